@@ -38,7 +38,6 @@ const LEAVES: &[InCrate] = &[InCrate {
         "element",
         "environment",
         "error",
-        "halo",
         "ids",
         "notice",
         "operation",

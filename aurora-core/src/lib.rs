@@ -83,7 +83,6 @@ mod environment;
 mod epoch;
 mod error;
 pub mod guide;
-mod halo;
 mod ids;
 mod kernel;
 mod link;
@@ -103,6 +102,7 @@ mod world;
 
 pub use aurora_net::bootstrap::Launcher;
 pub use aurora_net::{Bulk, BulkInfo, Network, Probe, Rank, Route, Traffic, UdpInfo};
+pub use behaviour::halo::{Boundary, Halo};
 pub use behaviour::{
     Accumulate, Blocks, Gather, GatherIter, GatherPairs, GatherQueue, HaloCache, HaloCacheMut, OwnerComputes,
     OwnerComputesMut, PutOnly, ReadCache, ReadCacheBlocks, ReadCacheReleaseC, ReleaseAlone, ReleaseC, Scope,
@@ -112,7 +112,6 @@ pub use distribution::{MatrixDim, Shape};
 pub use element::{Add, Element, Max, Min, Op, Or};
 pub use environment::{MOST_RANKS, Surroundings, VARIABLES, bytes};
 pub use error::{Claim, Error, ObjectName, Result};
-pub use halo::{Boundary, Halo};
 pub use kernel::Usage;
 pub use memory::{CacheLimit, MemoryLimit, available as available_memory};
 pub use run::run;

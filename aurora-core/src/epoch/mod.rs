@@ -34,6 +34,12 @@ use aurora_net::Rank;
 use early::Early;
 use std::collections::{BTreeMap, VecDeque};
 
+/// A rank may have ended so many scopes of one object that the slowest has not, of all of its parts together, before it
+/// waits in the next, so that what it sends ahead stays bounded. Those that it has open do not count, nor those that
+/// all others are known to have entered, who may hold them open for long: how many of these there are is what the
+/// program has written down.
+pub(crate) const SCOPES_AHEAD: usize = 8;
+
 /// How many scopes are remembered that were settled without some ranks.
 const REMEMBERED: usize = 64;
 

@@ -97,6 +97,14 @@ impl Ledger {
         self.unsettled(upto).filter(|epoch| self.is_complete(*epoch)).filter(holds_up)
     }
 
+    /// The ranks that have to act in the first of the scopes that are in the way of a part up to an epoch.
+    pub(crate) fn first_awaited(&self, (window, upto): (Window, Epoch)) -> Option<Vec<Rank>> {
+        self.in_the_way(window, upto).find_map(|epoch| {
+            let awaited: Vec<_> = self.awaited(epoch).collect();
+            (!awaited.is_empty()).then_some(awaited)
+        })
+    }
+
     /// The epoch that an access of this rank to a part of the object comes behind, now that nothing of that part is
     /// pending here: every rank has entered it.
     pub(crate) fn behind(&self) -> Epoch {

@@ -2,10 +2,13 @@
 
 use super::Kernel;
 use super::nodes::Nodes;
+use crate::behaviour::halo::Halo;
+use crate::behaviour::halo::message::HaloMessage;
+use crate::behaviour::read_cache::message::LoadMessage;
+use crate::behaviour::release::message::FlushMessage;
 use crate::distribution::{Distribution, Shape};
 use crate::epoch::{Opening, Rule};
 use crate::error::ObjectName;
-use crate::halo::Halo;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::message::{self, to_object};
 use crate::memory::Array;
@@ -61,7 +64,7 @@ fn opening(rule: Rule, window: Window) -> Opening {
 }
 
 fn enter(window: Window, marks: Vec<(u32, u64)>) -> Message {
-    Message::Enter {
+    Message::Load(LoadMessage::Enter {
         epoch: 1,
         opening: opening(Rule::Announced, window),
         version: 0,
@@ -69,7 +72,7 @@ fn enter(window: Window, marks: Vec<(u32, u64)>) -> Message {
         writes: 0,
         marks,
         list_follows: false,
-    }
+    })
 }
 
 #[test]
@@ -80,8 +83,8 @@ fn a_part_that_is_not_there() {
         let release = opening(Rule::Ended, window);
         let messages = [
             header(&enter(window, Vec::new())),
-            header(&Message::Batch { epoch: 1, seq: 0, opening: release.clone(), op: None }),
-            header(&Message::End { epoch: 1, opening: release.clone(), batches: 0, op: None }),
+            header(&Message::Flush(FlushMessage::Batch { epoch: 1, seq: 0, opening: release.clone(), op: None })),
+            header(&Message::Flush(FlushMessage::End { epoch: 1, opening: release.clone(), batches: 0, op: None })),
             message::Message::Dropped { object: OBJECT }
                 .encode(&postcard::to_allocvec(&(1u64, Some(release))).expect("plain data")),
             call(Request::ReadMany { width: 4, window }),
@@ -107,11 +110,11 @@ fn lists_of_loads_that_nobody_can_have_entered() {
     };
     // A rank may be two loads ahead, and what it says first may come last.
     for epoch in [7, 9] {
-        deliver(&mut state, &header(&Message::Made { epoch }), list.clone());
+        deliver(&mut state, &header(&Message::Load(LoadMessage::Made { epoch })), list.clone());
     }
     assert!(state.0.core.fault.is_none() && records(&mut state) == 2);
     for epoch in 10..1000 {
-        deliver(&mut state, &header(&Message::Made { epoch }), list.clone());
+        deliver(&mut state, &header(&Message::Load(LoadMessage::Made { epoch })), list.clone());
     }
     assert!(matches!(state.0.core.fault, Some(Error::Start(_))) && records(&mut state) == 2);
 }
@@ -120,16 +123,16 @@ fn lists_of_loads_that_nobody_can_have_entered() {
 fn a_list_that_comes_twice() {
     let mut state = rank();
     let list = postcard::to_allocvec(&vec![(0u32, 1u64)]).expect("pairs of numbers");
-    deliver(&mut state, &header(&Message::Made { epoch: 1 }), list.clone());
+    deliver(&mut state, &header(&Message::Load(LoadMessage::Made { epoch: 1 })), list.clone());
     assert!(state.0.core.fault.is_none());
-    deliver(&mut state, &header(&Message::Made { epoch: 1 }), list);
+    deliver(&mut state, &header(&Message::Load(LoadMessage::Made { epoch: 1 })), list);
     assert!(matches!(state.0.core.fault, Some(Error::Start(_))));
 }
 
 #[test]
 fn the_correction_of_a_load_that_we_have_not_entered() {
     let empty = crate::vector::batch::batch_of(&[], size_of::<u64>(), &[]);
-    let correct = |epoch| Message::Correct { epoch, version: 2, writes: 1 };
+    let correct = |epoch| Message::Load(LoadMessage::Correct { epoch, version: 2, writes: 1 });
     let mut state = rank();
     deliver(&mut state, &header(&correct(1)), empty.clone());
     assert!(
@@ -180,7 +183,7 @@ fn edges_of_different_halos_beside_each_other() {
     let edge = |width| {
         let entry = opening(Rule::Neighbours, Window::WHOLE).with(format!(" ({width})"));
         let entry = Some((entry, Halo::periodic(width)));
-        header(&Message::Edge { epoch: 1, number: 0, entry, mailbox: false })
+        header(&Message::Halo(HaloMessage { epoch: 1, number: 0, entry, mailbox: false }))
     };
     let mut begin = |from, width: usize| match kernel.place(Rank::new(from), &edge(width), 8 * width) {
         Placement::At(token) => (Rank::new(from), edge(width), token),
@@ -189,6 +192,26 @@ fn edges_of_different_halos_beside_each_other() {
     let (first, second) = (begin(1, 2), begin(2, 1));
     for (from, header, token) in [second, first] {
         kernel.deliver(from, &header, Received::Placed(token), &mut out);
+        assert!(kernel.core.fault.is_none(), "{:?}", kernel.core.fault);
+    }
+    assert!(matches!(kernel.objects[&OBJECT].frame.fault, Some(Error::Mismatch { .. })));
+}
+
+/// Ranks that load different parts as one scope: what both send is on its way before either is here whole.
+#[test]
+fn blocks_of_different_loads_beside_each_other() {
+    let (mut kernel, mut out) = rank_of(3);
+    let headers = [Window::WHOLE, Window::of(&(5..LEN), LEN)].map(|window| header(&enter(window, Vec::new())));
+    let mut begin = |from: usize, header: &[u8]| match kernel.place(Rank::new(from), header, 3 * size_of::<u64>()) {
+        Placement::At(token) => token,
+        _ => panic!("a block goes where it belongs, or nowhere"),
+    };
+    let tokens = [begin(1, &headers[0]), begin(2, &headers[1])];
+    for token in tokens {
+        kernel.write(token, 0, &[1; 24]);
+    }
+    for (from, (header, token)) in (1..).zip(headers.iter().zip(tokens)) {
+        kernel.deliver(Rank::new(from), header, Received::Placed(token), &mut out);
         assert!(kernel.core.fault.is_none(), "{:?}", kernel.core.fault);
     }
     assert!(matches!(kernel.objects[&OBJECT].frame.fault, Some(Error::Mismatch { .. })));

@@ -11,6 +11,7 @@ use super::nodes::Nodes;
 use super::watch::Blocked;
 use super::{Kernel, Reason};
 use crate::Site;
+use crate::behaviour::release::message::FlushMessage;
 use crate::behaviour::release::protocol::{LastBatch, ReleaseScope};
 use crate::distribution::{Distribution, Shape};
 use crate::epoch::{Opening, Rule};
@@ -299,7 +300,8 @@ fn split_end(entered: u64) {
             let node = node.clone();
             thread::spawn(move || {
                 let opening = Opening::new("ReleaseC", Kind::Flush, Rule::Ended, &node.site);
-                let end = to_object(OBJECT, &Message::End { epoch: 1, opening, batches: 1, op: None });
+                let end =
+                    to_object(OBJECT, &Message::Flush(FlushMessage::End { epoch: 1, opening, batches: 1, op: None }));
                 node.ask(1, entered);
                 node.deliver(&end, batch(1, 5).into());
             })

@@ -13,7 +13,6 @@ use crate::memory::{Permit, READ, WRITE};
 use crate::object::{Awaited, Call, Cx, Holds, How, Malformed, Obstacle, OpenGuard, SharedObject, Until, Wait};
 use crate::operation::{OpId, Operations};
 use crate::stats::Kind;
-use crate::vector::waits::missing;
 use crate::window::Window;
 use aurora_net::{Payload, Rank, Received};
 use std::collections::{BTreeMap, VecDeque};
@@ -354,7 +353,7 @@ impl Scalar {
             let missing = record.from.iter().enumerate().filter(|(_, arrival)| !arrival.came);
             return missing.map(|(rank, _)| Rank::new(rank)).collect();
         }
-        missing(&self.ledger, (Window::WHOLE, self.ledger.epoch)).unwrap_or_default()
+        self.ledger.first_awaited((Window::WHOLE, self.ledger.epoch)).unwrap_or_default()
     }
 
     fn doing(&self, wait: ScalarWait, name: &ObjectName) -> String {

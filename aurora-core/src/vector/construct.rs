@@ -2,6 +2,8 @@
 
 use super::incast::IncastGuard;
 use crate::behaviour::halo::edges::Edges;
+use crate::behaviour::read_cache::load::Load;
+use crate::behaviour::release::protocol::Flush;
 use crate::collective::Came;
 use crate::distribution::{Distribution, Shape};
 use crate::element::{Access, Element, built_in_ops};
@@ -17,7 +19,6 @@ use crate::object::{Loans, Plan};
 use crate::operation::{TypeKey, short};
 use crate::vector::block::Block;
 use crate::vector::machine::Vector;
-use crate::vector::write_marks::WriteMarks;
 use crate::window::Window;
 use crate::{Error, Site, World};
 use aurora_net::Rank;
@@ -153,19 +154,11 @@ pub(crate) fn machine<T: Element>(core: &Core, dist: Distribution, block: Block,
         ops: built_in_ops::<T>(),
         access: Access::of::<T>(),
         ledger: Ledger::new(core.me, size),
-        cache: Default::default(),
-        stream: None,
-        write_marks: WriteMarks::new(size),
-        pending: Vec::new(),
-        touched: None,
+        load: Load::new(size),
+        flush: Flush::new(size),
+        halo: Edges::default(),
         nodes,
-        pushed: 0,
-        sent_abroad: 0,
-        loads: 0,
-        node_barrier: None,
-        edges: Edges::default(),
         behind: (Window::WHOLE, 0),
-        outstanding: vec![0; size],
         parked: Default::default(),
         incast: core.between_nodes.then(|| IncastGuard::new(core.me, size)),
         has_changed: true,

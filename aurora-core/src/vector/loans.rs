@@ -18,8 +18,6 @@ pub(crate) enum VectorLoan {
     CacheOut { serial: u64, base: usize },
     /// Another rank's part of a cache that is being loaded.
     CacheIn { epoch: Epoch, base: usize, len: usize },
-    /// What a rank has of a part that is being loaded.
-    PartIn { epoch: Epoch, base: usize, len: usize },
     /// A block of another node, on its way into the memory that this one shares.
     RoomIn { owner: Rank, epoch: Epoch, len: usize },
     /// A neighbour's edge, on its way into the halo of an exchange.
@@ -54,16 +52,11 @@ impl Vector {
         };
         match self.loans.get(loan) {
             Some(&VectorLoan::CacheIn { epoch, base, len }) => {
-                if let Some((place, replica)) = within(base, len).zip(self.cache.find_loading(epoch)) {
-                    replica.receive(place.start, bytes);
+                if let Some(place) = within(base, len) {
+                    self.load.cache.receive(epoch, place.start, bytes);
                 }
             }
             Some(&VectorLoan::EdgeIn { exchange, from }) => self.write_edge(from, exchange, offset, bytes),
-            Some(&VectorLoan::PartIn { epoch, base, len }) => {
-                if let Some((place, part)) = within(base, len).zip(self.cache.parts.find(epoch)) {
-                    part.replica.write(place.start, bytes);
-                }
-            }
             Some(&VectorLoan::RoomIn { owner, epoch, len }) => {
                 let slot = self.block.home().and_then(|home| home.cache.slot(owner));
                 if let Some((place, slot)) = within(0, len).zip(slot.filter(|slot| slot.is_open_for(epoch))) {
@@ -80,7 +73,7 @@ impl Vector {
             Some(VectorLoan::Block { base }) => return self.block.copy(base + offset, into),
             Some(VectorLoan::Detached { copy, base }) => copy.bytes().get(base + offset..),
             Some(VectorLoan::CacheOut { serial, base }) => {
-                self.cache.bytes(*serial).and_then(|bytes| bytes.get(base + offset..))
+                self.load.cache.bytes(*serial).and_then(|bytes| bytes.get(base + offset..))
             }
             _ => None,
         };

@@ -5,12 +5,11 @@ use super::check::Checker;
 use super::incast::IncastGuard;
 use super::loans::VectorLoan;
 use super::message::{Asked, Request};
-use super::write_marks::WriteMarks;
 use crate::Error;
 use crate::behaviour::halo::edges::Edges;
-use crate::behaviour::read_cache::cache::{Cache, Fresh};
-use crate::behaviour::read_cache::load::PendingAnnouncement;
-use crate::behaviour::read_cache::stream::Stream;
+use crate::behaviour::read_cache::cache::Fresh;
+use crate::behaviour::read_cache::load::Load;
+use crate::behaviour::release::protocol::Flush;
 use crate::distribution::Distribution;
 use crate::element::{Access, ApplyFn, Element, OpId};
 use crate::epoch::Ledger;
@@ -20,7 +19,7 @@ use crate::kernel::Reason;
 use crate::kernel::asking::{Asking, When};
 use crate::kernel::nodes::Nodes;
 use crate::memory::node::home::Home;
-use crate::memory::{Direct, OWN, READ, Turn, WRITE};
+use crate::memory::{Direct, OWN, READ, WRITE};
 use crate::object::{Cx, Frame, How, Loans, Obstacle, OpenGuard};
 use crate::operation::Operations;
 use crate::stats::Kind;
@@ -82,31 +81,16 @@ pub(crate) struct Vector {
     pub(crate) ops: Operations<ApplyFn>,
     pub(crate) access: Access,
     pub(crate) ledger: Ledger,
-    pub(crate) cache: Cache,
-    /// The load that comes while its guard shows what is here, or has been dropped already.
-    pub(crate) stream: Option<Stream>,
-    /// By one-sided calls.
-    pub(crate) write_marks: WriteMarks,
-    /// Announcements whose first bytes have come.
-    pub(crate) pending: Vec<PendingAnnouncement>,
-    /// Local ranges that they touched since we pushed our block, while a ReadCache is being entered.
-    pub(crate) touched: Option<Vec<Range<usize>>>,
+    /// The protocol of loads: ReadCaches.
+    pub(crate) load: Load,
+    /// The protocol of buffered writes: ReleaseCs and Accumulates.
+    pub(crate) flush: Flush,
+    /// The protocol of edges: HaloCaches.
+    pub(crate) halo: Edges,
     /// Who shares its memory with whom.
     pub(crate) nodes: Arc<Nodes>,
-    /// Version of our block that our node peers have in copies of their own.
-    pub(crate) pushed: u64,
-    /// Version of it that the other nodes have.
-    pub(crate) sent_abroad: u64,
-    /// ReadCaches for which this rank has passed a barrier with its node peers.
-    pub(crate) loads: u64,
-    /// The one for which it does at this moment.
-    pub(crate) node_barrier: Option<Turn>,
-    /// What neighbours push for HaloCaches.
-    pub(crate) edges: Edges,
     /// The scopes whose end the calling thread waits for, if it waits for that: of this part, up to this epoch.
     pub(crate) behind: (Window, Epoch),
-    /// Batches that each owner has not yet applied.
-    pub(crate) outstanding: Vec<usize>,
     pub(crate) parked: VecDeque<Parked>,
     /// Reads of many ranks at once that wait for each other: only between nodes, inside of one nothing overflows.
     pub(crate) incast: Option<IncastGuard<Parked>>,

@@ -1,10 +1,11 @@
 //! What ranks say to each other of a vector: the headers of transfers.
 
 use crate::Site;
+use crate::behaviour::halo::message::HaloMessage;
+use crate::behaviour::read_cache::message::LoadMessage;
+use crate::behaviour::release::message::FlushMessage;
 use crate::distribution::Distribution;
 use crate::element::OpId;
-use crate::epoch::Opening;
-use crate::halo::Halo;
 use crate::ids::Epoch;
 use crate::kernel::Reason;
 use crate::object::{Cx, How};
@@ -13,41 +14,12 @@ use crate::window::Window;
 use aurora_net::{Payload, Rank};
 use serde::{Deserialize, Serialize};
 
-/// A message.
+/// A message: the protocol that it belongs to, in one byte of the header, and what that protocol says.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Message {
-    /// "I have entered a ReadCache": the announcement, with my block as payload if it has changed since the last one.
-    Enter {
-        epoch: Epoch,
-        opening: Opening,
-        version: u64,
-        /// My block lies where all of this node have mapped it.
-        at_home: bool,
-        writes: u64,
-        marks: Vec<(u32, u64)>,
-        list_follows: bool,
-    },
-    /// The writes that an announcement had no room for; payload: pairs of owner and number.
-    Made { epoch: Epoch },
-    /// What late writes changed in a block that had already been pushed; payload: a batch.
-    Correct { epoch: Epoch, version: u64, writes: u64 },
-    /// "These blocks of other nodes, which I receive for ours, stand in their places for this load." Payload: pairs of
-    /// owner and version.
-    Installed { epoch: Epoch },
-    /// A block of another node that I receive for ours, for who loads into a copy of its own; payload: the block.
-    Forward { epoch: Epoch, owner: Rank, version: u64 },
-    /// Buffered writes of a ReleaseC scope, to be applied in the order of `seq`; payload: a batch.
-    Batch { epoch: Epoch, seq: u64, opening: Opening, op: Option<OpId> },
-    /// A batch has been applied: there is room for another.
-    BatchDone,
-    /// "My ReleaseC scope has ended, and I sent you so many batches in it." Payload: the last of them, with operation
-    /// `op`, or nothing.
-    End { epoch: Epoch, opening: Opening, batches: u64, op: Option<OpId> },
-    /// My edge for exchange `number` of a HaloCache, 0 at its entry, which alone has an opening, and perhaps a mailbox
-    /// behind its payload, the edge.
-    Edge { epoch: Epoch, number: u64, entry: Option<(Opening, Halo)>, mailbox: bool },
-    /// "I have come as far as this scope."
-    Come { epoch: Epoch },
+    Load(LoadMessage),
+    Flush(FlushMessage),
+    Halo(HaloMessage),
 }
 
 impl Message {
@@ -55,11 +27,9 @@ impl Message {
     pub(crate) fn decode(header: &[u8], dist: &Distribution) -> Option<Self> {
         let message: Message = postcard::from_bytes(header).ok()?;
         let opening = match &message {
-            Message::Enter { opening, .. }
-            | Message::Batch { opening, .. }
-            | Message::End { opening, .. }
-            | Message::Edge { entry: Some((opening, _)), .. } => Some(opening),
-            _ => None,
+            Message::Load(load) => load.opening(),
+            Message::Flush(flush) => flush.opening(),
+            Message::Halo(halo) => halo.entry.as_ref().map(|(opening, _)| opening),
         };
         opening.is_none_or(|opening| opening.window.is_of(dist.len())).then_some(message)
     }
@@ -67,21 +37,19 @@ impl Message {
     /// What it is for.
     pub(crate) fn kind(&self) -> Kind {
         match self {
-            Message::Enter { .. }
-            | Message::Made { .. }
-            | Message::Correct { .. }
-            | Message::Installed { .. }
-            | Message::Forward { .. } => Kind::Load,
-            Message::Batch { opening, .. } | Message::End { opening, .. } => opening.kind,
-            Message::BatchDone | Message::Come { .. } => Kind::Flush,
-            Message::Edge { .. } => Kind::Halo,
+            Message::Load(_) => Kind::Load,
+            Message::Flush(flush) => flush.kind(),
+            Message::Halo(_) => Kind::Halo,
         }
     }
 
-    /// Whether nobody is to be woken for it who does not wait: a batch, before its sender waits for room; the word that
-    /// there is some; an edge, which its receiver needs when it comes to the same exchange.
+    /// Whether a rank is woken for it only if it waits. A rank needs an edge when it comes to the same exchange.
     fn is_lazy(&self) -> bool {
-        matches!(self, Message::Batch { .. } | Message::BatchDone | Message::Edge { .. })
+        match self {
+            Message::Load(_) => false,
+            Message::Flush(flush) => flush.is_lazy(),
+            Message::Halo(_) => true,
+        }
     }
 
     /// Sends it, on the account of a line of the program.

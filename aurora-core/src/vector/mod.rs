@@ -6,7 +6,6 @@ pub(crate) mod batch;
 pub(crate) mod block;
 pub(crate) mod check;
 pub(crate) mod construct;
-pub(crate) mod copies;
 mod copy;
 pub(crate) mod entering;
 mod handle;
@@ -22,7 +21,6 @@ mod slice;
 mod using;
 pub(crate) mod waits;
 mod working;
-pub(crate) mod write_marks;
 mod writing;
 
 pub(crate) use copy::resolve;

@@ -5,8 +5,6 @@ use super::loans::VectorLoan;
 use super::machine::{Parked, Vector, Work};
 use super::message::{Message, Request};
 use crate::Error;
-use crate::behaviour::halo::edges::Exchange;
-use crate::behaviour::read_cache::load::Announced;
 use crate::epoch::{Ends, defer_lost_writes};
 use crate::error::{Claim, ObjectName};
 use crate::ids::CallId;
@@ -17,26 +15,10 @@ use std::time::Instant;
 
 impl SharedObject for Vector {
     fn place(&mut self, from: Rank, header: &[u8], len: usize, cx: &Cx<'_>) -> Place {
-        let Some(message) = Message::decode(header, &self.dist) else {
-            return Place::Buffer;
-        };
-        match message {
-            Message::Enter { epoch, opening, version, at_home, writes, marks, list_follows } => {
-                let placement = match opening.window {
-                    window if window.is_whole() => self.place_block(from, epoch, len, cx),
-                    window => self.place_part(from, (epoch, window), len, cx),
-                };
-                let coming = matches!(placement, Place::At(_));
-                let said = Announced { version, at_home, writes, marks, list_follows, coming };
-                self.keep_announcement(from, (epoch, opening), said);
-                placement
-            }
-            Message::Forward { epoch, owner, .. } => self.place_forward(from, (epoch, owner), len, cx),
-            Message::Edge { epoch, number, entry, mailbox } => {
-                let halo = entry.map(|(_, halo)| halo);
-                self.place_edge(from, Exchange { epoch, number }, halo, (len, mailbox), cx)
-            }
-            _ => Place::Buffer,
+        match Message::decode(header, &self.dist) {
+            Some(Message::Load(message)) => self.place_load(from, message, len, cx),
+            Some(Message::Halo(message)) => self.place_edge(from, &message, len, cx),
+            Some(Message::Flush(_)) | None => Place::Buffer,
         }
     }
 
@@ -55,75 +37,20 @@ impl SharedObject for Vector {
                 cx.progress();
                 self.has_changed = true;
             }
-            Some(VectorLoan::CacheOut { serial, .. }) => self.cache.end_send(serial),
+            Some(VectorLoan::CacheOut { serial, .. }) => self.load.cache.end_send(serial),
             _ => {}
         }
     }
 
     fn deliver(&mut self, from: Rank, header: &[u8], payload: Received, cx: &mut Cx<'_>) -> Result<(), Malformed> {
-        let message = Message::decode(header, &self.dist).ok_or(Malformed)?;
-        match message {
-            Message::Batch { epoch, seq, opening, op } => {
-                self.opened(from, epoch, &opening, cx);
-                let work = Work::Batch { epoch, seq, op, acknowledge: true };
-                self.work(Parked { from, work, payload }, cx);
-                self.has_changed = true;
+        match Message::decode(header, &self.dist).ok_or(Malformed)? {
+            Message::Load(message) => self.deliver_load(from, message, payload, cx),
+            Message::Flush(message) => self.deliver_flush(from, message, payload, cx),
+            Message::Halo(message) => {
+                self.edge_came(from, message, payload, cx);
+                Ok(())
             }
-            Message::Enter { epoch, opening, version, at_home, writes, marks, list_follows } => {
-                let said = Announced { version, at_home, writes, marks, list_follows, coming: false };
-                self.note_announcement(from, (epoch, &opening), said, cx);
-                self.arrived(from, (epoch, &opening), payload, cx);
-            }
-            Message::Made { epoch } => {
-                let marks = postcard::from_bytes::<Vec<(u32, u64)>>(payload.bytes()).map_err(|_| Malformed)?;
-                if cx.is_sound() && !self.list_came(from, epoch, &marks) {
-                    return Err(Malformed);
-                }
-                self.has_changed = true;
-            }
-            Message::Correct { epoch, version, writes } => {
-                let correction = (version, payload.into_vec());
-                if cx.is_sound() && !self.corrected(from, epoch, correction, writes) {
-                    return Err(Malformed);
-                }
-                self.has_changed = true;
-            }
-            Message::Installed { epoch } => {
-                self.installed(from, epoch, payload.bytes(), cx);
-                self.has_changed = true;
-            }
-            Message::Forward { epoch, owner, version } => {
-                self.forwarded(from, (epoch, owner), version, payload, cx);
-                self.has_changed = true;
-            }
-            Message::BatchDone => {
-                let outstanding = &mut self.outstanding[from.index()];
-                *outstanding = outstanding.saturating_sub(1);
-            }
-            Message::End { epoch, opening, batches, op } => {
-                self.opened(from, epoch, &opening, cx);
-                if cx.is_sound() {
-                    let arrival = &mut self.ledger.record(epoch).from[from.index()];
-                    arrival.complete = true;
-                    arrival.batches = batches;
-                }
-                if !payload.bytes().is_empty() {
-                    let seq = batches.checked_sub(1).ok_or(Malformed)?;
-                    let work = Work::Batch { epoch, seq, op, acknowledge: false };
-                    self.work(Parked { from, work, payload }, cx);
-                }
-                self.has_changed = true;
-            }
-            Message::Edge { epoch, number, entry, .. } => {
-                if let Some((opening, _)) = &entry {
-                    self.opened(from, epoch, opening, cx);
-                }
-                self.edge_came(from, Exchange { epoch, number }, entry, payload, cx);
-            }
-            // What it has sent later may have been here before, and that scope may be over.
-            Message::Come { epoch } => self.ledger.has_entered(from, epoch),
         }
-        Ok(())
     }
 
     fn request(&mut self, call: Call, header: &[u8], payload: Received, cx: &mut Cx<'_>) -> Result<(), Malformed> {
@@ -149,7 +76,7 @@ impl SharedObject for Vector {
 
     /// Of a write: the owner has applied it, and says its number.
     fn reply(&mut self, _: CallId, from: Rank, answer: Result<&[u8], &Error>, _: &mut Cx<'_>) -> Result<(), Malformed> {
-        let is_known = answer.map_or(true, |answer| self.write_marks.answered(from, answer));
+        let is_known = answer.map_or(true, |answer| self.load.write_marks.answered(from, answer));
         if is_known { Ok(()) } else { Err(Malformed) }
     }
 
@@ -206,7 +133,7 @@ impl SharedObject for Vector {
     /// Of a faulty one nobody misses a load that is under way, and its memory may be what is short.
     fn is_idle(&self, faulty: bool) -> bool {
         let is_sent = |loan: &VectorLoan| matches!(loan, VectorLoan::Block { .. } | VectorLoan::Detached { .. });
-        !self.loans.values().any(is_sent) && (faulty || !self.cache.is_in_flight())
+        !self.loans.values().any(is_sent) && (faulty || !self.load.cache.is_in_flight())
     }
 
     fn awaits(&self, wait: Wait, name: &ObjectName) -> Awaited {

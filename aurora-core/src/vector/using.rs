@@ -46,4 +46,14 @@ impl Vector {
         let bytes = self.block.bytes_of(elements);
         self.block.take_part(&bytes)
     }
+
+    /// Gives back the memory of copies, once all ranks have come to do so.
+    pub(crate) fn release_cache(&mut self) {
+        self.load.release();
+        self.halo.release();
+        let epoch = self.ledger.epoch;
+        if let Some(home) = self.block.home() {
+            home.cache.release(epoch);
+        }
+    }
 }

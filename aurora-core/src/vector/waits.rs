@@ -1,12 +1,10 @@
 //! What a rank waits for at a vector, from whom, and what the vector does for others by itself.
 
-use crate::epoch::Ledger;
 use crate::error::ObjectName;
 use crate::ids::Epoch;
 use crate::object::{Awaited, Holds, Obstacle, Until, Wait};
 use crate::stats::Kind;
 use crate::vector::machine::Vector;
-use crate::window::Window;
 use aurora_net::Rank;
 
 /// A wait of the program's thread at a vector.
@@ -75,7 +73,7 @@ impl Vector {
                 Some((sharing, turn)) => sharing.absent(turn),
                 None => self.load_awaits(epoch),
             },
-            VectorWait::Halo => self.edges.awaited().collect(),
+            VectorWait::Halo => self.halo.awaited().collect(),
             VectorWait::Settle => self.behind_awaits().unwrap_or_default(),
             VectorWait::Lead => self.ledger.laggards(),
             VectorWait::OwnRoom => {
@@ -88,20 +86,20 @@ impl Vector {
 
     fn load_awaits(&self, epoch: Epoch) -> Vec<Rank> {
         let ledger = &self.ledger;
-        let missing = missing(ledger, ledger.scope_of(epoch));
+        let missing = ledger.first_awaited(ledger.scope_of(epoch));
         let ranks = missing.unwrap_or_else(|| ledger.incomplete_blocks(epoch).collect());
         if ranks.is_empty() { self.receivers_awaited(epoch) } else { ranks }
     }
 
     /// Those who have to end the scopes that the calling thread waits for.
     fn behind_awaits(&self) -> Option<Vec<Rank>> {
-        missing(&self.ledger, self.behind)
+        self.ledger.first_awaited(self.behind)
     }
 
     fn doing(&self, wait: VectorWait, name: &ObjectName) -> String {
         match wait {
             VectorWait::Halo => {
-                let doing = self.edges.exchange();
+                let doing = self.halo.exchange();
                 let action = if doing.number == 0 { "opens" } else { "refreshes" };
                 // Where several are open it says which.
                 format!("{action} a HaloCache of {name}, scope {} of it", doing.epoch)
@@ -132,21 +130,13 @@ impl Vector {
     /// The parked work, and the load that goes on in the background.
     pub(super) fn what_is_held(&self, held: &mut Holds<'_>) {
         self.parked.iter().for_each(|parked| held.call(parked.from, self.obstacle(parked.from, &parked.work)));
-        if let Some(stream) = &self.stream {
+        if let Some(stream) = &self.load.stream {
             let (epoch, me) = (stream.epoch(), self.ledger.me());
             let behind = self.load_awaits(epoch).into_iter().filter(|rank| *rank != me).collect();
             // Nobody enters a later load before this one is complete.
             held.work(epoch..=LAST, Obstacle { by_itself: false, behind });
         }
     }
-}
-
-/// Who has to act in the first of the scopes that are in the way of a part up to an epoch.
-pub(crate) fn missing(ledger: &Ledger, (window, upto): (Window, Epoch)) -> Option<Vec<Rank>> {
-    ledger.in_the_way(window, upto).find_map(|epoch| {
-        let missing: Vec<_> = ledger.awaited(epoch).collect();
-        (!missing.is_empty()).then_some(missing)
-    })
 }
 
 #[cfg(test)]

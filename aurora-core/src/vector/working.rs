@@ -3,6 +3,8 @@
 use super::loans::VectorLoan;
 use super::message::Message;
 use crate::Error;
+use crate::behaviour::release::message::FlushMessage;
+use crate::epoch::Rule;
 use crate::object::{Call, Cx, How};
 use crate::vector::machine::{Outcome, Parked, Vector, Work};
 use aurora_net::bootstrap::capture;
@@ -23,6 +25,31 @@ impl Vector {
         self.carry_on(cx);
         self.refresh_permit(cx);
         let _ = cx.none_given_up();
+    }
+
+    /// Settles the next epoch of an object, if it can be.
+    fn settle(&mut self, cx: &mut Cx<'_>) -> bool {
+        let me = cx.me();
+        let Some((epoch, rule)) = self.ledger.try_settle() else {
+            return false;
+        };
+        let marks = self.ledger.find(epoch).map_or(0, |record| record.marks[me.index()]);
+        if marks > self.load.write_marks.applied() {
+            // They would be waited for in vain.
+            cx.fail(cx.frame.nonsense());
+            return true;
+        }
+        match rule {
+            Rule::Announced => self.settle_load(epoch, cx),
+            Rule::Neighbours => self.ledger.forget(epoch),
+            Rule::Ended | Rule::EndedInOrder | Rule::Met => {
+                self.ledger.forget(epoch);
+                if let Some(checker) = &mut self.check {
+                    checker.settled(epoch);
+                }
+            }
+        }
+        true
     }
 
     fn retry_parked(&mut self, cx: &mut Cx<'_>) -> bool {
@@ -132,9 +159,14 @@ impl Vector {
             return;
         }
         if from == cx.me() {
-            self.outstanding[from.index()] -= 1;
+            self.flush.has_room(from);
         } else {
-            cx.send(from, &Message::BatchDone, Payload::Empty, How { kind: self.writing(), lazy: true, reason: None });
+            cx.send(
+                from,
+                &Message::Flush(FlushMessage::BatchDone),
+                Payload::Empty,
+                How { kind: self.writing(), lazy: true, reason: None },
+            );
         }
     }
 }

@@ -4,16 +4,14 @@ use super::batch::{Batch, batch_of_runs};
 use super::machine::{Outcome, Vector};
 use crate::Error;
 use crate::element::{ApplyFn, OpId};
-use crate::ids::Epoch;
 use crate::object::Cx;
-use aurora_net::Rank;
 use std::ops::Range;
 
 impl Vector {
     /// The answer to a write of another rank says its number.
     pub(crate) fn write_for_another(&mut self, write: impl FnOnce(&mut Self) -> Result<bool, Error>) -> Outcome {
         match write(self) {
-            Ok(true) => Outcome::Reply(self.write_marks.apply()),
+            Ok(true) => Outcome::Reply(self.load.write_marks.apply()),
             Ok(false) => Outcome::Park,
             Err(error) => Outcome::Refuse(error),
         }
@@ -34,7 +32,7 @@ impl Vector {
         {
             return Ok(false);
         }
-        if let Some(touched) = &mut self.touched {
+        if let Some(touched) = &mut self.load.touched {
             touch(touched, batch.runs(self.block.element).into_iter().map(|(run, _)| run));
         }
         Ok(true)
@@ -82,39 +80,10 @@ impl Vector {
                 return Ok(false);
             }
         }
-        if let Some(touched) = &mut self.touched {
+        if let Some(touched) = &mut self.load.touched {
             touch(touched, std::iter::once(run));
         }
         Ok(true)
-    }
-
-    /// Whether the time has come for what a rank writes in a collective scope.
-    pub(crate) fn is_due(&self, from: Rank, epoch: Epoch) -> bool {
-        self.ledger.may_apply(epoch) && self.ledger.is_turn(epoch, from)
-    }
-
-    pub(crate) fn apply_batch(
-        &mut self,
-        from: Rank,
-        (epoch, seq): (Epoch, u64),
-        op: Option<OpId>,
-        payload: &[u8],
-        cx: &mut Cx<'_>,
-    ) -> Outcome {
-        if !self.is_due(from, epoch) || self.ledger.record(epoch).from[from.index()].applied != seq {
-            return Outcome::Park;
-        }
-        match self.write(op, payload, cx) {
-            Ok(true) => {
-                self.ledger.record(epoch).from[from.index()].applied += 1;
-                match self.check_batch(&cx.frame.name, (from, epoch), op, payload) {
-                    Ok(()) => Outcome::Applied,
-                    Err(error) => Outcome::Refuse(error),
-                }
-            }
-            Ok(false) => Outcome::Park,
-            Err(error) => Outcome::Refuse(error),
-        }
     }
 }
 

@@ -1,8 +1,12 @@
 //! `HaloCache`: this rank's own part and some of what lies around it, refreshed from the neighbours.
 
 pub(crate) mod edges;
+mod geometry;
+pub(crate) mod message;
 mod outside;
 mod show;
+
+pub use geometry::{Boundary, Halo};
 
 use super::{Behaviour, HaloCache, HaloCacheMut, Owner, OwnerMut, Scope, ShowsOwnPart, sealed};
 use crate::Site;
@@ -10,7 +14,6 @@ use crate::behaviour::halo::edges::Exchange;
 use crate::element::Element;
 use crate::epoch::{Opening, Rule};
 use crate::error::Result;
-use crate::halo::Halo;
 use crate::memory::{Array, typed};
 use crate::stats::Kind;
 use crate::vector::GVector;

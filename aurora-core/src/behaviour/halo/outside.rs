@@ -1,10 +1,10 @@
 //! What to say of elements and rows that a HaloCache does not show, or does not let be written.
 
 use super::Haloed;
+use super::geometry::{Boundary, Halo};
 use super::show::Place;
 use crate::behaviour::{HaloCacheMut, Scope, ShowsOwnPart};
 use crate::element::Element;
-use crate::halo::{Boundary, Halo};
 use crate::{Error, Site};
 use std::fmt;
 use std::ops::Range;

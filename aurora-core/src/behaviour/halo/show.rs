@@ -1,13 +1,13 @@
 //! What a HaloCache shows: by global index, by row, and as slices.
 
 use super::Haloed;
+use super::geometry::{Boundary, Halo};
 use crate::Site;
 use crate::behaviour::owner::OwnerMut;
 use crate::behaviour::rows::{ShowsElements, ShowsElementsMut};
 use crate::behaviour::{HaloCacheMut, Scope, ShowsOwnPart};
 use crate::element::Element;
 use crate::error::Result;
-use crate::halo::{Boundary, Halo};
 use crate::vector::{GVector, GlobalRead, GlobalWrite};
 use std::ops::{Index, IndexMut, Range};
 

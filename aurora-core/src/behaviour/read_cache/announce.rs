@@ -1,5 +1,8 @@
 //! Entering a load, and announcing it to all ranks.
 
+use super::memory::A_CACHE;
+use super::message::LoadMessage;
+use super::write_marks::merge_marks;
 use crate::Error;
 use crate::epoch::Opening;
 use crate::ids::Epoch;
@@ -8,16 +11,16 @@ use crate::object::Cx;
 use crate::vector::loans::VectorLoan;
 use crate::vector::machine::Vector;
 use crate::vector::message::Message;
-use crate::vector::write_marks::merge_marks;
 use aurora_net::Payload;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// More writes in an announcement would not fit a header.
-pub(crate) const ANNOUNCED_WRITES: usize = 32;
+const ANNOUNCED_WRITES: usize = 32;
 
 /// Blocks up to this length, in bytes, are sent from a copy, so that no write waits for acknowledgements, which are in
 /// no hurry for what fits a packet.
-pub(crate) const COPIED_BLOCK: usize = 1024;
+const COPIED_BLOCK: usize = 1024;
 
 impl Vector {
     /// Enters a ReadCache. Where all ranks share the memory it arrives at a barrier of theirs, at which they find out
@@ -32,22 +35,22 @@ impl Vector {
         }
         let own = self.own_part(window);
         let at_home = self.block.bring_home(&own);
-        let to_tell = !at_home || window.is_whole() && self.cache.is_used() || self.write_marks.any();
-        self.loads += 1;
+        let to_tell = !at_home || window.is_whole() && self.load.cache.is_used() || self.load.write_marks.any();
+        self.load.barriers += 1;
         // The same for all who have nothing to tell.
         let word = epoch << 24 | if to_tell { me.index() as u64 + 1 } else { 0 };
-        self.node_barrier = Some(Turn { number: self.loads, word: word ^ digest });
+        self.load.node_barrier = Some(Turn { number: self.load.barriers, word: word ^ digest });
         Ok(epoch)
     }
 
     /// The node barrier at which this rank has arrived for a ReadCache.
     pub(crate) fn node_barrier(&self) -> Option<(&Arc<Sharing>, Turn)> {
-        Some((self.block.find_home()?.sharing(), self.node_barrier?))
+        Some((self.block.find_home()?.sharing(), self.load.node_barrier?))
     }
 
     /// All have come to it. If nobody has anything to tell, everything that an announcement could say is known.
     pub(crate) fn pass_node_barrier(&mut self, epoch: Epoch, agreed: bool, cx: &mut Cx<'_>) {
-        self.node_barrier = None;
+        self.load.node_barrier = None;
         if !agreed {
             return self.announce(epoch, cx);
         }
@@ -59,77 +62,86 @@ impl Vector {
         self.has_changed = true;
     }
 
-    /// Announces the ReadCache that it has entered to all, each announcement with our block if it has changed.
+    /// Announces the load that it has entered to all, each announcement with what we own of it if that has changed.
     fn announce(&mut self, epoch: Epoch, cx: &mut Cx<'_>) {
         let (me, size) = (cx.me(), cx.size());
         let opening = self.ledger.record(epoch).mine.clone().expect("just entered");
-        if !opening.window.is_whole() {
-            return self.announce_part(epoch, opening, cx);
-        }
-        let site = opening.site.clone();
-        let element = self.block.element;
-        let range = self.dist.range(me);
-        let nodes = self.nodes.clone();
-        if nodes.with(me).len() < size {
+        let (window, site, nodes) = (opening.window, opening.site.clone(), self.nodes.clone());
+        let (own, place) = (self.own_part(window), self.within(me, window));
+        let is_alone = nodes.with(me).len() == size;
+        if !is_alone {
             // What goes to other nodes has to contain all that was written before.
             self.block.freeze();
         }
-        let at_home = self.block.go_home();
-        if let Some(home) = self.block.home() {
+        let at_home = self.block.bring_home(&own);
+        let version = self.block.version;
+        // What is sent of a part goes out of a copy: who writes to the rest of the block does not wait for that.
+        let from_block = at_home && window.is_whole();
+        if let Some(home) = self.block.home().filter(|_| window.is_whole()) {
             home.cache.enter(epoch);
         }
-        if !at_home || self.cache.is_used() {
-            self.loading(epoch);
-            let replica = self.cache.find_loading(epoch).expect("just begun");
-            let version = self.block.version;
-            if !at_home && replica.have[me.index()] != version {
-                let written = self.block.read(|bytes| replica.write(range.start * element, bytes));
+        if !at_home || if window.is_whole() { self.load.cache.is_used() } else { !is_alone } {
+            self.loading((epoch, window));
+            let Some(replica) = self.load.cache.find_loading((epoch, window)) else {
+                // Ranks disagree about the window, as is about to be found out.
+                return;
+            };
+            if !from_block && replica.have[me.index()] != version {
+                let written = self.block.read_range(&own, |bytes| replica.write(place.start, bytes));
                 written.expect("no write guard is open");
                 replica.have[me.index()] = version;
             }
+            if let Some(shortage) = replica.short().cloned() {
+                return drop(cx.no_memory(shortage, A_CACHE, &site));
+            }
         }
-        self.touched = Some(Vec::new());
-        let mut marks = self.write_marks.take();
-        let version = self.block.version;
+        self.load.touched = Some(Vec::new());
+        let mut marks = self.load.write_marks.take();
+        let writes = self.load.write_marks.applied();
+        // Nobody keeps a copy of a part.
+        let (pushed, sent_abroad) = if window.is_whole() { (self.load.pushed, self.load.sent_abroad) } else { (0, 0) };
         // What lies at home our node peers have before their eyes; of another node one rank receives it for all.
-        let to_peers = !at_home && version != self.pushed && !range.is_empty();
-        let abroad = version != self.sent_abroad && !range.is_empty() && nodes.with(me).len() < size;
+        let to_peers = !at_home && version != pushed && !own.is_empty();
+        let abroad = version != sent_abroad && !own.is_empty() && !is_alone;
         let sends_to = |rank| if nodes.same_node(me, rank) { to_peers } else { abroad && nodes.receives(me, rank) };
-        let writes = self.write_marks.applied();
         let record = self.ledger.record(epoch);
         merge_marks(&mut record.marks, &marks);
         record.mine_complete = true;
         let mine = &mut record.from[me.index()];
         (mine.version, mine.at_home, mine.writes) = (version, at_home, writes);
         let reason = cx.reason("ReadCache", Some(site));
-        let list_follows = marks.len() > ANNOUNCED_WRITES;
-        let list = list_follows.then(|| std::mem::take(&mut marks));
-        let message = Message::Enter { epoch, opening, version, at_home, writes, marks, list_follows };
-        let own = range.start * element..range.end * element;
+        let list = (marks.len() > ANNOUNCED_WRITES).then(|| {
+            let list = postcard::to_allocvec(&std::mem::take(&mut marks)).expect("pairs of numbers");
+            bytes::Bytes::from(list)
+        });
+        let list_follows = list.is_some();
+        let message =
+            Message::Load(LoadMessage::Enter { epoch, opening, version, at_home, writes, marks, list_follows });
         let is_short = (to_peers || abroad) && own.len() <= COPIED_BLOCK;
-        let copied = if is_short { self.block.read(bytes::Bytes::copy_from_slice) } else { None };
+        let copied = if is_short { self.block.read_range(&own, bytes::Bytes::copy_from_slice) } else { None };
         for rank in me.others(size) {
             let payload = match &copied {
                 _ if !sends_to(rank) => Payload::Empty,
                 Some(copied) => Payload::Bytes(copied.clone()),
-                None => {
-                    let loan = if at_home {
-                        // Nobody writes there before it is acknowledged.
-                        self.block.lend_to_transfer();
-                        VectorLoan::Block { base: 0 }
-                    } else {
-                        VectorLoan::CacheOut { serial: self.cache.begin_send(epoch), base: own.start }
-                    };
-                    self.lend(loan, own.len(), cx)
+                None if from_block => {
+                    // Nobody writes there before it is acknowledged.
+                    self.block.lend_to_transfer();
+                    self.lend(VectorLoan::Block { base: 0 }, own.len(), cx)
                 }
+                None => self.lend_copy(epoch, place.clone(), cx),
             };
             message.send(&reason, rank, payload, cx);
             if let Some(list) = &list {
-                let list = postcard::to_allocvec(list).expect("pairs of numbers");
-                let message = Message::Made { epoch };
-                message.send(&reason, rank, Payload::Bytes(list.into()), cx);
+                let message = Message::Load(LoadMessage::Made { epoch });
+                message.send(&reason, rank, Payload::Bytes(list.clone()), cx);
             }
         }
         self.has_changed = true;
+    }
+
+    /// Some of the copy that is loaded for `epoch`, to be sent.
+    pub(super) fn lend_copy(&mut self, epoch: Epoch, place: Range<usize>, cx: &mut Cx<'_>) -> Payload {
+        let serial = self.load.cache.begin_send(epoch);
+        self.lend(VectorLoan::CacheOut { serial, base: place.start }, place.len(), cx)
     }
 }

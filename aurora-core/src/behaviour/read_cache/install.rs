@@ -2,16 +2,18 @@
 //! peers.
 
 use super::cache::Replica;
+use super::memory::A_CACHE;
+use super::message::LoadMessage;
 use crate::epoch::Arrival;
 use crate::ids::Epoch;
 use crate::kernel::message::malformed;
 use crate::memory::Shortage;
 use crate::object::{Cx, Place};
 use crate::vector::batch::Batch;
-use crate::vector::copies::A_CACHE;
 use crate::vector::loans::VectorLoan;
 use crate::vector::machine::Vector;
 use crate::vector::message::Message;
+use crate::window::{Window, common};
 use aurora_net::{Payload, Rank, Received};
 use std::ops::Range;
 
@@ -35,8 +37,9 @@ impl Vector {
         }
         let (mut installed, mut to_forward) = (Vec::new(), Vec::new());
         let incomplete: Vec<Rank> = self.ledger.incomplete_blocks(epoch).collect();
-        for owner in self.abroad(me).into_iter().filter(|owner| !incomplete.contains(owner)) {
-            match self.install(owner, epoch)? {
+        let window = self.ledger.scope_of(epoch).0;
+        for owner in self.abroad(me, window).into_iter().filter(|owner| !incomplete.contains(owner)) {
+            match self.install(owner, (epoch, window))? {
                 Outcome::Installed(version) => installed.push((owner.index() as u32, version)),
                 Outcome::Forward(version) => to_forward.push((owner, version)),
                 Outcome::Settled => {}
@@ -45,7 +48,7 @@ impl Vector {
         if !installed.is_empty() || !to_forward.is_empty() {
             self.tell_node_peers(epoch, &installed, &to_forward, cx);
         }
-        let missing = self.abroad(me).into_iter().any(|owner| !self.has_from_abroad(owner, epoch));
+        let missing = self.abroad(me, window).into_iter().any(|owner| !self.has_from_abroad(owner, (epoch, window)));
         Ok(!missing)
     }
 
@@ -57,13 +60,13 @@ impl Vector {
         for peer in peers {
             if !installed.is_empty() {
                 let list = postcard::to_allocvec(installed).expect("pairs of numbers");
-                let message = Message::Installed { epoch };
+                let message = Message::Load(LoadMessage::Installed { epoch });
                 message.send(&reason, peer, Payload::Bytes(list.into()), cx);
             }
             for (owner, version) in to_forward {
-                let (bytes, serial) = (self.bytes_of(*owner), self.cache.begin_send(epoch));
-                let payload = self.lend(VectorLoan::CacheOut { serial, base: bytes.start }, bytes.len(), cx);
-                let message = Message::Forward { epoch, owner: *owner, version: *version };
+                let message = Message::Load(LoadMessage::Forward { epoch, owner: *owner, version: *version });
+                let place = self.within(*owner, self.ledger.scope_of(epoch).0);
+                let payload = self.lend_copy(epoch, place, cx);
                 message.send(&reason, peer, payload, cx);
             }
         }
@@ -76,10 +79,8 @@ impl Vector {
         }
         let me = self.ledger.me();
         let window = self.ledger.scope_of(epoch).0;
-        if !window.is_whole() {
-            return self.part_awaited((epoch, window));
-        }
-        let missing = self.abroad(me).into_iter().filter(|owner| !self.has_from_abroad(*owner, epoch));
+        let missing =
+            self.abroad(me, window).into_iter().filter(|owner| !self.has_from_abroad(*owner, (epoch, window)));
         missing.map(|owner| self.nodes.receiver(owner, me)).collect()
     }
 
@@ -116,16 +117,13 @@ impl Vector {
         if owner.index() >= size || !self.nodes.receives(owner, from) || !self.nodes.same_node(from, me) {
             return Place::Buffer;
         }
-        if let Some(place) = self.place_forwarded_part((epoch, owner), len) {
-            return place;
-        }
-        let bytes = self.bytes_of(owner);
-        let expected = self.ledger.find(epoch).is_some() && self.cache.may_load(epoch);
-        if len != bytes.len() || !expected {
+        let window = self.ledger.scope_of(epoch).0;
+        let place = self.within(owner, window);
+        let expected = self.ledger.find(epoch).is_some() && self.load.cache.may_load(epoch);
+        if len != place.len() || !expected || self.loading((epoch, window)).is_none() {
             return Place::Buffer;
         }
-        self.loading(epoch);
-        Place::At(self.loans.add(VectorLoan::CacheIn { epoch, base: bytes.start, len }))
+        Place::At(self.loans.add(VectorLoan::CacheIn { epoch, base: place.start, len }))
     }
 
     /// A node peer has forwarded a block of another node.
@@ -142,11 +140,11 @@ impl Vector {
         };
         match self.end_loan(token) {
             Some(VectorLoan::CacheIn { .. }) => {}
-            Some(VectorLoan::PartIn { .. }) => return self.forwarded_part((epoch, owner), cx),
             _ => return,
         }
         let site = self.ledger.find(epoch).and_then(|record| record.mine.as_ref()).map(|mine| mine.site.clone());
-        let Some((replica, site)) = self.cache.find_loading(epoch).zip(site) else {
+        let load = (epoch, self.ledger.scope_of(epoch).0);
+        let Some((replica, site)) = self.load.cache.find_loading(load).zip(site) else {
             return;
         };
         replica.have[owner.index()] = version;
@@ -157,23 +155,30 @@ impl Vector {
 }
 
 impl Vector {
-    /// The copy that is loaded for `epoch`.
-    pub(crate) fn loading(&mut self, epoch: Epoch) -> &mut Replica {
-        let (size, bytes) = (self.nodes.size(), self.dist.len() * self.block.element);
-        let len = self.dist.len();
-        self.cache.loading(epoch, size, bytes, || (self.fresh)(len))
+    /// The copy that is loaded for `epoch`. `None`: another rank has begun to load another part.
+    pub(crate) fn loading(&mut self, load: (Epoch, Window)) -> Option<&mut Replica> {
+        let (size, len) = (self.nodes.size(), load.1.range(self.dist.len()).len());
+        self.load.cache.loading(load, size, len * self.block.element, || (self.fresh)(len))
     }
 
-    /// A rank's block within the whole, in bytes.
-    pub(crate) fn bytes_of(&self, owner: Rank) -> Range<usize> {
-        let (range, element) = (self.dist.range(owner), self.block.element);
-        range.start * element..range.end * element
+    /// What this rank owns of a window: bytes within its block.
+    pub(crate) fn own_part(&self, window: Window) -> Range<usize> {
+        let own = self.dist.range(self.ledger.me());
+        let shown = common(&own, &window.range(self.dist.len()));
+        self.block.bytes_of(&(shown.start - own.start..shown.end - own.start))
     }
 
-    /// The owners on other nodes that have a block.
-    fn abroad(&self, me: Rank) -> Vec<Rank> {
+    /// What a rank owns of a window: bytes within the window.
+    pub(crate) fn within(&self, owner: Rank, window: Window) -> Range<usize> {
+        let window = window.range(self.dist.len());
+        let shown = common(&window, &self.dist.range(owner));
+        self.block.bytes_of(&(shown.start - window.start..shown.end - window.start))
+    }
+
+    /// The owners on other nodes that have some of a window.
+    fn abroad(&self, me: Rank, window: Window) -> Vec<Rank> {
         let others = me.others(self.nodes.size());
-        others.filter(|owner| !self.nodes.same_node(*owner, me) && !self.dist.range(*owner).is_empty()).collect()
+        others.filter(|owner| !self.nodes.same_node(*owner, me) && !self.within(*owner, window).is_empty()).collect()
     }
 
     /// What has arrived of a rank's block for a load that this rank has entered.
@@ -181,21 +186,23 @@ impl Vector {
         &self.ledger.find(epoch).expect("a load is remembered until it is complete").from[owner.index()]
     }
 
-    /// Whether the block of a rank on another node is in its slot, as it is when the load is complete.
-    pub(crate) fn is_installed(&self, owner: Rank, epoch: Epoch) -> bool {
+    /// Whether the block of a rank on another node is in its slot, as it is when the load is complete. Slots are for
+    /// whole blocks.
+    pub(crate) fn is_installed(&self, owner: Rank, (epoch, window): (Epoch, Window)) -> bool {
         let version = self.arrival(owner, epoch).final_version();
-        self.block.find_home().is_some_and(|home| home.cache.installed(owner) == version)
+        window.is_whole() && self.block.find_home().is_some_and(|home| home.cache.installed(owner) == version)
     }
 
     /// Whether it can be had: there, or in a copy of ours.
-    fn has_from_abroad(&self, owner: Rank, epoch: Epoch) -> bool {
-        self.is_installed(owner, epoch) || self.cache.has(epoch, owner, self.arrival(owner, epoch).final_version())
+    fn has_from_abroad(&self, owner: Rank, load: (Epoch, Window)) -> bool {
+        let version = self.arrival(owner, load.0).final_version();
+        self.is_installed(owner, load) || self.load.cache.has(load, owner, version)
     }
 
     /// Sees to a block of another node, if we receive it and have not yet: puts it into its slot if that is free, else
     /// makes it complete in our copy.
-    fn install(&mut self, owner: Rank, epoch: Epoch) -> Result<Outcome, Shortage> {
-        if self.is_installed(owner, epoch) {
+    fn install(&mut self, owner: Rank, (epoch, window): (Epoch, Window)) -> Result<Outcome, Shortage> {
+        if self.is_installed(owner, (epoch, window)) {
             return Ok(Outcome::Settled);
         }
         let Some(home) = self.block.home() else {
@@ -208,21 +215,21 @@ impl Vector {
         let (done, landed) = (slot.settle(epoch), slot.is_open_for(epoch));
         match done {
             true => Ok(Outcome::Settled),
-            false if free || landed => self.write_slot(owner, epoch),
-            false => self.complete_copy(owner, epoch),
+            false if window.is_whole() && (free || landed) => self.write_slot(owner, epoch),
+            false => self.complete_copy(owner, (epoch, window)),
         }
     }
 
     /// Puts it into its slot, where nobody reads.
     fn write_slot(&mut self, owner: Rank, epoch: Epoch) -> Result<Outcome, Shortage> {
         let Arrival { version: base, .. } = *self.arrival(owner, epoch);
-        let (version, bytes) = (self.arrival(owner, epoch).final_version(), self.bytes_of(owner));
-        let changes = self.changes(owner, epoch);
+        let (version, bytes) = (self.arrival(owner, epoch).final_version(), self.within(owner, Window::WHOLE));
+        let changes = self.changes(owner, (epoch, Window::WHOLE));
         let home = self.block.home().expect("it has a slot there");
         let is_base = home.cache.installed(owner) == base;
         let slot = home.cache.slot(owner).expect("just looked at");
         if !is_base && !slot.is_open_for(epoch) {
-            let copy = self.cache.find_block(epoch, owner, base);
+            let copy = self.load.cache.find_block((epoch, Window::WHOLE), owner, base);
             slot.write(0, &copy.expect("what has not come is kept since it came")[bytes]);
         }
         for (at, bytes) in changes {
@@ -237,16 +244,16 @@ impl Vector {
 
     /// Makes it complete in our copy. What has come for an earlier load and is not in its slot was forwarded then, and
     /// all have kept it.
-    fn complete_copy(&mut self, owner: Rank, epoch: Epoch) -> Result<Outcome, Shortage> {
+    fn complete_copy(&mut self, owner: Rank, (epoch, window): (Epoch, Window)) -> Result<Outcome, Shortage> {
         let Arrival { version: base, came, .. } = *self.arrival(owner, epoch);
-        let (version, bytes) = (self.arrival(owner, epoch).final_version(), self.bytes_of(owner));
-        if !came && version == base {
+        let (version, bytes) = (self.arrival(owner, epoch).final_version(), self.within(owner, window));
+        if !came && (version == base || !window.is_whole()) {
             return Ok(Outcome::Settled);
         }
-        let changes = self.changes(owner, epoch);
-        self.loading(epoch);
-        let kept = self.cache.carry_over(epoch, owner, base, bytes.clone());
-        let replica = self.cache.find_loading(epoch).expect("just begun");
+        let changes = self.changes(owner, (epoch, window));
+        self.loading((epoch, window));
+        let kept = self.load.cache.carry_over(epoch, owner, base, bytes.clone());
+        let replica = self.load.cache.find_loading((epoch, window)).expect("all agree about the window");
         if !kept {
             let home = self.block.find_home().filter(|home| home.cache.installed(owner) == base);
             let place = home.expect("what has not come is kept since it came").part(bytes.clone());
@@ -259,13 +266,16 @@ impl Vector {
         replica.short().map_or(Ok(Outcome::Forward(version)), |shortage| Err(shortage.clone()))
     }
 
-    /// What late writes changed in a rank's block: byte offsets in it, and what stands there now.
-    pub(crate) fn changes(&self, owner: Rank, epoch: Epoch) -> Vec<(usize, Vec<u8>)> {
-        let (element, len) = (self.block.element, self.dist.range(owner).len());
+    /// What late writes changed in what a rank owns of a window: byte offsets in that, and what stands there now.
+    pub(crate) fn changes(&self, owner: Rank, (epoch, window): (Epoch, Window)) -> Vec<(usize, Vec<u8>)> {
+        let (element, block) = (self.block.element, self.dist.range(owner));
+        let shown = common(&block, &window.range(self.dist.len()));
+        let shown = shown.start - block.start..shown.end - block.start;
         let correction = self.arrival(owner, epoch).correction.as_ref();
         let changes = correction.map_or(Vec::new(), |(_, changes)| {
-            Batch::parse(changes, element, len).expect("checked when it came").runs(element)
+            Batch::parse(changes, element, block.len()).expect("checked when it came").runs(element)
         });
-        changes.into_iter().map(|(run, bytes)| (run.start * element, bytes.to_vec())).collect()
+        let within = changes.into_iter().filter(|(run, _)| shown.start <= run.start && run.end <= shown.end);
+        within.map(|(run, bytes)| ((run.start - shown.start) * element, bytes.to_vec())).collect()
     }
 }

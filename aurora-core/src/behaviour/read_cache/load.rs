@@ -4,19 +4,24 @@
 //! are here. So an epoch may be settled while blocks are still on their way, and who streams a load sees what is here
 //! of them.
 
-use super::cache::{BlockArrived, Correction, LOADS};
-use crate::epoch::{Opening, Rule};
+use super::cache::{BlockArrived, Cache, Correction, LOADS};
+use super::memory::A_CACHE;
+use super::message::LoadMessage;
+use super::stream::Stream;
+use super::write_marks::WriteMarks;
+use super::write_marks::merge_marks;
+use crate::epoch::Opening;
 use crate::ids::Epoch;
 use crate::kernel::message::malformed;
-use crate::memory::{Part, Reading, Shortage};
+use crate::memory::{Part, Reading, Shortage, Turn};
 use crate::object::{Cx, Place};
-use crate::vector::batch::{Batch, batch_of};
-use crate::vector::copies::A_CACHE;
+use crate::vector::batch::{Batch, batch_of_runs};
 use crate::vector::loans::VectorLoan;
 use crate::vector::machine::Vector;
 use crate::vector::message::Message;
-use crate::vector::write_marks::merge_marks;
+use crate::window::{Window, common};
 use aurora_net::{Payload, Rank, Received};
+use std::ops::Range;
 
 /// An announcement whose header is here, and that is not recorded yet.
 pub(crate) struct PendingAnnouncement {
@@ -37,41 +42,94 @@ pub(crate) struct Announced {
     pub(crate) coming: bool,
 }
 
+/// What this rank knows of the loads of one vector.
+pub(crate) struct Load {
+    /// Copies in memory of its own.
+    pub(crate) cache: Cache,
+    /// The load that comes while its guard shows what is here, or has been dropped already.
+    pub(crate) stream: Option<Stream>,
+    /// Of writes by one-sided calls.
+    pub(crate) write_marks: WriteMarks,
+    /// Announcements whose first bytes have come.
+    pub(super) pending: Vec<PendingAnnouncement>,
+    /// Local ranges that one-sided writes have touched since our block was pushed, while a load is being entered.
+    pub(crate) touched: Option<Vec<Range<usize>>>,
+    /// Version of our block that our node peers have in copies of their own.
+    pub(super) pushed: u64,
+    /// Version of it that the other nodes have.
+    pub(super) sent_abroad: u64,
+    /// Loads for which this rank has passed a barrier with its node peers.
+    pub(super) barriers: u64,
+    /// The one for which it does at this moment.
+    pub(super) node_barrier: Option<Turn>,
+}
+
+impl Load {
+    /// Of a vector of so many ranks.
+    pub(crate) fn new(ranks: usize) -> Self {
+        Load {
+            cache: Cache::default(),
+            stream: None,
+            write_marks: WriteMarks::new(ranks),
+            pending: Vec::new(),
+            touched: None,
+            pushed: 0,
+            sent_abroad: 0,
+            barriers: 0,
+            node_barrier: None,
+        }
+    }
+
+    /// Gives back the memory of copies.
+    pub(crate) fn release(&mut self) {
+        (self.pushed, self.sent_abroad) = (0, 0);
+        self.cache.release();
+    }
+}
+
 impl Vector {
-    pub(crate) fn place_block(&mut self, from: Rank, epoch: Epoch, len: usize, cx: &Cx<'_>) -> Place {
+    /// Where what a rank owns of a load's window goes.
+    pub(super) fn place_block(
+        &mut self,
+        from: Rank,
+        (epoch, window): (Epoch, Window),
+        len: usize,
+        cx: &Cx<'_>,
+    ) -> Place {
         let me = cx.me();
-        if !cx.is_sound() {
-            // It may be faulty because there is no memory for this.
-            return Place::Discard;
-        };
-        if self.ledger.is_settled(epoch) {
-            // We have opened something else, as is about to be found out.
+        // A faulty object may be faulty because there is no memory for this. If the scope is settled, we have opened
+        // something else, as is about to be found out.
+        if !cx.is_sound() || self.ledger.is_settled(epoch) {
             return Place::Discard;
         }
-        let bytes = self.bytes_of(from);
+        let place = self.within(from, window);
         let ours = self.nodes.same_node(from, me) || self.nodes.receives(from, me);
-        if len != bytes.len() || !ours {
+        if len != place.len() || !ours {
             return Place::Buffer;
         }
-        if let Some(slot) = self.block.home().and_then(|home| home.open_slot(from, epoch)) {
+        let home = self.block.home().filter(|_| window.is_whole());
+        if let Some(slot) = home.and_then(|home| home.open_slot(from, epoch)) {
             slot.open_for(epoch);
             return Place::At(self.loans.add(VectorLoan::RoomIn { owner: from, epoch, len }));
         }
-        if !self.cache.may_load(epoch) {
+        if !self.load.cache.may_load(epoch) {
             return Place::Buffer;
         }
-        self.loading(epoch);
-        Place::At(self.loans.add(VectorLoan::CacheIn { epoch, base: bytes.start, len }))
+        match self.loading((epoch, window)) {
+            Some(_) => Place::At(self.loans.add(VectorLoan::CacheIn { epoch, base: place.start, len })),
+            // Ranks disagree about the window, as is about to be found out.
+            None => Place::Discard,
+        }
     }
 
     /// The header of an announcement is here, but nothing can be sent at this moment.
     pub(crate) fn keep_announcement(&mut self, from: Rank, (epoch, opening): (Epoch, Opening), said: Announced) {
-        self.pending.push(PendingAnnouncement { from, epoch, opening, said });
+        self.load.pending.push(PendingAnnouncement { from, epoch, opening, said });
     }
 
     /// Records the announcements whose headers are here.
     pub(crate) fn take_announcements(&mut self, cx: &mut Cx<'_>) {
-        for PendingAnnouncement { from, epoch, opening, said } in std::mem::take(&mut self.pending) {
+        for PendingAnnouncement { from, epoch, opening, said } in std::mem::take(&mut self.load.pending) {
             self.note_announcement(from, (epoch, &opening), said, cx);
         }
     }
@@ -123,14 +181,10 @@ impl Vector {
         match loan {
             Some(VectorLoan::CacheIn { .. }) => {
                 let version = self.ledger.record(epoch).from[from.index()].version;
-                if let Some(replica) = self.cache.find_loading(epoch) {
+                if let Some(replica) = self.load.cache.find_loading((epoch, opening.window)) {
                     replica.have[from.index()] = version;
                     (came, short) = (true, replica.short().cloned());
                 }
-            }
-            Some(VectorLoan::PartIn { .. }) => {
-                let part = self.cache.parts.find(epoch);
-                (came, short) = (true, part.and_then(|part| part.replica.short().cloned()));
             }
             Some(VectorLoan::RoomIn { .. }) => {
                 let slot = self.block.home().and_then(|home| home.cache.slot(from));
@@ -148,82 +202,64 @@ impl Vector {
         self.has_changed = true;
     }
 
-    /// Settles the next epoch of an object, if it can be.
-    pub(crate) fn settle(&mut self, cx: &mut Cx<'_>) -> bool {
-        let me = cx.me();
-        let Some((epoch, rule)) = self.ledger.try_settle() else {
-            return false;
-        };
-        let marks = self.ledger.find(epoch).map_or(0, |record| record.marks[me.index()]);
-        if marks > self.write_marks.applied() {
-            // They would be waited for in vain.
-            cx.fail(cx.frame.nonsense());
-            return true;
-        }
-        match rule {
-            Rule::Announced => self.settle_read_cache(epoch, cx),
-            Rule::Neighbours => self.ledger.forget(epoch),
-            Rule::Ended | Rule::EndedInOrder | Rule::Met => {
-                self.ledger.forget(epoch);
-                if let Some(checker) = &mut self.check {
-                    checker.settled(epoch);
-                }
-            }
-        }
-        true
-    }
-
     /// All ranks have announced, so no earlier write is still to come: what came after our push goes out once more.
-    fn settle_read_cache(&mut self, epoch: Epoch, cx: &mut Cx<'_>) {
-        let (me, others) = (cx.me(), cx.others());
-        let window = self.ledger.scope_of(epoch).0;
-        if !window.is_whole() {
-            return self.settle_part((epoch, window), cx);
-        }
+    pub(crate) fn settle_load(&mut self, epoch: Epoch, cx: &mut Cx<'_>) {
+        let (me, others, window) = (cx.me(), cx.others(), self.ledger.scope_of(epoch).0);
+        let (element, len, shown) = (self.block.element, self.block.len(), window.range(self.dist.len()));
+        let (own, place) = (self.own_part(window), self.within(me, window));
+        let elements = own.start / element..own.end / element;
+        let touched = self.load.touched.take().unwrap_or_default();
+        let touched: Vec<_> = touched.iter().map(|run| common(&elements, run)).filter(|run| !run.is_empty()).collect();
+        let (version, writes) = (self.block.version, self.load.write_marks.applied());
         let record = self.ledger.record(epoch);
-        let (announced, is_final) = (record.from[me.index()].clone(), record.is_final(me));
-        let (announced_at_home, writes) = (announced.at_home, self.write_marks.applied());
-        let touched = self.touched.take().unwrap_or_default();
+        let (is_final, announced_at_home) = (record.is_final(me), record.from[me.index()].at_home);
         // A write that no rank has announced comes with the next load.
-        let sent = if is_final && !touched.is_empty() { announced.version } else { self.block.version };
-        // Of a block at home nobody needs to keep a copy.
-        self.pushed = if announced_at_home { 0 } else { sent };
-        self.sent_abroad = sent;
+        let sent = if is_final && !touched.is_empty() { record.from[me.index()].version } else { version };
+        if window.is_whole() {
+            // Of a block at home nobody needs to keep a copy.
+            self.load.pushed = if announced_at_home { 0 } else { sent };
+            self.load.sent_abroad = sent;
+        }
+        if !announced_at_home {
+            record.from[me.index()].version = sent;
+        }
         self.block.thaw();
         if let Some(home) = self.block.home() {
-            home.settled(epoch, 0..usize::MAX);
+            home.settled(epoch, shown.start * element..shown.end * element);
+        }
+        let mut replica = self.load.cache.find_loading((epoch, window)).filter(|_| !announced_at_home);
+        if let Some(replica) = &mut replica {
+            replica.have[me.index()] = sent;
         }
         if is_final {
             return;
         }
-        let (in_place, nodes) = (announced_at_home && self.block.is_at_home(), self.nodes.clone());
-        let element = self.block.element;
+        let nodes = self.nodes.clone();
+        let in_place = announced_at_home && self.block.has_at_home(&own);
         // Lent for writing only after the scope was given up with an error.
-        let base = self.dist.range(me).start * element;
-        let replica = self.cache.find_loading(epoch).filter(|_| !announced_at_home);
-        let changes = self.block.read(|bytes| {
+        let changes = self.block.read_range(&own, |bytes| {
+            let run = |run: &Range<usize>| {
+                let within = run.start * element - own.start..run.end * element - own.start;
+                (run.clone(), within.start, &bytes[within])
+            };
             if let Some(replica) = replica {
-                for run in &touched {
-                    let run = run.start * element..run.end * element;
-                    replica.write(base + run.start, &bytes[run]);
-                }
+                touched.iter().map(run).for_each(|(_, at, values)| replica.write(place.start + at, values));
             }
-            batch_of(bytes, element, &touched)
+            batch_of_runs(len, element, touched.iter().map(run).map(|(run, _, values)| (run, values)))
         });
         let Some(changes) = changes else {
             return;
         };
-        let changes = bytes::Bytes::from(changes);
+        let (changes, nothing) =
+            (bytes::Bytes::from(changes), bytes::Bytes::from(batch_of_runs(len, element, std::iter::empty())));
         // For those who have it before their eyes, or hear of it from a node peer; they only wait to hear that it is
         // final.
-        let nothing = bytes::Bytes::from(batch_of(&[], element, &[]));
         let for_peers = if in_place { &nothing } else { &changes };
-        let version = self.block.version;
         if announced_at_home {
             self.ledger.record(epoch).from[me.index()].correction = Some((version, for_peers.to_vec()));
         }
         let reason = cx.reason("correction", None);
-        let message = Message::Correct { epoch, version, writes };
+        let message = Message::Load(LoadMessage::Correct { epoch, version, writes });
         for rank in others {
             let changes = match (nodes.same_node(me, rank), nodes.receives(me, rank)) {
                 (true, _) => for_peers,
@@ -234,38 +270,36 @@ impl Vector {
         }
     }
 
-    /// The whole of a ReadCache, once every block of it is here and final.
+    /// The window of a load, once all of it is here and final.
     pub(crate) fn poll_loaded(&mut self, epoch: Epoch, cx: &mut Cx<'_>) -> Option<Result<Loaded, Shortage>> {
         let me = cx.me();
         if !self.ledger.is_settled(epoch) || self.ledger.incomplete_blocks(epoch).next().is_some() {
             return None;
         }
         self.ledger.find(epoch)?;
-        let window = self.ledger.scope_of(epoch).0;
-        if !window.is_whole() {
-            return self.has_part((epoch, window), cx).then(|| self.part_loaded((epoch, window)));
-        }
         match self.install_all(epoch, cx) {
             Ok(true) => {}
             Ok(false) => return None,
             Err(shortage) => return Some(Err(shortage)),
         }
-        let streamed = self.stream.as_ref().is_some_and(|stream| stream.shows(epoch));
-        let arrived: Vec<_> = (0..cx.size()).map(|rank| self.block_arrived(Rank::new(rank), me, epoch)).collect();
+        let window = self.ledger.scope_of(epoch).0;
+        let bytes = self.block.bytes_of(&window.range(self.dist.len()));
+        let streamed = self.load.stream.as_ref().is_some_and(|stream| stream.shows(epoch));
+        let arrived: Vec<_> =
+            (0..cx.size()).map(|rank| self.block_arrived(Rank::new(rank), me, (epoch, window))).collect();
         self.ledger.forget(epoch);
-        let whole_is_home = arrived.iter().all(|block| {
+        let all_is_home = arrived.iter().all(|block| {
             let is_final = block.correction.as_ref().is_none_or(|correction| correction.changes.is_empty());
             block.range.is_empty() || block.at_home && is_final
         });
-        if let Some(home) = self.block.home().filter(|_| whole_is_home) {
-            let (part, reading) = home.show_all(epoch);
-            self.cache.give_up(epoch);
-            self.cache.release();
+        if let Some(home) = self.block.home().filter(|_| all_is_home) {
+            let (part, reading) = home.show(epoch, bytes);
+            self.load.cache.give_up(epoch, window);
             return Some(Ok(Loaded { part, reading }));
         }
-        let (pushed, nodes) = (self.pushed, self.nodes.clone());
-        self.loading(epoch);
-        let replica = self.cache.find_loading(epoch).expect("just begun");
+        let nodes = self.nodes.clone();
+        self.loading((epoch, window));
+        let replica = self.load.cache.find_loading((epoch, window)).expect("all agree about the window");
         let mut reading = None;
         if let Some(home) = self.block.home() {
             // A node peer's block may have been changed by others, by its latch, since its owner announced that
@@ -275,7 +309,8 @@ impl Vector {
             };
             let blocks = arrived.iter().enumerate().filter(|(_, block)| block.at_home);
             for (rank, block) in blocks.filter(|(rank, block)| lacking(*rank, block)).collect::<Vec<_>>() {
-                replica.write(block.range.start, home.part(block.range.clone()).bytes());
+                let place = bytes.start + block.range.start..bytes.start + block.range.end;
+                replica.write(block.range.start, home.part(place).bytes());
                 replica.have[rank] = block.version;
             }
             reading = home.pass(epoch, streamed);
@@ -283,10 +318,7 @@ impl Vector {
         if let Some(shortage) = replica.short().cloned() {
             return Some(Err(shortage));
         }
-        if !arrived[me.index()].at_home {
-            replica.have[me.index()] = pushed;
-        }
-        Some(Ok(Loaded { part: self.cache.complete(epoch, &arrived), reading }))
+        Some(Ok(Loaded { part: self.load.cache.complete(epoch, &arrived), reading }))
     }
 }
 
@@ -320,31 +352,19 @@ impl Vector {
     }
 
     /// What there is of a rank's block for a load that is complete.
-    fn block_arrived(&self, rank: Rank, me: Rank, epoch: Epoch) -> BlockArrived {
+    fn block_arrived(&self, rank: Rank, me: Rank, (epoch, window): (Epoch, Window)) -> BlockArrived {
         let arrival = &self.ledger.find(epoch).expect("it is complete, not over").from[rank.index()];
-        let range = self.bytes_of(rank);
+        let range = self.within(rank, window);
         if self.block.find_home().is_some() && !self.nodes.same_node(rank, me) {
             // Whoever received it has seen to everything.
-            let (version, at_home) = (arrival.final_version(), self.is_installed(rank, epoch));
+            let (version, at_home) = (arrival.final_version(), self.is_installed(rank, (epoch, window)));
             return BlockArrived { range, version, at_home, correction: None };
         }
         let correction = arrival.correction.as_ref();
-        let correction =
-            correction.map(|(version, _)| Correction { version: *version, changes: self.changes(rank, epoch) });
+        let correction = correction
+            .map(|(version, _)| Correction { version: *version, changes: self.changes(rank, (epoch, window)) });
         let at_home = arrival.at_home && self.nodes.same_node(rank, me);
-        let version = if me == rank && !at_home { self.pushed } else { arrival.version };
-        BlockArrived { range, version, at_home, correction }
-    }
-
-    /// Gives back the memory of copies, once all ranks have come to do so.
-    pub(crate) fn release_cache(&mut self) {
-        (self.pushed, self.sent_abroad) = (0, 0);
-        self.cache.release();
-        self.edges.release();
-        let epoch = self.ledger.epoch;
-        if let Some(home) = self.block.home() {
-            home.cache.release(epoch);
-        }
+        BlockArrived { range, version: arrival.version, at_home, correction }
     }
 }
 

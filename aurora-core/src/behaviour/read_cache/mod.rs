@@ -4,9 +4,12 @@ pub(crate) mod announce;
 pub(crate) mod cache;
 mod install;
 pub(crate) mod load;
-pub(crate) mod part;
+pub(crate) mod memory;
+pub(crate) mod message;
 pub(crate) mod stream;
+pub(crate) mod write_marks;
 
+use self::memory::A_CACHE;
 use super::{Behaviour, ReadCache, Scope, sealed};
 use crate::Site;
 use crate::behaviour::read_cache::load::Loaded;
@@ -18,7 +21,6 @@ use crate::ids::Epoch;
 use crate::kernel::watch::Blocked;
 use crate::memory::{Kept, Reading};
 use crate::stats::Kind;
-use crate::vector::copies::A_CACHE;
 use crate::vector::waits::VectorWait;
 use crate::vector::{GVector, GlobalRead};
 use crate::window::Window;
@@ -137,7 +139,7 @@ impl<T: Element> GVector<T> {
                 if let Err(error) = object.settled(false, window, cx)? {
                     return Some(Err(error));
                 }
-                if let Some(stream) = &object.stream {
+                if let Some(stream) = &object.load.stream {
                     return Some(Ok(Step::After(stream.epoch())));
                 }
                 if !std::mem::replace(&mut admitted, true)
@@ -201,7 +203,7 @@ impl<T: Element> GVector<T> {
     pub fn release_cache(&mut self) -> Result<()> {
         let site = Site::here();
         let (streamed, refusal) = self.link.tidy_on(|object, cx| match cx.usable(true, Window::WHOLE) {
-            Ok(()) => (object.stream.as_ref().map(Stream::epoch), None),
+            Ok(()) => (object.load.stream.as_ref().map(Stream::epoch), None),
             Err(error) => (None, Some(error)),
         });
         // Whose guard was dropped before all had come. What goes wrong is told at the barrier.

@@ -10,11 +10,12 @@
 //! there before all of the node have completed it (`memory/gate.rs`).
 
 use super::load::Loaded;
+use super::memory::A_CACHE;
 use crate::ids::Epoch;
 use crate::memory::Part;
 use crate::object::Cx;
-use crate::vector::copies::A_CACHE;
 use crate::vector::machine::Vector;
+use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::Rank;
 use std::ops::{Range, RangeInclusive};
@@ -91,7 +92,7 @@ impl Vector {
     /// Streams the load that this rank has entered.
     pub(crate) fn stream(&mut self, epoch: Epoch, site: &Site, cx: &mut Cx<'_>) -> Arc<Outcome> {
         let outcome = Arc::<Outcome>::default();
-        self.stream = Some(Stream { epoch, site: site.clone(), outcome: outcome.clone(), unread: false });
+        self.load.stream = Some(Stream { epoch, site: site.clone(), outcome: outcome.clone(), unread: false });
         self.take_announcements(cx);
         self.carry_on(cx);
         outcome
@@ -99,14 +100,14 @@ impl Vector {
 
     /// Its guard shows nothing any more; what is still to come comes all the same.
     pub(crate) fn stop_reading(&mut self, epoch: Epoch) {
-        if let Some(stream) = self.stream.as_mut().filter(|stream| stream.epoch == epoch) {
+        if let Some(stream) = self.load.stream.as_mut().filter(|stream| stream.epoch == epoch) {
             stream.unread = true;
         }
     }
 
     /// Goes on with a streamed load, as far as it can be.
     pub(crate) fn carry_on(&mut self, cx: &mut Cx<'_>) {
-        let settled = self.stream.as_ref().filter(|stream| cx.is_sound() && self.ledger.is_settled(stream.epoch));
+        let settled = self.load.stream.as_ref().filter(|stream| cx.is_sound() && self.ledger.is_settled(stream.epoch));
         let Some((epoch, site)) = settled.map(|stream| (stream.epoch, stream.site.clone())) else {
             return;
         };
@@ -119,7 +120,7 @@ impl Vector {
             None => {}
             Some(Err(shortage)) => drop(cx.no_memory(shortage, A_CACHE, &site)),
             Some(Ok(loaded)) => {
-                if let Some(stream) = self.stream.take().filter(|stream| !stream.unread) {
+                if let Some(stream) = self.load.stream.take().filter(|stream| !stream.unread) {
                     // Nobody else sets it.
                     let _ = stream.outcome.whole.set((loaded, Instant::now()));
                 }
@@ -132,7 +133,7 @@ impl Vector {
     pub(crate) fn poll_streamed(&mut self, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
         self.take_announcements(cx);
         self.carry_on(cx);
-        cx.frame.sound_if(self.stream.is_none())
+        cx.frame.sound_if(self.load.stream.is_none())
     }
 
     /// The next piece of a streamed load, in whole `unit`s of elements, of which so many have been `read` of each
@@ -177,7 +178,7 @@ impl Vector {
         let bytes = range.start * element..range.end * element;
         let part = match place {
             Place::Home => self.block.find_home()?.part(bytes),
-            Place::Copy => self.cache.find_loading(epoch)?.show(bytes),
+            Place::Copy => self.load.cache.find_loading((epoch, Window::WHOLE))?.show(bytes),
         };
         Some(Ok(Some(Piece { owner, range, part })))
     }
@@ -190,12 +191,12 @@ impl Vector {
         let record = self.ledger.find(epoch)?;
         let (arrival, is_final) = (&record.from[owner.index()], owner == me || record.is_final(owner));
         let (at_home, coming, arrived, version) = (arrival.at_home, arrival.coming, arrival.arrived, arrival.version);
-        if !is_final || !self.changes(owner, epoch).is_empty() {
+        if !is_final || !self.changes(owner, (epoch, Window::WHOLE)).is_empty() {
             return None;
         }
         let ours = self.nodes.same_node(owner, me);
         if self.block.find_home().is_some() {
-            let is_here = if ours { at_home } else { self.is_installed(owner, epoch) };
+            let is_here = if ours { at_home } else { self.is_installed(owner, (epoch, Window::WHOLE)) };
             if is_here {
                 return Some((block.end, Place::Home));
             }
@@ -203,13 +204,14 @@ impl Vector {
                 return None;
             }
         }
-        let (bytes, element) = (self.bytes_of(owner), self.block.element);
-        let replica = self.cache.find_loading(epoch).filter(|replica| replica.short().is_none())?;
+        let (bytes, element) = (self.within(owner, Window::WHOLE), self.block.element);
+        let replica =
+            self.load.cache.find_loading((epoch, Window::WHOLE)).filter(|replica| replica.short().is_none())?;
         let end = if owner == me {
             block.end
         } else if coming {
             replica.come(bytes.start).min(bytes.end) / element
-        } else if arrived && self.cache.carry_over(epoch, owner, version, bytes) {
+        } else if arrived && self.load.cache.carry_over(epoch, owner, version, bytes) {
             block.end
         } else {
             return None;

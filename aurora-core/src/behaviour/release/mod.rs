@@ -4,6 +4,7 @@
 //! ([`GVector::release_alone`], the paper's Figure 1) it is one rank's own, and acknowledged at its end.
 
 mod alone;
+pub(crate) mod message;
 pub(crate) mod protocol;
 mod together;
 

@@ -1,8 +1,10 @@
 //! The writes of a collective scope on their way to their owners: batches, and the word of the end.
 
+use super::message::FlushMessage;
 use crate::Error;
 use crate::element::OpId;
 use crate::epoch::Opening;
+use crate::epoch::SCOPES_AHEAD;
 use crate::ids::Epoch;
 use crate::kernel::Reason;
 use crate::object::Cx;
@@ -25,6 +27,30 @@ pub(crate) struct LastBatch {
     pub(crate) bytes: Buffer,
 }
 
+/// What this rank knows of the buffered writes to one vector.
+pub(crate) struct Flush {
+    /// By owners: batches that the owner has not yet applied.
+    outstanding: Vec<usize>,
+}
+
+impl Flush {
+    /// Of a vector of so many ranks.
+    pub(crate) fn new(ranks: usize) -> Self {
+        Flush { outstanding: vec![0; ranks] }
+    }
+
+    /// How many batches an owner has not yet applied.
+    pub(super) fn outstanding(&self, owner: Rank) -> usize {
+        self.outstanding[owner.index()]
+    }
+
+    /// An owner has applied a batch.
+    pub(crate) fn has_room(&mut self, owner: Rank) {
+        let outstanding = &mut self.outstanding[owner.index()];
+        *outstanding = outstanding.saturating_sub(1);
+    }
+}
+
 impl Vector {
     /// Sends a batch of a ReleaseC scope to another rank.
     pub(crate) fn send_batch(
@@ -35,9 +61,9 @@ impl Vector {
         bytes: Buffer,
         cx: &mut Cx<'_>,
     ) {
-        self.outstanding[owner.index()] += 1;
+        self.flush.outstanding[owner.index()] += 1;
         let (epoch, opening) = (scope.epoch, scope.opening.clone());
-        let message = Message::Batch { epoch, seq: scope.sent, opening, op };
+        let message = Message::Flush(FlushMessage::Batch { epoch, seq: scope.sent, opening, op });
         message.send(scope.reason, owner, bytes.into(), cx);
     }
 
@@ -50,7 +76,7 @@ impl Vector {
         };
         match outcome {
             Outcome::Park => {
-                self.outstanding[me.index()] += 1;
+                self.flush.outstanding[me.index()] += 1;
                 self.parked.push_back(Parked { from: me, work, payload: Received::Bytes(bytes.to_vec()) });
             }
             Outcome::Refuse(error) => cx.fail(error),
@@ -87,12 +113,12 @@ impl Vector {
         record.from[me.index()].batches = sent[me.index()] + u64::from(last[me.index()].is_some());
         for rank in me.others(cx.size()) {
             let last = last[rank.index()].take();
-            let message = Message::End {
+            let message = Message::Flush(FlushMessage::End {
                 epoch,
                 opening: scope.opening.clone(),
                 batches: sent[rank.index()] + u64::from(last.is_some()),
                 op: last.as_ref().and_then(|last| last.op),
-            };
+            });
             let payload = last.map_or(Payload::Empty, |last| last.bytes.into());
             message.send(scope.reason, rank, payload, cx);
         }
@@ -101,5 +127,46 @@ impl Vector {
             self.work(Parked { from: me, work, payload: Received::Bytes(bytes.into()) }, cx);
         }
         self.has_changed = true;
+    }
+
+    /// Tells all that this rank has entered a scope beside so many others that who has ended all of these would wait in
+    /// his next for their end: which may come behind that.
+    pub(crate) fn tell_if_many_are_open(&mut self, epoch: Epoch, reason: &Reason, cx: &mut Cx<'_>) {
+        let open = cx.frame.open.iter().filter(|guard| guard.awaited).count();
+        if open + 1 >= SCOPES_AHEAD {
+            for rank in cx.others() {
+                let message = Message::Flush(FlushMessage::Come { epoch });
+                message.send(reason, rank, Payload::Empty, cx);
+            }
+        }
+    }
+
+    /// Whether the time has come for what a rank writes in a collective scope.
+    pub(crate) fn is_due(&self, from: Rank, epoch: Epoch) -> bool {
+        self.ledger.may_apply(epoch) && self.ledger.is_turn(epoch, from)
+    }
+
+    pub(crate) fn apply_batch(
+        &mut self,
+        from: Rank,
+        (epoch, seq): (Epoch, u64),
+        op: Option<OpId>,
+        payload: &[u8],
+        cx: &mut Cx<'_>,
+    ) -> Outcome {
+        if !self.is_due(from, epoch) || self.ledger.record(epoch).from[from.index()].applied != seq {
+            return Outcome::Park;
+        }
+        match self.write(op, payload, cx) {
+            Ok(true) => {
+                self.ledger.record(epoch).from[from.index()].applied += 1;
+                match self.check_batch(&cx.frame.name, (from, epoch), op, payload) {
+                    Ok(()) => Outcome::Applied,
+                    Err(error) => Outcome::Refuse(error),
+                }
+            }
+            Ok(false) => Outcome::Park,
+            Err(error) => Outcome::Refuse(error),
+        }
     }
 }

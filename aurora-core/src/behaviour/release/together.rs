@@ -5,14 +5,13 @@ use crate::Site;
 use crate::behaviour::buffers::{Buffered, Buffers, Sender};
 use crate::behaviour::{Behaviour, ReleaseC, Scope, sealed};
 use crate::element::{Element, Op, OpId, apply_op};
-use crate::epoch::{Opening, Rule};
+use crate::epoch::{Opening, Rule, SCOPES_AHEAD};
 use crate::error::Result;
 use crate::ids::Epoch;
 use crate::kernel::Reason;
 use crate::stats::Kind;
 use crate::vector::GVector;
 use crate::vector::batch::BatchBuilder;
-use crate::vector::entering::SCOPES_AHEAD;
 use crate::vector::waits::VectorWait;
 use crate::window::Window;
 use aurora_net::Rank;
@@ -93,7 +92,7 @@ impl<T: Element> Sender<T> for Batches {
             if let Err(fault) = cx.sound() {
                 return Some(Err(fault));
             }
-            if object.outstanding[owner.index()] >= AHEAD {
+            if object.flush.outstanding(owner) >= AHEAD {
                 object.behind = (self.opening.window, self.epoch - 1);
                 if owner != cx.me() {
                     cx.out.nudge(owner);

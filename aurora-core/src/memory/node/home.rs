@@ -261,11 +261,6 @@ impl Home {
         (self.part(bytes), reading)
     }
 
-    /// The same of all of it.
-    pub(crate) fn show_all(&self, load: Epoch) -> (Part, Option<Reading>) {
-        (self.part(0..self.whole.byte_len()), self.sharing.enter(load, Some(0..usize::MAX)))
-    }
-
     /// It has completed it. If it has shown parts of these, it does so as long as what comes back lives.
     pub(crate) fn pass(&self, load: Epoch, shown: bool) -> Option<Reading> {
         self.sharing.enter(load, shown.then_some(0..usize::MAX))

@@ -22,6 +22,7 @@ use std::ops::Range;
 const HEAD: usize = 4 * size_of::<u64>();
 
 /// The bytes of a batch with the elements of `block` at `runs`, as they are now.
+#[cfg(test)]
 pub(crate) fn batch_of(block: &[u8], element: usize, runs: &[Range<usize>]) -> Vec<u8> {
     let values = |run: &Range<usize>| (run.clone(), &block[run.start * element..run.end * element]);
     batch_of_runs(block.len() / element, element, runs.iter().map(values))

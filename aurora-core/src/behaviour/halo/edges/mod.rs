@@ -23,8 +23,9 @@
 mod surroundings;
 
 use self::surroundings::{ByMessage, Surroundings};
+use crate::behaviour::halo::geometry::Halo;
+use crate::behaviour::halo::message::HaloMessage;
 use crate::epoch::Opening;
-use crate::halo::Halo;
 use crate::ids::Epoch;
 use crate::kernel::Reason;
 use crate::kernel::message::malformed;
@@ -93,7 +94,7 @@ impl Vector {
     /// that.
     fn surroundings(&mut self, epoch: Epoch, halo: Halo) -> &mut Surroundings {
         let (dist, me, element, fresh) = (&self.dist, self.ledger.me(), self.block.element, self.fresh.clone());
-        let Edges { halos, spare, .. } = &mut self.edges;
+        let Edges { halos, spare, .. } = &mut self.halo;
         halos.entry(epoch).or_insert_with(|| {
             let spare = spare.take_if(|spare| spare.halo == halo).and_then(Surroundings::anew);
             spare.unwrap_or_else(|| Surroundings::new(dist, me, halo, element, &*fresh))
@@ -110,13 +111,13 @@ impl Vector {
             self.surroundings(epoch, halo);
         }
         let element = self.block.element;
-        self.edges.halos.get_mut(&epoch).is_some_and(|halo| halo.wants(from, number, len, element))
+        self.halo.halos.get_mut(&epoch).is_some_and(|halo| halo.wants(from, number, len, element))
     }
 
     /// Some of an edge has arrived.
     pub(crate) fn write_edge(&mut self, from: Rank, exchange: Exchange, offset: usize, bytes: &[u8]) {
         let element = self.block.element;
-        let halo = self.edges.halos.get_mut(&exchange.epoch).filter(|halo| halo.is_due(exchange.number));
+        let halo = self.halo.halos.get_mut(&exchange.epoch).filter(|halo| halo.is_due(exchange.number));
         if let Some(halo) = halo {
             halo.write(from, exchange.number, element, offset, bytes);
         }
@@ -142,7 +143,7 @@ impl Vector {
     /// Enters a HaloCache, for which memory was taken: its first exchange may begin.
     pub(crate) fn enter_halo(&mut self, opening: &Opening, cx: &mut Cx<'_>) -> Result<Epoch, Error> {
         let epoch = self.enter(opening.clone(), cx)?;
-        let Vector { ledger, edges, .. } = self;
+        let Vector { ledger, halo: edges, .. } = self;
         let record = ledger.record(epoch);
         record.mine_complete = true;
         for (rank, arrival) in record.from.iter_mut().enumerate() {
@@ -169,7 +170,7 @@ impl Vector {
             cx.fail(error.clone());
             return Err(error);
         }
-        let Vector { block, edges, .. } = self;
+        let Vector { block, halo: edges, .. } = self;
         edges.current = epoch;
         let halo = edges.halos.get_mut(&epoch).expect("it was entered and has not ended");
         let element = block.element;
@@ -178,7 +179,7 @@ impl Vector {
             Ok(edges) => {
                 for ByMessage { to, edge, mailbox } in edges {
                     let entry = opening.cloned().map(|opening| (opening, halo.halo));
-                    let message = Message::Edge { epoch, number, entry, mailbox };
+                    let message = Message::Halo(HaloMessage { epoch, number, entry, mailbox });
                     message.send(reason, to, edge.into(), cx);
                 }
             }
@@ -193,7 +194,7 @@ impl Vector {
         if let Err(fault) = cx.sound() {
             return Some(Err(fault));
         }
-        let Vector { ledger, edges, block, .. } = self;
+        let Vector { ledger, halo: edges, block, .. } = self;
         let halo = edges.halos.get_mut(&edges.current)?;
         let is_complete = halo.take_letters(block.element) && ledger.is_settled(edges.current);
         is_complete.then(|| Ok(halo.complete(block.element)))
@@ -201,24 +202,19 @@ impl Vector {
 
     /// A HaloCache has ended on this rank: what comes for it now, nobody will see.
     pub(crate) fn end_halo(&mut self, epoch: Epoch) {
-        if let Some(mut ended) = self.edges.halos.remove(&epoch) {
+        if let Some(mut ended) = self.halo.halos.remove(&epoch) {
             ended.close();
-            self.edges.spare = Some(ended);
+            self.halo.spare = Some(ended);
         }
     }
 
     /// Where the edge of another rank goes. One with a mailbox stays where it is.
-    pub(crate) fn place_edge(
-        &mut self,
-        from: Rank,
-        exchange: Exchange,
-        halo: Option<Halo>,
-        (len, mailbox): (usize, bool),
-        cx: &Cx<'_>,
-    ) -> Place {
-        if mailbox {
+    pub(crate) fn place_edge(&mut self, from: Rank, message: &HaloMessage, len: usize, cx: &Cx<'_>) -> Place {
+        if message.mailbox {
             return Place::Buffer;
         }
+        let exchange = Exchange { epoch: message.epoch, number: message.number };
+        let halo = message.entry.as_ref().map(|(_, halo)| *halo);
         match cx.is_sound() && self.admits(from, exchange, halo, len) {
             true => Place::At(self.loans.add(VectorLoan::EdgeIn { exchange, from })),
             false => Place::Discard,
@@ -231,7 +227,7 @@ impl Vector {
         if admitted {
             self.write_edge(from, exchange, 0, &edge);
         }
-        let halo = self.edges.halos.get_mut(&exchange.epoch).filter(|_| admitted);
+        let halo = self.halo.halos.get_mut(&exchange.epoch).filter(|_| admitted);
         halo.is_some_and(|halo| halo.keep_mailbox(from, edge))
     }
 
@@ -239,22 +235,25 @@ impl Vector {
     pub(crate) fn edge_came(
         &mut self,
         from: Rank,
-        exchange: Exchange,
-        entry: Option<(Opening, Halo)>,
+        HaloMessage { epoch, number, entry, .. }: HaloMessage,
         payload: Received,
         cx: &mut Cx<'_>,
     ) {
+        if let Some((opening, _)) = &entry {
+            self.opened(from, epoch, opening, cx);
+        }
         let asked = entry.as_ref().map(|(_, halo)| *halo);
         let is_here = match payload {
             Received::Placed(token) => matches!(self.end_loan(token), Some(VectorLoan::EdgeIn { .. })),
-            Received::Shared(view) => cx.is_sound() && self.edge_with_mailbox(from, exchange, asked, view),
+            Received::Shared(view) => {
+                cx.is_sound() && self.edge_with_mailbox(from, Exchange { epoch, number }, asked, view)
+            }
             Received::Bytes(_) => false,
         };
-        let Exchange { epoch, number } = exchange;
         if !cx.is_sound() {
             return;
         }
-        let Vector { edges, ledger, .. } = self;
+        let Vector { halo: edges, ledger, .. } = self;
         let Some(halo) = edges.halos.get_mut(&epoch) else {
             if epoch > ledger.epoch {
                 cx.fail_job(malformed(from));

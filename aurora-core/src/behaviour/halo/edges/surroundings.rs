@@ -2,9 +2,9 @@
 //! share our memory.
 
 use super::{Shown, memory_for};
+use crate::behaviour::halo::geometry::{Halo, Neighbour, Plan};
 use crate::behaviour::read_cache::cache::{Fresh, STEP};
 use crate::distribution::Distribution;
-use crate::halo::{Halo, Neighbour, Plan};
 use crate::memory::{Metered, Shortage};
 use aurora_net::{Buffer, LetterCount, MailboxReceiver, MailboxSender, Outbox, Rank, SharedView};
 use std::ops::Range;

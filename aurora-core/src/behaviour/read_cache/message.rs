@@ -1,0 +1,102 @@
+//! What ranks say to each other about a load, and what this rank does when it hears it.
+
+use super::load::Announced;
+use crate::epoch::Opening;
+use crate::ids::Epoch;
+use crate::object::{Cx, Malformed, Place};
+use crate::vector::machine::Vector;
+use aurora_net::{Rank, Received};
+use serde::{Deserialize, Serialize};
+
+/// A message of the protocol of loads.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum LoadMessage {
+    /// "I have entered a load": the announcement, with my block as payload if it has changed since the last one.
+    Enter {
+        epoch: Epoch,
+        opening: Opening,
+        version: u64,
+        /// My block lies where all of this node have mapped it.
+        at_home: bool,
+        writes: u64,
+        marks: Vec<(u32, u64)>,
+        list_follows: bool,
+    },
+    /// The writes that an announcement had no room for; payload: pairs of owner and number.
+    Made { epoch: Epoch },
+    /// What late writes changed in a block that had already been pushed; payload: a batch.
+    Correct { epoch: Epoch, version: u64, writes: u64 },
+    /// "These blocks of other nodes, which I receive for ours, stand in their places for this load." Payload: pairs of
+    /// owner and version.
+    Installed { epoch: Epoch },
+    /// A block of another node that I receive for ours, for a rank that loads into a copy of its own; payload: the
+    /// block.
+    Forward { epoch: Epoch, owner: Rank, version: u64 },
+}
+
+impl LoadMessage {
+    /// The opening that it brings.
+    pub(crate) fn opening(&self) -> Option<&Opening> {
+        match self {
+            LoadMessage::Enter { opening, .. } => Some(opening),
+            _ => None,
+        }
+    }
+}
+
+impl Vector {
+    /// Where the payload of a message goes. The header of an announcement is kept: it is heard before its block.
+    pub(crate) fn place_load(&mut self, from: Rank, message: LoadMessage, len: usize, cx: &Cx<'_>) -> Place {
+        match message {
+            LoadMessage::Enter { epoch, opening, version, at_home, writes, marks, list_follows } => {
+                let placement = self.place_block(from, (epoch, opening.window), len, cx);
+                let coming = matches!(placement, Place::At(_));
+                let said = Announced { version, at_home, writes, marks, list_follows, coming };
+                self.keep_announcement(from, (epoch, opening), said);
+                placement
+            }
+            LoadMessage::Forward { epoch, owner, .. } => self.place_forward(from, (epoch, owner), len, cx),
+            _ => Place::Buffer,
+        }
+    }
+
+    /// A message is whole.
+    pub(crate) fn deliver_load(
+        &mut self,
+        from: Rank,
+        message: LoadMessage,
+        payload: Received,
+        cx: &mut Cx<'_>,
+    ) -> Result<(), Malformed> {
+        match message {
+            LoadMessage::Enter { epoch, opening, version, at_home, writes, marks, list_follows } => {
+                let said = Announced { version, at_home, writes, marks, list_follows, coming: false };
+                self.note_announcement(from, (epoch, &opening), said, cx);
+                self.arrived(from, (epoch, &opening), payload, cx);
+            }
+            LoadMessage::Made { epoch } => {
+                let marks = postcard::from_bytes::<Vec<(u32, u64)>>(payload.bytes()).map_err(|_| Malformed)?;
+                if cx.is_sound() && !self.list_came(from, epoch, &marks) {
+                    return Err(Malformed);
+                }
+                self.has_changed = true;
+            }
+            LoadMessage::Correct { epoch, version, writes } => {
+                let correction = (version, payload.into_vec());
+                if cx.is_sound() && !self.corrected(from, epoch, correction, writes) {
+                    return Err(Malformed);
+                }
+                self.has_changed = true;
+            }
+            LoadMessage::Installed { epoch } => {
+                self.installed(from, epoch, payload.bytes(), cx);
+                self.has_changed = true;
+            }
+            LoadMessage::Forward { epoch, owner, version } => {
+                self.forwarded(from, (epoch, owner), version, payload, cx);
+                self.has_changed = true;
+            }
+        }
+        Ok(())
+    }
+}
