@@ -1,7 +1,7 @@
 //! The few words that the library itself says to the user, on stderr.
 
 use crate::Error;
-use crate::error::{Claim, list};
+use crate::error::{Claim, ObjectName, list};
 use aurora_net::Rank;
 use aurora_net::bootstrap::Failure;
 use std::io::Write;
@@ -24,6 +24,11 @@ pub(crate) fn polls(polling: &Claim, alone: bool) {
 /// An operation of the user's has panicked in what other ranks have sent, and made this the fault of its object.
 pub(crate) fn operation_panicked(failure: &Failure, fault: &Error) {
     say(&format!("aurora: {failure}; {fault}"));
+}
+
+/// An object has panicked where it was asked for the place of a payload.
+pub(crate) fn object_panicked(failure: &Failure, object: &ObjectName) {
+    say(&format!("aurora: {failure}; {object} is poisoned"));
 }
 
 /// The counters of a job that is over. `missing`: how many ranks have not reported theirs.

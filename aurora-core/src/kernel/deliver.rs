@@ -184,7 +184,8 @@ impl Kernel {
         let (me, core) = (self.core.me, &mut self.core);
         let mut nothing = Outbox::default();
         let placed = capture(me, || place(&mut **machine, &Cx { core, frame, out: &mut nothing }));
-        placed.unwrap_or_else(|_| {
+        placed.unwrap_or_else(|failure| {
+            crate::notice::object_panicked(&failure, &frame.name);
             frame.is_broken = true;
             Place::Discard
         })
@@ -279,8 +280,10 @@ impl Kernel {
                 object.reply(id, from, error.as_ref().map_or(Ok(payload.bytes()), Err), cx)
             })
         });
+        if matches!(shown, Some(Err(Malformed))) {
+            self.fail_job(malformed(from), out);
+        }
         let reply = match (payload, landing) {
-            _ if matches!(shown, Some(Err(Malformed))) => Err(malformed(from)),
             (placed @ Received::Placed(_), _) => Ok(placed),
             (error, _) if refused => Err(decode_error(from, error.bytes())),
             (answer, None) => Ok(answer),

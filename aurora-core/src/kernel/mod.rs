@@ -255,12 +255,22 @@ impl Kernel {
             let (behaviour, opened) = guard.unzip();
             cx.poison(behaviour.unwrap_or(A_CALL), opened);
         }
+        let me = cx.core.me;
         if std::mem::take(&mut cx.frame.is_failing) {
-            machine.shut();
-            machine.failed(&mut cx);
-            machine.advance(&mut cx);
+            let failing = capture(me, || {
+                machine.shut();
+                machine.failed(&mut cx);
+            });
+            if let Err(failure) = failing {
+                // It does not even tidy up.
+                cx.fail_job(Error::heard(failure));
+            }
+            // Of an object that has panicked amid this nothing more can be expected.
+            let _ = capture(me, || machine.advance(&mut cx));
         }
-        timers.set(id, machine.poll_timeout());
+        cx.frame.has_panicked |= called.is_err();
+        let timeout = if cx.frame.has_panicked { Ok(None) } else { capture(me, || machine.poll_timeout()) };
+        timers.set(id, timeout.unwrap_or_default());
         self.shut_if_failing();
         Some(called)
     }
@@ -287,7 +297,11 @@ impl Kernel {
 
     /// Nothing may be done to any object without us any more, by the calling thread or by ranks that share memory.
     fn shut_all(&mut self) {
-        self.objects.values_mut().for_each(|entry| entry.machine.shut());
+        let me = self.core.me;
+        for entry in self.objects.values_mut() {
+            // The job is over already.
+            let _ = capture(me, || entry.machine.shut());
+        }
     }
 
     /// `run` is over: nothing can be used any more.

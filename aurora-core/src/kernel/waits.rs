@@ -47,7 +47,7 @@ impl Kernel {
         ranks.dedup();
         // A request to ourselves may be kept until others act.
         let is_own = |rank: &Rank| *rank == core.me && !matches!(wait, Blocked::Calls { .. });
-        ranks.retain(|rank| !is_own(rank));
+        ranks.retain(|rank| !is_own(rank) && rank.index() < core.size);
         (Claim { rank: core.me, action, site: site.clone() }, ranks)
     }
 

@@ -102,6 +102,9 @@ impl Cx<'_> {
 
     /// Sends a message to the object on a rank, this one or another. Messages arrive once each, in any order.
     pub fn send(&mut self, to: Rank, message: &impl Serialize, payload: impl Into<Payload>, how: How<'_>) {
+        if let Err(error) = self.fits(to, message) {
+            return self.fail(error);
+        }
         let header = to_object(self.frame.id, message);
         self.core.mail.post(self.out, to, (header, true), payload.into(), Some(self.frame.id), &how);
     }
@@ -110,8 +113,29 @@ impl Cx<'_> {
     /// [`reply`](super::SharedObject::reply). A call of the program that waits for an answer uses
     /// [`Shared::ask`](super::Shared::ask).
     pub fn ask(&mut self, to: Rank, request: &impl Serialize, payload: impl Into<Payload>, how: How<'_>) -> CallId {
+        if let Err(error) = self.fits(to, request) {
+            self.fail(error);
+            return CallId(0);
+        }
         let asking = Asking { to, how, landing: None, when: When::Ahead, shown: true, forgotten: true };
         self.ask_as(asking, request, payload)
+    }
+
+    /// Whether there is such a rank, and the header can be sent.
+    pub(super) fn fits(&self, to: Rank, header: &impl Serialize) -> Result<(), Error> {
+        /// Of a header, without the numbers that the kernel puts in front.
+        const LONGEST: usize = 1000;
+        if to.index() >= self.size() {
+            let site = self.frame.name.made_at.clone();
+            return Err(Error::NoSuchRank { rank: to, size: self.size(), site });
+        }
+        match postcard::experimental::serialized_size(header) {
+            Ok(len) if len <= LONGEST => Ok(()),
+            Ok(len) => Err(self.error(format_args!(
+                "a header of {len} bytes, {LONGEST} are allowed: put what is long into the payload"
+            ))),
+            Err(cause) => Err(self.error(format_args!("a header cannot be encoded: {cause}"))),
+        }
     }
 
     /// Gives up a request: its answer is thrown away when it comes.

@@ -41,6 +41,8 @@ pub(crate) struct Frame {
     pub(crate) is_failing: bool,
     /// It has panicked where nothing could be sent: it is poisoned at the next call.
     pub(crate) is_broken: bool,
+    /// A call of it has panicked: it is not called for its timers any more.
+    pub(crate) has_panicked: bool,
     /// The guards that are open on this rank.
     pub(crate) open: Vec<OpenGuard>,
     /// The ranks that have dropped their handle.
@@ -56,6 +58,7 @@ impl Frame {
             fault: None,
             is_failing: false,
             is_broken: false,
+            has_panicked: false,
             open: Vec::new(),
             dropped: vec![false; ranks],
         }

@@ -142,7 +142,7 @@ impl<O: SharedObject> Shared<O> {
     }
 
     /// Does something with this rank's part of the object, at once, and what follows from that
-    /// ([`SharedObject::advance`]).
+    /// ([`SharedObject::advance`]). The action must not use shared objects: it runs inside a call.
     ///
     /// # Errors
     /// What the action returns; whatever ended the job.
@@ -183,6 +183,10 @@ impl<O: SharedObject> Shared<O> {
         let _call = self.way.call(action);
         let call = self.way.on(&site, |_, cx| {
             cx.sound()?;
+            if to.index() >= cx.size() {
+                return Err(Error::NoSuchRank { rank: to, size: cx.size(), site: site.clone() });
+            }
+            cx.fits(to, header)?;
             let reason = cx.reason(action, Some(site.clone()));
             let how = How::default().on(&reason);
             let asking = Asking { to, how, landing: None, when: When::Now, shown: false, forgotten: false };

@@ -14,7 +14,8 @@ mod way;
 
 pub use crate::ids::CallId;
 pub use crate::kernel::Reason;
-pub use aurora_net::{Buffer, Doorbell, Payload, Received, Source};
+pub use crate::stats::Kind;
+pub use aurora_net::{Buffer, Doorbell, Payload, Received, Source, Token};
 pub use cx::{Cx, How, decode};
 pub use handle::{Making, Named, Reach, Shared};
 pub use loan::{Loan, Loans};

@@ -42,11 +42,19 @@ use std::time::Instant;
 /// - Unasked: that ranks construct the same object; faults on all ranks, with their lines; a notice for a wait of 30 s
 ///   and an error for one that can never end; counters ([`World::usage`](crate::World::usage)) and traces.
 ///
+/// # What an object needs
+/// Most need [`deliver`](Self::deliver) or [`request`](Self::request), [`advance`](Self::advance), and, if they keep
+/// requests, [`holds`](Self::holds). `entered`, `digest`, `claim` and `drop_notice` are for objects with collective
+/// scopes; `arrive`, `merge` and `depart` for barriers that name it; `place`, `write`, `read` and `released` for payloads
+/// in memory of its own. A header has 1000 bytes at most: what is long goes into the payload.
+///
 /// # What the object promises
 /// - A call waits for no rank, runs nothing of the program but its operations, and lasts 200 us at most: longer work
 ///   goes in steps, by [`poll_timeout`](Self::poll_timeout).
 /// - It answers each request once, or names it in [`holds`](Self::holds) for as long as it keeps it; it answers what it
 ///   keeps when it [fails](Self::failed).
+/// - What it lends it can [read](Self::read) until it is [released](Self::released): a payload that cannot be read is
+///   never delivered, and nobody is told.
 /// - It calls [`Cx::progress`] when something has happened for which the program's thread may wait.
 ///
 /// `examples/queue.rs` is a whole object: a FIFO queue with a home rank.
@@ -86,7 +94,7 @@ pub trait SharedObject: Any + Send {
     /// The answer to a request of [`Cx::ask`].
     ///
     /// # Errors
-    /// It is none.
+    /// The answer makes no sense: another build has sent it, and the job fails.
     fn reply(
         &mut self,
         _id: CallId,
@@ -204,7 +212,7 @@ pub enum Place {
 pub struct Malformed;
 
 /// A request of another rank, to be answered once.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Call {
     /// Who asks.
     pub from: Rank,

@@ -9,7 +9,8 @@ use std::ops::RangeInclusive;
 /// A wait of the program's thread at an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wait {
-    /// What is waited for, as the object numbers its waits.
+    /// What is waited for, as the object numbers its waits for [`awaits`](super::SharedObject::awaits) and
+    /// [`Holds::work`]. Any number, if it has one kind of wait.
     pub number: u64,
     /// What ends it.
     pub until: Until,
@@ -18,7 +19,7 @@ pub struct Wait {
 /// What ends a wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Until {
-    /// The awaited ranks' programs do something: they enter a scope, or come to an exchange.
+    /// The awaited ranks' programs do something: they enter a scope, come to an exchange, put a value.
     Came,
     /// The awaited ranks' programs end a scope that they may have open.
     Ended,
@@ -30,13 +31,14 @@ pub enum Until {
 /// Who has to act before a wait can end.
 #[derive(Clone, Debug)]
 pub struct Awaited {
-    /// These ranks. Nobody: a transfer is under way.
+    /// The programs of these ranks. None: it ends without any program, by a transfer that is under way, a timer, a
+    /// doorbell or a device. Such a wait is never taken for one that cannot end.
     pub ranks: Vec<Rank>,
     /// What the waiting rank does, in words that follow its name: `waits for the end of a scope of ..`.
     pub doing: String,
 }
 
-/// Who has to act before something that an object keeps can be done. Nobody: a transfer is under way.
+/// Who has to act before something that an object keeps can be done: all of them. None: a transfer is under way.
 #[derive(Clone, Debug, Default)]
 pub struct Obstacle {
     /// The program of the rank that keeps it.
@@ -56,29 +58,34 @@ pub struct Holds<'a> {
 }
 
 impl Holds<'_> {
-    /// A request, or something else, of another rank's is kept.
+    /// A request of `from` is kept until all that the obstacle names have acted.
     pub fn call(&mut self, from: Rank, Obstacle { by_itself, behind }: Obstacle) {
         let held = self.state.parked.entry(from).or_default();
         held.by_itself |= by_itself;
         if by_itself && held.guard.is_none() {
             held.guard = self.guard.clone();
         }
-        held.behind.extend(behind.into_iter().map(|rank| (rank, self.object)));
+        let ranks = self.state.sent.len();
+        held.behind.extend(behind.into_iter().filter(|rank| rank.index() < ranks).map(|rank| (rank, self.object)));
     }
 
-    /// The same, until the program of one of these ranks does something: of any of them, this rank among them or not.
+    /// The same, until any one of these ranks' programs acts: the wait is hopeless only when all of them wait or have
+    /// left. This rank may be one of them.
     pub fn call_any(&mut self, from: Rank, of: impl IntoIterator<Item = Rank>) {
         let held = self.state.parked.entry(from).or_default();
-        held.any.push((of.into_iter().collect(), self.object));
+        let ranks = self.state.sent.len();
+        held.any.push((of.into_iter().filter(|rank| rank.index() < ranks).collect(), self.object));
     }
 
-    /// The kernel of this rank does something by itself, on which waits at this object with these numbers depend,
-    /// wherever they are.
+    /// This rank's part does something without its program, and waits at this object on other ranks depend on it: those
+    /// that have these numbers.
     pub fn work(&mut self, waits: RangeInclusive<u64>, Obstacle { by_itself, behind }: Obstacle) {
         if !self.sound {
             return;
         }
-        let relay = Relay { waits: waits.into_inner(), by_itself, behind: behind.into_iter().collect() };
+        let ranks = self.state.sent.len();
+        let behind = behind.into_iter().filter(|rank| rank.index() < ranks);
+        let relay = Relay { waits: waits.into_inner(), by_itself, behind: behind.collect() };
         self.state.relays.push((self.object, relay));
     }
 }
