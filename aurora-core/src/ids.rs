@@ -8,7 +8,7 @@ pub(crate) struct ObjectId(pub(crate) u64);
 
 /// A request of this rank that has not been answered.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-pub(crate) struct CallId(pub(crate) u64);
+pub struct CallId(pub(crate) u64);
 
 /// Number of a collective scope of one object, counted from 1.
 pub(crate) type Epoch = u64;

@@ -88,7 +88,7 @@ mod kernel;
 mod link;
 mod memory;
 mod notice;
-mod object;
+pub mod object;
 mod operation;
 mod polls;
 mod run;

@@ -25,7 +25,7 @@ pub(crate) fn operation_panicked(failure: &Failure, fault: &Error) {
     say(&format!("aurora: {failure}; {fault}"));
 }
 
-/// The counters of a job that is over, of which so many ranks have not told theirs.
+/// The counters of a job that is over. `missing`: how many ranks have not reported theirs.
 pub(crate) fn stats(table: &str, missing: usize) {
     let missing = match missing {
         0 => String::new(),

@@ -119,9 +119,9 @@ fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, 
                 Ok(value)
             }
             Err(error) => {
-                // An error that nobody has heard yet comes after the table of all.
-                if stats && me == 0 && !world.link().read(|kernel| kernel.core.telling.printed).0 {
-                    // The others cannot tell theirs any more.
+                // An error that no call has returned comes after the table of all ranks.
+                if stats && me == 0 && !world.link().read(|kernel| kernel.core.reports.printed).0 {
+                    // The other ranks cannot report their counters any more.
                     crate::notice::stats(&world.stats().to_string(), size - 1);
                 }
                 world.abandon();

@@ -7,9 +7,13 @@
 //!
 //! All methods are called under the endpoint's lock, by the thread that drives it at the moment. None may block.
 
+use crate::poller::Poller;
 use crate::shm::{BUFFER, BufferPool, NodeRank};
-use crate::{Buffer, MailboxSender, Rank, SharedBuffer, SharedView};
+use crate::source::Sources;
+use crate::{Buffer, Doorbell, Error, MailboxSender, Rank, SharedBuffer, SharedView, Source};
 use bytes::Bytes;
+use std::mem;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -138,15 +142,32 @@ pub trait Handler: Send + 'static {
 
     /// The requested time has come.
     fn handle_timeout(&mut self, now: Instant, out: &mut Outbox);
+
+    /// A source from [`Outbox::watch`] is readable or at its end, or one from [`Outbox::doorbell`] has been rung. Reads
+    /// what is there, or calls [`Outbox::unwatch`]; a descriptor that is readable afterwards is reported again.
+    ///
+    /// Without this method a handler has no use for sources.
+    fn ready(&mut self, source: Source, out: &mut Outbox) {
+        out.unwatch(source);
+    }
 }
 
 /// Outgoing transfers, collected during a call of the handler and sent after it.
 #[derive(Debug, Default)]
 pub struct Outbox {
-    queue: Vec<Outgoing>,
-    recycled: Vec<Vec<u8>>,
-    nudges: Vec<Rank>,
+    queued: Queued,
     lender: Option<Lender>,
+    sources: Sources,
+}
+
+/// What the endpoint takes out of an [`Outbox`] after a call of the handler.
+#[derive(Debug, Default)]
+pub(crate) struct Queued {
+    /// Oldest first.
+    pub transfers: Vec<Outgoing>,
+    /// Buffers for reuse.
+    pub recycled: Vec<Vec<u8>>,
+    pub nudges: Vec<Rank>,
 }
 
 /// The buffer pool, and the ranks to which its buffers can be handed.
@@ -189,13 +210,13 @@ impl Outbox {
     /// For the condition of [`Endpoint::wait`](crate::Endpoint::wait): before the waiting thread sleeps, makes a rank
     /// look for lazy transfers.
     pub fn nudge(&mut self, to: Rank) {
-        self.nudges.push(to);
+        self.queued.nudges.push(to);
     }
 
     fn push(&mut self, outgoing: Outgoing) {
         // Transfers without a header are messages between endpoints.
         assert!((1..=MAX_HEADER).contains(&outgoing.header.len()), "a header of {} bytes", outgoing.header.len());
-        self.queue.push(outgoing);
+        self.queued.transfers.push(outgoing);
     }
 
     /// A buffer of `len` bytes with arbitrary content for a payload to `to`: in shared memory if possible.
@@ -223,41 +244,62 @@ impl Outbox {
         Some((Buffer::shared(shared), sender))
     }
 
-    pub(crate) fn set_lender(&mut self, lender: Lender) {
-        self.lender = Some(lender);
+    /// Watches a descriptor: while it is readable, [`Handler::ready`] is called. It should be non-blocking. It stays
+    /// open until [`Outbox::unwatch`] or the end of the endpoint.
+    ///
+    /// A descriptor is at its end if nothing more will be written to it, or if Linux reports an error for it. Once
+    /// nothing is left to read, its end is reported, and it is not watched any more.
+    ///
+    /// An `Outbox` without an endpoint watches nothing: a simulation calls [`Handler::ready`] itself.
+    ///
+    /// # Errors
+    /// [`Error::System`] or [`Error::OpenFiles`]: Linux cannot watch it (a plain file is always readable), watches it
+    /// already, or has reached a limit.
+    pub fn watch(&mut self, descriptor: impl Into<Arc<OwnedFd>>) -> Result<Source, Error> {
+        self.sources.watch(descriptor.into(), false)
+    }
+
+    /// Makes a source that the threads of this process can make ready without a descriptor of their own.
+    ///
+    /// # Errors
+    /// [`Error::System`] or [`Error::OpenFiles`]: Linux has reached a limit.
+    pub fn doorbell(&mut self) -> Result<(Source, Doorbell), Error> {
+        self.sources.doorbell()
+    }
+
+    /// Watches `source` no more: [`Handler::ready`] is not called for it again. Does nothing if it is not watched.
+    pub fn unwatch(&mut self, source: Source) {
+        self.sources.unwatch(source);
+    }
+
+    pub(crate) fn sources(&mut self) -> &mut Sources {
+        &mut self.sources
+    }
+
+    /// The outbox of an endpoint.
+    pub(crate) fn of(poller: Arc<Poller>, lender: Option<Lender>) -> Self {
+        Outbox { lender, sources: Sources::of(poller), ..Outbox::default() }
     }
 
     /// Takes everything queued.
-    pub(crate) fn take(&mut self) -> Outbox {
-        let lender = self.lender.take();
-        let queued = std::mem::take(self);
-        self.lender = lender;
-        queued
+    pub(crate) fn take(&mut self) -> Queued {
+        mem::take(&mut self.queued)
     }
 
     /// Takes the queued transfers, oldest first.
     pub fn drain(&mut self) -> std::vec::Drain<'_, Outgoing> {
-        self.queue.drain(..)
+        self.queued.transfers.drain(..)
     }
 
     /// Gives a buffer from [`Received::Bytes`] back for reuse. Optional; with large payloads in quick succession it
     /// avoids new allocations.
     pub fn recycle(&mut self, buffer: Vec<u8>) {
-        self.recycled.push(buffer);
-    }
-
-    /// Takes the recycled buffers.
-    pub(crate) fn recycled(&mut self) -> std::vec::Drain<'_, Vec<u8>> {
-        self.recycled.drain(..)
-    }
-
-    /// Takes the ranks to nudge.
-    pub(crate) fn nudges(&mut self) -> std::vec::Drain<'_, Rank> {
-        self.nudges.drain(..)
+        self.queued.recycled.push(buffer);
     }
 
     /// Whether nothing is queued.
     pub fn is_empty(&self) -> bool {
-        self.queue.is_empty() && self.recycled.is_empty() && self.nudges.is_empty()
+        let Queued { transfers, recycled, nudges } = &self.queued;
+        transfers.is_empty() && recycled.is_empty() && nudges.is_empty()
     }
 }

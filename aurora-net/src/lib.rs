@@ -63,6 +63,7 @@
 //! | doorbell, lazy, nudge | wakes a rank; a message that wakes only a waiter; makes a rank look for such messages |
 //! | buffer pool, mailbox | shared buffers handed over without a copy; repeated letters of one length |
 //! | rendezvous, carrier | a long transfer that both ends agree on first; what moves it: MPI |
+//! | source | a descriptor, or a doorbell of the process's own threads, that a handler watches |
 //! | stranger | a connection that has not proved yet that it belongs to the job |
 
 pub mod bootstrap;
@@ -78,11 +79,13 @@ mod key;
 mod limits;
 mod local;
 mod peer;
+mod poller;
 pub mod proto;
 mod rank;
 mod route;
 mod shm;
 pub mod sim;
+mod source;
 mod spare;
 mod strangers;
 mod traffic;
@@ -101,5 +104,6 @@ pub use shm::{
     BarrierEntry, BarrierMemory, BarrierState, LetterCount, MailboxReceiver, MailboxSender, Node, NodeBarrier, Segment,
     SharedBuffer, SharedView,
 };
+pub use source::{Doorbell, Source};
 pub use traffic::Traffic;
 pub use udp::UdpInfo;

@@ -1,7 +1,7 @@
 //! The local route: one queue per rank, for ranks that are threads of one process.
 
 use crate::Rank;
-use crate::endpoint::Waker;
+use crate::poller::Waker;
 use bytes::Bytes;
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use std::sync::Arc;
@@ -56,11 +56,11 @@ pub(crate) struct Inbox {
 #[derive(Debug)]
 struct Doorbell {
     rung: AtomicBool,
-    waker: Arc<Waker>,
+    waker: Waker,
 }
 
 /// Creates a queue whose receiver sleeps on `waker`.
-pub(crate) fn queue(waker: Arc<Waker>) -> (LocalAddress, Inbox) {
+pub(crate) fn queue(waker: Waker) -> (LocalAddress, Inbox) {
     let (sender, receiver) = unbounded();
     let doorbell = Arc::new(Doorbell { rung: AtomicBool::new(false), waker });
     let address = LocalAddress { queue: sender, doorbell: doorbell.clone() };

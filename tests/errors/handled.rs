@@ -41,6 +41,32 @@ fn what_a_call_has_returned_is_not_returned_by_run() {
 }
 
 #[test]
+fn what_a_copy_of_several_vectors_has_returned_is_not_returned_by_run() {
+    for into in [true, false] {
+        on_every_route([2, 3], |job| {
+            let order = Order::new();
+            let told = job.run(|world| {
+                let mut sound = GVector::<i32>::new(world, 10)?;
+                let mut v = GVector::<i32>::new(world, 10)?;
+                if disagree(world, &mut v, &order, 1).is_ok() {
+                    let (mut first, mut second) = ([1; 10], [2; 10]);
+                    let outcome = match into {
+                        true => distmemcpy_many([(sound.range_mut(..), &first[..]), (v.range_mut(..), &second[..])]),
+                        false => distmemcpy_many([(&mut first[..], sound.range(..)), (&mut second[..], v.range(..))]),
+                    };
+                    let error = outcome.expect_err("all ranks hear of it");
+                    assert!(matches!(error, Error::Mismatch { .. }), "{error}");
+                }
+                world.barrier()?;
+                assert!([0, 1].contains(&sound.at(9)?));
+                Ok(())
+            });
+            told.run.expect("handled is handled");
+        });
+    }
+}
+
+#[test]
 fn what_no_call_has_returned_is_returned_by_run_also_the_second_time() {
     // The same lines, the same words, but another vector.
     on_every_route([2, 3], |job| {

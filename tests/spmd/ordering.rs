@@ -12,6 +12,7 @@ pub fn bodies() -> Vec<Body> {
         Body::of(a_write_before_a_cache_is_in_it),
         Body::of(a_write_by_a_rank_without_elements),
         Body::of(writes_to_a_block_that_is_on_its_way),
+        Body::of(writes_to_a_block_that_is_always_on_its_way).from_ranks(3),
         Body::of(many_owners_written_before_a_cache).from_ranks(2),
         Body::of(many_parts_written_before_a_cache),
         Body::of(owner_and_cache_against_a_put),
@@ -152,6 +153,41 @@ fn writes_to_a_block_that_is_on_its_way(world: &World) -> Result<()> {
 }
 
 /// All write to all just before they enter, and enter at different times.
+/// Two ranks read the whole block of rank 0 again and again, so that some transfer from it is always under way. Rank 0
+/// writes to it all the same, in a scope and element by element, and so does the last rank, if it does not read.
+fn writes_to_a_block_that_is_always_on_its_way(world: &World) -> Result<()> {
+    const TURNS: u64 = 30;
+    let (p, me) = (world.size(), world.rank().index());
+    let mut v = GVector::<u64>::on(world, 0, 1 << 17)?;
+    let over = GScalar::new(world, 0, 0u64)?;
+    world.barrier()?;
+    if me == 0 {
+        for turn in 1..=TURNS {
+            // The others read meanwhile.
+            std::thread::sleep(Duration::from_millis(1));
+            if turn % 2 == 0 {
+                v.put(1, turn)?;
+            }
+            v.owner_computes_mut()?.local_mut()[2..].fill(turn);
+        }
+        over.fetch_add(1)?;
+    } else if me == p - 1 && p > 3 {
+        (1..=TURNS).try_for_each(|turn| v.put(0, turn))?;
+        over.fetch_add(1)?;
+    } else {
+        let mut memory = vec![0; v.len()];
+        let writers = if p > 3 { 2 } else { 1 };
+        while over.get()? < writers {
+            distmemcpy(&mut memory[..], v.range(..))?;
+            assert!(memory[2..].iter().all(|x| *x == memory[2]), "half of a scope");
+        }
+    }
+    world.barrier()?;
+    check::equal("in scopes", v.at(v.len() - 1)?, TURNS)?;
+    check::equal("by its owner", v.at(1)?, TURNS)?;
+    check::equal("by another rank", v.at(0)?, if p > 3 { TURNS } else { 0 })
+}
+
 fn many_owners_written_before_a_cache(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let mut v = GVector::<u64>::new(world, p * p)?;

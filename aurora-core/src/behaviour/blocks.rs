@@ -8,8 +8,8 @@ use crate::behaviour::read_cache::stream::{Outcome, Piece};
 use crate::element::Element;
 use crate::error::Result;
 use crate::ids::Epoch;
-use crate::kernel::watch::Wait;
 use crate::memory::{Kept, Shown};
+use crate::vector::waits::VectorWait;
 use crate::vector::{GVector, GlobalRead};
 use crate::window::Window;
 use std::cell::OnceCell;
@@ -141,8 +141,8 @@ impl<T: Element> ReadCacheBlocks<'_, T> {
 
     /// Waits for the next piece; `None`: the whole is here.
     fn next_piece(&self, read: &[usize], unit: usize) -> Result<Option<Piece>> {
-        let (id, epoch) = (self.vector.id, self.state.epoch);
-        let what = Wait::Load { object: id, epoch };
+        let epoch = self.state.epoch;
+        let what = VectorWait::Load(epoch);
         self.vector.link.wait_on(what, &self.site, |object, cx| object.next_piece(epoch, (read, unit), cx))
     }
 }

@@ -129,7 +129,7 @@ impl<'v, B: Behaviour> Scope<'v, B> {
         let how = (mutable, awaited);
         let guard = vector.link.tidy_on(|object, cx| {
             let guard = cx.open_guard((B::NAME, &site), how, window);
-            object.refresh_permit(cx.frame, cx.core.is_usable());
+            object.refresh_permit(cx);
             guard
         });
         let amid_panic = std::thread::panicking();
@@ -186,7 +186,7 @@ impl<'v, B: Behaviour> Scope<'v, B> {
         let guard = self.guard;
         self.vector.link.let_go(move |object, cx| {
             cx.close_guard(guard, panicked);
-            object.advance(cx);
+            object.has_changed = true;
         });
     }
 }

@@ -2,12 +2,16 @@
 //! reductions begin with it too.
 //!
 //! Dissemination: in round `r` a rank tells rank `me + 2^r` all it knows and hears from rank `me - 2^r`; after
-//! `log2(size)` rounds everyone has heard of everyone. What is told is a [`Summary`]: what the ranks came for and
-//! how far each object's scopes have got, so that ranks that disagree find out here instead of hanging later. A rank
-//! may bring a *word*, some bytes that all others learn: contributions to a reduction.
+//! `ceil(log2(size))` rounds every rank knows what all have told. First a rank tells a [`Digest`]: one number, whether
+//! all numbers so far were equal, and words. If they were not, a second pass follows, in which it tells a [`Summary`]:
+//! what the ranks came for in words, how far each object's scopes have got, what is wrong, and memory that is asked
+//! for. So ranks that disagree find out here instead of hanging later.
+//!
+//! A rank may bring a *word*, some bytes that all others learn: contributions to a reduction. And it brings the words
+//! of the objects that the barrier names, which objects merge: each rank's comes in exactly once ([`Merging`]).
 //!
 //! Where all ranks share a node's memory they first compare one number there, which says the same (`Kernel::digest`),
-//! and tell each other only if it differs.
+//! and tell each other summaries only if it differs.
 
 use crate::error::Claim;
 use crate::ids::{Epoch, ObjectId};
@@ -43,6 +47,80 @@ pub(crate) struct Outcome {
     pub(crate) shortage: Option<(Rank, Shortage)>,
     /// What the ranks have brought.
     pub(crate) words: BTreeMap<Rank, Bytes>,
+    /// What all ranks say of the objects that it names.
+    pub(crate) named: Words,
+}
+
+/// Words of objects.
+pub(crate) type Words = BTreeMap<ObjectId, Vec<u8>>;
+
+/// How an object merges the word of other ranks into one.
+pub(crate) type Merge<'a> = &'a dyn Fn(ObjectId, &mut Vec<u8>, &[u8]);
+
+/// Words of objects on their way to all ranks, each rank's exactly once, though the number of ranks may be no power of
+/// two.
+///
+/// Before round `r`, `whole` is what the last 2^r ranks say, this one being the last of them, and `part` what the last
+/// `size mod 2^r` say. After all rounds one of them is what all say.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Merging {
+    whole: Words,
+    part: Words,
+}
+
+impl Merging {
+    /// Round `r` brings what the rank 2^r before this one has, of `size` ranks.
+    fn merge(&mut self, round: u32, size: usize, other: Merging, merge: Merge<'_>) {
+        let join = |words: &mut Words, more: Words| {
+            for (id, more) in more {
+                match words.get_mut(&id) {
+                    Some(all) => merge(id, all, &more),
+                    None => drop(words.insert(id, more)),
+                }
+            }
+        };
+        if size >> round & 1 == 1 {
+            self.part = self.whole.clone();
+            join(&mut self.part, other.part);
+        }
+        join(&mut self.whole, other.whole);
+    }
+
+    /// What all `size` ranks say, after all rounds.
+    fn all(self, size: usize) -> Words {
+        if size.is_power_of_two() { self.whole } else { self.part }
+    }
+}
+
+/// What a set of ranks tells in the first pass.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Digest {
+    digest: u64,
+    /// Not all ranks of the set have this digest, or one of them has more to tell.
+    differs: bool,
+    words: BTreeMap<Rank, Bytes>,
+    named: Merging,
+}
+
+impl Digest {
+    /// One rank's own; `differs`: it has something to tell in the second pass.
+    pub(crate) fn new(rank: Rank, (digest, differs): (u64, bool), word: Option<Bytes>, named: Words) -> Self {
+        let words = word.map(|word| (rank, word)).into_iter().collect();
+        Digest { digest, differs, words, named: Merging { whole: named, part: Words::new() } }
+    }
+
+    fn merge(&mut self, round: u32, size: usize, other: Digest, merge: Merge<'_>) {
+        self.differs |= other.differs || self.digest != other.digest;
+        self.words.extend(other.words);
+        self.named.merge(round, size, other.named, merge);
+    }
+}
+
+/// What a rank tells another in a round.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Told {
+    First(Digest),
+    Second(Box<Summary>),
 }
 
 /// What a set of ranks came for.
@@ -54,7 +132,6 @@ pub(crate) struct Summary {
     objects: BTreeMap<ObjectId, ObjectState>,
     verdict: Option<Error>,
     demand: Demand,
-    words: BTreeMap<Rank, Bytes>,
 }
 
 impl Summary {
@@ -65,22 +142,12 @@ impl Summary {
         objects: BTreeMap<ObjectId, ObjectState>,
         refusal: Option<Error>,
     ) -> Self {
-        Summary { key, claim, objects, verdict: refusal, demand: Demand::default(), words: BTreeMap::new() }
+        Summary { key, claim, objects, verdict: refusal, demand: Demand::default() }
     }
 
     /// With the memory that the rank will take if all agree.
     pub(crate) fn asking(self, demand: Demand) -> Self {
         Summary { demand, ..self }
-    }
-
-    /// With what the rank brings for all.
-    pub(crate) fn bringing(mut self, word: Option<Bytes>) -> Self {
-        self.words = word.map(|word| (self.claim.rank, word)).into_iter().collect();
-        self
-    }
-
-    fn site(&self) -> &Site {
-        &self.claim.site
     }
 
     /// Joins what another set of ranks came for.
@@ -92,7 +159,6 @@ impl Summary {
             self.claim = other.claim;
         }
         self.demand.merge(other.demand);
-        self.words.extend(other.words);
         for (id, state) in other.objects {
             self.objects
                 .entry(id)
@@ -145,15 +211,25 @@ pub(crate) fn counted((a, entered): (&Claim, Epoch), (b, by_other): (&Claim, Epo
 }
 
 /// A message of the barrier: `(to, round, what to tell)`.
-pub(crate) type Tell = (Rank, u32, Summary);
+pub(crate) type Tell = (Rank, u32, Told);
 
 /// The machine of one rank.
 pub(crate) struct Barrier {
     me: usize,
     size: usize,
     seq: u64,
-    under_way: Option<(u32, Summary)>,
-    early: BTreeMap<(u64, u32), Summary>,
+    under_way: Option<UnderWay>,
+    early: BTreeMap<(u64, u32), Told>,
+}
+
+/// A barrier for which this rank has told others something.
+struct UnderWay {
+    /// Rounds that are over: those of the second pass follow those of the first.
+    round: u32,
+    digest: Digest,
+    /// In the second pass.
+    summary: Option<Box<Summary>>,
+    site: Site,
 }
 
 impl Barrier {
@@ -174,69 +250,115 @@ impl Barrier {
         self.seq
     }
 
-    /// Tells the others what for.
-    pub(crate) fn start(&mut self, summary: Summary, tell: &mut Vec<Tell>) {
-        self.under_way = Some((0, summary));
+    /// Tells the others this rank's digest.
+    pub(crate) fn start(&mut self, digest: Digest, site: &Site, merge: Merge<'_>, tell: &mut Vec<Tell>) {
+        self.under_way = Some(UnderWay { round: 0, digest, summary: None, site: site.clone() });
         self.tell(tell);
-        self.advance(tell);
+        self.advance(merge, tell);
     }
 
-    /// The summary of another rank has come.
-    pub(crate) fn receive(&mut self, seq: u64, round: u32, summary: Summary, tell: &mut Vec<Tell>) {
-        self.early.insert((seq, round), summary);
-        self.advance(tell);
+    /// Tells the others what it has come for: their digests differ.
+    pub(crate) fn start_second_pass(&mut self, summary: Summary, site: &Site, tell: &mut Vec<Tell>) {
+        let digest = self.under_way.take().map(|before| before.digest).unwrap_or_default();
+        let round = self.rounds();
+        self.under_way = Some(UnderWay { round, digest, summary: Some(Box::new(summary)), site: site.clone() });
+        self.tell(tell);
+        self.advance(&|_, _, _| {}, tell);
     }
 
-    /// The outcome once everyone has come.
-    pub(crate) fn poll(&mut self) -> Option<Outcome> {
-        let (round, _) = self.under_way.as_ref()?;
-        if *round < self.rounds() {
-            return None;
-        }
-        let (_, summary) = self.under_way.take()?;
-        let faulty = summary.objects.into_iter();
-        Some(Outcome {
-            verdict: summary.verdict.map_or(Ok(()), Err),
-            shortage: summary.demand.shortage(),
-            words: summary.words,
-            faults: faulty.filter_map(|(id, state)| Some((id, *state.fault?))).collect(),
+    /// Another rank has told something.
+    pub(crate) fn receive(&mut self, seq: u64, round: u32, told: Told, merge: Merge<'_>, tell: &mut Vec<Tell>) {
+        self.early.insert((seq, round), told);
+        self.advance(merge, tell);
+    }
+
+    /// Whether digests differ, and this rank has not told what it has come for.
+    pub(crate) fn wants_second_pass(&self) -> bool {
+        self.under_way.as_ref().is_some_and(|under_way| {
+            under_way.round == self.rounds() && under_way.digest.differs && under_way.summary.is_none()
         })
     }
 
-    /// Whether the others have been told what for.
+    /// The outcome once all ranks have come.
+    pub(crate) fn poll(&mut self) -> Option<Outcome> {
+        let rounds = self.rounds();
+        let is_over = |under_way: &UnderWay| match under_way.summary {
+            None => under_way.round == rounds && !under_way.digest.differs,
+            Some(_) => under_way.round == 2 * rounds,
+        };
+        let UnderWay { digest, summary, .. } = self.under_way.take_if(|under_way| is_over(under_way))?;
+        let mut outcome = Outcome {
+            verdict: Ok(()),
+            faults: Vec::new(),
+            shortage: None,
+            words: digest.words,
+            named: digest.named.all(self.size),
+        };
+        if let Some(summary) = summary {
+            outcome.verdict = summary.verdict.map_or(Ok(()), Err);
+            outcome.shortage = summary.demand.shortage();
+            outcome.faults = summary.objects.into_iter().filter_map(|(id, state)| Some((id, *state.fault?))).collect();
+        }
+        Some(outcome)
+    }
+
+    /// Whether the others have been told something.
     pub(crate) fn is_under_way(&self) -> bool {
         self.under_way.is_some()
     }
 
     /// The rank whose word is missing.
     pub(crate) fn awaited(&self) -> Option<Rank> {
-        let (round, _) = self.under_way.as_ref()?;
-        (*round < self.rounds()).then(|| Rank::new((self.me + self.size - (1 << round)) % self.size))
+        let step = self.step(self.under_way.as_ref()?)?;
+        Some(Rank::new((self.me + self.size - step) % self.size))
     }
 
     /// The line at which this rank is in a barrier.
     pub(crate) fn site(&self) -> Option<&Site> {
-        self.under_way.as_ref().map(|(_, summary)| summary.site())
+        self.under_way.as_ref().map(|under_way| &under_way.site)
     }
 
     fn rounds(&self) -> u32 {
         self.size.next_power_of_two().trailing_zeros()
     }
 
-    fn tell(&self, tell: &mut Vec<Tell>) {
-        if let Some((round, summary)) = &self.under_way
-            && *round < self.rounds()
-        {
-            tell.push((Rank::new((self.me + (1 << round)) % self.size), *round, summary.clone()));
+    /// How far away the ranks are to which this one talks in the round under way.
+    fn step(&self, under_way: &UnderWay) -> Option<usize> {
+        let (rounds, round) = (self.rounds(), under_way.round);
+        match under_way.summary {
+            None => (round < rounds).then(|| 1 << round),
+            Some(_) => (round < 2 * rounds).then(|| 1 << (round - rounds)),
         }
     }
 
-    fn advance(&mut self, tell: &mut Vec<Tell>) {
-        while let Some((round, summary)) = &mut self.under_way
-            && let Some(heard) = self.early.remove(&(self.seq, *round))
+    fn tell(&self, tell: &mut Vec<Tell>) {
+        if let Some(under_way) = &self.under_way
+            && let Some(step) = self.step(under_way)
         {
-            summary.merge(heard);
-            *round += 1;
+            let told = match &under_way.summary {
+                None => Told::First(under_way.digest.clone()),
+                Some(summary) => Told::Second(summary.clone()),
+            };
+            tell.push((Rank::new((self.me + step) % self.size), under_way.round, told));
+        }
+    }
+
+    fn advance(&mut self, merge: Merge<'_>, tell: &mut Vec<Tell>) {
+        while let Some(under_way) = &mut self.under_way
+            && let Some(heard) = self.early.remove(&(self.seq, under_way.round))
+        {
+            match (heard, &mut under_way.summary) {
+                (Told::First(digest), None) => under_way.digest.merge(under_way.round, self.size, digest, merge),
+                (Told::Second(summary), Some(mine)) => mine.merge(*summary),
+                // Not yet: this rank begins its second pass later.
+                (heard @ Told::Second(_), None) => {
+                    self.early.insert((self.seq, under_way.round), heard);
+                    return;
+                }
+                // No rank that keeps to the protocol says that.
+                (Told::First(_), Some(_)) => continue,
+            }
+            under_way.round += 1;
             self.tell(tell);
         }
     }
@@ -253,27 +375,63 @@ mod tests {
         Summary::new(claim, key, BTreeMap::new(), None)
     }
 
-    /// Runs one barrier of `keys.len()` ranks and returns the outcomes and the number of messages.
-    fn run(keys: &[u64]) -> (Vec<Result<(), Error>>, usize) {
-        let size = keys.len();
-        let mut ranks: Vec<_> = (0..size).map(|r| Barrier::new(Rank::new(r), size)).collect();
-        let (mut queue, mut messages) = (VecDeque::new(), 0);
-        let mut told = Vec::new();
-        // The last rank comes last, when all the others' messages have been heard.
-        for rank in 0..size {
-            assert_eq!(ranks[rank].arrive(), 1);
-            ranks[rank].start(summary(rank, keys[rank]), &mut told);
-            queue.extend(told.drain(..));
-            while let Some((to, round, summary)) = queue.pop_front() {
-                messages += 1;
-                if rank < size - 1 {
-                    assert!(ranks[to.index()].poll().is_none(), "nobody passes before all have come");
+    /// Ranks that tell each other things, until nothing is left to tell.
+    struct Ranks {
+        barriers: Vec<Barrier>,
+        queue: VecDeque<Tell>,
+        messages: usize,
+    }
+
+    impl Ranks {
+        fn new(size: usize) -> Self {
+            let barriers = (0..size).map(|rank| Barrier::new(Rank::new(rank), size)).collect();
+            Ranks { barriers, queue: VecDeque::new(), messages: 0 }
+        }
+
+        /// A rank arrives with a digest; one that finds that digests differ tells a summary.
+        fn arrive(&mut self, rank: usize, digest: Digest, summary: &dyn Fn(usize) -> Summary) {
+            let mut told = Vec::new();
+            assert_eq!(self.barriers[rank].arrive(), 1);
+            self.barriers[rank].start(digest, &Site::here(), &concat, &mut told);
+            self.queue.extend(told.drain(..));
+            loop {
+                for (rank, barrier) in self.barriers.iter_mut().enumerate() {
+                    if barrier.wants_second_pass() {
+                        barrier.start_second_pass(summary(rank), &Site::here(), &mut told);
+                    }
                 }
-                ranks[to.index()].receive(1, round, summary, &mut told);
-                queue.extend(told.drain(..));
+                self.queue.extend(told.drain(..));
+                let Some((to, round, what)) = self.queue.pop_front() else {
+                    break;
+                };
+                self.messages += 1;
+                self.barriers[to.index()].receive(1, round, what, &concat, &mut told);
+                self.queue.extend(told.drain(..));
             }
         }
-        (ranks.iter_mut().map(|r| r.poll().expect("all have come").verdict).collect(), messages)
+
+        fn outcomes(&mut self) -> Vec<Outcome> {
+            self.barriers.iter_mut().map(|barrier| barrier.poll().expect("all have come")).collect()
+        }
+    }
+
+    /// Merges words that are lists.
+    fn concat(_: ObjectId, all: &mut Vec<u8>, more: &[u8]) {
+        all.extend_from_slice(more);
+    }
+
+    fn digest(rank: usize, digest: u64) -> Digest {
+        Digest::new(Rank::new(rank), (digest, false), None, Words::new())
+    }
+
+    /// Runs one barrier of `keys.len()` ranks and returns the outcomes and the number of messages.
+    fn run(keys: &[u64]) -> (Vec<Result<(), Error>>, usize) {
+        let mut ranks = Ranks::new(keys.len());
+        for (rank, key) in keys.iter().enumerate() {
+            assert!(ranks.barriers.iter_mut().all(|barrier| barrier.poll().is_none()), "not before all have come");
+            ranks.arrive(rank, digest(rank, *key), &|rank| summary(rank, keys[rank]));
+        }
+        (ranks.outcomes().into_iter().map(|outcome| outcome.verdict).collect(), ranks.messages)
     }
 
     #[test]
@@ -289,22 +447,19 @@ mod tests {
     fn what_all_ask_for_is_known_to_all() {
         for size in 1..20 {
             for available in [40 * size - 1, 40 * size] {
-                let mut ranks: Vec<_> = (0..size).map(|rank| Barrier::new(Rank::new(rank), size)).collect();
-                let (mut queue, mut told) = (VecDeque::new(), Vec::new());
-                for (rank, barrier) in ranks.iter_mut().enumerate() {
+                let mut ranks = Ranks::new(size);
+                let asking = |rank| {
                     let pool = Pool { id: 7, limit: MemoryLimit::Machine, available };
-                    let demand = Demand::new(Rank::new(rank), 40, vec![pool]);
-                    barrier.arrive();
-                    barrier.start(summary(rank, 1).asking(demand), &mut told);
-                    queue.extend(told.drain(..));
+                    summary(rank, 1).asking(Demand::new(Rank::new(rank), 40, vec![pool]))
+                };
+                for rank in 0..size {
+                    // One that has something to tell is enough.
+                    let digest = Digest::new(Rank::new(rank), (1, rank == 0), None, Words::new());
+                    ranks.arrive(rank, digest, &asking);
                 }
-                while let Some((to, round, summary)) = queue.pop_front() {
-                    ranks[to.index()].receive(1, round, summary, &mut told);
-                    queue.extend(told.drain(..));
-                }
-                for barrier in &mut ranks {
-                    let shortage = barrier.poll().expect("all have come").shortage;
-                    assert_eq!(shortage.map(|(_, s)| s.together), (available < 40 * size).then_some(40 * size));
+                for outcome in ranks.outcomes() {
+                    let together = outcome.shortage.map(|(_, shortage)| shortage.together);
+                    assert_eq!(together, (available < 40 * size).then_some(40 * size));
                 }
             }
         }
@@ -313,24 +468,46 @@ mod tests {
     #[test]
     fn what_each_brings_is_known_to_all() {
         for size in 1..20 {
-            let mut ranks: Vec<_> = (0..size).map(|rank| Barrier::new(Rank::new(rank), size)).collect();
-            let (mut queue, mut told) = (VecDeque::new(), Vec::new());
-            for (rank, barrier) in ranks.iter_mut().enumerate() {
-                barrier.arrive();
-                // One of them has nothing to say.
-                let word = (rank != 2).then(|| Bytes::from(vec![rank as u8; rank]));
-                barrier.start(summary(rank, 1).bringing(word), &mut told);
-                queue.extend(told.drain(..));
+            // Also where digests differ: some of them have something else to tell.
+            for differ in [false, true] {
+                let mut ranks = Ranks::new(size);
+                for rank in 0..size {
+                    // One of them has nothing to say.
+                    let word = (rank != 2).then(|| Bytes::from(vec![rank as u8; rank]));
+                    let digest = Digest::new(Rank::new(rank), (1, differ && rank == 0), word, Words::new());
+                    ranks.arrive(rank, digest, &|rank| summary(rank, 1));
+                }
+                for outcome in ranks.outcomes() {
+                    let words = (0..size).filter(|rank| *rank != 2);
+                    let wanted = words.map(|rank| (Rank::new(rank), vec![rank as u8; rank].into()));
+                    assert!(outcome.verdict.is_ok() && outcome.words.into_iter().eq(wanted));
+                }
             }
-            while let Some((to, round, summary)) = queue.pop_front() {
-                ranks[to.index()].receive(1, round, summary, &mut told);
-                queue.extend(told.drain(..));
+        }
+    }
+
+    #[test]
+    fn the_words_of_objects_come_in_exactly_once() {
+        for size in 1..40 {
+            let mut ranks = Ranks::new(size);
+            for rank in 0..size {
+                // Two objects; of the second a rank has nothing.
+                let mut words = Words::from([(ObjectId(1), vec![rank as u8])]);
+                words.extend((rank != 1).then(|| (ObjectId(2), vec![100 + rank as u8])));
+                let digest = Digest::new(Rank::new(rank), (1, false), None, words);
+                ranks.arrive(rank, digest, &|rank| summary(rank, 1));
             }
-            for barrier in &mut ranks {
-                let words = barrier.poll().expect("all have come").words;
-                let wanted =
-                    (0..size).filter(|rank| *rank != 2).map(|rank| (Rank::new(rank), vec![rank as u8; rank].into()));
-                assert!(words.into_iter().eq(wanted));
+            for outcome in ranks.outcomes() {
+                let sorted = |id| {
+                    let mut word = outcome.named.get(&ObjectId(id)).cloned().unwrap_or_default();
+                    word.sort_unstable();
+                    word
+                };
+                assert_eq!(sorted(1), (0..size as u8).collect::<Vec<_>>(), "{size} ranks");
+                assert_eq!(
+                    sorted(2),
+                    (0..size as u8).filter(|rank| *rank != 1).map(|rank| 100 + rank).collect::<Vec<_>>()
+                );
             }
         }
     }

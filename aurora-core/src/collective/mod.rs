@@ -3,9 +3,9 @@
 //! `README.md` beside this file has the design.
 
 pub(crate) mod barrier;
-pub(crate) mod call;
+mod came;
 pub(crate) mod fold;
 pub(crate) mod pieces;
 
-pub(crate) use barrier::{Barrier, ObjectState, Summary, Tell, counted, mismatch};
-pub(crate) use call::{Came, CollectiveCall, Give, In, Step};
+pub(crate) use barrier::{Barrier, Digest, Merge, ObjectState, Summary, Tell, Told, Words, counted, mismatch};
+pub(crate) use came::{Came, In};

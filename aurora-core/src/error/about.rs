@@ -34,6 +34,7 @@ impl Error {
             | Error::UnknownVariable { .. }
             | Error::BadSetting { .. }
             | Error::TraceFile { .. }
+            | Error::Object { .. }
             | Error::Start(_) => None,
         }
     }

@@ -7,7 +7,7 @@ mod words;
 
 pub use claim::{Claim, ObjectName};
 pub use user::UserError;
-pub(crate) use words::{list, memory};
+pub(crate) use words::{A_CALL, list, memory};
 
 use crate::Site;
 use crate::memory::{CacheLimit, MemoryLimit};
@@ -362,6 +362,16 @@ pub enum Error {
     /// The job could not be started.
     #[error("{0}")]
     Start(String),
+    /// A shared object of the program's own or of another library says what is wrong.
+    #[error("{object} on {rank}: {cause}")]
+    Object {
+        /// Where.
+        rank: Rank,
+        /// Which object.
+        object: ObjectName,
+        /// What is wrong, and what to do.
+        cause: String,
+    },
     /// An error of the user's own, passed through `run`.
     #[error("{message}{}", at(.site))]
     User {

@@ -32,12 +32,18 @@ pub(super) fn instead(access: &str) -> &'static str {
 
 /// Amid what a rank has panicked.
 pub(super) fn amid(behaviour: &str, opened: &Site, object: &ObjectName) -> String {
+    if behaviour == A_CALL {
+        return format!("amid {behaviour} of it");
+    }
     match *opened == object.made_at {
         // The line that opened it is known to whoever has sent the operation.
         true => format!("in an operation of another rank's {behaviour}"),
         false => format!("inside the {behaviour} that it opened at {opened}"),
     }
 }
+
+/// What a rank did that has panicked, where no behaviour was open.
+pub(crate) const A_CALL: &str = "a call";
 
 /// Ranks in words; of many only the first.
 pub(crate) fn list(ranks: &[Rank]) -> String {

@@ -1,11 +1,12 @@
 //! Requests to other ranks, their answers, and memory of the caller that is lent for them.
 
-use super::{Call, Core, Loan, message};
+use super::loans::CallerLoan;
+use super::{Core, OpenCall, message};
 use crate::Error;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::message::encode_error;
 use crate::memory::{Lent, LentMut};
-use crate::object::{Called, How};
+use crate::object::{Call, How};
 use crate::stats::Kind;
 use aurora_net::{Outbox, Payload, Rank, Received, Token};
 use serde::Serialize;
@@ -17,8 +18,10 @@ pub(crate) struct Asking<'a> {
     /// The memory of the caller to which its answer goes, if not into a buffer.
     pub(crate) landing: Option<Token>,
     pub(crate) when: When,
-    /// It changes something: the object is shown the answer.
-    pub(crate) writes: bool,
+    /// The object is shown the answer ([`SharedObject::reply`](crate::object::SharedObject::reply)).
+    pub(crate) shown: bool,
+    /// Nobody else is interested in the answer.
+    pub(crate) forgotten: bool,
 }
 
 /// When its answer is wanted.
@@ -36,17 +39,16 @@ impl Core {
     pub(crate) fn ask(
         &mut self,
         object: ObjectId,
-        Asking { to, how, landing, when, writes }: Asking<'_>,
+        Asking { to, how, landing, when, shown, forgotten }: Asking<'_>,
         request: &impl Serialize,
         payload: Payload,
         out: &mut Outbox,
     ) -> CallId {
-        debug_assert_ne!(to, self.me, "our own part needs no message");
         self.next_call += 1;
         let id = CallId(self.next_call);
         let ahead = when == When::Ahead;
-        self.calls.insert(id, Call { to, landing, ahead, object, writes, reply: None });
-        let lent = writes && matches!(payload, Payload::Lent { .. });
+        self.calls.insert(id, OpenCall { to, landing, ahead, object, shown, forgotten, reply: None });
+        let lent = matches!(payload, Payload::Lent { .. });
         let header = message::request(object, id, lent, request);
         let how = How { lazy: when == When::More, ..how };
         self.mail.post(out, to, (header, !lent), payload, Some(object), &how);
@@ -84,7 +86,7 @@ impl Core {
     /// Answers a request about an object.
     pub(crate) fn answer(
         &mut self,
-        Called { from, id }: Called,
+        Call { from, id }: Call,
         object: ObjectId,
         answer: Result<Payload, Error>,
         out: &mut Outbox,
@@ -97,12 +99,12 @@ impl Core {
 
     /// Lends memory of the caller to the transport, to be written.
     pub(crate) fn lend_mut(&mut self, lent: LentMut) -> Token {
-        self.loans.add(Loan::CallerMut(lent))
+        self.loans.add(CallerLoan::Write(lent))
     }
 
     /// Lends memory of the caller to the transport, to be read.
     pub(crate) fn lend(&mut self, lent: Lent) -> Token {
-        self.loans.add(Loan::Caller(lent))
+        self.loans.add(CallerLoan::Read(lent))
     }
 
     /// Takes it back.

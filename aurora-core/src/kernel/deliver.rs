@@ -1,13 +1,16 @@
 //! What arrives: the kernel as the transport's handler.
 
+use super::Kernel;
+use super::loans::{CallerLoan, KERNEL, nowhere};
 use super::watch::RankState;
-use super::{Kernel, Loan};
 use crate::Error;
-use crate::collective::Summary;
+use crate::collective::Told;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::message::{Header, Message, decode_error, malformed};
-use crate::object::{Called, Cx, Malformed, SharedObject};
-use aurora_net::{Handler, Outbox, Payload, Placement, Rank, Received, Token};
+use crate::object::{Call, Cx, Loan, Malformed, Place, SharedObject, object_of};
+use aurora_net::bootstrap::capture;
+use aurora_net::{Handler, Outbox, Payload, Placement, Rank, Received, Source, Token};
+use std::collections::hash_map::Entry;
 use std::time::{Duration, Instant};
 
 impl Handler for Kernel {
@@ -17,52 +20,51 @@ impl Handler for Kernel {
 
     fn place(&mut self, from: Rank, header: &[u8], len: usize) -> Placement {
         match Header::decode(header) {
-            Some(Header::Reply { id, .. }) if !self.core.calls.contains_key(&id) => self.discard(),
+            Some(Header::Reply { id, .. }) if !self.core.calls.contains_key(&id) => Placement::At(nowhere()),
             Some(Header::Reply { id, refused: false }) => {
                 let landing = self.core.calls.get(&id).and_then(|call| call.landing);
                 let fits = |token: &Token| match self.core.loans.get(*token) {
-                    Some(Loan::CallerMut(lent)) => lent.len() == len,
+                    Some(CallerLoan::Write(lent)) => lent.len() == len,
                     _ => false,
                 };
                 landing.filter(fits).map_or(Placement::Buffer, Placement::At)
             }
             Some(Header::Object { object: id, header }) => {
-                // Nothing can be sent at this moment, so nothing is.
-                let mut nothing = Outbox::default();
                 self.core.placed.push(id);
-                let placed = self.call(id, &mut nothing, |object, cx| object.place(from, header, len, cx));
-                placed.unwrap_or_else(|| self.discard())
+                match self.place_at(id, |object, cx| object.place(from, header, len, cx)) {
+                    Place::Buffer => Placement::Buffer,
+                    Place::At(loan) => Placement::At(loan.token(id)),
+                    Place::Discard => Placement::At(nowhere()),
+                }
             }
             _ => Placement::Buffer,
         }
     }
 
     fn write(&mut self, token: Token, offset: usize, bytes: &[u8]) {
-        match self.core.loans.get_mut(token) {
-            Some(Loan::CallerMut(lent)) => {
-                lent.write(offset, bytes);
-            }
-            Some(loan) => {
-                if let Some(entry) = loan.object().and_then(|id| self.objects.get_mut(&id)) {
-                    entry.machine.write(loan, offset, bytes);
+        match object_of(token) {
+            KERNEL => {
+                if let Some(CallerLoan::Write(lent)) = self.core.loans.get_mut(token) {
+                    lent.write(offset, bytes);
                 }
             }
-            None => {}
+            object => {
+                if let Some(entry) = self.objects.get_mut(&object) {
+                    entry.machine.write(Loan::of(token), offset, bytes);
+                }
+            }
         }
     }
 
     fn read(&mut self, token: Token, offset: usize, into: &mut [u8]) -> bool {
-        match self.core.loans.get(token) {
-            Some(Loan::Caller(lent)) => lent.read(offset, into),
-            Some(Loan::Detached { copy, base }) => {
-                let from = copy.bytes().get(base + offset..).and_then(|bytes| bytes.get(..into.len()));
-                from.map(|bytes| into.copy_from_slice(bytes)).is_some()
+        match object_of(token) {
+            KERNEL => match self.core.loans.get(token) {
+                Some(CallerLoan::Read(lent)) => lent.read(offset, into),
+                _ => false,
+            },
+            object => {
+                self.objects.get_mut(&object).is_some_and(|entry| entry.machine.read(Loan::of(token), offset, into))
             }
-            Some(loan) => {
-                let object = loan.object().and_then(|id| self.objects.get(&id));
-                object.is_some_and(|entry| entry.machine.read(loan, offset, into))
-            }
-            None => false,
         }
     }
 
@@ -80,11 +82,11 @@ impl Handler for Kernel {
             Header::Kernel(message, rest) => self.deliver_own(from, message, rest, payload, out),
             Header::Reply { id, refused } => self.replied(from, id, refused, payload, out),
             Header::Object { object, header } => {
-                self.hand(object, from, out, |object, cx| object.deliver(from, header, payload, cx));
+                self.hand_header(object, from, out, |object, cx| object.deliver(from, header, payload, cx));
             }
             Header::Request { object, id, header, .. } => {
-                let call = Called { from, id };
-                self.hand(object, from, out, |object, cx| object.request(call, header, payload, cx));
+                let call = Call { from, id };
+                self.hand_header(object, from, out, |object, cx| object.request(call, header, payload, cx));
             }
         }
     }
@@ -98,12 +100,22 @@ impl Handler for Kernel {
     }
 
     fn released(&mut self, token: Token, out: &mut Outbox) {
-        let Some(loan) = self.core.loans.end(token) else {
-            return;
-        };
-        if let Some(id) = loan.object() {
-            self.call(id, out, |object, cx| object.released(&loan, cx));
-            self.reap(id);
+        match object_of(token) {
+            KERNEL => self.core.loans.end(token),
+            object => {
+                self.hand(object, out, |object, cx| object.released(Loan::of(token), cx));
+                self.reap(object);
+            }
+        }
+    }
+
+    fn ready(&mut self, source: Source, out: &mut Outbox) {
+        let object = self.core.sources.get(&source).copied();
+        let told = object.and_then(|id| self.hand(id, out, |object, cx| object.ready(source, cx)));
+        if told.is_none() {
+            // Its object is gone, or has panicked.
+            self.core.sources.remove(&source);
+            out.unwatch(source);
         }
     }
 
@@ -114,7 +126,9 @@ impl Handler for Kernel {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        [self.core.watch.poll_timeout(), self.timers.next(), self.next_tick()].into_iter().flatten().min()
+        // At once.
+        let to_self = (!self.core.mail.to_self.is_empty()).then_some(self.core.polling.began);
+        [to_self, self.core.watch.poll_timeout(), self.timers.next(), self.next_tick()].into_iter().flatten().min()
     }
 
     fn handle_timeout(&mut self, now: Instant, out: &mut Outbox) {
@@ -122,34 +136,69 @@ impl Handler for Kernel {
             self.look(now, out);
         }
         while let Some(id) = self.timers.take_due(now) {
-            self.call(id, out, |object, cx| object.handle_timeout(now, cx));
+            self.hand(id, out, |object, cx| object.handle_timeout(now, cx));
         }
         self.tick(now, out);
+        self.deliver_to_self(out);
     }
 }
 
 impl Kernel {
-    /// What arrives is of no use to anybody, and may be as long as a block.
-    fn discard(&mut self) -> Placement {
-        Placement::At(self.core.loans.add(Loan::Nowhere))
+    /// Delivers some of what this rank has sent to itself, and leaves the rest until others have had their turn.
+    fn deliver_to_self(&mut self, out: &mut Outbox) {
+        const AT_A_TIME: usize = 64;
+        let me = self.core.me;
+        for _ in 0..AT_A_TIME.min(self.core.mail.to_self.len()) {
+            let Some((header, payload)) = self.core.mail.to_self.pop_front() else {
+                break;
+            };
+            let mut bytes = vec![0; payload.len()];
+            match payload {
+                Payload::Empty => {}
+                Payload::Bytes(sent) => bytes.copy_from_slice(&sent),
+                Payload::Shared(sent) => bytes.copy_from_slice(&sent),
+                Payload::Lent { token, .. } => {
+                    let is_there = Handler::read(self, token, 0, &mut bytes);
+                    self.released(token, out);
+                    if !is_there {
+                        continue;
+                    }
+                }
+            }
+            self.deliver(me, &header, Received::Bytes(bytes), out);
+        }
     }
 
     /// Objects to which headers have come act on them.
     pub(crate) fn act_on_headers(&mut self, out: &mut Outbox) {
         for id in std::mem::take(&mut self.core.placed) {
-            self.call(id, out, |object, cx| object.placed(cx));
+            self.hand(id, out, |_, _| ());
         }
     }
 
-    /// Hands an object what has come for it.
-    fn hand(
+    /// Asks an object where a payload goes. Nothing can be sent at this moment.
+    fn place_at(&mut self, id: ObjectId, place: impl FnOnce(&mut dyn SharedObject, &Cx<'_>) -> Place) -> Place {
+        let Some(super::Entry { frame, machine, .. }) = self.objects.get_mut(&id) else {
+            return Place::Discard;
+        };
+        let (me, core) = (self.core.me, &mut self.core);
+        let mut nothing = Outbox::default();
+        let placed = capture(me, || place(&mut **machine, &Cx { core, frame, out: &mut nothing }));
+        placed.unwrap_or_else(|_| {
+            frame.is_broken = true;
+            Place::Discard
+        })
+    }
+
+    /// Hands an object a header; one that it cannot read is another build's.
+    fn hand_header(
         &mut self,
         object: ObjectId,
         from: Rank,
         out: &mut Outbox,
         call: impl FnOnce(&mut dyn SharedObject, &mut Cx<'_>) -> Result<(), Malformed>,
     ) {
-        if let Some(Err(Malformed)) = self.call(object, out, call) {
+        if let Some(Err(Malformed)) = self.hand(object, out, call) {
             self.fail_job(malformed(from), out);
         }
     }
@@ -157,12 +206,8 @@ impl Kernel {
     /// A message of another kernel.
     fn deliver_own(&mut self, from: Rank, message: Message, rest: &[u8], payload: Received, out: &mut Outbox) {
         match message {
-            Message::Round { seq, round } => match postcard::from_bytes::<Summary>(payload.bytes()) {
-                Ok(summary) => {
-                    let mut told = Vec::new();
-                    self.core.barrier.receive(seq, round, summary, &mut told);
-                    self.core.tell(told, out);
-                }
+            Message::Round { seq, round } => match postcard::from_bytes::<Told>(payload.bytes()) {
+                Ok(told) => self.told_at_barrier((seq, round), told, out),
                 Err(_) => self.fail_job(malformed(from), out),
             },
             Message::Piece { seq, step } => {
@@ -172,8 +217,8 @@ impl Kernel {
                 }
             }
             Message::Dropped { object } => {
-                self.core.farewells[from.index()] += 1;
-                self.hand(object, from, out, |object, cx| {
+                self.core.drop_notices[from.index()] += 1;
+                self.hand_header(object, from, out, |object, cx| {
                     cx.frame.dropped[from.index()] = true;
                     object.peer_dropped(from, rest, cx)
                 });
@@ -185,7 +230,7 @@ impl Kernel {
                 self.note_fault(object, &error, out);
             }
             Message::Ask { look } => {
-                self.core.polling.is_asked(look);
+                self.core.polling.is_asked(look, self.core.clock.now());
                 let state = postcard::to_allocvec(&self.state()).expect("states are plain data");
                 self.core.mail.say(out, from, &Message::State { look }, Payload::Bytes(state.into()));
             }
@@ -193,13 +238,13 @@ impl Kernel {
                 Ok(RankState { idle, .. }) if self.heard_of_idle(from, look, idle) => {}
                 Ok(state) => {
                     let mut acts = Vec::new();
-                    self.core.watch.heard(Instant::now(), from, look, state, &mut acts);
+                    self.core.watch.heard(self.core.clock.now(), from, look, state, &mut acts);
                     self.act(acts, out);
                 }
                 Err(_) => self.fail_job(malformed(from), out),
             },
-            Message::AskTime { sent } => self.tell_time(from, sent, out),
-            Message::Time { sent, here, machine } => self.heard_time(sent, here, machine),
+            Message::AskTime { sent } => self.answer_time(from, sent, out),
+            Message::Time { sent, here, machine } => self.time_answered(sent, here, machine),
             Message::Report => self.reported(from, payload.bytes(), out),
         }
     }
@@ -227,8 +272,13 @@ impl Kernel {
             // It may be long until somebody takes it, and its sender has other use for the memory.
             payload.detach();
         }
-        let (landing, object) = (call.landing, Some(call.object).filter(|_| call.writes && !refused));
-        let shown = object.and_then(|id| self.call(id, out, |object, _| object.replied(from, payload.bytes())));
+        let (landing, object) = (call.landing, Some(call.object).filter(|_| call.shown));
+        let shown = object.and_then(|object| {
+            let error = refused.then(|| decode_error(from, payload.bytes()));
+            self.hand(object, out, |object, cx| {
+                object.reply(id, from, error.as_ref().map_or(Ok(payload.bytes()), Err), cx)
+            })
+        });
         let reply = match (payload, landing) {
             _ if matches!(shown, Some(Err(Malformed))) => Err(malformed(from)),
             (placed @ Received::Placed(_), _) => Ok(placed),
@@ -237,8 +287,10 @@ impl Kernel {
             // An answer with a place of its own came to another: it does not have the length that was asked for.
             (_, Some(_)) => Err(malformed(from)),
         };
-        if let Some(call) = self.core.calls.get_mut(&id) {
-            call.reply = Some(reply);
+        match self.core.calls.entry(id) {
+            Entry::Occupied(call) if call.get().forgotten => drop(call.remove()),
+            Entry::Occupied(mut call) => call.get_mut().reply = Some(reply),
+            Entry::Vacant(_) => {}
         }
     }
 }

@@ -1,10 +1,10 @@
-//! What has failed, which ranks hear of it, and whether the program has.
+//! Faults of objects and of the job: which ranks know of them, and which errors the program has received.
 
-use super::watch::Wait;
 use super::{Core, Kernel};
 use crate::Error;
 use crate::ids::ObjectId;
 use crate::kernel::message::{Message, encode_error};
+use crate::object::Until;
 use aurora_net::{Outbox, Payload};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -29,11 +29,11 @@ impl Kernel {
         }
         self.core.fault = Some(error.clone());
         self.core.watch.progress();
-        self.refresh_all();
+        self.shut_all();
         true
     }
 
-    /// Another rank says what has failed.
+    /// Another rank reports a fault.
     pub(crate) fn note_fault(&mut self, object: Option<ObjectId>, error: &Error, out: &mut Outbox) {
         match object {
             None => drop(self.note_job_fault(error)),
@@ -41,24 +41,24 @@ impl Kernel {
         }
     }
 
-    /// What a barrier has told of faulty objects: known to all ranks after it, whichever way the word came.
+    /// Faults of objects that a barrier has brought: all ranks know them after it.
     pub(crate) fn learn_faults(&mut self, faults: Vec<(ObjectId, Error)>, out: &mut Outbox) {
         for (object, error) in faults {
             self.note_fault(Some(object), &error, out);
         }
     }
 
-    /// A call, on this object or on none, returns an error to the program, which need not hear of it again.
-    pub(crate) fn has_told(&mut self, object: Option<ObjectId>, error: &Error) {
+    /// A call, on this object or on none, returns an error to the program. `run` does not return it again.
+    pub(crate) fn note_reported(&mut self, object: Option<ObjectId>, error: &Error) {
         let digest = digest_of(error);
         match object {
             Some(object) => {
-                self.core.told.insert((object, digest));
+                self.core.reported.insert((object, digest));
                 if error.is_of_an_object() {
-                    self.core.told.insert((object, ANY_FAULT));
+                    self.core.reported.insert((object, ANY_FAULT));
                 }
             }
-            None => self.core.told.extend(self.objects.keys().map(|object| (*object, digest))),
+            None => self.core.reported.extend(self.objects.keys().map(|object| (*object, digest))),
         }
         let deferred = std::mem::take(&mut self.core.deferred);
         let is_news = |(of, error): &(ObjectId, Error)| {
@@ -78,7 +78,7 @@ impl Core {
         self.fault = Some(error.clone());
         self.is_failing = true;
         self.watch.progress();
-        self.tell_fault(None, &error, out);
+        self.report_fault(None, &error, out);
     }
 
     /// Whether this rank has waited in vain for one that holds the latch of one of its blocks; then the job has failed.
@@ -90,44 +90,44 @@ impl Core {
         self.fault.clone().map_or(Ok(()), Err)
     }
 
-    /// Tells all other ranks what has failed.
-    pub(crate) fn tell_fault(&mut self, object: Option<ObjectId>, error: &Error, out: &mut Outbox) {
+    /// Reports a fault to all other ranks.
+    pub(crate) fn report_fault(&mut self, object: Option<ObjectId>, error: &Error, out: &mut Outbox) {
         let payload = encode_error(error);
         for rank in self.others() {
             self.mail.say(out, rank, &Message::Fault { object }, Payload::Bytes(payload.clone().into()));
         }
     }
 
-    /// Keeps an error of an object for the end of `run`, unless the program has heard of it.
+    /// Keeps an error of an object for the end of `run`, unless a call has returned it to the program.
     pub(crate) fn defer(&mut self, object: ObjectId, error: Error) {
         if !self.knows(object, &error) {
             self.deferred.push((object, error));
         }
     }
 
-    /// What nobody has heard of.
+    /// The first error that no call has returned.
     pub(crate) fn take_deferred(&mut self) -> Option<Error> {
         std::mem::take(&mut self.deferred).into_iter().next().map(|(_, error)| error)
     }
 
-    /// Whether the program has heard of this error of an object, or of another that is its end as well: ranks do not
-    /// all find the same words for what is wrong.
+    /// Whether a call has returned this error of an object to the program, or another one that ended the object: ranks
+    /// describe one fault with different errors.
     pub(crate) fn knows(&self, object: ObjectId, error: &Error) -> bool {
-        self.told.contains(&(object, digest_of(error)))
-            || error.is_of_an_object() && self.told.contains(&(object, ANY_FAULT))
+        self.reported.contains(&(object, digest_of(error)))
+            || error.is_of_an_object() && self.reported.contains(&(object, ANY_FAULT))
     }
 
-    /// Whether the calling thread waits for the end of scopes of an object: then it hears what becomes of its writes.
+    /// Whether the calling thread waits for the end of scopes of an object: that wait returns the error of a write.
     pub(crate) fn waits_for_end_of(&self, object: ObjectId) -> bool {
-        let hears = [Wait::Settle { object }, Wait::Lead { object }];
-        self.watch.waiting().is_some_and(|waiting| hears.contains(&waiting.wait))
+        let wait = self.watch.waiting().and_then(|waiting| waiting.wait.wait());
+        wait.is_some_and(|(of, wait)| of == object && wait.until == Until::Ended)
     }
 }
 
-/// In place of what it says, for errors that are the end of their object.
+/// In place of a digest, for errors that ended their object.
 const ANY_FAULT: u64 = 0;
 
-/// The same for errors that say the same.
+/// Equal for errors with the same text.
 fn digest_of(error: &Error) -> u64 {
     let mut hasher = DefaultHasher::new();
     error.to_string().hash(&mut hasher);

@@ -1,7 +1,7 @@
 //! What another build of the program might say: an error that says so on all ranks, no panic, and no memory for it.
 
+use super::Kernel;
 use super::nodes::Nodes;
-use super::{Entry, Kernel};
 use crate::behaviour::halo::Halo;
 use crate::behaviour::halo::message::HaloMessage;
 use crate::behaviour::read_cache::message::LoadMessage;
@@ -12,7 +12,6 @@ use crate::error::ObjectName;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::message::{self, to_object};
 use crate::memory::Array;
-use crate::object::Frame;
 use crate::stats::Kind;
 use crate::vector::block::Block;
 use crate::vector::construct::machine;
@@ -39,8 +38,8 @@ fn rank_of(size: usize) -> (Kernel, Outbox) {
     let dist = Distribution::block(Shape::Vector(LEN), size);
     let block = Array::<u64>::zeroed(dist.range(Rank::new(0)).len()).expect("there is memory");
     let block = Block::new(Arc::new(block), size_of::<u64>(), None);
-    let machine = Box::new(machine::<u64>(&kernel.core, dist, block, Arc::new(Nodes::apart(size))));
-    kernel.objects.insert(OBJECT, Entry { frame: Frame::new(OBJECT, name, size), machine });
+    let machine = machine::<u64>(&kernel.core, dist, block, Arc::new(Nodes::apart(size)));
+    kernel.add(OBJECT, name, machine);
     (kernel, Outbox::default())
 }
 

@@ -1,4 +1,4 @@
-//! The end of objects and of the job: what was forgotten, what not all have entered, and who has left.
+//! The end of objects and of the job: forgotten guards, drop notices, and which ranks have left the closure.
 
 use super::Kernel;
 use crate::Error;
@@ -8,7 +8,7 @@ use crate::object::{Frame, How};
 use aurora_net::{Outbox, Payload, Rank};
 
 impl Kernel {
-    /// The handle of an object is gone.
+    /// The program drops the handle of an object. The other ranks get a drop notice.
     pub(crate) fn drop_object(&mut self, id: ObjectId, panicking: bool, out: &mut Outbox) {
         self.call(id, out, |_, cx| {
             let me = cx.me();
@@ -22,7 +22,7 @@ impl Kernel {
         if !self.core.is_usable() || !self.objects.contains_key(&id) {
             return;
         }
-        self.core.farewells[self.core.me.index()] += 1;
+        self.core.drop_notices[self.core.me.index()] += 1;
         self.call(id, out, |object, cx| {
             let notice = object.drop_notice(cx);
             let notice = if cx.is_sound() && !panicking { notice } else { Vec::new() };
@@ -36,7 +36,7 @@ impl Kernel {
         self.reap(id);
     }
 
-    /// This rank has left the closure. A guard that is still open was forgotten.
+    /// This rank leaves the closure. A guard that is still open was forgotten.
     pub(crate) fn leave(&mut self, out: &mut Outbox) -> Result<(), Error> {
         let leak = |frame: &Frame| frame.open.first().map(|guard| frame.leak(self.core.me, guard));
         if let Some(leak) = self.objects.values().find_map(|entry| leak(&entry.frame)) {
@@ -45,19 +45,19 @@ impl Kernel {
         }
         self.core.leaving = true;
         for rank in self.core.others() {
-            let dropped = self.core.farewells[self.core.me.index()];
+            let dropped = self.core.drop_notices[self.core.me.index()];
             self.core.mail.say(out, rank, &Message::Left { dropped }, Payload::Empty);
         }
         Ok(())
     }
 
-    /// Whether every rank has left, and all its farewells to objects, which come in any order, are here: they may tell
-    /// of scopes that not all ranks have entered.
+    /// Whether every rank has left and all its drop notices are here. They come in any order, and one may show that not
+    /// all ranks have entered a scope.
     pub(crate) fn all_left(&self) -> bool {
         self.core.others().all(|rank| self.has_left(rank))
     }
 
     pub(crate) fn has_left(&self, rank: Rank) -> bool {
-        self.core.left[rank.index()] == Some(self.core.farewells[rank.index()])
+        self.core.left[rank.index()] == Some(self.core.drop_notices[rank.index()])
     }
 }

@@ -3,9 +3,11 @@
 //! [`Kernel`] is the state of one rank, changed under the endpoint's lock by its daemon (arriving messages) and by the
 //! calling thread (through [`World`](crate::World)). It is passive: it never blocks, it only answers, parks, and notes.
 
-mod asked;
 pub(crate) mod asking;
+mod clock;
+mod counters;
 mod deliver;
+mod digests;
 mod faults;
 #[cfg(test)]
 mod given_up;
@@ -19,42 +21,42 @@ pub(crate) mod message;
 mod model;
 pub(crate) mod nodes;
 pub(crate) mod polling;
-mod tally;
-mod telling;
+mod reports;
 mod timers;
 pub(crate) mod using;
 mod waits;
 pub(crate) mod watch;
 
-pub(crate) use asked::Asked;
-pub(crate) use loans::Loan;
-pub(crate) use mail::Reason;
-pub use mail::Usage;
+pub use counters::{Reason, Usage};
 
 use crate::Error;
 use crate::collective::pieces::Pieces;
 use crate::collective::{Barrier, Tell};
 use crate::config::Modes;
+use crate::error::{A_CALL, ObjectName};
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::message::Message;
 use crate::memory::{Budget, HolderTimeout};
 use crate::object::{Cx, Frame, SharedObject};
-use aurora_net::{Node, Outbox, Payload, Rank, Received, Token};
-use loans::Loans;
+use aurora_net::bootstrap::capture;
+use aurora_net::{Node, Outbox, Payload, Rank, Received, Source, Token};
+use clock::Clock;
+use digests::{Digests, Share};
+use loans::CallerLoans;
 use mail::Mail;
 use nodes::Nodes;
 use polling::Polling;
+use reports::Reports;
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::Duration;
-use telling::Telling;
 use timers::Timers;
 use watch::Watch;
 
 /// A request of ours.
-pub(crate) struct Call {
+pub(crate) struct OpenCall {
     /// Whom we asked.
     pub(crate) to: Rank,
     /// Where the answer's payload goes, if not into a buffer.
@@ -63,8 +65,10 @@ pub(crate) struct Call {
     ahead: bool,
     /// The object that is asked.
     object: ObjectId,
-    /// It changes something there.
-    writes: bool,
+    /// That object is shown the answer.
+    shown: bool,
+    /// Nobody else is interested in it.
+    forgotten: bool,
     /// The answer, once it is here.
     pub(crate) reply: Option<Result<Received, Error>>,
 }
@@ -75,21 +79,25 @@ pub(crate) struct Kernel {
     pub(crate) objects: BTreeMap<ObjectId, Entry>,
     /// When objects want to be called.
     timers: Timers,
+    digests: Digests,
 }
 
 /// A shared object: what the kernel keeps of it, whatever it is, and what it is.
 pub(crate) struct Entry {
     pub(crate) frame: Frame,
     pub(crate) machine: Box<dyn SharedObject>,
+    /// Of what all ranks must agree on.
+    share: Share,
 }
 
 /// What a rank's kernel knows beside its objects.
 pub(crate) struct Core {
+    pub(crate) clock: Clock,
     pub(crate) me: Rank,
     pub(crate) size: usize,
     pub(crate) modes: Modes,
     pub(crate) mail: Mail,
-    pub(crate) loans: Loans,
+    loans: CallerLoans,
     pub(crate) barrier: Barrier,
     /// What other ranks have given to this one in steps of collective calls.
     pub(crate) pieces: Pieces,
@@ -99,7 +107,9 @@ pub(crate) struct Core {
     pub(crate) nodes: Arc<Nodes>,
     /// The job has several nodes.
     pub(crate) between_nodes: bool,
-    pub(crate) calls: HashMap<CallId, Call>,
+    pub(crate) calls: HashMap<CallId, OpenCall>,
+    /// What objects watch.
+    pub(crate) sources: BTreeMap<Source, ObjectId>,
     next_call: u64,
     next_guard: u64,
     pub(crate) watch: Watch,
@@ -115,14 +125,14 @@ pub(crate) struct Core {
     /// Errors that no call could return when they happened: `run` returns the first that no call has returned since.
     deferred: Vec<(ObjectId, Error)>,
     /// Errors of objects that calls have returned to the program.
-    told: BTreeSet<(ObjectId, u64)>,
+    reported: BTreeSet<(ObjectId, u64)>,
     /// By ranks: whether the rank has left the closure, and how many objects it had dropped.
     left: Vec<Option<u64>>,
-    /// Objects that each rank has said it has dropped.
-    farewells: Vec<u64>,
+    /// By ranks: how many drop notices have come from the rank. For this rank: how many objects it has dropped.
+    drop_notices: Vec<u64>,
     leaving: bool,
     /// What ranks report to rank 0, and its answers.
-    pub(crate) telling: Telling,
+    pub(crate) reports: Reports,
     /// `run` is over.
     pub(crate) ended: bool,
     /// The job has failed in the call of an object that is under way: the other ranks do not know yet.
@@ -131,57 +141,128 @@ pub(crate) struct Core {
 
 impl Kernel {
     pub(crate) fn new(me: Rank, size: usize, limit: Option<Duration>) -> Self {
+        let clock = Clock;
+        let began = clock.now();
         let core = Core {
+            clock,
             me,
             size,
             modes: Modes::default(),
-            mail: Mail::new(size),
-            loans: Loans::default(),
+            mail: Mail::new(me, size),
+            loans: CallerLoans::default(),
             barrier: Barrier::new(me, size),
             pieces: Pieces::default(),
             node: None,
             nodes: Arc::new(Nodes::apart(size)),
             between_nodes: false,
             calls: HashMap::new(),
+            sources: BTreeMap::new(),
             next_call: 0,
             next_guard: 0,
             watch: Watch::new(me, limit),
-            polling: Polling::new(limit),
+            polling: Polling::new(limit, began),
             placed: Vec::new(),
             budget: Budget::default(),
             holder_timeout: Arc::new(HolderTimeout::new(Duration::from_secs(5))),
             fault: None,
             deferred: Vec::new(),
-            told: BTreeSet::new(),
+            reported: BTreeSet::new(),
             left: vec![None; size],
-            farewells: vec![0; size],
+            drop_notices: vec![0; size],
             leaving: false,
-            telling: Telling::default(),
+            reports: Reports::default(),
             ended: false,
             is_failing: false,
         };
-        Kernel { core, objects: BTreeMap::new(), timers: Timers::default() }
+        Kernel { core, objects: BTreeMap::new(), timers: Timers::default(), digests: Digests::default() }
     }
 
-    /// Calls an object. `None`: there is none of that number.
+    /// Adds an object, before ranks agree on it: nothing comes for an object that is not there.
+    pub(crate) fn add(&mut self, id: ObjectId, name: ObjectName, machine: impl SharedObject) {
+        let frame = Frame::new(id, name, self.core.size);
+        let entry = Entry { frame, machine: Box::new(machine), share: Share::default() };
+        let entry = self.objects.entry(id).insert_entry(entry).into_mut();
+        self.digests.touch(id, &mut entry.share);
+    }
+
+    /// Forgets an object.
+    pub(crate) fn remove(&mut self, id: ObjectId) {
+        if let Some(entry) = self.objects.remove(&id) {
+            self.digests.remove(entry.share);
+            self.timers.set(id, None);
+        }
+    }
+
+    /// Calls an object for the program. `None`: there is none of that number.
     ///
     /// # Panics
-    /// If an operation of the program's does; what the object makes of that comes first.
+    /// If the call does; the object is poisoned by then.
     pub(crate) fn call<R>(
         &mut self,
         id: ObjectId,
         out: &mut Outbox,
         call: impl FnOnce(&mut dyn SharedObject, &mut Cx<'_>) -> R,
     ) -> Option<R> {
-        let Kernel { core, objects, timers } = self;
-        let Entry { frame, machine } = objects.get_mut(&id)?;
-        let called = catch_unwind(AssertUnwindSafe(|| call(&mut **machine, &mut Cx { core, frame, out })));
-        if std::mem::take(&mut frame.is_failing) {
-            machine.failed(&mut Cx { core, frame, out });
+        let called = self.call_caught((id, true), out, |call| catch_unwind(AssertUnwindSafe(call)), call)?;
+        Some(called.unwrap_or_else(|panic| resume_unwind(panic)))
+    }
+
+    /// Calls an object with what has come for it, from whatever thread drives the endpoint. A panic ends here: the
+    /// object is poisoned, and the user is told.
+    pub(crate) fn hand<R>(
+        &mut self,
+        id: ObjectId,
+        out: &mut Outbox,
+        call: impl FnOnce(&mut dyn SharedObject, &mut Cx<'_>) -> R,
+    ) -> Option<R> {
+        let me = self.core.me;
+        match self.call_caught((id, false), out, |call| capture(me, call), call)? {
+            Ok(outcome) => Some(outcome),
+            Err(failure) => {
+                let fault = self.objects.get(&id).and_then(|entry| entry.frame.fault.clone());
+                if let Some(fault) = fault {
+                    crate::notice::operation_panicked(&failure, &fault);
+                    self.core.defer(id, fault);
+                }
+                None
+            }
+        }
+    }
+
+    /// A call, the program's `own` or not, and what follows it.
+    fn call_caught<R, P>(
+        &mut self,
+        (id, own): (ObjectId, bool),
+        out: &mut Outbox,
+        caught: impl FnOnce(&mut dyn FnMut() -> R) -> Result<R, P>,
+        call: impl FnOnce(&mut dyn SharedObject, &mut Cx<'_>) -> R,
+    ) -> Option<Result<R, P>> {
+        let Kernel { core, objects, timers, digests } = self;
+        let Entry { frame, machine, share } = objects.get_mut(&id)?;
+        digests.touch(id, share);
+        let machine = &mut **machine;
+        let mut call = Some(call);
+        let called = caught(&mut || {
+            let mut cx = Cx { core, frame, out };
+            let outcome = call.take().expect("called once")(machine, &mut cx);
+            machine.advance(&mut cx);
+            outcome
+        });
+        let mut cx = Cx { core, frame, out };
+        if called.is_err() || std::mem::take(&mut cx.frame.is_broken) {
+            // The program's own panic is amid the guard that it has opened last.
+            let guard = cx.frame.open.last().filter(|_| own).map(|guard| (guard.behaviour, guard.site.clone()));
+            let (behaviour, opened) = guard.unzip();
+            cx.poison(behaviour.unwrap_or(A_CALL), opened);
+        }
+        if std::mem::take(&mut cx.frame.is_failing) {
+            machine.shut();
+            machine.failed(&mut cx);
+            machine.advance(&mut cx);
         }
         timers.set(id, machine.poll_timeout());
         self.shut_if_failing();
-        Some(called.unwrap_or_else(|panic| resume_unwind(panic)))
+        Some(called)
     }
 
     /// Calls an object whose handle knows what it is.
@@ -200,34 +281,31 @@ impl Kernel {
     /// Of a job that has failed nothing may be used.
     pub(crate) fn shut_if_failing(&mut self) {
         if std::mem::take(&mut self.core.is_failing) {
-            self.refresh_all();
+            self.shut_all();
         }
     }
 
-    /// What the calling thread and the ranks that share memory may do to objects without us follows what we know.
-    fn refresh_all(&mut self) {
-        let Kernel { core, objects, .. } = self;
-        let usable = core.is_usable();
-        objects.values_mut().for_each(|Entry { frame, machine }| machine.refresh(frame, usable));
+    /// Nothing may be done to any object without us any more, by the calling thread or by ranks that share memory.
+    fn shut_all(&mut self) {
+        self.objects.values_mut().for_each(|entry| entry.machine.shut());
     }
 
     /// `run` is over: nothing can be used any more.
     pub(crate) fn end(&mut self) {
         self.core.ended = true;
-        self.refresh_all();
+        self.shut_all();
     }
 
     /// Forgets an object that every rank has dropped, once nothing is sent from it. Of a faulty one nobody misses a
     /// load that is under way, and its memory may be what is short.
     pub(crate) fn reap(&mut self, id: ObjectId) {
-        if let Some(Entry { frame, machine }) = self.objects.get(&id)
+        if let Some(Entry { frame, machine, .. }) = self.objects.get(&id)
             && frame.dropped.iter().all(|dropped| *dropped)
-            && machine.is_idle(frame)
+            && machine.is_idle(frame.fault.is_some())
         {
-            self.core.mail.reap(id, &frame.name);
-            self.core.told.retain(|(of, _)| *of != id);
-            self.objects.remove(&id);
-            self.timers.set(id, None);
+            self.core.mail.counters.reap(id, &frame.name);
+            self.core.reported.retain(|(of, _)| *of != id);
+            self.remove(id);
         }
     }
 }
@@ -242,10 +320,10 @@ impl Core {
         self.fault.is_none() && !self.ended
     }
 
-    fn tell(&mut self, told: Vec<Tell>, out: &mut Outbox) {
-        for (to, round, summary) in told {
-            let payload = postcard::to_allocvec(&summary).expect("summaries are plain data");
-            let reason = Reason { object: None, action: "barrier", site: self.barrier.site().cloned() };
+    pub(crate) fn tell(&mut self, told: Vec<Tell>, out: &mut Outbox) {
+        for (to, round, told) in told {
+            let payload = postcard::to_allocvec(&told).expect("plain data");
+            let reason = Reason { action: "barrier", site: self.barrier.site().cloned() };
             let message = Message::Round { seq: self.barrier.seq(), round };
             self.mail.say_for(out, to, &message, Payload::Bytes(payload.into()), Some(&reason));
         }

@@ -7,9 +7,9 @@
 //! waiting is not as outside: who waits tries again and again. What ranks that share memory do without the lock has
 //! models of its own (`memory/gate.rs`, `memory/latch.rs`).
 
-use super::mail::Reason;
 use super::nodes::Nodes;
-use super::{Entry, Kernel};
+use super::watch::Blocked;
+use super::{Kernel, Reason};
 use crate::Site;
 use crate::behaviour::release::message::FlushMessage;
 use crate::behaviour::release::protocol::{LastBatch, ReleaseScope};
@@ -19,13 +19,14 @@ use crate::error::ObjectName;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::message::{Header, request, to_object};
 use crate::memory::{Array, typed};
-use crate::object::{Cx, Frame};
+use crate::object::Cx;
 use crate::stats::Kind;
 use crate::vector::batch::BatchBuilder;
 use crate::vector::block::Block;
 use crate::vector::construct::machine;
 use crate::vector::machine::Vector;
 use crate::vector::message::{Asked, Message, Request};
+use crate::vector::waits::VectorWait;
 use crate::window::Window;
 use aurora_net::{Buffer, Handler, Outbox, Payload, Rank, Received, Token};
 use loom::sync::{Arc, Mutex, MutexGuard};
@@ -64,8 +65,8 @@ impl Node {
         let dist = Distribution::block(Shape::Vector(2 * len), 2);
         let block = Block::new(std::sync::Arc::new(block), size_of::<u64>(), None);
         let nodes = std::sync::Arc::new(Nodes::apart(2));
-        let machine = Box::new(machine::<u64>(&kernel.core, dist, block, nodes));
-        kernel.objects.insert(OBJECT, Entry { frame: Frame::new(OBJECT, name, 2), machine });
+        let machine = machine::<u64>(&kernel.core, dist, block, nodes);
+        kernel.add(OBJECT, name, machine);
         Arc::new(Node { state: Mutex::new((kernel, Outbox::default())), len, site })
     }
 
@@ -163,10 +164,10 @@ fn write_by_a_guard(node: &Node) {
     node.wait(|object, cx| object.gate(Window::WHOLE, cx)).expect("no fault");
     let guard = node.on(|object, cx| {
         let guard = cx.open_guard(("OwnerComputes", &node.site), (true, false), Window::WHOLE);
-        object.refresh_permit(cx.frame, true);
+        object.refresh_permit(cx);
         guard
     });
-    let block = node.on(|object, cx| object.take_part(&(0..node.len), cx)).expect("one write guard at a time");
+    let block = node.on(|object, _| object.take_part(&(0..node.len))).expect("one write guard at a time");
     let mut block = std::sync::Arc::try_unwrap(typed::<u64>(block)).unwrap_or_else(|shared| Array::clone(&shared));
     let half = block.len() / 2;
     block[..half].fill(2);
@@ -175,7 +176,7 @@ fn write_by_a_guard(node: &Node) {
     node.on(|object, _| object.block.give_back(std::sync::Arc::new(block)));
     node.on(|object, cx| {
         cx.close_guard(guard, false);
-        object.advance(cx);
+        object.has_changed = true;
     });
 }
 
@@ -193,7 +194,7 @@ fn write_without_lending(node: &Node) {
 fn write_under_transfers(node: &Node) {
     let guard = node.on(|object, cx| {
         let guard = cx.open_guard(("OwnerComputes", &node.site), (true, false), Window::WHOLE);
-        object.refresh_permit(cx.frame, true);
+        object.refresh_permit(cx);
         guard
     });
     let block = node.on(|object, _| object.block.take());
@@ -203,7 +204,7 @@ fn write_under_transfers(node: &Node) {
     }
     node.on(|object, cx| {
         cx.close_guard(guard, false);
-        object.advance(cx);
+        object.has_changed = true;
     });
 }
 
@@ -212,7 +213,7 @@ fn read_by_a_guard(node: &Node) {
     node.wait(|object, cx| object.settled(false, Window::WHOLE, cx)).expect("no fault");
     let guard = node.on(|object, cx| {
         let guard = cx.open_guard(("OwnerComputes", &node.site), (false, false), Window::WHOLE);
-        object.refresh_permit(cx.frame, true);
+        object.refresh_permit(cx);
         guard
     });
     let shown = node.on(|object, _| object.block.share());
@@ -223,7 +224,7 @@ fn read_by_a_guard(node: &Node) {
     drop(shown);
     node.on(|object, cx| {
         cx.close_guard(guard, false);
-        object.advance(cx);
+        object.has_changed = true;
     });
 }
 
@@ -309,17 +310,17 @@ fn split_end(entered: u64) {
         let epoch = node.on(|object, cx| object.enter(opening.clone(), cx)).expect("the same scope");
         let guard = node.on(|object, cx| {
             let guard = cx.open_guard(("ReleaseC", &node.site), (true, true), Window::WHOLE);
-            object.refresh_permit(cx.frame, true);
+            object.refresh_permit(cx);
             guard
         });
-        node.on(|object, cx| object.advance(cx));
-        let reason = Reason { object: Some(OBJECT), action: "ReleaseC", site: None };
+        node.on(|object, _| object.has_changed = true);
+        let reason = Reason { action: "ReleaseC", site: None };
         let scope = ReleaseScope { epoch, opening: &opening, reason: &reason, sent: 0 };
         let last = vec![Some(LastBatch { op: None, bytes: batch(0, 5) }), None];
         node.on(|object, cx| object.end_release(&scope, &[0, 0], last, cx));
         node.on(|object, cx| {
             cx.close_guard(guard, false);
-            object.advance(cx);
+            object.has_changed = true;
         });
         // The next use.
         let own = node.wait(|object, cx| {
@@ -343,4 +344,36 @@ fn an_end_that_is_split_is_whole_for_all() {
 #[should_panic]
 fn who_has_not_entered_the_scope_may_see_half_of_it() {
     split_end(0);
+}
+
+/// Long reads that overlap, so that one of them is under way at every moment, keep no write waiting.
+#[test]
+fn a_write_does_not_wait_for_reads_that_come_after_it() {
+    loom::model(|| {
+        let (node, mut answers) = (Node::new(MANY), Answers::default());
+        let under_way = |answers: &mut Answers| {
+            node.take_answers(answers);
+            answers.sending.iter().map(|(id, ..)| *id).collect::<Vec<_>>()
+        };
+        // A write of another rank.
+        node.ask(1, 0);
+        node.set(2, 3);
+        node.ask(3, 0);
+        assert_eq!(under_way(&mut answers), [1], "the later read has a copy");
+        assert_eq!(uniform(&answers.read[&3]), 1);
+        node.send(&mut answers);
+        node.ask(4, 0);
+        assert_eq!(under_way(&mut answers), [4], "nothing waits any more");
+        assert!(answers.read[&2].len() == size_of::<u64>(), "it is written");
+        // One of the owner's.
+        let gate = Blocked::Object(OBJECT, VectorWait::Gate.into());
+        node.act(|kernel, _| kernel.core.watch.begin(kernel.core.clock.now(), gate, &node.site));
+        for id in [5, 6] {
+            node.ask(id, 0);
+            assert_eq!(under_way(&mut answers), [4]);
+            assert_eq!(uniform(&answers.read[&id]), 3);
+        }
+        node.send(&mut answers);
+        assert!(node.on(|object, cx| object.gate(Window::WHOLE, cx)).is_some_and(|gate| gate.is_ok()));
+    });
 }

@@ -54,6 +54,8 @@ pub(crate) struct Polling {
     pub(crate) polls: Arc<Polls>,
     limit: Option<Duration>,
     notice: Duration,
+    /// When this rank began.
+    pub(crate) began: Instant,
     next: Instant,
     /// Ticks so far, and polls that there may have been.
     ticks: u64,
@@ -83,14 +85,15 @@ enum Tick {
 }
 
 impl Polling {
-    pub(crate) fn new(limit: Option<Duration>) -> Self {
+    pub(crate) fn new(limit: Option<Duration>, began: Instant) -> Self {
         let polls = Arc::default();
         let (ticks, number, looks, silent, noticed, look) = (0, 0, 0, 0, BTreeSet::new(), LOOKS);
-        let (heard, before, steady, next) = (BTreeMap::new(), BTreeMap::new(), 0, Instant::now());
+        let (heard, before, steady, next) = (BTreeMap::new(), BTreeMap::new(), 0, began);
         let polling = Polling {
             polls,
             limit,
             notice: NOTICE,
+            began,
             next,
             ticks,
             number,
@@ -109,7 +112,7 @@ impl Polling {
     #[cfg(test)]
     fn notice_after(&mut self, notice: Duration) {
         self.notice = notice;
-        self.next = Instant::now();
+        self.next = self.began;
     }
 
     fn period(&self) -> Duration {
@@ -162,9 +165,9 @@ impl Polling {
     }
 
     /// Another rank wants to know whether this one polls: it will ask again.
-    pub(crate) fn is_asked(&mut self, look: u64) {
+    pub(crate) fn is_asked(&mut self, look: u64, now: Instant) {
         if look >= LOOKS && self.poll().is_some() {
-            self.next = Instant::now();
+            self.next = now;
         }
     }
 
@@ -262,17 +265,14 @@ impl Kernel {
 
     fn claim_of_poll(&self, poll: &Poll) -> Claim {
         let Poll { object, action, site, since, .. } = poll;
-        let (name, looks) = (self.name_of(*object), self.core.polling.polls.looks());
+        let name = self.name_of(*object).unwrap_or("a dropped object".into());
+        let looks = self.core.polling.polls.looks();
         let action = format!(
             "has polled `{action}` of {name} for {:.1} s and found the same each time that it was \
              watched, {looks} times,",
             since.elapsed().as_secs_f64()
         );
         Claim { rank: self.core.me, action, site: site.clone() }
-    }
-
-    fn name_of(&self, object: ObjectId) -> String {
-        self.objects.get(&object).map_or("a dropped object".into(), |object| object.frame.name.to_string())
     }
 }
 
@@ -361,7 +361,7 @@ mod tests {
 
     #[test]
     fn only_what_goes_on_for_three_looks_counts() {
-        let mut polling = Polling::new(None);
+        let mut polling = Polling::new(None, Instant::now());
         let mut look = |idle: [Option<Idle>; 2]| {
             polling.begin_look();
             let of = polling.look;

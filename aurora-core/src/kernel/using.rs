@@ -1,10 +1,11 @@
 //! Using an object on its own rank: may it be used now, who has it open, and the barrier.
 
 use super::{Entry, Kernel, Reason};
-use crate::collective::{Came, ObjectState, Summary};
+use crate::collective::{Barrier, Came, Digest, Merge, ObjectState, Summary, Tell, Told, Words};
 use crate::error::Claim;
 use crate::ids::ObjectId;
 use crate::kernel::message::Message;
+use crate::memory::Demand;
 use crate::object::{Cx, OpenGuard};
 use crate::window::Window;
 use crate::{Error, Site};
@@ -19,58 +20,91 @@ impl Kernel {
         self.note_job_fault(&Error::heard(failure));
     }
 
-    /// Whether an object may be used now, for writing if `mutable`.
-    pub(crate) fn usable(&mut self, id: ObjectId, mutable: bool, out: &mut Outbox) -> Result<(), Error> {
-        let usable = self.call(id, out, |_, cx| cx.usable(mutable, Window::WHOLE));
-        usable.expect("an object lives as long as its handle")
-    }
-
     /// What has ended an object, if anything has, as the error of a call.
     pub(crate) fn sound(&self, id: ObjectId) -> Result<(), Error> {
         self.objects.get(&id).map_or(Ok(()), |entry| entry.frame.sound())
     }
 
-    /// What this rank brings to a barrier, as one number: equal on all ranks if there is nothing to tell.
-    pub(crate) fn digest(&self, key: u64, mut to_tell: bool) -> u64 {
-        let mut digest = key;
-        let mut add = |value: u64| digest = crate::digest::add(digest, value);
-        let me = self.core.me.index();
-        let mine = self.objects.iter().filter(|(_, entry)| !entry.frame.dropped[me]);
-        for (id, Entry { frame, machine: object }) in mine {
-            add(id.0);
-            add(object.entered() << 1 | u64::from(frame.open.iter().any(|guard| guard.awaited)));
-            add(object.digest());
-            to_tell |= frame.fault.is_some();
-        }
-        if to_tell {
-            add(1 + me as u64);
-        }
-        digest
+    /// What this rank brings to a barrier, as one number that is equal on all ranks if they agree, and whether it has
+    /// something to tell besides.
+    pub(crate) fn digest(&mut self, came: &Came<'_>) -> (u64, bool) {
+        let Kernel { core, objects, digests, .. } = self;
+        digests.update(objects, core.me);
+        let to_tell = came.refusal.is_some() || came.demand != Demand::default() || digests.has_faults();
+        (crate::digest::add(came.key, digests.sum()), to_tell)
     }
 
-    /// Tells all ranks what this one has arrived at a barrier for, and what it brings.
-    pub(crate) fn start_barrier(&mut self, came: &Came<'_>, word: Option<Bytes>, site: &Site, out: &mut Outbox) {
+    /// Tells the next rank the digest of what this one has arrived at a barrier for, and what it brings.
+    pub(crate) fn start_barrier(
+        &mut self,
+        digest: (u64, bool),
+        (word, named): (Option<Bytes>, Words),
+        site: &Site,
+        out: &mut Outbox,
+    ) {
+        let digest = Digest::new(self.core.me, digest, word, named);
+        self.barrier(out, |barrier, merge, told| barrier.start(digest, site, merge, told));
+    }
+
+    /// Another rank has told something at a barrier.
+    pub(crate) fn told_at_barrier(&mut self, (seq, round): (u64, u32), told: Told, out: &mut Outbox) {
+        self.core.watch.progress();
+        self.barrier(out, |barrier, merge, tell| barrier.receive(seq, round, told, merge, tell));
+    }
+
+    /// What this rank says of the objects that a barrier names.
+    pub(crate) fn arrive(&mut self, named: &[ObjectId], out: &mut Outbox) -> Words {
+        let mut arrive = |id: &ObjectId| Some((*id, self.call(*id, out, |object, cx| object.arrive(cx))?));
+        named.iter().filter_map(&mut arrive).collect()
+    }
+
+    /// What all ranks say of them, some ranks together.
+    pub(crate) fn depart(&mut self, said: Vec<Words>, out: &mut Outbox) {
+        let mut all = Words::new();
+        for (id, word) in said.into_iter().flatten() {
+            match (all.get_mut(&id), self.objects.get(&id)) {
+                (Some(all), Some(entry)) => entry.machine.merge(all, &word),
+                _ => drop(all.insert(id, word)),
+            }
+        }
+        for (id, all) in all {
+            self.call(id, out, |object, cx| object.depart(&all, cx));
+        }
+    }
+
+    fn barrier(&mut self, out: &mut Outbox, act: impl FnOnce(&mut Barrier, Merge<'_>, &mut Vec<Tell>)) {
+        let Kernel { core, objects, .. } = self;
+        let merge = |id: ObjectId, all: &mut Vec<u8>, more: &[u8]| {
+            if let Some(entry) = objects.get(&id) {
+                entry.machine.merge(all, more);
+            }
+        };
+        let mut told = Vec::new();
+        act(&mut core.barrier, &merge, &mut told);
+        core.tell(told, out);
+    }
+
+    /// Tells all ranks what this one has arrived at a barrier for: their digests differ.
+    pub(crate) fn start_second_pass(&mut self, came: &Came<'_>, site: &Site, out: &mut Outbox) {
         let claim = Claim { rank: self.core.me, action: came.action.to_string(), site: site.clone() };
         let me = self.core.me;
         let objects = self.objects.iter().filter(|(_, entry)| !entry.frame.dropped[me.index()]);
         let objects: BTreeMap<_, _> = objects
-            .map(|(id, Entry { frame, machine: object })| {
+            .map(|(id, Entry { frame, machine: object, .. })| {
                 let awaited = frame.open.iter().find(|guard| guard.awaited);
                 let state = ObjectState {
                     rank: me,
                     epoch: object.entered(),
                     entered: object.digest(),
-                    last: object.claim(&frame.name),
+                    last: object.claim(&frame.name, me),
                     open: awaited.map(|guard| Box::new(frame.leak(me, guard))),
                     fault: frame.fault.clone().map(Box::new),
                 };
                 (*id, state)
             })
             .collect();
-        let summary = Summary::new(claim, came.key, objects, came.refusal.clone());
-        let mut told = Vec::new();
-        self.core.barrier.start(summary.asking(came.demand.clone()).bringing(word), &mut told);
-        self.core.tell(told, out);
+        let summary = Summary::new(claim, came.key, objects, came.refusal.clone()).asking(came.demand.clone());
+        self.barrier(out, |barrier, _, told| barrier.start_second_pass(summary, site, told));
     }
 
     /// Gives pieces to other ranks, in a step of the barrier at which this rank has arrived last.
@@ -81,7 +115,7 @@ impl Kernel {
         site: &Site,
         out: &mut Outbox,
     ) {
-        let reason = Reason { object: None, action: what, site: Some(site.clone()) };
+        let reason = Reason { action: what, site: Some(site.clone()) };
         let message = Message::Piece { seq: self.core.barrier.seq(), step };
         for (to, piece) in pieces {
             self.core.mail.say_for(out, to, &message, Payload::Bytes(piece), Some(&reason));

@@ -1,84 +1,71 @@
 //! What this rank waits for and which ranks it waits for; its answer to ranks that ask. The [watch](super::watch)
 //! judges by these answers.
 
-use super::watch::{Act, GuardState, RankState, Relay, Wait};
-use super::{Call, Entry, Kernel};
+use super::watch::{Act, Blocked, GuardState, RankState};
+use super::{Entry, Kernel, OpenCall};
 use crate::Site;
 use crate::error::Claim;
-use crate::ids::ObjectId;
 use crate::kernel::message::Message;
-use crate::object::{Obstacle, OpenGuard, SharedObject};
+use crate::object::{Awaited, Holds, OpenGuard};
 use aurora_net::{Outbox, Payload, Rank};
-use std::collections::BTreeMap;
 use std::time::Instant;
 
 impl Kernel {
-    /// The ranks that a wait is for.
-    pub(crate) fn awaited(&self, wait: Wait) -> Vec<Rank> {
-        let mut ranks: Vec<Rank> = match wait {
-            Wait::Barrier(_) => match &self.core.node {
-                Some(node) if !self.core.barrier.is_under_way() => node.absent(self.core.barrier.seq()),
-                _ => self.core.barrier.awaited().into_iter().collect(),
-            },
-            Wait::Pieces(_) => self.core.pieces.missing().to_vec(),
-            Wait::Calls { .. } => {
-                let awaited = |call: &&Call| call.reply.is_none() && !call.ahead;
-                self.core.calls.values().filter(awaited).map(|call| call.to).collect()
+    /// What this rank is doing, in words for the others, and the ranks that have to act before it can go on.
+    pub(crate) fn awaited(&self, wait: Blocked, site: &Site) -> (Claim, Vec<Rank>) {
+        let entry = wait.object().and_then(|id| self.objects.get(&id));
+        let name = || entry.map_or("a dropped object".into(), |entry| entry.frame.name.to_string());
+        let core = &self.core;
+        let (action, mut ranks) = match wait {
+            Blocked::Barrier(action) => (
+                format!("is in {action}"),
+                match &core.node {
+                    Some(node) if !core.barrier.is_under_way() => node.absent(core.barrier.seq()),
+                    _ => core.barrier.awaited().into_iter().collect(),
+                },
+            ),
+            Blocked::Pieces(action) => (format!("is in {action}"), core.pieces.missing().to_vec()),
+            Blocked::Calls { action, .. } => {
+                let awaited = |call: &&OpenCall| call.reply.is_none() && !call.ahead;
+                let ranks = core.calls.values().filter(awaited).map(|call| call.to).collect();
+                (format!("waits for the answer to `{action}` on {}", name()), ranks)
             }
-            Wait::Clock => Vec::new(),
-            Wait::Leave => self.core.others().filter(|rank| self.core.left[rank.index()].is_none()).collect(),
-            of_an_object => self.machine(of_an_object).map(|object| object.awaits(wait)).unwrap_or_default(),
+            Blocked::Clock => ("compares its clock with that of rank 0".into(), Vec::new()),
+            Blocked::Leave => {
+                let left = core.others().filter(|rank| core.left[rank.index()].is_none());
+                ("is at the end of `run`".into(), left.collect())
+            }
+            Blocked::Object(_, wait) => match entry {
+                Some(Entry { frame, machine, .. }) => {
+                    let Awaited { ranks, doing } = machine.awaits(wait, &frame.name);
+                    (doing, ranks)
+                }
+                None => (format!("waits for {}", name()), Vec::new()),
+            },
         };
         ranks.sort_unstable();
         ranks.dedup();
-        ranks.retain(|rank| *rank != self.core.me);
-        ranks
-    }
-
-    /// The object at which this rank waits.
-    fn machine(&self, wait: Wait) -> Option<&dyn SharedObject> {
-        Some(&*self.objects.get(&wait.object()?)?.machine)
-    }
-
-    /// What this rank is doing, in words for the others.
-    pub(crate) fn claim(&self, wait: Wait, site: &Site) -> Claim {
-        let entry = wait.object().and_then(|id| self.objects.get(&id));
-        let name = || entry.map_or("a dropped object".into(), |entry| entry.frame.name.to_string());
-        let action = match wait {
-            Wait::Barrier(action) | Wait::Pieces(action) => format!("is in {action}"),
-            Wait::Calls { action, .. } => format!("waits for the answer to `{action}` on {}", name()),
-            Wait::Leave => "is at the end of `run`".into(),
-            Wait::Clock => "compares its clock with that of rank 0".into(),
-            of_an_object => match entry {
-                Some(entry) => entry.machine.doing(of_an_object, &name()),
-                None => format!("waits for {}", name()),
-            },
-        };
-        Claim { rank: self.core.me, action, site: site.clone() }
-    }
-
-    /// What objects do for others by themselves, as the watch over waiting ranks is told.
-    fn relays(&self) -> BTreeMap<ObjectId, Relay> {
-        let healthy = self.objects.iter().filter(|(_, entry)| entry.frame.fault.is_none());
-        healthy.filter_map(|(id, entry)| Some((*id, entry.machine.relay()?))).collect()
+        // A request to ourselves may be kept until others act.
+        let is_own = |rank: &Rank| *rank == core.me && !matches!(wait, Blocked::Calls { .. });
+        ranks.retain(|rank| !is_own(rank));
+        (Claim { rank: core.me, action, site: site.clone() }, ranks)
     }
 
     /// What this rank tells those who ask what it is doing.
     pub(crate) fn state(&self) -> RankState {
         let wait = self.core.watch.waiting().and_then(|waiting| {
-            let wait = waiting.wait;
-            self.core.watch.wait_state(self.claim(wait, &waiting.site), self.awaited(wait))
+            let (claim, on) = self.awaited(waiting.wait, &waiting.site);
+            self.core.watch.wait_state(claim, on)
         });
         let mut state = RankState {
             wait,
             leaving: self.core.leaving,
             sent: self.core.mail.sent.clone(),
             received: self.core.mail.received.clone(),
-            relays: self.relays(),
             idle: self.idle(),
             ..RankState::default()
         };
-        for (id, Entry { frame, machine: object }) in &self.objects {
+        for (id, Entry { frame, machine, .. }) in &self.objects {
             let told = |guard: &OpenGuard| GuardState {
                 behaviour: guard.behaviour.into(),
                 object: frame.name.clone(),
@@ -87,14 +74,8 @@ impl Kernel {
             if let Some(guard) = frame.open.iter().find(|guard| guard.awaited) {
                 state.open.insert(*id, told(guard));
             }
-            object.parked(&mut |from, Obstacle { by_itself, behind }| {
-                let held = state.parked.entry(from).or_default();
-                held.by_itself |= by_itself;
-                if by_itself && held.guard.is_none() {
-                    held.guard = frame.open.last().map(told);
-                }
-                held.behind.extend(behind.into_iter().map(|rank| (rank, *id)));
-            });
+            let guard = frame.open.last().map(told);
+            machine.holds(&mut Holds { state: &mut state, object: *id, guard, sound: frame.fault.is_none() });
         }
         state
     }
@@ -104,7 +85,7 @@ impl Kernel {
             return;
         };
         let (wait, site) = (waiting.wait, waiting.site.clone());
-        let (mine, claim, on) = (self.state(), self.claim(wait, &site), self.awaited(wait));
+        let (mine, (claim, on)) = (self.state(), self.awaited(wait, &site));
         let mut acts = Vec::new();
         self.core.watch.handle_timeout(now, mine, claim, on, &mut acts);
         self.act(acts, out);

@@ -3,28 +3,57 @@
 use crate::Error;
 use crate::Site;
 use crate::ids::{CallId, ObjectId};
-use crate::kernel::asking::Asking;
+use crate::kernel::asking::{Asking, When};
 use crate::kernel::message::to_object;
-use crate::kernel::{Core, Loan, Reason};
+use crate::kernel::{Core, Reason};
 use crate::memory::Shortage;
-use crate::object::{Called, Frame};
+use crate::object::{Call, Frame, Loan, Malformed};
 use crate::stats::Kind;
 use crate::window::Window;
-use aurora_net::{Outbox, Payload, Rank, Token};
+use aurora_net::{Buffer, Doorbell, Outbox, Payload, Rank, Source};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Instant;
 
 /// How a message goes out.
-pub(crate) struct How<'a> {
-    /// What it is for.
+#[derive(Clone, Copy, Debug)]
+pub struct How<'a> {
     pub(crate) kind: Kind,
-    /// Nobody is to be woken for it who does not wait.
     pub(crate) lazy: bool,
-    /// The line of the program on whose account it goes.
+    /// What the program does, and its line: a message is counted there.
     pub(crate) reason: Option<&'a Reason>,
 }
 
-/// The context of a call: the rank, its other ranks, and the frame of the object that is called.
-pub(crate) struct Cx<'a> {
+impl Default for How<'_> {
+    fn default() -> Self {
+        How { kind: Kind::Object, lazy: false, reason: None }
+    }
+}
+
+impl<'a> How<'a> {
+    /// Its receiver's sleeping thread is not woken for it: it is looked at when that is awake.
+    pub fn lazy(self) -> Self {
+        How { lazy: true, ..self }
+    }
+
+    /// On the account of this line of the program ([`Cx::reason`]), for [`World::usage`](crate::World::usage).
+    pub fn on(self, reason: &'a Reason) -> Self {
+        How { reason: Some(reason), ..self }
+    }
+}
+
+/// What a header says.
+///
+/// # Errors
+/// It is not a `T`: another build of the program has sent it.
+pub fn decode<T: DeserializeOwned>(header: &[u8]) -> Result<T, Malformed> {
+    postcard::from_bytes(header).map_err(|_| Malformed)
+}
+
+/// What an object may use while its kernel calls it.
+pub struct Cx<'a> {
     pub(crate) core: &'a mut Core,
     pub(crate) frame: &'a mut Frame,
     pub(crate) out: &'a mut Outbox,
@@ -32,17 +61,22 @@ pub(crate) struct Cx<'a> {
 
 impl Cx<'_> {
     /// This rank.
-    pub(crate) fn me(&self) -> Rank {
+    pub fn me(&self) -> Rank {
         self.core.me
     }
 
     /// Number of ranks.
-    pub(crate) fn size(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.core.size
     }
 
+    /// The time.
+    pub fn now(&self) -> Instant {
+        self.core.clock.now()
+    }
+
     /// All ranks but this one, the next first.
-    pub(crate) fn others(&self) -> impl Iterator<Item = Rank> + use<> {
+    pub fn others(&self) -> impl Iterator<Item = Rank> + use<> {
         self.core.me.others(self.core.size)
     }
 
@@ -52,55 +86,111 @@ impl Cx<'_> {
     }
 
     /// What has ended the object, if anything has.
-    pub(crate) fn sound(&self) -> Result<(), Error> {
+    pub fn sound(&self) -> Result<(), Error> {
         self.frame.sound()
     }
 
     /// Whether nothing has ended the object.
-    pub(crate) fn is_sound(&self) -> bool {
+    pub fn is_sound(&self) -> bool {
         self.frame.fault.is_none()
     }
 
     /// Why a message about this object is sent.
-    pub(crate) fn reason(&self, action: &'static str, site: Option<Site>) -> Reason {
-        Reason { object: Some(self.frame.id), action, site }
+    pub fn reason(&self, action: &'static str, site: Option<Site>) -> Reason {
+        Reason { action, site }
     }
 
-    /// Sends a message to the object on another rank.
-    pub(crate) fn send(&mut self, to: Rank, message: &impl Serialize, payload: Payload, how: How<'_>) {
+    /// Sends a message to the object on a rank, this one or another. Messages arrive once each, in any order.
+    pub fn send(&mut self, to: Rank, message: &impl Serialize, payload: impl Into<Payload>, how: How<'_>) {
         let header = to_object(self.frame.id, message);
-        self.core.mail.post(self.out, to, (header, true), payload, Some(self.frame.id), &how);
+        self.core.mail.post(self.out, to, (header, true), payload.into(), Some(self.frame.id), &how);
     }
 
-    /// Sends a request to the object on another rank. Its answer is taken with [`Core::take_reply`].
-    pub(crate) fn ask(&mut self, asking: Asking<'_>, request: &impl Serialize, payload: impl Into<Payload>) -> CallId {
+    /// Sends a request to the object on a rank, this one or another. The answer comes to
+    /// [`reply`](super::SharedObject::reply). A call of the program that waits for an answer uses
+    /// [`Shared::ask`](super::Shared::ask).
+    pub fn ask(&mut self, to: Rank, request: &impl Serialize, payload: impl Into<Payload>, how: How<'_>) -> CallId {
+        let asking = Asking { to, how, landing: None, when: When::Ahead, shown: true, forgotten: true };
+        self.ask_as(asking, request, payload)
+    }
+
+    /// Gives up a request: its answer is thrown away when it comes.
+    pub fn give_up(&mut self, id: CallId) {
+        self.core.give_up(id);
+    }
+
+    /// The same in full. An answer that the program waits for is taken with [`Core::take_reply`].
+    pub(crate) fn ask_as(
+        &mut self,
+        asking: Asking<'_>,
+        request: &impl Serialize,
+        payload: impl Into<Payload>,
+    ) -> CallId {
         self.core.ask(self.frame.id, asking, request, payload.into(), self.out)
     }
 
+    /// Before the calling thread sleeps, `to` looks at what has come lazily.
+    pub fn nudge(&mut self, to: Rank) {
+        self.out.nudge(to);
+    }
+
+    /// Memory for a payload of `len` bytes, which a rank of the same node reads where it lies.
+    pub fn buffer(&self, to: Rank, len: usize) -> Buffer {
+        self.out.buffer(to, len)
+    }
+
+    /// Watches a descriptor, for threads and devices of the object's own: [`ready`](super::SharedObject::ready) is
+    /// called while it is readable. It should be non-blocking.
+    ///
+    /// # Errors
+    /// [`Error::Object`], where Linux cannot watch it, or has reached a limit.
+    pub fn watch(&mut self, descriptor: impl Into<Arc<OwnedFd>>) -> Result<Source, Error> {
+        let source = self.out.watch(descriptor).map_err(|error| self.error(error))?;
+        self.core.sources.insert(source, self.frame.id);
+        Ok(source)
+    }
+
+    /// A doorbell, which any thread of this process may ring: [`ready`](super::SharedObject::ready) is called then.
+    ///
+    /// # Errors
+    /// As [`watch`](Self::watch).
+    pub fn doorbell(&mut self) -> Result<(Source, Doorbell), Error> {
+        let (source, doorbell) = self.out.doorbell().map_err(|error| self.error(error))?;
+        self.core.sources.insert(source, self.frame.id);
+        Ok((source, doorbell))
+    }
+
+    /// Watches a source no more.
+    pub fn unwatch(&mut self, source: Source) {
+        self.core.sources.remove(&source);
+        self.out.unwatch(source);
+    }
+
+    /// An error of this object on this rank, in words: `cause` says what is wrong and what to do.
+    pub fn error(&self, cause: impl std::fmt::Display) -> Error {
+        Error::of_object(self, cause)
+    }
+
     /// Answers a request.
-    pub(crate) fn answer(&mut self, call: Called, answer: Result<Payload, Error>) {
+    pub fn answer(&mut self, call: Call, answer: Result<Payload, Error>) {
         self.core.answer(call, self.frame.id, answer, self.out);
     }
 
-    /// Lends memory to the transport.
-    pub(crate) fn lend(&mut self, loan: Loan) -> Token {
-        self.core.loans.add(loan)
+    /// `len` bytes of the object's memory as a payload: the transport reads them with
+    /// [`read`](super::SharedObject::read) until it calls [`released`](super::SharedObject::released).
+    pub fn lent(&self, loan: Loan, len: usize) -> Payload {
+        Payload::Lent { token: loan.token(self.frame.id), len }
     }
 
-    /// What a token stood for, which it does no longer.
-    pub(crate) fn end_loan(&mut self, token: Token) -> Option<Loan> {
-        self.core.loans.end(token)
-    }
-
-    /// Something has happened that may end the wait of the calling thread.
-    pub(crate) fn progress(&mut self) {
+    /// Something has happened that may end the wait of the program's thread.
+    pub fn progress(&mut self) {
         self.core.watch.progress();
     }
 
     /// The object is faulty from now on, on all ranks. The first fault stays.
-    pub(crate) fn fail(&mut self, error: Error) {
+    pub fn fail(&mut self, error: Error) {
         if self.note_fault(&error) {
-            self.core.tell_fault(Some(self.frame.id), &error, self.out);
+            self.core.report_fault(Some(self.frame.id), &error, self.out);
         }
     }
 
@@ -115,13 +205,23 @@ impl Cx<'_> {
         true
     }
 
+    /// The rank has panicked amid `behaviour`, opened at this line: what the object holds is that of half a call. The
+    /// fault that it has.
+    pub(crate) fn poison(&mut self, behaviour: &str, opened: Option<Site>) -> Error {
+        let object = self.frame.name.clone();
+        let opened = opened.unwrap_or_else(|| object.made_at.clone());
+        let error = Error::Poisoned { rank: self.core.me, behaviour: behaviour.into(), object, opened };
+        self.fail(error.clone());
+        error
+    }
+
     /// The job has failed, on all ranks.
-    pub(crate) fn fail_job(&mut self, error: Error) {
+    pub fn fail_job(&mut self, error: Error) {
         self.core.fail_job(error, self.out);
     }
 
-    /// Keeps an error for the end of `run`, unless the program has been told of it.
-    pub(crate) fn defer(&mut self, error: Error) {
+    /// Keeps an error for the end of `run`, unless a call has returned it to the program.
+    pub fn defer(&mut self, error: Error) {
         self.core.defer(self.frame.id, error);
     }
 

@@ -39,6 +39,8 @@ pub(crate) struct Frame {
     pub(crate) fault: Option<Error>,
     /// The fault is new: the object has not been told.
     pub(crate) is_failing: bool,
+    /// It has panicked where nothing could be sent: it is poisoned at the next call.
+    pub(crate) is_broken: bool,
     /// The guards that are open on this rank.
     pub(crate) open: Vec<OpenGuard>,
     /// The ranks that have dropped their handle.
@@ -48,7 +50,15 @@ pub(crate) struct Frame {
 impl Frame {
     /// Of an object that `ranks` share.
     pub(crate) fn new(id: ObjectId, name: ObjectName, ranks: usize) -> Self {
-        Frame { id, name, fault: None, is_failing: false, open: Vec::new(), dropped: vec![false; ranks] }
+        Frame {
+            id,
+            name,
+            fault: None,
+            is_failing: false,
+            is_broken: false,
+            open: Vec::new(),
+            dropped: vec![false; ranks],
+        }
     }
 
     /// What has ended the object, if anything has, as the error of a call.

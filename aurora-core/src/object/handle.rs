@@ -1,96 +1,229 @@
-//! How the program's thread reaches an object.
+//! The program's handle of a shared object, and its construction.
 
-use super::{Cx, SharedObject};
-use crate::Site;
+use super::{Cx, Plan, SharedObject, Wait, Way};
+use crate::collective::{Came, In};
 use crate::error::Result;
 use crate::ids::ObjectId;
 use crate::kernel::Kernel;
-use crate::kernel::watch::Wait;
-use crate::link::Link;
-use aurora_net::Outbox;
+use crate::kernel::asking::{Asking, When};
+use crate::kernel::watch::Blocked;
+use crate::link::{CollectiveCall, Give};
+use crate::object::How;
+use crate::stats::Kind;
+use crate::{Error, Site, World, digest};
+use aurora_net::{Endpoint, Payload, Rank};
+use serde::Serialize;
+use std::fmt;
 use std::marker::PhantomData;
-use std::ops::Deref;
-use std::time::Instant;
 
-/// The way from a handle to its object.
-pub(crate) struct Shared<O> {
-    link: Link,
+/// A rank's handle of a shared object: [`World::share`] makes it.
+///
+/// It belongs to the rank's program, on the thread that runs it. All ranks drop theirs, in any order; the object is
+/// freed when all have.
+pub struct Shared<O: SharedObject> {
+    way: Way<O>,
+    id: ObjectId,
+    name: String,
+}
+
+/// How threads of an object's own reach it: [`Shared::reach`].
+pub struct Reach<O> {
+    endpoint: Endpoint<Kernel>,
+    id: ObjectId,
     object: PhantomData<fn(O)>,
 }
 
-impl<O> Deref for Shared<O> {
-    type Target = Link;
-
-    fn deref(&self) -> &Link {
-        &self.link
+impl<O: SharedObject> Reach<O> {
+    /// Does something with this rank's part of the object, as [`Shared::act`]. Nothing, if it is gone.
+    ///
+    /// # Errors
+    /// What the action returns; whatever ended the job; [`Error::Ended`] if the object or the job is gone.
+    #[track_caller]
+    pub fn act<R>(&self, action: impl FnOnce(&mut O, &mut Cx<'_>) -> Result<R>) -> Result<R> {
+        let site = Site::here();
+        self.endpoint.act(|kernel, out| {
+            if let Some(fault) = kernel.core.fault.clone() {
+                return Err(fault);
+            }
+            let done = if kernel.core.ended { None } else { kernel.with::<O, _>(self.id, out, action) };
+            done.unwrap_or(Err(Error::Ended { site }))
+        })
     }
 }
 
-/// Why there is an object.
-const THERE: &str = "an object lives as long as its handle";
+impl<O> Clone for Reach<O> {
+    fn clone(&self) -> Self {
+        Reach { endpoint: self.endpoint.clone(), id: self.id, object: PhantomData }
+    }
+}
+
+/// What the construction of an object may use.
+#[derive(Clone, Copy, Debug)]
+pub struct Making {
+    /// This rank.
+    pub rank: Rank,
+    /// Number of ranks.
+    pub size: usize,
+}
+
+impl World {
+    /// Collective. Makes a shared object of which each rank has its part, and returns once all ranks have agreed on it.
+    ///
+    /// # Errors
+    /// `Mismatch` where ranks construct different objects; on all ranks, what `make` returns on one of them; whatever
+    /// ended the job.
+    #[track_caller]
+    pub fn share<O: SharedObject>(&self, mut plan: Plan, make: impl FnOnce(&Making) -> Result<O>) -> Result<Shared<O>> {
+        plan.site = Site::here();
+        let (way, name) = (Way::<O>::of(self.link()), plan.name().to_string());
+        let id = way.next_object();
+        let made = make(&Making { rank: self.rank(), size: self.size() }).map_err(|error| plan.refuse(error)).ok();
+        plan.agree((&way, id), made)?;
+        Ok(Shared { way, id, name })
+    }
+
+    /// Collective. A [`barrier`](World::barrier) that carries words of these objects: each is asked for its word
+    /// ([`SharedObject::arrive`]), the words are merged, and each object gets what all ranks have said
+    /// ([`SharedObject::depart`]) before the call returns.
+    ///
+    /// # Errors
+    /// As [`barrier`](World::barrier); `Mismatch` also where ranks name different objects.
+    ///
+    /// # Panics
+    /// If the words of one rank have more than 8 KiB together.
+    #[track_caller]
+    pub fn sync(&self, named: &[&dyn Named]) -> Result<()> {
+        const LONGEST: usize = 8 << 10;
+        let (site, action) = (Site::here(), In(&"a barrier that names objects"));
+        let ids: Vec<_> = named.iter().map(|object| object.id().0).collect();
+        let words = self.link().act(&site, |kernel, out| Ok(kernel.arrive(&ids, out)))?;
+        assert!(words.values().map(Vec::len).sum::<usize>() <= LONGEST, "words of a barrier have 8 KiB at most");
+        let key = ids.iter().fold(1, |key, id| digest::add(key, id.0));
+        let mut call = CollectiveCall::new(self.link(), Came::new("a barrier", &action, key), &site);
+        let said = call.share(Give::Named(&words), |given| given.named(self.size()))?;
+        self.link().act(&site, |kernel, out| {
+            kernel.depart(said, out);
+            ids.iter().try_for_each(|id| kernel.sound(*id))
+        })
+    }
+}
+
+/// An object that a barrier can name: [`World::sync`].
+pub trait Named {
+    #[doc(hidden)]
+    fn id(&self) -> NamedId;
+}
+
+/// Which object it is.
+#[doc(hidden)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NamedId(pub(crate) ObjectId);
+
+impl<O: SharedObject> Named for Shared<O> {
+    fn id(&self) -> NamedId {
+        NamedId(self.id)
+    }
+}
 
 impl<O: SharedObject> Shared<O> {
-    pub(crate) fn new(link: Link) -> Self {
-        Shared { link, object: PhantomData }
+    /// This rank.
+    pub fn rank(&self) -> Rank {
+        self.way.me
     }
 
-    /// Does something with the object whose way this is, at once, unless the job is over.
-    pub(crate) fn on<R>(&self, site: &Site, action: impl FnOnce(&mut O, &mut Cx<'_>) -> Result<R>) -> Result<R> {
-        let id = self.id();
-        self.link.act(site, |kernel, out| kernel.with::<O, _>(id, out, action).expect(THERE))
+    /// Number of ranks.
+    pub fn size(&self) -> usize {
+        self.way.size
     }
 
-    /// The same with the object whose way this is.
-    pub(crate) fn tidy_on<R>(&self, action: impl FnOnce(&mut O, &mut Cx<'_>) -> R) -> R {
-        let id = self.id();
-        self.link.tidy(|kernel, out| kernel.with::<O, _>(id, out, action).expect(THERE))
+    /// A way to the object for threads of its own, which may outlive it.
+    pub fn reach(&self) -> Reach<O> {
+        Reach { endpoint: self.way.endpoint.clone(), id: self.id, object: PhantomData }
     }
 
-    /// The same for what goes out of scope, wherever that happens: inside of a call of this rank, as in an operation of
-    /// the user's, it is done when that call is over, if the object is still there. Amid a panic no second one comes of
-    /// it.
-    pub(crate) fn let_go(&self, action: impl FnOnce(&mut O, &mut Cx<'_>) + Send + 'static) {
-        let id = self.id();
-        self.link.let_go_of(move |kernel, out| {
-            kernel.with::<O, _>(id, out, action);
+    /// Does something with this rank's part of the object, at once, and what follows from that
+    /// ([`SharedObject::advance`]).
+    ///
+    /// # Errors
+    /// What the action returns; whatever ended the job.
+    #[track_caller]
+    pub fn act<R>(&self, action: impl FnOnce(&mut O, &mut Cx<'_>) -> Result<R>) -> Result<R> {
+        self.way.on(&Site::here(), action)
+    }
+
+    /// Waits until `look` gives something. It is called again after each change of the object, and has no effect while
+    /// it gives nothing. Meanwhile this thread drives the transport.
+    ///
+    /// # Errors
+    /// What `look` returns; what ended the object or the job; `Deadlock` and its kin, if the wait can never end
+    /// ([`SharedObject::awaits`]).
+    #[track_caller]
+    pub fn wait<R>(&self, wait: Wait, mut look: impl FnMut(&mut O, &mut Cx<'_>) -> Option<Result<R>>) -> Result<R> {
+        self.way.wait_on(wait, &Site::here(), |object, cx| match cx.sound() {
+            Err(error) => Some(Err(error)),
+            Ok(()) => look(object, cx),
+        })
+    }
+
+    /// Sends a request to the object on a rank, this one or another, and waits for the answer; `action`: the call of
+    /// the program, as counters and errors name it.
+    ///
+    /// # Errors
+    /// What the other rank answers; what ended the object or the job; `Deadlock` and its kin, if the answer can never
+    /// come ([`SharedObject::holds`]).
+    #[track_caller]
+    pub fn ask(
+        &self,
+        to: Rank,
+        action: &'static str,
+        header: &impl Serialize,
+        payload: impl Into<Payload>,
+    ) -> Result<Vec<u8>> {
+        let site = Site::here();
+        let _call = self.way.call(action);
+        let call = self.way.on(&site, |_, cx| {
+            cx.sound()?;
+            let reason = cx.reason(action, Some(site.clone()));
+            let how = How::default().on(&reason);
+            let asking = Asking { to, how, landing: None, when: When::Now, shown: false, forgotten: false };
+            Ok(cx.ask_as(asking, header, payload))
+        })?;
+        let what = Blocked::Calls { object: self.id, action, kind: Kind::Object };
+        let answer = self.way.wait(what, &site, |kernel, _| match kernel.core.take_reply(call) {
+            // A request that is kept where the object has failed is not answered.
+            None => kernel.sound(self.id).err().map(Err),
+            answer => answer,
         });
+        answer.inspect_err(|_| self.way.tidy(|kernel, _| kernel.core.give_up(call)))
     }
+}
 
-    /// The same of the object whose way this is.
-    pub(crate) fn wait_on<R>(
-        &self,
-        wait: Wait,
-        site: &Site,
-        condition: impl FnMut(&mut O, &mut Cx<'_>) -> Option<Result<R>>,
-    ) -> Result<R> {
-        self.wait_on_since(None, wait, site, condition)
-    }
-
-    /// The same, of who has waited since `began` already.
-    pub(crate) fn wait_on_since<R>(
-        &self,
-        began: Option<Instant>,
-        wait: Wait,
-        site: &Site,
-        mut condition: impl FnMut(&mut O, &mut Cx<'_>) -> Option<Result<R>>,
-    ) -> Result<R> {
-        let id = self.id();
-        let on = |kernel: &mut Kernel, out: &mut Outbox| kernel.with::<O, _>(id, out, &mut condition).expect(THERE);
-        self.link.wait_since(began, wait, site, on)
-    }
-
-    /// Ends the scope of a guard that is dropped. Nobody is there to be told of an error: it is kept for the program,
-    /// and all ranks hear of it.
-    pub(crate) fn end_dropped(&self, end: impl FnOnce() -> Result<()>) {
-        if let Err(error) = self.link.quietly(end) {
-            self.let_go(move |_, cx| {
-                cx.defer(error.clone());
-                cx.fail(error);
-            });
+impl Plan {
+    /// Collective. Registers what this rank has `made`, and returns once all ranks have agreed on it.
+    fn agree<O: SharedObject>(&mut self, (way, id): (&Way<O>, ObjectId), made: Option<O>) -> Result<()> {
+        match made {
+            Some(object) => self.agree_on((way, id), |_| object),
+            None => self.come(way),
         }
     }
+}
 
-    fn id(&self) -> ObjectId {
-        self.link.object.get().expect("the way of an object")
+impl<O: SharedObject> Drop for Shared<O> {
+    fn drop(&mut self) {
+        let (id, panicking) = (self.id, std::thread::panicking());
+        self.way.let_go_of(move |kernel, out| kernel.drop_object(id, panicking, out));
+    }
+}
+
+impl<O: SharedObject> fmt::Debug for Shared<O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+impl Error {
+    /// An error of a shared object: see [`Cx::error`].
+    pub(crate) fn of_object(cx: &Cx<'_>, cause: impl fmt::Display) -> Self {
+        Error::Object { rank: cx.me(), object: cx.frame.name.clone(), cause: cause.to_string() }
     }
 }

@@ -1,17 +1,18 @@
 //! Collective construction: every rank makes its part, and all check that they mean the same object.
 
-use super::{Frame, SharedObject};
+use super::SharedObject;
 use crate::collective::Came;
 use crate::error::{ObjectName, Result};
 use crate::ids::ObjectId;
-use crate::kernel::{Core, Entry};
+use crate::kernel::Core;
 use crate::link::Link;
 use crate::{Error, Site};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// What a rank knows of an object that it constructs. What is wrong with it is kept: the other ranks have to hear of it
 /// too.
-pub(crate) struct Plan {
+#[derive(Debug)]
+pub struct Plan {
     what: String,
     pub(crate) key: u64,
     pub(crate) refusal: Option<Error>,
@@ -19,8 +20,13 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// `what` it is, and what must be equal on all ranks.
-    pub(crate) fn new(what: String, alike: &impl Hash, site: Site) -> Self {
+    /// `what` it is, in words such as `queue of u64 on rank 0`, and what must be equal on all ranks.
+    #[track_caller]
+    pub fn new(what: impl Into<String>, alike: &impl Hash) -> Self {
+        Self::at(what.into(), alike, Site::here())
+    }
+
+    pub(crate) fn at(what: String, alike: &impl Hash, site: Site) -> Self {
         let mut hasher = DefaultHasher::new();
         alike.hash(&mut hasher);
         Plan { what, key: hasher.finish(), refusal: None, site }
@@ -42,18 +48,23 @@ impl Plan {
 
     /// Collective. Registers the object and returns once all ranks have agreed on it: nothing comes for an object that
     /// is not there.
-    pub(crate) fn agree<O: SharedObject>(
+    pub(crate) fn agree_on<O: SharedObject>(
         &mut self,
         (link, id): (&Link, ObjectId),
         make: impl FnOnce(&Core) -> O,
     ) -> Result<()> {
-        let (name, action) = (self.name(), self.action());
+        let name = self.name();
         link.tidy(|kernel, _| {
-            let machine = Box::new(make(&kernel.core));
-            kernel.objects.insert(id, Entry { frame: Frame::new(id, name, kernel.core.size), machine });
+            let machine = make(&kernel.core);
+            kernel.add(id, name, machine);
         });
+        self.come(link).inspect_err(|_| link.tidy(|kernel, _| kernel.remove(id)))
+    }
+
+    /// Collective. All ranks agree on what they construct, if none refuses.
+    pub(crate) fn come(&mut self, link: &Link) -> Result<()> {
+        let action = self.action();
         let came = Came { refusal: self.refusal.take(), ..Came::new("a construction", &action, self.key) };
-        let agreed = link.come(came, &self.site).map(drop);
-        agreed.inspect_err(|_| link.tidy(|kernel, _| drop(kernel.objects.remove(&id))))
+        link.come(came, &self.site).map(drop)
     }
 }

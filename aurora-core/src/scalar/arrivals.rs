@@ -54,13 +54,11 @@ impl Scalar {
             self.ledger.conclude(epoch);
             self.shown = Some((epoch, value.to_vec()));
         }
-        self.advance(cx);
     }
 
     /// A scope is over.
-    pub(crate) fn is_over(&mut self, epoch: Epoch, cx: &mut Cx<'_>) {
+    pub(crate) fn is_over(&mut self, epoch: Epoch) {
         self.ledger.conclude(epoch);
-        self.advance(cx);
     }
 
     /// A rank has seen so many values.

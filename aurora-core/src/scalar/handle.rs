@@ -7,13 +7,15 @@ use crate::error::{ObjectName, Result};
 use crate::ids::ObjectId;
 use crate::kernel::Reason;
 use crate::kernel::message::malformed;
-use crate::kernel::watch::Wait;
+use crate::kernel::watch::Blocked;
 use crate::memory::{InPlace, Word};
-use crate::object::{Plan, Shared, SharedObject};
+use crate::object::{Plan, Way};
 use crate::operation::{TypeKey, short};
 use crate::polls::Level;
+use crate::scalar::machine::ScalarWait;
 use crate::scalar::message::ScalarRequest;
 use crate::scalar::{Scalar, Value, change_word, requested};
+use crate::stats::Kind;
 use crate::window::Window;
 use crate::{Error, Site, World};
 use aurora_net::Rank;
@@ -58,7 +60,7 @@ pub trait Atomic: ScalarValue + bytemuck::Pod {}
 /// # Ok::<(), Error>(())
 /// ```
 pub struct GScalar<T: ScalarValue> {
-    pub(crate) link: Shared<Scalar>,
+    pub(crate) link: Way<Scalar>,
     pub(crate) id: ObjectId,
     home: Rank,
     made_at: Site,
@@ -79,7 +81,7 @@ impl<T: ScalarValue> GScalar<T> {
         let (site, home) = (Site::here(), home.into());
         let initial = if home == world.rank() { Some(encode(&value, &site)) } else { None };
         let what = format!("GScalar<{}> on {home}", short::<T>());
-        let mut plan = Plan::new(what, &("GScalar", TypeKey::of::<T>(), home), site.clone());
+        let mut plan = Plan::at(what, &("GScalar", TypeKey::of::<T>(), home), site.clone());
         if home.index() >= world.size() {
             plan.refuse(Error::NoSuchRank { rank: home, size: world.size(), site: site.clone() });
         }
@@ -92,9 +94,9 @@ impl<T: ScalarValue> GScalar<T> {
         };
         let is_word = plain::fits_a_word::<T>();
         let value = initial.map(|initial| Value::new(initial, is_word));
-        let link = world.link().share();
+        let link = Way::of(world.link());
         let id = link.next_object();
-        plan.agree((&link, id), |core| Scalar::new(core, home, value, plain::ops::<T>()))?;
+        plan.agree_on((&link, id), |core| Scalar::new(core, home, value, plain::ops::<T>()))?;
         let in_place = if is_word { find_word(&link, id, home) } else { None };
         Ok(GScalar { link, id, home, made_at: site, in_place, value: PhantomData })
     }
@@ -261,18 +263,18 @@ impl<T: ScalarValue> GScalar<T> {
     ) -> Result<Vec<u8>> {
         let id = self.id;
         if self.home == self.link.me {
-            return self
-                .link
-                .wait_on(Wait::Settle { object: id }, site, |object, cx| object.serve_own(request, &payload, cx));
+            return self.link.wait_on(ScalarWait::Settle, site, |object, cx| object.serve_own(request, &payload, cx));
         }
         let _call = self.link.call(action);
-        let reason = Reason { object: Some(id), action, site: Some(site.clone()) };
+        let reason = Reason { action, site: Some(site.clone()) };
         let call = self.link.on(site, |object, cx| {
             cx.usable(false, Window::WHOLE)?;
             Ok(object.ask(&reason, request, payload, cx))
         })?;
         self.link
-            .wait(Wait::Calls { object: id, action }, site, |kernel, _| kernel.core.take_reply(call))
+            .wait(Blocked::Calls { object: id, action, kind: Kind::Scalar }, site, |kernel, _| {
+                kernel.core.take_reply(call)
+            })
             .inspect_err(|_| self.link.tidy(|kernel, _| kernel.core.give_up(call)))
     }
 }
@@ -328,7 +330,7 @@ impl<T: Atomic> GScalar<T> {
 
 /// Collective over the ranks of the home's node. Where they find a scalar that is a word, on which all ranks have
 /// agreed. A rank that has no memory for it asks the home by messages.
-fn find_word(link: &Shared<Scalar>, id: ObjectId, home: Rank) -> Option<InPlace> {
+fn find_word(link: &Way<Scalar>, id: ObjectId, home: Rank) -> Option<InPlace> {
     let node = link.node().filter(|_| link.nodes.same_node(home, link.me));
     let segment = node.and_then(|node| node.share(id.0, Word::LEN).ok());
     link.tidy_on(|object, cx| {
@@ -336,16 +338,13 @@ fn find_word(link: &Shared<Scalar>, id: ObjectId, home: Rank) -> Option<InPlace>
         let permit = object.permit.clone();
         if !at_home {
             let word = segment.map(|segment| InPlace::new(permit, Arc::new(Word::shared(segment))));
-            object.refresh(cx.frame, cx.core.is_usable());
             return word;
         }
         let value = object.value.as_mut()?;
         if let Some(segment) = segment {
             value.move_to(Word::shared(segment));
         }
-        let in_place = value.word().map(|word| InPlace::new(permit, word.clone()));
-        object.advance(cx);
-        in_place
+        value.word().map(|word| InPlace::new(permit, word.clone()))
     })
 }
 

@@ -8,10 +8,9 @@ use crate::epoch::{Ends, Ledger, Opening, defer_lost_writes};
 use crate::error::{Claim, ObjectName};
 use crate::ids::{CallId, Epoch};
 use crate::kernel::asking::{Asking, When};
-use crate::kernel::watch::{Relay, Wait};
 use crate::kernel::{Core, Reason};
 use crate::memory::{Permit, READ, WRITE};
-use crate::object::{Called, Cx, Frame, How, Malformed, Obstacle, SharedObject};
+use crate::object::{Awaited, Call, Cx, Holds, How, Malformed, Obstacle, OpenGuard, SharedObject, Until, Wait};
 use crate::operation::{OpId, Operations};
 use crate::stats::Kind;
 use crate::window::Window;
@@ -45,6 +44,31 @@ pub(crate) struct Scalar {
     check: bool,
     parked: VecDeque<Parked>,
     ends: Ends,
+}
+
+/// A wait of the program's thread at a scalar.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ScalarWait {
+    /// For the end of an earlier scope on all ranks.
+    Settle,
+    /// For the value that the scope of this epoch shows.
+    Load(Epoch),
+}
+
+impl From<ScalarWait> for Wait {
+    fn from(wait: ScalarWait) -> Wait {
+        match wait {
+            // Epochs begin with 1.
+            ScalarWait::Settle => Wait { number: 0, until: Until::Ended },
+            ScalarWait::Load(epoch) => Wait { number: epoch, until: Until::Came },
+        }
+    }
+}
+
+impl From<Wait> for ScalarWait {
+    fn from(wait: Wait) -> ScalarWait {
+        if wait.number == 0 { ScalarWait::Settle } else { ScalarWait::Load(wait.number) }
+    }
 }
 
 /// Something that cannot be done yet.
@@ -91,30 +115,6 @@ impl Scalar {
         }
     }
 
-    /// Settles what can be settled and does the parked work whose time has come.
-    pub(crate) fn advance(&mut self, cx: &mut Cx<'_>) {
-        loop {
-            let settled = self.ledger.try_settle();
-            if let Some((epoch, _)) = settled {
-                self.settle(epoch, cx);
-            }
-            let mut worked = false;
-            // One by one: an operation of the user's may panic, and what waits behind it has to be answered all the
-            // same.
-            for _ in 0..self.parked.len() {
-                if let Some(parked) = self.parked.pop_front() {
-                    worked |= self.work(parked, cx);
-                }
-            }
-            if settled.is_none() && !worked {
-                break;
-            }
-            cx.progress();
-        }
-        self.spread(cx);
-        self.refresh(cx.frame, cx.core.is_usable());
-    }
-
     /// Does a piece of work or parks it; true if it is done.
     fn work(&mut self, mut parked: Parked, cx: &mut Cx<'_>) -> bool {
         let Parked { from, work, .. } = parked;
@@ -135,7 +135,7 @@ impl Scalar {
         };
         match (work, answer) {
             (Work::Request(Some(id), _), answer) => {
-                cx.answer(Called { from, id }, answer.map(|answer| Payload::Bytes(answer.into())));
+                cx.answer(Call { from, id }, answer.map(|answer| Payload::Bytes(answer.into())));
             }
             (_, Err(error)) => cx.fail(error),
             (_, Ok(_)) => {}
@@ -180,8 +180,8 @@ impl Scalar {
         cx: &mut Cx<'_>,
     ) -> CallId {
         let how = How { kind: Kind::Scalar, lazy: false, reason: Some(reason) };
-        let asking = Asking { to: self.home, how, landing: None, when: When::Now, writes: false };
-        cx.ask(asking, &Asked { epoch: self.asking_epoch(), request, after }, payload)
+        let asking = Asking { to: self.home, how, landing: None, when: When::Now, shown: false, forgotten: false };
+        cx.ask_as(asking, &Asked { epoch: self.asking_epoch(), request, after }, payload)
     }
 
     /// What comes of the openings of another rank.
@@ -216,52 +216,62 @@ impl SharedObject for Scalar {
             Message::Come { epoch, opening } => {
                 self.opened(from, epoch, &opening, cx);
                 self.has_come(from, epoch, &opening);
-                self.advance(cx);
             }
             Message::Part { epoch, opening, offers, contributes } => {
                 self.opened(from, epoch, &opening, cx);
                 self.has_ended(from, epoch, offers, contributes.then(|| payload.into_vec()));
-                self.advance(cx);
             }
-            Message::Over { epoch } => self.is_over(epoch, cx),
+            Message::Over { epoch } => self.is_over(epoch),
             Message::Spread { epoch, number, answered } => {
                 self.told(epoch, (number, answered), payload.bytes(), cx);
             }
             Message::Seen { epoch, seen } => {
                 self.has_seen(from, epoch, seen);
-                self.advance(cx);
             }
             Message::Offer { epoch, seq, op } => {
                 self.work(Parked { from, work: Work::Offer { epoch, seq, op }, payload }, cx);
-                self.advance(cx);
             }
         }
         Ok(())
     }
 
-    fn request(&mut self, call: Called, header: &[u8], payload: Received, cx: &mut Cx<'_>) -> Result<(), Malformed> {
+    fn request(&mut self, call: Call, header: &[u8], payload: Received, cx: &mut Cx<'_>) -> Result<(), Malformed> {
         let asked = postcard::from_bytes(header).map_err(|_| Malformed)?;
         let work = Work::Request(Some(call.id), asked);
         self.work(Parked { from: call.from, work, payload }, cx);
-        self.advance(cx);
         Ok(())
+    }
+
+    /// Settles what can be settled and does the parked work whose time has come.
+    fn advance(&mut self, cx: &mut Cx<'_>) {
+        loop {
+            let settled = self.ledger.try_settle();
+            if let Some((epoch, _)) = settled {
+                self.settle(epoch, cx);
+            }
+            let mut worked = false;
+            // One by one: an operation of the user's may panic, and what waits behind it has to be answered all the
+            // same.
+            for _ in 0..self.parked.len() {
+                if let Some(parked) = self.parked.pop_front() {
+                    worked |= self.work(parked, cx);
+                }
+            }
+            if settled.is_none() && !worked {
+                break;
+            }
+            cx.progress();
+        }
+        self.spread(cx);
+        self.set_permit(cx.core.is_usable() && cx.is_sound(), &cx.frame.open);
     }
 
     fn failed(&mut self, cx: &mut Cx<'_>) {
         defer_lost_writes(&self.ledger, cx);
-        self.advance(cx);
     }
 
-    fn refresh(&mut self, frame: &Frame, usable: bool) {
-        let Ledger { epoch, settled, .. } = self.ledger;
-        let usable = usable && frame.fault.is_none();
-        if !usable && let Some(replicated) = &self.replicated {
-            replicated.close();
-        }
-        self.admit_to_value(usable);
-        // Each operation is one moment of the value, whatever guard shows what it was.
-        let is_mine = usable && !self.check && settled >= epoch && !frame.open.iter().any(|guard| guard.mutable);
-        self.permit.set(epoch, 0, if is_mine { READ | WRITE } else { 0 });
+    fn shut(&mut self) {
+        self.set_permit(false, &[]);
     }
 
     fn entered(&self) -> u64 {
@@ -272,7 +282,7 @@ impl SharedObject for Scalar {
         self.ledger.entered()
     }
 
-    fn claim(&self, name: &ObjectName) -> Claim {
+    fn claim(&self, name: &ObjectName, _: Rank) -> Claim {
         self.ledger.last_claim(name)
     }
 
@@ -289,54 +299,17 @@ impl SharedObject for Scalar {
         Ok(())
     }
 
-    fn is_idle(&self, _: &Frame) -> bool {
-        true
-    }
-
     /// A scope goes through the home, which waits for the others.
-    fn awaits(&self, wait: Wait) -> Vec<Rank> {
-        if self.home != self.ledger.me() {
-            return vec![self.home];
-        }
-        if let Wait::Load { epoch, .. } = wait
-            && self.ledger.settled + 1 == epoch
-            && self.is_of(epoch, READ_MOSTLY)
-            && let Some(record) = self.ledger.find(epoch)
-        {
-            let missing = record.from.iter().enumerate().filter(|(_, arrival)| !arrival.came);
-            return missing.map(|(rank, _)| Rank::new(rank)).collect();
-        }
-        self.ledger.first_awaited((Window::WHOLE, self.ledger.epoch)).unwrap_or_default()
+    fn awaits(&self, wait: Wait, name: &ObjectName) -> Awaited {
+        let wait = ScalarWait::from(wait);
+        Awaited { ranks: self.awaited(wait), doing: self.doing(wait, name) }
     }
 
-    fn doing(&self, wait: Wait, name: &str) -> String {
-        let mostly = self.ledger.last.as_ref().is_some_and(|last| last.name == READ_MOSTLY);
-        match wait {
-            Wait::Load { .. } if mostly => format!("opens a ReadMostly of {name}"),
-            Wait::Load { .. } => format!("opens a ReadCache of {name}"),
-            _ => format!("waits for the end of a scope of {name}"),
+    fn holds(&self, held: &mut Holds<'_>) {
+        self.parked.iter().for_each(|parked| held.call(parked.from, self.obstacle(parked.from, parked.work)));
+        if let Some(obstacle) = self.scope_to_end() {
+            held.work(0..=u64::MAX, obstacle);
         }
-    }
-
-    /// At home: who has to come to the next scope, or to end it, before that is over.
-    fn relay(&self) -> Option<Relay> {
-        let me = Some(self.home).filter(|home| *home == self.ledger.me())?;
-        let next = self.ledger.settled + 1;
-        let record = self.ledger.find(next)?;
-        // A ReadMostly shows something once all have come, and is over once all have ended it.
-        let is_mostly = self.ledger.opening(next)?.name == READ_MOSTLY;
-        let coming = is_mostly && record.from.iter().any(|arrival| !arrival.came);
-        let lacking = record.from.iter().enumerate().filter(|(rank, arrival)| match coming {
-            true => !arrival.came,
-            false if *rank == me.index() => !record.mine_complete,
-            false => !arrival.complete,
-        });
-        let (mine, behind): (Vec<_>, Vec<_>) = lacking.map(|(rank, _)| Rank::new(rank)).partition(|rank| *rank == me);
-        Some(Relay { load: None, by_itself: !mine.is_empty(), behind: behind.into_iter().collect() })
-    }
-
-    fn parked(&self, held: &mut dyn FnMut(Rank, Obstacle)) {
-        self.parked.iter().for_each(|parked| held(parked.from, self.obstacle(parked.from, parked.work)));
     }
 
     fn wait_kind(&self, _: Wait) -> Kind {
@@ -356,6 +329,59 @@ impl SharedObject for Scalar {
 }
 
 impl Scalar {
+    /// Says what may be done to it without its kernel, where these guards are open on this rank.
+    fn set_permit(&mut self, usable: bool, open: &[OpenGuard]) {
+        let Ledger { epoch, settled, .. } = self.ledger;
+        if !usable && let Some(replicated) = &self.replicated {
+            replicated.close();
+        }
+        self.admit_to_value(usable);
+        // Each operation is one moment of the value, whatever guard shows what it was.
+        let is_mine = usable && !self.check && settled >= epoch && !open.iter().any(|guard| guard.mutable);
+        self.permit.set(epoch, 0, if is_mine { READ | WRITE } else { 0 });
+    }
+
+    fn awaited(&self, wait: ScalarWait) -> Vec<Rank> {
+        if self.home != self.ledger.me() {
+            return vec![self.home];
+        }
+        if let ScalarWait::Load(epoch) = wait
+            && self.ledger.settled + 1 == epoch
+            && self.is_of(epoch, READ_MOSTLY)
+            && let Some(record) = self.ledger.find(epoch)
+        {
+            let missing = record.from.iter().enumerate().filter(|(_, arrival)| !arrival.came);
+            return missing.map(|(rank, _)| Rank::new(rank)).collect();
+        }
+        self.ledger.first_awaited((Window::WHOLE, self.ledger.epoch)).unwrap_or_default()
+    }
+
+    fn doing(&self, wait: ScalarWait, name: &ObjectName) -> String {
+        let mostly = self.ledger.last.as_ref().is_some_and(|last| last.name == READ_MOSTLY);
+        match wait {
+            ScalarWait::Load(_) if mostly => format!("opens a ReadMostly of {name}"),
+            ScalarWait::Load(_) => format!("opens a ReadCache of {name}"),
+            ScalarWait::Settle => format!("waits for the end of a scope of {name}"),
+        }
+    }
+
+    /// At home: who has to come to the next scope, or to end it, before that is over.
+    fn scope_to_end(&self) -> Option<Obstacle> {
+        let me = Some(self.home).filter(|home| *home == self.ledger.me())?;
+        let next = self.ledger.settled + 1;
+        let record = self.ledger.find(next)?;
+        // A ReadMostly shows something once all have come, and is over once all have ended it.
+        let is_mostly = self.ledger.opening(next)?.name == READ_MOSTLY;
+        let coming = is_mostly && record.from.iter().any(|arrival| !arrival.came);
+        let lacking = record.from.iter().enumerate().filter(|(rank, arrival)| match coming {
+            true => !arrival.came,
+            false if *rank == me.index() => !record.mine_complete,
+            false => !arrival.complete,
+        });
+        let (mine, behind): (Vec<_>, _) = lacking.map(|(rank, _)| Rank::new(rank)).partition(|rank| *rank == me);
+        Some(Obstacle { by_itself: !mine.is_empty(), behind })
+    }
+
     /// Why a piece of parked work waits.
     fn obstacle(&self, from: Rank, work: Work) -> Obstacle {
         let ledger = &self.ledger;

@@ -48,9 +48,5 @@ impl Scalar {
 }
 
 fn poison((behaviour, opened): Within, cx: &mut Cx<'_>) -> Error {
-    let (rank, object) = (cx.me(), cx.frame.name.clone());
-    let opened = opened.unwrap_or_else(|| object.made_at.clone());
-    let error = Error::Poisoned { rank, behaviour: behaviour.into(), object, opened };
-    cx.fail(error.clone());
-    error
+    cx.poison(behaviour, opened)
 }

@@ -14,7 +14,6 @@ use crate::ids::Epoch;
 use crate::kernel::Reason;
 use crate::kernel::message::malformed;
 use crate::object::Cx;
-use crate::object::SharedObject;
 use crate::stats::Kind;
 use crate::window::Window;
 use crate::{Error, Site};
@@ -79,7 +78,6 @@ impl Scalar {
             Ok(()) => {}
         }
         let entered = self.ledger.enter_as(opening.clone(), &cx.frame.name);
-        self.refresh(cx.frame, true);
         Some(entered.inspect_err(|error| cx.fail(error.clone())))
     }
 
@@ -91,7 +89,6 @@ impl Scalar {
         record.mine_complete = ended.opening.is_load();
         record.from[me.index()].came = true;
         if home == me {
-            self.advance(cx);
         } else {
             let message = Message::Come { epoch, opening: ended.opening.clone() };
             message.send(ended.reason, home, Payload::Empty, cx);
@@ -141,7 +138,6 @@ impl Scalar {
         let offers = self.replicated.take().filter(|_| home != me).map_or(0, |replicated| replicated.sent());
         if home == me {
             self.contribute(epoch, me, part);
-            self.advance(cx);
         } else {
             let opening = ended.opening.clone();
             let message = Message::Part { epoch, opening, offers, contributes: part.is_some() };
@@ -169,7 +165,6 @@ impl Scalar {
                 None => Ok(()),
             });
             updated?;
-            self.advance(cx);
         } else {
             let fits = self.do_own(within, cx, |object, _| match &mut object.replicated {
                 Some(replicated) => replicated.offer(operand),

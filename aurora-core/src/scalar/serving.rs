@@ -68,9 +68,6 @@ impl Scalar {
             Outcome::Refuse(error) => Err(error),
             Outcome::Park => return None,
         };
-        if self.spreading.is_some() {
-            self.advance(cx);
-        }
         Some(reply)
     }
 }

@@ -38,13 +38,15 @@ pub enum Kind {
     /// Anything else: objects that are dropped, errors, ranks that ask each other what they wait for; comparing clocks
     /// for a trace.
     Control,
+    /// Shared objects of the program itself or of another library: [`SharedObject`](crate::object::SharedObject).
+    Object,
     /// The end of `run`: waiting for those who are not there yet.
     End,
 }
 
 impl Kind {
     /// All of them, in the order of a table.
-    pub const ALL: [Kind; 14] = [
+    pub const ALL: [Kind; 15] = [
         Kind::Load,
         Kind::Access,
         Kind::Gather,
@@ -53,6 +55,7 @@ impl Kind {
         Kind::Merge,
         Kind::Halo,
         Kind::Scalar,
+        Kind::Object,
         Kind::Answer,
         Kind::Gate,
         Kind::Barrier,
@@ -71,10 +74,6 @@ impl Kind {
         }
     }
 
-    pub(crate) fn index(self) -> usize {
-        self as usize
-    }
-
     /// In a word.
     pub fn name(self) -> &'static str {
         match self {
@@ -91,6 +90,7 @@ impl Kind {
             Kind::Answer => "answer",
             Kind::Gate => "gate",
             Kind::Control => "control",
+            Kind::Object => "object",
             Kind::End => "end",
         }
     }
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn all_kinds_are_there_once() {
-        let mut indices = Kind::ALL.map(Kind::index);
+        let mut indices = Kind::ALL.map(|kind| kind as usize);
         indices.sort_unstable();
         assert!(indices.into_iter().eq(0..Kind::ALL.len()));
     }

@@ -2,12 +2,11 @@
 
 mod clock;
 mod kind;
-mod reading;
 mod table;
 
 pub(crate) use clock::{Clock, InCall, Times};
 pub use kind::Kind;
-use table::Job;
+pub(crate) use table::Job;
 
 use aurora_net::{Rank, Traffic};
 use serde::{Deserialize, Serialize};

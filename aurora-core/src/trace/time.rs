@@ -1,7 +1,5 @@
 //! What time it is, so that other ranks can make something of it.
 
-use crate::kernel::watch::Wait;
-use crate::{Result, Site, World};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::OnceLock;
 
@@ -38,23 +36,4 @@ fn machine() -> u64 {
         _ => (std::process::id(), nanos()).hash(&mut hasher),
     }
     hasher.finish()
-}
-
-impl World {
-    /// How many nanoseconds the clock of rank 0 is ahead of this rank's.
-    pub(crate) fn clock_ahead(&self, site: &Site) -> Result<i64> {
-        const QUESTIONS: u32 = 10;
-        if self.is_root() {
-            return Ok(0);
-        }
-        for asked in 1..=QUESTIONS {
-            self.link().act(site, |kernel, out| {
-                kernel.ask_time(out);
-                Ok(())
-            })?;
-            self.link()
-                .wait(Wait::Clock, site, |kernel, _| (kernel.core.telling.answers == asked).then_some(Ok(())))?;
-        }
-        Ok(self.link().read(|kernel| kernel.core.telling.ahead.map_or(0, |(_, ahead)| ahead)).0)
-    }
 }

@@ -15,7 +15,7 @@ use crate::kernel::nodes::Nodes;
 use crate::link::Link;
 use crate::memory::node::home::{Home, Place};
 use crate::memory::{Array, Demand, Limits, Sharing};
-use crate::object::Plan;
+use crate::object::{Loans, Plan};
 use crate::operation::{TypeKey, short};
 use crate::vector::block::Block;
 use crate::vector::machine::Vector;
@@ -56,7 +56,7 @@ impl VectorPlan {
         };
         let placed = on.map_or(String::new(), |rank| format!(" on {rank}"));
         let what = format!("GVector<{}> of {shape}{placed}", short::<T>());
-        let mut plan = Plan::new(what, &("GVector", TypeKey::of::<T>(), shape, on), site);
+        let mut plan = Plan::at(what, &("GVector", TypeKey::of::<T>(), shape, on), site);
         refusal.into_iter().for_each(|refusal| plan.refuse(refusal));
         VectorPlan { plan, dist }
     }
@@ -138,7 +138,7 @@ impl VectorPlan {
         let block = Block::new(Arc::new(block), size_of::<T>().max(1), home);
         let nodes = if self.is_shared::<T>() { link.nodes.clone() } else { Arc::new(Nodes::apart(link.size)) };
         let dist = self.dist;
-        self.plan.agree((link, id), |core| machine::<T>(core, dist, block, nodes))
+        self.plan.agree_on((link, id), |core| machine::<T>(core, dist, block, nodes))
     }
 }
 
@@ -148,6 +148,7 @@ pub(crate) fn machine<T: Element>(core: &Core, dist: Distribution, block: Block,
     Vector {
         dist,
         block,
+        loans: Loans::default(),
         fresh: Arc::new(|len| Ok(Arc::new(Array::<T>::promised(len)?))),
         check: core.modes.check.then(Box::default),
         ops: built_in_ops::<T>(),
@@ -160,6 +161,7 @@ pub(crate) fn machine<T: Element>(core: &Core, dist: Distribution, block: Block,
         behind: (Window::WHOLE, 0),
         parked: Default::default(),
         incast: core.between_nodes.then(|| IncastGuard::new(core.me, size)),
+        has_changed: true,
         ends: Ends::new(size),
     }
 }

@@ -2,12 +2,13 @@
 
 use crate::element::Element;
 use crate::error::Result;
-use crate::ids::CallId;
-use crate::kernel::Asked;
+use crate::ids::{CallId, ObjectId};
 use crate::kernel::Kernel;
 use crate::kernel::asking::When;
-use crate::kernel::watch::Wait;
+use crate::kernel::watch::Blocked;
+use crate::link::Asked;
 use crate::memory::{self, with_lent, with_lent_mut};
+use crate::stats::Kind;
 use crate::vector::GVector;
 use crate::vector::machine::Vector;
 use crate::vector::message::Request;
@@ -259,9 +260,8 @@ impl<T: Element> Transfer for (VectorRangeMut<'_, T>, &[T]) {
         };
         let _call = link.bulk_call("distmemcpy");
         // Before anything is sent: what is under way cannot be taken back.
-        link.act(&others[0].site, |kernel, out| {
-            mine.iter().try_for_each(|piece| kernel.usable(piece.vector.id, true, out))
-        })?;
+        usable(&mine, true)?;
+        usable(&others, true)?;
         let slices: Vec<&[T]> = others.iter().map(|piece| piece.memory).collect();
         let tokens = std::cell::RefCell::new(Vec::<Token>::new());
         with_lent(
@@ -286,8 +286,16 @@ struct Writing<'a, T: Element> {
     pieces: &'a [Piece<'a, T, &'a [T]>],
     tokens: Vec<Token>,
     owners: Vec<Lane>,
-    /// Calls under way, each for a piece of one of the owners.
-    asked: Vec<(CallId, usize, usize)>,
+    asked: Vec<UnderWay>,
+}
+
+/// A piece that an owner has been sent and has not answered.
+struct UnderWay {
+    call: CallId,
+    vector: ObjectId,
+    /// Its place in [`Writing::owners`].
+    owner: usize,
+    bytes: usize,
 }
 
 /// What goes to one owner.
@@ -314,23 +322,20 @@ impl<'a, T: Element> Writing<'a, T> {
 
     /// Does `meanwhile` once every owner has been sent its first pieces.
     ///
-    /// What has been asked is counted as written, which the next load will look for. So even if something fails, the
-    /// memory stays lent until the rest of it has been answered; no more is asked then.
+    /// If something fails no more pieces are sent. The memory stays lent until those that were sent are answered: a
+    /// vector that has not failed gets them whole.
     fn run(mut self, meanwhile: impl FnOnce() -> Result<()>) -> Result<()> {
         let Piece { vector, site, .. } = &self.pieces[0];
         let link = &vector.link;
         link.act(site, |kernel, out| {
-            for vector in self.pieces.chunk_by(|a, b| a.vector.id == b.vector.id).map(|of_one| of_one[0].vector) {
-                kernel.usable(vector.id, true, out)?;
-            }
             (0..self.owners.len()).for_each(|owner| self.ask(owner, kernel, out));
             Ok(())
         })?;
-        let what = Wait::Calls { object: vector.id, action: "distmemcpy" };
+        let what = Blocked::Calls { object: vector.id, action: "distmemcpy", kind: Kind::of_action("distmemcpy") };
         let mut outcome = meanwhile();
         let answered = link.wait(what, site, |kernel, out| self.advance(&mut outcome, kernel, out).then_some(Ok(())));
         // Some are left only of a job that is over.
-        link.tidy(|kernel, _| self.asked.iter().for_each(|(call, ..)| kernel.core.give_up(*call)));
+        link.tidy(|kernel, _| self.asked.iter().for_each(|asked| kernel.core.give_up(asked.call)));
         answered.and(outcome)
     }
 
@@ -338,15 +343,15 @@ impl<'a, T: Element> Writing<'a, T> {
     /// nothing is left.
     fn advance(&mut self, outcome: &mut Result<()>, kernel: &mut Kernel, out: &mut Outbox) -> bool {
         let mut next = 0;
-        while let Some(&(call, owner, bytes)) = self.asked.get(next) {
-            let Some(reply) = kernel.core.take_reply(call) else {
+        while let Some(asked) = self.asked.get(next) {
+            let Some(reply) = kernel.core.take_reply(asked.call) else {
                 next += 1;
                 continue;
             };
-            self.asked.swap_remove(next);
+            let UnderWay { vector, owner, bytes, .. } = self.asked.swap_remove(next);
             self.owners[owner].ahead -= bytes;
             if outcome.is_ok() {
-                *outcome = reply.map(drop);
+                *outcome = reply.map(drop).inspect_err(|error| kernel.note_reported(Some(vector), error));
             }
             if outcome.is_ok() {
                 self.ask(owner, kernel, out);
@@ -369,8 +374,8 @@ impl<'a, T: Element> Writing<'a, T> {
             let asked = kernel.with(piece.vector.id, out, |object: &mut Vector, cx| {
                 object.ask((piece.owner, &reason, When::Now), request, payload, cx)
             });
-            let call = asked.expect("it was found to be usable");
-            self.asked.push((call, owner, bytes));
+            let (call, vector) = (asked.expect("its handle is borrowed"), piece.vector.id);
+            self.asked.push(UnderWay { call, vector, owner, bytes });
             lane.ahead += bytes;
             lane.left.start += 1;
         }
@@ -409,6 +414,14 @@ impl<T: Element> Transfer for (VectorRangeMut<'_, T>, VectorRange<'_, T>) {
     }
 }
 
+/// Whether the vectors of these pieces may be used. An error is reported as one of the vector that has it.
+fn usable<T: Element, M>(pieces: &[Piece<'_, T, M>], mutable: bool) -> Result<()> {
+    pieces.chunk_by(|a, b| a.vector.id == b.vector.id).try_for_each(|of_one| {
+        let Piece { vector, site, .. } = &of_one[0];
+        vector.link.on(site, |_, cx| cx.usable(mutable, Window::WHOLE))
+    })
+}
+
 /// Sends one request for each piece, whose token is where its answer goes; if one cannot be sent, none.
 fn ask_all<'v, T: Element, M>(
     pieces: &[Piece<'v, T, M>],
@@ -417,17 +430,15 @@ fn ask_all<'v, T: Element, M>(
     let Some(first) = pieces.first() else {
         return Ok(Vec::new());
     };
+    usable(pieces, false)?;
     first.vector.link.act(&first.site, |kernel, out| {
-        for piece in pieces {
-            kernel.usable(piece.vector.id, false, out)?;
-        }
         let asked = pieces.iter().enumerate().map(|(index, piece)| {
             let (request, token) = request(piece, index);
             let reason = piece.vector.reason("distmemcpy", &piece.site);
             let asked = kernel.with(piece.vector.id, out, |object: &mut Vector, cx| {
                 object.ask_into((piece.owner, &reason, When::Now), request, Payload::Empty, Some(token), cx)
             });
-            Asked::new(&piece.vector.link, asked.expect("it was found to be usable"))
+            Asked::new(&piece.vector.link, asked.expect("its handle is borrowed"))
         });
         Ok(asked.collect())
     })

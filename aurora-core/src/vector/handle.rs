@@ -9,16 +9,17 @@ use crate::error::{ObjectName, Result};
 use crate::ids::ObjectId;
 use crate::kernel::Reason;
 use crate::kernel::asking::When;
-use crate::kernel::watch::Wait;
+use crate::kernel::watch::Blocked;
 use crate::memory::node::home::Place;
 use crate::memory::{self, Array, Direct};
-use crate::object::Shared;
+use crate::object::Way;
 use crate::operation::short;
 use crate::polls::Level;
 use crate::stats::Kind;
 use crate::vector::construct::VectorPlan;
 use crate::vector::machine::Vector;
 use crate::vector::message::Request;
+use crate::vector::waits::VectorWait;
 use crate::window::Window;
 use crate::{Error, Site, World};
 use aurora_net::{Rank, Received};
@@ -38,7 +39,7 @@ use std::ops::Range;
 ///
 /// Dropping it sends one message to each rank and waits for none; its block is served until every rank has dropped it.
 pub struct GVector<T: Element> {
-    pub(crate) link: Shared<Vector>,
+    pub(crate) link: Way<Vector>,
     pub(crate) id: ObjectId,
     pub(crate) dist: Distribution,
     pub(crate) made_at: Site,
@@ -84,7 +85,7 @@ impl<T: Element> GVector<T> {
     fn construct(plan: VectorPlan, world: &World, value: Option<&mut dyn FnMut(usize) -> T>) -> Result<Self> {
         let (dist, made_at) = (plan.dist, Site::here());
         let mut plan = plan;
-        let link = world.link().share::<Vector>();
+        let link = Way::<Vector>::of(world.link());
         let (id, modes) = (link.next_object(), link.modes);
         // What is large is made where it stays.
         let place = if plan.admit::<T>(world)? { plan.place(&link, id)? } else { None };
@@ -94,12 +95,12 @@ impl<T: Element> GVector<T> {
         plan.agree((&link, id), block, home)?;
         let place = if settled { Ok(None) } else { plan.place::<T>(&link, id) };
         let place = place.inspect_err(|_| link.tidy(|kernel, out| kernel.drop_object(id, false, out)))?;
-        let direct = link.tidy_on(|object, cx| {
+        let direct = link.tidy_on(|object, _| {
             if let Some(place) = place {
                 object.block.settle_down(place);
             }
             let direct = object.direct(modes.deny);
-            object.advance(cx);
+            object.has_changed = true;
             direct
         });
         Ok(GVector {
@@ -252,9 +253,8 @@ impl<T: Element> GVector<T> {
     #[track_caller]
     pub fn fill(&mut self, value: T) -> Result<()> {
         let site = Site::here();
-        let settled = self
-            .link
-            .wait_on(Wait::Settle { object: self.id }, &site, |object, cx| object.settled(true, Window::WHOLE, cx));
+        let settled =
+            self.link.wait_on(VectorWait::Settle, &site, |object, cx| object.settled(true, Window::WHOLE, cx));
         let key = self.id.0;
         self.link.synchronize(
             "a fill",
@@ -266,12 +266,12 @@ impl<T: Element> GVector<T> {
         )?;
         let opening = Opening::new("filled", Kind::Barrier, Rule::Met, &site);
         let epoch = self.link.on(&site, |object, cx| object.enter(opening, cx))?;
-        self.link.wait_on(Wait::Gate { object: self.id }, &site, |object, cx| {
+        self.link.wait_on(VectorWait::Gate, &site, |object, cx| {
             if let Err(error) = cx.usable(true, Window::WHOLE) {
                 return Some(Err(error));
             }
             object.block.write(|bytes| bytemuck::cast_slice_mut(bytes).fill(value))?;
-            object.end_fill(epoch, cx);
+            object.end_fill(epoch);
             Some(Ok(()))
         })
     }
@@ -372,7 +372,7 @@ impl<T: Element> GVector<T> {
         }
         let (me, mut places) = (self.link.me, Some(places));
         // What is written in a scope that this rank has ended is there to be read once all have.
-        self.link.wait_on(Wait::Settle { object: self.id }, site, |object, cx| {
+        self.link.wait_on(VectorWait::Settle, site, |object, cx| {
             if let Err(error) = object.settled(false, window, cx)? {
                 return Some(Err(error));
             }
@@ -382,13 +382,13 @@ impl<T: Element> GVector<T> {
     }
 
     pub(crate) fn reason(&self, action: &'static str, site: &Site) -> Reason {
-        Reason { object: Some(self.id), action, site: Some(site.clone()) }
+        Reason { action, site: Some(site.clone()) }
     }
 
     /// Reads our own block once all earlier scopes are over.
     pub(crate) fn read_own<R>(&self, site: &Site, read: impl FnOnce(&[T]) -> R) -> Result<R> {
         let mut read = Some(read);
-        self.link.wait_on(Wait::Settle { object: self.id }, site, |object, cx| {
+        self.link.wait_on(VectorWait::Settle, site, |object, cx| {
             if let Err(error) = object.settled(false, Window::WHOLE, cx)? {
                 return Some(Err(error));
             }
@@ -400,26 +400,23 @@ impl<T: Element> GVector<T> {
     /// The bytes of single elements of our own block, given by their places there, once all earlier scopes of a part
     /// that holds them are over: scopes of other parts may be open.
     pub(crate) fn read_own_in(&self, window: Window, places: &[usize], site: &Site) -> Result<Vec<u8>> {
-        self.link.wait_on(Wait::Settle { object: self.id }, site, |object, cx| {
-            match object.settled(false, window, cx)? {
-                Ok(()) => object.block.read_elements(places).map(Ok),
-                Err(error) => Some(Err(error)),
-            }
+        self.link.wait_on(VectorWait::Settle, site, |object, cx| match object.settled(false, window, cx)? {
+            Ok(()) => object.block.read_elements(places).map(Ok),
+            Err(error) => Some(Err(error)),
         })
     }
 
     /// Writes our own block once its gate is open.
     pub(crate) fn write_own(&self, site: &Site, write: impl FnOnce(&mut [T])) -> Result<()> {
-        self.link
-            .wait_on(Wait::Settle { object: self.id }, site, |object, cx| object.settled(true, Window::WHOLE, cx))?;
+        self.link.wait_on(VectorWait::Settle, site, |object, cx| object.settled(true, Window::WHOLE, cx))?;
         let mut write = Some(write);
-        self.link.wait_on(Wait::Gate { object: self.id }, site, |object, cx| {
+        self.link.wait_on(VectorWait::Gate, site, |object, cx| {
             if let Err(error) = object.gate(Window::WHOLE, cx)? {
                 return Some(Err(error));
             }
             let write = &mut write;
             let done = object.block.write(|bytes| write.take().map(|write| write(bytemuck::cast_slice_mut(bytes))))?;
-            object.refresh_permit(cx.frame, cx.core.is_usable());
+            object.refresh_permit(cx);
             done.map(Ok)
         })
     }
@@ -449,7 +446,7 @@ impl<T: Element> GVector<T> {
 
     /// The same, where it lies.
     pub(crate) fn received(&self, call: crate::ids::CallId, action: &'static str, site: &Site) -> Result<Received> {
-        let what = Wait::Calls { object: self.id, action };
+        let what = Blocked::Calls { object: self.id, action, kind: Kind::of_action(action) };
         self.link
             .wait(what, site, |kernel, out| {
                 let answer = kernel.core.await_received(call, out)?;

@@ -3,6 +3,7 @@
 use super::block::Block;
 use super::check::Checker;
 use super::incast::IncastGuard;
+use super::loans::VectorLoan;
 use super::message::{Asked, Request};
 use crate::Error;
 use crate::behaviour::halo::edges::Edges;
@@ -19,7 +20,7 @@ use crate::kernel::asking::{Asking, When};
 use crate::kernel::nodes::Nodes;
 use crate::memory::node::home::Home;
 use crate::memory::{Direct, OWN, READ, WRITE};
-use crate::object::{Cx, Frame, How, Obstacle};
+use crate::object::{Cx, Frame, How, Loans, Obstacle, OpenGuard};
 use crate::operation::Operations;
 use crate::stats::Kind;
 use crate::window::Window;
@@ -71,6 +72,8 @@ pub(crate) enum Outcome {
 pub(crate) struct Vector {
     pub(crate) dist: Distribution,
     pub(crate) block: Block,
+    /// What the transport reads from it and writes into it.
+    pub(crate) loans: Loans<VectorLoan>,
     /// Checking mode: who has written what.
     pub(crate) check: Option<Box<Checker>>,
     /// Makes memory for a replica of so many elements.
@@ -91,6 +94,8 @@ pub(crate) struct Vector {
     pub(crate) parked: VecDeque<Parked>,
     /// Reads of many ranks at once that wait for each other: only between nodes, inside of one nothing overflows.
     pub(crate) incast: Option<IncastGuard<Parked>>,
+    /// Something has happened that may settle an epoch or serve what is parked: `advance` looks.
+    pub(crate) has_changed: bool,
     /// How far the scopes of those who have dropped it got.
     pub(crate) ends: Ends,
 }
@@ -113,11 +118,14 @@ impl Vector {
         Error::Poisoned { rank, behaviour: behaviour.into(), object: frame.name.clone(), opened: opened.clone() }
     }
 
-    /// Says anew what may be done to it without its kernel: by the calling thread, `usable` if nothing has ended the
-    /// job, and by others.
-    pub(crate) fn refresh_permit(&mut self, frame: &Frame, usable: bool) {
+    /// Says anew what may be done to it without its kernel: by the calling thread and by others.
+    pub(crate) fn refresh_permit(&mut self, cx: &Cx<'_>) {
+        self.set_permit(cx.core.is_usable() && cx.is_sound(), &cx.frame.open);
+    }
+
+    /// The same where these guards are open on this rank. Of an object that is not `usable` nothing may be.
+    pub(super) fn set_permit(&mut self, usable: bool, open: &[OpenGuard]) {
         let Ledger { epoch, settled, .. } = self.ledger;
-        let usable = usable && frame.fault.is_none();
         if !usable {
             self.block.close();
         }
@@ -128,11 +136,11 @@ impl Vector {
         self.block.reopen(settled);
         // In checking mode everything goes by the kernel.
         let direct = usable && self.check.is_none();
-        let readable = direct && settled >= epoch && !frame.open.iter().any(|guard| guard.mutable);
+        let readable = direct && settled >= epoch && !open.iter().any(|guard| guard.mutable);
         let may = [
             (READ, readable),
             (OWN, readable && (self.block.find_home().is_none() || self.block.is_at_home())),
-            (WRITE, readable && frame.open.is_empty()),
+            (WRITE, readable && open.is_empty()),
         ];
         let may = may.into_iter().filter(|(_, may)| *may).map(|(flag, _)| flag).sum();
         let load = self.block.find_home().map_or(0, Home::load);
@@ -218,8 +226,8 @@ impl Vector {
         let how = How { kind: Kind::of_action(reason.action), lazy: false, reason: Some(reason) };
         // Scopes of other parts may be open around that of a part.
         let epoch = if request.window().is_whole() { self.ledger.epoch } else { self.ledger.behind() };
-        let writes = request.writes();
-        cx.ask(Asking { to, how, landing, when, writes }, &Asked { epoch, request }, payload)
+        let shown = request.writes();
+        cx.ask_as(Asking { to, how, landing, when, shown, forgotten: false }, &Asked { epoch, request }, payload)
     }
 
     /// What the writes to it are for.

@@ -103,6 +103,11 @@ impl Request {
         asked.request.window().is_of(dist.len()).then_some(asked)
     }
 
+    /// Whether it does nothing but read.
+    pub(crate) fn is_read(&self) -> bool {
+        matches!(self, Request::Read { .. } | Request::ReadMany { .. })
+    }
+
     /// Whether it changes elements.
     pub(crate) fn writes(&self) -> bool {
         matches!(self, Request::Write { .. } | Request::WriteAt { .. })

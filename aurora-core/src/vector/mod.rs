@@ -10,6 +10,7 @@ mod copy;
 pub(crate) mod entering;
 mod handle;
 pub(crate) mod incast;
+pub(crate) mod loans;
 pub(crate) mod machine;
 mod many;
 pub(crate) mod message;

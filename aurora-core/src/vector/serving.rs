@@ -1,14 +1,18 @@
 //! An object's answers to what is asked of it.
 
 use super::check::Deed;
-use super::machine::{Outcome, Vector, Work};
+use super::machine::{Outcome, Parked, Vector, Work};
 use super::message::Request;
 use super::places::Places;
+use super::waits::VectorWait;
+use crate::kernel::watch::Blocked;
+use crate::memory;
 use crate::object::Cx;
 use aurora_net::Rank;
+use std::ops::Range;
 
-/// Replies up to this length are copied; longer ones are sent from the block itself, which then cannot be written until
-/// they are acknowledged.
+/// Replies up to this length are copied. Longer ones are sent from the block itself, which cannot be written until they
+/// are acknowledged; while a write waits for that, they are copied too.
 const COPIED_REPLY: usize = 16 * 1024;
 
 impl Vector {
@@ -43,7 +47,8 @@ impl Vector {
                     None => Outcome::Refuse(cx.frame.nonsense()),
                     _ if unflushed.is_some() => Outcome::Refuse(unflushed.expect("just seen")),
                     Some(range) if range.len() > COPIED_REPLY && self.block.is_all_here() => {
-                        Outcome::ReplyFromBlock(range)
+                        let copy = if self.is_write_waiting(cx) { self.copy_of(&range) } else { None };
+                        copy.map_or(Outcome::ReplyFromBlock(range), Outcome::Reply)
                     }
                     Some(range) => self.block.read_range(&range, <[u8]>::to_vec).map_or(Outcome::Park, Outcome::Reply),
                 }
@@ -78,6 +83,25 @@ impl Vector {
                 Outcome::Reply(Vec::new())
             }
         }
+    }
+
+    /// Whether a write waits until transfers from the block are acknowledged: one of this rank's own calls, or parked
+    /// work. Long reads are then answered from copies. If each began another transfer from the block, overlapping reads
+    /// would keep the write waiting for ever.
+    fn is_write_waiting(&self, cx: &Cx<'_>) -> bool {
+        let gate = Blocked::Object(cx.id(), VectorWait::Gate.into());
+        let is_write = |parked: &Parked| match &parked.work {
+            Work::Call { asked, .. } => asked.request.writes(),
+            Work::Batch { .. } => true,
+        };
+        cx.core.watch.waiting().is_some_and(|waiting| waiting.wait == gate)
+            || self.block.is_in_flight() && self.parked.iter().any(is_write)
+    }
+
+    /// A copy of some of the block, if there is memory for it.
+    fn copy_of(&mut self, range: &Range<usize>) -> Option<Vec<u8>> {
+        let mut copy = memory::zeros(range.len()).ok()?;
+        self.block.read_range(range, |bytes| copy.copy_from_slice(bytes)).map(|()| copy)
     }
 
     /// The elements that a [`Request::ReadMany`] asks for, which was found to fit.

@@ -1,72 +1,43 @@
 //! A vector as its kernel calls it.
 
 use super::incast::IncastGuard;
+use super::loans::VectorLoan;
 use super::machine::{Parked, Vector, Work};
 use super::message::{Message, Request};
+use crate::Error;
 use crate::epoch::{Ends, defer_lost_writes};
 use crate::error::{Claim, ObjectName};
-use crate::kernel::Loan;
-use crate::kernel::watch::{Relay, Wait};
-use crate::object::{Called, Cx, Frame, Malformed, Obstacle, SharedObject};
+use crate::ids::CallId;
+use crate::object::{Awaited, Call, Cx, Holds, Loan, Malformed, Place, SharedObject, Wait};
 use crate::stats::Kind;
-use aurora_net::{Placement, Rank, Received};
+use aurora_net::{Rank, Received};
 use std::time::Instant;
 
 impl SharedObject for Vector {
-    fn place(&mut self, from: Rank, header: &[u8], len: usize, cx: &mut Cx<'_>) -> Placement {
+    fn place(&mut self, from: Rank, header: &[u8], len: usize, cx: &Cx<'_>) -> Place {
         match Message::decode(header, &self.dist) {
             Some(Message::Load(message)) => self.place_load(from, message, len, cx),
             Some(Message::Halo(message)) => self.place_edge(from, &message, len, cx),
-            Some(Message::Flush(_)) | None => Placement::Buffer,
+            Some(Message::Flush(_)) | None => Place::Buffer,
         }
     }
 
-    fn placed(&mut self, cx: &mut Cx<'_>) {
-        self.take_announcements(cx);
+    fn write(&mut self, loan: Loan, offset: usize, bytes: &[u8]) {
+        self.write_loan(loan, offset, bytes);
     }
 
-    fn write(&mut self, loan: &Loan, offset: usize, bytes: &[u8]) {
-        let within = |base: usize, len: usize| {
-            let end = offset.checked_add(bytes.len()).filter(|end| *end <= len)?;
-            Some(base + offset..base + end)
-        };
-        match *loan {
-            Loan::CacheIn { epoch, base, len, .. } => {
-                if let Some(place) = within(base, len) {
-                    self.load.cache.receive(epoch, place.start, bytes);
-                }
-            }
-            Loan::EdgeIn { exchange, from, .. } => self.write_edge(from, exchange, offset, bytes),
-            Loan::RoomIn { owner, epoch, len, .. } => {
-                let slot = self.block.home().and_then(|home| home.cache.slot(owner));
-                if let Some((place, slot)) = within(0, len).zip(slot.filter(|slot| slot.is_open_for(epoch))) {
-                    slot.write(place.start, bytes);
-                }
-            }
-            _ => {}
-        }
+    fn read(&mut self, loan: Loan, offset: usize, into: &mut [u8]) -> bool {
+        self.read_loan(loan, offset, into)
     }
 
-    fn read(&self, loan: &Loan, offset: usize, into: &mut [u8]) -> bool {
-        match *loan {
-            Loan::Block { base, .. } => self.block.copy(base + offset, into),
-            Loan::CacheOut { serial, base, .. } => {
-                let from =
-                    self.load.cache.bytes(serial).and_then(|bytes| bytes.get(base + offset..)?.get(..into.len()));
-                from.map(|bytes| into.copy_from_slice(bytes)).is_some()
-            }
-            _ => false,
-        }
-    }
-
-    fn released(&mut self, loan: &Loan, cx: &mut Cx<'_>) {
-        match *loan {
-            Loan::Block { .. } => {
+    fn released(&mut self, loan: Loan, cx: &mut Cx<'_>) {
+        match self.loans.end(loan) {
+            Some(VectorLoan::Block { .. }) => {
                 self.block.back_from_transfer();
                 cx.progress();
-                self.advance(cx);
+                self.has_changed = true;
             }
-            Loan::CacheOut { serial, .. } => self.load.cache.end_send(serial),
+            Some(VectorLoan::CacheOut { serial, .. }) => self.load.cache.end_send(serial),
             _ => {}
         }
     }
@@ -82,9 +53,9 @@ impl SharedObject for Vector {
         }
     }
 
-    fn request(&mut self, call: Called, header: &[u8], payload: Received, cx: &mut Cx<'_>) -> Result<(), Malformed> {
+    fn request(&mut self, call: Call, header: &[u8], payload: Received, cx: &mut Cx<'_>) -> Result<(), Malformed> {
         let asked = Request::decode(header, &self.dist).ok_or(Malformed)?;
-        let Called { from, id } = call;
+        let Call { from, id } = call;
         let is_held = match (&self.incast, &asked.request) {
             (Some(incast), Request::Read { len, owners, .. }) => {
                 incast.concerns(len.saturating_mul(self.block.element as u64), *owners)
@@ -94,7 +65,7 @@ impl SharedObject for Vector {
         let parked = Parked { from, work: Work::Call { id, asked }, payload };
         match self.incast.as_mut().filter(|_| is_held) {
             Some(incast) => {
-                let now = Instant::now();
+                let now = cx.now();
                 incast.hold(now, from, parked);
                 self.end_rally(now, cx);
             }
@@ -103,17 +74,26 @@ impl SharedObject for Vector {
         Ok(())
     }
 
-    fn replied(&mut self, from: Rank, answer: &[u8]) -> Result<(), Malformed> {
-        if self.load.write_marks.answered(from, answer) { Ok(()) } else { Err(Malformed) }
+    /// Of a write: the owner has applied it, and says its number.
+    fn reply(&mut self, _: CallId, from: Rank, answer: Result<&[u8], &Error>, _: &mut Cx<'_>) -> Result<(), Malformed> {
+        let is_known = answer.map_or(true, |answer| self.load.write_marks.answered(from, answer));
+        if is_known { Ok(()) } else { Err(Malformed) }
+    }
+
+    fn advance(&mut self, cx: &mut Cx<'_>) {
+        self.take_announcements(cx);
+        while std::mem::take(&mut self.has_changed) {
+            self.settle_and_retry(cx);
+        }
     }
 
     fn failed(&mut self, cx: &mut Cx<'_>) {
         defer_lost_writes(&self.ledger, cx);
-        self.advance(cx);
+        self.has_changed = true;
     }
 
-    fn refresh(&mut self, frame: &Frame, usable: bool) {
-        self.refresh_permit(frame, usable);
+    fn shut(&mut self) {
+        self.set_permit(false, &[]);
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
@@ -132,7 +112,7 @@ impl SharedObject for Vector {
         self.ledger.entered()
     }
 
-    fn claim(&self, name: &ObjectName) -> Claim {
+    fn claim(&self, name: &ObjectName, _: Rank) -> Claim {
         self.ledger.last_claim(name)
     }
 
@@ -151,34 +131,21 @@ impl SharedObject for Vector {
     }
 
     /// Of a faulty one nobody misses a load that is under way, and its memory may be what is short.
-    fn is_idle(&self, frame: &Frame) -> bool {
-        !self.block.is_in_flight() && (frame.fault.is_some() || !self.load.cache.is_in_flight())
+    fn is_idle(&self, faulty: bool) -> bool {
+        let is_sent = |loan: &VectorLoan| matches!(loan, VectorLoan::Block { .. } | VectorLoan::Detached { .. });
+        !self.loans.values().any(is_sent) && (faulty || !self.load.cache.is_in_flight())
     }
 
-    fn awaits(&self, wait: Wait) -> Vec<Rank> {
-        self.waits_for(wait)
+    fn awaits(&self, wait: Wait, name: &ObjectName) -> Awaited {
+        self.who_is_awaited(wait.into(), name)
     }
 
-    fn doing(&self, wait: Wait, name: &str) -> String {
-        self.wait_text(wait, name)
-    }
-
-    fn relay(&self) -> Option<Relay> {
-        self.background_load()
-    }
-
-    fn parked(&self, held: &mut dyn FnMut(Rank, Obstacle)) {
-        self.parked.iter().for_each(|parked| held(parked.from, self.obstacle(parked.from, &parked.work)));
+    fn holds(&self, held: &mut Holds<'_>) {
+        self.what_is_held(held);
     }
 
     fn wait_kind(&self, wait: Wait) -> Kind {
-        match wait {
-            Wait::Load { .. } => Kind::Load,
-            Wait::Halo { .. } => Kind::Halo,
-            Wait::Gate { .. } => Kind::Gate,
-            Wait::Calls { action, .. } => Kind::of_action(action),
-            _ => self.writing(),
-        }
+        self.kind_of_wait(wait.into())
     }
 
     fn watch_looks(&self) {
@@ -210,8 +177,8 @@ impl Vector {
     }
 
     fn serve_now(&mut self, parked: Parked, cx: &mut Cx<'_>) {
-        self.work(parked, cx);
         // A write may complete a block that is being settled.
-        self.advance(cx);
+        self.has_changed |= matches!(&parked.work, Work::Call { asked, .. } if !asked.request.is_read());
+        self.work(parked, cx);
     }
 }

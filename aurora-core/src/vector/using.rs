@@ -38,10 +38,10 @@ impl Vector {
     }
 
     /// Lends elements of our block to its owner for writing. Transfers that still read it go on from a copy.
-    pub(crate) fn take_part(&mut self, elements: &Range<usize>, cx: &mut Cx<'_>) -> Option<Arc<dyn Storage>> {
+    pub(crate) fn take_part(&mut self, elements: &Range<usize>) -> Option<Arc<dyn Storage>> {
         if self.block.is_in_flight() {
             let copy = self.block.take_from_transfers()?;
-            cx.core.loans.detach_block(cx.frame.id, &copy);
+            self.detach_block(&copy);
         }
         let bytes = self.block.bytes_of(elements);
         self.block.take_part(&bytes)

@@ -1,28 +1,86 @@
-//! What a rank waits for at an object, from whom, and what the object does for others by itself.
+//! What a rank waits for at a vector, from whom, and what the vector does for others by itself.
 
+use crate::error::ObjectName;
 use crate::ids::Epoch;
-use crate::kernel::watch::{Relay, Wait};
+use crate::object::{Awaited, Holds, Obstacle, Until, Wait};
 use crate::stats::Kind;
 use crate::vector::machine::Vector;
 use aurora_net::Rank;
 
+/// A wait of the program's thread at a vector.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum VectorWait {
+    /// For all blocks of a load.
+    Load(Epoch),
+    /// For the edges of a HaloCache's neighbours.
+    Halo,
+    /// For the end of an earlier scope on all ranks.
+    Settle,
+    /// For ranks that have not come as far, before this one enters another scope.
+    Lead,
+    /// For an owner, this rank or another, to apply batches.
+    Room(Rank),
+    OwnRoom,
+    /// For transfers from our block to be acknowledged.
+    Gate,
+}
+
+/// Bits of a wait's number below its class: an epoch or a rank.
+const CLASS: u32 = 56;
+const LAST: u64 = (1 << CLASS) - 1;
+
+impl From<VectorWait> for Wait {
+    fn from(wait: VectorWait) -> Wait {
+        let (class, detail, until) = match wait {
+            VectorWait::Load(epoch) => (0, epoch, Until::Came),
+            VectorWait::Halo => (1, 0, Until::Came),
+            VectorWait::Settle => (2, 0, Until::Ended),
+            VectorWait::Lead => (3, 0, Until::Ended),
+            VectorWait::Room(owner) => (4, owner.index() as u64, Until::Answered),
+            // It depends on the scopes of others.
+            VectorWait::OwnRoom => (5, 0, Until::Came),
+            VectorWait::Gate => (6, 0, Until::Came),
+        };
+        Wait { number: class << CLASS | detail, until }
+    }
+}
+
+impl From<Wait> for VectorWait {
+    fn from(Wait { number, .. }: Wait) -> VectorWait {
+        let detail = number & LAST;
+        match number >> CLASS {
+            0 => VectorWait::Load(detail),
+            1 => VectorWait::Halo,
+            2 => VectorWait::Settle,
+            3 => VectorWait::Lead,
+            4 => VectorWait::Room(Rank::new(detail as usize)),
+            5 => VectorWait::OwnRoom,
+            _ => VectorWait::Gate,
+        }
+    }
+}
+
 impl Vector {
-    /// The ranks that have to act before a wait at this vector can end.
-    pub(crate) fn waits_for(&self, wait: Wait) -> Vec<Rank> {
+    /// The ranks that have to act before a wait at this vector can end, and what the waiting rank does.
+    pub(super) fn who_is_awaited(&self, wait: VectorWait, name: &ObjectName) -> Awaited {
+        Awaited { ranks: self.awaited(wait), doing: self.doing(wait, name) }
+    }
+
+    fn awaited(&self, wait: VectorWait) -> Vec<Rank> {
         let me = self.ledger.me();
         match wait {
-            Wait::Load { epoch, .. } => match self.node_barrier() {
+            VectorWait::Load(epoch) => match self.node_barrier() {
                 Some((sharing, turn)) => sharing.absent(turn),
                 None => self.load_awaits(epoch),
             },
-            Wait::Halo { .. } => self.halo.awaited().collect(),
-            Wait::Settle { .. } => self.behind_awaits().unwrap_or_default(),
-            Wait::Lead { .. } => self.ledger.laggards(),
-            Wait::Room { owner, .. } if owner == me => {
+            VectorWait::Halo => self.halo.awaited().collect(),
+            VectorWait::Settle => self.behind_awaits().unwrap_or_default(),
+            VectorWait::Lead => self.ledger.laggards(),
+            VectorWait::OwnRoom => {
                 self.behind_awaits().unwrap_or_else(|| self.ledger.awaited_before(self.behind.1 + 1, me).collect())
             }
-            Wait::Room { owner, .. } => vec![owner],
-            _ => Vec::new(),
+            VectorWait::Room(owner) => vec![owner],
+            VectorWait::Gate => Vec::new(),
         }
     }
 
@@ -38,33 +96,58 @@ impl Vector {
         self.ledger.first_awaited(self.behind)
     }
 
-    /// What a rank does that waits, in words; `name`: the object.
-    pub(crate) fn wait_text(&self, wait: Wait, name: &str) -> String {
+    fn doing(&self, wait: VectorWait, name: &ObjectName) -> String {
         match wait {
-            Wait::Halo { .. } => {
+            VectorWait::Halo => {
                 let doing = self.halo.exchange();
                 let action = if doing.number == 0 { "opens" } else { "refreshes" };
                 // Where several are open it says which.
                 format!("{action} a HaloCache of {name}, scope {} of it", doing.epoch)
             }
-            Wait::Load { .. } => format!("opens a ReadCache of {name}"),
-            Wait::Settle { .. } | Wait::Lead { .. } => format!("waits for the end of a scope of {name}"),
-            Wait::Room { .. } => {
+            VectorWait::Load(_) => format!("opens a ReadCache of {name}"),
+            VectorWait::Settle | VectorWait::Lead => format!("waits for the end of a scope of {name}"),
+            VectorWait::Room(_) | VectorWait::OwnRoom => {
                 let behaviour = match self.writing() {
                     Kind::Merge => "an Accumulate",
                     _ => "a ReleaseC",
                 };
                 format!("waits in {behaviour} for room to write to {name}")
             }
-            Wait::Gate { .. } => format!("waits until transfers from {name} are acknowledged"),
-            _ => unreachable!("a wait of the kernel's own"),
+            VectorWait::Gate => format!("waits until transfers from {name} are acknowledged"),
         }
     }
 
-    /// The load that goes on in the background, and for whom it waits.
-    pub(crate) fn background_load(&self) -> Option<Relay> {
-        let (epoch, me) = (self.load.stream.as_ref()?.epoch(), self.ledger.me());
-        let awaited = self.load_awaits(epoch).into_iter().filter(|rank| *rank != me);
-        Some(Relay { load: Some(epoch), by_itself: false, behind: awaited.collect() })
+    /// What the time of a wait is counted under.
+    pub(super) fn kind_of_wait(&self, wait: VectorWait) -> Kind {
+        match wait {
+            VectorWait::Load(_) => Kind::Load,
+            VectorWait::Halo => Kind::Halo,
+            VectorWait::Gate => Kind::Gate,
+            _ => self.writing(),
+        }
+    }
+
+    /// The parked work, and the load that goes on in the background.
+    pub(super) fn what_is_held(&self, held: &mut Holds<'_>) {
+        self.parked.iter().for_each(|parked| held.call(parked.from, self.obstacle(parked.from, &parked.work)));
+        if let Some(stream) = &self.load.stream {
+            let (epoch, me) = (stream.epoch(), self.ledger.me());
+            let behind = self.load_awaits(epoch).into_iter().filter(|rank| *rank != me).collect();
+            // Nobody enters a later load before this one is complete.
+            held.work(epoch..=LAST, Obstacle { by_itself: false, behind });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_have_numbers_of_their_own() {
+        use VectorWait::{Gate, Halo, Lead, Load, OwnRoom, Room, Settle};
+        for wait in [Load(7), Halo, Settle, Lead, Room(Rank::new(3)), OwnRoom, Gate] {
+            assert_eq!(VectorWait::from(Wait::from(wait)), wait);
+        }
     }
 }

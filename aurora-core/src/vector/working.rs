@@ -1,11 +1,11 @@
 //! Doing what was asked for: at once, or later if its time has not come.
 
+use super::loans::VectorLoan;
 use super::message::Message;
 use crate::Error;
 use crate::behaviour::release::message::FlushMessage;
 use crate::epoch::Rule;
-use crate::kernel::Loan;
-use crate::object::{Called, Cx, How};
+use crate::object::{Call, Cx, How};
 use crate::vector::machine::{Outcome, Parked, Vector, Work};
 use aurora_net::bootstrap::capture;
 use aurora_net::{Buffer, Payload, Rank, Received};
@@ -13,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 impl Vector {
     /// Settles what can be settled and does the parked work whose time has come.
-    pub(crate) fn advance(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn settle_and_retry(&mut self, cx: &mut Cx<'_>) {
         loop {
             let settled = self.settle(cx);
             let worked = self.retry_parked(cx);
@@ -23,7 +23,7 @@ impl Vector {
             cx.progress();
         }
         self.carry_on(cx);
-        self.refresh_permit(cx.frame, cx.core.is_usable());
+        self.refresh_permit(cx);
         let _ = cx.none_given_up();
     }
 
@@ -81,21 +81,19 @@ impl Vector {
                 self.batch_done(work.from, refused, cx);
                 cx.fail(error);
             }
-            (Outcome::Refuse(error), Work::Call { id, .. }) => {
-                cx.answer(Called { from: work.from, id: *id }, Err(error))
-            }
+            (Outcome::Refuse(error), Work::Call { id, .. }) => cx.answer(Call { from: work.from, id: *id }, Err(error)),
             (Outcome::Reply(bytes), Work::Call { id, .. }) => {
-                cx.answer(Called { from: work.from, id: *id }, Ok(Buffer::own(bytes).into()))
+                cx.answer(Call { from: work.from, id: *id }, Ok(Buffer::own(bytes).into()))
             }
             (Outcome::Gather { width, len }, Work::Call { id, .. }) => {
                 let mut answer = cx.out.buffer(work.from, len);
                 self.gather(width, work.payload.bytes(), &mut answer);
-                cx.answer(Called { from: work.from, id: *id }, Ok(answer.into()));
+                cx.answer(Call { from: work.from, id: *id }, Ok(answer.into()));
             }
             (Outcome::ReplyFromBlock(range), Work::Call { id, .. }) => {
                 self.block.lend_to_transfer();
-                let token = cx.lend(Loan::Block { object: cx.id(), base: range.start });
-                cx.answer(Called { from: work.from, id: *id }, Ok(Payload::Lent { token, len: range.len() }));
+                let answer = self.lend(VectorLoan::Block { base: range.start }, range.len(), cx);
+                cx.answer(Call { from: work.from, id: *id }, Ok(answer));
             }
             (Outcome::Reply(_) | Outcome::Gather { .. } | Outcome::ReplyFromBlock(_), Work::Batch { .. }) => {
                 unreachable!("a batch is applied, not answered")
@@ -126,7 +124,7 @@ impl Vector {
         let error = self.break_off(work, false, cx);
         crate::notice::operation_panicked(&failure, &error);
         if let Work::Call { id, .. } = work {
-            cx.answer(Called { from, id: *id }, Err(error.clone()));
+            cx.answer(Call { from, id: *id }, Err(error.clone()));
         }
         cx.defer(error);
         None

@@ -1,12 +1,14 @@
 //! The world of a job: all its ranks, as one of them sees them.
 
+mod clock;
 mod reduce;
 mod spread;
+mod stats;
 
 use crate::Site;
 use crate::error::Result;
-use crate::kernel::watch::Wait;
-use crate::kernel::{Kernel, Usage};
+use crate::kernel::watch::Blocked;
+use crate::kernel::{Kernel, Reason, Usage};
 use crate::link::Link;
 use aurora_net::bootstrap::Launcher;
 use aurora_net::{BulkInfo, Endpoint, Rank, Route, Traffic, UdpInfo};
@@ -143,10 +145,8 @@ impl World {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn usage(&self) -> Vec<LineUsage> {
-        let usage = self.link.endpoint.act(|kernel, _| {
-            kernel.core.mail.usage(|id| kernel.objects.get(&id).map(|entry| entry.frame.name.to_string()))
-        });
-        let line = |((object, action, site), usage)| LineUsage { object, action, site, usage };
+        let (usage, _) = self.link.read(|kernel| kernel.core.mail.counters.usage(|id| kernel.name_of(id)));
+        let line = |((object, Reason { action, site }), usage)| LineUsage { object, action, site, usage };
         let mut lines: Vec<_> = usage.into_iter().map(line).collect();
         lines.sort_by_key(|line| Reverse((line.usage.messages, line.usage.bytes)));
         lines
@@ -156,14 +156,14 @@ impl World {
         &self.link
     }
 
-    /// The end of the closure: waits until all ranks have come here. `told`: rank 0 prints the counters of all.
-    pub(crate) fn leave(&self, told: bool, site: &Site) -> Result<()> {
+    /// The end of the closure: waits until all ranks have come here. `stats`: rank 0 prints the counters of all.
+    pub(crate) fn leave(&self, stats: bool, site: &Site) -> Result<()> {
         let call = self.link.bulk_call("end");
         self.link.act(site, |kernel, out| kernel.leave(out))?;
-        self.link.wait(Wait::Leave, site, |kernel, _| kernel.all_left().then_some(Ok(())))?;
+        self.link.wait(Blocked::Leave, site, |kernel, _| kernel.all_left().then_some(Ok(())))?;
         drop(call);
-        if told {
-            self.tell_counters(site)?;
+        if stats {
+            self.report_counters(site)?;
         }
         let deferred = self.link.endpoint.act(|kernel, _| {
             kernel.end();

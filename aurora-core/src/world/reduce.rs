@@ -1,9 +1,10 @@
 //! Reductions and scans over the ranks.
 
 use super::World;
-use crate::collective::{Came, CollectiveCall, Give, In, Step, fold};
+use crate::collective::{Came, In, fold};
 use crate::element::{Element, Op};
 use crate::error::Result;
+use crate::link::{CollectiveCall, Give, Step};
 use crate::operation::TypeKey;
 use crate::operation::short;
 use crate::{Error, Site, digest};

@@ -1,9 +1,10 @@
 //! What one rank has for all, and what each has for all.
 
 use super::World;
-use crate::collective::{Came, CollectiveCall, Give, In, Step, fold};
+use crate::collective::{Came, In, fold};
 use crate::element::Element;
 use crate::error::{ObjectName, Result};
+use crate::link::{CollectiveCall, Give, Step};
 use crate::operation::TypeKey;
 use crate::operation::short;
 use crate::scalar::{ScalarValue, decode, encode};

@@ -1,6 +1,6 @@
 //! How a thread waits for a carrier, which has to be polled because it wakes nobody.
 
-use super::poller::Poller;
+use crate::poller::Poller;
 use std::thread;
 use std::time::Duration;
 

@@ -6,14 +6,21 @@ use super::rendezvous::carrier::Carrier;
 use super::rendezvous::{Declined, Effects, Rendezvous};
 use super::rings::Rings;
 use super::trace;
-use crate::handler::Lender;
+use crate::handler::{Lender, Queued};
 use crate::local::{Inbox, LocalAddress, LocalPayload, LocalTransfer};
+use crate::poller::{News, Poller};
+use crate::proto::earlier;
 use crate::udp::UdpPort;
 use crate::{Handler, Outbox, Outgoing, Payload, Placement, Rank, Received, Traffic};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The most transfers received before the lock is released.
 const BATCH: usize = 64;
+
+/// A thread that always finds something to do does not sleep on the poller, which would report the sources. So each
+/// look after a full batch, and one look of this many, includes them.
+const SOURCES_EVERY: u8 = 8;
 
 /// The outcome of [`Core::take_in`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -46,6 +53,10 @@ pub(crate) struct Core<H> {
     rendezvous: Option<Rendezvous>,
     /// Ranks to nudge before the waiting thread sleeps.
     nudges: Vec<Rank>,
+    /// Whether a source may be ready.
+    sources: bool,
+    /// The number of calls of [`Core::take_in`].
+    looks: u8,
     closed: bool,
 }
 
@@ -58,16 +69,24 @@ pub(crate) struct Ways {
 }
 
 impl<H: Handler> Core<H> {
-    pub fn new(me: Rank, handler: H, ways: Ways, peers: Vec<Peer>, rendezvous: Option<Rendezvous>) -> Self {
-        let (traffic, mut outbox, nudges) = (Traffic::default(), Outbox::default(), Vec::new());
-        if let Some(rings) = &ways.rings {
+    pub fn new(
+        me: Rank,
+        handler: H,
+        ways: Ways,
+        peers: Vec<Peer>,
+        rendezvous: Option<Rendezvous>,
+        poller: Arc<Poller>,
+    ) -> Self {
+        let (traffic, nudges) = (Traffic::default(), Vec::new());
+        let lender = ways.rings.as_ref().map(|rings| {
             let node_ranks = peers.iter().map(|peer| match peer {
                 Peer::Shm(peer) => Some(rings.number(*peer)),
                 _ => None,
             });
-            outbox.set_lender(Lender { pool: rings.pool().clone(), node_ranks: node_ranks.collect() });
-        }
-        Core { handler, traffic, me, outbox, ways, peers, rendezvous, nudges, closed: false }
+            Lender { pool: rings.pool().clone(), node_ranks: node_ranks.collect() }
+        });
+        let outbox = Outbox::of(poller, lender);
+        Core { handler, traffic, me, outbox, ways, peers, rendezvous, nudges, sources: false, looks: 0, closed: false }
     }
 
     /// Runs `action` on the handler and sends what it queues. True: this called the handler.
@@ -91,14 +110,14 @@ impl<H: Handler> Core<H> {
         }
     }
 
-    /// Receives what has arrived, up to a limit, and handles timeouts. `ended`: a node peer's process may have ended.
-    pub fn take_in(&mut self, now: Instant, ended: bool) -> Progress {
+    /// Receives what has arrived, up to a limit, and handles timeouts and sources.
+    pub fn take_in(&mut self, now: Instant, news: News) -> Progress {
         let mut progress = Progress::default();
         if self.closed {
             return progress;
         }
         if let Some(rings) = &mut self.ways.rings {
-            let (handled, more) = rings.receive(&mut self.handler, &mut self.outbox, &mut self.traffic, ended);
+            let (handled, more) = rings.receive(&mut self.handler, &mut self.outbox, &mut self.traffic, news.ended);
             progress.handled |= handled | rings.handle_timeout(now, &mut self.handler, &mut self.outbox);
             progress.more |= more;
         }
@@ -114,10 +133,16 @@ impl<H: Handler> Core<H> {
             self.handler.handle_timeout(now, &mut self.outbox);
             progress.handled = true;
         }
+        self.looks = self.looks.wrapping_add(1);
+        self.sources |= news.source || (self.looks.is_multiple_of(SOURCES_EVERY) && !self.outbox.sources().is_empty());
+        if self.sources {
+            self.take_in_sources(&mut progress);
+        }
         progress.handled |= self.settle();
+        self.sources |= progress.more && !self.outbox.sources().is_empty();
         // A pause would stall a ring transfer.
-        let moving = self.ways.rings.as_ref().is_some_and(Rings::is_moving);
-        progress.lull = self.ways.datagrams.as_ref().filter(|_| !moving).and_then(Datagrams::lull);
+        let is_moving = || self.ways.rings.as_ref().is_some_and(Rings::is_moving);
+        progress.lull = self.ways.datagrams.as_ref().and_then(Datagrams::lull).filter(|_| !is_moving());
         progress
     }
 
@@ -129,7 +154,7 @@ impl<H: Handler> Core<H> {
         let datagrams = self.ways.datagrams.as_mut().and_then(Datagrams::poll_timeout);
         let rings = self.ways.rings.as_ref().and_then(Rings::poll_timeout);
         let rendezvous = self.rendezvous.as_ref().and_then(Rendezvous::poll_timeout);
-        [self.handler.poll_timeout(), rings, datagrams, rendezvous].into_iter().flatten().min()
+        earlier(earlier(self.handler.poll_timeout(), rings), earlier(datagrams, rendezvous))
     }
 
     pub fn port(&self) -> Option<&UdpPort> {
@@ -191,7 +216,30 @@ impl<H: Handler> Core<H> {
         self.closed = true;
         self.ways = Ways::default();
         self.rendezvous = None;
+        self.outbox.sources().close();
         self.peers.fill_with(|| Peer::Unreachable);
+    }
+
+    /// Calls the handler for the sources that are ready. The second look finds nothing if the handler has read all.
+    fn take_in_sources(&mut self, progress: &mut Progress) {
+        for _ in 0..2 {
+            self.sources = false;
+            for ready in self.outbox.sources().ready() {
+                self.sources = true;
+                // An earlier call may have unwatched it.
+                if let Some((source, is_last)) = self.outbox.sources().admit(ready) {
+                    self.handler.ready(source, &mut self.outbox);
+                    progress.handled = true;
+                    if is_last {
+                        self.outbox.unwatch(source);
+                    }
+                }
+            }
+            if !self.sources {
+                return;
+            }
+        }
+        progress.more = true;
     }
 
     fn take_in_local(&mut self, progress: &mut Progress) {
@@ -234,19 +282,19 @@ impl<H: Handler> Core<H> {
     fn settle(&mut self) -> bool {
         let mut called = false;
         loop {
-            let mut outbox = self.outbox.take();
-            for outgoing in outbox.drain() {
+            let Queued { transfers, recycled, nudges } = self.outbox.take();
+            for outgoing in transfers {
                 called |= self.send(outgoing);
             }
             if let Some(datagrams) = &mut self.ways.datagrams {
-                outbox.recycled().for_each(|buffer| datagrams.recycle(buffer));
+                recycled.into_iter().for_each(|buffer| datagrams.recycle(buffer));
             }
             // Before sending, so that replies carry acknowledgements.
             let mut again = self.deliver_events();
             if let Some(rings) = &mut self.ways.rings {
                 again |= rings.transmit(&mut self.handler, &mut self.outbox);
             }
-            for rank in outbox.nudges() {
+            for rank in nudges {
                 if matches!(self.peers[rank.index()], Peer::Shm(_)) && !self.nudges.contains(&rank) {
                     self.nudges.push(rank);
                 }

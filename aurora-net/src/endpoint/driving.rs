@@ -46,12 +46,11 @@ use super::core::{Core, Progress};
 use super::doorbell::OwnDoorbell;
 use super::later::Later;
 use super::lock::{Lock, Locked};
-use super::poller::Poller;
 use super::rendezvous::carrier::{Held, carrier_of};
+use crate::poller::Poller;
 use crate::shm::Look;
 use crate::{Handler, Rank};
-use std::sync::Condvar;
-use std::thread;
+use std::sync::{Arc, Condvar};
 use std::time::Instant;
 
 /// The most rounds of one [`Endpoint::look`](super::Endpoint::look).
@@ -59,7 +58,7 @@ const LOOKS: usize = 16;
 
 pub(super) struct Shared<H> {
     pub me: Rank,
-    pub poller: Poller,
+    pub poller: Arc<Poller>,
     /// This rank's doorbell, if it has node peers.
     pub doorbell: Option<OwnDoorbell>,
     pub lock: Lock<State<H>>,
@@ -149,6 +148,8 @@ impl<H: Handler> Shared<H> {
                     }
                     false => self.rest(driving.progress, true),
                 }
+                // If the handler panics.
+                driving.progress = Progress { more: true, ..Progress::default() };
                 state = self.enter();
                 driving.progress = self.take_in(&mut state);
             } else if carries {
@@ -196,7 +197,7 @@ impl<H: Handler> Shared<H> {
         if state.timer.is_some_and(|due| due <= now) {
             state.timer = None;
         }
-        let progress = state.core.take_in(now, self.poller.take_ended());
+        let progress = state.core.take_in(now, self.poller.take_news());
         if progress.handled {
             self.notify_parked(state);
         }
@@ -278,7 +279,7 @@ impl<H: Handler> Shared<H> {
             return;
         }
         if let Some(lull) = progress.lull {
-            thread::sleep(lull);
+            self.poller.pause(lull);
         }
         if let Some(doorbell) = &self.doorbell {
             let again = if spins { self.spin_then_prepare_sleep(doorbell) } else { self.withdraw(doorbell) };

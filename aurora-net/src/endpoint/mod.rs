@@ -1,12 +1,5 @@
 //! The endpoint: a rank's I/O loop, with one lock and one epoll instance. Waiting threads drive it themselves.
-//!
-//! `driving.rs` explains which thread drives and why no wake-up is lost; `rendezvous/` explains transfers by MPI.
-//!
-//! # After [`Endpoint::close`]
-//!
-//! The daemon has ended, and nothing is sent or received. [`Endpoint::act`] still runs its closure, but drops what it
-//! queues and releases lent payloads. Transfers in progress are forgotten: their memory is neither read any more nor
-//! released. Transfers that others send to a closed endpoint are lost.
+#![doc = include_str!("README.md")]
 
 mod admission;
 mod backoff;
@@ -16,13 +9,11 @@ mod doorbell;
 mod driving;
 mod later;
 mod lock;
-mod poller;
 mod rendezvous;
 mod rings;
 mod setup;
 mod trace;
 
-pub(crate) use poller::Waker;
 pub(crate) use rendezvous::carrier;
 pub(crate) use setup::Setup;
 

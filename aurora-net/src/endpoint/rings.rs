@@ -1,5 +1,6 @@
 //! The shared-memory side of an endpoint: rings to and from each node peer.
 
+use crate::proto::earlier;
 use crate::shm::{BufferPool, Control, Duplex, Node, Presence, Sent};
 use crate::{Handler, Outbox, Outgoing, Rank, Traffic};
 use std::sync::Arc;
@@ -12,6 +13,7 @@ pub(crate) struct Rings {
     node: Arc<Node>,
     control: Arc<Control>,
     pool: Arc<BufferPool>,
+    /// By rank.
     peers: Vec<NodePeer>,
     /// Node peers with queued transfers that may find room.
     busy: Vec<usize>,
@@ -61,7 +63,7 @@ impl Rings {
     }
 
     pub fn find(&self, rank: Rank) -> Option<usize> {
-        self.peers.iter().position(|peer| peer.rank == rank)
+        self.peers.binary_search_by_key(&rank, |peer| peer.rank).ok()
     }
 
     /// The node rank of the node peer with this index.
@@ -100,7 +102,7 @@ impl Rings {
         let (mut handled, mut more) = (false, false);
         for index in 0..self.peers.len() {
             let peer = &mut self.peers[index];
-            if peer.is_lost {
+            if peer.is_lost || (deaths == self.deaths && peer.duplex.is_quiet()) {
                 continue;
             }
             match peer.duplex.receive(peer.rank, handler, out, traffic) {
@@ -193,7 +195,7 @@ impl Rings {
                     self.lose(index, Duration::ZERO, handler, out);
                     called = true;
                 } else {
-                    sooner(&mut self.due, until);
+                    self.due = earlier(self.due, Some(until));
                 }
                 continue;
             }
@@ -201,7 +203,7 @@ impl Rings {
                 peer.stuck = None;
                 continue;
             };
-            sooner(&mut self.due, now + self.silence / LOOKS);
+            self.due = earlier(self.due, Some(now + self.silence / LOOKS));
             let (_, since) = *peer.stuck.get_or_insert((position, now));
             // A lazy message may not have woken it.
             self.control.ring(peer.number);
@@ -222,7 +224,7 @@ impl Rings {
             return true;
         }
         let until = *self.peers[peer].lost_at.get_or_insert_with(|| Instant::now() + self.grace);
-        sooner(&mut self.due, until);
+        self.due = earlier(self.due, Some(until));
         false
     }
 
@@ -238,8 +240,4 @@ impl Rings {
         }
         handler.peer_lost(peer.rank, silent_for, out);
     }
-}
-
-fn sooner(due: &mut Option<Instant>, at: Instant) {
-    *due = Some(due.map_or(at, |due| due.min(at)));
 }

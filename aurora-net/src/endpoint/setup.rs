@@ -6,7 +6,6 @@ use super::doorbell::OwnDoorbell;
 use super::driving::{Shared, State};
 use super::later::Later;
 use super::lock::Lock;
-use super::poller::Poller;
 use super::rendezvous::Rendezvous;
 use super::rendezvous::carrier::{Carriage, register};
 use super::rings::Rings;
@@ -14,6 +13,7 @@ use super::{Endpoint, Nodes, Owner, trace};
 use crate::bootstrap::{self, Failure, Job, Launcher};
 use crate::key::JobKey;
 use crate::local::{self, Inbox, LocalAddress};
+use crate::poller::Poller;
 use crate::route::{Contact, UdpContact};
 use crate::shm::{Found, Node, Offer, ShmContact};
 use crate::udp::UdpPort;
@@ -30,7 +30,7 @@ pub(crate) struct Setup {
     me: Rank,
     key: JobKey,
     transport: Transport,
-    poller: Poller,
+    poller: Arc<Poller>,
     local: Option<(LocalAddress, Inbox)>,
     udp: Option<(UdpPort, UdpContact)>,
     /// How node peers find this rank, if it can share memory.
@@ -41,7 +41,7 @@ pub(crate) struct Setup {
 
 impl Setup {
     pub fn new(job: &Job, transport: Transport) -> Result<Self, Error> {
-        let poller = Poller::new().map_err(Error::system("make an epoll instance and a timer"))?;
+        let poller = Poller::new().map(Arc::new).map_err(Error::system("make an epoll instance and a timer"))?;
         let grace = if job.launcher == Launcher::Mpi { MPIRUN_ENDS_ALL } else { Duration::ZERO };
         let (me, key) = (job.rank, job.key);
         let mut setup = Setup { me, key, transport, poller, local: None, udp: None, offer: None, grace };
@@ -157,10 +157,10 @@ impl Setup {
         let rendezvous = carriage.as_ref().map(|carriage| Rendezvous::new(carriage.from, self.transport.silence));
         let shared = Arc::new(Shared {
             me,
-            poller: self.poller,
+            poller: self.poller.clone(),
             doorbell,
             lock: Lock::new(State {
-                core: Core::new(me, handler, ways, peers, rendezvous),
+                core: Core::new(me, handler, ways, peers, rendezvous, self.poller),
                 waiter: false,
                 turns: 0,
                 parked: 0,

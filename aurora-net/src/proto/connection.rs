@@ -7,7 +7,7 @@ use super::recovery::Recovery;
 use super::send_queue::SendQueue;
 use super::silence::Silence;
 use super::space::Space;
-use super::{Config, Counters, Crowd, DatagramError, Event, Instant, Payloads, TransferId, Transmit};
+use super::{Config, Counters, Crowd, DatagramError, Event, Instant, Payloads, TransferId, Transmit, earlier};
 use crate::Payload;
 use crate::wire::{self, Frame, Frames, Packet};
 use bytes::Bytes;
@@ -205,7 +205,7 @@ impl Connection {
         let recovery = self.recovery.poll_timeout();
         let silence = self.answer_is_due().then(|| self.silence.deadline());
         let resumes = if self.queue.has_bulk() { self.recovery.resumes_at() } else { None };
-        [self.received.poll_timeout(), recovery, resumes, silence].into_iter().flatten().min()
+        earlier(earlier(self.received.poll_timeout(), recovery), earlier(resumes, silence))
     }
 
     /// The next event, oldest first.
@@ -295,7 +295,8 @@ impl Connection {
         if self.silence.is_at(now) {
             return;
         }
-        let (planned, due) = (self.poll_timeout(), self.answer_is_due());
+        let due = self.answer_is_due();
+        let planned = if due { self.poll_timeout() } else { None };
         self.silence.advance(now, planned, due);
         if let Some(silent_for) = self.silence.exceeded() {
             self.lost = true;

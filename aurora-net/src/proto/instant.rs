@@ -25,6 +25,14 @@ impl Instant {
     }
 }
 
+/// The earlier of two times, if there is any.
+pub(crate) fn earlier<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    }
+}
+
 impl Add<Duration> for Instant {
     type Output = Instant;
 

@@ -33,5 +33,6 @@ pub use connections::{Connections, Trains};
 pub use counters::Counters;
 pub use event::{Event, Payloads, TransferId, Transmit};
 pub use instant::Instant;
+pub(crate) use instant::earlier;
 
 pub use crate::wire::{DatagramError, sender_of};

@@ -208,7 +208,7 @@ impl Recovery {
 
     /// When to probe, unless a probe is already about to be sent.
     fn probe_at(&self) -> Option<Instant> {
-        let timeout = self.rtt.probe_timeout(self.backoff);
-        (self.is_in_flight() && self.probes == 0).then(|| self.sent.last_eliciting() + timeout)
+        let is_due = self.is_in_flight() && self.probes == 0;
+        is_due.then(|| self.sent.last_eliciting() + self.rtt.probe_timeout(self.backoff))
     }
 }

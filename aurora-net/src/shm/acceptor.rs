@@ -6,7 +6,7 @@
 
 use super::descriptor_passing::{Channel, Listener, Message};
 use super::handshake::Handshake;
-use crate::endpoint::Waker;
+use crate::poller::Waker;
 use crate::strangers::{Room, Strangers};
 use crate::{Error, Rank, peer};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -47,13 +47,13 @@ const TAKING: &str = "accept a connection of a rank of this machine";
 /// The handle to the thread. Dropping it ends the thread and closes every connection.
 #[derive(Debug)]
 pub(super) struct Acceptor {
-    over: Arc<Waker>,
+    over: Waker,
     thread: Option<JoinHandle<Result<Accepted, Error>>>,
 }
 
 impl Acceptor {
     pub fn start(me: Rank, listener: Listener, handshake: Arc<Handshake>) -> Result<Self, Error> {
-        let over = Arc::new(Waker::new().map_err(Error::system("make an eventfd"))?);
+        let over = Waker::new().map_err(Error::system("make an eventfd"))?;
         let (accepted, strangers) = (Accepted::default(), Strangers::new());
         let accepting = Accepting { over: over.clone(), listener, handshake, accepted, strangers };
         let thread = thread::Builder::new()
@@ -85,7 +85,7 @@ impl Drop for Acceptor {
 }
 
 struct Accepting {
-    over: Arc<Waker>,
+    over: Waker,
     listener: Listener,
     handshake: Arc<Handshake>,
     accepted: Accepted,

@@ -28,7 +28,7 @@ use super::buffer_pool::BUFFER;
 use super::doorbell::{Doorbell, Look};
 use super::ring::{Cells, Reader, Writer};
 use super::segment::Segment;
-use crate::endpoint::Waker;
+use crate::poller::Waker;
 use std::fmt;
 use std::hint;
 use std::ptr::NonNull;

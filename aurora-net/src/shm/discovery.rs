@@ -16,8 +16,8 @@ use super::control::Control;
 use super::descriptor_passing::{Channel, Listener, MOST_DESCRIPTORS, Message, TIMEOUT};
 use super::handshake::Handshake;
 use super::node::{Node, Role, receive, send};
-use crate::endpoint::Waker;
 use crate::key::{JobKey, Nonce, nonce};
+use crate::poller::Waker;
 use crate::{Error, Rank, limits, peer};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -77,13 +77,7 @@ impl Offer {
     }
 
     /// Finds this node's leader among all ranks and connects to it.
-    pub fn seek(
-        self,
-        me: Rank,
-        key: JobKey,
-        contacts: &[Option<ShmContact>],
-        waker: Arc<Waker>,
-    ) -> Result<Found, Error> {
+    pub fn seek(self, me: Rank, key: JobKey, contacts: &[Option<ShmContact>], waker: Waker) -> Result<Found, Error> {
         let Offer { contact: own, listener } = self;
         for (index, contact) in contacts.iter().enumerate().take(me.index()) {
             let Some(contact) = contact.filter(|contact| contact.boot == own.boot) else {
@@ -123,7 +117,7 @@ pub(crate) struct Found {
     me: Rank,
     leader: Rank,
     role: Seeker,
-    waker: Arc<Waker>,
+    waker: Waker,
 }
 
 #[derive(Debug)]
@@ -157,9 +151,8 @@ impl Found {
                 if count == 1 {
                     return Ok(Node::alone(leader));
                 }
-                let own = waker.share().map_err(Error::system("share an eventfd"))?;
                 let (channels, mut wakers) = in_rank_order(accepted, &ranks[1..])?;
-                wakers.insert(0, own);
+                wakers.insert(0, waker);
                 for (channel, peer) in channels.iter().zip(&ranks[1..]) {
                     send(channel, &handshake.welcome(*peer).ok_or_else(gone)?, &[])?;
                 }

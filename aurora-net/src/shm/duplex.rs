@@ -159,6 +159,12 @@ impl Duplex {
         !(self.short.is_empty() && self.long.is_empty())
     }
 
+    /// Whether nothing has arrived and nothing waits for room: there is no need to call [`Duplex::receive`].
+    #[inline]
+    pub fn is_quiet(&self) -> bool {
+        !self.reader.has_more() && !self.is_waiting()
+    }
+
     /// Whether a long transfer is arriving, or a transfer waits for room.
     pub fn is_moving(&self) -> bool {
         self.incoming.is_some() || self.is_waiting()

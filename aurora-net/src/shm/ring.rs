@@ -42,28 +42,34 @@ pub(crate) trait Flag {
 }
 
 impl Position for AtomicU64 {
+    #[inline]
     fn load(&self, order: Ordering) -> u64 {
         AtomicU64::load(self, order)
     }
 
+    #[inline]
     fn store(&self, value: u64, order: Ordering) {
         AtomicU64::store(self, value, order);
     }
 
+    #[inline]
     fn fence() {
         fence(Ordering::SeqCst);
     }
 }
 
 impl Flag for AtomicU32 {
+    #[inline]
     fn load(&self, order: Ordering) -> u32 {
         AtomicU32::load(self, order)
     }
 
+    #[inline]
     fn compare_exchange(&self, from: u32, to: u32, order: Ordering) -> bool {
         AtomicU32::compare_exchange(self, from, to, order, Ordering::Relaxed).is_ok()
     }
 
+    #[inline]
     fn swap(&self, value: u32, order: Ordering) -> u32 {
         AtomicU32::swap(self, value, order)
     }
@@ -251,6 +257,11 @@ impl<C: Cells> Reader<C> {
             self.head = head;
         }
         Ok(self.known())
+    }
+
+    /// Whether [`Reader::available`] would return something other than 0. Cheap where many rings are empty.
+    pub fn has_more(&self) -> bool {
+        self.cells.head().load(Ordering::Acquire) != self.read
     }
 
     fn known(&self) -> usize {

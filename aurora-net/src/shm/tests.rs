@@ -3,8 +3,8 @@
 use super::descriptor_passing::{Channel, Listener};
 use super::discovery::{Found, Offer, ShmContact};
 use super::node::Node;
-use crate::endpoint::Waker;
 use crate::key::JobKey;
+use crate::poller::Waker;
 use crate::{Error, Rank};
 use rustix::fs::Uid;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space, set_thread_uid};
@@ -12,7 +12,6 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::AsFd;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -31,7 +30,7 @@ fn contacts(offers: &[Offer]) -> Vec<Option<ShmContact>> {
 
 fn seek(offer: Offer, me: usize, key: JobKey, contacts: &[Option<ShmContact>]) -> Found {
     let waker = Waker::new().unwrap();
-    offer.seek(Rank::new(me), key, contacts, Arc::new(waker)).unwrap()
+    offer.seek(Rank::new(me), key, contacts, waker).unwrap()
 }
 
 fn nodes_of(offers: Vec<Offer>, contacts: &[Option<ShmContact>]) -> Vec<Result<Node, Error>> {
@@ -195,7 +194,7 @@ fn with_an_impostor(listen: impl FnOnce(&[u8]) -> Listener) -> Error {
     let [first, second] = <[Offer; 2]>::try_from(offers).unwrap();
     drop(first);
     let listener = listen(&contacts[0].unwrap().socket());
-    let found = match second.seek(Rank::new(1), key(), &contacts, Arc::new(Waker::new().unwrap())) {
+    let found = match second.seek(Rank::new(1), key(), &contacts, Waker::new().unwrap()) {
         Ok(found) => found,
         Err(error) => return error,
     };

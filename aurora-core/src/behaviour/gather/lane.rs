@@ -4,10 +4,10 @@
 use crate::Site;
 use crate::element::Element;
 use crate::error::Result;
-use crate::kernel::Asked;
 use crate::kernel::Reason;
 use crate::kernel::asking::When;
 use crate::kernel::message::malformed;
+use crate::link::Asked;
 use crate::memory::Prefetch;
 use crate::vector::GVector;
 use crate::vector::message::Request;

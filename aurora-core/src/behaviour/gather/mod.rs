@@ -15,7 +15,7 @@ use super::{Behaviour, Gather, Scope, sealed};
 use crate::element::Element;
 use crate::error::Result;
 use crate::kernel::Reason;
-use crate::kernel::watch::Wait;
+use crate::vector::waits::VectorWait;
 use crate::vector::{GVector, GlobalRead};
 use crate::window::Window;
 use crate::{Error, Site};
@@ -91,8 +91,7 @@ impl<T: Element> GVector<T> {
             self.link.during_look(|| self.link.on(&site, |_, cx| cx.usable(false, Window::WHOLE)))?;
         } else {
             // What is asked comes behind what is settled: scopes of other parts may be open.
-            self.link
-                .wait_on(Wait::Settle { object: self.id }, &site, |object, cx| object.settled(false, window, cx))?;
+            self.link.wait_on(VectorWait::Settle, &site, |object, cx| object.settled(false, window, cx))?;
         }
         Ok(Scope::open_in(self, window, site, Gathering(PhantomData), false, false))
     }

@@ -14,10 +14,10 @@ use crate::behaviour::halo::edges::Exchange;
 use crate::element::Element;
 use crate::epoch::{Opening, Rule};
 use crate::error::Result;
-use crate::kernel::watch::Wait;
 use crate::memory::{Array, typed};
 use crate::stats::Kind;
 use crate::vector::GVector;
+use crate::vector::waits::VectorWait;
 use crate::window::Window;
 use aurora_net::LetterCount;
 use std::sync::Arc;
@@ -126,10 +126,9 @@ impl<T: Element> GVector<T> {
     where
         O: ShowsOwnPart<Element = T>,
     {
-        self.link
-            .wait_on(Wait::Settle { object: self.id }, &site, |object, cx| object.settled(writes, Window::WHOLE, cx))?;
+        self.link.wait_on(VectorWait::Settle, &site, |object, cx| object.settled(writes, Window::WHOLE, cx))?;
         if writes {
-            self.link.wait_on(Wait::Gate { object: self.id }, &site, |object, cx| object.gate(Window::WHOLE, cx))?;
+            self.link.wait_on(VectorWait::Gate, &site, |object, cx| object.gate(Window::WHOLE, cx))?;
         }
         while self.link.on(&site, |object, cx| object.take_halo(halo, &site, cx))? {}
         let detail = format!(" ({halo}{})", if writes { ", for writing" } else { "" });
@@ -148,11 +147,11 @@ impl<O: ShowsOwnPart> Haloed<O> {
     fn exchange(&mut self, vector: &GVector<O::Element>, opening: Option<&Opening>, site: &Site) -> Result<()> {
         let _call = vector.link.bulk_call(Self::NAME);
         self.hide();
-        let (id, exchange) = (vector.id, self.exchange);
+        let exchange = self.exchange;
         let reason = vector.reason(Self::NAME, site);
         vector.link.on(site, |object, cx| object.push_edges(exchange, opening, (&reason, site), cx))?;
         let began = vector.link.linger(|| self.letters.iter().all(|letters| letters.get() >= exchange.number));
-        let what = Wait::Halo { object: id };
+        let what = VectorWait::Halo;
         let shown = vector.link.wait_on_since(began, what, site, |object, cx| object.poll_edges(cx))?;
         (self.around, self.reach, self.letters) = (typed(shown.array), shown.reach, shown.letters);
         Ok(())

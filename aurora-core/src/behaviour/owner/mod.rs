@@ -6,9 +6,9 @@ use super::{Behaviour, OwnerComputes, OwnerComputesMut, Scope, sealed};
 use crate::Site;
 use crate::element::Element;
 use crate::error::Result;
-use crate::kernel::watch::Wait;
 use crate::memory::{Array, typed};
 use crate::vector::GVector;
+use crate::vector::waits::VectorWait;
 use crate::window::{Window, common};
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -147,7 +147,7 @@ impl<T: Element> OwnerMut<T> {
             if self.local.is_empty() {
                 return Array::default();
             }
-            let part = vector.link.tidy_on(|object, cx| object.take_part(&self.local, cx));
+            let part = vector.link.tidy_on(|object, _| object.take_part(&self.local));
             let part = typed::<T>(part.expect("one write guard of a part at a time"));
             // Nobody else can hold it: open guards were looked for when this one was made.
             Arc::try_unwrap(part).unwrap_or_else(|shared| Array::clone(&shared))
@@ -193,7 +193,7 @@ impl<T: Element> GVector<T> {
     }
 
     pub(crate) fn open_owner(&self, window: Window, site: Site) -> Result<OwnerComputes<'_, T>> {
-        self.link.wait_on(Wait::Settle { object: self.id }, &site, |object, cx| {
+        self.link.wait_on(VectorWait::Settle, &site, |object, cx| {
             object.settled(false, window, cx).map(|settled| settled.map(|()| object.block.see_visitors_out()))
         })?;
         self.check_read(self.own_part(window), window, <Owner<T> as Behaviour>::NAME, &site)?;
@@ -233,9 +233,9 @@ impl<T: Element> GVector<T> {
 
     /// The caller has that part to itself.
     pub(crate) fn open_owner_mut(&self, window: Window, site: Site) -> Result<OwnerComputesMut<'_, T>> {
-        self.link.wait_on(Wait::Settle { object: self.id }, &site, |object, cx| object.settled(true, window, cx))?;
+        self.link.wait_on(VectorWait::Settle, &site, |object, cx| object.settled(true, window, cx))?;
         self.check_read(self.own_part(window), window, <OwnerMut<T> as Behaviour>::NAME, &site)?;
-        self.link.wait_on(Wait::Gate { object: self.id }, &site, |object, cx| {
+        self.link.wait_on(VectorWait::Gate, &site, |object, cx| {
             object.gate(window, cx).map(|open| open.map(|()| object.block.see_visitors_out()))
         })?;
         let state = OwnerMut::of(self.own_part(window));

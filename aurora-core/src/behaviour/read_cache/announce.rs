@@ -6,9 +6,9 @@ use super::write_marks::merge_marks;
 use crate::Error;
 use crate::epoch::Opening;
 use crate::ids::Epoch;
-use crate::kernel::Loan;
 use crate::memory::{Sharing, Turn};
 use crate::object::Cx;
+use crate::vector::loans::VectorLoan;
 use crate::vector::machine::Vector;
 use crate::vector::message::Message;
 use aurora_net::Payload;
@@ -59,7 +59,7 @@ impl Vector {
         for arrival in &mut record.from {
             (arrival.complete, arrival.arrived, arrival.at_home) = (true, true, true);
         }
-        self.advance(cx);
+        self.has_changed = true;
     }
 
     /// Announces the load that it has entered to all, each announcement with what we own of it if that has changed.
@@ -126,8 +126,7 @@ impl Vector {
                 None if from_block => {
                     // Nobody writes there before it is acknowledged.
                     self.block.lend_to_transfer();
-                    let token = cx.lend(Loan::Block { object: cx.id(), base: 0 });
-                    Payload::Lent { token, len: own.len() }
+                    self.lend(VectorLoan::Block { base: 0 }, own.len(), cx)
                 }
                 None => self.lend_copy(epoch, place.clone(), cx),
             };
@@ -137,13 +136,12 @@ impl Vector {
                 message.send(&reason, rank, Payload::Bytes(list.clone()), cx);
             }
         }
-        self.advance(cx);
+        self.has_changed = true;
     }
 
     /// Some of the copy that is loaded for `epoch`, to be sent.
-    pub(super) fn lend_copy(&mut self, epoch: Epoch, place: Range<usize>, cx: &mut Cx<'_>) -> Payload {
+    pub(super) fn lend_copy(&mut self, epoch: Epoch, place: Range<usize>, cx: &Cx<'_>) -> Payload {
         let serial = self.load.cache.begin_send(epoch);
-        let token = cx.lend(Loan::CacheOut { object: cx.id(), serial, base: place.start });
-        Payload::Lent { token, len: place.len() }
+        self.lend(VectorLoan::CacheOut { serial, base: place.start }, place.len(), cx)
     }
 }

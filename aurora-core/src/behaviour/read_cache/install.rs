@@ -6,15 +6,15 @@ use super::memory::A_CACHE;
 use super::message::LoadMessage;
 use crate::epoch::Arrival;
 use crate::ids::Epoch;
-use crate::kernel::Loan;
 use crate::kernel::message::malformed;
 use crate::memory::Shortage;
-use crate::object::Cx;
+use crate::object::{Cx, Place};
 use crate::vector::batch::Batch;
+use crate::vector::loans::VectorLoan;
 use crate::vector::machine::Vector;
 use crate::vector::message::Message;
 use crate::window::{Window, common};
-use aurora_net::{Payload, Placement, Rank, Received};
+use aurora_net::{Payload, Rank, Received};
 use std::ops::Range;
 
 /// What has become of a block that we receive.
@@ -107,23 +107,23 @@ impl Vector {
         from: Rank,
         (epoch, owner): (Epoch, Rank),
         len: usize,
-        cx: &mut Cx<'_>,
-    ) -> Placement {
+        cx: &Cx<'_>,
+    ) -> Place {
         let (me, size) = (cx.me(), cx.size());
         if !cx.is_sound() {
             // It may be faulty because there is no memory for this.
-            return Placement::At(cx.lend(Loan::Nowhere));
+            return Place::Discard;
         };
         if owner.index() >= size || !self.nodes.receives(owner, from) || !self.nodes.same_node(from, me) {
-            return Placement::Buffer;
+            return Place::Buffer;
         }
         let window = self.ledger.scope_of(epoch).0;
         let place = self.within(owner, window);
         let expected = self.ledger.find(epoch).is_some() && self.load.cache.may_load(epoch);
         if len != place.len() || !expected || self.loading((epoch, window)).is_none() {
-            return Placement::Buffer;
+            return Place::Buffer;
         }
-        Placement::At(cx.lend(Loan::CacheIn { object: cx.id(), epoch, base: place.start, len }))
+        Place::At(self.loans.add(VectorLoan::CacheIn { epoch, base: place.start, len }))
     }
 
     /// A node peer has forwarded a block of another node.
@@ -135,14 +135,12 @@ impl Vector {
         payload: Received,
         cx: &mut Cx<'_>,
     ) {
-        let loan = match payload {
-            Received::Placed(token) => cx.end_loan(token),
-            _ => None,
+        let Received::Placed(token) = payload else {
+            return cx.fail_job(malformed(from));
         };
-        match loan {
-            Some(Loan::CacheIn { .. }) => {}
-            Some(_) => return,
-            None => return cx.fail_job(malformed(from)),
+        match self.end_loan(token) {
+            Some(VectorLoan::CacheIn { .. }) => {}
+            _ => return,
         }
         let site = self.ledger.find(epoch).and_then(|record| record.mine.as_ref()).map(|mine| mine.site.clone());
         let load = (epoch, self.ledger.scope_of(epoch).0);

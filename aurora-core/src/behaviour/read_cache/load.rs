@@ -12,15 +12,15 @@ use super::write_marks::WriteMarks;
 use super::write_marks::merge_marks;
 use crate::epoch::Opening;
 use crate::ids::Epoch;
-use crate::kernel::Loan;
 use crate::kernel::message::malformed;
 use crate::memory::{Part, Reading, Shortage, Turn};
-use crate::object::Cx;
+use crate::object::{Cx, Place};
 use crate::vector::batch::{Batch, batch_of_runs};
+use crate::vector::loans::VectorLoan;
 use crate::vector::machine::Vector;
 use crate::vector::message::Message;
 use crate::window::{Window, common};
-use aurora_net::{Payload, Placement, Rank, Received};
+use aurora_net::{Payload, Rank, Received};
 use std::ops::Range;
 
 /// An announcement whose header is here, and that is not recorded yet.
@@ -94,33 +94,32 @@ impl Vector {
         from: Rank,
         (epoch, window): (Epoch, Window),
         len: usize,
-        cx: &mut Cx<'_>,
-    ) -> Placement {
+        cx: &Cx<'_>,
+    ) -> Place {
         let me = cx.me();
         // A faulty object may be faulty because there is no memory for this. If the scope is settled, we have opened
         // something else, as is about to be found out.
         if !cx.is_sound() || self.ledger.is_settled(epoch) {
-            return Placement::At(cx.lend(Loan::Nowhere));
+            return Place::Discard;
         }
         let place = self.within(from, window);
         let ours = self.nodes.same_node(from, me) || self.nodes.receives(from, me);
         if len != place.len() || !ours {
-            return Placement::Buffer;
+            return Place::Buffer;
         }
         let home = self.block.home().filter(|_| window.is_whole());
         if let Some(slot) = home.and_then(|home| home.open_slot(from, epoch)) {
             slot.open_for(epoch);
-            return Placement::At(cx.lend(Loan::RoomIn { object: cx.id(), owner: from, epoch, len }));
+            return Place::At(self.loans.add(VectorLoan::RoomIn { owner: from, epoch, len }));
         }
         if !self.load.cache.may_load(epoch) {
-            return Placement::Buffer;
+            return Place::Buffer;
         }
-        let loan = match self.loading((epoch, window)) {
-            Some(_) => Loan::CacheIn { object: cx.id(), epoch, base: place.start, len },
+        match self.loading((epoch, window)) {
+            Some(_) => Place::At(self.loans.add(VectorLoan::CacheIn { epoch, base: place.start, len })),
             // Ranks disagree about the window, as is about to be found out.
-            None => Loan::Nowhere,
-        };
-        Placement::At(cx.lend(loan))
+            None => Place::Discard,
+        }
     }
 
     /// The header of an announcement is here, but nothing can be sent at this moment.
@@ -158,7 +157,7 @@ impl Vector {
         if arrival.correction.is_none() {
             arrival.writes = said.writes;
         }
-        self.advance(cx);
+        self.has_changed = true;
     }
 
     /// All that an announcement brings is here.
@@ -170,7 +169,7 @@ impl Vector {
         cx: &mut Cx<'_>,
     ) {
         let loan = match payload {
-            Received::Placed(token) => cx.end_loan(token),
+            Received::Placed(token) => self.end_loan(token),
             other => {
                 if !other.bytes().is_empty() && cx.is_sound() {
                     return cx.fail_job(malformed(from));
@@ -180,14 +179,14 @@ impl Vector {
         };
         let (mut came, mut short) = (false, None);
         match loan {
-            Some(Loan::CacheIn { .. }) => {
+            Some(VectorLoan::CacheIn { .. }) => {
                 let version = self.ledger.record(epoch).from[from.index()].version;
                 if let Some(replica) = self.load.cache.find_loading((epoch, opening.window)) {
                     replica.have[from.index()] = version;
                     (came, short) = (true, replica.short().cloned());
                 }
             }
-            Some(Loan::RoomIn { .. }) => {
+            Some(VectorLoan::RoomIn { .. }) => {
                 let slot = self.block.home().and_then(|home| home.cache.slot(from));
                 (came, short) = (true, slot.and_then(|slot| slot.short().cloned()));
             }
@@ -200,7 +199,7 @@ impl Vector {
         // A node peer may have forwarded it before.
         arrival.came |= came;
         arrival.arrived = true;
-        self.advance(cx);
+        self.has_changed = true;
     }
 
     /// All ranks have announced, so no earlier write is still to come: what came after our push goes out once more.

@@ -3,9 +3,9 @@
 use super::load::Announced;
 use crate::epoch::Opening;
 use crate::ids::Epoch;
-use crate::object::{Cx, Malformed};
+use crate::object::{Cx, Malformed, Place};
 use crate::vector::machine::Vector;
-use aurora_net::{Placement, Rank, Received};
+use aurora_net::{Rank, Received};
 use serde::{Deserialize, Serialize};
 
 /// A message of the protocol of loads.
@@ -46,17 +46,17 @@ impl LoadMessage {
 
 impl Vector {
     /// Where the payload of a message goes. The header of an announcement is kept: it is heard before its block.
-    pub(crate) fn place_load(&mut self, from: Rank, message: LoadMessage, len: usize, cx: &mut Cx<'_>) -> Placement {
+    pub(crate) fn place_load(&mut self, from: Rank, message: LoadMessage, len: usize, cx: &Cx<'_>) -> Place {
         match message {
             LoadMessage::Enter { epoch, opening, version, at_home, writes, marks, list_follows } => {
                 let placement = self.place_block(from, (epoch, opening.window), len, cx);
-                let coming = matches!(placement, Placement::At(_));
+                let coming = matches!(placement, Place::At(_));
                 let said = Announced { version, at_home, writes, marks, list_follows, coming };
                 self.keep_announcement(from, (epoch, opening), said);
                 placement
             }
             LoadMessage::Forward { epoch, owner, .. } => self.place_forward(from, (epoch, owner), len, cx),
-            _ => Placement::Buffer,
+            _ => Place::Buffer,
         }
     }
 
@@ -79,22 +79,22 @@ impl Vector {
                 if cx.is_sound() && !self.list_came(from, epoch, &marks) {
                     return Err(Malformed);
                 }
-                self.advance(cx);
+                self.has_changed = true;
             }
             LoadMessage::Correct { epoch, version, writes } => {
                 let correction = (version, payload.into_vec());
                 if cx.is_sound() && !self.corrected(from, epoch, correction, writes) {
                     return Err(Malformed);
                 }
-                self.carry_on(cx);
+                self.has_changed = true;
             }
             LoadMessage::Installed { epoch } => {
                 self.installed(from, epoch, payload.bytes(), cx);
-                self.carry_on(cx);
+                self.has_changed = true;
             }
             LoadMessage::Forward { epoch, owner, version } => {
                 self.forwarded(from, (epoch, owner), version, payload, cx);
-                self.carry_on(cx);
+                self.has_changed = true;
             }
         }
         Ok(())

@@ -18,9 +18,10 @@ use crate::element::Element;
 use crate::epoch::{Opening, Rule};
 use crate::error::Result;
 use crate::ids::Epoch;
-use crate::kernel::watch::Wait;
+use crate::kernel::watch::Blocked;
 use crate::memory::{Kept, Reading};
 use crate::stats::Kind;
+use crate::vector::waits::VectorWait;
 use crate::vector::{GVector, GlobalRead};
 use crate::window::Window;
 use aurora_net::BarrierState;
@@ -118,15 +119,14 @@ impl<T: Element> GVector<T> {
     pub(crate) fn load(&self, name: &'static str, window: Window, site: &Site) -> Result<Cached<T>> {
         let _call = self.link.in_bulk(self.link.in_collective(name));
         let epoch = self.enter_load(name, window, site)?;
-        let Loaded { part, reading } =
-            self.link.wait_on(Wait::Load { object: self.id, epoch }, site, |object, cx| {
-                object.take_announcements(cx);
-                if let Err(fault) = cx.sound() {
-                    return Some(Err(fault));
-                }
-                let loaded = object.poll_loaded(epoch, cx)?;
-                Some(loaded.map_err(|shortage| cx.no_memory(shortage, A_CACHE, site)))
-            })?;
+        let Loaded { part, reading } = self.link.wait_on(VectorWait::Load(epoch), site, |object, cx| {
+            object.take_announcements(cx);
+            if let Err(fault) = cx.sound() {
+                return Some(Err(fault));
+            }
+            let loaded = object.poll_loaded(epoch, cx)?;
+            Some(loaded.map_err(|shortage| cx.no_memory(shortage, A_CACHE, site)))
+        })?;
         Ok(Cached { part: part.into(), first: window.range(self.len()).start, reading })
     }
 
@@ -135,7 +135,7 @@ impl<T: Element> GVector<T> {
         // Before we announce ourselves: who has a whole copy knows by that that all have memory for one.
         let mut admitted = false;
         loop {
-            let step = self.link.wait_on(Wait::Settle { object: self.id }, site, |object, cx| {
+            let step = self.link.wait_on(VectorWait::Settle, site, |object, cx| {
                 if let Err(error) = object.settled(false, window, cx)? {
                     return Some(Err(error));
                 }
@@ -166,7 +166,8 @@ impl<T: Element> GVector<T> {
             let mut state = sharing.arrive(turn);
             if state == BarrierState::Waiting {
                 let linger = || sharing.spin(turn);
-                state = self.link.await_node_peers(Wait::Load { object: self.id, epoch }, site, linger, |kernel| {
+                let waits = Blocked::Object(self.id, VectorWait::Load(epoch).into());
+                state = self.link.await_node_peers(waits, site, linger, |kernel| {
                     kernel.sound(self.id)?;
                     Ok(sharing.poll(turn))
                 })?;
@@ -181,7 +182,7 @@ impl<T: Element> GVector<T> {
 
     /// Waits for the rest of a streamed load.
     pub(crate) fn await_stream(&self, epoch: Epoch, site: &Site) -> Result<()> {
-        let what = Wait::Load { object: self.id, epoch };
+        let what = VectorWait::Load(epoch);
         self.link.wait_on(what, site, |object, cx| object.poll_streamed(cx))
     }
 

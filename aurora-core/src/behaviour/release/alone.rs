@@ -7,13 +7,13 @@ use crate::error::Result;
 use crate::ids::CallId;
 use crate::kernel::Reason;
 use crate::kernel::asking::When;
-use crate::kernel::watch::Wait;
 use crate::object::Cx;
 use crate::vector::GVector;
 use crate::vector::batch::BatchBuilder;
 use crate::vector::check::Deed;
 use crate::vector::machine::{Vector, Work};
 use crate::vector::message::{Asked, Request};
+use crate::vector::waits::VectorWait;
 use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::Rank;
@@ -86,7 +86,7 @@ impl<T: Element> Sender<T> for Calls {
         if owner == link.me {
             let asked = Asked { epoch: 0, request: Request::Write { op, window: self.window } };
             let work = Work::Call { id: CallId(0), asked };
-            link.wait_on(Wait::Gate { object: vector.id }, site, |object, cx| {
+            link.wait_on(VectorWait::Gate, site, |object, cx| {
                 object.by_itself(&work, cx, |object, cx| {
                     let done = cx.sound().and_then(|()| object.write(op, batch.bytes(), cx));
                     done.map(|done| done.then_some(())).transpose()
@@ -241,7 +241,7 @@ impl<T: Element> GVector<T> {
 
     /// The caller has that part to itself.
     pub(crate) fn open_alone<O>(&self, op: Option<OpId>, window: Window, site: Site) -> Result<ReleaseAlone<'_, T, O>> {
-        self.link.wait_on(Wait::Settle { object: self.id }, &site, |object, cx| object.settled(true, window, cx))?;
+        self.link.wait_on(VectorWait::Settle, &site, |object, cx| object.settled(true, window, cx))?;
         let (reason, under_way) = (self.reason("ReleaseC alone", &site), vec![None; self.link.size]);
         let calls = Calls { reason, window, under_way, announced: Vec::new() };
         let state = Alone { buffers: Buffers::new(self), calls, op, operation: PhantomData };

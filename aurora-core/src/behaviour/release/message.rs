@@ -57,7 +57,7 @@ impl Vector {
                 self.opened(from, epoch, &opening, cx);
                 let work = Work::Batch { epoch, seq, op, acknowledge: true };
                 self.work(Parked { from, work, payload }, cx);
-                self.advance(cx);
+                self.has_changed = true;
             }
             FlushMessage::BatchDone => self.flush.has_room(from),
             FlushMessage::End { epoch, opening, batches, op } => {
@@ -72,7 +72,7 @@ impl Vector {
                     let work = Work::Batch { epoch, seq, op, acknowledge: false };
                     self.work(Parked { from, work, payload }, cx);
                 }
-                self.advance(cx);
+                self.has_changed = true;
             }
             // What it has sent later may have been here before, and that scope may be over.
             FlushMessage::Come { epoch } => self.ledger.has_entered(from, epoch),

@@ -82,7 +82,7 @@ impl Vector {
             Outcome::Refuse(error) => cx.fail(error),
             _ => {}
         }
-        self.advance(cx);
+        self.has_changed = true;
     }
 
     /// Changes our own block in place, as a part of a scope of writes, if its time has come. Whether it has.
@@ -94,7 +94,7 @@ impl Vector {
     ) -> Result<bool, Error> {
         cx.sound()?;
         let merged = if self.is_due(cx.me(), scope.epoch) { self.block.write(merge) } else { None };
-        self.refresh_permit(cx.frame, cx.core.is_usable());
+        self.refresh_permit(cx);
         merged.map_or(Ok(false), |merged| merged.map(|()| true))
     }
 
@@ -126,7 +126,7 @@ impl Vector {
             let work = Work::Batch { epoch, seq: sent[me.index()], op, acknowledge: false };
             self.work(Parked { from: me, work, payload: Received::Bytes(bytes.into()) }, cx);
         }
-        self.advance(cx);
+        self.has_changed = true;
     }
 
     /// Tells all that this rank has entered a scope beside so many others that who has ended all of these would wait in

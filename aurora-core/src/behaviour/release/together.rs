@@ -9,10 +9,10 @@ use crate::epoch::{Opening, Rule, SCOPES_AHEAD};
 use crate::error::Result;
 use crate::ids::Epoch;
 use crate::kernel::Reason;
-use crate::kernel::watch::Wait;
 use crate::stats::Kind;
 use crate::vector::GVector;
 use crate::vector::batch::BatchBuilder;
+use crate::vector::waits::VectorWait;
 use crate::window::Window;
 use aurora_net::Rank;
 use std::marker::PhantomData;
@@ -87,7 +87,8 @@ impl<T: Element> Sender<T> for Batches {
         // Others' batches for us, which we are not woken for, at our own pace.
         vector.link.look();
         let scope = self.scope(self.sent[owner.index()]);
-        vector.link.wait_on(Wait::Room { object: vector.id, owner }, site, |object, cx| {
+        let room = if owner == vector.link.me { VectorWait::OwnRoom } else { VectorWait::Room(owner) };
+        vector.link.wait_on(room, site, |object, cx| {
             if let Err(fault) = cx.sound() {
                 return Some(Err(fault));
             }
@@ -132,7 +133,7 @@ impl<T: Element, O> Behaviour for Together<T, O> {
             return Ok(());
         }
         let (epoch, window) = (sent.epoch, sent.opening.window);
-        vector.link.wait_on(Wait::Settle { object: vector.id }, site, |object, cx| {
+        vector.link.wait_on(VectorWait::Settle, site, |object, cx| {
             object.behind = (window, epoch);
             cx.frame.sound_if(object.ledger.is_settled(epoch))
         })
@@ -226,7 +227,7 @@ impl<T: Element> GVector<T> {
 
     /// Batches of ranks that opened a scope first may have waited for this one to be open.
     pub(crate) fn opened(&self) {
-        self.link.tidy_on(|object, cx| object.advance(cx));
+        self.link.tidy_on(|object, _| object.has_changed = true);
     }
 
     /// Enters a ReleaseC. Once its guard is open: [`opened`](Self::opened).
@@ -248,12 +249,11 @@ impl<T: Element> GVector<T> {
         site: &Site,
     ) -> Result<Together<T, O>> {
         let (op, window) = (opening.op, opening.window);
-        let epoch =
-            self.link.wait_on(Wait::Lead { object: self.id }, site, |object, cx| match cx.usable(true, window) {
-                Err(error) => Some(Err(error)),
-                Ok(()) if object.ledger.ahead() >= SCOPES_AHEAD => None,
-                Ok(()) => Some(object.enter(opening.clone(), cx)),
-            })?;
+        let epoch = self.link.wait_on(VectorWait::Lead, site, |object, cx| match cx.usable(true, window) {
+            Err(error) => Some(Err(error)),
+            Ok(()) if object.ledger.ahead() >= SCOPES_AHEAD => None,
+            Ok(()) => Some(object.enter(opening.clone(), cx)),
+        })?;
         let reason = self.reason(name, site);
         self.link.tidy_on(|object, cx| object.tell_if_many_are_open(epoch, &reason, cx));
         let sent = Batches { epoch, opening, reason, sent: vec![0; self.link.size] };

@@ -3,7 +3,7 @@
 use super::relay::Relay;
 use crate::Site;
 use crate::error::{Claim, Error};
-use crate::ids::{Epoch, ObjectId};
+use crate::ids::ObjectId;
 use crate::kernel::polling::Idle;
 use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ pub(crate) struct RankState {
     /// Its open scopes whose end all ranks await.
     pub(crate) open: BTreeMap<ObjectId, GuardState>,
     /// What its kernel does for others by itself.
-    pub(crate) relays: BTreeMap<ObjectId, Relay>,
+    pub(crate) relays: Vec<(ObjectId, Relay)>,
     /// What it does that gets nothing done, even if something new is to be looked at.
     pub(crate) idle: Option<Idle>,
 }
@@ -37,6 +37,15 @@ pub(crate) struct Held {
     pub(crate) guard: Option<GuardState>,
     /// Until these ranks have entered or ended a scope, each of that object.
     pub(crate) behind: BTreeMap<Rank, ObjectId>,
+    /// Until one of these ranks does something to that object: for each request that is held back so.
+    pub(crate) any: Vec<(Vec<Rank>, ObjectId)>,
+}
+
+impl Held {
+    /// All ranks for which it may be held back.
+    pub(super) fn ranks(&self) -> impl Iterator<Item = Rank> {
+        self.behind.keys().chain(self.any.iter().flat_map(|(ranks, _)| ranks)).copied()
+    }
 }
 
 /// A wait, as told to others.
@@ -49,8 +58,8 @@ pub(crate) struct WaitState {
     pub(crate) for_answer: bool,
     /// It waits for the end of a scope of this object.
     pub(crate) for_end_of: Option<ObjectId>,
-    /// It waits for this load.
-    pub(crate) for_load: Option<(ObjectId, Epoch)>,
+    /// The object at which it waits, and the number that this wait has there.
+    pub(crate) at: Option<(ObjectId, u64)>,
     /// It waits for everyone.
     pub(crate) for_everyone: bool,
 }
@@ -74,7 +83,12 @@ pub(super) struct Step {
     through: Vec<(Rank, ObjectId)>,
     /// Messages that each of these, beginning with `from`, has got from the one behind it.
     heard: Vec<u64>,
+    /// Where one of several ranks would be enough: all that are stuck beside it, each in this wait.
+    beside: Vec<Stuck>,
 }
+
+/// A rank, its wait, and the messages that it has got.
+type Stuck = (Rank, u64, Vec<u64>);
 
 /// The ranks that a rank waits for.
 pub(super) fn on(state: &RankState) -> &[Rank] {
@@ -83,11 +97,38 @@ pub(super) fn on(state: &RankState) -> &[Rank] {
 
 /// The ranks that `from` really waits for: no message that could end its wait is under way.
 fn steps(from: Rank, states: &BTreeMap<Rank, RankState>) -> Vec<Step> {
+    steps_beside(from, states, &BTreeSet::from([from]))
+}
+
+/// Whether a rank can do nothing before others do, which can do nothing either; `stuck` are those that are assumed to
+/// be, and those that are found to be are added. A rank that has left does nothing any more.
+fn is_stuck(rank: Rank, states: &BTreeMap<Rank, RankState>, stuck: &mut BTreeSet<Rank>) -> bool {
+    let Some(state) = states.get(&rank) else {
+        return false;
+    };
+    if state.leaving || stuck.contains(&rank) {
+        return true;
+    }
+    let mut assumed = stuck.clone();
+    assumed.insert(rank);
+    steps_beside(rank, states, &assumed).into_iter().any(|step| {
+        let mut all = assumed.clone();
+        let found = is_stuck(step.to, states, &mut all);
+        if found {
+            stuck.extend(all);
+            stuck.extend(step.beside.iter().map(|(rank, ..)| *rank));
+        }
+        found
+    })
+}
+
+/// The same, where these ranks are assumed to be stuck.
+fn steps_beside(from: Rank, states: &BTreeMap<Rank, RankState>, assumed: &BTreeSet<Rank>) -> Vec<Step> {
     let mut steps = Vec::new();
     let Some(wait) = states.get(&from).and_then(|state| state.wait.as_ref()) else {
         return steps;
     };
-    let step = |to| Step { from, to, wait: wait.clone(), through: Vec::new(), heard: Vec::new() };
+    let step = |to| Step { from, to, wait: wait.clone(), through: Vec::new(), heard: Vec::new(), beside: Vec::new() };
     let mut open: Vec<Step> = wait.on.iter().rev().copied().map(step).collect();
     let mut relayed_by = BTreeSet::new();
     while let Some(mut step) = open.pop() {
@@ -100,8 +141,8 @@ fn steps(from: Rank, states: &BTreeMap<Rank, RankState>) -> Vec<Step> {
             let through = step.through.iter().copied().chain([(asked, object)]).collect();
             Step { to, through, ..step.clone() }
         };
-        let relay = other.relays.iter().find(|(object, relay)| relay.serves(wait, **object));
-        let by_itself = if let Some((&object, relay)) = relay {
+        let relay = other.relays.iter().find(|(object, relay)| relay.serves(wait, *object));
+        let by_itself = if let Some(&(object, ref relay)) = relay {
             // Who waits for each other's relays waits for what comes from elsewhere.
             let is_new = relayed_by.insert(asked);
             if is_new {
@@ -110,6 +151,25 @@ fn steps(from: Rank, states: &BTreeMap<Rank, RankState>) -> Vec<Step> {
             is_new && relay.by_itself
         } else if wait.for_answer && step.through.is_empty() {
             let held = other.parked.get(&from);
+            for (ranks, object) in held.iter().flat_map(|held| &held.any) {
+                let mut stuck = assumed.clone();
+                let can_none = ranks.iter().all(|rank| {
+                    let heard = *rank == asked || all_heard(asked, *rank, states).is_some();
+                    heard && is_stuck(*rank, states, &mut stuck)
+                });
+                if can_none {
+                    let of = |rank: &Rank| {
+                        let state = states.get(rank)?;
+                        Some((*rank, state.wait.as_ref().map_or(0, |wait| wait.id), state.received.clone()))
+                    };
+                    let beside: Vec<_> = stuck.iter().chain(ranks).filter_map(of).collect();
+                    let any = ranks.iter().rev().map(|to| match *to == asked {
+                        true => Step { beside: beside.clone(), ..step.clone() },
+                        false => Step { beside: beside.clone(), ..behind(*to, *object) },
+                    });
+                    steps.extend(any);
+                }
+            }
             open.extend(held.iter().flat_map(|held| &held.behind).rev().map(|(to, object)| behind(*to, *object)));
             held.is_some_and(|held| held.by_itself)
         } else {
@@ -229,8 +289,7 @@ pub(super) mod tests {
     pub(in crate::kernel::watch) fn state(size: usize, rank: usize, on: &[usize]) -> RankState {
         let claim = Claim { rank: Rank::new(rank), action: format!("does {rank}"), site: Site::here() };
         let on: Vec<_> = on.iter().map(|r| Rank::new(*r)).collect();
-        let wait =
-            WaitState { id: 1, claim, on, for_answer: false, for_end_of: None, for_load: None, for_everyone: false };
+        let wait = WaitState { id: 1, claim, on, for_answer: false, for_end_of: None, at: None, for_everyone: false };
         RankState {
             wait: (!wait.on.is_empty()).then_some(wait),
             sent: vec![0; size],
@@ -301,14 +360,15 @@ pub(super) mod tests {
     /// Two nodes. Rank 3 loads; rank 2 is in a barrier, and receives for both what rank 0 has sent.
     fn relayed(relay: Option<Relay>) -> BTreeMap<Rank, RankState> {
         let mut states = states(&[&[], &[2], &[3], &[2]]);
-        states.get_mut(&Rank::new(3)).unwrap().wait.as_mut().unwrap().for_load = Some((ObjectId(1), 5));
+        states.get_mut(&Rank::new(3)).unwrap().wait.as_mut().unwrap().at = Some((ObjectId(1), 5));
         let receiver = states.get_mut(&Rank::new(2)).unwrap();
         receiver.relays.extend(relay.map(|relay| (ObjectId(1), relay)));
         states
     }
 
-    fn load(epoch: Epoch, behind: &[usize]) -> Relay {
-        Relay { load: Some(epoch), by_itself: false, behind: behind.iter().copied().map(Rank::new).collect() }
+    /// Waits have the number of their load.
+    fn load(number: u64, behind: &[usize]) -> Relay {
+        Relay { waits: (number, u64::MAX), by_itself: false, behind: behind.iter().copied().map(Rank::new).collect() }
     }
 
     fn convicts(rank: usize, states: &BTreeMap<Rank, RankState>) -> Option<Vec<usize>> {
@@ -337,17 +397,17 @@ pub(super) mod tests {
         assert_eq!(convicts(3, &relayed(Some(load(6, &[0])))), Some(vec![2, 3]));
         assert_eq!(convicts(3, &relayed(Some(load(4, &[0])))), None, "it comes before this one");
         let mut states = relayed(None);
-        states.get_mut(&Rank::new(2)).unwrap().relays.insert(ObjectId(2), load(5, &[0]));
+        states.get_mut(&Rank::new(2)).unwrap().relays.push((ObjectId(2), load(5, &[0])));
         assert_eq!(convicts(3, &states), Some(vec![2, 3]), "it is of another object");
         let mut states = relayed(Some(load(5, &[0])));
-        states.get_mut(&Rank::new(3)).unwrap().wait.as_mut().unwrap().for_load = None;
+        states.get_mut(&Rank::new(3)).unwrap().wait.as_mut().unwrap().at = None;
         assert_eq!(convicts(3, &states), Some(vec![2, 3]), "it waits for something else");
     }
 
     #[test]
     fn who_relays_may_wait_for_who_relays() {
         let mut states = relayed(Some(load(5, &[1])));
-        states.get_mut(&Rank::new(1)).unwrap().relays.insert(ObjectId(1), load(5, &[0, 2]));
+        states.get_mut(&Rank::new(1)).unwrap().relays.push((ObjectId(1), load(5, &[0, 2])));
         assert_eq!(convicts(3, &states), None, "rank 0 computes");
         states.insert(Rank::new(0), state(4, 0, &[3]));
         assert_eq!(convicts(3, &states), Some(vec![0, 3]));
@@ -358,10 +418,10 @@ pub(super) mod tests {
     #[test]
     fn the_home_of_a_scalar_waits_for_the_rest() {
         // Rank 3 waits for the end of a scope, and has asked its home, which is in a barrier.
-        let home = |by_itself, behind: &[usize]| Relay { load: None, by_itself, ..load(0, behind) };
+        let home = |by_itself, behind: &[usize]| Relay { by_itself, ..load(0, behind) };
         let mut states = relayed(Some(home(false, &[1])));
         let wait = states.get_mut(&Rank::new(3)).unwrap().wait.as_mut().unwrap();
-        (wait.for_load, wait.for_end_of) = (None, Some(ObjectId(1)));
+        (wait.at, wait.for_end_of) = (Some((ObjectId(1), 0)), Some(ObjectId(1)));
         states.insert(Rank::new(1), state(4, 1, &[]));
         assert_eq!(convicts(3, &states), None, "rank 1 computes");
         let gone = |states: &_| left_behind(Rank::new(3), states).map(|step| step.to.index());
@@ -371,7 +431,7 @@ pub(super) mod tests {
         assert_eq!(gone(&states), Some(1));
         states.get_mut(&Rank::new(1)).unwrap().sent[2] = 1;
         assert_eq!(gone(&states), None, "its end is on the way");
-        states.get_mut(&Rank::new(2)).unwrap().relays.insert(ObjectId(1), home(true, &[]));
+        states.get_mut(&Rank::new(2)).unwrap().relays = vec![(ObjectId(1), home(true, &[]))];
         assert_eq!(gone(&states), Some(2), "the home itself has not ended it");
     }
 
@@ -390,5 +450,49 @@ pub(super) mod tests {
         );
         states.get_mut(&Rank::new(0)).unwrap().leaving = true;
         assert_eq!(left_behind(Rank::new(3), &states).map(|step| step.to.index()), Some(0));
+    }
+
+    /// Rank 1 waits for an answer of rank 0, which keeps it until some rank of these does something.
+    fn kept_for_any(states: &mut BTreeMap<Rank, RankState>, asker: usize, ranks: &[usize]) {
+        let held = Held { any: vec![(ranks.iter().copied().map(Rank::new).collect(), ObjectId(1))], ..Held::default() };
+        states.get_mut(&Rank::new(0)).unwrap().parked.insert(Rank::new(asker), held);
+        states.get_mut(&Rank::new(asker)).unwrap().wait.as_mut().unwrap().for_answer = true;
+    }
+
+    #[test]
+    fn one_of_several_is_enough() {
+        // The home is in a barrier, for which rank 1 has to come.
+        let mut states = states(&[&[1], &[0], &[0], &[]]);
+        kept_for_any(&mut states, 1, &[0, 2, 3]);
+        kept_for_any(&mut states, 2, &[0, 1, 3]);
+        assert_eq!((convicts(1, &states), convicts(2, &states)), (None, None), "rank 3 computes");
+        states.insert(Rank::new(3), state(4, 3, &[2]));
+        assert!(convicts(1, &states).is_some() && convicts(2, &states).is_some(), "nobody is left");
+        states.get_mut(&Rank::new(3)).unwrap().sent[0] = 1;
+        assert_eq!(convicts(1, &states), None, "its message is on the way");
+        states.get_mut(&Rank::new(0)).unwrap().received[3] = 1;
+        let before = circle(Rank::new(1), &states);
+        states.get_mut(&Rank::new(3)).unwrap().wait.as_mut().unwrap().id = 2;
+        assert_ne!(circle(Rank::new(1), &states), before, "it was elsewhere meanwhile");
+    }
+
+    #[test]
+    fn nobody_is_left_but_ranks_that_have_left() {
+        let mut states = states(&[&[], &[0], &[]]);
+        kept_for_any(&mut states, 1, &[0, 2]);
+        let gone = |states: &_| left_behind(Rank::new(1), states).map(|step| step.to.index());
+        states.get_mut(&Rank::new(0)).unwrap().leaving = true;
+        assert_eq!(gone(&states), None, "rank 2 computes");
+        states.get_mut(&Rank::new(2)).unwrap().leaving = true;
+        assert!(gone(&states).is_some());
+    }
+
+    #[test]
+    fn who_asks_itself_waits_for_others() {
+        let mut states = states(&[&[0], &[]]);
+        kept_for_any(&mut states, 0, &[1]);
+        assert_eq!(convicts(0, &states), None, "rank 1 computes");
+        states.insert(Rank::new(1), state(2, 1, &[0]));
+        assert_eq!(convicts(0, &states), Some(vec![1, 0]));
     }
 }

@@ -20,7 +20,9 @@ use self::circle::{Step, circle, left_behind, on, verdict};
 use crate::Error;
 use crate::Site;
 use crate::error::Claim;
-use crate::ids::{Epoch, ObjectId};
+use crate::ids::ObjectId;
+use crate::object::{Until, Wait};
+use crate::stats::Kind;
 use aurora_net::Rank;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -32,46 +34,35 @@ const RARE_LOOKS: Duration = Duration::from_millis(500);
 /// After this long a waiting rank prints once which ranks it waits for.
 pub(crate) const NOTICE: Duration = Duration::from_secs(30);
 
-/// What the calling thread waits for.
+/// What blocks the calling thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Wait {
-    /// Everyone to come: barrier, construction.
+pub(crate) enum Blocked {
+    /// All ranks have to come: barrier, construction.
     Barrier(&'static str),
     /// What other ranks give to this one in a step of a collective call.
     Pieces(&'static str),
-    /// All blocks of a ReadCache.
-    Load { object: ObjectId, epoch: Epoch },
-    /// The edges of a HaloCache's neighbours.
-    Halo { object: ObjectId },
-    /// The end of an earlier scope on all ranks.
-    Settle { object: ObjectId },
-    /// Others to come as far, before this rank enters another scope.
-    Lead { object: ObjectId },
-    /// Answers to one-sided requests.
-    Calls { object: ObjectId, action: &'static str },
-    /// An owner to apply batches.
-    Room { object: ObjectId, owner: Rank },
-    /// Transfers from our block to be acknowledged.
-    Gate { object: ObjectId },
-    /// All ranks to leave `run`.
+    /// Answers to requests.
+    Calls { object: ObjectId, action: &'static str, kind: Kind },
+    /// All ranks have to leave `run`.
     Leave,
-    /// Rank 0 to say what time it is, which its daemon does.
+    /// Rank 0 has to say what time it is, which its daemon does.
     Clock,
+    /// A wait of an object's own.
+    Object(ObjectId, Wait),
 }
 
-impl Wait {
+impl Blocked {
     /// The object that it is about.
     pub(crate) fn object(self) -> Option<ObjectId> {
         match self {
-            Wait::Load { object, .. }
-            | Wait::Halo { object }
-            | Wait::Settle { object }
-            | Wait::Lead { object }
-            | Wait::Calls { object, .. }
-            | Wait::Room { object, .. }
-            | Wait::Gate { object } => Some(object),
-            Wait::Barrier(_) | Wait::Pieces(_) | Wait::Leave | Wait::Clock => None,
+            Blocked::Calls { object, .. } | Blocked::Object(object, _) => Some(object),
+            Blocked::Barrier(_) | Blocked::Pieces(_) | Blocked::Leave | Blocked::Clock => None,
         }
+    }
+
+    /// The wait at an object that it is.
+    pub(crate) fn wait(self) -> Option<(ObjectId, Wait)> {
+        if let Blocked::Object(object, wait) = self { Some((object, wait)) } else { None }
     }
 }
 
@@ -79,7 +70,7 @@ impl Wait {
 #[derive(Clone, Debug)]
 pub(crate) struct Waiting {
     pub(crate) id: u64,
-    pub(crate) wait: Wait,
+    pub(crate) wait: Blocked,
     pub(crate) site: Site,
     since: Instant,
     /// Something has arrived since the waiting thread last looked whether it can go on.
@@ -134,9 +125,8 @@ impl Watch {
     }
 
     /// The calling thread begins to wait.
-    pub(crate) fn begin(&mut self, wait: Wait, site: &Site) {
+    pub(crate) fn begin(&mut self, now: Instant, wait: Blocked, site: &Site) {
         self.waits += 1;
-        let now = Instant::now();
         self.waiting =
             Some(Waiting { id: self.waits, wait, site: site.clone(), since: now, stale: false, noticed: false });
         self.pause = FIRST_LOOK;
@@ -153,9 +143,9 @@ impl Watch {
     }
 
     /// The wait is over, after so long.
-    pub(crate) fn done(&mut self) -> Duration {
+    pub(crate) fn done(&mut self, now: Instant) -> Duration {
         self.next_look = None;
-        self.waiting.take().map(|waiting| waiting.since.elapsed()).unwrap_or_default()
+        self.waiting.take().map(|waiting| now.saturating_duration_since(waiting.since)).unwrap_or_default()
     }
 
     /// Something has happened that may end the wait.
@@ -177,25 +167,16 @@ impl Watch {
     /// The wait in the form that others get, unless something new is to be looked at first.
     pub(crate) fn wait_state(&self, claim: Claim, on: Vec<Rank>) -> Option<WaitState> {
         let waiting = self.waiting.as_ref().filter(|w| !w.stale)?;
+        let at = waiting.wait.wait();
+        let ends = |until| at.filter(|(_, wait)| wait.until == until);
         Some(WaitState {
             id: waiting.id,
             claim,
             on,
-            for_answer: match waiting.wait {
-                Wait::Calls { .. } => true,
-                // Our own room depends on the scopes of others.
-                Wait::Room { owner, .. } => owner != self.me,
-                _ => false,
-            },
-            for_end_of: match waiting.wait {
-                Wait::Settle { object } | Wait::Lead { object } => Some(object),
-                _ => None,
-            },
-            for_load: match waiting.wait {
-                Wait::Load { object, epoch } => Some((object, epoch)),
-                _ => None,
-            },
-            for_everyone: matches!(waiting.wait, Wait::Barrier(_) | Wait::Pieces(_) | Wait::Leave),
+            for_answer: matches!(waiting.wait, Blocked::Calls { .. }) || ends(Until::Answered).is_some(),
+            for_end_of: ends(Until::Ended).map(|(object, _)| object),
+            at: at.map(|(object, wait)| (object, wait.number)),
+            for_everyone: matches!(waiting.wait, Blocked::Barrier(_) | Blocked::Pieces(_) | Blocked::Leave),
         })
     }
 
@@ -250,16 +231,16 @@ impl Watch {
         for rank in on(&state) {
             ask(*rank);
             if let Some(held) = states.get(rank).and_then(|asked| asked.parked.get(&from)) {
-                held.behind.keys().copied().for_each(&mut ask);
+                held.ranks().for_each(&mut ask);
             }
         }
         for (asker, held) in &state.parked {
             if states.get(asker).is_some_and(|s| on(s).contains(&from)) {
-                held.behind.keys().copied().for_each(&mut ask);
+                held.ranks().for_each(&mut ask);
             }
         }
         // Whoever waits for it has been asked or is about to be.
-        state.relays.values().flat_map(|relay| &relay.behind).copied().for_each(&mut ask);
+        state.relays.iter().flat_map(|(_, relay)| &relay.behind).copied().for_each(&mut ask);
         self.look.states.insert(from, state);
     }
 
@@ -310,7 +291,7 @@ mod tests {
     #[test]
     fn those_for_whom_a_relay_waits_are_asked() {
         let mut receiver = state(4, 2, &[3]);
-        receiver.relays.insert(ObjectId(1), Relay { behind: [Rank::new(0)].into(), ..Relay::default() });
+        receiver.relays.push((ObjectId(1), Relay { behind: [Rank::new(0)].into(), ..Relay::default() }));
         let mut watch = Watch::new(Rank::new(3), None);
         let mut acts = Vec::new();
         watch.add(Rank::new(3), state(4, 3, &[2]), &mut acts);
@@ -323,7 +304,7 @@ mod tests {
     #[test]
     fn only_a_second_equal_look_convicts() {
         let mut watch = Watch::new(Rank::new(0), None);
-        watch.begin(Wait::Leave, &Site::here());
+        watch.begin(Instant::now(), Blocked::Leave, &Site::here());
         let (mine, other) = (state(2, 0, &[1]), state(2, 1, &[0]));
         let claim = mine.wait.as_ref().unwrap().claim.clone();
         for look in 1..=3 {

@@ -6,7 +6,7 @@
 //! ranks that the kernel waits for.
 
 use super::circle::WaitState;
-use crate::ids::{Epoch, ObjectId};
+use crate::ids::ObjectId;
 use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -14,8 +14,8 @@ use std::collections::BTreeSet;
 /// Work on one object that is not done yet.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Relay {
-    /// This load of a vector; `None`: the end of a scalar's next scope.
-    pub(crate) load: Option<Epoch>,
+    /// The waits at the object that can end only when this is done: their first and last number.
+    pub(crate) waits: (u64, u64),
     /// The rank's own calling thread has to enter or to end that scope.
     pub(crate) by_itself: bool,
     /// These ranks have to enter or to end it, or have such work themselves.
@@ -25,11 +25,7 @@ pub(crate) struct Relay {
 impl Relay {
     /// Whether a wait can end only when this is done, which is done for that `object`.
     pub(super) fn serves(&self, wait: &WaitState, object: ObjectId) -> bool {
-        match (self.load, wait.for_load) {
-            // Nobody enters a load before the one that it streams is complete.
-            (Some(relayed), Some((of, load))) => of == object && relayed <= load,
-            (Some(_), None) => false,
-            (None, load) => load.is_some_and(|(of, _)| of == object) || wait.for_end_of == Some(object),
-        }
+        let (first, last) = self.waits;
+        wait.at.is_some_and(|(of, number)| of == object && (first..=last).contains(&number))
     }
 }

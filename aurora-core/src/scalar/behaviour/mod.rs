@@ -21,10 +21,9 @@ use crate::epoch::Opening;
 use crate::error::Result;
 use crate::ids::Epoch;
 use crate::kernel::Reason;
-use crate::kernel::watch::Wait;
-use crate::object::SharedObject;
 use crate::scalar::Ended;
 use crate::scalar::ScalarFn;
+use crate::scalar::machine::ScalarWait;
 use crate::scalar::{GScalar, ScalarValue, decode, encode};
 use crate::window::Window;
 use std::marker::PhantomData;
@@ -93,11 +92,8 @@ impl Entered {
 impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
     fn open(scalar: &'s GScalar<B::Value>, site: Site, entered: Entered, state: B, mutable: bool) -> Self {
         let awaited = state.is_awaited();
-        let guard = scalar.link.tidy_on(|object, cx| {
-            let guard = cx.open_guard((B::NAME, &site), (mutable, awaited), Window::WHOLE);
-            object.refresh(cx.frame, cx.core.is_usable());
-            guard
-        });
+        let how = (mutable, awaited);
+        let guard = scalar.link.tidy_on(|_, cx| cx.open_guard((B::NAME, &site), how, Window::WHOLE));
         let amid_panic = std::thread::panicking();
         ScalarScope { scalar, site, entered, state, guard, closed: false, amid_panic, not_send: PhantomData }
     }
@@ -157,17 +153,14 @@ impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
         if !checked {
             return Ok(());
         }
-        scalar.link.wait_on(Wait::Settle { object: scalar.id }, &self.site, |object, cx| {
-            cx.frame.sound_if(object.ledger.settled >= epoch)
-        })
+        scalar
+            .link
+            .wait_on(ScalarWait::Settle, &self.site, |object, cx| cx.frame.sound_if(object.ledger.settled >= epoch))
     }
 
     fn deregister(&self, panicked: bool) {
         let guard = self.guard;
-        self.scalar.link.let_go(move |object, cx| {
-            cx.close_guard(guard, panicked);
-            object.advance(cx);
-        });
+        self.scalar.link.let_go(move |_, cx| cx.close_guard(guard, panicked));
     }
 }
 
@@ -186,10 +179,9 @@ impl<B: ScalarBehaviour> std::fmt::Debug for ScalarScope<'_, B> {
 impl<T: ScalarValue> GScalar<T> {
     /// Enters a scope, which waits only where this rank is far ahead of the others.
     fn enter(&self, (name, mutable): (&'static str, bool), opening: Opening, site: &Site) -> Result<Entered> {
-        let epoch = self.link.wait_on(Wait::Settle { object: self.id }, site, |object, cx| {
-            object.enter_scalar((&opening, mutable), cx)
-        })?;
-        let reason = Reason { object: Some(self.id), action: name, site: Some(site.clone()) };
+        let epoch =
+            self.link.wait_on(ScalarWait::Settle, site, |object, cx| object.enter_scalar((&opening, mutable), cx))?;
+        let reason = Reason { action: name, site: Some(site.clone()) };
         Ok(Entered { epoch, opening, reason })
     }
 }

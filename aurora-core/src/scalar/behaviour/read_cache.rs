@@ -4,7 +4,7 @@ use super::{ScalarBehaviour, ScalarReadCache, ScalarScope, sealed};
 use crate::Site;
 
 use crate::error::Result;
-use crate::kernel::watch::Wait;
+use crate::scalar::machine::ScalarWait;
 use crate::scalar::scopes::{READ_CACHE, opening};
 use crate::scalar::{GScalar, ScalarValue, decode};
 use std::ops::Deref;
@@ -63,9 +63,7 @@ impl<T: ScalarValue> GScalar<T> {
             object.come_to_scalar(&entered.ended(), cx);
             Ok(())
         })?;
-        let value = self
-            .link
-            .wait_on(Wait::Load { object: self.id, epoch }, &site, |object, cx| object.take_shown(epoch, cx))?;
+        let value = self.link.wait_on(ScalarWait::Load(epoch), &site, |object, cx| object.take_shown(epoch, cx))?;
         let value = decode(&value, &site)?;
         Ok(ScalarScope::open(self, site, entered, Shown { value }, false))
     }

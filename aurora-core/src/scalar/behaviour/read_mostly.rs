@@ -6,8 +6,8 @@ use crate::element::{Add, Max, Min, Op, OpId, Or};
 use crate::epoch::Opening;
 use crate::error::Result;
 use crate::kernel::message::malformed;
-use crate::kernel::watch::Wait;
 use crate::polls::Level;
+use crate::scalar::machine::ScalarWait;
 use crate::scalar::message::ScalarRequest;
 use crate::scalar::scopes::{READ_MOSTLY, opening};
 use crate::scalar::{Atomic, GScalar, ScalarValue, decode, encode, plain};
@@ -112,8 +112,7 @@ impl<T: ScalarValue> GScalar<T> {
             Ok(replica)
         })?;
         let epoch = entered.epoch;
-        let shown =
-            self.link.wait_on(Wait::Load { object: self.id, epoch }, &site, |object, cx| object.is_replicated(cx));
+        let shown = self.link.wait_on(ScalarWait::Load(epoch), &site, |object, cx| object.is_replicated(cx));
         shown.inspect_err(|_| self.link.tidy_on(|object, _| object.abandon_scalar()))?;
         Ok(ScalarScope::open(self, site, entered, Mostly { replica, of: PhantomData }, false))
     }

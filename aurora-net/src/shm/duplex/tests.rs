@@ -1,7 +1,7 @@
 //! Two ends in one test: what one transmits, the other receives.
 
 use super::*;
-use crate::endpoint::Waker;
+use crate::poller::Waker;
 use crate::shm::buffer_pool::{BUFFER, SharedView};
 use crate::shm::control::Control;
 use crate::shm::segment::Segment;

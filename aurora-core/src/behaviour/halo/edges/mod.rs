@@ -27,14 +27,15 @@ use crate::behaviour::halo::geometry::Halo;
 use crate::behaviour::halo::message::HaloMessage;
 use crate::epoch::Opening;
 use crate::ids::Epoch;
+use crate::kernel::Reason;
 use crate::kernel::message::malformed;
-use crate::kernel::{Loan, Reason};
 use crate::memory::{Shortage, Storage, zeros};
-use crate::object::Cx;
+use crate::object::{Cx, Place};
+use crate::vector::loans::VectorLoan;
 use crate::vector::machine::Vector;
 use crate::vector::message::Message;
 use crate::{Error, Site};
-use aurora_net::{Buffer, LetterCount, Outbox, Placement, Rank, Received, SharedView};
+use aurora_net::{Buffer, LetterCount, Outbox, Rank, Received, SharedView};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -184,7 +185,7 @@ impl Vector {
             }
             Err(shortage) => return Err(cx.no_memory(shortage, A_HALO, site)),
         }
-        self.advance(cx);
+        self.has_changed = true;
         Ok(())
     }
 
@@ -208,15 +209,16 @@ impl Vector {
     }
 
     /// Where the edge of another rank goes. One with a mailbox stays where it is.
-    pub(crate) fn place_edge(&mut self, from: Rank, message: &HaloMessage, len: usize, cx: &mut Cx<'_>) -> Placement {
+    pub(crate) fn place_edge(&mut self, from: Rank, message: &HaloMessage, len: usize, cx: &Cx<'_>) -> Place {
         if message.mailbox {
-            return Placement::Buffer;
+            return Place::Buffer;
         }
         let exchange = Exchange { epoch: message.epoch, number: message.number };
         let halo = message.entry.as_ref().map(|(_, halo)| *halo);
-        let admitted = cx.is_sound() && self.admits(from, exchange, halo, len);
-        let loan = if admitted { Loan::EdgeIn { object: cx.id(), exchange, from } } else { Loan::Nowhere };
-        Placement::At(cx.lend(loan))
+        match cx.is_sound() && self.admits(from, exchange, halo, len) {
+            true => Place::At(self.loans.add(VectorLoan::EdgeIn { exchange, from })),
+            false => Place::Discard,
+        }
     }
 
     /// The first edge of a neighbour that shares our memory, and the mailbox behind it. False: it is not wanted.
@@ -242,7 +244,7 @@ impl Vector {
         }
         let asked = entry.as_ref().map(|(_, halo)| *halo);
         let is_here = match payload {
-            Received::Placed(token) => matches!(cx.end_loan(token), Some(Loan::EdgeIn { .. })),
+            Received::Placed(token) => matches!(self.end_loan(token), Some(VectorLoan::EdgeIn { .. })),
             Received::Shared(view) => {
                 cx.is_sound() && self.edge_with_mailbox(from, Exchange { epoch, number }, asked, view)
             }
@@ -273,7 +275,7 @@ impl Vector {
         if number == 0 && !ledger.is_settled(epoch) {
             ledger.record(epoch).from[from.index()].complete = true;
         }
-        self.advance(cx);
+        self.has_changed = true;
     }
 }
 

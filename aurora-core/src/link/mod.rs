@@ -1,13 +1,18 @@
 //! How shared objects reach their rank's kernel: calls, waits, node barriers, and what of their time is counted.
 
+mod asked;
+mod collective;
+
+pub(crate) use asked::Asked;
+pub(crate) use collective::{CollectiveCall, Give, Step};
+
 use crate::config::Modes;
 use crate::error::Result;
 use crate::ids::ObjectId;
 use crate::kernel::Kernel;
 use crate::kernel::nodes::Nodes;
-use crate::kernel::watch::Wait;
+use crate::kernel::watch::Blocked;
 use crate::memory::HolderTimeout;
-use crate::object::{Shared, SharedObject};
 use crate::polls::{Level, Look, Watcher};
 use crate::stats::{Clock, InCall, Times};
 use crate::{Error, Site};
@@ -43,7 +48,7 @@ pub(crate) struct Link {
     next_object: Rc<Cell<u64>>,
     /// The object whose way it is.
     pub(crate) object: Cell<Option<ObjectId>>,
-    /// Errors that come this way at the moment are not told to the program.
+    /// Errors of calls at this moment are not returned to the program.
     quiet: Cell<bool>,
     clock: Rc<Clock>,
     /// Whether this rank polls.
@@ -71,11 +76,7 @@ impl Link {
     }
 
     /// Another one for an object; it keeps the kernel alive, not the job.
-    pub(crate) fn share<O: SharedObject>(&self) -> Shared<O> {
-        Shared::new(self.again())
-    }
-
-    fn again(&self) -> Link {
+    pub(crate) fn again(&self) -> Link {
         Link {
             endpoint: self.endpoint.clone(),
             barrier: self.barrier.clone(),
@@ -115,9 +116,9 @@ impl Link {
     }
 
     /// A call returns an error to the program.
-    fn told(&self, kernel: &mut Kernel, error: &Error) {
+    fn reported(&self, kernel: &mut Kernel, error: &Error) {
         if !self.quiet.get() {
-            kernel.has_told(self.object.get(), error);
+            kernel.note_reported(self.object.get(), error);
         }
     }
 
@@ -158,7 +159,7 @@ impl Link {
                     kernel.none_given_up(out).and(outcome)
                 }
             };
-            outcome.inspect_err(|error| self.told(kernel, error))
+            outcome.inspect_err(|error| self.reported(kernel, error))
         })
     }
 
@@ -267,7 +268,7 @@ impl Link {
     /// (`linger`), then as for anything else, until `poll` says that all have come.
     pub(crate) fn await_node_peers(
         &self,
-        wait: Wait,
+        wait: Blocked,
         site: &Site,
         linger: impl FnOnce() -> BarrierState,
         mut poll: impl FnMut(&mut Kernel) -> Result<BarrierState>,
@@ -287,7 +288,7 @@ impl Link {
     /// Waits until `condition` gives something or the job is over, and drives the transport meanwhile.
     pub(crate) fn wait<R>(
         &self,
-        wait: Wait,
+        wait: Blocked,
         site: &Site,
         condition: impl FnMut(&mut Kernel, &mut Outbox) -> Option<Result<R>>,
     ) -> Result<R> {
@@ -298,7 +299,7 @@ impl Link {
     pub(crate) fn wait_since<R>(
         &self,
         began: Option<Instant>,
-        wait: Wait,
+        wait: Blocked,
         site: &Site,
         mut condition: impl FnMut(&mut Kernel, &mut Outbox) -> Option<Result<R>>,
     ) -> Result<R> {
@@ -313,18 +314,18 @@ impl Link {
                 }
             };
             if let Some(Err(error)) = &outcome {
-                self.told(kernel, error);
+                self.reported(kernel, error);
             }
             if outcome.is_some() {
-                let blocked = (!first).then(|| kernel.core.watch.done());
+                let blocked = (!first).then(|| kernel.core.watch.done(kernel.core.clock.now()));
                 if let Some(time) = began.map(|began| began.elapsed()).or(blocked) {
                     let (object, kind) = kernel.account(wait, self.object.get());
-                    kernel.core.mail.tally.waited(object, kind, time);
+                    kernel.core.mail.counters.waited(object, kind, time);
                     waited = Some(time);
                 }
             } else if first {
                 first = false;
-                kernel.core.watch.begin(wait, site);
+                kernel.core.watch.begin(kernel.core.clock.now(), wait, site);
                 span = self.wait_span(kernel, wait, site);
             } else {
                 kernel.core.watch.evaluated();
@@ -339,7 +340,7 @@ impl Link {
     }
 
     /// The span of a wait, for those who trace.
-    fn wait_span(&self, kernel: &Kernel, wait: Wait, site: &Site) -> Option<EnteredSpan> {
+    fn wait_span(&self, kernel: &Kernel, wait: Blocked, site: &Site) -> Option<EnteredSpan> {
         let about = || {
             let (object, kind) = kernel.account(wait, self.object.get());
             let object = object.and_then(|id| kernel.objects.get(&id));

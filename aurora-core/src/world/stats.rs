@@ -1,9 +1,9 @@
 //! Reading the counters: by the program at any time, by rank 0 of all ranks at the end.
 
-use super::{Job, Stats, Times};
-use crate::ids::ObjectId;
-use crate::kernel::watch::Wait;
-use crate::{Result, Site, World};
+use super::World;
+use crate::kernel::watch::Blocked;
+use crate::stats::{Job, Stats, Times};
+use crate::{Result, Site};
 use std::time::{Duration, Instant};
 
 impl World {
@@ -30,16 +30,14 @@ impl World {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn stats(&self) -> Stats {
-        let ((job, objects), traffic) = self.link().read(|kernel| {
-            let name = |id: ObjectId| kernel.objects.get(&id).map(|entry| entry.frame.name.to_string());
-            kernel.core.mail.tally.costs(name)
-        });
+        let ((job, objects), traffic) =
+            self.link().read(|kernel| kernel.core.mail.counters.costs(|id| kernel.name_of(id)));
         let Times { computing, sharing, waiting } = self.link().times();
         Stats { rank: self.rank(), computing, sharing, waiting, traffic, job, objects }
     }
 
-    /// Tells rank 0 what this rank has counted; rank 0 prints what all have, or what it has after a while.
-    pub(crate) fn tell_counters(&self, site: &Site) -> Result<()> {
+    /// Reports this rank's counters to rank 0, which prints those of all ranks, or those that have come after a while.
+    pub(crate) fn report_counters(&self, site: &Site) -> Result<()> {
         const LONG: Duration = Duration::from_secs(5);
         let (mine, until) = (self.stats(), Instant::now() + LONG);
         if !self.is_root() {
@@ -49,10 +47,10 @@ impl World {
             });
         }
         let others = self.size() - 1;
-        let mut all = self.link().wait(Wait::Leave, site, |kernel, _| {
-            let reports = &mut kernel.core.telling.reports;
-            let all = (reports.len() == others || Instant::now() > until).then(|| std::mem::take(reports))?;
-            kernel.core.telling.printed = true;
+        let mut all = self.link().wait(Blocked::Leave, site, |kernel, _| {
+            let counters = &mut kernel.core.reports.counters;
+            let all = (counters.len() == others || Instant::now() > until).then(|| std::mem::take(counters))?;
+            kernel.core.reports.printed = true;
             Some(Ok(all))
         })?;
         all.push(mine);

@@ -49,11 +49,7 @@ mod tests {
                     let mut own = v.owner_computes_mut().expect("usable");
                     own.local_mut()[0] = 1;
                     world.barrier().expect("nothing has failed yet");
-                    let is_asked = |kernel: &mut Kernel| {
-                        let mut parked = false;
-                        kernel.objects.values().for_each(|entry| entry.machine.parked(&mut |_, _| parked = true));
-                        parked
-                    };
+                    let is_asked = |kernel: &mut Kernel| !kernel.state().parked.is_empty();
                     while !other.link.tidy(|kernel, _| is_asked(kernel)) {
                         std::thread::yield_now();
                     }

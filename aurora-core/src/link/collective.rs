@@ -4,12 +4,14 @@
 //! others read it there. Else ranks agree by the rounds of a barrier. Words travel in the rounds; pieces in messages
 //! of their own, beside the rounds if they are short.
 
-use super::pieces::StepId;
+use super::{BulkCall, Link};
+use crate::collective::barrier::{Outcome, Words};
+use crate::collective::pieces::StepId;
+use crate::collective::{Came, In};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
-use crate::kernel::watch::Wait;
-use crate::link::{BulkCall, Link};
-use crate::memory::{Demand, Shortage};
+use crate::kernel::watch::Blocked;
+use crate::memory::Shortage;
 use crate::{Site, digest};
 use aurora_net::{BarrierState, NodeBarrier, Outbox, Rank};
 use bytes::Bytes;
@@ -29,26 +31,6 @@ const EARLY: usize = 64 << 10;
 /// it.
 const LONGEST: usize = 32 << 20;
 
-/// What a rank comes to a collective call for.
-pub(crate) struct Came<'a> {
-    /// The call, such as `a barrier`.
-    pub(crate) what: &'static str,
-    /// What the rank does, for a claim: `is in a barrier`.
-    pub(crate) action: &'a dyn fmt::Display,
-    /// Must be equal on all ranks.
-    pub(crate) key: u64,
-    /// Why it cannot do what it came for.
-    pub(crate) refusal: Option<Error>,
-    /// The memory that this will take.
-    pub(crate) demand: Demand,
-}
-
-impl<'a> Came<'a> {
-    pub(crate) fn new(what: &'static str, action: &'a dyn fmt::Display, key: u64) -> Self {
-        Came { what, action, key, refusal: None, demand: Demand::default() }
-    }
-}
-
 /// What a rank gives to the others.
 #[derive(Clone, Copy)]
 pub(crate) enum Give<'a> {
@@ -61,6 +43,8 @@ pub(crate) enum Give<'a> {
     Text(&'a [u8]),
     /// To each rank something.
     Pieces(Step<'a>),
+    /// The words of objects: [`Given::named`]. They have [`ALL_WORDS`] bytes at most.
+    Named(&'a Words),
 }
 
 /// A step in which each rank gives to each. What ranks give and expect has to fit together.
@@ -86,10 +70,22 @@ enum Way<'a> {
     Node(Ref<'a, NodeBarrier>),
     Words(BTreeMap<Rank, Bytes>),
     Pieces(BTreeMap<Rank, Vec<u8>>),
+    Named(Words),
 }
 
 /// In front of a text in the node's memory stands its length.
 const LENGTH: usize = 8;
+
+fn write_text(contribution: &mut [u8], text: &[u8]) {
+    let (len, place) = contribution.split_at_mut(LENGTH);
+    len.copy_from_slice(&(text.len() as u64).to_ne_bytes());
+    place[..text.len()].copy_from_slice(text);
+}
+
+fn text_of(contribution: &[u8]) -> &[u8] {
+    let (len, text) = contribution.split_at(LENGTH);
+    &text[..bytemuck::pod_read_unaligned::<u64>(len) as usize]
+}
 
 impl Given<'_> {
     /// What a rank has given to this one.
@@ -102,13 +98,23 @@ impl Given<'_> {
                 &barrier.inline(rank)[..own.len()]
             }
             (Way::Node(barrier), Give::Word(own)) => &barrier.contribution(rank)[..own.len()],
-            (Way::Node(barrier), Give::Text(_)) => {
-                let (len, text) = barrier.contribution(rank).split_at(LENGTH);
-                &text[..bytemuck::pod_read_unaligned::<u64>(len) as usize]
-            }
+            (Way::Node(barrier), Give::Text(_)) => text_of(barrier.contribution(rank)),
             (Way::Node(barrier), Give::Pieces(step)) => &barrier.contribution(rank)[(step.from)(rank)],
             (Way::Words(words), _) => words.get(&Rank::new(rank)).map_or(&[], |word| word),
             (Way::Pieces(pieces), _) => pieces.get(&Rank::new(rank)).map_or(&[], |piece| piece),
+            (Way::Named(_), _) | (_, Give::Named(_)) => unreachable!("what objects say is merged"),
+        }
+    }
+
+    /// What the ranks say of objects, each rank by itself or some merged.
+    pub(crate) fn named(&self, size: usize) -> Vec<Words> {
+        match (&self.way, self.give) {
+            (Way::Node(barrier), _) => {
+                let of = |rank| postcard::from_bytes(text_of(barrier.contribution(rank)));
+                (0..size).map(|rank| of(rank).expect("written by a rank of this program")).collect()
+            }
+            (Way::Named(words), _) => vec![words.clone()],
+            _ => Vec::new(),
         }
     }
 }
@@ -129,6 +135,7 @@ pub(crate) struct CollectiveCall<'a> {
 #[derive(Default)]
 struct Agreed {
     words: BTreeMap<Rank, Bytes>,
+    named: Words,
     shortage: Option<(Rank, Shortage)>,
     /// The pieces of the first step are on their way.
     sent: bool,
@@ -196,6 +203,7 @@ impl<'a> CollectiveCall<'a> {
                 Way::Node(barrier.borrow())
             }
             (None, Give::Pieces(step)) => Way::Pieces(self.take(step, agreed.sent)?),
+            (None, Give::Named(_)) => Way::Named(agreed.named),
             (None, _) => Way::Words(agreed.words),
         };
         self.next.1 += 1;
@@ -204,21 +212,22 @@ impl<'a> CollectiveCall<'a> {
 
     /// All ranks come for the same, or it is an error on all.
     fn agree(&mut self, give: Give<'_>) -> Result<Agreed> {
-        let Came { key, refusal, demand, .. } = &self.came;
-        let to_tell = refusal.is_some() || *demand != Demand::default();
         let (number, digest) = self.link.act(self.site, |kernel, _| {
             let number = kernel.core.barrier.arrive();
             kernel.core.pieces.begin(number);
-            Ok((number, kernel.digest(*key, to_tell)))
+            Ok((number, kernel.digest(&self.came)))
         })?;
         self.next = (number, 0);
-        if let Some(barrier) = &self.link.barrier {
-            let brought = if self.apart { Give::Nothing } else { give };
-            if self.arrive(barrier, digest, brought)? == BarrierState::Agreed {
-                return Ok(Agreed::default());
-            }
+        let Some(barrier) = &self.link.barrier else {
+            return self.confer(Some(digest), give);
+        };
+        let brought = if self.apart { Give::Nothing } else { give };
+        // Of two ranks that have something to tell no two numbers are equal.
+        let number = if digest.1 { digest::add(digest.0, 1 + self.me() as u64) } else { digest.0 };
+        match self.arrive(barrier, number, brought)? {
+            BarrierState::Agreed => Ok(Agreed::default()),
+            _ => self.confer(None, give),
         }
-        self.confer(give)
     }
 
     /// Comes to a later step. All ranks have agreed on the call, so all come to it, unless an operation of the program
@@ -229,7 +238,7 @@ impl<'a> CollectiveCall<'a> {
         if self.arrive(barrier, self.came.key, give)? == BarrierState::Agreed {
             return Ok(());
         }
-        self.confer(Give::Nothing)?;
+        self.confer(None, Give::Nothing)?;
         unreachable!("ranks whose keys differ have conferred")
     }
 
@@ -259,10 +268,9 @@ impl<'a> CollectiveCall<'a> {
                     }
                 }
             }
-            Give::Text(text) => {
-                let (len, place) = at.contribution_mut().split_at_mut(LENGTH);
-                len.copy_from_slice(&(text.len() as u64).to_ne_bytes());
-                place[..text.len()].copy_from_slice(text);
+            Give::Text(text) => write_text(at.contribution_mut(), text),
+            Give::Named(words) => {
+                write_text(at.contribution_mut(), &postcard::to_allocvec(words).expect("plain data"));
             }
         }
         let state = at.arrive(word);
@@ -270,31 +278,44 @@ impl<'a> CollectiveCall<'a> {
         if state != BarrierState::Waiting {
             return Ok(state);
         }
-        let (what, linger) = (Wait::Barrier(self.came.what), || barrier.borrow_mut().spin());
+        let (what, linger) = (Blocked::Barrier(self.came.what), || barrier.borrow_mut().spin());
         self.link.await_node_peers(what, self.site, linger, |_| Ok(barrier.borrow_mut().poll()))
     }
 
-    /// Agrees with all ranks by the rounds of a barrier.
-    fn confer(&self, give: Give<'_>) -> Result<Agreed> {
+    /// Agrees with all ranks by the rounds of a barrier, in the second pass alone where ranks know that they differ and
+    /// have no `digest`.
+    fn confer(&self, digest: Option<(u64, bool)>, give: Give<'_>) -> Result<Agreed> {
+        let by_rounds = !self.is_on_one_node();
         let word = match give {
-            Give::Word(word) | Give::Text(word) if !self.is_on_one_node() => Some(Bytes::copy_from_slice(word)),
+            Give::Word(word) | Give::Text(word) if by_rounds => Some(Bytes::copy_from_slice(word)),
             _ => None,
+        };
+        let named = match give {
+            Give::Named(words) if by_rounds => words.clone(),
+            _ => Words::new(),
         };
         let early = match give {
-            Give::Pieces(step) if !self.is_on_one_node() && is_early(step, self.size()) => Some(step),
+            Give::Pieces(step) if by_rounds && is_early(step, self.size()) => Some(step),
             _ => None,
         };
-        let (mut word, sent) = (Some(word), early.is_some());
-        self.link.wait(Wait::Barrier(self.came.what), self.site, |kernel, out| {
-            if let Some(word) = word.take() {
+        let (mut brings, sent) = (Some((word, named)), early.is_some());
+        self.link.wait(Blocked::Barrier(self.came.what), self.site, |kernel, out| {
+            if let Some(brings) = brings.take() {
                 if let Some(step) = early {
                     self.send(kernel, out, step);
                 }
-                kernel.start_barrier(&self.came, word, self.site, out);
+                match digest {
+                    Some(digest) => kernel.start_barrier(digest, brings, self.site, out),
+                    None => kernel.start_second_pass(&self.came, self.site, out),
+                }
+            }
+            if kernel.core.barrier.wants_second_pass() {
+                kernel.start_second_pass(&self.came, self.site, out);
             }
             let outcome = kernel.core.barrier.poll()?;
             kernel.learn_faults(outcome.faults, out);
-            Some(outcome.verdict.map(|()| Agreed { words: outcome.words, shortage: outcome.shortage, sent }))
+            let Outcome { verdict, words, named, shortage, .. } = outcome;
+            Some(verdict.map(|()| Agreed { words, named, shortage, sent }))
         })
     }
 
@@ -303,7 +324,7 @@ impl<'a> CollectiveCall<'a> {
         let others = self.link.me.others(self.size());
         let from: Vec<Rank> = others.filter(|from| !(step.from)(from.index()).is_empty()).collect();
         let mut begun = false;
-        let pieces = self.link.wait(Wait::Pieces(self.came.what), self.site, |kernel, out| {
+        let pieces = self.link.wait(Blocked::Pieces(self.came.what), self.site, |kernel, out| {
             if !begun {
                 begun = true;
                 if !sent {
@@ -354,14 +375,5 @@ impl Link {
     /// agreeing.
     pub(crate) fn come(&self, came: Came<'_>, site: &Site) -> Result<Option<(Rank, Shortage)>> {
         CollectiveCall::new(self, came, site).agree(Give::Nothing).map(|agreed| agreed.shortage)
-    }
-}
-
-/// "is in .."
-pub(crate) struct In<'a>(pub(crate) &'a dyn fmt::Display);
-
-impl fmt::Display for In<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "is in {}", self.0)
     }
 }

@@ -1,30 +1,35 @@
 //! The epoll instance on which an endpoint sleeps, with an eventfd, a timer and, if there is one, a socket.
+//!
+//! The handler's sources are in a second epoll instance inside it, which is created with the first source. The events
+//! of the outer instance are edge-triggered, those of the inner one are level-triggered. Linux reports the inner one to
+//! the outer one whenever something happens to a source, and keeps the list of the sources that are ready.
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, epoll, eventfd, poll};
 use rustix::io::{Errno, write};
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, timerfd_create, timerfd_settime};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread;
 use std::time::Duration;
 
-/// Wakes one thread that sleeps on the poller, or that is about to.
-#[derive(Debug)]
-pub(crate) struct Waker(OwnedFd);
+/// Wakes one thread that sleeps on the poller, or that is about to. Clones are the same eventfd.
+#[derive(Clone, Debug)]
+pub(crate) struct Waker(Arc<OwnedFd>);
 
 impl Waker {
     pub fn new() -> io::Result<Self> {
-        Ok(Waker(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
+        Ok(Waker::of(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
     }
 
     /// An eventfd received from another process.
     pub fn of(eventfd: OwnedFd) -> Self {
-        Waker(eventfd)
+        Waker(Arc::new(eventfd))
     }
 
-    pub fn share(&self) -> io::Result<Self> {
-        self.0.try_clone().map(Waker)
+    pub fn descriptor(&self) -> &Arc<OwnedFd> {
+        &self.0
     }
 
     /// Never blocks; any thread may call it.
@@ -41,29 +46,44 @@ impl AsFd for Waker {
     }
 }
 
-/// An epoll instance whose events are all edge-triggered.
+/// What a thread sleeps on, and what it has been woken for.
 #[derive(Debug)]
 pub(crate) struct Poller {
     epoll: OwnedFd,
-    waker: Arc<Waker>,
+    /// The epoll instance of the sources, if there has been one.
+    sources: OnceLock<OwnedFd>,
+    waker: Waker,
     timer: OwnedFd,
-    /// Whether a watched connection has ended since the last `take_ended`.
-    ended: AtomicBool,
+    /// The kinds of events since the last `take_news`.
+    news: AtomicU8,
 }
 
 /// The most events per call; further ones come with the next call.
-const SOURCES: usize = 4;
+const EVENTS: usize = 4;
 
-/// The kinds of events that are told apart.
+/// The kinds of events that are told apart: bits.
 const SOMETHING: u64 = 0;
 const AN_END: u64 = 1;
+const A_SOURCE: u64 = 2;
+
+/// Events that a thread does not find by looking at the routes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct News {
+    /// A watched connection has ended.
+    pub ended: bool,
+    /// A source may be ready.
+    pub source: bool,
+}
+
+/// The most sources per call of [`Poller::ready_sources`]. While more are ready, each gets its turn.
+const SOURCES: usize = 32;
 
 impl Poller {
     pub fn new() -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let waker = Arc::new(Waker::new()?);
+        let waker = Waker::new()?;
         let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
-        let poller = Poller { epoll, waker, timer, ended: AtomicBool::new(false) };
+        let poller = Poller { epoll, sources: OnceLock::new(), waker, timer, news: AtomicU8::new(0) };
         poller.watch(&poller.waker.0, epoll::EventFlags::IN)?;
         poller.watch(&poller.timer, epoll::EventFlags::IN)?;
         Ok(poller)
@@ -81,9 +101,45 @@ impl Poller {
         Ok(())
     }
 
-    /// Whether a watched connection has ended since the last call.
-    pub fn take_ended(&self) -> bool {
-        self.ended.load(Ordering::Relaxed) && self.ended.swap(false, Ordering::Relaxed)
+    /// The events since the last call. For an endpoint without node peers and sources: a load.
+    pub fn take_news(&self) -> News {
+        let kinds = match self.news.load(Ordering::Relaxed) {
+            0 => 0,
+            _ => u64::from(self.news.swap(0, Ordering::Relaxed)),
+        };
+        News { ended: kinds & AN_END != 0, source: kinds & A_SOURCE != 0 }
+    }
+
+    /// Adds a source: wakes as long as it is readable or at its end; if `once`, a single time for each write to it. The
+    /// caller holds the endpoint's lock.
+    pub fn watch_source(&self, fd: impl AsFd, number: u64, once: bool) -> io::Result<()> {
+        let sources = match self.sources.get() {
+            Some(sources) => sources,
+            None => {
+                let sources = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+                let data = epoll::EventData::new_u64(A_SOURCE);
+                epoll::add(&self.epoll, &sources, data, epoll::EventFlags::IN | epoll::EventFlags::ET)?;
+                self.sources.get_or_init(|| sources)
+            }
+        };
+        let mut flags = epoll::EventFlags::IN | epoll::EventFlags::RDHUP;
+        flags.set(epoll::EventFlags::ET, once);
+        epoll::add(sources, fd, epoll::EventData::new_u64(number), flags)?;
+        Ok(())
+    }
+
+    /// Removes a source.
+    pub fn forget_source(&self, fd: impl AsFd) {
+        // It fails only if the program has closed the descriptor, which removes it too.
+        let _ = self.sources.get().map(|sources| epoll::delete(sources, fd));
+    }
+
+    /// Some of the sources that are ready now; all are reported before one is reported again. Does not wait.
+    pub fn ready_sources(&self) -> impl Iterator<Item = epoll::Event> + use<> {
+        let mut events = no_events::<SOURCES>();
+        let mut wait = |sources| epoll::wait(sources, &mut events, Some(&timespec(Duration::ZERO)));
+        let count = self.sources.get().and_then(|sources| wait(sources).ok()).unwrap_or(0);
+        events.into_iter().take(count)
     }
 
     /// Sets whether room in the socket wakes. Only while data waits for room: Linux reports it after each datagram that
@@ -103,8 +159,16 @@ impl Poller {
         Ok(())
     }
 
-    pub fn waker(&self) -> &Arc<Waker> {
+    pub fn waker(&self) -> &Waker {
         &self.waker
+    }
+
+    /// Sleeps for `pause`, or until a source is ready.
+    pub fn pause(&self, pause: Duration) {
+        match self.sources.get() {
+            None => thread::sleep(pause),
+            Some(sources) => drop(poll(&mut [PollFd::new(sources, PollFlags::IN)], Some(&timespec(pause)))),
+        }
     }
 
     /// Sleeps until an event, or for at most `longest`.
@@ -120,14 +184,14 @@ impl Poller {
     }
 
     fn sleep_for(&self, limit: Option<&Timespec>) {
-        let mut events =
-            [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(SOMETHING) }; SOURCES];
+        let mut events = no_events::<EVENTS>();
         match epoll::wait(&self.epoll, &mut events, limit) {
             // A signal: the caller looks and finds nothing.
             Err(Errno::INTR) => {}
             Ok(count) => {
-                if events[..count].iter().any(|event| event.data.u64() == AN_END) {
-                    self.ended.store(true, Ordering::Relaxed);
+                let kinds = events[..count].iter().fold(0, |kinds, event| kinds | event.data.u64());
+                if kinds != SOMETHING {
+                    self.news.fetch_or(kinds as u8, Ordering::Relaxed);
                 }
             }
             Err(error) => unreachable!("epoll_wait on an epoll of ours: {error}"),
@@ -145,6 +209,10 @@ impl Poller {
             unreachable!("timerfd_settime on a timer of ours: {error}");
         }
     }
+}
+
+fn no_events<const N: usize>() -> [epoll::Event; N] {
+    [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(SOMETHING) }; N]
 }
 
 fn timespec(duration: Duration) -> Timespec {

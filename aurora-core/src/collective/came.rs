@@ -1,0 +1,34 @@
+//! What a rank comes to a collective call for.
+
+use crate::error::Error;
+use crate::memory::Demand;
+use std::fmt;
+
+/// What a rank comes to a collective call for.
+pub(crate) struct Came<'a> {
+    /// The call, such as `a barrier`.
+    pub(crate) what: &'static str,
+    /// What the rank does, for a claim: `is in a barrier`.
+    pub(crate) action: &'a dyn fmt::Display,
+    /// Must be equal on all ranks.
+    pub(crate) key: u64,
+    /// Why it cannot do what it came for.
+    pub(crate) refusal: Option<Error>,
+    /// The memory that this will take.
+    pub(crate) demand: Demand,
+}
+
+impl<'a> Came<'a> {
+    pub(crate) fn new(what: &'static str, action: &'a dyn fmt::Display, key: u64) -> Self {
+        Came { what, action, key, refusal: None, demand: Demand::default() }
+    }
+}
+
+/// "is in .."
+pub(crate) struct In<'a>(pub(crate) &'a dyn fmt::Display);
+
+impl fmt::Display for In<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "is in {}", self.0)
+    }
+}

@@ -1,0 +1,95 @@
+//! Memory of an object that the transport reads or writes at this moment.
+
+use crate::ids::ObjectId;
+use aurora_net::Token;
+use std::collections::HashMap;
+
+/// Memory of an object that the transport uses: a number that the object chooses, below 2^40.
+///
+/// An object lends memory to be read ([`Cx::lent`](super::Cx::lent)) or written ([`Place::At`](super::Place::At)). The
+/// transport names the loan in [`read`](super::SharedObject::read) and [`write`](super::SharedObject::write). An object
+/// with many kinds of loans keeps them in a [`Loans`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Loan(u64);
+
+/// Bits of a token that are the object's own. The object's number stands above them.
+const BITS: u32 = 40;
+
+impl Loan {
+    /// The loan of this number.
+    ///
+    /// # Panics
+    /// If the number has more than 40 bits.
+    pub fn new(number: u64) -> Self {
+        assert!(number >> BITS == 0, "a loan's number has 40 bits at most");
+        Loan(number)
+    }
+
+    /// Its number.
+    pub fn number(self) -> u64 {
+        self.0
+    }
+
+    /// The loan that a token of the transport stands for, as the object that is called knows it.
+    pub fn of(token: Token) -> Self {
+        Loan(token.0 & ((1 << BITS) - 1))
+    }
+
+    /// What the transport calls a loan of this object.
+    pub(crate) fn token(self, object: ObjectId) -> Token {
+        Token(object.0 << BITS | self.0)
+    }
+}
+
+/// The object of a token.
+pub(crate) fn object_of(token: Token) -> ObjectId {
+    ObjectId(token.0 >> BITS)
+}
+
+/// What the loans of one object stand for.
+#[derive(Debug)]
+pub struct Loans<L> {
+    next: u64,
+    loans: HashMap<Loan, L>,
+}
+
+impl<L> Default for Loans<L> {
+    fn default() -> Self {
+        Loans { next: 0, loans: HashMap::new() }
+    }
+}
+
+impl<L> Loans<L> {
+    /// Adds a loan.
+    pub fn add(&mut self, loan: L) -> Loan {
+        self.next += 1;
+        let number = Loan::new(self.next);
+        self.loans.insert(number, loan);
+        number
+    }
+
+    /// What a loan stands for. `None`: it has ended.
+    pub fn get(&self, loan: Loan) -> Option<&L> {
+        self.loans.get(&loan)
+    }
+
+    /// The same, to be changed.
+    pub fn get_mut(&mut self, loan: Loan) -> Option<&mut L> {
+        self.loans.get_mut(&loan)
+    }
+
+    /// Ends a loan.
+    pub fn end(&mut self, loan: Loan) -> Option<L> {
+        self.loans.remove(&loan)
+    }
+
+    /// All of them.
+    pub fn values(&self) -> impl Iterator<Item = &L> {
+        self.loans.values()
+    }
+
+    /// All of them, to be changed.
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut L> {
+        self.loans.values_mut()
+    }
+}

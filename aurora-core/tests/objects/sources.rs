@@ -1,0 +1,95 @@
+//! What wakes an object besides transfers.
+
+use super::*;
+use aurora_core::object::Source;
+use std::time::Instant;
+
+/// Wants to be called after a while.
+struct Alarm {
+    at: Option<Instant>,
+    rung: bool,
+}
+
+impl SharedObject for Alarm {
+    fn deliver(&mut self, _: Rank, _: &[u8], _: Received, _: &mut Cx<'_>) -> Read<()> {
+        Err(Malformed)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.at
+    }
+
+    fn handle_timeout(&mut self, now: Instant, cx: &mut Cx<'_>) {
+        self.rung = self.at.take().is_some_and(|at| at <= now);
+        cx.progress();
+    }
+}
+
+#[test]
+fn timeouts_come_when_they_are_due() {
+    on_all_routes(2, |world| {
+        let at = Instant::now() + Duration::from_millis(30);
+        let alarm = world.share(Plan::new("Alarm", &7), |_| Ok(Alarm { at: Some(at), rung: false }))?;
+        alarm.wait(ONE, |alarm, _| alarm.rung.then_some(Ok(())))?;
+        assert!(Instant::now() >= at);
+        world.barrier()
+    });
+}
+
+/// A worker thread counts; the object takes what it has counted when the worker rings.
+#[derive(Default)]
+struct Worker {
+    bell: Option<Source>,
+    rings: u32,
+}
+
+impl SharedObject for Worker {
+    fn deliver(&mut self, _: Rank, _: &[u8], _: Received, _: &mut Cx<'_>) -> Read<()> {
+        Err(Malformed)
+    }
+
+    fn ready(&mut self, source: Source, cx: &mut Cx<'_>) {
+        assert_eq!(Some(source), self.bell);
+        self.rings += 1;
+        cx.progress();
+    }
+}
+
+#[test]
+fn a_thread_of_the_objects_own_rings() {
+    on_all_routes(2, |world| {
+        let worker = world.share(Plan::new("Worker", &9), |_| Ok(Worker::default()))?;
+        let bell = worker.act(|worker, cx| {
+            let (source, bell) = cx.doorbell()?;
+            worker.bell = Some(source);
+            Ok(bell)
+        })?;
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(20));
+                bell.ring();
+            });
+            worker.wait(ONE, |worker, _| (worker.rings > 0).then_some(Ok(())))
+        })?;
+        // Its own threads reach it too.
+        let reach = worker.reach();
+        let of_thread = std::thread::spawn(move || {
+            let rings = reach.act(|worker, _| Ok(worker.rings));
+            (rings, reach)
+        });
+        let (rings, reach) = of_thread.join().expect("it has not panicked");
+        assert!(rings? > 0);
+        // While nobody waits the daemon is woken.
+        bell.ring();
+        let until = Instant::now() + Duration::from_secs(30);
+        while worker.act(|worker, _| Ok(worker.rings))? < 2 {
+            assert!(Instant::now() < until, "the daemon sleeps on");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        drop(worker);
+        world.barrier()?;
+        bell.ring();
+        assert!(matches!(reach.act(|_, _| Ok(())), Ok(()) | Err(Error::Ended { .. })));
+        world.barrier()
+    });
+}
