@@ -9,7 +9,8 @@ use std::path::Path;
 
 /// A rank has waited long, and says for whom.
 pub(crate) fn late(waiting: &Claim, missing: &[Rank]) {
-    say(&format!("aurora: {waiting}, and still waits after 30 s for {}", list(missing)));
+    let of = if missing.is_empty() { "a transfer that is under way".into() } else { list(missing) };
+    say(&format!("aurora: {waiting}, and still waits after 30 s for {of}"));
 }
 
 /// A rank polls, which nobody can end but who is `alone`, or ranks that wait, poll or have left.

@@ -31,6 +31,8 @@ use std::time::{Duration, Instant};
 const FIRST_LOOK: Duration = Duration::from_millis(20);
 /// Looks that find nothing grow this far apart.
 const RARE_LOOKS: Duration = Duration::from_millis(500);
+/// A look whose answers are not all here is given up after so many pauses.
+const LONGEST_LOOK: u32 = 8;
 /// After this long a waiting rank prints once which ranks it waits for.
 pub(crate) const NOTICE: Duration = Duration::from_secs(30);
 
@@ -106,6 +108,8 @@ pub(crate) struct Watch {
     /// The circle that the last look found.
     suspect: Option<Vec<Step>>,
     pause: Duration,
+    /// For so many more pauses answers to the look under way are waited for.
+    patience: u32,
     next_look: Option<Instant>,
     limit: Option<Duration>,
 }
@@ -119,6 +123,7 @@ impl Watch {
             look: Look::default(),
             suspect: None,
             pause: FIRST_LOOK,
+            patience: 0,
             next_look: None,
             limit,
         }
@@ -207,6 +212,11 @@ impl Watch {
         }
         self.next_look = Some(now + self.pause);
         self.pause = (self.pause * 2).min(RARE_LOOKS);
+        if self.patience > 0 && !self.is_complete() {
+            self.patience -= 1;
+            return;
+        }
+        self.patience = LONGEST_LOOK;
         self.look = Look { number: self.look.number + 1, ..Look::default() };
         self.add(self.me, mine, acts);
     }
@@ -215,10 +225,15 @@ impl Watch {
     pub(crate) fn heard(&mut self, now: Instant, from: Rank, look: u64, state: RankState, acts: &mut Vec<Act>) {
         if look == self.look.number && self.waiting.is_some() {
             self.add(from, state, acts);
-            if self.look.asked.iter().all(|rank| self.look.states.contains_key(rank)) {
+            if self.is_complete() {
                 self.judge(now, acts);
             }
         }
+    }
+
+    /// Whether all who were asked in the look under way have answered.
+    fn is_complete(&self) -> bool {
+        self.look.asked.iter().all(|rank| self.look.states.contains_key(rank))
     }
 
     fn add(&mut self, from: Rank, state: RankState, acts: &mut Vec<Act>) {
@@ -299,6 +314,29 @@ mod tests {
         assert!(
             matches!(acts[..], [Act::Ask(first, _), Act::Ask(second, _)] if (first.index(), second.index()) == (2, 0))
         );
+    }
+
+    #[test]
+    fn answers_that_take_long_are_waited_for() {
+        let (mut watch, begin, mut acts) = (Watch::new(Rank::new(0), None), Instant::now(), Vec::new());
+        watch.begin(begin, Blocked::Leave, &Site::here());
+        let (mine, other) = (state(2, 0, &[1]), state(2, 1, &[0]));
+        let claim = mine.wait.as_ref().unwrap().claim.clone();
+        let look = |watch: &mut Watch, second: u64, acts: &mut Vec<Act>| {
+            let now = begin + Duration::from_secs(second);
+            watch.handle_timeout(now, mine.clone(), claim.clone(), vec![Rank::new(1)], acts);
+            watch.look.number
+        };
+        assert_eq!([1, 2, 3].map(|second| look(&mut watch, second, &mut acts)), [1; 3]);
+        watch.heard(begin + Duration::from_secs(4), Rank::new(1), 1, other.clone(), &mut acts);
+        assert_eq!([5, 6].map(|second| look(&mut watch, second, &mut acts)), [2; 2], "the second look");
+        watch.heard(begin + Duration::from_secs(7), Rank::new(1), 2, other, &mut acts);
+        assert!(acts.iter().any(|act| matches!(act, Act::GiveUp(_))));
+        // An answer that never comes is not waited for any longer than that.
+        let mut deaf = Watch::new(Rank::new(0), None);
+        deaf.begin(begin, Blocked::Leave, &Site::here());
+        let last = (1..=20).map(|second| look(&mut deaf, second, &mut acts)).last();
+        assert_eq!(last, Some(3));
     }
 
     #[test]
