@@ -61,7 +61,7 @@
 //! | `vector` | [`GVector`], [`distmemcpy`], slices |
 //! | `scalar` | [`GScalar`] and its scopes |
 //! | `behaviour` | the scoped behaviours, with a README of their own |
-//! | `distribution`, `halo`, `element` | who owns what, and what lies around it; what may be shared |
+//! | `distribution`, `element` | who owns what; what may be shared |
 //! | `operation` | types and operations as ranks tell them apart |
 //! | `ids` | the numbers of objects, requests and scopes |
 //! | `window` | the part of a vector that a scope is about |

@@ -140,7 +140,7 @@ impl Vector {
     }
 
     /// Some of the copy that is loaded for `epoch`, to be sent.
-    pub(super) fn lend_copy(&mut self, epoch: Epoch, place: Range<usize>, cx: &mut Cx<'_>) -> Payload {
+    pub(super) fn lend_copy(&mut self, epoch: Epoch, place: Range<usize>, cx: &Cx<'_>) -> Payload {
         let serial = self.load.cache.begin_send(epoch);
         self.lend(VectorLoan::CacheOut { serial, base: place.start }, place.len(), cx)
     }

@@ -5,9 +5,9 @@
 //! such a block what has come is shown at once, in pieces. A block that is still to be corrected, or whose place is not
 //! clear yet, is shown with the whole.
 //!
-//! The load goes on without the calling thread, in [`advance`](crate::object::SharedObject::advance): also if that computes, or has dropped its
-//! guard. What it will show of memory that its node shares is safe before the load is complete, because nobody writes
-//! there before all of the node have completed it (`memory/gate.rs`).
+//! The load goes on without the calling thread, in what follows each call of the vector: also if that thread computes,
+//! or has dropped its guard. What it will show of memory that its node shares is safe before the load is complete,
+//! because nobody writes there before all of the node have completed it (`memory/gate.rs`).
 
 use super::load::Loaded;
 use super::memory::A_CACHE;

@@ -18,7 +18,7 @@
 //!
 //! Several HaloCaches of one object may be open; what comes tells by its epoch which is meant. Who has no neighbours
 //! waits for nobody, and may be ahead as far as it likes: it sends nothing that others would have to keep. That it has
-//! entered the same as they is found out at the next barrier, or at what it says next (`scope.rs`).
+//! entered the same as they is found out at the next barrier, or at what it says next (`epoch/`).
 
 mod surroundings;
 
