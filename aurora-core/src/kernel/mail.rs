@@ -61,9 +61,12 @@ impl Mail {
         if counted {
             self.sent[to.index()] += 1;
         }
+        if to == self.me {
+            // No transfer.
+            return self.to_self.push_back((header, payload));
+        }
         self.counters.sent(object, how, header.len(), payload.len());
         match how.lazy {
-            _ if to == self.me => self.to_self.push_back((header, payload)),
             true => out.send_lazily(to, header, payload),
             false => out.send(to, header, payload),
         }

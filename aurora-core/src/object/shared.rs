@@ -45,8 +45,8 @@ use std::time::Instant;
 /// # What an object needs
 /// Most need [`deliver`](Self::deliver) or [`request`](Self::request), [`advance`](Self::advance), and, if they keep
 /// requests, [`holds`](Self::holds). `entered`, `digest`, `claim` and `drop_notice` are for objects with collective
-/// scopes; `arrive`, `merge` and `depart` for barriers that name it; `place`, `write`, `read` and `released` for payloads
-/// in memory of its own. A header has 1000 bytes at most: what is long goes into the payload.
+/// scopes; `arrive`, `merge` and `depart` for barriers that name it; `place`, `write`, `read` and `released` for
+/// payloads in memory of its own. A header has 1000 bytes at most: what is long goes into the payload.
 ///
 /// # What the object promises
 /// - A call waits for no rank, runs nothing of the program but its operations, and lasts 200 us at most: longer work

@@ -7,8 +7,8 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Kind {
-    /// All ranks meet: barriers, constructions, `fill`, `gather`. Messages are about all objects, so they are the job's;
-    /// so are waits in a barrier, while others are of the object that is made, filled or gathered.
+    /// All ranks meet: barriers, constructions, `fill`, `gather`. Messages are about all objects, so they are the
+    /// job's; so are waits in a barrier, while others are of the object that is made, filled or gathered.
     Barrier,
     /// What ranks give to each other in [reductions](crate::World::all_reduce) and their kin, where it does not travel
     /// with the barrier; waiting for it.
