@@ -72,6 +72,30 @@
 //! | `polls` | who reads the same again and again |
 //! | `stats`, `trace` | what a rank has sent, waited for and done when |
 //! | `memory` | arrays that are lent, how much of them there may be, and the files with `unsafe` code |
+//!
+//! # Words
+//!
+//! | word | meaning |
+//! |---|---|
+//! | node, node peers | ranks that share memory; the other ranks of one's node |
+//! | object, part | a shared object; what a rank has of it. The kernel keeps a *frame* around each part |
+//! | claim | what a rank does, in words, with the line of the program |
+//! | fault | what has ended an object or the job, with the ranks and lines it is about |
+//! | scope, opening | from a guard's opening to its end; what a rank has opened |
+//! | epoch | the number of a collective scope of one object |
+//! | settled | of an epoch: nothing that belongs to it can change this rank's block any more |
+//! | window | the part of a vector that a scope is about; `WHOLE` is one |
+//! | block | what a rank owns of a vector |
+//! | latch, gate | who may use a shared block at this moment; where a write waits until no transfer reads the block |
+//! | at home, moved away | a block lies in its place in shared memory; it does not, as guards show what was there |
+//! | node cache, slot | where a node keeps blocks of other nodes, each received once |
+//! | announcement | "I have entered this load", with the rank's block if it has changed |
+//! | write mark, correction | the last write of a rank that an owner has applied; what a pushed block lacked of those |
+//! | batch | buffered writes of one rank to one owner |
+//! | permit | what the program's thread may do to an object without its kernel |
+//! | loan, token | memory that the transport reads or writes at this moment; its number |
+//! | park | to keep a request until its time has come |
+//! | drop notice | a rank has dropped its handle of an object |
 
 mod behaviour;
 mod collective;

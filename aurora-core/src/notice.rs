@@ -26,7 +26,7 @@ pub(crate) fn operation_panicked(failure: &Failure, fault: &Error) {
     say(&format!("aurora: {failure}; {fault}"));
 }
 
-/// An object has panicked where it was asked for the place of a payload.
+/// An object has panicked where nothing could be sent: where it was asked for a place or a time.
 pub(crate) fn object_panicked(failure: &Failure, object: &ObjectName) {
     say(&format!("aurora: {failure}; {object} is poisoned"));
 }

@@ -270,7 +270,13 @@ impl Kernel {
         }
         cx.frame.has_panicked |= called.is_err();
         let timeout = if cx.frame.has_panicked { Ok(None) } else { capture(me, || machine.poll_timeout()) };
-        timers.set(id, timeout.unwrap_or_default());
+        let timeout = timeout.unwrap_or_else(|failure| {
+            crate::notice::object_panicked(&failure, &cx.frame.name);
+            // It is poisoned at its next call.
+            (cx.frame.is_broken, cx.frame.has_panicked) = (true, true);
+            None
+        });
+        timers.set(id, timeout);
         self.shut_if_failing();
         Some(called)
     }

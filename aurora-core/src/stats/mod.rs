@@ -1,4 +1,5 @@
-//! Counters to judge by: what a rank has sent, what it has waited for, and where its time has gone.
+//! Counters to judge by: what a rank has sent, what it has waited for, and where its time has gone. They are counted in
+//! `kernel/counters.rs` and read by `world/stats.rs`.
 
 mod clock;
 mod kind;

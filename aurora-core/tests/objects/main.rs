@@ -6,6 +6,7 @@ use aurora_core::prelude::*;
 use aurora_core::{ObjectName, Route};
 use std::time::Duration;
 
+mod hostile;
 mod memory;
 mod sources;
 mod words;
