@@ -25,10 +25,6 @@ enum Request {
 }
 
 impl SharedObject for Queue {
-    fn deliver(&mut self, _: Rank, _: &[u8], _: Received, _: &mut Cx<'_>) -> std::result::Result<(), Malformed> {
-        Err(Malformed) // All that ranks say here is a request.
-    }
-
     fn request(
         &mut self,
         call: Call,

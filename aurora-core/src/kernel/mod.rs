@@ -241,11 +241,13 @@ impl Kernel {
         let Entry { frame, machine, share } = objects.get_mut(&id)?;
         digests.touch(id, share);
         let machine = &mut **machine;
-        let mut call = Some(call);
+        let (mut call, had_panicked) = (Some(call), frame.has_panicked);
         let called = caught(&mut || {
             let mut cx = Cx { core, frame, out };
             let outcome = call.take().expect("called once")(machine, &mut cx);
-            machine.advance(&mut cx);
+            if !had_panicked {
+                machine.advance(&mut cx);
+            }
             outcome
         });
         let mut cx = Cx { core, frame, out };
@@ -256,6 +258,10 @@ impl Kernel {
             cx.poison(behaviour.unwrap_or(A_CALL), opened);
         }
         let me = cx.core.me;
+        if had_panicked {
+            // What it still does for others it does; that it panics again is no news.
+            let _ = capture(me, || machine.advance(&mut cx));
+        }
         if std::mem::take(&mut cx.frame.is_failing) {
             let failing = capture(me, || {
                 machine.shut();

@@ -2,6 +2,32 @@
 //!
 //! A [`GVector`](crate::GVector) and a [`GScalar`](crate::GScalar) are two implementations of [`SharedObject`]. A
 //! program or a library adds others: a queue, a map, a lock. See [`SharedObject`], which has the contract.
+//!
+//! ```
+//! use aurora_core::object::{Call, Cx, Malformed, Payload, Plan, Received, SharedObject};
+//! use aurora_core::prelude::*;
+//!
+//! /// Tickets: rank 0's part counts for all.
+//! #[derive(Default)]
+//! struct Tickets(u64);
+//!
+//! impl SharedObject for Tickets {
+//!     fn request(&mut self, call: Call, _: &[u8], _: Received, cx: &mut Cx<'_>) -> std::result::Result<(), Malformed> {
+//!         self.0 += 1;
+//!         cx.answer(call, Ok(self.0.to_le_bytes().to_vec().into()));
+//!         Ok(())
+//!     }
+//! }
+//!
+//! Config::threads(3).run(|world| {
+//!     let tickets = world.share(Plan::new("tickets", &()), |_| Ok(Tickets::default()))?;
+//!     let mine = tickets.ask(Rank::new(0), "draw", &(), Payload::Empty)?;
+//!     let mine = u64::from_le_bytes(mine.try_into().expect("8 bytes"));
+//!     assert_eq!(world.all_reduce(Add, mine)?, 1 + 2 + 3);
+//!     Ok(())
+//! })?;
+//! # Ok::<(), Error>(())
+//! ```
 
 mod cx;
 mod frame;

@@ -39,8 +39,9 @@ use std::time::Instant;
 ///   be called again ([`poll_timeout`](Self::poll_timeout)).
 /// - A panic in a call of the program poisons the object and goes on in the program. A panic in a call for what other
 ///   ranks have sent poisons the object, and no other.
-/// - Unasked: that ranks construct the same object; faults on all ranks, with their lines; a notice for a wait of 30 s
-///   and an error for one that can never end; counters ([`World::usage`](crate::World::usage)) and traces.
+/// - Unasked: that ranks construct the same object; faults on all ranks, with their lines; a notice for a wait of 30 s;
+///   counters ([`World::usage`](crate::World::usage)) and traces. An error for a wait that can never end, as far as
+///   [`awaits`](Self::awaits) and [`holds`](Self::holds) say whom it is for.
 ///
 /// # What an object needs
 /// Most need [`deliver`](Self::deliver) or [`request`](Self::request), [`advance`](Self::advance), and, if they keep
@@ -81,7 +82,9 @@ pub trait SharedObject: Any + Send {
     ///
     /// # Errors
     /// The header makes no sense: another build has sent it, and the job fails.
-    fn deliver(&mut self, from: Rank, header: &[u8], payload: Received, cx: &mut Cx<'_>) -> Result<(), Malformed>;
+    fn deliver(&mut self, _from: Rank, _header: &[u8], _payload: Received, _cx: &mut Cx<'_>) -> Result<(), Malformed> {
+        Err(Malformed)
+    }
 
     /// A request: [`Cx::answer`] answers it once, now or later. What is kept of it is detached.
     ///
