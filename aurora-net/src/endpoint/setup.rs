@@ -25,6 +25,10 @@ use std::time::Duration;
 /// After a rank's death or abort, mpirun ends the remaining ranks and reports the cause within this time.
 const MPIRUN_ENDS_ALL: Duration = Duration::from_secs(2);
 
+/// A rank that ends because another has failed may be gone before rank 0's word of that failure is here. This long a
+/// rank waits for that word before it says that the one that has ended is the cause.
+const CAUSE_IS_HEARD: Duration = Duration::from_millis(100);
+
 /// An endpoint whose sockets exist, but which does not know the other ranks yet.
 pub(crate) struct Setup {
     me: Rank,
@@ -42,7 +46,11 @@ pub(crate) struct Setup {
 impl Setup {
     pub fn new(job: &Job, transport: Transport) -> Result<Self, Error> {
         let poller = Poller::new().map(Arc::new).map_err(Error::system("make an epoll instance and a timer"))?;
-        let grace = if job.launcher == Launcher::Mpi { MPIRUN_ENDS_ALL } else { Duration::ZERO };
+        let grace = match job.launcher {
+            Launcher::Mpi => MPIRUN_ENDS_ALL,
+            Launcher::Processes => CAUSE_IS_HEARD,
+            Launcher::Threads => Duration::ZERO,
+        };
         let (me, key) = (job.rank, job.key);
         let mut setup = Setup { me, key, transport, poller, local: None, udp: None, offer: None, grace };
         if job.size == 1 {
