@@ -12,7 +12,13 @@
 //! struct Tickets(u64);
 //!
 //! impl SharedObject for Tickets {
-//!     fn request(&mut self, call: Call, _: &[u8], _: Received, cx: &mut Cx<'_>) -> std::result::Result<(), Malformed> {
+//!     fn request(
+//!         &mut self,
+//!         call: Call,
+//!         _: &[u8],
+//!         _: Received,
+//!         cx: &mut Cx<'_>,
+//!     ) -> std::result::Result<(), Malformed> {
 //!         self.0 += 1;
 //!         cx.answer(call, Ok(self.0.to_le_bytes().to_vec().into()));
 //!         Ok(())
