@@ -13,6 +13,7 @@
 //! Where all ranks share a node's memory they first compare one number there, which says the same (`Kernel::digest`),
 //! and tell each other summaries only if it differs.
 
+use super::words::{Merge, Merging, Words};
 use crate::error::Claim;
 use crate::ids::{Epoch, ObjectId};
 use crate::memory::{Demand, Shortage};
@@ -51,47 +52,6 @@ pub(crate) struct Outcome {
     pub(crate) named: Words,
 }
 
-/// Words of objects.
-pub(crate) type Words = BTreeMap<ObjectId, Vec<u8>>;
-
-/// How an object merges the word of other ranks into one.
-pub(crate) type Merge<'a> = &'a dyn Fn(ObjectId, &mut Vec<u8>, &[u8]);
-
-/// Words of objects on their way to all ranks, each rank's exactly once, though the number of ranks may be no power of
-/// two.
-///
-/// Before round `r`, `whole` is what the last 2^r ranks say, this one being the last of them, and `part` what the last
-/// `size mod 2^r` say. After all rounds one of them is what all say.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Merging {
-    whole: Words,
-    part: Words,
-}
-
-impl Merging {
-    /// Round `r` brings what the rank 2^r before this one has, of `size` ranks.
-    fn merge(&mut self, round: u32, size: usize, other: Merging, merge: Merge<'_>) {
-        let join = |words: &mut Words, more: Words| {
-            for (id, more) in more {
-                match words.get_mut(&id) {
-                    Some(all) => merge(id, all, &more),
-                    None => drop(words.insert(id, more)),
-                }
-            }
-        };
-        if size >> round & 1 == 1 {
-            self.part = self.whole.clone();
-            join(&mut self.part, other.part);
-        }
-        join(&mut self.whole, other.whole);
-    }
-
-    /// What all `size` ranks say, after all rounds.
-    fn all(self, size: usize) -> Words {
-        if size.is_power_of_two() { self.whole } else { self.part }
-    }
-}
-
 /// What a set of ranks tells in the first pass.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Digest {
@@ -106,7 +66,7 @@ impl Digest {
     /// One rank's own; `differs`: it has something to tell in the second pass.
     pub(crate) fn new(rank: Rank, (digest, differs): (u64, bool), word: Option<Bytes>, named: Words) -> Self {
         let words = word.map(|word| (rank, word)).into_iter().collect();
-        Digest { digest, differs, words, named: Merging { whole: named, part: Words::new() } }
+        Digest { digest, differs, words, named: Merging::new(named) }
     }
 
     fn merge(&mut self, round: u32, size: usize, other: Digest, merge: Merge<'_>) {

@@ -6,6 +6,8 @@ pub(crate) mod barrier;
 mod came;
 pub(crate) mod fold;
 pub(crate) mod pieces;
+mod words;
 
-pub(crate) use barrier::{Barrier, Digest, Merge, ObjectState, Summary, Tell, Told, Words, counted, mismatch};
+pub(crate) use barrier::{Barrier, Digest, ObjectState, Summary, Tell, Told, counted, mismatch};
 pub(crate) use came::{Came, In};
+pub(crate) use words::{Merge, Words};

@@ -4,7 +4,7 @@ use super::loans::CallerLoan;
 use super::{Core, OpenCall, message};
 use crate::Error;
 use crate::ids::{CallId, ObjectId};
-use crate::kernel::message::encode_error;
+use crate::kernel::message::{BadHeader, encode_error};
 use crate::memory::{Lent, LentMut};
 use crate::object::{Call, How};
 use crate::stats::Kind;
@@ -43,16 +43,15 @@ impl Core {
         request: &impl Serialize,
         payload: Payload,
         out: &mut Outbox,
-    ) -> CallId {
-        self.next_call += 1;
-        let id = CallId(self.next_call);
-        let ahead = when == When::Ahead;
-        self.calls.insert(id, OpenCall { to, landing, ahead, object, shown, forgotten, reply: None });
+    ) -> Result<CallId, BadHeader> {
+        let (id, ahead) = (CallId(self.next_call + 1), when == When::Ahead);
         let lent = matches!(payload, Payload::Lent { .. });
-        let header = message::request(object, id, lent, request);
+        let header = message::request(object, id, lent, request)?;
+        self.next_call = id.0;
+        self.calls.insert(id, OpenCall { to, landing, ahead, object, shown, forgotten, reply: None });
         let how = How { lazy: when == When::More, ..how };
         self.mail.post(out, to, (header, !lent), payload, Some(object), &how);
-        id
+        Ok(id)
     }
 
     /// The answer to a request, once it is here.

@@ -50,7 +50,7 @@ fn deliver(state: &mut (Kernel, Outbox), header: &[u8], payload: Vec<u8>) {
 
 /// The header of a message to the vector.
 fn header(message: &Message) -> Vec<u8> {
-    to_object(OBJECT, message)
+    to_object(OBJECT, message).expect("short")
 }
 
 /// Looks at the vector.
@@ -79,7 +79,7 @@ fn enter(window: Window, marks: Vec<(u32, u64)>) -> Message {
 fn a_part_that_is_not_there() {
     for window in [Range { start: 5, end: 3 }, 0..LEN + 1, LEN + 1..LEN + 1, Range { start: usize::MAX, end: 0 }] {
         let window = Window::of(&window, LEN);
-        let call = |request| message::request(OBJECT, CallId(1), false, &Asked { epoch: 0, request });
+        let call = |request| message::request(OBJECT, CallId(1), false, &Asked { epoch: 0, request }).expect("short");
         let release = opening(Rule::Ended, window);
         let messages = [
             header(&enter(window, Vec::new())),

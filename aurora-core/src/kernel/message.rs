@@ -6,7 +6,7 @@
 use crate::Error;
 use crate::ids::{CallId, ObjectId};
 use crate::stats::Kind;
-use aurora_net::Rank;
+use aurora_net::{MAX_HEADER, Rank};
 use serde::{Deserialize, Serialize};
 
 /// What a header says, as far as kernels understand it.
@@ -71,14 +71,34 @@ impl<'h> Header<'h> {
     }
 }
 
+/// Why a header of an object cannot be sent.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BadHeader {
+    /// It has so many bytes, with the numbers that the kernel puts in front.
+    #[error("a header of {0} bytes: put what is long into the payload (1000 are allowed)")]
+    TooLong(usize),
+    #[error("a header cannot be encoded: {0}")]
+    NotData(#[from] postcard::Error),
+}
+
 /// The header of a message to an object.
-pub(crate) fn to_object(object: ObjectId, message: &impl Serialize) -> Vec<u8> {
-    encode(&(object.0 << 2 | OBJECT, message))
+pub(crate) fn to_object(object: ObjectId, message: &impl Serialize) -> Result<Vec<u8>, BadHeader> {
+    checked(&(object.0 << 2 | OBJECT, message))
 }
 
 /// The header of a request to an object.
-pub(crate) fn request(object: ObjectId, id: CallId, lent: bool, request: &impl Serialize) -> Vec<u8> {
-    encode(&(object.0 << 2 | if lent { LENT } else { REQUEST }, id, request))
+pub(crate) fn request(
+    object: ObjectId,
+    id: CallId,
+    lent: bool,
+    request: &impl Serialize,
+) -> Result<Vec<u8>, BadHeader> {
+    checked(&(object.0 << 2 | if lent { LENT } else { REQUEST }, id, request))
+}
+
+fn checked(header: &impl Serialize) -> Result<Vec<u8>, BadHeader> {
+    let header = postcard::to_allocvec(header)?;
+    if header.len() > MAX_HEADER { Err(BadHeader::TooLong(header.len())) } else { Ok(header) }
 }
 
 /// The header of an answer.

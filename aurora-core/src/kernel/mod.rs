@@ -190,6 +190,7 @@ impl Kernel {
         if let Some(entry) = self.objects.remove(&id) {
             self.digests.remove(entry.share);
             self.timers.set(id, None);
+            self.core.sources.retain(|_, of| *of != id);
         }
     }
 

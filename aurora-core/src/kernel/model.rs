@@ -101,14 +101,17 @@ impl Node {
     /// Rank 1, which has entered `epoch` scopes, asks for the whole block.
     fn ask(&self, id: u64, epoch: u64) {
         let read = Request::Read { start: 0, len: self.len as u64, owners: 1 };
-        self.deliver(&request(OBJECT, CallId(id), false, &Asked { epoch, request: read }), Vec::new());
+        self.deliver(&request(OBJECT, CallId(id), false, &Asked { epoch, request: read }).expect("short"), Vec::new());
     }
 
     /// Rank 1 sets the whole block.
     fn set(&self, id: u64, value: u64) {
         let write = Asked { epoch: 0, request: Request::WriteAt { start: 0 } };
         let values = vec![value; self.len];
-        self.deliver(&request(OBJECT, CallId(id), false, &write), bytemuck::cast_slice(&values).to_vec());
+        self.deliver(
+            &request(OBJECT, CallId(id), false, &write).expect("short"),
+            bytemuck::cast_slice(&values).to_vec(),
+        );
     }
 
     /// Takes what has been answered.
@@ -301,7 +304,8 @@ fn split_end(entered: u64) {
             thread::spawn(move || {
                 let opening = Opening::new("ReleaseC", Kind::Flush, Rule::Ended, &node.site);
                 let end =
-                    to_object(OBJECT, &Message::Flush(FlushMessage::End { epoch: 1, opening, batches: 1, op: None }));
+                    to_object(OBJECT, &Message::Flush(FlushMessage::End { epoch: 1, opening, batches: 1, op: None }))
+                        .expect("short");
                 node.ask(1, entered);
                 node.deliver(&end, batch(1, 5).into());
             })

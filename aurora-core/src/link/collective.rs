@@ -5,7 +5,8 @@
 //! of their own, beside the rounds if they are short.
 
 use super::{BulkCall, Link};
-use crate::collective::barrier::{Outcome, Words};
+use crate::collective::Words;
+use crate::collective::barrier::Outcome;
 use crate::collective::pieces::StepId;
 use crate::collective::{Came, In};
 use crate::error::{Error, Result};

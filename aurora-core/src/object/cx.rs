@@ -102,10 +102,11 @@ impl Cx<'_> {
 
     /// Sends a message to the object on a rank, this one or another. Messages arrive once each, in any order.
     pub fn send(&mut self, to: Rank, message: &impl Serialize, payload: impl Into<Payload>, how: How<'_>) {
-        if let Err(error) = self.fits(to, message) {
-            return self.fail(error);
-        }
-        let header = to_object(self.frame.id, message);
+        let header = self.existing(to).and_then(|()| to_object(self.frame.id, message).map_err(|bad| self.error(bad)));
+        let header = match header {
+            Ok(header) => header,
+            Err(error) => return self.fail(error),
+        };
         self.core.mail.post(self.out, to, (header, true), payload.into(), Some(self.frame.id), &how);
     }
 
@@ -113,29 +114,18 @@ impl Cx<'_> {
     /// [`reply`](super::SharedObject::reply). A call of the program that waits for an answer uses
     /// [`Shared::ask`](super::Shared::ask).
     pub fn ask(&mut self, to: Rank, request: &impl Serialize, payload: impl Into<Payload>, how: How<'_>) -> CallId {
-        if let Err(error) = self.fits(to, request) {
-            self.fail(error);
-            return CallId(0);
-        }
         let asking = Asking { to, how, landing: None, when: When::Ahead, shown: true, forgotten: true };
-        self.ask_as(asking, request, payload)
+        self.ask_as(asking, request, payload).unwrap_or_else(|error| {
+            self.fail(error);
+            // Of no request.
+            CallId(0)
+        })
     }
 
-    /// Whether there is such a rank, and the header can be sent.
-    pub(super) fn fits(&self, to: Rank, header: &impl Serialize) -> Result<(), Error> {
-        /// Of a header, without the numbers that the kernel puts in front.
-        const LONGEST: usize = 1000;
-        if to.index() >= self.size() {
-            let site = self.frame.name.made_at.clone();
-            return Err(Error::NoSuchRank { rank: to, size: self.size(), site });
-        }
-        match postcard::experimental::serialized_size(header) {
-            Ok(len) if len <= LONGEST => Ok(()),
-            Ok(len) => Err(self.error(format_args!(
-                "a header of {len} bytes, {LONGEST} are allowed: put what is long into the payload"
-            ))),
-            Err(cause) => Err(self.error(format_args!("a header cannot be encoded: {cause}"))),
-        }
+    /// Whether there is such a rank.
+    fn existing(&self, rank: Rank) -> Result<(), Error> {
+        let (size, site) = (self.size(), &self.frame.name.made_at);
+        if rank.index() < size { Ok(()) } else { Err(Error::NoSuchRank { rank, size, site: site.clone() }) }
     }
 
     /// Gives up a request: its answer is thrown away when it comes.
@@ -149,8 +139,10 @@ impl Cx<'_> {
         asking: Asking<'_>,
         request: &impl Serialize,
         payload: impl Into<Payload>,
-    ) -> CallId {
-        self.core.ask(self.frame.id, asking, request, payload.into(), self.out)
+    ) -> Result<CallId, Error> {
+        self.existing(asking.to)?;
+        let asked = self.core.ask(self.frame.id, asking, request, payload.into(), self.out);
+        asked.map_err(|bad| self.error(bad))
     }
 
     /// Before the calling thread sleeps, `to` looks at what has come lazily.
@@ -192,7 +184,7 @@ impl Cx<'_> {
 
     /// An error of this object on this rank, in words: `cause` says what is wrong and what to do.
     pub fn error(&self, cause: impl std::fmt::Display) -> Error {
-        Error::of_object(self, cause)
+        Error::Object { rank: self.me(), object: self.frame.name.clone(), cause: cause.to_string() }
     }
 
     /// Answers a request.

@@ -72,13 +72,14 @@ impl World {
     /// # Errors
     /// `Mismatch` where ranks construct different objects; on all ranks, what `make` returns on one of them; whatever
     /// ended the job.
-    #[track_caller]
     pub fn share<O: SharedObject>(&self, mut plan: Plan, make: impl FnOnce(&Making) -> Result<O>) -> Result<Shared<O>> {
-        plan.site = Site::here();
         let (way, name) = (Way::<O>::of(self.link()), plan.name().to_string());
         let id = way.next_object();
         let made = make(&Making { rank: self.rank(), size: self.size() }).map_err(|error| plan.refuse(error)).ok();
-        plan.agree((&way, id), made)?;
+        match made {
+            Some(object) => plan.agree((&way, id), |_| object)?,
+            None => plan.come(&way)?,
+        }
         Ok(Shared { way, id, name })
     }
 
@@ -186,11 +187,10 @@ impl<O: SharedObject> Shared<O> {
             if to.index() >= cx.size() {
                 return Err(Error::NoSuchRank { rank: to, size: cx.size(), site: site.clone() });
             }
-            cx.fits(to, header)?;
             let reason = cx.reason(action, Some(site.clone()));
             let how = How::default().on(&reason);
             let asking = Asking { to, how, landing: None, when: When::Now, shown: false, forgotten: false };
-            Ok(cx.ask_as(asking, header, payload))
+            cx.ask_as(asking, header, payload)
         })?;
         let what = Blocked::Calls { object: self.id, action, kind: Kind::Object };
         let answer = self.way.wait(what, &site, |kernel, _| match kernel.core.take_reply(call) {
@@ -199,16 +199,6 @@ impl<O: SharedObject> Shared<O> {
             answer => answer,
         });
         answer.inspect_err(|_| self.way.tidy(|kernel, _| kernel.core.give_up(call)))
-    }
-}
-
-impl Plan {
-    /// Collective. Registers what this rank has `made`, and returns once all ranks have agreed on it.
-    fn agree<O: SharedObject>(&mut self, (way, id): (&Way<O>, ObjectId), made: Option<O>) -> Result<()> {
-        match made {
-            Some(object) => self.agree_on((way, id), |_| object),
-            None => self.come(way),
-        }
     }
 }
 
@@ -222,12 +212,5 @@ impl<O: SharedObject> Drop for Shared<O> {
 impl<O: SharedObject> fmt::Debug for Shared<O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)
-    }
-}
-
-impl Error {
-    /// An error of a shared object: see [`Cx::error`].
-    pub(crate) fn of_object(cx: &Cx<'_>, cause: impl fmt::Display) -> Self {
-        Error::Object { rank: cx.me(), object: cx.frame.name.clone(), cause: cause.to_string() }
     }
 }

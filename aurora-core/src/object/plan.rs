@@ -20,7 +20,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// `what` it is, in words such as `queue of u64 on rank 0`, and what must be equal on all ranks.
+    /// `what` it is, in words such as `queue of u64 on rank 0`, and what must be equal on all ranks. Errors quote the
+    /// line that makes the plan.
     #[track_caller]
     pub fn new(what: impl Into<String>, alike: &impl Hash) -> Self {
         Self::at(what.into(), alike, Site::here())
@@ -48,7 +49,7 @@ impl Plan {
 
     /// Collective. Registers the object and returns once all ranks have agreed on it: nothing comes for an object that
     /// is not there.
-    pub(crate) fn agree_on<O: SharedObject>(
+    pub(crate) fn agree<O: SharedObject>(
         &mut self,
         (link, id): (&Link, ObjectId),
         make: impl FnOnce(&Core) -> O,

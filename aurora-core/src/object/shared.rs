@@ -129,7 +129,7 @@ pub trait SharedObject: Any + Send {
         None
     }
 
-    /// That time has come. `now` is the kernel's clock: virtual in a simulation.
+    /// That time has come.
     fn handle_timeout(&mut self, _now: Instant, _cx: &mut Cx<'_>) {}
 
     /// How many collective scopes this rank has entered.

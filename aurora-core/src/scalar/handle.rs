@@ -96,7 +96,7 @@ impl<T: ScalarValue> GScalar<T> {
         let value = initial.map(|initial| Value::new(initial, is_word));
         let link = Way::of(world.link());
         let id = link.next_object();
-        plan.agree_on((&link, id), |core| Scalar::new(core, home, value, plain::ops::<T>()))?;
+        plan.agree((&link, id), |core| Scalar::new(core, home, value, plain::ops::<T>()))?;
         let in_place = if is_word { find_word(&link, id, home) } else { None };
         Ok(GScalar { link, id, home, made_at: site, in_place, value: PhantomData })
     }

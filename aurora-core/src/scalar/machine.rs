@@ -181,7 +181,8 @@ impl Scalar {
     ) -> CallId {
         let how = How { kind: Kind::Scalar, lazy: false, reason: Some(reason) };
         let asking = Asking { to: self.home, how, landing: None, when: When::Now, shown: false, forgotten: false };
-        cx.ask_as(asking, &Asked { epoch: self.asking_epoch(), request, after }, payload)
+        let asked = Asked { epoch: self.asking_epoch(), request, after };
+        cx.ask_as(asking, &asked, payload).expect("headers of scalars are short")
     }
 
     /// What comes of the openings of another rank.

@@ -138,7 +138,7 @@ impl VectorPlan {
         let block = Block::new(Arc::new(block), size_of::<T>().max(1), home);
         let nodes = if self.is_shared::<T>() { link.nodes.clone() } else { Arc::new(Nodes::apart(link.size)) };
         let dist = self.dist;
-        self.plan.agree_on((link, id), |core| machine::<T>(core, dist, block, nodes))
+        self.plan.agree((link, id), |core| machine::<T>(core, dist, block, nodes))
     }
 }
 

@@ -227,7 +227,8 @@ impl Vector {
         // Scopes of other parts may be open around that of a part.
         let epoch = if request.window().is_whole() { self.ledger.epoch } else { self.ledger.behind() };
         let shown = request.writes();
-        cx.ask_as(Asking { to, how, landing, when, shown, forgotten: false }, &Asked { epoch, request }, payload)
+        let asking = Asking { to, how, landing, when, shown, forgotten: false };
+        cx.ask_as(asking, &Asked { epoch, request }, payload).expect("headers of vectors are short")
     }
 
     /// What the writes to it are for.

@@ -1,0 +1,51 @@
+//! What ranks say of the objects that a barrier names, merged on its way to all of them. Pure.
+
+use crate::ids::ObjectId;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Words of objects.
+pub(crate) type Words = BTreeMap<ObjectId, Vec<u8>>;
+
+/// How an object merges the word of other ranks into one.
+pub(crate) type Merge<'a> = &'a dyn Fn(ObjectId, &mut Vec<u8>, &[u8]);
+
+/// Words of objects on their way to all ranks, each rank's exactly once, though the number of ranks may be no power of
+/// two.
+///
+/// Before round `r`, `whole` is what the last 2^r ranks say, this one being the last of them, and `part` what the last
+/// `size mod 2^r` say. After all rounds one of them is what all say.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Merging {
+    whole: Words,
+    part: Words,
+}
+
+impl Merging {
+    /// What one rank says.
+    pub(super) fn new(mine: Words) -> Self {
+        Merging { whole: mine, part: Words::new() }
+    }
+
+    /// Round `r` brings what the rank 2^r before this one has, of `size` ranks.
+    pub(super) fn merge(&mut self, round: u32, size: usize, other: Merging, merge: Merge<'_>) {
+        let join = |words: &mut Words, more: Words| {
+            for (id, more) in more {
+                match words.get_mut(&id) {
+                    Some(all) => merge(id, all, &more),
+                    None => drop(words.insert(id, more)),
+                }
+            }
+        };
+        if size >> round & 1 == 1 {
+            self.part = self.whole.clone();
+            join(&mut self.part, other.part);
+        }
+        join(&mut self.whole, other.whole);
+    }
+
+    /// What all `size` ranks say, after all rounds.
+    pub(super) fn all(self, size: usize) -> Words {
+        if size.is_power_of_two() { self.whole } else { self.part }
+    }
+}
