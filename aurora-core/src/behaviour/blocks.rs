@@ -1,4 +1,5 @@
-//! The streaming `ReadCache`: the whole vector on every rank, shown while it comes, so that computing hides the wire.
+//! The streaming `ReadCache`: the whole vector on every rank, shown while it arrives, so that computing hides the
+//! transfer.
 
 use super::{Behaviour, ReadCacheBlocks, Scope, sealed};
 use crate::Site;
@@ -18,7 +19,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Holds what has come of a load.
+/// Holds what has arrived of a load.
 pub struct Streamed<T: Element> {
     epoch: Epoch,
     opened: Instant,
@@ -48,17 +49,17 @@ impl<T: Element> Behaviour for Streamed<T> {
 }
 
 impl<T: Element> GVector<T> {
-    /// Collective. Opens a streaming `ReadCache`: as [`read_cache`](GVector::read_cache), but returns before the blocks
-    /// have come, and shows each as it comes: [`blocks`](Scope::blocks). So a rank computes while the rest is on its
-    /// way.
+    /// Collective. Opens a streaming `ReadCache`: as [`read_cache`](GVector::read_cache), but returns before the
+    /// blocks are here, and shows them in pieces as they arrive: [`blocks`](Scope::blocks). So a rank computes during
+    /// the transfer.
     ///
-    /// Nothing is shown before every rank has come here: this hides the wire, not a rank that is late. Everything that
-    /// is shown is final, and stays as it is while the guard lives. Some ranks may call this and others `read_cache`:
-    /// what they send is the same. Where all ranks are on one machine nothing has to come; there this waits for all of
-    /// them, and then the whole is here at once.
+    /// Nothing is shown before every rank has entered: this hides the transfer, not a late rank. Everything that is
+    /// shown is final, and does not change while the guard lives. Some ranks may call this and others `read_cache`:
+    /// they send the same. If all ranks are on one machine, nothing is transferred: this waits for all ranks, and
+    /// then the whole is here.
     ///
-    /// A guard that is dropped early ends nothing: the load goes on in the background. The next ReadCache of the vector
-    /// waits for the rest of it.
+    /// If the guard is dropped early, the load goes on in the background. The next ReadCache of the vector waits for
+    /// it.
     ///
     /// # Errors
     /// As [`read_cache`](GVector::read_cache).
@@ -94,27 +95,28 @@ impl<T: Element> GVector<T> {
 }
 
 impl<T: Element> ReadCacheBlocks<'_, T> {
-    /// The vector in pieces, each with its global indices: of this rank's own block first, then as they come, the
-    /// longest that is here first. A piece lies in one rank's block, and is the whole of it or as much as has come.
-    /// Together they are the whole vector, each element once; another call begins anew, with what is here already.
+    /// The vector in pieces, each with its global indices: this rank's own block first, then the longest piece that
+    /// is here. A piece lies in one rank's block, and is all of it or the part that has arrived. The pieces cover
+    /// each element once. Another call begins again, with what is already here.
     ///
-    /// Each waits until there is another piece. An error is the last that comes, and what [`whole`](Self::whole) would
-    /// say.
+    /// Each step waits for the next piece. An error ends the iterator; it is the one that [`whole`](Self::whole)
+    /// returns.
     pub fn blocks(&self) -> Blocks<'_, T> {
         Blocks { guard: self, read: vec![0; self.vector.link.size], unit: 1, ended: false }
     }
 
-    /// The same in whole rows, with their global numbers; of a vector that is no matrix every element is a row.
+    /// As [`blocks`](Self::blocks), in whole rows with their global numbers. If the vector is no matrix, each element
+    /// is a row.
     pub fn row_blocks(&self) -> impl Iterator<Item = Result<(Range<usize>, &[T])>> {
         let cols = self.vector.row_len().max(1);
         let blocks = Blocks { unit: cols, ..self.blocks() };
         blocks.map(move |block| block.map(|(range, rows)| (range.start / cols..range.end / cols, rows)))
     }
 
-    /// All of it, once it is here: a [`ReadCache`](super::ReadCache) from now on.
+    /// Waits for the load, and shows the whole: from now on this is a [`ReadCache`](super::ReadCache).
     ///
     /// # Errors
-    /// Whatever kept a block from coming.
+    /// The error that prevented a block from arriving.
     pub fn whole(&self) -> Result<&[T]> {
         if self.state.outcome.whole().is_none() {
             self.vector.await_stream(self.state.epoch, &self.site)?;
@@ -122,13 +124,13 @@ impl<T: Element> ReadCacheBlocks<'_, T> {
         Ok(self.here().expect("it is over, and well"))
     }
 
-    /// All of it, if it is here. Where all ranks share memory it always is.
+    /// The whole, if it is here. If all ranks share memory it always is.
     pub fn try_whole(&self) -> Option<&[T]> {
         self.here()
     }
 
-    /// How long the load has taken, from the call that opened this to the last byte; `None` before that. What of it
-    /// this rank has not waited is hidden behind its computing.
+    /// How long the load has taken, from the call that opened this guard to the last byte; `None` before the last
+    /// byte. What this rank has not waited of this time was hidden behind its computing.
     pub fn load_time(&self) -> Option<Duration> {
         let since = self.state.outcome.complete_since()?;
         Some(since.saturating_duration_since(self.state.opened))
@@ -147,19 +149,19 @@ impl<T: Element> ReadCacheBlocks<'_, T> {
     }
 }
 
-/// The pieces of a vector, as they come: [`ReadCacheBlocks::blocks`](Scope::blocks).
+/// The pieces of a vector as they arrive: [`ReadCacheBlocks::blocks`](Scope::blocks).
 #[must_use = "iterators wait for nothing before they are used"]
 pub struct Blocks<'g, T: Element> {
     guard: &'g ReadCacheBlocks<'g, T>,
-    /// Elements of each rank's block that have been given out.
+    /// Elements of each rank's block that were returned.
     read: Vec<usize>,
-    /// Elements that belong together.
+    /// A piece is a multiple of this number of elements.
     unit: usize,
     ended: bool,
 }
 
 impl<'g, T: Element> Blocks<'g, T> {
-    /// The rest of a block, our own first, from the whole.
+    /// The rest of a block, this rank's own first, once the whole is here.
     fn rest(&mut self, whole: &'g [T]) -> Option<(Range<usize>, &'g [T])> {
         let link = &self.guard.vector.link;
         let owners = std::iter::once(link.me).chain(link.me.others(link.size));

@@ -1,4 +1,4 @@
-//! Writes that wait in buffers, one for each owner, until there are enough of them to travel.
+//! Writes wait in buffers, one for each owner, until there are enough of them to send.
 
 use super::release::protocol::LastBatch;
 use super::{Behaviour, Scope};
@@ -16,18 +16,18 @@ pub trait Buffered: Behaviour {
     /// The operation of [`Scope::update`], or [`PutOnly`].
     type Operation;
 
-    /// The buffers, and how they leave.
+    /// The buffers, and what sends them.
     #[doc(hidden)]
     fn parts(&mut self) -> (&mut Buffers<Self::Element>, &mut dyn Sender<Self::Element>);
 
-    /// The operation's name.
+    /// The operation's number, or `None`: the scope only puts.
     #[doc(hidden)]
     fn op(&self) -> Option<OpId>;
 }
 
-/// How full buffers leave: what distinguishes the collective scope from the lone one.
+/// How buffers are sent: the difference between a collective ReleaseC and that of one rank alone.
 pub trait Sender<T: Element> {
-    /// Sends a batch to its owner, when there is room there, and leaves it empty.
+    /// Sends a batch to its owner, once the owner may get another, and leaves it empty.
     #[doc(hidden)]
     fn send(
         &mut self,
@@ -38,8 +38,8 @@ pub trait Sender<T: Element> {
         site: &Site,
     ) -> Result<()>;
 
-    /// Checking mode: elements `run` of the vector have been written at `line`, in the scope that was opened at `site`,
-    /// and wait in the buffer for their owner.
+    /// Checking mode: the elements `run` of the vector have been written at `line`, in the scope opened at `site`,
+    /// and wait in the buffer for `owner`.
     #[doc(hidden)]
     fn announce(
         &mut self,
@@ -54,34 +54,33 @@ pub trait Sender<T: Element> {
     }
 }
 
-/// Writes that have not left yet, for each owner.
+/// Writes that are not sent yet, for each owner.
 pub struct Buffers<T> {
     dist: Distribution,
-    /// Checking mode: every write goes the slow way, and is noted.
+    /// Checking mode: every write takes the slow path, which notes it.
     check: bool,
-    /// Checking mode: the line of a `put_slice` under way.
+    /// Checking mode: the line of the write under way.
     line: Option<Site>,
     owners: Vec<Pending<T>>,
 }
 
-/// Those for one owner.
 struct Pending<T> {
-    /// What is done with all of them.
+    /// What is done with all of these writes.
     op: Option<OpId>,
     batch: BatchBuilder<T>,
     /// The first element of the owner's block.
     start: usize,
-    /// How full the batch may be before it has to be looked whether another write can be added: a put, an operation.
+    /// The length of the batch from which a write takes the slow path: for a put, and for an operation.
     limits: [usize; 2],
 }
 
 impl<T: Element> Pending<T> {
-    /// Whether what is in it has to leave before a write of a kind can be added.
+    /// Whether the batch has to be sent before a write of this kind can be added.
     fn must_leave(&self, op: Option<OpId>) -> bool {
         !self.batch.is_empty() && (self.op != op || self.batch.len() >= self.batch.capacity())
     }
 
-    /// There is room for writes of a kind.
+    /// Writes of this kind may be added, up to the batch's capacity.
     fn open_for(&mut self, op: Option<OpId>) {
         self.op = op;
         self.limits = [0; 2];
@@ -105,7 +104,7 @@ impl<T: Element> Buffers<T> {
         Buffers { dist: vector.dist, check, line: None, owners: ranges.map(pending).collect() }
     }
 
-    /// Adds one element, or says for whose batch room has to be made first. A scope has one operation.
+    /// Adds one element, or returns the owner for whose batch room has to be made first. A scope has one operation.
     #[inline(always)]
     pub(super) fn push(&mut self, op: Option<OpId>, index: usize, value: T) -> Option<Rank> {
         let owner = self.dist.owner_index(index);
@@ -117,7 +116,7 @@ impl<T: Element> Buffers<T> {
         None
     }
 
-    /// What is left for each owner.
+    /// The batches that are left, by owners.
     pub(super) fn take_all(&mut self) -> Vec<Option<LastBatch>> {
         let last = |Pending { op, batch, limits, .. }: &mut Pending<T>| {
             *limits = [0; 2];
@@ -128,11 +127,11 @@ impl<T: Element> Buffers<T> {
 }
 
 impl<B: Buffered> Scope<'_, B> {
-    /// Sets element `index`, seen after the scope.
+    /// Sets element `index`. The value is seen after the scope.
     ///
     /// # Errors
-    /// [`Error::IndexOutside`](crate::Error::IndexOutside), [`Error::NotShown`](crate::Error::NotShown) outside of the
-    /// slice that the scope is of; from a buffer that has to leave also what keeps it from being applied.
+    /// [`Error::IndexOutside`](crate::Error::IndexOutside); [`Error::NotShown`](crate::Error::NotShown) outside of
+    /// the scope's slice; if a full buffer has to be sent, also the error that prevents that.
     #[inline]
     #[track_caller]
     pub fn put(&mut self, index: usize, value: B::Element) -> Result<()> {
@@ -154,7 +153,7 @@ impl<B: Buffered> Scope<'_, B> {
         write_run(buffers, sender, self.vector, None, start, values, &self.site)
     }
 
-    /// Applies the scope's operation to element `index` at its owner, after the writes made before.
+    /// Applies the scope's operation to element `index` at its owner, after this rank's earlier writes.
     ///
     /// # Errors
     /// As [`put`](Self::put).
@@ -193,7 +192,7 @@ impl<B: Buffered> Scope<'_, B> {
     }
 }
 
-/// Makes room in an owner's buffer for writes of a kind.
+/// Makes room in an owner's buffer for writes of this kind.
 fn room<T: Element>(
     buffers: &mut Buffers<T>,
     sender: &mut dyn Sender<T>,
@@ -215,7 +214,7 @@ fn room<T: Element>(
     Ok(())
 }
 
-/// Checking mode: notes the writes that were the last for an owner, and sees to it that the next one is noted too.
+/// Checking mode: notes the run that was just added for an owner, and sends the next write on the slow path too.
 fn note<T: Element>(
     buffers: &mut Buffers<T>,
     sender: &mut dyn Sender<T>,
@@ -231,7 +230,7 @@ fn note<T: Element>(
     sender.announce(vector, owner, pending.op, run, line, site)
 }
 
-/// Sets consecutive elements, which are there, or applies an operation to each.
+/// Sets consecutive elements, or applies an operation to each. The range is in bounds.
 pub(super) fn write_run<T: Element>(
     buffers: &mut Buffers<T>,
     sender: &mut dyn Sender<T>,

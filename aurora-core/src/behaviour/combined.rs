@@ -1,5 +1,5 @@
-//! `ReadCache` and `ReleaseC` in one (paper, Table 2): the whole vector to read and to write, in a copy of this rank's
-//! own; what has been written there is shipped at the end.
+//! `ReadCache` and `ReleaseC` in one (paper, Table 2): the whole vector, to read and write in a copy of this rank's
+//! own. The written elements are sent at the end.
 
 use super::buffers::{Buffered, write_run};
 use super::marks::Marks;
@@ -17,11 +17,11 @@ use std::ops::{Deref, Index, IndexMut, Range};
 /// Holds what was loaded and, from the first write on, a copy of it.
 pub struct Combined<T: Element> {
     loaded: Cached<T>,
-    /// Memory for the copy, from the beginning: a write cannot say that there is none.
+    /// Taken on entry: a write cannot report a lack of memory.
     copy: Array<T>,
     copied: bool,
     written: Marks,
-    /// The number of the first element shown.
+    /// The global index of the first element shown.
     pub(super) first: usize,
     release: Together<T, PutOnly>,
 }
@@ -44,11 +44,11 @@ impl<T: Element> Combined<T> {
     fn make_copy(&mut self) {
         self.copy.copy_from_slice(self.loaded.shown());
         self.copied = true;
-        // Whoever waits to write to what we have shown need not any longer.
+        // Ranks that wait to write to the loaded memory no longer wait for this guard.
         self.loaded.let_go();
     }
 
-    /// Keeps the memory for the next scope.
+    /// Keeps the memory of the copy for the next scope.
     fn end(&mut self, vector: &GVector<T>) {
         self.loaded.let_go();
         self.copied = false;
@@ -81,16 +81,16 @@ impl<T: Element> Behaviour for Combined<T> {
 }
 
 impl<T: Element> GVector<T> {
-    /// Collective. Opens a `ReadCache` and a `ReleaseC` in one: the whole vector, as it is when all ranks have come
-    /// here, in a copy of this rank's own. It reads there what it has written itself, so `v[i] += x` works; the
-    /// elements that it has written go to their owners at the end, and are seen after the scope.
+    /// Collective. Opens a `ReadCache` and a `ReleaseC` in one: the whole vector, as it is when all ranks have
+    /// entered, in a copy of this rank's own. A rank reads its own writes there, so `v[i] += x` works. The written
+    /// elements go to their owners at the end, and are seen after the scope.
     ///
-    /// Of two ranks that write one element, one wins, also with `+=`: sums of all ranks are for
+    /// If two ranks write one element, one of the values wins, also with `+=`: for sums over all ranks use
     /// [`release_c_with`](GVector::release_c_with).
     ///
     /// # Errors
-    /// As [`read_cache`](GVector::read_cache) and [`release_c`](GVector::release_c). Memory for the copy is needed at
-    /// once, on top of what the ReadCache takes: [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// As [`read_cache`](GVector::read_cache) and [`release_c`](GVector::release_c). The copy needs memory on entry,
+    /// in addition to that of the ReadCache: [`Error::OutOfMemory`](crate::Error::OutOfMemory),
     /// [`Error::CacheLimit`](crate::Error::CacheLimit).
     ///
     /// ```
@@ -115,7 +115,7 @@ impl<T: Element> GVector<T> {
         self.open_combined(Window::WHOLE, Site::here())
     }
 
-    /// The caller has that part to itself.
+    /// The caller has exclusive use of that part.
     pub(crate) fn open_combined(&self, window: Window, site: Site) -> Result<ReadCacheReleaseC<'_, T>> {
         const COPY: &str = "the copy of a ReadCache + ReleaseC";
         let shown = window.range(self.len());
@@ -140,16 +140,16 @@ impl<T: Element> GVector<T> {
 }
 
 impl<T: Element> ReadCacheReleaseC<'_, T> {
-    /// Row `row` of the matrix, by its global number; of a vector that is no matrix one element.
+    /// Row `row` of the matrix, by its global number. If the vector is no matrix, each element is a row.
     ///
     /// # Panics
-    /// If there is no such row; as all that follow.
+    /// If the guard does not show this row; the methods below panic likewise.
     #[track_caller]
     pub fn row(&self, row: usize) -> &[T] {
         &self.state.shown()[self.places_of_row(row)]
     }
 
-    /// The same for writing: all of it counts as written.
+    /// Row `row` for writing: all of it counts as written.
     #[track_caller]
     pub fn row_mut(&mut self, row: usize) -> &mut [T] {
         let places = self.places_of_row(row);
@@ -174,13 +174,13 @@ impl<T: Element> ReadCacheReleaseC<'_, T> {
         self.vector.len()
     }
 
-    /// Whether there are none.
+    /// Whether the vector has no elements.
     pub fn is_empty(&self) -> bool {
         self.vector.is_empty()
     }
 }
 
-/// All elements, or those of the slice that it is of: of its [`window`](Scope::window).
+/// All elements that the guard shows: those of its [`window`](Scope::window).
 impl<T: Element> Deref for ReadCacheReleaseC<'_, T> {
     type Target = [T];
 

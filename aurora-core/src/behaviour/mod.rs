@@ -1,7 +1,7 @@
 //! Scoped behaviours (paper section 2): guards that change how a shared vector is accessed inside a lexical scope.
 //!
-//! Every behaviour is a [`Scope`], one generic guard that registers itself with the kernel, ends the scope when it is
-//! dropped, and has the methods of its kind. See the README beside this file for the rules.
+//! Every behaviour is a [`Scope`]: one generic guard that registers itself with the kernel, has the methods of its
+//! kind, and ends the scope when it is dropped. The README beside this file has the rules.
 
 mod accumulate;
 mod blocks;
@@ -35,47 +35,47 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// My rows, for reading: [`GVector::owner_computes`].
+/// The rank's own part, for reading: [`GVector::owner_computes`].
 pub type OwnerComputes<'v, T> = Scope<'v, Owner<T>>;
-/// My rows, for writing: [`GVector::owner_computes_mut`].
+/// The rank's own part, for writing: [`GVector::owner_computes_mut`].
 pub type OwnerComputesMut<'v, T> = Scope<'v, OwnerMut<T>>;
 /// The whole vector, for reading: [`GVector::read_cache`].
 pub type ReadCache<'v, T> = Scope<'v, Cached<T>>;
-/// My rows and some around them, for reading: [`GVector::halo_cache`].
+/// The rank's own rows and some around them, for reading: [`GVector::halo_cache`].
 pub type HaloCache<'v, T> = Scope<'v, Haloed<Owner<T>>>;
-/// My rows, for writing, and some around them: [`GVector::halo_cache_mut`].
+/// The rank's own rows, for writing, and some around them: [`GVector::halo_cache_mut`].
 pub type HaloCacheMut<'v, T> = Scope<'v, Haloed<OwnerMut<T>>>;
-/// The whole vector, for reading while it comes: [`GVector::read_cache_blocks`].
+/// The whole vector, for reading while it arrives: [`GVector::read_cache_blocks`].
 pub type ReadCacheBlocks<'v, T> = Scope<'v, Streamed<T>>;
 /// Buffered writes by all ranks together: [`GVector::release_c`].
 pub type ReleaseC<'v, T, O = PutOnly> = Scope<'v, Together<T, O>>;
 /// Updates by all ranks, each into a partial copy of its own: [`GVector::accumulate`].
 pub type Accumulate<'v, T, O> = Scope<'v, Accumulated<T, O>>;
-/// The whole vector, to read and to write: [`GVector::read_cache_release_c`].
+/// The whole vector, for reading and writing: [`GVector::read_cache_release_c`].
 pub type ReadCacheReleaseC<'v, T> = Scope<'v, Combined<T>>;
 /// Many elements, read in batches: [`GVector::gatherer`].
 pub type Gather<'v, T> = Scope<'v, Gathering<T>>;
 /// Buffered writes by one rank alone: [`GVector::release_alone`].
 pub type ReleaseAlone<'v, T, O = PutOnly> = Scope<'v, Alone<T, O>>;
 
-/// A kind of scope: what it holds while it is open and how it ends. Not for users to implement.
+/// A kind of scope: what the guard holds while it is open and how it ends. Not for users to implement.
 pub trait Behaviour: sealed::Sealed + Sized {
-    /// What the vector holds.
+    /// The type of the vector's elements.
     type Element: Element;
 
     /// The public name.
     #[doc(hidden)]
     const NAME: &'static str;
 
-    /// Whether its end sends something.
+    /// Whether the end of the scope sends messages.
     #[doc(hidden)]
     const SENDS: bool = false;
 
-    /// Gives back what was lent and sends what is buffered. `checked`: waits until it is done everywhere.
+    /// Gives back what was lent and sends what is buffered. `checked`: waits until all of it is done on every rank.
     #[doc(hidden)]
     fn close(&mut self, vector: &GVector<Self::Element>, site: &Site, checked: bool) -> Result<()>;
 
-    /// Gives back what was lent after a panic: nothing of half a phase is sent.
+    /// Gives back what was lent, after a panic. Nothing of the unfinished scope is sent.
     #[doc(hidden)]
     fn abandon(&mut self, vector: &GVector<Self::Element>);
 }
@@ -86,38 +86,35 @@ pub(crate) mod sealed {
 
 /// An open scoped behaviour: a guard whose `Drop` ends the scope.
 ///
-/// Ending is split: dropping the guard sends what it has to send, and the next use of the vector waits for what others
-/// have to do. [`Scope::finish`] is the checked end: errors come back at once instead of with the next use or from
-/// `run`.
+/// Dropping the guard sends what is left to send; the next use of the vector waits for the other ranks.
+/// [`Scope::finish`] is the checked end: it returns errors at once, not with the next use or from `run`.
 ///
-/// A guard belongs to the thread that opened it: it is neither `Send` nor `Sync`, and a closure for other threads that
-/// names one does not compile. What it shows is ordinary data, so take that before: `let all = &guard[..];`, `let mine
-/// = guard.local();`, `local_mut()`, `par_rows()`.
+/// A guard belongs to the thread that opened it: it is neither `Send` nor `Sync`, and a closure for other threads
+/// that names the guard does not compile. What the guard shows is ordinary data, so borrow that first: `let all =
+/// &guard[..];`, `let mine = guard.local();`, `local_mut()`, `par_rows()`.
 ///
-/// It may be neither forgotten nor leaked: that is not unsound, but it
-/// is an error, [`Error::Leaked`](crate::Error::Leaked), for everyone who waits for it.
+/// A guard must not be forgotten or leaked. That is not unsound, but every rank that waits for the guard gets the
+/// error [`Error::Leaked`](crate::Error::Leaked).
 #[must_use = "a scope ends when its guard is dropped: keep it, as in `let _guard = ...` (`let _ = ...` drops it at once)"]
 pub struct Scope<'v, B: Behaviour> {
     pub(crate) vector: &'v GVector<B::Element>,
-    /// The part of it that the scope is about, and its elements.
+    /// The part of the vector that the scope is about; `shown` is the same as indices.
     pub(crate) window: Window,
     shown: Range<usize>,
     pub(crate) site: Site,
     pub(crate) state: B,
     guard: u64,
     closed: bool,
-    /// Opened while the thread was unwinding already: that panic is not this scope's.
+    /// Opened while the thread was already unwinding: that panic does not concern this scope.
     amid_panic: bool,
     not_send: PhantomData<*const B>,
 }
 
 impl<'v, B: Behaviour> Scope<'v, B> {
-    /// Registers an open scope of the whole vector.
     pub(crate) fn open(vector: &'v GVector<B::Element>, site: Site, state: B, mutable: bool, awaited: bool) -> Self {
         Self::open_in(vector, Window::WHOLE, site, state, mutable, awaited)
     }
 
-    /// Registers an open scope of a part.
     pub(crate) fn open_in(
         vector: &'v GVector<B::Element>,
         window: Window,
@@ -137,14 +134,14 @@ impl<'v, B: Behaviour> Scope<'v, B> {
         Scope { vector, window, shown, site, state, guard, closed: false, amid_panic, not_send: PhantomData }
     }
 
-    /// Ends the scope and reports what went wrong: the checked form of dropping the guard.
+    /// Ends the scope and reports errors: the checked form of dropping the guard.
     ///
-    /// For a [`ReleaseC`] or an [`Accumulate`] it returns when every rank has ended its scope and all writes to this
-    /// rank's block are applied; for a [`ReleaseAlone`] when all its writes are. The other behaviours have nothing to
-    /// wait for.
+    /// For a [`ReleaseC`] or an [`Accumulate`], returns when every rank has ended its scope and all writes to this
+    /// rank's block are applied; for a [`ReleaseAlone`], when all its writes are applied. Other behaviours have
+    /// nothing to wait for.
     ///
     /// # Errors
-    /// `Mismatch`, `Leaked` or `Poisoned` of the vector; whatever ended the job.
+    /// `Mismatch`, `Leaked` or `Poisoned` of the vector; the error that ended the job.
     pub fn finish(mut self) -> Result<()> {
         self.end(true)
     }
@@ -154,12 +151,12 @@ impl<'v, B: Behaviour> Scope<'v, B> {
             return Ok(());
         }
         if std::thread::panicking() && !self.amid_panic {
-            // In this order: once the block is back, the daemon serves it.
+            // Deregister first: once the block is back, the daemon serves it.
             self.deregister(true);
             self.state.abandon(self.vector);
             return Ok(());
         }
-        // Until the guard is gone too: what has waited for its block may be long.
+        // Lives until the guard is deregistered: requests parked behind its block may take long.
         let mut _call = None;
         let close = || {
             _call = B::SENDS.then(|| self.vector.link.bulk_call(B::NAME));
@@ -171,10 +168,10 @@ impl<'v, B: Behaviour> Scope<'v, B> {
                 outcome
             }
             Err(panic) => {
-                // An operation of the user's, applied to our own block: the scope has not ended well.
+                // A user's operation, applied to this rank's own block, has panicked: the scope is poisoned.
                 self.deregister(true);
                 match std::thread::panicking() {
-                    // Opened by something that is dropped amid another panic: that one goes on.
+                    // The guard is dropped by an unwinding thread: only the first panic continues.
                     true => Ok(()),
                     false => resume_unwind(panic),
                 }
@@ -192,7 +189,7 @@ impl<'v, B: Behaviour> Scope<'v, B> {
 }
 
 impl<T: Element> GVector<T> {
-    /// There is no memory for what a scope needs. All ranks are told, who would wait for this one.
+    /// Tells all ranks that this rank has no memory for a scope: they would wait for this rank.
     fn short_of(&self, shortage: Shortage, purpose: &str, site: &Site) -> Error {
         let error = shortage.error(self.link.me, purpose, self.name(), site);
         self.link.tidy_on(|_, cx| cx.fail(error.clone()));

@@ -1,5 +1,4 @@
-//! What a scope shows, and the one place that compares an index with it: global indices in, places among what is shown
-//! out.
+//! What a scope shows. The only place that checks global indices and turns them into places in the shown elements.
 
 use super::{Behaviour, Scope};
 use crate::error::Result;
@@ -13,14 +12,14 @@ impl<B: Behaviour> Scope<'_, B> {
         self.shown.clone()
     }
 
-    /// Whether the scope is about element `index`: the typed error of `at` and `put` else.
+    /// Checks that the window contains element `index`; else returns the error of `at` and `put`.
     #[inline]
     #[track_caller]
     pub(crate) fn check_shown(&self, index: usize) -> Result<()> {
         if self.shown.contains(&index) { Ok(()) } else { self.not_shown(index, &self.shown, Site::here()) }
     }
 
-    /// The same of `len` elements from `start` on.
+    /// Checks that the window contains `len` elements from `start` on.
     #[track_caller]
     pub(crate) fn check_shown_range(&self, start: usize, len: usize) -> Result<()> {
         let (shown, end, site) = (&self.shown, start.saturating_add(len), Site::here());
@@ -34,7 +33,7 @@ impl<B: Behaviour> Scope<'_, B> {
         Ok(())
     }
 
-    /// Element `index` among all that lie in the window.
+    /// Element `index`, given all elements of the window.
     #[inline]
     #[track_caller]
     pub(crate) fn element<'a>(&self, shown: &'a [B::Element], index: usize) -> &'a B::Element {
@@ -44,7 +43,7 @@ impl<B: Behaviour> Scope<'_, B> {
         }
     }
 
-    /// Where element `index` lies in the window: the panic of an index else.
+    /// The place of element `index` in the window. Panics if it is outside.
     #[inline]
     #[track_caller]
     pub(crate) fn place_of(&self, index: usize) -> usize {
@@ -65,7 +64,7 @@ impl<B: Behaviour> Scope<'_, B> {
         }
     }
 
-    /// Where a range lies in the window.
+    /// The place of a range in the window. Panics if it is outside.
     #[track_caller]
     pub(crate) fn places_of(&self, range: Range<usize>) -> Range<usize> {
         let (start, end, shown) = (range.start, range.end, &self.shown);
@@ -83,7 +82,7 @@ impl<B: Behaviour> Scope<'_, B> {
         start - shown.start..end - shown.start
     }
 
-    /// Where a row of a matrix lies in the window; of a vector that is no matrix one element.
+    /// The place of a matrix row in the window. If the vector is no matrix, each element is a row.
     #[track_caller]
     pub(crate) fn places_of_row(&self, row: usize) -> Range<usize> {
         let cols = self.vector.row_len();
@@ -100,14 +99,15 @@ impl<B: Behaviour> Scope<'_, B> {
         self.places_of(elements)
     }
 
-    /// The panic of an index that is no element's.
+    /// Panics if the vector has no element `index`.
     #[track_caller]
     pub(crate) fn assert_element(&self, index: usize) {
         let len = self.vector.len();
         assert!(index < len, "index {index} is outside a vector of {len} elements");
     }
 
-    /// The number of rows of the whole, and the whole in words; of a vector that is no matrix every element is a row.
+    /// The number of rows of the whole, and a description of the whole. If the vector is no matrix, each element is a
+    /// row.
     pub(crate) fn all_rows(&self) -> (usize, String) {
         match (self.vector.dim(), self.vector.len()) {
             (Some(dim), _) => (dim.rows, format!("a matrix of {} rows", dim.rows)),
@@ -115,7 +115,7 @@ impl<B: Behaviour> Scope<'_, B> {
         }
     }
 
-    /// What to say of a row that looks like the number of an element that is shown.
+    /// A hint for a row outside of those shown whose number looks like the index of a shown element.
     pub(crate) fn rows_hint(&self, row: usize, indices: &Range<usize>) -> &'static str {
         let is_matrix = self.vector.dim().is_some_and(|dim| dim.cols > 1);
         match is_matrix && indices.contains(&row) {
@@ -124,7 +124,7 @@ impl<B: Behaviour> Scope<'_, B> {
         }
     }
 
-    /// The index of a cell of a matrix.
+    /// The index of a matrix element.
     #[inline]
     #[track_caller]
     pub(crate) fn index_of(&self, (row, col): (usize, usize)) -> usize {

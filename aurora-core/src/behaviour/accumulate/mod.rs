@@ -1,7 +1,7 @@
-//! `Accumulate`: every rank updates a partial copy of its own, and the owners merge them at the end (Jin and Ziavras,
-//! *Modeling Distributed Data Representation*, section 2: the state "distributed updateable").
+//! `Accumulate`: every rank updates a partial copy of its own, and the owners merge these copies at the end (Jin and
+//! Ziavras, *Modeling Distributed Data Representation*, section 2: the state "distributed updateable").
 //!
-//! The merge goes the way of a ReleaseC: one that is written at its end, all at once.
+//! The merge uses the protocol of a ReleaseC whose writes are all made at its end.
 
 mod partial;
 mod sparse;
@@ -21,19 +21,19 @@ use std::ops::Range;
 
 const NAME: &str = "Accumulate";
 
-/// Bytes of our own block that are merged before others' messages are looked at again.
+/// Bytes of this rank's own block that are merged before messages are served again.
 const AT_A_TIME: usize = 256 * 1024;
 
-/// What this rank has accumulated, and the way to the owners.
+/// What this rank has accumulated, and the ReleaseC that sends it.
 pub struct Accumulated<T: Element, O> {
-    /// Of the elements that the scope is about, from this one on.
+    /// Of the elements from `first` on.
     partial: Partial<T>,
     first: usize,
     release: Together<T, O>,
 }
 
 impl<T: Element, O: Op<T>> Accumulated<T, O> {
-    /// Sends each owner what was touched of its block; what was of our own is applied in place.
+    /// Sends each owner the touched elements of its block; merges those of this rank's own block in place.
     fn merge(&mut self, vector: &GVector<T>, site: &Site) -> Result<()> {
         self.partial.seal();
         let (me, first) = (vector.link.me, self.first);
@@ -61,7 +61,7 @@ impl<T: Element, O: Op<T>> Accumulated<T, O> {
         Ok(())
     }
 
-    /// Puts what was touched of some elements into batches for their owners.
+    /// Puts the touched elements of a range into batches for their owners.
     fn ship(&mut self, range: Range<usize>, vector: &GVector<T>, site: &Site) -> Result<()> {
         if range.is_empty() {
             return Ok(());
@@ -94,26 +94,26 @@ impl<T: Element, O: Op<T>> Behaviour for Accumulated<T, O> {
 }
 
 impl<T: Element> GVector<T> {
-    /// Collective. Opens an `Accumulate`: every rank updates elements by operation `O`, wherever they lie, in a partial
-    /// copy of its own; at the end owners merge all of them into what was there before. The merged values are seen
-    /// after the scope. The operation is part of what all ranks agree on.
+    /// Collective. Opens an `Accumulate`: every rank updates elements by operation `O`, wherever they lie, in a
+    /// partial copy of its own. At the end the owners merge all partial copies into the old values; the merged values
+    /// are seen after the scope. All ranks must use the same operation.
     ///
-    /// Inside, nothing is sent, received or shown. A partial copy takes memory for what is touched: for a few elements
-    /// a table of them, for many a copy of the whole vector; the choice is made while it grows. So this is for elements
-    /// that each rank updates often, such as counters, forces or the entries of a matrix that is assembled. Where most
-    /// updates meet an element for the first time, [`release_c_with`](GVector::release_c_with) needs less memory and
-    /// has begun to send meanwhile.
+    /// Inside the scope nothing is sent, received or shown. A partial copy takes memory for the touched elements: for
+    /// few a hash table, for many a copy of the whole vector; the table turns into the copy as it grows. So an
+    /// Accumulate is for elements that each rank updates often, such as counters, forces or the entries of a matrix
+    /// that is assembled. If most updates touch an element for the first time,
+    /// [`release_c_with`](GVector::release_c_with) needs less memory and sends during the scope.
     ///
-    /// Operands are combined on their way ([`Op::combine`]), those of several ranks in any order: the operation must be
-    /// associative and commutative. Sums of `f32` and `f64` may so differ in their last bits from run to run:
-    /// [`accumulate_in_order`](GVector::accumulate_in_order) if they must not.
+    /// Operands are combined before they are sent ([`Op::combine`]), those of several ranks in any order: the
+    /// operation must be associative and commutative. Sums of `f32` and `f64` may differ in their last bits from run
+    /// to run; use [`accumulate_in_order`](GVector::accumulate_in_order) if they must not.
     ///
-    /// Like any other scope that sends, it may have to wait at its end until the owners have entered it: for each of
-    /// them no more than half a megabyte goes ahead.
+    /// The end may have to wait until the owners have entered the scope: at most half a megabyte for each owner is
+    /// sent before that.
     ///
     /// # Errors
-    /// `Leaked` where a guard was forgotten; `Mismatch` where other ranks are known to have opened another scope.
-    /// Memory for the partial copy is taken where it comes to be needed, by [`update`](Scope::update).
+    /// `Leaked` if a guard was forgotten; `Mismatch` if another rank is known to have opened a different scope.
+    /// Memory for the partial copy is taken when it is needed, by [`update`](Scope::update).
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -135,16 +135,16 @@ impl<T: Element> GVector<T> {
         self.open_accumulate(false, Window::WHOLE, Site::here())
     }
 
-    /// Collective. As [`accumulate`](GVector::accumulate), merged in a fixed order: to the old value first what rank 0
-    /// has accumulated, in the order of its updates, then that of rank 1, and so on: the operation need not be
-    /// commutative. With the same updates on as many ranks the result is the same to the last bit, in every run and
-    /// over every route.
+    /// Collective. As [`accumulate`](GVector::accumulate), merged in a fixed order: into the old value first what
+    /// rank 0 has accumulated, in the order of its updates, then that of rank 1, and so on. The operation need not be
+    /// commutative. The same updates on the same number of ranks give the same result to the last bit, in every run
+    /// and over every route.
     ///
     /// An owner applies what a rank sends when all ranks before it have ended their scopes. So a rank that has more
-    /// than half a megabyte for one owner waits at its end for those before it.
+    /// than half a megabyte for one owner waits at its end for the ranks before it.
     ///
     /// # Errors
-    /// As [`accumulate`](GVector::accumulate); the order is a part of what all ranks agree on.
+    /// As [`accumulate`](GVector::accumulate); `Mismatch` also if another rank merges in any order.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -165,7 +165,7 @@ impl<T: Element> GVector<T> {
         self.open_accumulate(true, Window::WHOLE, Site::here())
     }
 
-    /// The caller has that part to itself.
+    /// The caller has exclusive use of that part.
     pub(crate) fn open_accumulate<O: Op<T>>(
         &self,
         in_order: bool,
@@ -185,13 +185,13 @@ impl<T: Element> GVector<T> {
 }
 
 impl<T: Element, O: Op<T>> Accumulate<'_, T, O> {
-    /// Applies the scope's operation to element `index`, for the owner to see at the end.
+    /// Applies the scope's operation to element `index`. Its owner merges the result at the end.
     ///
     /// # Errors
-    /// [`Error::IndexOutside`](crate::Error::IndexOutside), [`Error::NotShown`](crate::Error::NotShown) outside of the
-    /// slice that the scope is of; [`Error::OutOfMemory`](crate::Error::OutOfMemory) where this rank has no room for
-    /// another element, and [`Error::CacheLimit`](crate::Error::CacheLimit) where the copy of the whole that it would
-    /// now need is more than it may have: all ranks hear of it, and the vector shows nothing of half a phase.
+    /// [`Error::IndexOutside`](crate::Error::IndexOutside); [`Error::NotShown`](crate::Error::NotShown) outside of
+    /// the scope's slice; [`Error::OutOfMemory`](crate::Error::OutOfMemory) if this rank has no room for another
+    /// element; [`Error::CacheLimit`](crate::Error::CacheLimit) if the copy of the whole that is needed now is larger
+    /// than allowed. After an error of memory all ranks that use the vector get the error.
     #[inline]
     #[track_caller]
     pub fn update(&mut self, index: usize, operand: T) -> Result<()> {
@@ -202,10 +202,11 @@ impl<T: Element, O: Op<T>> Accumulate<'_, T, O> {
         Ok(())
     }
 
-    /// Applies it to the elements from `start` on, each with an operand of its own.
+    /// Applies the operation to the elements from `start` on, each with an operand of its own.
     ///
     /// # Errors
-    /// [`Error::RangeOutside`](crate::Error::RangeOutside), before anything is done; else as [`update`](Self::update).
+    /// [`Error::RangeOutside`](crate::Error::RangeOutside), before anything is changed; else as
+    /// [`update`](Self::update).
     #[track_caller]
     pub fn update_slice(&mut self, start: usize, operands: &[T]) -> Result<()> {
         self.check_shown_range(start, operands.len())?;

@@ -1,9 +1,9 @@
-//! What one rank has accumulated: of each element that it has touched all its operands in one.
+//! What one rank has accumulated: for each touched element, all its operands combined.
 //!
-//! An element's first operand is kept as it is and every other combined with what is there, so an operation needs no
-//! neutral element; what was not touched is not there, and not sent. At first only touched elements take memory; once
-//! it would take a table of them more to grow than a copy of the whole vector with a mark for each element, there is
-//! that.
+//! The first operand of an element is stored as it is, and every later one combined with it, so an operation needs no
+//! neutral element. Elements that are not touched are not sent. At first only touched elements take memory, in a
+//! table; when the table would need more memory to grow than a copy of the whole vector with a mark for each element,
+//! it becomes that copy.
 
 use super::sparse::Sparse;
 use crate::behaviour::marks::Marks;
@@ -12,35 +12,32 @@ use crate::error::Result;
 use crate::memory::{Array, Shortage};
 use std::ops::Range;
 
-/// The operands of one rank.
 pub(super) struct Partial<T> {
-    /// Elements of the vector.
     len: usize,
     form: Form<T>,
-    /// Memory for a copy of the whole that is there already, or none.
+    /// Memory for a copy of the whole, kept from an earlier scope, or empty.
     spare: Array<T>,
 }
 
 enum Form<T> {
-    /// Of touched elements only.
+    /// Touched elements only.
     Sparse(Sparse<T>),
-    /// Of all elements; those that are not touched have any value.
+    /// All elements; those that are not touched have any value.
     Dense { values: Array<T>, touched: Marks },
 }
 
 impl<T: Element> Partial<T> {
-    /// Of a vector of `len` elements: nothing yet. If `spare` has as many, it is used before any other memory.
+    /// Empty, for a vector of `len` elements. If `spare` has that length, its memory is used first.
     pub(super) fn new(len: usize, spare: Array<T>) -> Self {
         let spare = if spare.len() == len { spare } else { Array::default() };
         Partial { len, form: Form::Sparse(Sparse::new()), spare }
     }
 
-    /// Elements it is about.
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
-    /// Adds an operand to an element, which exists. False: there is no room for it before it [grows](Self::grow).
+    /// Adds an operand to an element. False: the partial copy must [grow](Self::grow) first. The index is in bounds.
     #[inline]
     pub(super) fn update(&mut self, index: usize, operand: T, combine: impl Fn(T, T) -> T) -> bool {
         match &mut self.form {
@@ -54,8 +51,7 @@ impl<T: Element> Partial<T> {
         }
     }
 
-    /// Adds operands to consecutive elements, which exist. How many of them: for the next there is no room before it
-    /// grows.
+    /// Adds operands to consecutive elements. Returns how many; for the next one the partial copy must grow first.
     pub(super) fn update_slice(&mut self, start: usize, operands: &[T], combine: impl Fn(T, T) -> T) -> usize {
         match &mut self.form {
             Form::Dense { values, touched } => {
@@ -69,7 +65,7 @@ impl<T: Element> Partial<T> {
         }
     }
 
-    /// How many bytes of a copy of the whole it takes when it [grows](Self::grow); `None`: it grows otherwise.
+    /// The bytes of a copy of the whole that the next [growth](Self::grow) takes; `None`: it enlarges the table.
     pub(super) fn copy_to_take(&self) -> Option<usize> {
         let Form::Sparse(sparse) = &self.form else {
             return None;
@@ -78,12 +74,10 @@ impl<T: Element> Partial<T> {
         (sparse.bytes_to_grow() > copy.saturating_add(Marks::bytes(self.len))).then_some(copy)
     }
 
-    /// Whether there is memory for a copy of the whole.
     fn is_spare(&self) -> bool {
         self.spare.len() == self.len
     }
 
-    /// Makes room for more elements.
     pub(super) fn grow(&mut self) -> Result<(), Shortage> {
         let (copies, is_spare) = (self.copy_to_take().is_some(), self.is_spare());
         let Form::Sparse(sparse) = &mut self.form else {
@@ -103,14 +97,15 @@ impl<T: Element> Partial<T> {
         Ok(())
     }
 
-    /// Nothing is added from here on: it can be [read](Self::runs).
+    /// Ends the updates: from here on it can be [read](Self::runs).
     pub(super) fn seal(&mut self) {
         if let Form::Sparse(sparse) = &mut self.form {
             sparse.sort();
         }
     }
 
-    /// Shows what was touched of some elements, in ascending order: the first element of each run, and values.
+    /// Shows the touched elements of a range in runs, in ascending order: the first index of each run, and its
+    /// values.
     pub(super) fn runs(&self, range: Range<usize>, mut show: impl FnMut(usize, &[T]) -> Result<()>) -> Result<()> {
         match &self.form {
             Form::Sparse(sparse) => {
@@ -122,7 +117,7 @@ impl<T: Element> Partial<T> {
         }
     }
 
-    /// Empties it. Its memory for a copy of the whole, if it has some, is for the next who needs one.
+    /// Empties it. Returns the memory of a copy of the whole, if it has some, for a later scope.
     pub(super) fn end(&mut self) -> Array<T> {
         match std::mem::replace(&mut self.form, Form::Sparse(Sparse::new())) {
             Form::Dense { values, .. } => values,
@@ -136,7 +131,7 @@ impl<T: Element> Partial<T> {
     }
 }
 
-/// A word of marks at a time: most have all of their elements touched, or none.
+/// Goes by words of marks: in most words all elements are touched, or none.
 fn update_dense<T: Element>(
     values: &mut [T],
     touched: &mut Marks,
@@ -206,13 +201,14 @@ mod tests {
 
     #[test]
     fn it_takes_the_form_that_needs_less_memory() {
-        // Tables of 1024 and 2048 slots of 16 bytes are less than all elements and marks, the next two are more.
+        // Tables of 1024 and 2048 slots of 16 bytes need less than all elements and marks; the next larger two need
+        // more.
         let mut partial = Partial::<u64>::new(9000, Array::default());
         (0..1536).for_each(|i| update(&mut partial, i, &[1]));
         assert!(!partial.is_dense());
         update(&mut partial, 1536, &[1]);
         assert!(partial.is_dense());
-        // What the first has left is there for the next: it only takes the marks.
+        // The next one uses the memory of the first, and takes only the marks.
         let mut next = Partial::new(9000, partial.end());
         (0..48).for_each(|i| update(&mut next, i, &[1]));
         assert!(!next.is_dense());

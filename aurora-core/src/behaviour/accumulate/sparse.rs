@@ -1,27 +1,25 @@
-//! Values of the few elements that have been touched: a hash table, open addressing.
+//! Values of the few elements that are touched: a hash table with open addressing.
 
 use crate::element::Element;
 use crate::memory::{Shortage, filled};
 use std::ops::Range;
 
-/// Slots of the smallest table.
 const FEWEST: usize = 64;
 
-/// No element has this number.
+/// No element has this index.
 const EMPTY: usize = usize::MAX;
 
-/// 2^64 divided by the golden ratio: it spreads neighbours, and what lies at regular distances.
+/// 2^64 divided by the golden ratio: a factor that spreads neighbouring and regularly spaced indices.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A value for each of some elements.
 #[derive(Debug)]
 pub(super) struct Sparse<T> {
-    /// A power of two of them, or none.
+    /// Empty, or a power of two.
     slots: Vec<Slot<T>>,
-    /// What of a hash is too much for a place.
+    /// By how many bits a hash is shifted to give a slot.
     shift: u32,
     used: usize,
-    /// So many may be used before the table has to grow: three quarters.
+    /// The number of used slots at which the table has to grow: three quarters.
     limit: usize,
 }
 
@@ -32,12 +30,11 @@ struct Slot<T> {
 }
 
 impl<T: Element> Sparse<T> {
-    /// Without memory.
     pub(super) fn new() -> Self {
         Sparse { slots: Vec::new(), shift: u64::BITS - 1, used: 0, limit: 0 }
     }
 
-    /// Bytes that it takes while it grows: of what it is now and of the next larger table.
+    /// The bytes of this table and of the next larger one, which growing needs together.
     pub(super) fn bytes_to_grow(&self) -> usize {
         (self.slots.len() + self.slots_to_come()).saturating_mul(size_of::<Slot<T>>())
     }
@@ -46,13 +43,12 @@ impl<T: Element> Sparse<T> {
         FEWEST.max(2 * self.slots.len())
     }
 
-    /// Combines the value of an element with another, or keeps that if there is none. False: the table has to grow
-    /// first.
+    /// Combines a value with that of an element, or stores it if there is none. False: the table has to grow first.
     #[inline]
     pub(super) fn update(&mut self, index: usize, value: T, combine: impl Fn(T, T) -> T) -> bool {
         let last = self.slots.len().wrapping_sub(1);
         let mut at = place(index, self.shift);
-        // A quarter is empty, so this ends. Where there are no slots at all there is none at any place.
+        // Ends at an empty slot: a quarter of them are empty. A table without slots has none to look at.
         while let Some(slot) = self.slots.get_mut(at & last) {
             if slot.index == index {
                 slot.value = combine(slot.value, value);
@@ -71,7 +67,6 @@ impl<T: Element> Sparse<T> {
         false
     }
 
-    /// Doubles the table.
     pub(super) fn grow(&mut self) -> Result<(), Shortage> {
         let slots = filled(self.slots_to_come(), Slot { index: EMPTY, value: T::zeroed() })?;
         let (shift, limit) = (u64::BITS - slots.len().trailing_zeros(), slots.len() / 4 * 3);
@@ -82,19 +77,19 @@ impl<T: Element> Sparse<T> {
         Ok(())
     }
 
-    /// All that is there, in no order.
+    /// All elements, in no order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (usize, T)> + '_ {
         self.slots.iter().filter(|slot| slot.index != EMPTY).map(|slot| (slot.index, slot.value))
     }
 
-    /// Brings the elements into their order: what follows is only [`range`](Self::range).
+    /// Sorts the elements by index. After this only [`range`](Self::range) may be used.
     pub(super) fn sort(&mut self) {
         self.slots.retain(|slot| slot.index != EMPTY);
         self.slots.sort_unstable_by_key(|slot| slot.index);
         self.limit = 0;
     }
 
-    /// The elements of a range that are there, in ascending order, once they are [sorted](Self::sort).
+    /// The elements of a range, in ascending order, once they are [sorted](Self::sort).
     pub(super) fn range(&self, range: Range<usize>) -> impl Iterator<Item = (usize, &T)> {
         let start = self.slots.partition_point(|slot| slot.index < range.start);
         let slots = self.slots[start..].iter().take_while(move |slot| slot.index < range.end);
@@ -102,7 +97,7 @@ impl<T: Element> Sparse<T> {
     }
 }
 
-/// Where to look first for an element: at what the upper bits of the hash say.
+/// The first slot to look at for an element: the upper bits of its hash.
 #[inline]
 fn place(index: usize, shift: u32) -> usize {
     ((index as u64).wrapping_mul(GOLDEN) >> shift) as usize

@@ -14,44 +14,41 @@ use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Holds our part for reading, from the first slice on.
+/// Holds this rank's own part for reading, from the first slice on.
 pub struct Owner<T> {
-    /// What of our block it is, by local indices.
+    /// Local indices of the part.
     pub(super) local: Range<usize>,
     shown: OnceCell<Shown<T>>,
 }
 
-/// Holds our part for writing, from the first slice on.
+/// Holds this rank's own part for writing, from the first slice on.
 pub struct OwnerMut<T> {
     pub(super) local: Range<usize>,
     taken: OnceCell<Array<T>>,
 }
 
-/// Elements of our block that nobody may write to.
+/// Elements of this rank's block that no code may write to.
 struct Shown<T> {
-    /// Where they lie: from an element on.
+    /// The memory in which they lie, from element `from` on.
     pieces: Vec<Arc<Array<T>>>,
     from: usize,
-    /// All of them, where other guards hold the block in pieces that do not match.
+    /// A copy of all of them, if other guards hold the block in several pieces.
     copy: Option<Array<T>>,
 }
 
 /// A behaviour that shows this rank's own part.
 pub trait ShowsOwnPart: Behaviour {
-    /// The part.
     #[doc(hidden)]
     fn part<'a>(&'a self, vector: &GVector<Self::Element>) -> &'a [Self::Element];
 }
 
 impl<T> Owner<T> {
-    /// Of these elements of our block.
     pub(super) fn of(local: Range<usize>) -> Self {
         Owner { local, shown: OnceCell::new() }
     }
 }
 
 impl<T> OwnerMut<T> {
-    /// Of these elements of our block.
     pub(super) fn of(local: Range<usize>) -> Self {
         OwnerMut { local, taken: OnceCell::new() }
     }
@@ -92,7 +89,6 @@ impl<T: Element> Behaviour for OwnerMut<T> {
 }
 
 impl<T: Element> Shown<T> {
-    /// The elements `local` of our block.
     fn new(vector: &GVector<T>, local: &Range<usize>) -> Self {
         if local.is_empty() {
             return Shown { pieces: Vec::new(), from: 0, copy: None };
@@ -149,7 +145,7 @@ impl<T: Element> OwnerMut<T> {
             }
             let part = vector.link.tidy_on(|object, _| object.take_part(&self.local));
             let part = typed::<T>(part.expect("one write guard of a part at a time"));
-            // Nobody else can hold it: open guards were looked for when this one was made.
+            // No other code can hold it: open guards were excluded when this guard was opened.
             Arc::try_unwrap(part).unwrap_or_else(|shared| Array::clone(&shared))
         })
     }
@@ -166,11 +162,11 @@ impl<T: Element> OwnerMut<T> {
 impl<T: Element> GVector<T> {
     /// Opens `OwnerComputes` for reading: this rank's own part, as a slice. No message.
     ///
-    /// While a slice is held out remote writes to the part wait; remote reads are served.
+    /// While a slice is borrowed, remote writes to the part wait; remote reads are served.
     ///
     /// # Errors
-    /// Those of earlier collective scopes, whose end it waits for; `Leaked` where a write guard was forgotten; in
-    /// [checking mode](crate::Config::check) [`Error::Unflushed`](crate::Error::Unflushed) where another rank has
+    /// Those of earlier collective scopes, for whose end it waits; `Leaked` if a write guard was forgotten; in
+    /// [checking mode](crate::Config::check) [`Error::Unflushed`](crate::Error::Unflushed) if another rank has
     /// written to the part and not flushed.
     ///
     /// ```
@@ -203,10 +199,10 @@ impl<T: Element> GVector<T> {
 
     /// Opens `OwnerComputes` for writing: this rank's own part, as a mutable slice. No message.
     ///
-    /// While a slice is held out every remote access to the part waits.
+    /// While a slice is borrowed, every remote access to the part waits.
     ///
     /// # Errors
-    /// As [`owner_computes`](GVector::owner_computes); `Leaked` where any guard was forgotten.
+    /// As [`owner_computes`](GVector::owner_computes); `Leaked` if any guard was forgotten.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -231,7 +227,7 @@ impl<T: Element> GVector<T> {
         self.open_owner_mut(Window::WHOLE, Site::here())
     }
 
-    /// The caller has that part to itself.
+    /// The caller has exclusive use of that part.
     pub(crate) fn open_owner_mut(&self, window: Window, site: Site) -> Result<OwnerComputesMut<'_, T>> {
         self.link.wait_on(VectorWait::Settle, &site, |object, cx| object.settled(true, window, cx))?;
         self.check_read(self.own_part(window), window, <OwnerMut<T> as Behaviour>::NAME, &site)?;
@@ -242,7 +238,7 @@ impl<T: Element> GVector<T> {
         Ok(Scope::open_in(self, window, site, state, true, false))
     }
 
-    /// What this rank owns of a part, by local indices.
+    /// The elements of a window that this rank owns, by local indices.
     pub(super) fn own_part(&self, window: Window) -> Range<usize> {
         let own = self.local_range();
         let part = common(&own, &window.range(self.len()));

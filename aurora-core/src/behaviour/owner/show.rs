@@ -9,7 +9,7 @@ use crate::vector::{GlobalRead, GlobalWrite};
 use crate::window::common;
 use std::ops::{Index, IndexMut, Range};
 
-/// What an element or a row is wanted for that this rank does not own: advice depends on it.
+/// Why the program accesses an element or row that this rank does not own: the panic's advice depends on it.
 #[derive(Clone, Copy, PartialEq)]
 enum Aim {
     Read,
@@ -17,7 +17,7 @@ enum Aim {
 }
 
 impl<B: ShowsOwnPart> Scope<'_, B> {
-    /// This rank's part: element 0 of the slice is element `indices().start` of the vector (the paper's C-style
+    /// This rank's part. Element 0 of the slice is element `indices().start` of the vector (the paper's C-style
     /// pointer).
     pub fn local(&self) -> &[B::Element] {
         self.state.part(self.vector)
@@ -30,14 +30,13 @@ impl<B: ShowsOwnPart> Scope<'_, B> {
         if self.window.is_whole() { own } else { common(&own, &self.window()) }
     }
 
-    /// The same, by the name that it has of the vector: a loop over it needs no other word under a behaviour.
+    /// The same as [`indices`](Scope::indices), under the vector's name for it, so that one loop runs on both.
     #[inline]
     pub fn local_range(&self) -> Range<usize> {
         self.indices()
     }
 
-    /// The global numbers of this rank's rows; of a vector that is no matrix every element is a row. Of rows of which
-    /// only a part is shown here, none.
+    /// The global numbers of the matrix rows that are shown whole. If the vector is no matrix, each element is a row.
     pub fn rows(&self) -> Range<usize> {
         let (own, cols) = (self.indices(), self.cols());
         own.start.div_ceil(cols)..(own.end / cols).max(own.start.div_ceil(cols))
@@ -57,7 +56,6 @@ impl<B: ShowsOwnPart> Scope<'_, B> {
         self.vector.row_len().max(1)
     }
 
-    /// What it is that it shows, in words.
     #[cold]
     fn part_in_words(&self) -> &'static str {
         if self.window.is_whole() { "the part that this rank owns" } else { "what this rank owns of the slice" }
@@ -100,7 +98,7 @@ impl<B: ShowsOwnPart> Scope<'_, B> {
     fn no_cell(&self, row: usize, index: usize, own: Range<usize>, aim: Aim) -> ! {
         let cols = self.cols();
         let rows = own.start / cols..own.end.div_ceil(cols);
-        // Of a slice the first row and the last may be shown in part.
+        // The first and the last row of a slice may be shown in part.
         if rows.contains(&row) {
             self.no_element(index, own, aim);
         }

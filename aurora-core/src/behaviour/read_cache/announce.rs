@@ -15,16 +15,16 @@ use aurora_net::Payload;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// More writes in an announcement would not fit a header.
+/// More write marks in an announcement would not fit a header.
 const ANNOUNCED_WRITES: usize = 32;
 
-/// Blocks up to this length, in bytes, are sent from a copy, so that no write waits for acknowledgements, which are in
-/// no hurry for what fits a packet.
+/// Blocks up to this length, in bytes, are sent from a copy, so that no write waits for an acknowledgement: that of a
+/// short packet is delayed.
 const COPIED_BLOCK: usize = 1024;
 
 impl Vector {
-    /// Enters a ReadCache. Where all ranks share the memory it arrives at a barrier of theirs, at which they find out
-    /// whether all blocks are in their places and nobody has anything to tell; else this rank announces itself at once.
+    /// Enters a ReadCache. If all ranks share memory, arrives at their node barrier, where ranks learn whether all
+    /// blocks are at home and no rank has anything to announce; else announces the load at once.
     pub(crate) fn enter_read_cache(&mut self, opening: Opening, cx: &mut Cx<'_>) -> Result<Epoch, Error> {
         let (me, size) = (cx.me(), cx.size());
         let (digest, window) = (opening.digest(), opening.window);
@@ -37,7 +37,7 @@ impl Vector {
         let at_home = self.block.bring_home(&own);
         let to_tell = !at_home || window.is_whole() && self.load.cache.is_used() || self.load.write_marks.any();
         self.load.barriers += 1;
-        // The same for all who have nothing to tell.
+        // Equal on all ranks that have nothing to announce.
         let word = epoch << 24 | if to_tell { me.index() as u64 + 1 } else { 0 };
         self.load.node_barrier = Some(Turn { number: self.load.barriers, word: word ^ digest });
         Ok(epoch)
@@ -48,7 +48,8 @@ impl Vector {
         Some((self.block.find_home()?.sharing(), self.load.node_barrier?))
     }
 
-    /// All have come to it. If nobody has anything to tell, everything that an announcement could say is known.
+    /// All ranks have passed the node barrier. `agreed`: no rank has anything to announce, so all announcements are
+    /// known.
     pub(crate) fn pass_node_barrier(&mut self, epoch: Epoch, agreed: bool, cx: &mut Cx<'_>) {
         self.load.node_barrier = None;
         if !agreed {
@@ -62,7 +63,7 @@ impl Vector {
         self.has_changed = true;
     }
 
-    /// Announces the load that it has entered to all, each announcement with what we own of it if that has changed.
+    /// Announces the load to all ranks, with this rank's block to receivers that do not have this version.
     fn announce(&mut self, epoch: Epoch, cx: &mut Cx<'_>) {
         let (me, size) = (cx.me(), cx.size());
         let opening = self.ledger.record(epoch).mine.clone().expect("just entered");
@@ -70,12 +71,12 @@ impl Vector {
         let (own, place) = (self.own_part(window), self.within(me, window));
         let is_alone = nodes.with(me).len() == size;
         if !is_alone {
-            // What goes to other nodes has to contain all that was written before.
+            // A push to other nodes must contain all earlier writes.
             self.block.freeze();
         }
         let at_home = self.block.bring_home(&own);
         let version = self.block.version;
-        // What is sent of a part goes out of a copy: who writes to the rest of the block does not wait for that.
+        // A part is sent from a copy, so that writes to the rest of the block need not wait.
         let from_block = at_home && window.is_whole();
         if let Some(home) = self.block.home().filter(|_| window.is_whole()) {
             home.cache.enter(epoch);
@@ -83,7 +84,7 @@ impl Vector {
         if !at_home || if window.is_whole() { self.load.cache.is_used() } else { !is_alone } {
             self.loading((epoch, window));
             let Some(replica) = self.load.cache.find_loading((epoch, window)) else {
-                // Ranks disagree about the window, as is about to be found out.
+                // The ranks name different windows: the announcement will report the mismatch.
                 return;
             };
             if !from_block && replica.have[me.index()] != version {
@@ -98,9 +99,9 @@ impl Vector {
         self.load.touched = Some(Vec::new());
         let mut marks = self.load.write_marks.take();
         let writes = self.load.write_marks.applied();
-        // Nobody keeps a copy of a part.
+        // No rank keeps a copy of a part.
         let (pushed, sent_abroad) = if window.is_whole() { (self.load.pushed, self.load.sent_abroad) } else { (0, 0) };
-        // What lies at home our node peers have before their eyes; of another node one rank receives it for all.
+        // Node peers see a block that is at home; on each other node one rank receives the block for all.
         let to_peers = !at_home && version != pushed && !own.is_empty();
         let abroad = version != sent_abroad && !own.is_empty() && !is_alone;
         let sends_to = |rank| if nodes.same_node(me, rank) { to_peers } else { abroad && nodes.receives(me, rank) };
@@ -124,7 +125,7 @@ impl Vector {
                 _ if !sends_to(rank) => Payload::Empty,
                 Some(copied) => Payload::Bytes(copied.clone()),
                 None if from_block => {
-                    // Nobody writes there before it is acknowledged.
+                    // No rank writes there before the transfer is acknowledged.
                     self.block.lend_to_transfer();
                     self.lend(VectorLoan::Block { base: 0 }, own.len(), cx)
                 }
@@ -139,7 +140,7 @@ impl Vector {
         self.has_changed = true;
     }
 
-    /// Some of the copy that is loaded for `epoch`, to be sent.
+    /// A part of the copy that is loaded for `epoch`, to be sent.
     pub(super) fn lend_copy(&mut self, epoch: Epoch, place: Range<usize>, cx: &Cx<'_>) -> Payload {
         let serial = self.load.cache.begin_send(epoch);
         self.lend(VectorLoan::CacheOut { serial, base: place.start }, place.len(), cx)

@@ -1,5 +1,4 @@
-//! Blocks of other nodes: the one rank that receives a block installs it in the node cache, or forwards it to its node
-//! peers.
+//! Blocks of other nodes: one rank of this node receives each block, installs it in the node cache or forwards it.
 
 use super::cache::Replica;
 use super::memory::A_CACHE;
@@ -17,19 +16,19 @@ use crate::window::{Window, common};
 use aurora_net::{Payload, Rank, Received};
 use std::ops::Range;
 
-/// What has become of a block that we receive.
+/// What this rank has done with a block that it may receive for its node.
 enum Outcome {
-    /// It is in its slot, in this version.
+    /// The block is in its slot, in this version.
     Installed(u64),
-    /// It has come, in this version, and its slot is not free.
+    /// The block, in this version, has to be forwarded: its slot is not free.
     Forward(u64),
-    /// All have what they need.
+    /// Nothing is left to do.
     Settled,
 }
 
 impl Vector {
-    /// Once all ranks have announced a load: installs or forwards the blocks that this rank receives and that are
-    /// complete. Whether all blocks of other nodes can be read here now.
+    /// Once all ranks have announced a load: installs or forwards the complete blocks that this rank receives for its
+    /// node. Returns whether all blocks of other nodes can be read here.
     pub(crate) fn install_all(&mut self, epoch: Epoch, cx: &mut Cx<'_>) -> Result<bool, Shortage> {
         let me = cx.me();
         if self.block.home().is_none() || self.ledger.find(epoch).is_none() {
@@ -72,7 +71,7 @@ impl Vector {
         }
     }
 
-    /// The node peers who have not said yet what has become of a block that they receive.
+    /// The node peers that have neither installed nor forwarded a block that this rank needs.
     pub(crate) fn receivers_awaited(&self, epoch: Epoch) -> Vec<Rank> {
         if self.block.find_home().is_none() || self.ledger.find(epoch).is_none() {
             return Vec::new();
@@ -84,7 +83,7 @@ impl Vector {
         missing.map(|owner| self.nodes.receiver(owner, me)).collect()
     }
 
-    /// A node peer has put blocks of other nodes into their slots.
+    /// A node peer has installed blocks of other nodes.
     pub(crate) fn installed(&mut self, from: Rank, epoch: Epoch, list: &[u8], cx: &mut Cx<'_>) {
         let (me, size) = (cx.me(), cx.size());
         let Ok(list) = postcard::from_bytes::<Vec<(u32, u64)>>(list) else {
@@ -111,7 +110,7 @@ impl Vector {
     ) -> Place {
         let (me, size) = (cx.me(), cx.size());
         if !cx.is_sound() {
-            // It may be faulty because there is no memory for this.
+            // The object may be faulty because there is no memory for this.
             return Place::Discard;
         };
         if owner.index() >= size || !self.nodes.receives(owner, from) || !self.nodes.same_node(from, me) {
@@ -126,7 +125,6 @@ impl Vector {
         Place::At(self.loans.add(VectorLoan::CacheIn { epoch, base: place.start, len }))
     }
 
-    /// A node peer has forwarded a block of another node.
     pub(crate) fn forwarded(
         &mut self,
         from: Rank,
@@ -155,52 +153,50 @@ impl Vector {
 }
 
 impl Vector {
-    /// The copy that is loaded for `epoch`. `None`: another rank has begun to load another part.
+    /// The copy that is loaded for an epoch. `None`: another rank has begun to load a different part.
     pub(crate) fn loading(&mut self, load: (Epoch, Window)) -> Option<&mut Replica> {
         let (size, len) = (self.nodes.size(), load.1.range(self.dist.len()).len());
         self.load.cache.loading(load, size, len * self.block.element, || (self.fresh)(len))
     }
 
-    /// What this rank owns of a window: bytes within its block.
+    /// The bytes of this rank's block that lie in a window.
     pub(crate) fn own_part(&self, window: Window) -> Range<usize> {
         let own = self.dist.range(self.ledger.me());
         let shown = common(&own, &window.range(self.dist.len()));
         self.block.bytes_of(&(shown.start - own.start..shown.end - own.start))
     }
 
-    /// What a rank owns of a window: bytes within the window.
+    /// The bytes of a window that `owner` owns.
     pub(crate) fn within(&self, owner: Rank, window: Window) -> Range<usize> {
         let window = window.range(self.dist.len());
         let shown = common(&window, &self.dist.range(owner));
         self.block.bytes_of(&(shown.start - window.start..shown.end - window.start))
     }
 
-    /// The owners on other nodes that have some of a window.
+    /// The owners on other nodes whose blocks overlap a window.
     fn abroad(&self, me: Rank, window: Window) -> Vec<Rank> {
         let others = me.others(self.nodes.size());
         others.filter(|owner| !self.nodes.same_node(*owner, me) && !self.within(*owner, window).is_empty()).collect()
     }
 
-    /// What has arrived of a rank's block for a load that this rank has entered.
     fn arrival(&self, owner: Rank, epoch: Epoch) -> &Arrival {
         &self.ledger.find(epoch).expect("a load is remembered until it is complete").from[owner.index()]
     }
 
-    /// Whether the block of a rank on another node is in its slot, as it is when the load is complete. Slots are for
-    /// whole blocks.
+    /// Whether the final version of a block of another node is in its slot. Slots hold whole blocks.
     pub(crate) fn is_installed(&self, owner: Rank, (epoch, window): (Epoch, Window)) -> bool {
         let version = self.arrival(owner, epoch).final_version();
         window.is_whole() && self.block.find_home().is_some_and(|home| home.cache.installed(owner) == version)
     }
 
-    /// Whether it can be had: there, or in a copy of ours.
+    /// Whether the final version of the block can be read here: in its slot, or in a copy of this rank's own.
     fn has_from_abroad(&self, owner: Rank, load: (Epoch, Window)) -> bool {
         let version = self.arrival(owner, load.0).final_version();
         self.is_installed(owner, load) || self.load.cache.has(load, owner, version)
     }
 
-    /// Sees to a block of another node, if we receive it and have not yet: puts it into its slot if that is free, else
-    /// makes it complete in our copy.
+    /// If this rank receives this block and has not done so yet: installs it if its slot is free, else completes it
+    /// in this rank's copy.
     fn install(&mut self, owner: Rank, (epoch, window): (Epoch, Window)) -> Result<Outcome, Shortage> {
         if self.is_installed(owner, (epoch, window)) {
             return Ok(Outcome::Settled);
@@ -220,7 +216,7 @@ impl Vector {
         }
     }
 
-    /// Puts it into its slot, where nobody reads.
+    /// Installs a block. No rank reads its slot.
     fn write_slot(&mut self, owner: Rank, epoch: Epoch) -> Result<Outcome, Shortage> {
         let Arrival { version: base, .. } = *self.arrival(owner, epoch);
         let (version, bytes) = (self.arrival(owner, epoch).final_version(), self.within(owner, Window::WHOLE));
@@ -242,8 +238,8 @@ impl Vector {
         Ok(Outcome::Installed(version))
     }
 
-    /// Makes it complete in our copy. What has come for an earlier load and is not in its slot was forwarded then, and
-    /// all have kept it.
+    /// Completes a block in this rank's copy. A block that arrived for an earlier load and is not in its slot was
+    /// forwarded then, and all node peers have kept it.
     fn complete_copy(&mut self, owner: Rank, (epoch, window): (Epoch, Window)) -> Result<Outcome, Shortage> {
         let Arrival { version: base, came, .. } = *self.arrival(owner, epoch);
         let (version, bytes) = (self.arrival(owner, epoch).final_version(), self.within(owner, window));
@@ -266,7 +262,7 @@ impl Vector {
         replica.short().map_or(Ok(Outcome::Forward(version)), |shortage| Err(shortage.clone()))
     }
 
-    /// What late writes changed in what a rank owns of a window: byte offsets in that, and what stands there now.
+    /// The corrections of the part of a block that lies in a window: byte offsets in that part, and the new bytes.
     pub(crate) fn changes(&self, owner: Rank, (epoch, window): (Epoch, Window)) -> Vec<(usize, Vec<u8>)> {
         let (element, block) = (self.block.element, self.dist.range(owner));
         let shown = common(&block, &window.range(self.dist.len()));

@@ -1,8 +1,8 @@
-//! Loading a ReadCache, on the receiving side: blocks arrive, epochs settle, a replica becomes whole.
+//! The receiving side of a ReadCache: announcements and blocks arrive, the epoch is settled, the replica is
+//! completed.
 //!
-//! An announcement is the header of its block, and known before the block has come: it is *heard* when the first bytes
-//! are here. So an epoch may be settled while blocks are still on their way, and who streams a load sees what is here
-//! of them.
+//! An announcement is the header of its block's transfer, so a rank knows it when the first bytes of the block
+//! arrive. An epoch may be settled while blocks are still arriving; a streamed load shows what has arrived of them.
 
 use super::cache::{BlockArrived, Cache, Correction, LOADS};
 use super::memory::A_CACHE;
@@ -23,7 +23,7 @@ use crate::window::{Window, common};
 use aurora_net::{Payload, Rank, Received};
 use std::ops::Range;
 
-/// An announcement whose header is here, and that is not recorded yet.
+/// An announcement that is not recorded yet.
 pub(crate) struct PendingAnnouncement {
     from: Rank,
     epoch: Epoch,
@@ -31,41 +31,40 @@ pub(crate) struct PendingAnnouncement {
     said: Announced,
 }
 
-/// What an announcement says.
 pub(crate) struct Announced {
     pub(crate) version: u64,
     pub(crate) at_home: bool,
     pub(crate) writes: u64,
     pub(crate) marks: Vec<(u32, u64)>,
     pub(crate) list_follows: bool,
-    /// Its block comes behind it, and has been let in.
+    /// Its block follows, and has a place in this rank's memory.
     pub(crate) coming: bool,
 }
 
-/// What this rank knows of the loads of one vector.
+/// The state of the loads of one vector on this rank.
 pub(crate) struct Load {
-    /// Copies in memory of its own.
+    /// Copies in memory of this rank's own.
     pub(crate) cache: Cache,
-    /// The load that comes while its guard shows what is here, or has been dropped already.
+    /// A load that is not complete, and whose guard shows what has arrived or was dropped already.
     pub(crate) stream: Option<Stream>,
     /// Of writes by one-sided calls.
     pub(crate) write_marks: WriteMarks,
-    /// Announcements whose first bytes have come.
+    /// Announcements whose header has arrived, to be recorded when messages can be sent.
     pub(super) pending: Vec<PendingAnnouncement>,
-    /// Local ranges that one-sided writes have touched since our block was pushed, while a load is being entered.
+    /// While a load is being entered: local ranges that one-sided writes have touched since this rank's block was
+    /// pushed.
     pub(crate) touched: Option<Vec<Range<usize>>>,
-    /// Version of our block that our node peers have in copies of their own.
+    /// Version of this rank's block that its node peers have in copies of their own.
     pub(super) pushed: u64,
-    /// Version of it that the other nodes have.
+    /// Version of this rank's block that the other nodes have.
     pub(super) sent_abroad: u64,
-    /// Loads for which this rank has passed a barrier with its node peers.
+    /// Number of node barriers that this rank has arrived at.
     pub(super) barriers: u64,
-    /// The one for which it does at this moment.
+    /// The node barrier at which this rank waits.
     pub(super) node_barrier: Option<Turn>,
 }
 
 impl Load {
-    /// Of a vector of so many ranks.
     pub(crate) fn new(ranks: usize) -> Self {
         Load {
             cache: Cache::default(),
@@ -80,7 +79,6 @@ impl Load {
         }
     }
 
-    /// Gives back the memory of copies.
     pub(crate) fn release(&mut self) {
         (self.pushed, self.sent_abroad) = (0, 0);
         self.cache.release();
@@ -88,7 +86,7 @@ impl Load {
 }
 
 impl Vector {
-    /// Where what a rank owns of a load's window goes.
+    /// Where the payload of an announcement goes.
     pub(super) fn place_block(
         &mut self,
         from: Rank,
@@ -97,8 +95,8 @@ impl Vector {
         cx: &Cx<'_>,
     ) -> Place {
         let me = cx.me();
-        // A faulty object may be faulty because there is no memory for this. If the scope is settled, we have opened
-        // something else, as is about to be found out.
+        // An object may be faulty because there is no memory for this block. If the epoch is settled, this rank has
+        // opened a different scope: the announcement will report the mismatch.
         if !cx.is_sound() || self.ledger.is_settled(epoch) {
             return Place::Discard;
         }
@@ -117,24 +115,23 @@ impl Vector {
         }
         match self.loading((epoch, window)) {
             Some(_) => Place::At(self.loans.add(VectorLoan::CacheIn { epoch, base: place.start, len })),
-            // Ranks disagree about the window, as is about to be found out.
+            // The ranks name different windows: the announcement will report the mismatch.
             None => Place::Discard,
         }
     }
 
-    /// The header of an announcement is here, but nothing can be sent at this moment.
+    /// Keeps an announcement whose header is here: nothing can be sent at this moment.
     pub(crate) fn keep_announcement(&mut self, from: Rank, (epoch, opening): (Epoch, Opening), said: Announced) {
         self.load.pending.push(PendingAnnouncement { from, epoch, opening, said });
     }
 
-    /// Records the announcements whose headers are here.
     pub(crate) fn take_announcements(&mut self, cx: &mut Cx<'_>) {
         for PendingAnnouncement { from, epoch, opening, said } in std::mem::take(&mut self.load.pending) {
             self.note_announcement(from, (epoch, &opening), said, cx);
         }
     }
 
-    /// Takes note of an announcement, the first time that it is mentioned.
+    /// Records an announcement, unless it is recorded already.
     pub(crate) fn note_announcement(
         &mut self,
         from: Rank,
@@ -160,7 +157,7 @@ impl Vector {
         self.has_changed = true;
     }
 
-    /// All that an announcement brings is here.
+    /// The transfer of an announcement and its block is complete.
     pub(crate) fn arrived(
         &mut self,
         from: Rank,
@@ -196,13 +193,14 @@ impl Vector {
             return drop(cx.no_memory(shortage, A_CACHE, &opening.site));
         }
         let arrival = &mut self.ledger.record(epoch).from[from.index()];
-        // A node peer may have forwarded it before.
+        // A node peer may have forwarded the block before.
         arrival.came |= came;
         arrival.arrived = true;
         self.has_changed = true;
     }
 
-    /// All ranks have announced, so no earlier write is still to come: what came after our push goes out once more.
+    /// All ranks have announced the load, so no earlier write is outstanding. Sends the writes that were applied
+    /// after this rank's push, as a correction.
     pub(crate) fn settle_load(&mut self, epoch: Epoch, cx: &mut Cx<'_>) {
         let (me, others, window) = (cx.me(), cx.others(), self.ledger.scope_of(epoch).0);
         let (element, len, shown) = (self.block.element, self.block.len(), window.range(self.dist.len()));
@@ -213,10 +211,10 @@ impl Vector {
         let (version, writes) = (self.block.version, self.load.write_marks.applied());
         let record = self.ledger.record(epoch);
         let (is_final, announced_at_home) = (record.is_final(me), record.from[me.index()].at_home);
-        // A write that no rank has announced comes with the next load.
+        // A write that no rank has announced belongs to the next load.
         let sent = if is_final && !touched.is_empty() { record.from[me.index()].version } else { version };
         if window.is_whole() {
-            // Of a block at home nobody needs to keep a copy.
+            // If the block is at home, no rank needs a copy of it.
             self.load.pushed = if announced_at_home { 0 } else { sent };
             self.load.sent_abroad = sent;
         }
@@ -236,7 +234,7 @@ impl Vector {
         }
         let nodes = self.nodes.clone();
         let in_place = announced_at_home && self.block.has_at_home(&own);
-        // Lent for writing only after the scope was given up with an error.
+        // `None`: the block is lent for writing, which happens only after the scope has failed.
         let changes = self.block.read_range(&own, |bytes| {
             let run = |run: &Range<usize>| {
                 let within = run.start * element - own.start..run.end * element - own.start;
@@ -252,8 +250,8 @@ impl Vector {
         };
         let (changes, nothing) =
             (bytes::Bytes::from(changes), bytes::Bytes::from(batch_of_runs(len, element, std::iter::empty())));
-        // For those who have it before their eyes, or hear of it from a node peer; they only wait to hear that it is
-        // final.
+        // Node peers that see the block in place, or get it from a node peer, need no changes: only the news that it
+        // is final.
         let for_peers = if in_place { &nothing } else { &changes };
         if announced_at_home {
             self.ledger.record(epoch).from[me.index()].correction = Some((version, for_peers.to_vec()));
@@ -270,7 +268,7 @@ impl Vector {
         }
     }
 
-    /// The window of a load, once all of it is here and final.
+    /// The loaded window, once all blocks of it are here and final.
     pub(crate) fn poll_loaded(&mut self, epoch: Epoch, cx: &mut Cx<'_>) -> Option<Result<Loaded, Shortage>> {
         let me = cx.me();
         if !self.ledger.is_settled(epoch) || self.ledger.incomplete_blocks(epoch).next().is_some() {
@@ -302,8 +300,7 @@ impl Vector {
         let replica = self.load.cache.find_loading((epoch, window)).expect("all agree about the window");
         let mut reading = None;
         if let Some(home) = self.block.home() {
-            // A node peer's block may have been changed by others, by its latch, since its owner announced that
-            // version.
+            // Ranks may have changed a node peer's block in place since its owner announced the version.
             let lacking = |rank: usize, block: &BlockArrived| {
                 nodes.same_node(Rank::new(rank), me) || replica.have[rank] != block.version
             };
@@ -323,10 +320,10 @@ impl Vector {
 }
 
 impl Vector {
-    /// The list of a rank's write marks is here, before or behind its announcement. False: it can be none.
+    /// Records the list of a rank's write marks, which may arrive before or after its announcement. False: malformed.
     pub(crate) fn list_came(&mut self, from: Rank, epoch: Epoch, marks: &[(u32, u64)]) -> bool {
         if self.ledger.is_settled(epoch) {
-            // We have opened something else, as is about to be found out.
+            // This rank has opened a different scope: the announcement will report the mismatch.
             return true;
         }
         if self.ledger.find(epoch).is_none() && self.ledger.lists_ahead(from) >= LOADS {
@@ -337,8 +334,8 @@ impl Vector {
         !std::mem::replace(&mut record.from[from.index()].list_came, true)
     }
 
-    /// What late writes changed in a rank's block is here: of a load that we have entered, for else it cannot know that
-    /// they were late. False: it makes no sense.
+    /// Records a correction. It belongs to a load that this rank has entered: only then can its owner send one.
+    /// False: malformed.
     pub(crate) fn corrected(&mut self, from: Rank, epoch: Epoch, correction: (u64, Vec<u8>), writes: u64) -> bool {
         let fits = Batch::parse(&correction.1, self.block.element, self.dist.range(from).len()).is_some();
         if !fits || epoch > self.ledger.epoch {
@@ -351,12 +348,12 @@ impl Vector {
         true
     }
 
-    /// What there is of a rank's block for a load that is complete.
+    /// What has arrived of a rank's block for a load whose blocks are all here.
     fn block_arrived(&self, rank: Rank, me: Rank, (epoch, window): (Epoch, Window)) -> BlockArrived {
         let arrival = &self.ledger.find(epoch).expect("it is complete, not over").from[rank.index()];
         let range = self.within(rank, window);
         if self.block.find_home().is_some() && !self.nodes.same_node(rank, me) {
-            // Whoever received it has seen to everything.
+            // The rank that received it for this node has already applied the correction.
             let (version, at_home) = (arrival.final_version(), self.is_installed(rank, (epoch, window)));
             return BlockArrived { range, version, at_home, correction: None };
         }
@@ -368,9 +365,9 @@ impl Vector {
     }
 }
 
-/// The whole of a vector, or a part, as a guard shows it.
+/// What a load brings to its guard.
 pub(crate) struct Loaded {
     pub(crate) part: Part,
-    /// It is memory that the ranks of a node share, or some of it has been shown.
+    /// Set if `part`, or a piece shown before, lies in memory that the node shares.
     pub(crate) reading: Option<Reading>,
 }

@@ -1,4 +1,4 @@
-//! What ranks say to each other about a load, and what this rank does when it hears it.
+//! The messages of the load protocol, and what each of them does.
 
 use super::load::Announced;
 use crate::epoch::Opening;
@@ -8,34 +8,32 @@ use crate::vector::machine::Vector;
 use aurora_net::{Rank, Received};
 use serde::{Deserialize, Serialize};
 
-/// A message of the protocol of loads.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum LoadMessage {
-    /// "I have entered a load": the announcement, with my block as payload if it has changed since the last one.
+    /// The announcement: the sender has entered a load. Payload: its block, for receivers that do not have this
+    /// version.
     Enter {
         epoch: Epoch,
         opening: Opening,
         version: u64,
-        /// My block lies where all of this node have mapped it.
+        /// The sender's block lies where its node peers have it mapped.
         at_home: bool,
         writes: u64,
         marks: Vec<(u32, u64)>,
         list_follows: bool,
     },
-    /// The writes that an announcement had no room for; payload: pairs of owner and number.
+    /// The write marks for which the announcement had no room. Payload: pairs of owner and number.
     Made { epoch: Epoch },
-    /// What late writes changed in a block that had already been pushed; payload: a batch.
+    /// A correction: what late writes changed in a block that had already been pushed. Payload: a batch.
     Correct { epoch: Epoch, version: u64, writes: u64 },
-    /// "These blocks of other nodes, which I receive for ours, stand in their places for this load." Payload: pairs of
-    /// owner and version.
+    /// Blocks of other nodes that the sender has installed in the node cache for this load. Payload: pairs of owner
+    /// and version.
     Installed { epoch: Epoch },
-    /// A block of another node that I receive for ours, for a rank that loads into a copy of its own; payload: the
-    /// block.
+    /// A block of another node, for a node peer that loads into a copy of its own. Payload: the block.
     Forward { epoch: Epoch, owner: Rank, version: u64 },
 }
 
 impl LoadMessage {
-    /// The opening that it brings.
     pub(crate) fn opening(&self) -> Option<&Opening> {
         match self {
             LoadMessage::Enter { opening, .. } => Some(opening),
@@ -45,7 +43,8 @@ impl LoadMessage {
 }
 
 impl Vector {
-    /// Where the payload of a message goes. The header of an announcement is kept: it is heard before its block.
+    /// Where the payload of a message goes. Keeps the announcement of an arriving block: it is recorded before the
+    /// block is here.
     pub(crate) fn place_load(&mut self, from: Rank, message: LoadMessage, len: usize, cx: &Cx<'_>) -> Place {
         match message {
             LoadMessage::Enter { epoch, opening, version, at_home, writes, marks, list_follows } => {
@@ -60,7 +59,6 @@ impl Vector {
         }
     }
 
-    /// A message is whole.
     pub(crate) fn deliver_load(
         &mut self,
         from: Rank,

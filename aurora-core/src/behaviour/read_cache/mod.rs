@@ -27,21 +27,19 @@ use crate::window::Window;
 use aurora_net::BarrierState;
 use std::ops::Deref;
 
-/// What comes next on the way into a load.
+/// What a rank does next on its way into a load.
 enum Step {
-    /// More memory is to be taken.
     Again,
-    /// An earlier load of this rank still comes in.
+    /// Wait: an earlier load of this rank is not complete.
     After(Epoch),
-    /// Nothing is missing.
     Enter,
 }
 
-/// Holds the copy, or keeps everyone from writing to the memory that all share.
+/// Holds the copy, or keeps other ranks from writing to the shared memory that it shows.
 pub struct Cached<T> {
-    /// What the scope is about, and nothing besides: another part may be lent for writing.
+    /// Exactly the window of the scope: another part may be lent for writing.
     part: Kept<T>,
-    /// The number of its first element.
+    /// The global index of the first element.
     pub(crate) first: usize,
     reading: Option<Reading>,
 }
@@ -52,7 +50,6 @@ impl<T: Element> Cached<T> {
         self.part.elements()
     }
 
-    /// Shows nothing any more.
     pub(crate) fn let_go(&mut self) {
         self.part = Kept::default();
         self.reading = None;
@@ -76,18 +73,18 @@ impl<T: Element> Behaviour for Cached<T> {
 }
 
 impl<T: Element> GVector<T> {
-    /// Collective. Opens a `ReadCache`: the whole vector as a slice, as it is when all ranks have come here.
+    /// Collective. Opens a `ReadCache`: the whole vector as a slice, as it is when all ranks have entered.
     ///
-    /// Where all ranks are on one machine the slice is the memory that their blocks lie in, and nothing is copied.
-    /// Otherwise every owner pushes its block once to each other machine, without being asked, and the ranks there show
-    /// the same memory; a block that has not changed since the last ReadCache is not sent again. Where no memory is
-    /// shared the push goes to every rank. In any case the slice stays the same while the guard lives, whatever is
-    /// written.
+    /// If all ranks are on one machine, the slice is the memory in which their blocks lie, and nothing is copied.
+    /// Otherwise every owner pushes its block once to each other machine, whose ranks share the received copy; if no
+    /// memory is shared, the push goes to every rank. A block that has not changed since the last ReadCache is not
+    /// sent again. The slice does not change while the guard lives, whatever is written to the vector.
     ///
     /// # Errors
-    /// `Mismatch` where ranks open different scopes; `Leaked` where a write guard was forgotten;
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where a rank has no room for the copy, and
-    /// [`Error::CacheLimit`](crate::Error::CacheLimit) where it may not have so much; whatever ended the job.
+    /// `Mismatch` if ranks open different scopes; `Leaked` if a write guard was forgotten;
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if a rank has no room for the copy;
+    /// [`Error::CacheLimit`](crate::Error::CacheLimit) if the copy is larger than allowed; the error that ended the
+    /// job.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -115,7 +112,7 @@ impl<T: Element> GVector<T> {
         Ok(Scope::open_in(self, window, site, cached, false, false))
     }
 
-    /// Loads the whole or a part, in a collective scope of this name.
+    /// Loads a window in a collective scope of this name.
     pub(crate) fn load(&self, name: &'static str, window: Window, site: &Site) -> Result<Cached<T>> {
         let _call = self.link.in_bulk(self.link.in_collective(name));
         let epoch = self.enter_load(name, window, site)?;
@@ -130,9 +127,10 @@ impl<T: Element> GVector<T> {
         Ok(Cached { part: part.into(), first: window.range(self.len()).start, reading })
     }
 
-    /// Takes memory for a load, enters its collective scope, and announces that.
+    /// Takes memory for a load, enters its collective scope, and announces it.
     pub(crate) fn enter_load(&self, name: &'static str, window: Window, site: &Site) -> Result<Epoch> {
-        // Before we announce ourselves: who has a whole copy knows by that that all have memory for one.
+        // Memory is taken before the announcement: a rank that has a complete copy then knows that every rank has
+        // memory for one.
         let mut admitted = false;
         loop {
             let step = self.link.wait_on(VectorWait::Settle, site, |object, cx| {
@@ -180,22 +178,20 @@ impl<T: Element> GVector<T> {
         Ok(epoch)
     }
 
-    /// Waits for the rest of a streamed load.
     pub(crate) fn await_stream(&self, epoch: Epoch, site: &Site) -> Result<()> {
         let what = VectorWait::Load(epoch);
         self.link.wait_on(what, site, |object, cx| object.poll_streamed(cx))
     }
 
-    /// Before this rank takes memory for a copy, in a collective scope: whether it may have so many bytes for that,
-    /// `AURORA_CACHE_LIMIT` being what it is. If not, all who use the vector are told.
+    /// Whether this rank may take so many bytes for a copy under `AURORA_CACHE_LIMIT`, asked before it takes them. If
+    /// not, all ranks that use the vector get the error.
     pub(crate) fn admit_copy(&self, purpose: &str, bytes: usize, site: &Site) -> Result<()> {
         self.link.on(site, |_, cx| cx.admit_copy(purpose, (bytes, bytes), site))
     }
 
-    /// Collective. Gives back the memory in which this vector's ReadCaches were loaded, and that of its HaloCaches; it
-    /// is kept otherwise, for as long as the vector lives, so that the next one finds it and what has not changed need
-    /// not be sent again. So is a copy of the whole that this rank had for itself, in a scope that reads and writes or
-    /// in an Accumulate.
+    /// Collective. Frees the memory of this vector's ReadCaches and HaloCaches, and private copies of the whole that
+    /// an Accumulate or a ReadCache with ReleaseC made. Otherwise this memory is kept while the vector lives: the
+    /// next scope uses it again, and blocks that have not changed are not sent again.
     ///
     /// # Errors
     /// As [`World::barrier`](crate::World::barrier).
@@ -206,13 +202,13 @@ impl<T: Element> GVector<T> {
             Ok(()) => (object.load.stream.as_ref().map(Stream::epoch), None),
             Err(error) => (None, Some(error)),
         });
-        // Whose guard was dropped before all had come. What goes wrong is told at the barrier.
+        // Its guard was dropped before the load was complete. The barrier reports an error of it.
         let refusal = refusal.or(streamed.and_then(|epoch| self.await_stream(epoch, &site).err()));
         let text = format!("the release of the cache of {}", self.name());
-        // Neither a `fill` nor a `gather` of the same vector.
+        // Differs from the key of a `fill` or a `gather` of the same vector.
         let key = self.id.0 ^ 1 << 63;
         self.link.synchronize("the release of a cache", &text, key, refusal, &site)?;
-        // All have been here with their loads complete, and none begins another before it knows that.
+        // Every rank has completed its loads, and none begins another before it has left the barrier.
         self.link.on(&site, |object, cx| {
             cx.usable(true, Window::WHOLE)?;
             object.release_cache();
@@ -224,10 +220,10 @@ impl<T: Element> GVector<T> {
 }
 
 impl<T: Element> ReadCache<'_, T> {
-    /// Row `row` of the matrix, by its global number; of a vector that is no matrix one element.
+    /// Row `row` of the matrix, by its global number. If the vector is no matrix, each element is a row.
     ///
     /// # Panics
-    /// If there is no such row.
+    /// If the guard does not show this row.
     #[track_caller]
     pub fn row(&self, row: usize) -> &[T] {
         &self.state.shown()[self.places_of_row(row)]
@@ -238,13 +234,13 @@ impl<T: Element> ReadCache<'_, T> {
         self.vector.len()
     }
 
-    /// Whether there are none.
+    /// Whether the vector has no elements.
     pub fn is_empty(&self) -> bool {
         self.vector.is_empty()
     }
 }
 
-/// All elements, or those of the slice that it is of: of its [`window`](Scope::window).
+/// All elements that the guard shows: those of its [`window`](Scope::window).
 impl<T: Element> Deref for ReadCache<'_, T> {
     type Target = [T];
 

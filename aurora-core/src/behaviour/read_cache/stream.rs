@@ -1,13 +1,13 @@
-//! A load that its rank reads while it comes.
+//! A load that a guard shows while it arrives.
 //!
-//! An announcement is heard as soon as its first bytes are here (`load.rs`), so all have announced long before all
-//! blocks have come. From then on every block is *final* that contains what all ranks say to have written before: of
-//! such a block what has come is shown at once, in pieces. A block that is still to be corrected, or whose place is not
-//! clear yet, is shown with the whole.
+//! An announcement is known as soon as its first bytes arrive (`load.rs`), so all ranks have announced long before
+//! all blocks are here. From then on a block is *final* if it contains all announced writes. What has arrived of a
+//! final block is shown at once, in pieces. A block that awaits a correction, or whose place is not known yet, is
+//! shown when the load is complete.
 //!
-//! The load goes on without the calling thread, in what follows each call of the vector: also if that thread computes,
-//! or has dropped its guard. What it will show of memory that its node shares is safe before the load is complete,
-//! because nobody writes there before all of the node have completed it (`memory/gate.rs`).
+//! The load continues without the calling thread, after each call on the vector, even if that thread computes or has
+//! dropped its guard. Shared memory that it shows is safe before the load is complete: no rank writes there before
+//! all ranks of the node have completed the load (`memory/gate.rs`).
 
 use super::load::Loaded;
 use super::memory::A_CACHE;
@@ -22,45 +22,39 @@ use std::ops::{Range, RangeInclusive};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-/// Of a block no less than this part is shown before the rest of it: who computes faster than the wire brings it has to
-/// wait in any case, and has so much left when the last byte is here. Who computes slower finds longer pieces by
-/// itself.
+/// A piece is at least this fraction of its block. A rank that computes faster than data arrives has to wait in any
+/// case, and one such piece is what it has left to compute when the last byte arrives. A slower rank gets longer
+/// pieces anyway.
 const PART: usize = 8;
 
-/// But as many bytes at least, since a piece costs a few microseconds; and no more, since these are nothing beside
-/// that.
+/// Bounds of that minimum, in bytes. A piece costs a few microseconds: 8 KiB are worth them, and beside 64 KiB they
+/// no longer count.
 const PIECE: RangeInclusive<usize> = 8 << 10..=64 << 10;
 
-/// A load under way.
 pub(crate) struct Stream {
     epoch: Epoch,
-    /// The line that has opened it.
     site: Site,
     outcome: Arc<Outcome>,
-    /// Its guard has been dropped.
     unread: bool,
 }
 
-/// What has become of it, for its guard.
+/// The result of a streamed load, for its guard.
 #[derive(Default)]
 pub(crate) struct Outcome {
     whole: OnceLock<(Loaded, Instant)>,
 }
 
 impl Outcome {
-    /// The whole, once it is here.
     pub(crate) fn whole(&self) -> Option<&Loaded> {
         self.whole.get().map(|(loaded, _)| loaded)
     }
 
-    /// Since when.
     pub(crate) fn complete_since(&self) -> Option<Instant> {
         self.whole.get().map(|(_, since)| *since)
     }
 }
 
 impl Stream {
-    /// Which load.
     pub(crate) fn epoch(&self) -> Epoch {
         self.epoch
     }
@@ -71,15 +65,14 @@ impl Stream {
     }
 }
 
-/// Elements of one rank's block that are here.
+/// Elements of one rank's block that have arrived.
 pub(crate) struct Piece {
     pub(crate) owner: Rank,
-    /// Global indices.
     pub(crate) range: Range<usize>,
     pub(crate) part: Part,
 }
 
-/// Where a block can be looked at.
+/// Where a block can be read.
 #[derive(Clone, Copy)]
 enum Place {
     /// In memory that its node shares.
@@ -89,7 +82,6 @@ enum Place {
 }
 
 impl Vector {
-    /// Streams the load that this rank has entered.
     pub(crate) fn stream(&mut self, epoch: Epoch, site: &Site, cx: &mut Cx<'_>) -> Arc<Outcome> {
         let outcome = Arc::<Outcome>::default();
         self.load.stream = Some(Stream { epoch, site: site.clone(), outcome: outcome.clone(), unread: false });
@@ -98,20 +90,20 @@ impl Vector {
         outcome
     }
 
-    /// Its guard shows nothing any more; what is still to come comes all the same.
+    /// Its guard was dropped. The load itself continues.
     pub(crate) fn stop_reading(&mut self, epoch: Epoch) {
         if let Some(stream) = self.load.stream.as_mut().filter(|stream| stream.epoch == epoch) {
             stream.unread = true;
         }
     }
 
-    /// Goes on with a streamed load, as far as it can be.
+    /// Does the next steps of a streamed load, as far as possible.
     pub(crate) fn carry_on(&mut self, cx: &mut Cx<'_>) {
         let settled = self.load.stream.as_ref().filter(|stream| cx.is_sound() && self.ledger.is_settled(stream.epoch));
         let Some((epoch, site)) = settled.map(|stream| (stream.epoch, stream.site.clone())) else {
             return;
         };
-        // Node peers may wait for blocks that we receive for them.
+        // Node peers may wait for blocks that this rank receives for them.
         let loaded = match self.install_all(epoch, cx) {
             Ok(_) => self.poll_loaded(epoch, cx),
             Err(shortage) => Some(Err(shortage)),
@@ -121,7 +113,7 @@ impl Vector {
             Some(Err(shortage)) => drop(cx.no_memory(shortage, A_CACHE, &site)),
             Some(Ok(loaded)) => {
                 if let Some(stream) = self.load.stream.take().filter(|stream| !stream.unread) {
-                    // Nobody else sets it.
+                    // No other code sets it.
                     let _ = stream.outcome.whole.set((loaded, Instant::now()));
                 }
                 cx.progress();
@@ -129,15 +121,15 @@ impl Vector {
         }
     }
 
-    /// Whether the streamed load of an object is over; what has gone wrong with it.
+    /// Whether the streamed load is complete, or its error.
     pub(crate) fn poll_streamed(&mut self, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
         self.take_announcements(cx);
         self.carry_on(cx);
         cx.frame.sound_if(self.load.stream.is_none())
     }
 
-    /// The next piece of a streamed load, in whole `unit`s of elements, of which so many have been `read` of each
-    /// block: of our own block first, then the longest that is here. `None` within: the whole is here.
+    /// The next piece of a streamed load, in whole `unit`s of elements: of this rank's own block first, then the
+    /// longest that is here. `read`: elements already shown of each block. `None` within: the load is complete.
     pub(crate) fn next_piece(
         &mut self,
         epoch: Epoch,
@@ -185,7 +177,7 @@ impl Vector {
 }
 
 impl Vector {
-    /// Up to which element a rank's block is here and final, once all have announced a load.
+    /// Up to which element a rank's block is here and final, once all ranks have announced the load.
     fn shown_up_to(&mut self, owner: Rank, me: Rank, epoch: Epoch) -> Option<(usize, Place)> {
         let block = self.dist.range(owner);
         let record = self.ledger.find(epoch)?;

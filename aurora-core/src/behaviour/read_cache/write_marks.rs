@@ -1,41 +1,39 @@
 //! Which writes by one-sided calls a load has to contain.
 //!
-//! An owner numbers the writes that it applies for other ranks, and its answer to each write carries the number. A rank
-//! that enters a load announces its *write marks*: of each owner the highest number that it was answered since its last
-//! load. A block that was sent when its owner had applied as many writes contains them all; else the owner sends what
-//! has changed since. So no rank has to remember which writes were of which part, and none waits for a write that is
-//! not applied yet: that write is of a scope of another part, which may be open around the load, or of a call that has
-//! failed.
+//! An owner numbers the writes that it applies for other ranks, and its answer to each write carries the number. A
+//! rank that enters a load announces its *write marks*: for each owner, the highest number in an answer since the
+//! rank's last load. If the owner had applied that many writes when it sent its block, the block contains them all;
+//! else the owner sends a correction. So no rank has to remember which part a write was for. No load waits for a
+//! write that is not applied yet: such a write belongs to a scope of another part, which may be open around the load,
+//! or to a call that has failed.
 
 use aurora_net::Rank;
 
-/// What one rank knows of the writes to one vector.
+/// What one rank knows of the one-sided writes to one vector.
 #[derive(Debug)]
 pub(crate) struct WriteMarks {
-    /// Of others, applied here: the number of the last.
+    /// The number of the last write that this rank, as an owner, has applied for another rank.
     applied: u64,
-    /// For each owner, the highest number of a write of ours that no load contains yet; 0: none.
+    /// For each owner, the highest number of this rank's writes that no load contains yet; 0: none.
     marks: Vec<u64>,
 }
 
 impl WriteMarks {
-    /// To so many owners.
     pub(crate) fn new(owners: usize) -> Self {
         WriteMarks { applied: 0, marks: vec![0; owners] }
     }
 
-    /// One of another rank is applied here. The answer to it.
+    /// This rank has applied a write of another rank. Returns the answer to it.
     pub(crate) fn apply(&mut self) -> Vec<u8> {
         self.applied += 1;
         self.applied.to_le_bytes().to_vec()
     }
 
-    /// How many are.
     pub(crate) fn applied(&self) -> u64 {
         self.applied
     }
 
-    /// One of our own is applied at its owner. False: that is no answer to one.
+    /// An owner has answered a write of this rank. False: malformed.
     pub(crate) fn answered(&mut self, owner: Rank, answer: &[u8]) -> bool {
         let number = answer.try_into().map(u64::from_le_bytes);
         number.is_ok_and(|number| {
@@ -45,19 +43,17 @@ impl WriteMarks {
         })
     }
 
-    /// Whether there is a mark to announce.
     pub(crate) fn any(&self) -> bool {
         self.marks.iter().any(|number| *number > 0)
     }
 
-    /// The marks of this rank's next announcement, by owners. Later loads contain those writes in any case.
+    /// The marks of this rank's next announcement, by owners. Later loads contain these writes in any case.
     pub(crate) fn take(&mut self) -> Vec<(u32, u64)> {
         let marks = self.marks.iter_mut().enumerate().filter(|(_, number)| **number > 0);
         marks.map(|(owner, number)| (owner as u32, std::mem::take(number))).collect()
     }
 }
 
-/// Adds the marks of one rank, by owners, to those of all.
 pub(crate) fn merge_marks(noted: &mut [u64], marks: &[(u32, u64)]) {
     for (owner, number) in marks {
         if let Some(noted) = noted.get_mut(*owner as usize) {
@@ -75,7 +71,7 @@ mod tests {
         let (mut owner, mut writer) = (WriteMarks::new(2), WriteMarks::new(2));
         assert!(!writer.any() && writer.take().is_empty());
         let answers = [owner.apply(), owner.apply(), owner.apply()];
-        // Answers may come in any order, and some are of no interest any more.
+        // Answers arrive in any order.
         for answer in [&answers[1], &answers[0]] {
             assert!(writer.answered(Rank::new(1), answer));
         }

@@ -1,4 +1,4 @@
-//! `ReleaseC` of one rank alone (the paper's Figure 1): each owner acknowledges what it was sent.
+//! `ReleaseC` of one rank alone (the paper's Figure 1): each owner acknowledges every batch.
 
 use crate::behaviour::buffers::{Buffered, Buffers, Sender, flush};
 use crate::behaviour::{Behaviour, ReleaseAlone, Scope, sealed};
@@ -21,7 +21,7 @@ use std::any::type_name;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// A lone ReleaseC.
+/// A ReleaseC of one rank alone.
 pub struct Alone<T, O> {
     buffers: Buffers<T>,
     calls: Calls,
@@ -29,12 +29,12 @@ pub struct Alone<T, O> {
     operation: PhantomData<O>,
 }
 
-/// Batches of a lone scope: one for each owner may be under way, so that they are applied in order.
+/// At most one batch for each owner is under way, so that batches are applied in order.
 struct Calls {
     reason: Reason,
     window: Window,
     under_way: Vec<Option<CallId>>,
-    /// Checking mode: the owners that know of writes which they do not have.
+    /// Checking mode: the owners that were told of writes that they do not have yet.
     announced: Vec<bool>,
 }
 
@@ -60,7 +60,7 @@ impl Calls {
         }
     }
 
-    /// Checking mode: all owners have all writes.
+    /// Checking mode: tells owners that they have all writes.
     fn all_flushed<T: Element>(&mut self, vector: &GVector<T>, site: &Site) -> Result<()> {
         let told = std::mem::take(&mut self.announced);
         let owners = (0..).map(Rank::new).zip(told).filter(|(_, announced)| *announced);
@@ -98,7 +98,7 @@ impl<T: Element> Sender<T> for Calls {
         let _call = link.call("ReleaseC alone");
         self.wait_for(vector, owner, site)?;
         let request = Request::Write { op, window: self.window };
-        // Nobody waits for it before there is another, or the scope ends.
+        // No rank waits for it before there is another batch, or the scope ends.
         let call =
             link.on(site, |object, cx| Ok(object.ask((owner, &self.reason, When::Ahead), request, batch.take(), cx)))?;
         self.under_way[owner.index()] = Some(call);
@@ -134,7 +134,7 @@ impl<T: Element> Sender<T> for Calls {
     }
 }
 
-/// Checking mode: has an owner note something, by a request or, if it is ours, at once.
+/// Checking mode: has an owner record something; by a request, or directly if this rank is the owner.
 fn check<T: Element>(
     vector: &GVector<T>,
     owner: Rank,
@@ -163,7 +163,7 @@ impl<T: Element, O> Behaviour for Alone<T, O> {
         let mut owners = vector.link.me.others(vector.link.size);
         let ended = flushed.and_then(|()| owners.try_for_each(|owner| self.calls.wait_for(vector, owner, site)));
         let known = self.calls.all_flushed(vector, site);
-        // Of a scope that has failed some may be under way still.
+        // After a failure some batches may still be under way.
         ended.and(known).inspect_err(|_| self.abandon(vector))
     }
 
@@ -175,10 +175,11 @@ impl<T: Element, O> Behaviour for Alone<T, O> {
 }
 
 impl<T: Element> GVector<T> {
-    /// Opens a `ReleaseC` for this rank alone (the paper's Figure 1): buffered writes, acknowledged when it ends.
+    /// Opens a `ReleaseC` for this rank alone (the paper's Figure 1): buffered writes, which the owners have
+    /// acknowledged when the scope ends.
     ///
     /// # Errors
-    /// Those of earlier collective scopes, whose end it waits for; `Leaked` where a guard was forgotten.
+    /// Those of earlier collective scopes, for whose end it waits; `Leaked` if a guard was forgotten.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -203,8 +204,8 @@ impl<T: Element> GVector<T> {
         self.open_alone(None, Window::WHOLE, Site::here())
     }
 
-    /// As [`release_alone`](GVector::release_alone), with operation `O` at the owners, who must know it: `Add`, `Min`,
-    /// `Max` and `Or` of primitive numbers, or one with which all ranks have entered a
+    /// As [`release_alone`](GVector::release_alone), with operation `O` at the owners. They must know it: `Add`,
+    /// `Min`, `Max` and `Or` of primitive numbers, or an operation with which all ranks have entered a
     /// [`release_c_with`](GVector::release_c_with) or an [`accumulate`](GVector::accumulate) of this vector before.
     ///
     /// # Errors
@@ -230,7 +231,7 @@ impl<T: Element> GVector<T> {
         self.open_alone_with(Window::WHOLE, Site::here())
     }
 
-    /// The caller has that part to itself.
+    /// The caller has exclusive use of that part.
     pub(crate) fn open_alone_with<O: Op<T>>(&self, window: Window, site: Site) -> Result<ReleaseAlone<'_, T, O>> {
         let known = self.link.tidy_on(|object, _| object.ops.knows::<O>());
         if !known {
@@ -239,7 +240,7 @@ impl<T: Element> GVector<T> {
         self.open_alone(Some(OpId::of::<O>()), window, site)
     }
 
-    /// The caller has that part to itself.
+    /// The caller has exclusive use of that part.
     pub(crate) fn open_alone<O>(&self, op: Option<OpId>, window: Window, site: Site) -> Result<ReleaseAlone<'_, T, O>> {
         self.link.wait_on(VectorWait::Settle, &site, |object, cx| object.settled(true, window, cx))?;
         let (reason, under_way) = (self.reason("ReleaseC alone", &site), vec![None; self.link.size]);

@@ -1,4 +1,4 @@
-//! What ranks say to each other about a collective scope of writes, and what this rank does when it hears it.
+//! The messages of the protocol of buffered writes, and what each of them does.
 
 use crate::element::OpId;
 use crate::epoch::Opening;
@@ -9,22 +9,20 @@ use crate::vector::machine::{Parked, Vector, Work};
 use aurora_net::{Rank, Received};
 use serde::{Deserialize, Serialize};
 
-/// A message of the protocol of buffered writes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum FlushMessage {
-    /// Buffered writes of a scope, to be applied in the order of `seq`; payload: a batch.
+    /// Buffered writes of a scope, to be applied in the order of `seq`. Payload: a batch.
     Batch { epoch: Epoch, seq: u64, opening: Opening, op: Option<OpId> },
-    /// A batch has been applied: there is room for another.
+    /// The sender has applied a batch: there is room for another.
     BatchDone,
-    /// "My scope has ended, and I sent you so many batches in it." Payload: the last of them, with operation `op`, or
-    /// nothing.
+    /// The sender has ended its scope, in which it sent the receiver this number of batches. Payload: the last of
+    /// them, with operation `op`, or nothing.
     End { epoch: Epoch, opening: Opening, batches: u64, op: Option<OpId> },
-    /// "I have come as far as this scope."
+    /// The sender has entered this scope.
     Come { epoch: Epoch },
 }
 
 impl FlushMessage {
-    /// The opening that it brings.
     pub(crate) fn opening(&self) -> Option<&Opening> {
         match self {
             FlushMessage::Batch { opening, .. } | FlushMessage::End { opening, .. } => Some(opening),
@@ -32,19 +30,19 @@ impl FlushMessage {
         }
     }
 
-    /// What it is counted under.
+    /// The kind under which the message is counted.
     pub(crate) fn kind(&self) -> Kind {
         self.opening().map_or(Kind::Flush, |opening| opening.kind)
     }
 
-    /// Whether no rank is woken for it: for a batch before its sender waits for room, for the word that there is some.
+    /// Whether the message wakes no rank: a batch while its sender does not wait for room, and the news that there is
+    /// room.
     pub(crate) fn is_lazy(&self) -> bool {
         matches!(self, FlushMessage::Batch { .. } | FlushMessage::BatchDone)
     }
 }
 
 impl Vector {
-    /// A message is whole.
     pub(crate) fn deliver_flush(
         &mut self,
         from: Rank,
@@ -74,7 +72,7 @@ impl Vector {
                 }
                 self.has_changed = true;
             }
-            // What it has sent later may have been here before, and that scope may be over.
+            // Later messages of the sender may have arrived before, and that scope may be settled.
             FlushMessage::Come { epoch } => self.ledger.has_entered(from, epoch),
         }
         Ok(())

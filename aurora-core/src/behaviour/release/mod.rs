@@ -1,7 +1,7 @@
 //! `ReleaseC`: writes are buffered per owner and leave in batches (paper sections 2.1 and 2.2).
 //!
-//! Together with all ranks ([`GVector::release_c`]) its end orders the writes of everyone; alone
-//! ([`GVector::release_alone`], the paper's Figure 1) it is one rank's own, and acknowledged at its end.
+//! Together with all ranks ([`GVector::release_c`]), its end orders the writes of all ranks. Alone
+//! ([`GVector::release_alone`], the paper's Figure 1), it concerns one rank, and its end waits for acknowledgements.
 
 mod alone;
 pub(crate) mod message;

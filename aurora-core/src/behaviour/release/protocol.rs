@@ -1,4 +1,4 @@
-//! The writes of a collective scope on their way to their owners: batches, and the word of the end.
+//! The state of the protocol of buffered writes: batches are sent and applied; the end of a scope.
 
 use super::message::FlushMessage;
 use crate::Error;
@@ -12,12 +12,11 @@ use crate::vector::machine::{Outcome, Parked, Vector, Work};
 use crate::vector::message::Message;
 use aurora_net::{Buffer, Payload, Rank, Received};
 
-/// A ReleaseC scope under way.
 pub(crate) struct ReleaseScope<'a> {
     pub(crate) epoch: Epoch,
     pub(crate) opening: &'a Opening,
     pub(crate) reason: &'a Reason,
-    /// Batches sent to this owner before.
+    /// Batches already sent to the owner in question.
     pub(crate) sent: u64,
 }
 
@@ -27,24 +26,21 @@ pub(crate) struct LastBatch {
     pub(crate) bytes: Buffer,
 }
 
-/// What this rank knows of the buffered writes to one vector.
+/// The state of the buffered writes to one vector on this rank.
 pub(crate) struct Flush {
     /// By owners: batches that the owner has not yet applied.
     outstanding: Vec<usize>,
 }
 
 impl Flush {
-    /// Of a vector of so many ranks.
     pub(crate) fn new(ranks: usize) -> Self {
         Flush { outstanding: vec![0; ranks] }
     }
 
-    /// How many batches an owner has not yet applied.
     pub(super) fn outstanding(&self, owner: Rank) -> usize {
         self.outstanding[owner.index()]
     }
 
-    /// An owner has applied a batch.
     pub(crate) fn has_room(&mut self, owner: Rank) {
         let outstanding = &mut self.outstanding[owner.index()];
         *outstanding = outstanding.saturating_sub(1);
@@ -52,7 +48,6 @@ impl Flush {
 }
 
 impl Vector {
-    /// Sends a batch of a ReleaseC scope to another rank.
     pub(crate) fn send_batch(
         &mut self,
         scope: &ReleaseScope<'_>,
@@ -67,7 +62,7 @@ impl Vector {
         message.send(scope.reason, owner, bytes.into(), cx);
     }
 
-    /// Applies a batch of a ReleaseC scope to our own block, or keeps a copy until it can be.
+    /// Applies a batch to this rank's own block, or keeps a copy until that is possible.
     pub(crate) fn apply_own(&mut self, scope: &ReleaseScope<'_>, op: Option<OpId>, bytes: &[u8], cx: &mut Cx<'_>) {
         let me = cx.me();
         let work = Work::Batch { epoch: scope.epoch, seq: scope.sent, op, acknowledge: true };
@@ -85,7 +80,7 @@ impl Vector {
         self.has_changed = true;
     }
 
-    /// Changes our own block in place, as a part of a scope of writes, if its time has come. Whether it has.
+    /// Changes this rank's own block in place, if batches of this scope may be applied now. Returns whether they may.
     pub(crate) fn merge_own(
         &mut self,
         scope: &ReleaseScope<'_>,
@@ -98,8 +93,9 @@ impl Vector {
         merged.map_or(Ok(false), |merged| merged.map(|()| true))
     }
 
-    /// Ends a ReleaseC scope: `sent` says how many batches went to each owner, `last` what is still to go. That goes
-    /// with the word of the end, and nobody waits for room: how many scopes a rank may be ahead is bounded.
+    /// Ends a ReleaseC scope. `sent`: batches sent to each owner; `last`: the batch left for each owner, which goes
+    /// with the announcement of the end. No rank waits for room here: the number of scopes a rank may be ahead is
+    /// bounded.
     pub(crate) fn end_release(
         &mut self,
         scope: &ReleaseScope<'_>,
@@ -129,8 +125,9 @@ impl Vector {
         self.has_changed = true;
     }
 
-    /// Tells all that this rank has entered a scope beside so many others that who has ended all of these would wait in
-    /// his next for their end: which may come behind that.
+    /// If many scopes are open here, tells all ranks that this rank has entered one more. Otherwise a rank that has
+    /// ended all of these scopes would be [too far ahead](SCOPES_AHEAD) to open its next one: it would wait for this
+    /// rank to end them, and this rank may end them only after that next scope.
     pub(crate) fn tell_if_many_are_open(&mut self, epoch: Epoch, reason: &Reason, cx: &mut Cx<'_>) {
         let open = cx.frame.open.iter().filter(|guard| guard.awaited).count();
         if open + 1 >= SCOPES_AHEAD {
@@ -141,7 +138,7 @@ impl Vector {
         }
     }
 
-    /// Whether the time has come for what a rank writes in a collective scope.
+    /// Whether batches of this rank and epoch may be applied.
     pub(crate) fn is_due(&self, from: Rank, epoch: Epoch) -> bool {
         self.ledger.may_apply(epoch) && self.ledger.is_turn(epoch, from)
     }

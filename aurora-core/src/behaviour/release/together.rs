@@ -1,4 +1,4 @@
-//! `ReleaseC` of all ranks together: batches, which an owner applies when the time of the scope has come.
+//! `ReleaseC` of all ranks together: an owner applies a batch once earlier scopes of that part are settled.
 
 use super::protocol::ReleaseScope;
 use crate::Site;
@@ -19,7 +19,7 @@ use std::marker::PhantomData;
 
 const NAME: &str = "ReleaseC";
 
-/// A collective ReleaseC: buffers, and batches sent to each owner.
+/// A collective ReleaseC: buffers, and the batches sent to each owner.
 pub struct Together<T, O> {
     buffers: Buffers<T>,
     sent: Batches,
@@ -27,7 +27,6 @@ pub struct Together<T, O> {
     operation: PhantomData<O>,
 }
 
-/// Batches of a collective scope.
 struct Batches {
     epoch: Epoch,
     opening: Opening,
@@ -35,7 +34,7 @@ struct Batches {
     sent: Vec<u64>,
 }
 
-/// Batches that one owner may have unapplied before a writer waits: what bounds memory on both sides.
+/// Batches that one owner may have unapplied before a writer waits: this bounds memory on both sides.
 const AHEAD: usize = 8;
 
 impl<T: Element, O> Buffered for Together<T, O> {
@@ -53,15 +52,14 @@ impl<T: Element, O> Buffered for Together<T, O> {
 }
 
 impl<T: Element, O> Together<T, O> {
-    /// Changes our own block in place, which begins with the block's first element, if its time has come. Whether it
-    /// has.
+    /// Changes this rank's own block in place, if batches of this scope may be applied now. Returns whether they may.
     pub(crate) fn merge_own(
         &self,
         vector: &GVector<T>,
         site: &Site,
         merge: impl FnOnce(&mut [T]) -> Result<()>,
     ) -> Result<bool> {
-        // Others' batches for us, which we are not woken for, at our own pace.
+        // Serves other ranks' batches, for which this rank is not woken.
         vector.link.look();
         let scope = self.sent.scope(0);
         vector.link.on(site, |object, cx| object.merge_own(&scope, |own| merge(bytemuck::cast_slice_mut(own)), cx))
@@ -84,7 +82,7 @@ impl<T: Element> Sender<T> for Batches {
         site: &Site,
     ) -> Result<()> {
         let _call = vector.link.call(self.reason.action);
-        // Others' batches for us, which we are not woken for, at our own pace.
+        // Serves other ranks' batches, for which this rank is not woken.
         vector.link.look();
         let scope = self.scope(self.sent[owner.index()]);
         let room = if owner == vector.link.me { VectorWait::OwnRoom } else { VectorWait::Room(owner) };
@@ -143,14 +141,15 @@ impl<T: Element, O> Behaviour for Together<T, O> {
 }
 
 impl<T: Element> GVector<T> {
-    /// Collective. Opens a `ReleaseC`: every rank writes where it likes, buffered; what is written is seen after the
-    /// scope. Writes of one rank are applied in their order; of two ranks that write one element, one wins.
+    /// Collective. Opens a `ReleaseC`: every rank writes any elements, buffered; the written values are seen after
+    /// the scope. Writes of one rank are applied in their order; if two ranks write one element, one of the values
+    /// wins.
     ///
-    /// Entering waits for nobody. `v[i] += x` does not exist here (the old value is not at hand): sums are for
-    /// [`release_c_with`](GVector::release_c_with).
+    /// Entering waits for no rank. `v[i] += x` does not exist here, because the old value is not available: for sums
+    /// use [`release_c_with`](GVector::release_c_with).
     ///
     /// # Errors
-    /// `Leaked` where a guard was forgotten; `Mismatch` where other ranks are known to have opened another scope.
+    /// `Leaked` if a guard was forgotten; `Mismatch` if another rank is known to have opened a different scope.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -175,7 +174,7 @@ impl<T: Element> GVector<T> {
     }
 
     /// Collective. Opens a `ReleaseC` in which elements can also be updated by operation `O` at their owners: the sum
-    /// of all ranks' [`Add`](crate::Add)s is exact. The operation is part of what all ranks agree on.
+    /// of all ranks' [`Add`](crate::Add)s is exact. All ranks must use the same operation.
     ///
     /// # Errors
     /// As [`release_c`](GVector::release_c).
@@ -200,19 +199,19 @@ impl<T: Element> GVector<T> {
         self.open_together_with(Window::WHOLE, Site::here())
     }
 
-    /// The caller has that part to itself.
+    /// The caller has exclusive use of that part.
     pub(crate) fn open_together_with<O: Op<T>>(&self, window: Window, site: Site) -> Result<ReleaseC<'_, T, O>> {
         self.open_together(Some(self.know::<O>(&site)?), window, site)
     }
 
-    /// Tells the kernel what an operation does.
+    /// Registers an operation with the kernel.
     pub(crate) fn know<O: Op<T>>(&self, site: &Site) -> Result<OpId> {
         self.link.on(site, |object, cx| {
             object.ops.add::<O>(apply_op::<T, O>).map_err(|same| cx.frame.same_number::<O>(same, site))
         })
     }
 
-    /// The caller has that part to itself.
+    /// The caller has exclusive use of that part.
     pub(crate) fn open_together<O: 'static>(
         &self,
         op: Option<OpId>,
@@ -225,12 +224,12 @@ impl<T: Element> GVector<T> {
         Ok(scope)
     }
 
-    /// Batches of ranks that opened a scope first may have waited for this one to be open.
+    /// Retries parked batches: ranks that opened a scope earlier may have sent batches that waited for this one.
     pub(crate) fn opened(&self) {
         self.link.tidy_on(|object, _| object.has_changed = true);
     }
 
-    /// Enters a ReleaseC. Once its guard is open: [`opened`](Self::opened).
+    /// Enters a ReleaseC. The caller opens its guard and then calls [`opened`](Self::opened).
     pub(crate) fn enter_release<O: 'static>(
         &self,
         op: Option<OpId>,
@@ -241,7 +240,7 @@ impl<T: Element> GVector<T> {
         self.enter_together(NAME, if op.is_some() { opening.with_op::<O>() } else { opening }, site)
     }
 
-    /// The same of any collective scope whose writes are buffered.
+    /// Enters any collective scope whose writes are buffered.
     pub(crate) fn enter_together<O: 'static>(
         &self,
         name: &'static str,
