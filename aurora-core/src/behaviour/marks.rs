@@ -1,11 +1,10 @@
-//! Which elements of a vector have been touched: a bit for each.
 
 use crate::memory::{self, Shortage};
 use std::ops::Range;
 
 const BITS: usize = u64::BITS as usize;
 
-/// A bit for each element.
+/// Which elements of a vector have been touched: a bit for each.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
     words: Vec<u64>,
@@ -23,7 +22,7 @@ impl Marks {
         Ok(())
     }
 
-    /// Cuts a range where a mark's word ends and another begins.
+    /// Cuts a range at the borders of the words of bits.
     pub(super) fn pieces(range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
         let mut at = range.start;
         std::iter::from_fn(move || {
@@ -33,7 +32,7 @@ impl Marks {
         })
     }
 
-    /// Marks an element. Whether it was not marked.
+    /// Marks an element. Returns whether it was not marked before.
     #[inline]
     pub(super) fn mark(&mut self, index: usize) -> bool {
         let (word, bit) = (&mut self.words[index / BITS], 1 << (index % BITS));
@@ -42,19 +41,17 @@ impl Marks {
         is_new
     }
 
-    /// Whether an element is marked.
     #[inline]
     pub(super) fn is_marked(&self, index: usize) -> bool {
         self.words[index / BITS] >> (index % BITS) & 1 == 1
     }
 
-    /// How many elements of a [piece](Self::pieces) are marked.
+    /// Marked elements of a [piece](Self::pieces).
     pub(super) fn count(&self, piece: Range<usize>) -> usize {
         let word = self.words[piece.start / BITS] & mask(bits(&piece));
         word.count_ones() as usize
     }
 
-    /// Marks consecutive elements.
     pub(super) fn mark_all(&mut self, range: Range<usize>) {
         for piece in Self::pieces(range) {
             self.words[piece.start / BITS] |= mask(bits(&piece));
@@ -66,7 +63,6 @@ impl Marks {
         self.runs_in(0..self.words.len() * BITS)
     }
 
-    /// Runs of marked elements in a range.
     pub(super) fn runs_in(&self, range: Range<usize>) -> impl Iterator<Item = Range<usize>> + '_ {
         let (mut next, end) = (range.start, range.end);
         std::iter::from_fn(move || {
@@ -91,7 +87,6 @@ impl Marks {
     }
 }
 
-/// The bits of a piece in its word.
 fn bits(piece: &Range<usize>) -> Range<usize> {
     piece.start % BITS..piece.start % BITS + piece.len()
 }

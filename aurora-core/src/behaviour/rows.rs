@@ -10,7 +10,7 @@ use std::ops::{Index, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, Rang
 
 /// A behaviour that shows consecutive elements. Not for users to implement.
 pub trait ShowsElements: Behaviour {
-    /// The global index of the first, and all of them.
+    /// The global index of the first element, and all elements.
     #[doc(hidden)]
     fn elements<'a>(&'a self, vector: &GVector<Self::Element>) -> (usize, &'a [Self::Element]);
 }
@@ -41,7 +41,7 @@ impl<T: Element> ShowsElements for Combined<T> {
 
 /// A behaviour that shows consecutive elements for writing. Not for users to implement.
 pub trait ShowsElementsMut: ShowsElements {
-    /// All of them.
+    /// All elements.
     #[doc(hidden)]
     fn elements_mut(&mut self, vector: &GVector<Self::Element>) -> &mut [Self::Element];
 }
@@ -54,10 +54,9 @@ impl<T: Element> ShowsElementsMut for OwnerMut<T> {
 
 /// The whole rows among consecutive elements.
 struct WholeRows {
-    /// Their global numbers.
     rows: Range<usize>,
     cols: usize,
-    /// Where they lie among the elements.
+    /// Their indices among the elements.
     within: Range<usize>,
 }
 
@@ -71,7 +70,7 @@ impl WholeRows {
         WholeRows { rows, cols, within }
     }
 
-    /// What a slice is cut by; it is empty where rows are.
+    /// The length of a row for `chunks`; not 0 even if rows are empty.
     fn chunk(&self) -> usize {
         self.cols.max(1)
     }
@@ -85,8 +84,8 @@ impl<B: ShowsElements> Scope<'_, B> {
         (whole, elements)
     }
 
-    /// The rows that are shown, one after the other, with their global numbers; of a vector that is no matrix every
-    /// element is a row.
+    /// The rows that are shown, in order, with their global numbers. If the vector is no matrix, each element is a
+    /// row.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -114,8 +113,8 @@ impl<B: ShowsElementsMut> Scope<'_, B> {
         (whole, elements)
     }
 
-    /// This rank's rows, one after the other, with their global numbers, for writing. Of a HaloCache its own ones,
-    /// without the halo; of a slice those that lie in it whole.
+    /// This rank's rows, in order, with their global numbers, for writing. For a HaloCache these are its own rows,
+    /// without the halo; for a slice, the rows that lie in it whole.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -138,14 +137,14 @@ impl<B: ShowsElementsMut> Scope<'_, B> {
 }
 
 impl<T: Element> ReadCache<'_, T> {
-    /// The global numbers of the rows that are shown; of a vector that is no matrix every element is a row.
+    /// The global numbers of the rows that are shown. If the vector is no matrix, each element is a row.
     pub fn rows(&self) -> Range<usize> {
         self.whole_rows().0.rows
     }
 }
 
 impl<T: Element> ReadCacheReleaseC<'_, T> {
-    /// The global numbers of the rows that are shown; of a vector that is no matrix every element is a row.
+    /// The global numbers of the rows that are shown. If the vector is no matrix, each element is a row.
     pub fn rows(&self) -> Range<usize> {
         self.whole_rows().0.rows
     }
@@ -173,7 +172,8 @@ impl<T: Element> Index<usize> for ReadCache<'_, T> {
     }
 }
 
-/// What else a slice can be indexed by: a guard that has an `Index` of its own is no longer looked through for it.
+/// Indexing by ranges, for guards that have an `Index` of their own: rustc no longer tries that of the slice for
+/// them.
 macro_rules! index_by_ranges {
     ($guard:ident by $($index:ty),+) => {$(
         /// By global indices; an open end is that of what is shown.
@@ -203,8 +203,8 @@ mod parallel {
     impl<B: ShowsElements> Scope<'_, B> {
         /// As [`iter_rows`](Scope::iter_rows), by the threads of the current rayon pool (feature `rayon`).
         ///
-        /// A rank's pool has a thread for every core of the machine unless it is told otherwise: where several ranks
-        /// share a machine, run it in a pool with this rank's part of the cores.
+        /// By default a rank's pool has a thread for every core of the machine. If several ranks share a machine, use
+        /// a pool with this rank's share of the cores.
         pub fn par_rows(&self) -> impl IndexedParallelIterator<Item = (usize, &[B::Element])> {
             let (whole, elements) = self.whole_rows();
             let chunk = whole.chunk();
@@ -245,8 +245,8 @@ mod views {
 
     impl<B: ShowsElements> Scope<'_, B> {
         /// The rows that are shown as a view of the crate `ndarray` (feature `ndarray`): `rows` x `cols`, without
-        /// copying. **Row 0 of the view is the first row shown**, which [`iter_rows`](Scope::iter_rows) numbers: a view
-        /// knows nothing of the whole.
+        /// copying. **Row 0 of the view is the first row shown**, not row 0 of the matrix;
+        /// [`iter_rows`](Scope::iter_rows) gives its global number.
         ///
         /// ```
         /// use aurora_core::prelude::*;
@@ -269,7 +269,7 @@ mod views {
     }
 
     impl<B: ShowsElementsMut> Scope<'_, B> {
-        /// This rank's rows as a view of the crate `ndarray` for writing; numbered as in [`view`](Scope::view).
+        /// This rank's rows as an `ndarray` view for writing; numbered as in [`view`](Scope::view).
         pub fn view_mut(&mut self) -> ArrayViewMut2<'_, B::Element> {
             let (whole, elements) = self.whole_rows_mut();
             let shape = (whole.rows.len(), whole.cols);

@@ -1,18 +1,16 @@
-//! Epochs that are settled before earlier ones: as the ranges that they make, so that what they cost is a matter of
-//! those between them.
+//! Epochs that are settled before earlier ones, as ranges: their cost depends on the number of gaps.
 
 use crate::ids::Epoch;
 use std::collections::BTreeMap;
 
-/// A set of epochs. Of two ranges neither touches the other: between them lies an epoch that is not settled.
+/// A set of epochs, as ranges. Between two ranges lies at least one epoch that is not settled.
 #[derive(Debug, Default)]
 pub(super) struct Early {
-    /// The last of each range, by its first.
+    /// The last epoch of each range, by the first.
     lasts: BTreeMap<Epoch, Epoch>,
 }
 
 impl Early {
-    /// Adds an epoch.
     pub(super) fn insert(&mut self, epoch: Epoch) {
         if self.contains(epoch) {
             return;
@@ -24,23 +22,21 @@ impl Early {
         }
     }
 
-    /// Whether an epoch is there.
     pub(super) fn contains(&self, epoch: Epoch) -> bool {
         self.reach(epoch).is_some()
     }
 
-    /// The last epoch of the range that holds this one.
+    /// The last epoch of the range that contains this one.
     fn reach(&self, epoch: Epoch) -> Option<Epoch> {
         self.lasts.range(..=epoch).next_back().map(|(_, last)| *last).filter(|last| *last >= epoch)
     }
 
-    /// The last of all.
     pub(super) fn last(&self) -> Option<Epoch> {
         self.lasts.last_key_value().map(|(_, last)| *last)
     }
 
-    /// All epochs up to `settled` are over, and so are those of the range behind it, if there is one: they are taken
-    /// out. Up to which one all are, then.
+    /// All epochs up to `settled` are over: removes them, and a range that follows at once. Returns the last epoch up
+    /// to which all are settled.
     pub(super) fn take_up_to(&mut self, settled: Epoch) -> Epoch {
         let mut upto = settled;
         while let Some(entry) = self.lasts.first_entry().filter(|entry| *entry.key() <= upto + 1) {
@@ -49,11 +45,11 @@ impl Early {
         upto
     }
 
-    /// The epochs between these two, with them, that are not there, in their order.
+    /// The epochs between these two, inclusive, that are not in the set, in ascending order.
     pub(super) fn lacking(&self, first: Epoch, last: Epoch) -> impl Iterator<Item = Epoch> + '_ {
         let mut next = Some(first);
         std::iter::from_fn(move || {
-            // The one behind a range is in none.
+            // The epoch behind a range is in no range.
             let epoch = next.map(|next| self.reach(next).map_or(next, |settled| settled + 1))?;
             next = epoch.checked_add(1);
             (epoch <= last).then_some(epoch)
@@ -67,7 +63,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    /// What is kept one by one instead: up to which epoch all are settled, and which later ones are.
+    /// The model: epochs kept one by one.
     #[derive(Default)]
     struct OneByOne {
         settled: Epoch,

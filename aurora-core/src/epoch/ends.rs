@@ -1,4 +1,4 @@
-//! How far the scopes of those got who have dropped an object.
+//! How many scopes of an object each rank had entered when it dropped the object.
 
 use super::{Ledger, Opening};
 use crate::Error;
@@ -10,22 +10,21 @@ use aurora_net::Rank;
 /// How many collective scopes a rank has entered, and the last.
 type Entered = (Epoch, Option<Opening>);
 
-/// Of each rank that has dropped its handle of a sound object.
+/// By ranks that have dropped their handle of a sound object.
 #[derive(Debug)]
 pub(crate) struct Ends(Vec<Option<Entered>>);
 
 impl Ends {
-    /// Of so many ranks.
     pub(crate) fn new(ranks: usize) -> Self {
         Ends(vec![None; ranks])
     }
 
-    /// What a rank says that drops its handle.
+    /// The content of this rank's drop notice.
     pub(crate) fn notice(ledger: &Ledger) -> Vec<u8> {
         postcard::to_allocvec(&(ledger.epoch, &ledger.last)).expect("plain data")
     }
 
-    /// A rank has said this; nothing if the object was faulty there. False: it makes no sense.
+    /// Records a drop notice, which is empty if the object was faulty there. False: malformed.
     pub(crate) fn note(&mut self, from: Rank, notice: &[u8], fits: impl Fn(&Opening) -> bool) -> bool {
         if notice.is_empty() {
             return true;
@@ -36,9 +35,9 @@ impl Ends {
         self.0[from.index()].is_some()
     }
 
-    /// All who have dropped an object must have entered the same scopes of it; this rank has if it is `gone`. Ranks
-    /// that drop it amid a failure have not: so this is told only at the end of `run`, if it ends well otherwise; who
-    /// waits for such a rank hears of it at once.
+    /// Checks that all ranks that have dropped an object had entered the same scopes of it; `gone`: this rank has
+    /// dropped it too. A rank that drops it during a failure has entered fewer. So this error is reported only at the
+    /// end of `run`, if `run` has not failed otherwise; ranks that wait for such a rank get the error at once.
     pub(crate) fn compare(&self, mine: &Ledger, name: &ObjectName, gone: bool) -> Option<Error> {
         self.0.iter().enumerate().find_map(|(rank, end)| {
             let (epoch, last) = end.as_ref()?;
@@ -59,8 +58,8 @@ impl Ends {
     }
 }
 
-/// An object is faulty. Where a scope of writes has been dropped whose writes are lost with it, and nobody waits to
-/// hear of it, or two ranks have written one element, the end of `run` says so.
+/// Defers the fault of an object to the end of `run`, if no waiting rank gets it otherwise: a scope of writes was
+/// dropped and its writes are lost, or two ranks have written one element.
 pub(crate) fn defer_lost_writes(ledger: &Ledger, cx: &mut Cx<'_>) {
     let lost_writes = ledger.has_ended_writes() && !cx.core.waits_for_end_of(cx.id());
     if let Some(error) = cx.frame.fault.clone()

@@ -1,18 +1,18 @@
 //! The collective scopes of one object on one rank: which ranks have entered which scope, and when an epoch is settled.
 //!
-//! Scopes are numbered by *epochs*. An epoch is **settled** here when nothing that belongs to it can still change our
-//! block: of a load, when all ranks have announced it (with their write marks); of a scope of writes, when all ranks
-//! have ended it and all batches that they announce are applied. Which of these holds is the [`Rule`] of the scope. A
-//! request tagged with epoch `e` is served once `e` is settled. In a scope that is ended *in order* a rank's batches
-//! are applied when the ranks before it have ended it and all batches of those are applied. Pure: no messages, no
-//! memory.
+//! Scopes are numbered by *epochs*. An epoch is **settled** here when nothing that belongs to it can still change
+//! this rank's block: a load, when all ranks have announced it (with their write marks); a scope of writes, when all
+//! ranks have ended it and all announced batches are applied. The [`Rule`] of a scope says which of these holds. A
+//! request tagged with epoch `e` is served once `e` is settled. In a scope that is ended *in order*, a rank's batches
+//! are applied when all ranks before it have ended the scope and their batches are applied. This module is pure: no
+//! messages, no memory.
 //!
-//! This module names no behaviour. Each behaviour makes its own [`Opening`], with its name, its rule, and what all
-//! ranks must agree on.
+//! This module names no behaviour. Each behaviour makes its own [`Opening`]: its name, its rule, and what all ranks
+//! must agree on.
 //!
-//! Scopes of different parts of the object have nothing to do with each other: an epoch may be settled *early*, before
-//! an earlier one of another part, which may be open around it on every rank. Loads settle in their order among
-//! themselves: a rank that enters a load waits for it there, so a load never waits for what comes later in the program.
+//! Scopes of different parts of the object are independent: an epoch may be settled *early*, before an earlier epoch
+//! of another part, which may be open around it on every rank. Loads are settled in their order: a rank that enters a
+//! load waits for it, so a load never waits for something later in the program.
 
 mod early;
 mod ends;
@@ -34,19 +34,17 @@ use aurora_net::Rank;
 use early::Early;
 use std::collections::{BTreeMap, VecDeque};
 
-/// A rank may have ended so many scopes of one object that the slowest has not, of all of its parts together, before it
-/// waits in the next, so that what it sends ahead stays bounded. Those that it has open do not count, nor those that
-/// all others are known to have entered, who may hold them open for long: how many of these there are is what the
-/// program has written down.
+/// How many unsettled scopes of one object, of all parts together, a rank may have ended before it waits in the next:
+/// this bounds what it sends ahead. Scopes that the rank itself has open do not count. Nor do scopes that all other
+/// ranks are known to have entered: they may hold them open for long, and the program's text limits the number.
 pub(crate) const SCOPES_AHEAD: usize = 8;
 
-/// How many scopes are remembered that were settled without some ranks.
+/// How many openings settled under [`Rule::Neighbours`] are remembered.
 const REMEMBERED: usize = 64;
 
-/// A rank whose opening differs from ours, and its opening.
 pub(crate) type Disagreement = (Rank, Box<Opening>);
 
-/// All epochs that are not over.
+/// The state of all epochs that are not over.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     me: Rank,
@@ -60,8 +58,8 @@ pub(crate) struct Ledger {
     records: BTreeMap<Epoch, Record>,
     /// By ranks: the last scope that the rank is known to have entered.
     entered: Vec<Epoch>,
-    /// Scopes that were settled under [`Rule::Neighbours`], the latest last: without the ranks that are no neighbours.
-    /// What those open instead may come later.
+    /// The last scopes settled under [`Rule::Neighbours`], oldest first. A rank that is no neighbour may name a
+    /// different opening later.
     without_some: VecDeque<(Epoch, Opening)>,
     /// The last opening of this rank, for messages.
     pub(crate) last: Option<Opening>,
@@ -74,12 +72,11 @@ impl Ledger {
         Ledger { me, size, epoch: 0, settled: 0, early, records, entered, without_some, last: None }
     }
 
-    /// This rank.
     pub(crate) fn me(&self) -> Rank {
         self.me
     }
 
-    /// The record of an epoch, made if it is not there.
+    /// The record of an epoch, made on first mention.
     pub(crate) fn record(&mut self, epoch: Epoch) -> &mut Record {
         let size = self.size;
         self.records.entry(epoch).or_insert_with(|| Record {
@@ -94,12 +91,11 @@ impl Ledger {
         self.records.get(&epoch)
     }
 
-    /// The same, to be changed.
     pub(crate) fn find_mut(&mut self, epoch: Epoch) -> Option<&mut Record> {
         self.records.get_mut(&epoch)
     }
 
-    /// In how many loads the list of a rank's writes is here before its announcement.
+    /// Of how many loads the list of a rank's write marks is here before its announcement.
     pub(crate) fn lists_ahead(&self, of: Rank) -> usize {
         let ahead = |record: &&Record| {
             let arrival = &record.from[of.index()];
@@ -108,7 +104,7 @@ impl Ledger {
         self.records.values().filter(ahead).count()
     }
 
-    /// Enters the next scope; the ranks whose opening differs from ours come back as an error's material.
+    /// Enters the next scope. Fails with a rank whose opening differs.
     pub(crate) fn enter(&mut self, opening: Opening) -> Result<Epoch, Disagreement> {
         self.epoch += 1;
         let epoch = self.epoch;
@@ -125,12 +121,12 @@ impl Ledger {
         other.map_or(Ok(epoch), Err)
     }
 
-    /// Notes what another rank opened; an opening (ours or a third rank's) that disagrees comes back.
+    /// Records what another rank has opened. Fails with an opening that differs: this rank's or a third rank's.
     pub(crate) fn opened(&mut self, from: Rank, epoch: Epoch, opening: &Opening) -> Result<(), Disagreement> {
         let me = self.me;
         self.has_entered(from, epoch);
         if self.is_settled(epoch) {
-            // Settled without that rank, which would not speak of it as it is no neighbour in it.
+            // Settled without that rank, which was no neighbour in it.
             let mut early = self.without_some.iter();
             let mine = early.find(|(settled, _)| *settled >= epoch).map(|(_, mine)| mine).or(self.last.as_ref());
             return mine.map_or(Ok(()), |mine| Err((me, Box::new(mine.clone()))));
@@ -152,7 +148,7 @@ impl Ledger {
         other.map_or(Ok(()), Err)
     }
 
-    /// The same; `name`: the object's.
+    /// As [`opened`](Self::opened), with an error for users. `name`: the object's.
     pub(crate) fn opened_by(
         &mut self,
         from: Rank,
@@ -166,7 +162,7 @@ impl Ledger {
         })
     }
 
-    /// This rank enters the next scope; `name`: the object's.
+    /// As [`enter`](Self::enter), with an error for users. `name`: the object's.
     pub(crate) fn enter_as(&mut self, opening: Opening, name: &ObjectName) -> Result<Epoch, Error> {
         let entered = self.enter(opening.clone());
         entered.map_err(|(other, theirs)| {
@@ -174,18 +170,17 @@ impl Ledger {
         })
     }
 
-    /// Another rank has come as far as this scope.
     pub(crate) fn has_entered(&mut self, rank: Rank, epoch: Epoch) {
         let entered = &mut self.entered[rank.index()];
         *entered = epoch.max(*entered);
     }
 
-    /// The part that a scope is about, and itself.
+    /// The window of an epoch, and the epoch.
     pub(crate) fn scope_of(&self, epoch: Epoch) -> (Window, Epoch) {
         (self.opening(epoch).map_or(Window::WHOLE, |opening| opening.window), epoch)
     }
 
-    /// What some rank has opened as an epoch that is not over.
+    /// The opening of some rank for an epoch that is not over.
     pub(crate) fn opening(&self, epoch: Epoch) -> Option<&Opening> {
         let record = self.records.get(&epoch)?;
         record.mine.as_ref().or_else(|| record.from.iter().find_map(|arrival| arrival.opening.as_ref()))
@@ -198,23 +193,21 @@ impl Ledger {
             .any(|record| record.mine_complete && record.mine.as_ref().is_some_and(|mine| mine.has_writes()))
     }
 
-    /// The rank that decides it has said that all epochs up to this one are over.
+    /// The rank that decides about epochs says that all up to this one are over.
     pub(crate) fn conclude(&mut self, epoch: Epoch) {
         self.settled = self.early.take_up_to(self.settled.max(epoch));
         self.records.retain(|of, _| *of > epoch);
     }
 
-    /// Forgets an epoch that is over.
     pub(crate) fn forget(&mut self, epoch: Epoch) {
         self.records.remove(&epoch);
     }
 
-    /// What this rank has entered last, as a number: equal on all ranks that agree.
+    /// A digest of the last opening of this rank: equal on all ranks that agree.
     pub(crate) fn entered(&self) -> u64 {
         self.last.as_ref().map_or(0, Opening::digest)
     }
 
-    /// What this rank did last, in words.
     pub(crate) fn last_claim(&self, object: &ObjectName) -> Claim {
         Self::claim_of(self.me, self.last.as_ref(), object)
     }

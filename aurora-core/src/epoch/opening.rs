@@ -1,4 +1,4 @@
-//! What a rank opens, and how the others quote it.
+//! What a rank opens, and how messages quote it.
 
 use crate::Site;
 use crate::error::{Claim, ObjectName};
@@ -15,26 +15,26 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 pub(crate) enum Rule {
     /// A load: when all ranks have announced it. Loads are settled in their order, also those of different parts.
     Announced,
-    /// A scope of writes: when all ranks have ended it and all that they have sent is applied.
+    /// A scope of writes: when all ranks have ended it and all their batches are applied.
     Ended,
-    /// The same; what ranks have for an owner is applied there in the order of their numbers.
+    /// As `Ended`; an owner applies the batches in the order of the ranks.
     EndedInOrder,
-    /// When the neighbours have announced it. The other ranks say nothing.
+    /// When the neighbours have announced it. Other ranks send nothing.
     Neighbours,
-    /// All ranks have met before: when this rank's part is done.
+    /// The ranks have met before: when this rank's part is done.
     Met,
 }
 
-/// A rank's side of a collective scope: what must be the same everywhere, and the words and the line that quote it.
+/// A rank's side of a collective scope: what must be equal on all ranks, and the words and line that quote it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Opening {
-    /// What is opened, in a word. Under [`Rule::Met`]: what is done.
+    /// The name of the scope. Under [`Rule::Met`]: the action, in words.
     pub(crate) name: Cow<'static, str>,
-    /// What must be equal besides, in words that follow the name.
+    /// Words behind the name, which must be equal on all ranks too.
     detail: Cow<'static, str>,
     pub(crate) op: Option<OpId>,
     pub(crate) rule: Rule,
-    /// What its messages and waits are counted under.
+    /// The kind under which its messages and waits are counted.
     pub(crate) kind: Kind,
     pub(crate) window: Window,
     pub(crate) site: Site,
@@ -47,12 +47,10 @@ impl Opening {
         Opening { name, detail, op: None, rule, kind, window: Window::WHOLE, site }
     }
 
-    /// Of a part of it.
     pub(crate) fn of(self, window: Window) -> Self {
         Opening { window, ..self }
     }
 
-    /// With words that must be equal on all ranks.
     pub(crate) fn with(self, detail: impl Into<Cow<'static, str>>) -> Self {
         Opening { detail: detail.into(), ..self }
     }
@@ -71,7 +69,7 @@ impl Opening {
         (&self.name, &self.detail, self.op, self.window)
     }
 
-    /// A number that is the same of all that agree.
+    /// Equal on all ranks that agree.
     pub(crate) fn digest(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         self.key().hash(&mut hasher);
@@ -82,7 +80,6 @@ impl Opening {
         self.key() == other.key()
     }
 
-    /// Whether it is a load, which its rank waits for.
     pub(crate) fn is_load(&self) -> bool {
         self.rule == Rule::Announced
     }
@@ -92,7 +89,6 @@ impl Opening {
         matches!(self.rule, Rule::Ended | Rule::EndedInOrder)
     }
 
-    /// The opening as another rank quotes it.
     pub(crate) fn claim(&self, rank: Rank, object: &ObjectName) -> Claim {
         let Opening { name, detail, window, .. } = self;
         let article = if name.starts_with('A') { "an" } else { "a" };

@@ -1,4 +1,4 @@
-//! When an epoch is settled, and who is missing until then.
+//! When an epoch is settled, and which ranks it waits for until then.
 
 use super::{Ledger, REMEMBERED};
 use crate::epoch::{Opening, Rule};
@@ -22,7 +22,6 @@ impl Ledger {
         Some((epoch, rule))
     }
 
-    /// Whether an epoch can be settled now.
     fn is_ripe(&self, epoch: Epoch) -> bool {
         let Some(record) = self.records.get(&epoch) else {
             return false;
@@ -35,13 +34,11 @@ impl Ledger {
         !behind && self.missing(epoch).next().is_none()
     }
 
-    /// Notes that an epoch is settled.
     pub(crate) fn set_settled(&mut self, epoch: Epoch) {
         self.early.insert(epoch);
         self.settled = self.early.take_up_to(self.settled);
     }
 
-    /// Whether an epoch is settled.
     pub(crate) fn is_settled(&self, epoch: Epoch) -> bool {
         epoch <= self.settled || self.early.contains(epoch)
     }
@@ -51,13 +48,12 @@ impl Ledger {
         self.early.lacking(self.settled + 1, upto)
     }
 
-    /// How many scopes that this rank is through with are not settled, but for those that all who are awaited are known
-    /// to have open: they may want this rank to go on before they end them.
+    /// The number of scopes that count against [`SCOPES_AHEAD`](super::SCOPES_AHEAD). Scopes that all awaited ranks
+    /// are known to have entered do not count: those ranks may need this rank to go on before they end them.
     pub(crate) fn ahead(&self) -> usize {
         self.left_behind().count()
     }
 
-    /// These scopes.
     fn left_behind(&self) -> impl Iterator<Item = Epoch> + '_ {
         let counts = |epoch: &Epoch| self.awaited(*epoch).next().is_none() || self.late(*epoch).next().is_some();
         self.unsettled(self.epoch).filter(|epoch| self.is_complete(*epoch)).filter(counts)
@@ -68,7 +64,7 @@ impl Ledger {
         self.awaited(epoch).filter(move |rank| self.entered[rank.index()] < epoch)
     }
 
-    /// The ranks that this rank waits for if it is [too far ahead](Self::ahead): a rank that is late in the first of
+    /// The ranks for which this rank waits if it is [too far ahead](Self::ahead). A rank that is late in the first of
     /// these scopes is late in all of them.
     pub(crate) fn laggards(&self) -> Vec<Rank> {
         if self.left_behind().any(|epoch| self.awaited(epoch).next().is_none()) {
@@ -78,18 +74,18 @@ impl Ledger {
         self.left_behind().next().map_or(Vec::new(), |first| self.late(first).collect())
     }
 
-    /// Whether this rank's own part of an epoch is done.
+    /// Whether this rank has announced or ended its part of an epoch.
     fn is_complete(&self, epoch: Epoch) -> bool {
         self.records.get(&epoch).is_some_and(|record| record.mine_complete)
     }
 
-    /// The first epoch up to this one that is not settled and may concern a part of the object.
+    /// The first unsettled epoch up to this one that may overlap a window.
     pub(crate) fn pending(&self, window: Window, upto: Epoch) -> Option<Epoch> {
         let mut unsettled = self.unsettled(upto);
         unsettled.find(|epoch| self.opening(*epoch).is_none_or(|opening| opening.window.overlaps(window)))
     }
 
-    /// All such epochs that this rank has completed, and other loads among them if a load waits.
+    /// All such epochs that this rank has completed; if `upto` is a load, also other loads.
     pub(crate) fn in_the_way(&self, window: Window, upto: Epoch) -> impl Iterator<Item = Epoch> + '_ {
         let load = self.opening(upto).is_some_and(Opening::is_load);
         let holds_up = move |opening: &Opening| opening.window.overlaps(window) || load && opening.is_load();
@@ -97,7 +93,7 @@ impl Ledger {
         self.unsettled(upto).filter(|epoch| self.is_complete(*epoch)).filter(holds_up)
     }
 
-    /// The ranks that have to act in the first of the scopes that are in the way of a part up to an epoch.
+    /// The ranks that have to act in the first of these epochs.
     pub(crate) fn first_awaited(&self, (window, upto): (Window, Epoch)) -> Option<Vec<Rank>> {
         self.in_the_way(window, upto).find_map(|epoch| {
             let awaited: Vec<_> = self.awaited(epoch).collect();
@@ -105,8 +101,8 @@ impl Ledger {
         })
     }
 
-    /// The epoch that an access of this rank to a part of the object comes behind, now that nothing of that part is
-    /// pending here: every rank has entered it.
+    /// The epoch after which this rank's accesses to a part come, once nothing of that part is pending here: every
+    /// rank has entered it.
     pub(crate) fn behind(&self) -> Epoch {
         self.early.last().unwrap_or(self.settled)
     }
@@ -117,7 +113,7 @@ impl Ledger {
         !self.is_settled(epoch) && mine.is_some_and(|mine| self.pending(mine.window, epoch - 1).is_none())
     }
 
-    /// The other ranks without which an epoch cannot be settled.
+    /// The ranks without which an epoch cannot be settled.
     pub(crate) fn missing(&self, epoch: Epoch) -> impl Iterator<Item = Rank> + '_ {
         let record = self.records.get(&epoch);
         (0..self.size).map(Rank::new).filter(move |rank| match record {
@@ -126,7 +122,7 @@ impl Ledger {
                 let arrival = &record.from[rank.index()];
                 let applied = arrival.applied == arrival.batches;
                 if *rank == self.me {
-                    // Batches to ourselves, which may be parked behind someone else's scope.
+                    // Batches to itself, which may be parked behind another scope's guard.
                     record.mine_complete && !applied
                 } else {
                     !arrival.complete || arrival.list_follows != arrival.list_came || !applied
@@ -135,8 +131,8 @@ impl Ledger {
         })
     }
 
-    /// The other ranks that have not announced or ended their part of an epoch. Of those who have, batches may still be
-    /// parked here: that is no reason to wait for *them*.
+    /// The other ranks that have not announced or ended their part of an epoch. A rank whose batches are parked here
+    /// has done its part.
     pub(crate) fn awaited(&self, epoch: Epoch) -> impl Iterator<Item = Rank> + '_ {
         let (record, over) = (self.records.get(&epoch), self.is_settled(epoch));
         self.me.others(self.size).filter(move |rank| {
@@ -148,7 +144,7 @@ impl Ledger {
         })
     }
 
-    /// Whether what a rank has written in an epoch may be applied: in order, once all is that ranks before it have.
+    /// Whether the batches of a rank may be applied: in an ordered scope, once those of all ranks before it are.
     pub(crate) fn is_turn(&self, epoch: Epoch, of: Rank) -> bool {
         let Some(record) = self.records.get(&epoch).filter(|record| record.is_in_order()) else {
             return true;
@@ -159,7 +155,7 @@ impl Ledger {
         })
     }
 
-    /// The ranks that have to end their part of an epoch before what `of` has written in it may be applied.
+    /// The ranks that have to end their part of an epoch before the batches of `of` may be applied.
     pub(crate) fn awaited_before(&self, epoch: Epoch, of: Rank) -> impl Iterator<Item = Rank> + '_ {
         let record = self.records.get(&epoch).filter(|record| record.is_in_order());
         let mine = record.filter(|record| !record.mine_complete).map(|_| self.me);
@@ -167,7 +163,7 @@ impl Ledger {
         others.chain(mine).filter(move |rank| *rank < of)
     }
 
-    /// The ranks whose blocks have not come whole, or lack writes that were made before the scope.
+    /// The ranks whose blocks have not arrived, or lack earlier writes.
     pub(crate) fn incomplete_blocks(&self, epoch: Epoch) -> impl Iterator<Item = Rank> + '_ {
         let record = self.records.get(&epoch);
         self.me.others(self.size).filter(move |rank| {

@@ -16,7 +16,7 @@ fn of_four(rule: Rule) -> Ledger {
     ledger
 }
 
-/// Which rank is next, and which the last rank waits for.
+/// The ranks whose turn it is, and those that rank 3 waits for.
 fn state(ledger: &Ledger) -> (Vec<usize>, Vec<usize>) {
     let ranks = (0..4).map(Rank::new);
     let turns = ranks.filter(|rank| ledger.is_turn(FIRST, *rank)).map(Rank::index).collect();
@@ -29,7 +29,7 @@ fn state(ledger: &Ledger) -> (Vec<usize>, Vec<usize>) {
 fn in_order_each_rank_waits_for_those_before_it() {
     let mut ledger = of_four(Rule::EndedInOrder);
     assert_eq!(state(&ledger), (vec![0], vec![0, 1, 2]));
-    // What a rank has ended is awaited no longer, but has to be applied.
+    // An ended scope is not awaited any more, but its batches have to be applied.
     let record = ledger.record(FIRST);
     (record.from[0].complete, record.from[0].batches) = (true, 2);
     assert_eq!(state(&ledger), (vec![0], vec![1, 2]));
@@ -52,7 +52,7 @@ fn halo(width: usize) -> Opening {
     scope(Rule::Neighbours).with(format!(" ({width})"))
 }
 
-/// Of a rank that has entered scopes of neighbours of these widths, without a neighbour.
+/// The ledger of a rank without neighbours that has entered halos of these widths.
 fn alone(widths: impl IntoIterator<Item = usize>) -> Ledger {
     let mut ledger = Ledger::new(Rank::new(0), 3);
     for width in widths {
@@ -90,14 +90,14 @@ fn opening(rule: Rule, start: usize, end: usize) -> Opening {
     scope(rule).of(Window::of(&(start..end), 10))
 }
 
-/// Rank 0 of two enters these, in their order.
+/// The ledger of rank 0 of two, which has entered these scopes.
 fn entered(openings: &[Opening]) -> Ledger {
     let mut ledger = Ledger::new(Rank::new(0), 2);
     openings.iter().for_each(|opening| drop(ledger.enter(opening.clone())));
     ledger
 }
 
-/// All have done their part of an epoch.
+/// All ranks do their part of an epoch.
 fn complete(ledger: &mut Ledger, epoch: Epoch) {
     let record = ledger.record(epoch);
     record.mine_complete = true;

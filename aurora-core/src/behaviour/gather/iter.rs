@@ -8,22 +8,21 @@ use std::iter::FusedIterator;
 
 /// The elements at the indices of another iterator, each with a key: [`Gather::pairs`](crate::Gather).
 ///
-/// It takes indices some way ahead, as many as keep four requests of 64 KiB under way to each owner, and never more
-/// than 16 MiB of values: the next batches are asked for while the earlier are used. Dropping it gives up what is under
-/// way.
+/// It takes indices ahead: enough to keep four requests of 64 KiB to each owner under way, but at most 16 MiB of
+/// values. Dropping it gives up its requests.
 ///
-/// An error is the last item. That of an index comes in its turn, behind the values of the indices before it; what
-/// keeps an owner from answering comes at once.
+/// An error is the last item. The error of an index comes after the values of the indices before it; the error of an
+/// owner that cannot answer comes at once.
 #[must_use = "iterators read nothing before they are used"]
 pub struct GatherPairs<'g, T: Element, K, I> {
     queue: GatherQueue<'g, T, K>,
-    /// None once it has ended.
+    /// None once it is exhausted.
     source: Option<I>,
-    /// As many are queued at most.
+    /// The most elements queued.
     window: usize,
-    /// With so few it takes more indices; 0 once there are none.
+    /// With this many elements queued it takes more indices; 0 once there are no more.
     low: usize,
-    /// Found among the indices, and to be told behind what is queued.
+    /// The error of an index, returned after what is queued.
     outside: Option<Error>,
 }
 
@@ -33,7 +32,6 @@ impl<'g, T: Element, K, I: Iterator<Item = (K, usize)>> GatherPairs<'g, T, K, I>
         GatherPairs { queue, source: Some(source), window, low: window - window / 4, outside: None }
     }
 
-    /// Takes more indices, once a quarter of the window is free.
     fn refill(&mut self) -> Result<()> {
         self.queue.refill()?;
         while self.queue.len() < self.window
@@ -51,7 +49,6 @@ impl<'g, T: Element, K, I: Iterator<Item = (K, usize)>> GatherPairs<'g, T, K, I>
         Ok(())
     }
 
-    /// There are no more indices.
     fn end(&mut self) {
         self.source = None;
         self.low = 0;
@@ -67,7 +64,7 @@ impl<'g, T: Element, K, I: Iterator<Item = (K, usize)>> GatherPairs<'g, T, K, I>
         }
     }
 
-    /// Where a value is not at hand, or indices are short.
+    /// The slow path: the next value has to be waited for, or more indices are to be taken.
     #[inline(never)]
     fn next_slowly(&mut self) -> Option<Result<(K, T)>> {
         match self.step() {
@@ -110,7 +107,6 @@ impl<T: Element, K, I: Iterator<Item = (K, usize)>> FusedIterator for GatherPair
 #[must_use = "iterators read nothing before they are used"]
 pub struct GatherIter<'g, T: Element, I>(GatherPairs<'g, T, (), WithoutKeys<I>>);
 
-/// Indices that need no key.
 struct WithoutKeys<I>(I);
 
 impl<I: Iterator> Iterator for WithoutKeys<I> {

@@ -1,5 +1,4 @@
-//! What is wanted of one owner, in order: elements still to be asked for, batches that are under way, values that are
-//! here.
+//! The elements wanted of one owner, in order: not requested yet, in batches under way, and received.
 
 use crate::Site;
 use crate::element::Element;
@@ -21,77 +20,72 @@ use std::ops::Range;
 /// Bytes of a request, and of its answer.
 const BATCH: usize = 64 << 10;
 
-/// Elements that are read at once where their memory is here: enough for the processor to have its cache misses under
-/// way together.
+/// Elements that are read at once in memory that is here: enough for their cache misses to overlap.
 const AT_ONCE: usize = 1024;
 
-/// Requests that one owner has at a time.
 pub(super) const AHEAD: usize = 4;
 
-/// Elements of a request, and of its answer, in a vector whose longest block has so many.
+/// Elements in a request, and in its answer, for a vector whose longest block has `longest` elements.
 pub(super) fn most_asked<T>(longest: usize) -> usize {
     (BATCH / Places::width_for(longest).max(size_of::<T>())).max(1)
 }
 
-/// Elements that are read at once.
+/// Elements that are read at once in memory that is here.
 pub(super) fn most_read<T>() -> usize {
     (BATCH / size_of::<T>()).clamp(1, AT_ONCE)
 }
 
-/// For whom all this is done.
 #[derive(Debug)]
 pub(super) struct Reader<'g, T: Element> {
     pub(super) vector: &'g GVector<T>,
-    /// The part that the scope is of.
     pub(super) window: Window,
     /// The line that opened the queue.
     pub(super) site: Site,
-    /// The behaviour, on whose account messages go.
+    /// The behaviour under which messages are counted.
     pub(super) reason: Reason,
 }
 
-/// The elements of one owner, or of all where all memory is here.
+/// The elements of one owner; or of all owners, if all their memory is here.
 pub(super) struct Lane<'g, T: Element> {
     owner: Rank,
     block: Range<usize>,
     wanted: Wanted,
     /// Elements of a batch.
     most: usize,
-    /// When the first of them was asked for, in refills of the queue.
+    /// The queue's number of refills when the first wanted element was added.
     pub(super) since: u64,
-    /// In the order in which they were asked for.
+    /// In the order of their requests.
     batches: VecDeque<Batch<'g, T>>,
-    /// So many of the first batches are here.
+    /// So many of the first batches are received.
     here: usize,
-    /// So many are under way.
+    /// So many batches are under way.
     asked: usize,
-    /// The batch that is being taken from, and how much of it has been.
+    /// The batch from which values are taken, and how many were.
     values: Vec<T>,
     taken: usize,
 }
 
-/// Elements that nobody has been asked for.
+/// Elements not requested yet.
 enum Wanted {
-    /// Of an owner who is asked by message: their places in its block.
+    /// Of an owner that gets messages: places in its block.
     Places { places: PlacesBuilder, count: usize },
-    /// Of memory that is here: their indices.
+    /// In memory that is here: indices.
     Indices { indices: Vec<usize>, everyones: bool },
 }
 
 enum Batch<'g, T> {
-    /// Under way: so many elements.
+    /// Under way: this number of elements.
     Asked(Asked<'g>, usize),
     Here(Vec<T>),
 }
 
 impl<'g, T: Element> Lane<'g, T> {
-    /// Of the elements of all, which lie here.
     pub(super) fn of_all(vector: &'g GVector<T>) -> Self {
         let wanted = Wanted::Indices { indices: Vec::new(), everyones: true };
         Lane::new(vector.link.me, 0..vector.len(), wanted, most_read::<T>())
     }
 
-    /// Of those of `owner`, asked for in batches of `most` if by message.
+    /// The lane of `owner`, with batches of `most` elements if it gets messages.
     pub(super) fn of(vector: &'g GVector<T>, owner: Rank, most: usize) -> Self {
         let block = vector.dist.range(owner);
         if owner == vector.link.me || vector.direct.is_here(owner.index()) {
@@ -117,7 +111,7 @@ impl<'g, T: Element> Lane<'g, T> {
         }
     }
 
-    /// Whether it has to [make room](Lane::make_room) before another element is wanted.
+    /// Whether [`make_room`](Lane::make_room) is needed before the next element.
     #[inline]
     pub(super) fn is_full(&self) -> bool {
         match &self.wanted {
@@ -126,7 +120,6 @@ impl<'g, T: Element> Lane<'g, T> {
         }
     }
 
-    /// Whether there are elements that nobody has been asked for.
     pub(super) fn has_wanted(&self) -> bool {
         match &self.wanted {
             Wanted::Places { count, .. } => *count > 0,
@@ -134,7 +127,6 @@ impl<'g, T: Element> Lane<'g, T> {
         }
     }
 
-    /// Wants element `index` of the vector, which is one of these.
     #[inline]
     pub(super) fn want(&mut self, index: usize) {
         match &mut self.wanted {
@@ -146,12 +138,10 @@ impl<'g, T: Element> Lane<'g, T> {
         }
     }
 
-    /// Whether the next value is at hand.
     pub(super) fn is_at_hand(&self) -> bool {
         self.taken < self.values.len()
     }
 
-    /// The next value, if it is at hand.
     #[inline]
     pub(super) fn take(&mut self) -> Option<T> {
         let value = *self.values.get(self.taken)?;
@@ -159,7 +149,7 @@ impl<'g, T: Element> Lane<'g, T> {
         Some(value)
     }
 
-    /// Has the next value at hand, for which it may have to wait. False: it has not been asked for.
+    /// Makes the next value available, waiting for its batch if necessary. False: it was not requested.
     pub(super) fn advance(&mut self, reader: &Reader<'g, T>) -> Result<bool> {
         if self.here == 0 {
             if self.asked == 0 {
@@ -175,7 +165,6 @@ impl<'g, T: Element> Lane<'g, T> {
         Ok(true)
     }
 
-    /// Makes room for wanting more.
     pub(super) fn make_room(&mut self, reader: &Reader<'g, T>) -> Result<()> {
         self.send(reader)?;
         if let Wanted::Places { places, .. } = &mut self.wanted {
@@ -185,7 +174,7 @@ impl<'g, T: Element> Lane<'g, T> {
         Ok(())
     }
 
-    /// Asks for what is wanted: reads it, or sends a request.
+    /// Requests what is wanted, or reads it if its memory is here.
     pub(super) fn send(&mut self, reader: &Reader<'g, T>) -> Result<()> {
         if !self.has_wanted() {
             return Ok(());
@@ -222,7 +211,7 @@ impl<'g, T: Element> Lane<'g, T> {
         } else if vector.direct.at_many_of(self.owner.index(), self.block.clone(), indices, &mut values) < indices.len()
         {
             if self.owner != vector.link.me {
-                // A node peer who has its block lent or moved.
+                // The block of a node peer that is lent or has moved away.
                 let mut places = PlacesBuilder::new(self.block.len());
                 places.open(vector.link.tidy(|_, out| out.buffer(self.owner, indices.len() * places.width())));
                 indices.iter().for_each(|index| places.push(index - self.block.start));
@@ -249,7 +238,7 @@ impl<'g, T: Element> Lane<'g, T> {
         }
         let Reader { vector, window, site, reason } = reader;
         let _call = vector.link.call(reason.action);
-        // Others' requests to us, which we are not woken for.
+        // Serves requests of other ranks, for which this rank is not woken.
         vector.link.look();
         let call = vector.link.on(site, |object, cx| {
             cx.usable(false, *window)?;
@@ -264,13 +253,13 @@ impl<'g, T: Element> Lane<'g, T> {
         match batch {
             Batch::Asked(..) => self.asked += 1,
             Batch::Here(_) if self.here == self.batches.len() => self.here += 1,
-            // Behind one that is under way.
+            // It follows a batch that is under way.
             Batch::Here(_) => {}
         }
         self.batches.push_back(batch);
     }
 
-    /// Waits for the first batch that is under way; there is one.
+    /// Waits for the first batch that is under way.
     fn receive(&mut self, reader: &Reader<'g, T>) -> Result<()> {
         let Some(batch) = self.batches.get_mut(self.here) else {
             return Ok(());
@@ -294,8 +283,7 @@ impl<'g, T: Element> Lane<'g, T> {
     }
 }
 
-/// Elements of a block that begins at `start`. Nothing depends on the element before, and the processor is told early
-/// where to look.
+/// Copies elements of a block that begins at `start`. No iteration depends on another, and elements are prefetched.
 fn pick<T: Element>(block: &[T], start: usize, indices: &[usize], values: &mut [T]) {
     let memory = Prefetch::of(block);
     for (indices, values) in indices.chunks(AT_ONCE / 4).zip(values.chunks_mut(AT_ONCE / 4)) {

@@ -1,8 +1,9 @@
-//! `Gather`: many random reads of remote elements, queued, asked for in batches, and answered in order.
+//! `Gather`: many random reads of remote elements, queued, requested in batches, and answered in order.
 //!
-//! What a program reads may depend on its data, so that no range and no copy of the whole would serve: the values of a
-//! sparse matrix's columns, the neighbours of a graph's nodes. It opens the scope, and reads a list of indices at a
-//! time ([`Gather::read`](super::Gather)), or lets an iterator run ahead of it ([`Gather::iter`](super::Gather)).
+//! For programs whose reads depend on their data, so that neither a range nor a copy of the whole helps: the columns
+//! of a sparse matrix, the neighbours of a graph's nodes. They read a list of indices at a time
+//! ([`Gather::read`](super::Gather)), or use an iterator that requests elements ahead
+//! ([`Gather::iter`](super::Gather)).
 
 mod iter;
 mod lane;
@@ -21,7 +22,7 @@ use crate::window::Window;
 use crate::{Error, Site};
 use std::marker::PhantomData;
 
-/// Holds nothing: each queue has its own.
+/// Has no state: each queue has its own.
 pub struct Gathering<T>(PhantomData<T>);
 
 impl<T> sealed::Sealed for Gathering<T> {}
@@ -38,16 +39,16 @@ impl<T: Element> Behaviour for Gathering<T> {
 }
 
 impl<T: Element> GVector<T> {
-    /// Opens a `Gather`: many elements read wherever they lie, in batches. One-sided: no other rank need take part, and
+    /// Opens a `Gather`: reads many elements, wherever they lie, in batches. One-sided: no other rank takes part, and
     /// nothing is sent on entry or at the end.
     ///
-    /// An element whose memory this rank shares is read there, without a message. Of the others each owner is asked in
-    /// pieces of 64 KiB, and its daemon answers. Values are those of some moment between being asked for and being
-    /// given: what other ranks write meanwhile may be seen or not, element by element. Earlier collective scopes are
-    /// over for all of them; a block that its owner shows for writing is waited for, as by [`at`](GVector::at).
+    /// An element in memory that this rank shares is read there, without a message. For other elements each owner
+    /// gets requests of 64 KiB, which its daemon answers. A value is that of some moment between its request and its
+    /// return: concurrent writes of other ranks may be seen or not, element by element. All values come after earlier
+    /// collective scopes. A read waits for a block that its owner shows for writing, as [`at`](GVector::at) does.
     ///
     /// # Errors
-    /// `Leaked` where a write guard was forgotten; `Poisoned` or `Mismatch` of the vector; whatever ended the job.
+    /// `Leaked` if a write guard was forgotten; `Poisoned` or `Mismatch` of the vector; the error that ended the job.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -87,10 +88,10 @@ impl<T: Element> GVector<T> {
 
     pub(crate) fn open_gather(&self, window: Window, site: Site) -> Result<Gather<'_, T>> {
         if window.is_whole() {
-            // A Gather may be opened for each look.
+            // Cheap, because a program may open a Gather for each look-up.
             self.link.during_look(|| self.link.on(&site, |_, cx| cx.usable(false, Window::WHOLE)))?;
         } else {
-            // What is asked comes behind what is settled: scopes of other parts may be open.
+            // A request comes after what is settled here, and scopes of other parts may be open.
             self.link.wait_on(VectorWait::Settle, &site, |object, cx| object.settled(false, window, cx))?;
         }
         Ok(Scope::open_in(self, window, site, Gathering(PhantomData), false, false))
@@ -101,8 +102,8 @@ impl<T: Element> Gather<'_, T> {
     /// The elements at `indices`, in their order. All owners are asked at the same time.
     ///
     /// # Errors
-    /// [`Error::IndexOutside`], with the place in the list, and [`Error::NotShown`] outside of a slice, before anything
-    /// is asked for; `Leaked`, `Poisoned` or `Mismatch` of the vector; whatever ended the job.
+    /// [`Error::IndexOutside`], with the place in the list, and [`Error::NotShown`] outside of a slice, before any
+    /// request; `Leaked`, `Poisoned` or `Mismatch` of the vector; the error that ended the job.
     #[track_caller]
     pub fn read(&self, indices: &[usize]) -> Result<Vec<T>> {
         self.check_list(indices)?;
@@ -111,10 +112,10 @@ impl<T: Element> Gather<'_, T> {
         Ok(values)
     }
 
-    /// The same into memory that is there: `values[k]` becomes the element at `indices[k]`.
+    /// As [`read`](Gather::read), into existing memory: `values[k]` becomes the element at `indices[k]`.
     ///
     /// # Errors
-    /// As [`read`](Gather::read), after which `values` may have been written in part; [`Error::LengthsDiffer`].
+    /// As [`read`](Gather::read), after which some `values` may have been written; [`Error::LengthsDiffer`].
     #[track_caller]
     pub fn read_into(&self, indices: &[usize], values: &mut [T]) -> Result<()> {
         let site = Site::here();
@@ -125,14 +126,14 @@ impl<T: Element> Gather<'_, T> {
         self.vector.read_many(indices, values, (&self.reason(), self.window), &site)
     }
 
-    /// The elements at the indices that `indices` yields, in order, as an iterator that asks for the next while the
-    /// earlier are used. See [`GatherPairs`] for how far ahead, and for errors.
+    /// The elements at the indices that `indices` yields, in order, as an iterator that requests the next elements
+    /// while the earlier are used. See [`GatherPairs`] for how far ahead, and for errors.
     #[track_caller]
     pub fn iter<I: IntoIterator<Item = usize>>(&self, indices: I) -> GatherIter<'_, T, I::IntoIter> {
         GatherIter::new(self.queue(), indices.into_iter())
     }
 
-    /// The same, each value with a key that came with its index.
+    /// As [`iter`](Gather::iter), each value with the key that came with its index.
     #[track_caller]
     pub fn pairs<K, I>(&self, pairs: I) -> GatherPairs<'_, T, K, I::IntoIter>
     where
@@ -147,13 +148,13 @@ impl<T: Element> Gather<'_, T> {
         self.keyed_queue()
     }
 
-    /// The same, for indices with a key each.
+    /// As [`queue`](Gather::queue), for indices with a key each.
     #[track_caller]
     pub fn keyed_queue<K>(&self) -> GatherQueue<'_, T, K> {
         GatherQueue::new(self.vector, self.window, self.reason(), Site::here())
     }
 
-    /// Whether the scope is about all of them; those that are not there at all are found later.
+    /// Checks the scope's window only. Indices outside the vector are found when they are read.
     #[track_caller]
     fn check_list(&self, indices: &[usize]) -> Result<()> {
         let len = self.vector.len();
@@ -168,7 +169,7 @@ impl<T: Element> Gather<'_, T> {
     }
 }
 
-/// One element at a time, as without a behaviour: what makes one loop run here too.
+/// One element at a time, as without a behaviour, so that one loop runs on both.
 impl<T: Element> GlobalRead<T> for Gather<'_, T> {
     fn len(&self) -> usize {
         self.vector.len()

@@ -13,49 +13,46 @@ use aurora_net::Rank;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-/// Bytes that look-ahead may take: values, and what is noted of them.
+/// Bytes that look-ahead may take: values, and their bookkeeping.
 const LOOK_AHEAD: usize = 16 << 20;
 
 /// A queue of elements to be read, from [`Gather::queue`](crate::Gather) or, with a key for each, from
 /// [`Gather::keyed_queue`](crate::Gather).
 ///
-/// Indices are pushed and values popped in the same order. Each owner is asked for 64 KiB at a time, four times ahead,
-/// as soon as so much is wanted of it; for the rest when a value is popped that has not been asked for, or by
-/// [`send`](GatherQueue::send). An element is read at some time between its push and its pop. A queue that is dropped
-/// gives up what is under way.
+/// Indices are pushed and values popped in the same order. An owner gets a request as soon as 64 KiB of it are
+/// wanted, at most four at a time. The rest is requested when a value is popped that was not requested yet, or by
+/// [`send`](GatherQueue::send). An element is read at some time between its push and its pop. Dropping a queue gives
+/// up its requests.
 ///
-/// After an error other than that of an index every push and pop says the same again: values that are due will not
-/// come.
+/// After an error other than that of an index, every push and pop returns that error again.
 pub struct GatherQueue<'g, T: Element, K = ()> {
     reader: Reader<'g, T>,
-    /// The elements that may be wanted.
     shown: Range<usize>,
     lanes: Vec<Lane<'g, T>>,
-    /// The lane of each element that is queued; of a single one nothing is noted.
+    /// The lane of each queued element; empty if there is only one lane.
     order: VecDeque<u32>,
     keys: VecDeque<K>,
     pushed: usize,
-    /// How often it has been filled up.
     refills: u64,
     fault: Option<Error>,
 }
 
 impl<T: Element> GatherQueue<'_, T> {
-    /// Wants element `index`.
+    /// Requests element `index`.
     ///
     /// # Errors
-    /// [`Error::IndexOutside`], with how many have been pushed before: then nothing is queued. `Leaked`, `Poisoned` or
-    /// `Mismatch` of the vector; whatever ended the job.
+    /// [`Error::IndexOutside`], with the number of elements pushed before; then nothing is queued. `Leaked`,
+    /// `Poisoned` or `Mismatch` of the vector; the error that ended the job.
     #[inline]
     #[track_caller]
     pub fn push(&mut self, index: usize) -> Result<()> {
         self.push_with((), index)
     }
 
-    /// The value of the element that was pushed first, for which it waits if need be; `None` if all have been popped.
+    /// The value of the element that was pushed first, waiting for it if necessary; `None` if all have been popped.
     ///
     /// # Errors
-    /// `Leaked`, `Poisoned` or `Mismatch` of the vector; whatever ended the job.
+    /// `Leaked`, `Poisoned` or `Mismatch` of the vector; the error that ended the job.
     #[inline]
     pub fn pop(&mut self) -> Result<Option<T>> {
         Ok(self.pop_with()?.map(|((), value)| value))
@@ -77,7 +74,7 @@ impl<'g, T: Element, K> GatherQueue<'g, T, K> {
         GatherQueue { reader, shown, lanes, order, keys, pushed: 0, refills: 0, fault: None }
     }
 
-    /// Wants element `index`, whose value comes with `key`.
+    /// Requests element `index`, whose value comes with `key`.
     ///
     /// # Errors
     /// As [`GatherQueue::push`].
@@ -90,7 +87,7 @@ impl<'g, T: Element, K> GatherQueue<'g, T, K> {
         self.want(key, index)
     }
 
-    /// The same, for the line that opened the queue.
+    /// As [`push_with`](Self::push_with), for the line that opened the queue.
     #[inline]
     pub(super) fn push_here(&mut self, key: K, index: usize) -> Result<()> {
         if !self.shown.contains(&index) {
@@ -108,7 +105,6 @@ impl<'g, T: Element, K> GatherQueue<'g, T, K> {
         }
     }
 
-    /// The same, of an element that is there.
     #[inline]
     fn want(&mut self, key: K, index: usize) -> Result<()> {
         let several = self.lanes.len() > 1;
@@ -138,7 +134,7 @@ impl<'g, T: Element, K> GatherQueue<'g, T, K> {
         Ok(self.pop_at_hand())
     }
 
-    /// The same, if nobody has to be waited for.
+    /// As [`pop_with`](Self::pop_with); `None` if that would have to wait.
     #[inline]
     pub(super) fn pop_at_hand(&mut self) -> Option<(K, T)> {
         let number = self.order.front().map_or(0, |number| *number as usize);
@@ -147,31 +143,31 @@ impl<'g, T: Element, K> GatherQueue<'g, T, K> {
         self.keys.pop_front().map(|key| (key, value))
     }
 
-    /// How many are queued: pushed and not popped.
+    /// Number of elements queued: pushed and not popped.
     pub fn len(&self) -> usize {
         self.keys.len()
     }
 
-    /// Whether none are.
+    /// Whether no element is queued.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 
-    /// Asks for all that is queued, so that it is under way while this rank computes.
+    /// Requests all that is queued, so that the transfer runs while this rank computes.
     ///
     /// # Errors
     /// As [`GatherQueue::pop`].
     pub fn send(&mut self) -> Result<()> {
         self.sound()?;
         let reader = &self.reader;
-        // From the next rank on: not everyone asks the same owner first.
+        // From the next rank on, so that not all ranks ask the same owner first.
         let lanes = self.lanes.len();
         let first = (reader.vector.link.me.index() + 1) % lanes;
         let outcome = (0..lanes).try_for_each(|lane| self.lanes[(first + lane) % lanes].send(reader));
         outcome.map_err(|error| self.break_off(error))
     }
 
-    /// Elements that are to be queued at most, to have enough under way.
+    /// The most elements that are worth queueing: they keep enough requests under way.
     pub(super) fn window(&self) -> usize {
         match self.lanes.len() {
             1 => AHEAD * most_read::<T>(),
@@ -179,8 +175,8 @@ impl<'g, T: Element, K> GatherQueue<'g, T, K> {
         }
     }
 
-    /// Before more is queued: asks for what has been wanted for so long that it will soon be needed, however little of
-    /// an owner it is.
+    /// Before more is queued: requests elements that have been wanted for two refills, although their batch is not
+    /// full.
     pub(super) fn refill(&mut self) -> Result<()> {
         self.sound()?;
         self.refills += 1;
@@ -190,7 +186,7 @@ impl<'g, T: Element, K> GatherQueue<'g, T, K> {
         outcome.map_err(|error| self.break_off(error))
     }
 
-    /// Forgets all that is queued; nothing can be queued any more.
+    /// Forgets all that is queued, and takes no more.
     pub(super) fn clear(&mut self) {
         self.lanes.iter_mut().for_each(Lane::shut);
         self.order.clear();
@@ -198,7 +194,6 @@ impl<'g, T: Element, K> GatherQueue<'g, T, K> {
         self.fault = None;
     }
 
-    /// The error that has broken it off.
     fn sound(&self) -> Result<()> {
         self.fault.clone().map_or(Ok(()), Err)
     }
@@ -211,7 +206,7 @@ impl<'g, T: Element, K> GatherQueue<'g, T, K> {
         self.lanes[number].make_room(&self.reader).map_err(|error| self.break_off(error))
     }
 
-    /// Has the value at hand that comes next, if there is one.
+    /// Makes the next value available, if there is one.
     #[cold]
     #[inline(never)]
     fn fetch(&mut self) -> Result<()> {
@@ -227,7 +222,6 @@ impl<'g, T: Element, K> GatherQueue<'g, T, K> {
         Ok(())
     }
 
-    /// Gives up all that is under way.
     #[cold]
     fn break_off(&mut self, error: Error) -> Error {
         self.lanes.iter_mut().for_each(Lane::shut);
@@ -236,8 +230,8 @@ impl<'g, T: Element, K> GatherQueue<'g, T, K> {
     }
 }
 
-/// Elements of a request that is sent to an owner: as many as it answers at a time, or less, where there are so many
-/// owners that looking ahead to all would take too much memory.
+/// Elements in a request to one owner: as many as the owner answers at a time; fewer if looking ahead to all owners
+/// would take too much memory.
 fn batch<T: Element>(vector: &GVector<T>) -> usize {
     let size = vector.link.size;
     let longest = (0..size).map(|owner| vector.dist.range(Rank::new(owner)).len()).max().unwrap_or(0);

@@ -1,8 +1,8 @@
-//! Which elements lie around a block, and who sends them to whom: pure arithmetic.
+//! Which elements lie around a block, and which rank sends them to which: pure arithmetic.
 //!
-//! A rank needs the elements within the halo's width before and behind its own block. If it needs some of another
-//! rank's, that one needs some of its: both lie within the width of each other, counted the same way. So ranks exchange
-//! with the ranks that they wait for, and with nobody else.
+//! A rank needs the elements within the halo's width before and behind its own block. If it needs elements of another
+//! rank, that rank needs elements of it, because the distance is the same from both. So a rank sends to exactly the
+//! ranks that it waits for.
 
 use crate::distribution::{Distribution, Shape};
 use aurora_net::Rank;
@@ -15,7 +15,7 @@ use std::ops::Range;
 pub enum Boundary {
     /// Nothing.
     Fixed,
-    /// The other end: the row before the first is the last.
+    /// The other end of the whole: the last row lies before the first.
     Periodic,
 }
 
@@ -31,12 +31,12 @@ pub struct Halo {
 }
 
 impl Halo {
-    /// So many rows or elements on either side; nothing beyond the ends.
+    /// A halo of `width` rows or elements on either side, with nothing beyond the ends.
     pub const fn fixed(width: usize) -> Self {
         Halo { width, boundary: Boundary::Fixed }
     }
 
-    /// So many rows or elements on either side, around the ends: from the last on to the first.
+    /// A halo of `width` rows or elements on either side; the first follows the last.
     pub const fn periodic(width: usize) -> Self {
         Halo { width, boundary: Boundary::Periodic }
     }
@@ -62,14 +62,14 @@ impl fmt::Display for Halo {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Neighbour {
     pub(crate) rank: Rank,
-    /// What it gets, in this order: local indices.
+    /// What is sent to it, in this order: local indices.
     pub(crate) sends: Vec<Range<usize>>,
-    /// Where in our halo that goes which it sends.
+    /// The places in this rank's halo of what it sends.
     pub(crate) fills: Vec<Range<usize>>,
 }
 
 impl Neighbour {
-    /// Elements that it gets.
+    /// Elements that are sent to it.
     pub(crate) fn gets(&self) -> usize {
         self.sends.iter().map(ExactSizeIterator::len).sum()
     }
@@ -79,8 +79,8 @@ impl Neighbour {
         self.fills.iter().map(ExactSizeIterator::len).sum()
     }
 
-    /// Bytes of what it sends, from `offset` on: `put` gets each run of them with its place in our halo, in bytes.
-    /// Elements have `element` of them.
+    /// Distributes bytes of its edge, from `offset` on: calls `put` with each run of them and its byte position in
+    /// the halo. `element`: bytes of an element.
     pub(crate) fn land(&self, element: usize, mut offset: usize, mut bytes: &[u8], mut put: impl FnMut(usize, &[u8])) {
         for fill in &self.fills {
             let len = fill.len() * element;
@@ -99,25 +99,25 @@ impl Neighbour {
 
 /// What one rank has around its block, and where it comes from.
 ///
-/// Its *halo* is a row of elements: those before the block, then those behind it. Where it reaches around a periodic
-/// whole more than once, the nearest round is exchanged and the others [repeat](Plan::repeat) it, so that a plan is
-/// short however wide the halo.
+/// The *halo* is one array: the elements before the block, then those behind it. If a periodic halo reaches around
+/// the whole more than once, only the nearest round is exchanged and [repeated](Plan::repeat), so a plan is short
+/// however wide the halo is.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Plan {
     /// Elements before the block.
     pub(crate) before: usize,
     /// Elements behind it.
     pub(crate) behind: usize,
-    /// Everyone else who owns some of them, and to whom we send.
+    /// The other ranks that own some of them; these are the ranks to send to.
     pub(crate) neighbours: Vec<Neighbour>,
-    /// What comes around the ends to ourselves: local indices, and where it goes.
+    /// Elements of this rank's own block in its periodic halo: local indices, and where they go.
     pub(crate) around: Vec<(Range<usize>, usize)>,
     /// Elements of the whole.
     whole: usize,
 }
 
 impl Plan {
-    /// Elements of a rank's halo; more than there is memory for, if they cannot be counted.
+    /// Elements of a rank's halo; `usize::MAX` if they cannot be counted.
     pub(crate) fn room(dist: &Distribution, rank: Rank, halo: Halo) -> usize {
         let (before, behind) = reach(dist, rank, halo);
         before.saturating_add(behind)
@@ -148,12 +148,11 @@ impl Plan {
         plan
     }
 
-    /// What we exchange with a rank, if anything.
     pub(crate) fn neighbour(&self, rank: Rank) -> Option<&Neighbour> {
         self.neighbours.iter().find(|neighbour| neighbour.rank == rank)
     }
 
-    /// Fills in the rounds beyond the nearest, in the bytes of a halo that has that one. Elements have `element` bytes.
+    /// Fills in the rounds beyond the nearest, which the halo already has. `element`: bytes of an element.
     pub(crate) fn repeat(&self, halo: &mut [u8], element: usize) {
         let whole = self.whole * element;
         let (before, all) = (self.before * element, (self.before + self.behind) * element);
@@ -172,16 +171,15 @@ impl Plan {
     }
 }
 
-/// Elements of one owner that lie together in a halo.
+/// Consecutive elements of one owner in a halo.
 struct Piece {
     owner: Rank,
-    /// Their global indices.
     elements: Range<usize>,
     /// Where in the halo they begin.
     at: usize,
 }
 
-/// Elements before and behind the block of a rank. Who owns nothing has nothing around it.
+/// Elements before and behind the block of a rank. A rank without elements has no halo.
 fn reach(dist: &Distribution, rank: Rank, halo: Halo) -> (usize, usize) {
     let own = dist.range(rank);
     if own.is_empty() {
@@ -198,7 +196,7 @@ fn reach(dist: &Distribution, rank: Rank, halo: Halo) -> (usize, usize) {
     }
 }
 
-/// The halo of a rank, piece by piece: once around at most, on either side.
+/// The halo of a rank, piece by piece: at most one round on either side.
 fn pieces(dist: &Distribution, rank: Rank, halo: Halo) -> Vec<Piece> {
     let (own, len, (before, behind)) = (dist.range(rank), dist.len(), reach(dist, rank, halo));
     let mut pieces = Vec::new();
@@ -245,7 +243,7 @@ mod tests {
     }
 
     proptest! {
-        /// Carries out everyone's plans on a vector that holds its own indices.
+        /// Carries out all plans on a vector that holds its own indices.
         #[test]
         fn all_plans_together_bring_everyone_what_lies_around_it(
             (dist, ranks) in distributions(),
@@ -274,7 +272,7 @@ mod tests {
                 for neighbour in &plan.neighbours {
                     let edge = sent.remove(&(neighbour.rank.index(), rank)).expect("who needs is needed");
                     prop_assert_eq!(neighbour.gives(), edge.len());
-                    // As it comes: in pieces of any length.
+                    // An edge arrives in pieces of any length.
                     let bytes: &[u8] = bytemuck::cast_slice(&edge);
                     for (number, piece) in bytes.chunks(length).enumerate() {
                         let place: &mut [u8] = bytemuck::cast_slice_mut(&mut around);

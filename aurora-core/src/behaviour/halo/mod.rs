@@ -1,4 +1,4 @@
-//! `HaloCache`: this rank's own part and some of what lies around it, refreshed from the neighbours.
+//! `HaloCache`: this rank's own part and a copy of the elements around it, refreshed from the neighbours.
 
 pub(crate) mod edges;
 mod geometry;
@@ -22,17 +22,17 @@ use crate::window::Window;
 use aurora_net::LetterCount;
 use std::sync::Arc;
 
-/// Holds our block as `O` does, and a copy of what lies around it.
+/// Holds this rank's block as `O` does, and a copy of the elements around it.
 pub struct Haloed<O: ShowsOwnPart> {
     own: O,
     halo: Halo,
-    /// The elements before the block, then those behind it, as they were at the last exchange. None while one is under
-    /// way, nor after one that failed.
+    /// The elements before the block, then those behind it, of the last exchange. Empty during an exchange and after
+    /// a failed one.
     around: Arc<Array<O::Element>>,
-    /// How many are before it, and how many behind.
+    /// Elements before the block, and behind it.
     reach: (usize, usize),
     exchange: Exchange,
-    /// How many edges have come from neighbours that need no message for it, behind the first.
+    /// By neighbours that use mailboxes: refreshed edges that have arrived.
     letters: Arc<[LetterCount]>,
 }
 
@@ -55,22 +55,21 @@ impl<O: ShowsOwnPart> Behaviour for Haloed<O> {
 }
 
 impl<T: Element> GVector<T> {
-    /// Collective with the neighbours. Opens a `HaloCache` for reading: this rank's own part and the rows (of a vector
-    /// that is no matrix: the elements) around it that `halo` asks for, by one subscript.
+    /// Collective with the neighbours. Opens a `HaloCache` for reading: this rank's own part and the rows around it
+    /// that `halo` asks for, all by global index. If the vector is no matrix, each element is a row.
     ///
-    /// Every rank sends each neighbour the edge that it needs, unasked: with a halo no wider than a block that is two
-    /// messages, or one at the ends. It waits for theirs and for nobody else's. What lies in the halo is a copy, as it
-    /// was when its owner came here; other ranks' `put`s of before are seen after a [`barrier`](crate::World::barrier).
-    /// Its memory, twice the halo, is kept for the next HaloCache of that width, until
+    /// Every rank sends each neighbour the edge that it needs, and waits for the edges of its neighbours only. With a
+    /// halo no wider than a block these are two messages, or one at the ends. An element of the halo is a copy, as it
+    /// was when its owner entered; `put`s of other ranks are seen if a [`barrier`](crate::World::barrier) lies
+    /// between. The memory, twice the halo, is kept for the next HaloCache of that width, until
     /// [`release_cache`](GVector::release_cache).
     ///
     /// # Errors
-    /// Those of earlier collective scopes, whose end it waits for; `Mismatch` where ranks open different scopes, or ask
-    /// for different halos; `Leaked` where a write guard was forgotten;
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where a rank has no room for the halo, and
-    /// [`Error::CacheLimit`](crate::Error::CacheLimit) where it may not have so much; in [checking
-    /// mode](crate::Config::check) [`Error::Unflushed`](crate::Error::Unflushed), on all ranks, where another rank has
-    /// written to the part of one and not flushed; whatever ended the job.
+    /// Those of earlier collective scopes, for whose end it waits; `Mismatch` if ranks open different scopes or
+    /// halos; `Leaked` if a write guard was forgotten; [`Error::OutOfMemory`](crate::Error::OutOfMemory) if a rank
+    /// has no room for the halo; [`Error::CacheLimit`](crate::Error::CacheLimit) if the halo is larger than allowed;
+    /// in [checking mode](crate::Config::check) [`Error::Unflushed`](crate::Error::Unflushed), on all ranks, if
+    /// another rank has written to a rank's part and not flushed; the error that ended the job.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -91,11 +90,10 @@ impl<T: Element> GVector<T> {
     }
 
     /// Collective with the neighbours. Opens a `HaloCache` for writing: as [`halo_cache`](GVector::halo_cache), and
-    /// this rank's own part can be written. After [`refresh`](Scope::refresh) the neighbours see what was written, each
-    /// when it refreshes too.
+    /// this rank's own part can be written. [`refresh`](Scope::refresh) shows the neighbours what was written.
     ///
     /// # Errors
-    /// As [`halo_cache`](GVector::halo_cache); `Leaked` where any guard was forgotten.
+    /// As [`halo_cache`](GVector::halo_cache); `Leaked` if any guard was forgotten.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -143,7 +141,6 @@ impl<T: Element> GVector<T> {
 }
 
 impl<O: ShowsOwnPart> Haloed<O> {
-    /// Sends our edges to the neighbours and waits for theirs.
     fn exchange(&mut self, vector: &GVector<O::Element>, opening: Option<&Opening>, site: &Site) -> Result<()> {
         let _call = vector.link.bulk_call(Self::NAME);
         self.hide();
@@ -157,7 +154,7 @@ impl<O: ShowsOwnPart> Haloed<O> {
         Ok(())
     }
 
-    /// Shows nothing of the halo any more: others may write there.
+    /// Shows nothing of the halo any more: an exchange may overwrite it.
     fn hide(&mut self) {
         (self.around, self.reach) = (Arc::default(), (0, 0));
     }
@@ -171,20 +168,19 @@ impl<O: ShowsOwnPart> Haloed<O> {
 }
 
 impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
-    /// Collective with the neighbours: sends them this rank's edges as they are now, and fetches theirs. One message to
-    /// each neighbour, and nothing else; none to those who share this rank's memory, unless the edge is longer than 21
-    /// KiB. It waits until they have come to their refresh of the same number. Of several HaloCaches that are open, all
-    /// ranks refresh the same one.
+    /// Collective with the neighbours: sends them this rank's edges as they are now, and waits for theirs of the same
+    /// refresh. One message to each neighbour; none to a neighbour that shares this rank's memory, unless the edge is
+    /// longer than 21 KiB. If several HaloCaches are open, all ranks refresh them in the same order.
     ///
     /// After an error the scope shows its own part, and no halo.
     ///
     /// # Errors
-    /// `Poisoned`, `Mismatch`, `Leaked` or `Unflushed` of the vector; `RankLeft` or `Mismatch` where a neighbour will
-    /// never refresh; whatever ended the job.
+    /// `Poisoned`, `Mismatch`, `Leaked` or `Unflushed` of the vector; `RankLeft` or `Mismatch` if a neighbour will
+    /// never refresh; the error that ended the job.
     #[track_caller]
     pub fn refresh(&mut self) -> Result<()> {
         let site = Site::here();
-        // No slice is out: what others have asked of our block in the meantime is done now.
+        // No slice is borrowed: requests of other ranks for this block are served now.
         self.state.own.abandon(self.vector);
         self.state.exchange.number += 1;
         self.state.exchange(self.vector, None, &site)

@@ -1,4 +1,4 @@
-//! What to say of elements and rows that a HaloCache does not show, or does not let be written.
+//! Errors and panics for elements and rows that a HaloCache does not show, or that cannot be written.
 
 use super::Haloed;
 use super::geometry::{Boundary, Halo};
@@ -9,7 +9,6 @@ use crate::{Error, Site};
 use std::fmt;
 use std::ops::Range;
 
-/// A range that is shown, in words.
 struct Shown(Range<usize>, Halo);
 
 impl fmt::Display for Shown {
@@ -51,7 +50,7 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
         panic!("row {row} is outside rows {rows}: use a wider halo, or `read_cache` of the matrix{wrap}{hint}")
     }
 
-    /// What would show an element that is near around the ends, where these are fixed.
+    /// A hint for an element that a periodic halo would show.
     fn wrap_hint(&self, index: usize) -> &'static str {
         let (own, len, Halo { width, boundary }) = (self.indices(), self.vector.len(), self.state.halo);
         let around = (own.start + len - index).min(index + len + 1 - own.end);
@@ -62,7 +61,7 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
         }
     }
 
-    /// Why there is nothing beyond the ends, between which there are `len` elements or rows.
+    /// Why there is nothing beyond the ends of `len` elements or rows.
     fn beyond(&self, index: usize, len: usize) -> String {
         match self.state.halo.boundary {
             Boundary::Fixed => {
@@ -73,7 +72,6 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
         }
     }
 
-    /// The typed error of `at` and `put`.
     pub(super) fn outside(&self, index: usize, shown: &Range<usize>, site: Site) -> Error {
         self.vector.not_shown(index, shown, format!("a HaloCache ({})", self.state.halo), site)
     }
@@ -103,7 +101,6 @@ impl<T: Element> HaloCacheMut<'_, T> {
     }
 }
 
-/// What to do about an element that cannot be written here.
 fn advice(place: Option<Place>) -> &'static str {
     match place {
         Some(_) => "the halo is only to be read, and written by its owner",

@@ -11,18 +11,17 @@ use crate::error::Result;
 use crate::vector::{GVector, GlobalRead, GlobalWrite};
 use std::ops::{Index, IndexMut, Range};
 
-/// Where an element lies that is shown.
 #[derive(Clone, Copy)]
 pub(super) enum Place {
-    /// In our own part.
+    /// Index in this rank's own part.
     Own(usize),
-    /// In the halo.
+    /// Index in the halo.
     Around(usize),
 }
 
-/// An own element is always the own one, also where the halo reaches around the ends to it.
+/// An own element is always shown from the own part, also if a periodic halo contains it.
 impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
-    /// What it was asked to show.
+    /// The halo that was asked for.
     pub fn halo(&self) -> Halo {
         self.state.halo
     }
@@ -33,13 +32,13 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
         self.vector.local_range()
     }
 
-    /// The same, by the name that it has of the vector.
+    /// The same as [`indices`](Scope::indices), under the vector's name for it.
     #[inline]
     pub fn local_range(&self) -> Range<usize> {
         self.indices()
     }
 
-    /// The global numbers of this rank's own rows; of a vector that is no matrix every element is a row.
+    /// The global numbers of this rank's own rows. If the vector is no matrix, each element is a row.
     #[inline]
     pub fn rows(&self) -> Range<usize> {
         let (own, cols) = (self.indices(), self.cols());
@@ -52,23 +51,23 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
         self.state.own.part(self.vector)
     }
 
-    /// The halo before this rank's own part, in order: the last element is the one just before it. Shorter than the
-    /// width, or empty, where a fixed end is nearer.
+    /// The halo before this rank's own part, in order: the last element is the one just before the part. Shorter than
+    /// the width, or empty, if a fixed end is nearer.
     #[inline]
     pub fn before(&self) -> &[O::Element] {
         &self.state.around[..self.state.reach.0]
     }
 
-    /// The halo behind this rank's own part, in order: the first element is the one just behind it.
+    /// The halo behind this rank's own part, in order: the first element is the one just behind the part.
     #[inline]
     pub fn behind(&self) -> &[O::Element] {
         &self.state.around[self.state.reach.0..]
     }
 
-    /// Row `row` of the matrix, an own one or one of the halo, by its global number.
+    /// Row `row` of the matrix, in the own part or in the halo, by its global number.
     ///
     /// # Panics
-    /// If it is neither.
+    /// If the row is in neither.
     #[inline]
     #[track_caller]
     pub fn row(&self, row: usize) -> &[O::Element] {
@@ -101,7 +100,7 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
 
     fn place_around(&self, index: usize, own: Range<usize>) -> Option<Place> {
         let (len, (before, behind)) = (self.vector.len(), self.state.reach);
-        // Around the ends it is so much farther.
+        // The distance around the ends, if they are periodic.
         let around = match self.state.halo.boundary {
             _ if index >= len => return None,
             Boundary::Fixed => None,
@@ -119,7 +118,7 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
         }
     }
 
-    /// The first global index shown and one past the last: of a periodic halo around the ends.
+    /// The first global index shown and one past the last; of a periodic halo modulo the length.
     pub(super) fn shown(&self) -> Range<usize> {
         let (own, len, (before, behind)) = (self.indices(), self.vector.len().max(1), self.state.reach);
         match self.state.halo.boundary {
@@ -136,7 +135,7 @@ impl<T: Element> HaloCacheMut<'_, T> {
         self.state.own.part_mut(self.vector)
     }
 
-    /// The halo [`before`](Scope::before) this rank's own part, that part for writing, and the halo
+    /// The halo [`before`](Scope::before) this rank's own part, the part itself for writing, and the halo
     /// [`behind`](Scope::behind) it.
     #[inline]
     pub fn parts_mut(&mut self) -> (&[T], &mut [T], &[T]) {
@@ -170,7 +169,7 @@ impl<T: Element> HaloCacheMut<'_, T> {
     }
 }
 
-/// By global index, own and halo.
+/// By global index, in the own part or in the halo.
 impl<O: ShowsOwnPart> Index<usize> for Scope<'_, Haloed<O>> {
     type Output = O::Element;
 
@@ -185,7 +184,7 @@ impl<O: ShowsOwnPart> Index<usize> for Scope<'_, Haloed<O>> {
     }
 }
 
-/// By global row and column, own and halo.
+/// By global row and column, in the own part or in the halo.
 impl<O: ShowsOwnPart> Index<(usize, usize)> for Scope<'_, Haloed<O>> {
     type Output = O::Element;
 
@@ -219,7 +218,7 @@ impl<T: Element> IndexMut<(usize, usize)> for HaloCacheMut<'_, T> {
     }
 }
 
-/// Its own part, row by row.
+/// The own part only, row by row.
 impl<O: ShowsOwnPart> ShowsElements for Haloed<O> {
     fn elements<'a>(&'a self, vector: &GVector<O::Element>) -> (usize, &'a [O::Element]) {
         (vector.local_range().start, self.own.part(vector))

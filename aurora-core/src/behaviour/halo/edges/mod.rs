@@ -1,24 +1,23 @@
 //! The edges of blocks that neighbours push to each other for a HaloCache.
 //!
-//! An *exchange* is the entry of such a scope or one of its refreshes. In each a rank sends every neighbour its edge as
-//! it is then, and waits for theirs of the same number; it asks for nothing. Who needs the edge of a rank sends it one,
-//! so a neighbour that is ahead waits for us in its next exchange. An edge that comes is hence of the exchange under
-//! way, or of the next:
+//! An *exchange* is the entry of a HaloCache or one of its refreshes. In each exchange a rank sends every neighbour
+//! its edge, without a request, and waits for the neighbours' edges of the same number. A rank waits for the ranks to
+//! which it sends, so a neighbour that is ahead waits in its next exchange. An arriving edge therefore belongs to the
+//! exchange under way or to the next:
 //!
-//! * Each HaloCache that is open has memory for two exchanges, taken before this rank says that it enters. The guard
-//!   shows one half, the next exchange goes straight into the other; and while one is under way, the guard shows
-//!   neither.
-//! * The first edge of a HaloCache may come before this rank enters it. It says which halo is meant, so that its memory
-//!   is taken then, as far as it is filled.
+//! * Each open HaloCache has memory for two exchanges, taken before the rank announces its entry. The guard shows one
+//!   half, the next exchange goes straight into the other. During an exchange the guard shows neither.
+//! * The first edge of a HaloCache may arrive before this rank enters it. It names the halo, so the memory is taken
+//!   then, as far as it is filled.
 //!
-//! To a neighbour that shares our memory the first edge comes in a buffer with a *mailbox* behind it, where the edge is
-//! not too long, and the edges of all refreshes go through that as letters: no message, and nothing for its kernel to
-//! do before its program comes to the same exchange. A mailbox has room for as many letters as a neighbour can be
-//! ahead. It goes when both have ended the scope.
+//! To a neighbour that shares memory the first edge comes in a buffer with a *mailbox* behind it, if the edge is
+//! short enough. The edges of all refreshes go through the mailbox as letters: no message, and no work for the kernel
+//! before the program reaches the same exchange. A mailbox holds as many letters as a neighbour can be ahead. It is
+//! freed when both ranks have ended the scope.
 //!
-//! Several HaloCaches of one object may be open; what comes tells by its epoch which is meant. Who has no neighbours
-//! waits for nobody, and may be ahead as far as it likes: it sends nothing that others would have to keep. That it has
-//! entered the same as they is found out at the next barrier, or at what it says next (`epoch/`).
+//! Several HaloCaches of one object may be open; an edge names its scope by the epoch. A rank without neighbours
+//! waits for no rank and may be any number of scopes ahead: it sends nothing that others would have to keep. Whether
+//! it has entered the same scopes is checked at the next barrier, or with its next message (`epoch/`).
 
 mod surroundings;
 
@@ -39,10 +38,8 @@ use aurora_net::{Buffer, LetterCount, Outbox, Rank, Received, SharedView};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What its memory is for.
 const A_HALO: &str = "a HaloCache";
 
-/// The entry of a HaloCache, or one of its refreshes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(crate) struct Exchange {
     pub(crate) epoch: Epoch,
@@ -50,24 +47,23 @@ pub(crate) struct Exchange {
     pub(crate) number: u64,
 }
 
-/// What one rank knows of the HaloCaches of one object.
+/// The state of the HaloCaches of one object on this rank.
 #[derive(Default)]
 pub(crate) struct Edges {
-    /// Those that are open here, and those that a neighbour has entered before us.
+    /// Those that are open here, and those that a neighbour has entered earlier than this rank.
     halos: BTreeMap<Epoch, Surroundings>,
-    /// The one whose exchange is under way, or was the last.
+    /// The HaloCache whose exchange is under way, or was the last.
     current: Epoch,
-    /// Memory of one that has ended, for the next: the first touch of fresh pages costs more than what they are filled
-    /// with.
+    /// Memory of a HaloCache that has ended, for the next: touching fresh pages costs more than filling them.
     spare: Option<Surroundings>,
 }
 
-/// The halo of an exchange that is complete.
+/// The halo of a complete exchange.
 pub(crate) struct Shown {
     pub(crate) array: Arc<dyn Storage>,
     /// Elements before the block, and behind it.
     pub(crate) reach: (usize, usize),
-    /// How many letters have come from each neighbour that puts some: one for each refresh.
+    /// By neighbours that use mailboxes: letters that have arrived, one for each refresh.
     pub(crate) letters: Arc<[LetterCount]>,
 }
 
@@ -83,15 +79,14 @@ impl Edges {
         Exchange { epoch: self.current, number }
     }
 
-    /// Gives back the memory of scopes that have ended.
     pub(crate) fn release(&mut self) {
         self.spare = None;
     }
 }
 
 impl Vector {
-    /// The memory of the HaloCache of `epoch`, made if it is not there; of another halo, if a neighbour has entered
-    /// that.
+    /// The memory of the HaloCache of `epoch`, made on first mention. It is of a different halo if a neighbour has
+    /// entered that.
     fn surroundings(&mut self, epoch: Epoch, halo: Halo) -> &mut Surroundings {
         let (dist, me, element, fresh) = (&self.dist, self.ledger.me(), self.block.element, self.fresh.clone());
         let Edges { halos, spare, .. } = &mut self.halo;
@@ -101,7 +96,7 @@ impl Vector {
         })
     }
 
-    /// Whether an edge of so many bytes can be put where it belongs.
+    /// Whether an edge of so many bytes is expected.
     fn admits(&mut self, from: Rank, exchange: Exchange, halo: Option<Halo>, len: usize) -> bool {
         let Exchange { epoch, number } = exchange;
         if epoch > self.ledger.epoch
@@ -114,7 +109,6 @@ impl Vector {
         self.halo.halos.get_mut(&epoch).is_some_and(|halo| halo.wants(from, number, len, element))
     }
 
-    /// Some of an edge has arrived.
     pub(crate) fn write_edge(&mut self, from: Rank, exchange: Exchange, offset: usize, bytes: &[u8]) {
         let element = self.block.element;
         let halo = self.halo.halos.get_mut(&exchange.epoch).filter(|halo| halo.is_due(exchange.number));
@@ -125,13 +119,13 @@ impl Vector {
 }
 
 impl Vector {
-    /// Takes some memory for the HaloCache that is entered next, while earlier scopes are over; false once all is
-    /// taken.
+    /// Takes the next step of memory for the HaloCache that is entered next, while no earlier scope is open; false
+    /// once all is taken.
     pub(crate) fn take_halo(&mut self, halo: Halo, site: &Site, cx: &mut Cx<'_>) -> Result<bool, Error> {
         let epoch = self.ledger.epoch + 1;
         let surroundings = self.surroundings(epoch, halo);
         if surroundings.halo != halo {
-            // Which is an error as soon as we say what we enter.
+            // The announcement will report the mismatch.
             return Ok(false);
         }
         let size = surroundings.size();
@@ -140,22 +134,22 @@ impl Vector {
         surroundings.take().map_err(|shortage| cx.no_memory(shortage, A_HALO, site))
     }
 
-    /// Enters a HaloCache, for which memory was taken: its first exchange may begin.
+    /// Enters a HaloCache whose memory is taken.
     pub(crate) fn enter_halo(&mut self, opening: &Opening, cx: &mut Cx<'_>) -> Result<Epoch, Error> {
         let epoch = self.enter(opening.clone(), cx)?;
         let Vector { ledger, halo: edges, .. } = self;
         let record = ledger.record(epoch);
         record.mine_complete = true;
         for (rank, arrival) in record.from.iter_mut().enumerate() {
-            // From all others nothing is to come.
+            // Other ranks send nothing.
             let plan = edges.halos.get(&epoch).map(|halo| &halo.plan);
             arrival.complete |= plan.is_none_or(|plan| plan.neighbour(Rank::new(rank)).is_none());
         }
         Ok(epoch)
     }
 
-    /// Sends every neighbour its edge for an exchange, at the entry together with the word what is entered, and puts
-    /// into the halo what comes around the ends to ourselves.
+    /// Begins an exchange: sends every neighbour its edge, on entry with the opening, and copies what a periodic halo
+    /// contains of this rank's own block.
     pub(crate) fn push_edges(
         &mut self,
         Exchange { epoch, number }: Exchange,
@@ -164,7 +158,7 @@ impl Vector {
         cx: &mut Cx<'_>,
     ) -> Result<(), Error> {
         cx.sound()?;
-        // Who waits for our edges must hear of it.
+        // The error goes to all ranks: neighbours wait for these edges.
         if let Some(error) = self.unflushed(&cx.frame.name, cx.me(), 0..self.block.len()) {
             let error = error.read_by(cx.me(), reason.action, site);
             cx.fail(error.clone());
@@ -200,7 +194,7 @@ impl Vector {
         is_complete.then(|| Ok(halo.complete(block.element)))
     }
 
-    /// A HaloCache has ended on this rank: what comes for it now, nobody will see.
+    /// Ends a HaloCache on this rank: edges that arrive for it later are discarded.
     pub(crate) fn end_halo(&mut self, epoch: Epoch) {
         if let Some(mut ended) = self.halo.halos.remove(&epoch) {
             ended.close();
@@ -208,7 +202,7 @@ impl Vector {
         }
     }
 
-    /// Where the edge of another rank goes. One with a mailbox stays where it is.
+    /// Where the edge of another rank goes. An edge with a mailbox stays in its buffer.
     pub(crate) fn place_edge(&mut self, from: Rank, message: &HaloMessage, len: usize, cx: &Cx<'_>) -> Place {
         if message.mailbox {
             return Place::Buffer;
@@ -221,7 +215,7 @@ impl Vector {
         }
     }
 
-    /// The first edge of a neighbour that shares our memory, and the mailbox behind it. False: it is not wanted.
+    /// Takes the first edge of a neighbour that shares memory, and the mailbox behind it. False: malformed.
     fn edge_with_mailbox(&mut self, from: Rank, exchange: Exchange, halo: Option<Halo>, edge: SharedView) -> bool {
         let admitted = exchange.number == 0 && self.admits(from, exchange, halo, edge.len());
         if admitted {
@@ -231,7 +225,7 @@ impl Vector {
         halo.is_some_and(|halo| halo.keep_mailbox(from, edge))
     }
 
-    /// It is here.
+    /// The whole edge is here.
     pub(crate) fn edge_came(
         &mut self,
         from: Rank,
@@ -258,14 +252,15 @@ impl Vector {
             if epoch > ledger.epoch {
                 cx.fail_job(malformed(from));
             }
-            // Else it has ended here.
+            // Else the scope has ended here.
             return;
         };
         if let (Some(shortage), Some((opening, _))) = (halo.short().cloned(), &entry) {
             return drop(cx.no_memory(shortage, A_HALO, &opening.site));
         }
         if !is_here {
-            // Made for another neighbour, the rest of whose edge is still to come, and with it that they disagree.
+            // A third rank's edge has made this halo, of a different width; that edge will report the mismatch when
+            // it is complete.
             if asked.is_none_or(|asked| asked == halo.halo) {
                 cx.fail_job(malformed(from));
             }
@@ -279,9 +274,9 @@ impl Vector {
     }
 }
 
-/// Memory for an edge of so many bytes, which its receiver can read where it is short enough.
+/// Memory for an edge; of a kind that its receiver can read in place if it is short.
 fn memory_for(len: usize, to: Rank, out: &Outbox) -> Result<Buffer, Shortage> {
-    /// Below this memory is not looked at.
+    /// Shorter edges are allocated without asking whether there is memory.
     const SHORT: usize = 1 << 20;
     Ok(if len < SHORT { out.buffer(to, len) } else { Buffer::own(zeros(len)?) })
 }

@@ -1,5 +1,3 @@
-//! What lies around our block in one HaloCache: the memory for two exchanges, and the mailboxes of neighbours that
-//! share our memory.
 
 use super::{Shown, memory_for};
 use crate::behaviour::halo::geometry::{Halo, Neighbour, Plan};
@@ -10,13 +8,14 @@ use aurora_net::{Buffer, LetterCount, MailboxReceiver, MailboxSender, Outbox, Ra
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What lies around our block in one HaloCache.
+/// What lies around this rank's block in one HaloCache: the memory for two exchanges, and the mailboxes of neighbours
+/// that share memory.
 pub(super) struct Surroundings {
     pub(super) halo: Halo,
     pub(super) plan: Plan,
-    /// By the plan's neighbours.
+    /// In the order of the plan's neighbours.
     posts: Vec<Post>,
-    /// Of those of them from which there is a mailbox, since the entry is complete.
+    /// Of the neighbours that use mailboxes; filled when the entry is complete.
     letters: Arc<[LetterCount]>,
     /// For exchanges of even and of odd numbers.
     halves: [Half; 2],
@@ -24,8 +23,8 @@ pub(super) struct Surroundings {
     pub(super) number: u64,
 }
 
-/// The mailboxes to and from a neighbour, where it shares our memory: they come with the entry, and carry the edges of
-/// the refreshes.
+/// The mailboxes to and from a neighbour that shares memory: they come with the entry, and carry the edges of the
+/// refreshes.
 #[derive(Default)]
 struct Post {
     out: Option<MailboxSender>,
@@ -34,11 +33,10 @@ struct Post {
 
 struct Half {
     memory: Metered,
-    /// Whose edges are here, of the exchange under way or the next one.
+    /// The neighbours whose edges are here, of the exchange under way or the next one.
     came: Vec<Rank>,
 }
 
-/// An edge that goes by message.
 pub(super) struct ByMessage {
     pub(super) to: Rank,
     pub(super) edge: Buffer,
@@ -67,8 +65,8 @@ impl Surroundings {
         &mut self.halves[(number % 2) as usize]
     }
 
-    /// Begins an exchange with this block: puts into the halo what comes around the ends to ourselves, and into
-    /// mailboxes what goes there. Returns what is to be sent as messages.
+    /// Begins an exchange: copies what a periodic halo contains of this block, and puts edges into mailboxes. Returns
+    /// the edges that go by message.
     pub(super) fn begin(
         &mut self,
         number: u64,
@@ -105,7 +103,7 @@ impl Surroundings {
         Ok(messages)
     }
 
-    /// The neighbours whose edges are neither in the halo nor in a mailbox: for whom we wait.
+    /// The neighbours whose edges are neither in the halo nor in a mailbox.
     pub(super) fn awaited(&self) -> impl Iterator<Item = Rank> + '_ {
         let came = &self.halves[(self.number % 2) as usize].came;
         let posted = |post: &Post| self.number > 0 && post.into.as_ref().is_some_and(MailboxReceiver::has_come);
@@ -114,7 +112,7 @@ impl Surroundings {
         missing.map(|(neighbour, _)| neighbour.rank)
     }
 
-    /// Whether an edge of that exchange may come now.
+    /// Whether an edge of that exchange may arrive now.
     pub(super) fn is_due(&self, number: u64) -> bool {
         number == self.number || number == self.number + 1
     }
@@ -125,7 +123,6 @@ impl Surroundings {
         self.is_due(number) && gives == Some(len) && !self.half(number).came.contains(&from)
     }
 
-    /// Some of an edge has arrived.
     pub(super) fn write(&mut self, from: Rank, number: u64, element: usize, offset: usize, bytes: &[u8]) {
         let Surroundings { plan, halves, .. } = self;
         if let Some(neighbour) = plan.neighbour(from) {
@@ -134,12 +131,11 @@ impl Surroundings {
         }
     }
 
-    /// All of it is here.
     pub(super) fn came(&mut self, from: Rank, number: u64) {
         self.half(number).came.push(from);
     }
 
-    /// A neighbour's first edge was in a buffer with a mailbox for those that follow. False: there is none.
+    /// Keeps the mailbox behind a neighbour's first edge. False: there is none.
     pub(super) fn keep_mailbox(&mut self, from: Rank, edge: SharedView) -> bool {
         let place = self.plan.neighbours.iter().position(|neighbour| neighbour.rank == from);
         let post = place.map(|place| &mut self.posts[place]);
@@ -149,8 +145,8 @@ impl Surroundings {
         })
     }
 
-    /// Takes the letters of the exchange under way; who is ahead has put one for the next, too. Whether all edges are
-    /// in the halo now: a letter that comes behind this look is not.
+    /// Takes the letters of the exchange under way; a neighbour that is ahead may have put one for the next, too.
+    /// Returns whether all edges are in the halo: false if a letter arrives after this look.
     pub(super) fn take_letters(&mut self, element: usize) -> bool {
         let Surroundings { plan, posts, halves, number, .. } = self;
         let Half { memory, came } = &mut halves[(*number % 2) as usize];
@@ -167,13 +163,13 @@ impl Surroundings {
         came.len() == plan.neighbours.len()
     }
 
-    /// How many bytes it has, and how many of them the system has not given yet.
+    /// Bytes of the memory, and how many of them the system has not given yet.
     pub(super) fn size(&self) -> (usize, usize) {
         let [(bytes, untaken), (more, of_it)] = self.halves.each_ref().map(|half| half.memory.size());
         (bytes + more, untaken + of_it)
     }
 
-    /// Takes some of the memory; false once all is taken.
+    /// Takes the next step of the memory; false once all is taken.
     pub(super) fn take(&mut self) -> Result<bool, Shortage> {
         for half in &mut self.halves {
             if half.memory.take(STEP)? {
@@ -183,12 +179,11 @@ impl Surroundings {
         Ok(false)
     }
 
-    /// Why it can never be complete.
     pub(super) fn short(&self) -> Option<&Shortage> {
         self.halves.iter().find_map(|half| half.memory.short())
     }
 
-    /// All edges of the exchange are here.
+    /// Ends an exchange whose edges are all here.
     pub(super) fn complete(&mut self, element: usize) -> Shown {
         let number = self.number;
         if number == 0 {
@@ -203,7 +198,7 @@ impl Surroundings {
         Shown { array: half.memory.share(), reach, letters: self.letters.clone() }
     }
 
-    /// The scope is over: its mailboxes go, its memory may serve the next.
+    /// Ends the scope: frees its mailboxes and keeps its memory.
     pub(super) fn close(&mut self) {
         self.posts.fill_with(Post::default);
         self.letters = Arc::default();
@@ -211,7 +206,7 @@ impl Surroundings {
         self.number = 0;
     }
 
-    /// Ready for another scope, unless somebody still shows it.
+    /// Ready for another scope, unless a guard still shows the memory.
     pub(super) fn anew(mut self) -> Option<Self> {
         let free = self.halves.iter_mut().all(|half| half.memory.bytes_mut().is_some());
         free.then_some(self)
@@ -219,7 +214,7 @@ impl Surroundings {
 }
 
 impl Neighbour {
-    /// Copies what it gets out of our block.
+    /// Copies the edge for this neighbour out of a block.
     fn take_edge(&self, block: &[u8], element: usize, edge: &mut [u8]) {
         let mut at = 0;
         for range in &self.sends {
