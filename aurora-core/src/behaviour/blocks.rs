@@ -1,5 +1,4 @@
-//! The streaming `ReadCache`: the whole vector on every rank, shown while it arrives, so that computing hides the
-//! transfer.
+//! The streaming `ReadCache`: shows the whole vector while it arrives, so that computing hides the transfer.
 
 use super::{Behaviour, ReadCacheBlocks, Scope, sealed};
 use crate::Site;
@@ -50,16 +49,13 @@ impl<T: Element> Behaviour for Streamed<T> {
 
 impl<T: Element> GVector<T> {
     /// Collective. Opens a streaming `ReadCache`: as [`read_cache`](GVector::read_cache), but returns before the
-    /// blocks are here, and shows them in pieces as they arrive: [`blocks`](Scope::blocks). So a rank computes during
-    /// the transfer.
+    /// blocks are here, and shows [`blocks`](Scope::blocks) as they arrive, so that a rank computes meanwhile.
     ///
     /// Nothing is shown before every rank has entered: this hides the transfer, not a late rank. Everything that is
     /// shown is final, and does not change while the guard lives. Some ranks may call this and others `read_cache`:
-    /// they send the same. If all ranks are on one machine, nothing is transferred: this waits for all ranks, and
-    /// then the whole is here.
+    /// they send the same. If all ranks are on one machine, this waits for all ranks, and then the whole is here.
     ///
-    /// If the guard is dropped early, the load goes on in the background. The next ReadCache of the vector waits for
-    /// it.
+    /// If the guard is dropped early, the load goes on in the background; the vector's next ReadCache waits for it.
     ///
     /// # Errors
     /// As [`read_cache`](GVector::read_cache).
@@ -99,14 +95,12 @@ impl<T: Element> ReadCacheBlocks<'_, T> {
     /// is here. A piece lies in one rank's block, and is all of it or the part that has arrived. The pieces cover
     /// each element once. Another call begins again, with what is already here.
     ///
-    /// Each step waits for the next piece. An error ends the iterator; it is the one that [`whole`](Self::whole)
-    /// returns.
+    /// Each step waits for the next piece. An error is the last item; [`whole`](Self::whole) returns the same.
     pub fn blocks(&self) -> Blocks<'_, T> {
         Blocks { guard: self, read: vec![0; self.vector.link.size], unit: 1, ended: false }
     }
 
-    /// As [`blocks`](Self::blocks), in whole rows with their global numbers. If the vector is no matrix, each element
-    /// is a row.
+    /// As [`blocks`](Self::blocks), in whole rows with their global numbers. Without a matrix each element is a row.
     pub fn row_blocks(&self) -> impl Iterator<Item = Result<(Range<usize>, &[T])>> {
         let cols = self.vector.row_len().max(1);
         let blocks = Blocks { unit: cols, ..self.blocks() };
@@ -141,7 +135,6 @@ impl<T: Element> ReadCacheBlocks<'_, T> {
         Some(self.state.whole.get_or_init(|| part.clone().into()).elements())
     }
 
-    /// Waits for the next piece; `None`: the whole is here.
     fn next_piece(&self, read: &[usize], unit: usize) -> Result<Option<Piece>> {
         let epoch = self.state.epoch;
         let what = VectorWait::Load(epoch);

@@ -38,8 +38,7 @@ pub trait Sender<T: Element> {
         site: &Site,
     ) -> Result<()>;
 
-    /// Checking mode: the elements `run` of the vector have been written at `line`, in the scope opened at `site`,
-    /// and wait in the buffer for `owner`.
+    /// Checking mode: `run` was written at `line`, in the scope opened at `site`, and waits in `owner`'s buffer.
     #[doc(hidden)]
     fn announce(
         &mut self,
@@ -65,7 +64,6 @@ pub struct Buffers<T> {
 }
 
 struct Pending<T> {
-    /// What is done with all of these writes.
     op: Option<OpId>,
     batch: BatchBuilder<T>,
     /// The first element of the owner's block.
@@ -75,12 +73,10 @@ struct Pending<T> {
 }
 
 impl<T: Element> Pending<T> {
-    /// Whether the batch has to be sent before a write of this kind can be added.
     fn must_leave(&self, op: Option<OpId>) -> bool {
         !self.batch.is_empty() && (self.op != op || self.batch.len() >= self.batch.capacity())
     }
 
-    /// Writes of this kind may be added, up to the batch's capacity.
     fn open_for(&mut self, op: Option<OpId>) {
         self.op = op;
         self.limits = [0; 2];
@@ -116,7 +112,6 @@ impl<T: Element> Buffers<T> {
         None
     }
 
-    /// The batches that are left, by owners.
     pub(super) fn take_all(&mut self) -> Vec<Option<LastBatch>> {
         let last = |Pending { op, batch, limits, .. }: &mut Pending<T>| {
             *limits = [0; 2];

@@ -1,5 +1,4 @@
-//! `ReadCache` and `ReleaseC` in one (paper, Table 2): the whole vector, to read and write in a copy of this rank's
-//! own. The written elements are sent at the end.
+//! `ReadCache` and `ReleaseC` in one (paper, Table 2): a copy of the whole vector, whose written elements are sent.
 
 use super::buffers::{Buffered, write_run};
 use super::marks::Marks;
@@ -85,7 +84,7 @@ impl<T: Element> GVector<T> {
     /// entered, in a copy of this rank's own. A rank reads its own writes there, so `v[i] += x` works. The written
     /// elements go to their owners at the end, and are seen after the scope.
     ///
-    /// If two ranks write one element, one of the values wins, also with `+=`: for sums over all ranks use
+    /// Of two ranks that write one element, one wins, also with `+=`: see
     /// [`release_c_with`](GVector::release_c_with).
     ///
     /// # Errors

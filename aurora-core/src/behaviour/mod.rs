@@ -93,12 +93,11 @@ pub(crate) mod sealed {
 /// that names the guard does not compile. What the guard shows is ordinary data, so borrow that first: `let all =
 /// &guard[..];`, `let mine = guard.local();`, `local_mut()`, `par_rows()`.
 ///
-/// A guard must not be forgotten or leaked. That is not unsound, but every rank that waits for the guard gets the
-/// error [`Error::Leaked`](crate::Error::Leaked).
+/// A guard must not be forgotten or leaked: ranks that wait for it get [`Error::Leaked`](crate::Error::Leaked).
 #[must_use = "a scope ends when its guard is dropped: keep it, as in `let _guard = ...` (`let _ = ...` drops it at once)"]
 pub struct Scope<'v, B: Behaviour> {
     pub(crate) vector: &'v GVector<B::Element>,
-    /// The part of the vector that the scope is about; `shown` is the same as indices.
+    /// The part of the vector that the scope is about; `shown`: the same, as indices.
     pub(crate) window: Window,
     shown: Range<usize>,
     pub(crate) site: Site,
@@ -137,8 +136,7 @@ impl<'v, B: Behaviour> Scope<'v, B> {
     /// Ends the scope and reports errors: the checked form of dropping the guard.
     ///
     /// For a [`ReleaseC`] or an [`Accumulate`], returns when every rank has ended its scope and all writes to this
-    /// rank's block are applied; for a [`ReleaseAlone`], when all its writes are applied. Other behaviours have
-    /// nothing to wait for.
+    /// rank's block are applied; for a [`ReleaseAlone`], when its writes are applied; for others, at once.
     ///
     /// # Errors
     /// `Mismatch`, `Leaked` or `Poisoned` of the vector; the error that ended the job.

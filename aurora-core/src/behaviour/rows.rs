@@ -84,8 +84,7 @@ impl<B: ShowsElements> Scope<'_, B> {
         (whole, elements)
     }
 
-    /// The rows that are shown, in order, with their global numbers. If the vector is no matrix, each element is a
-    /// row.
+    /// The rows that are shown, in order, with their global numbers. Without a matrix each element is a row.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -172,8 +171,7 @@ impl<T: Element> Index<usize> for ReadCache<'_, T> {
     }
 }
 
-/// Indexing by ranges, for guards that have an `Index` of their own: rustc no longer tries that of the slice for
-/// them.
+/// Indexing by ranges: rustc does not try the slice's `Index` for a guard that has an `Index` of its own.
 macro_rules! index_by_ranges {
     ($guard:ident by $($index:ty),+) => {$(
         /// By global indices; an open end is that of what is shown.

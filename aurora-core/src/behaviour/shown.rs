@@ -106,8 +106,7 @@ impl<B: Behaviour> Scope<'_, B> {
         assert!(index < len, "index {index} is outside a vector of {len} elements");
     }
 
-    /// The number of rows of the whole, and a description of the whole. If the vector is no matrix, each element is a
-    /// row.
+    /// The number of rows of the whole, and a description of it. Without a matrix each element is a row.
     pub(crate) fn all_rows(&self) -> (usize, String) {
         match (self.vector.dim(), self.vector.len()) {
             (Some(dim), _) => (dim.rows, format!("a matrix of {} rows", dim.rows)),

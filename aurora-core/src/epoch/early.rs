@@ -35,8 +35,7 @@ impl Early {
         self.lasts.last_key_value().map(|(_, last)| *last)
     }
 
-    /// All epochs up to `settled` are over: removes them, and a range that follows at once. Returns the last epoch up
-    /// to which all are settled.
+    /// Removes the epochs up to `settled` and the range that follows at once. Returns the new last settled epoch.
     pub(super) fn take_up_to(&mut self, settled: Epoch) -> Epoch {
         let mut upto = settled;
         while let Some(entry) = self.lasts.first_entry().filter(|entry| *entry.key() <= upto + 1) {

@@ -2,13 +2,10 @@
 //!
 //! Scopes are numbered by *epochs*. An epoch is **settled** here when nothing that belongs to it can still change
 //! this rank's block: a load, when all ranks have announced it (with their write marks); a scope of writes, when all
-//! ranks have ended it and all announced batches are applied. The [`Rule`] of a scope says which of these holds. A
-//! request tagged with epoch `e` is served once `e` is settled. In a scope that is ended *in order*, a rank's batches
-//! are applied when all ranks before it have ended the scope and their batches are applied. This module is pure: no
-//! messages, no memory.
-//!
-//! This module names no behaviour. Each behaviour makes its own [`Opening`]: its name, its rule, and what all ranks
-//! must agree on.
+//! ranks have ended it and all announced batches are applied. Its [`Rule`] says which. A request tagged with epoch
+//! `e` is served once `e` is settled. In a scope that is ended *in order*, a rank's batches are applied after those
+//! of all ranks before it. Each behaviour makes its own [`Opening`]: this module names none, sends no messages and
+//! takes no memory.
 //!
 //! Scopes of different parts of the object are independent: an epoch may be settled *early*, before an earlier epoch
 //! of another part, which may be open around it on every rank. Loads are settled in their order: a rank that enters a
@@ -58,8 +55,7 @@ pub(crate) struct Ledger {
     records: BTreeMap<Epoch, Record>,
     /// By ranks: the last scope that the rank is known to have entered.
     entered: Vec<Epoch>,
-    /// The last scopes settled under [`Rule::Neighbours`], oldest first. A rank that is no neighbour may name a
-    /// different opening later.
+    /// Scopes settled under [`Rule::Neighbours`]: a rank that is no neighbour may name another opening later.
     without_some: VecDeque<(Epoch, Opening)>,
     /// The last opening of this rank, for messages.
     pub(crate) last: Option<Opening>,

@@ -34,7 +34,6 @@ pub(crate) struct Opening {
     detail: Cow<'static, str>,
     pub(crate) op: Option<OpId>,
     pub(crate) rule: Rule,
-    /// The kind under which its messages and waits are counted.
     pub(crate) kind: Kind,
     pub(crate) window: Window,
     pub(crate) site: Site,
@@ -84,7 +83,6 @@ impl Opening {
         self.rule == Rule::Announced
     }
 
-    /// Whether its end sends what was written in it.
     pub(crate) fn has_writes(&self) -> bool {
         matches!(self.rule, Rule::Ended | Rule::EndedInOrder)
     }

@@ -50,13 +50,11 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// Whether batches are applied in the order of the ranks.
     pub(super) fn is_in_order(&self) -> bool {
         self.mine.as_ref().is_some_and(|mine| mine.rule == Rule::EndedInOrder)
     }
 
-    /// Load: once all ranks have announced, whether a rank's block contains all earlier writes, by itself or with its
-    /// correction.
+    /// Load: once all ranks have announced, whether a rank's block, with its correction, contains all earlier writes.
     pub(crate) fn is_final(&self, rank: Rank) -> bool {
         self.from[rank.index()].writes >= self.marks[rank.index()]
     }

@@ -64,8 +64,8 @@ impl Ledger {
         self.awaited(epoch).filter(move |rank| self.entered[rank.index()] < epoch)
     }
 
-    /// The ranks for which this rank waits if it is [too far ahead](Self::ahead). A rank that is late in the first of
-    /// these scopes is late in all of them.
+    /// The ranks to wait for when [too far ahead](Self::ahead): a rank late in the first of these scopes is late in
+    /// all.
     pub(crate) fn laggards(&self) -> Vec<Rank> {
         if self.left_behind().any(|epoch| self.awaited(epoch).next().is_none()) {
             // No rank has to enter that scope.
@@ -101,8 +101,7 @@ impl Ledger {
         })
     }
 
-    /// The epoch after which this rank's accesses to a part come, once nothing of that part is pending here: every
-    /// rank has entered it.
+    /// The epoch after which an access comes, once nothing of its part is pending: all ranks have entered it.
     pub(crate) fn behind(&self) -> Epoch {
         self.early.last().unwrap_or(self.settled)
     }
@@ -131,8 +130,7 @@ impl Ledger {
         })
     }
 
-    /// The other ranks that have not announced or ended their part of an epoch. A rank whose batches are parked here
-    /// has done its part.
+    /// The other ranks that have not announced or ended their part of an epoch. Parked batches are no reason to wait.
     pub(crate) fn awaited(&self, epoch: Epoch) -> impl Iterator<Item = Rank> + '_ {
         let (record, over) = (self.records.get(&epoch), self.is_settled(epoch));
         self.me.others(self.size).filter(move |rank| {

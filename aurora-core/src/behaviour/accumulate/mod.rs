@@ -24,9 +24,8 @@ const NAME: &str = "Accumulate";
 /// Bytes of this rank's own block that are merged before messages are served again.
 const AT_A_TIME: usize = 256 * 1024;
 
-/// What this rank has accumulated, and the ReleaseC that sends it.
+/// What this rank has accumulated of the elements from `first` on, and the ReleaseC that sends it.
 pub struct Accumulated<T: Element, O> {
-    /// Of the elements from `first` on.
     partial: Partial<T>,
     first: usize,
     release: Together<T, O>,
@@ -61,7 +60,6 @@ impl<T: Element, O: Op<T>> Accumulated<T, O> {
         Ok(())
     }
 
-    /// Puts the touched elements of a range into batches for their owners.
     fn ship(&mut self, range: Range<usize>, vector: &GVector<T>, site: &Site) -> Result<()> {
         if range.is_empty() {
             return Ok(());
@@ -108,8 +106,7 @@ impl<T: Element> GVector<T> {
     /// operation must be associative and commutative. Sums of `f32` and `f64` may differ in their last bits from run
     /// to run; use [`accumulate_in_order`](GVector::accumulate_in_order) if they must not.
     ///
-    /// The end may have to wait until the owners have entered the scope: at most half a megabyte for each owner is
-    /// sent before that.
+    /// The end may wait until the owners have entered the scope: at most half a megabyte for each is sent before.
     ///
     /// # Errors
     /// `Leaked` if a guard was forgotten; `Mismatch` if another rank is known to have opened a different scope.
@@ -137,8 +134,7 @@ impl<T: Element> GVector<T> {
 
     /// Collective. As [`accumulate`](GVector::accumulate), merged in a fixed order: into the old value first what
     /// rank 0 has accumulated, in the order of its updates, then that of rank 1, and so on. The operation need not be
-    /// commutative. The same updates on the same number of ranks give the same result to the last bit, in every run
-    /// and over every route.
+    /// commutative. The same updates on as many ranks give the same bits in every run and over every route.
     ///
     /// An owner applies what a rank sends when all ranks before it have ended their scopes. So a rank that has more
     /// than half a megabyte for one owner waits at its end for the ranks before it.
@@ -205,8 +201,7 @@ impl<T: Element, O: Op<T>> Accumulate<'_, T, O> {
     /// Applies the operation to the elements from `start` on, each with an operand of its own.
     ///
     /// # Errors
-    /// [`Error::RangeOutside`](crate::Error::RangeOutside), before anything is changed; else as
-    /// [`update`](Self::update).
+    /// [`Error::RangeOutside`](crate::Error::RangeOutside), before any change; else as [`update`](Self::update).
     #[track_caller]
     pub fn update_slice(&mut self, start: usize, operands: &[T]) -> Result<()> {
         self.check_shown_range(start, operands.len())?;

@@ -1,9 +1,8 @@
 //! What one rank has accumulated: for each touched element, all its operands combined.
 //!
 //! The first operand of an element is stored as it is, and every later one combined with it, so an operation needs no
-//! neutral element. Elements that are not touched are not sent. At first only touched elements take memory, in a
-//! table; when the table would need more memory to grow than a copy of the whole vector with a mark for each element,
-//! it becomes that copy.
+//! neutral element. Elements that are not touched are not sent. At first a table holds the touched elements; when its
+//! growth would need more memory than a copy of the whole vector with a mark for each element, it becomes that copy.
 
 use super::sparse::Sparse;
 use crate::behaviour::marks::Marks;
@@ -20,7 +19,6 @@ pub(super) struct Partial<T> {
 }
 
 enum Form<T> {
-    /// Touched elements only.
     Sparse(Sparse<T>),
     /// All elements; those that are not touched have any value.
     Dense { values: Array<T>, touched: Marks },
@@ -104,8 +102,7 @@ impl<T: Element> Partial<T> {
         }
     }
 
-    /// Shows the touched elements of a range in runs, in ascending order: the first index of each run, and its
-    /// values.
+    /// Shows the touched elements of a range in ascending order, in runs: the first index and the values of each.
     pub(super) fn runs(&self, range: Range<usize>, mut show: impl FnMut(usize, &[T]) -> Result<()>) -> Result<()> {
         match &self.form {
             Form::Sparse(sparse) => {
@@ -201,8 +198,7 @@ mod tests {
 
     #[test]
     fn it_takes_the_form_that_needs_less_memory() {
-        // Tables of 1024 and 2048 slots of 16 bytes need less than all elements and marks; the next larger two need
-        // more.
+        // Tables of 1024 and 2048 slots of 16 bytes need less than all elements and marks, larger ones more.
         let mut partial = Partial::<u64>::new(9000, Array::default());
         (0..1536).for_each(|i| update(&mut partial, i, &[1]));
         assert!(!partial.is_dense());

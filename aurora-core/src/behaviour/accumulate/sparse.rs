@@ -77,19 +77,17 @@ impl<T: Element> Sparse<T> {
         Ok(())
     }
 
-    /// All elements, in no order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (usize, T)> + '_ {
         self.slots.iter().filter(|slot| slot.index != EMPTY).map(|slot| (slot.index, slot.value))
     }
 
-    /// Sorts the elements by index. After this only [`range`](Self::range) may be used.
+    /// Sorts the elements by index. [`range`](Self::range) works only after this, everything else only before.
     pub(super) fn sort(&mut self) {
         self.slots.retain(|slot| slot.index != EMPTY);
         self.slots.sort_unstable_by_key(|slot| slot.index);
         self.limit = 0;
     }
 
-    /// The elements of a range, in ascending order, once they are [sorted](Self::sort).
     pub(super) fn range(&self, range: Range<usize>) -> impl Iterator<Item = (usize, &T)> {
         let start = self.slots.partition_point(|slot| slot.index < range.start);
         let slots = self.slots[start..].iter().take_while(move |slot| slot.index < range.end);

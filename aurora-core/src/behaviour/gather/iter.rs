@@ -18,7 +18,6 @@ pub struct GatherPairs<'g, T: Element, K, I> {
     queue: GatherQueue<'g, T, K>,
     /// None once it is exhausted.
     source: Option<I>,
-    /// The most elements queued.
     window: usize,
     /// With this many elements queued it takes more indices; 0 once there are no more.
     low: usize,
@@ -102,8 +101,7 @@ impl<T: Element, K, I: Iterator<Item = (K, usize)>> Iterator for GatherPairs<'_,
 
 impl<T: Element, K, I: Iterator<Item = (K, usize)>> FusedIterator for GatherPairs<'_, T, K, I> {}
 
-/// The elements at the indices of another iterator, in their order: [`Gather::iter`](crate::Gather). As
-/// [`GatherPairs`], without keys.
+/// As [`GatherPairs`], without keys: [`Gather::iter`](crate::Gather).
 #[must_use = "iterators read nothing before they are used"]
 pub struct GatherIter<'g, T: Element, I>(GatherPairs<'g, T, (), WithoutKeys<I>>);
 

@@ -30,7 +30,6 @@ pub(super) fn most_asked<T>(longest: usize) -> usize {
     (BATCH / Places::width_for(longest).max(size_of::<T>())).max(1)
 }
 
-/// Elements that are read at once in memory that is here.
 pub(super) fn most_read<T>() -> usize {
     (BATCH / size_of::<T>()).clamp(1, AT_ONCE)
 }
@@ -39,9 +38,7 @@ pub(super) fn most_read<T>() -> usize {
 pub(super) struct Reader<'g, T: Element> {
     pub(super) vector: &'g GVector<T>,
     pub(super) window: Window,
-    /// The line that opened the queue.
     pub(super) site: Site,
-    /// The behaviour under which messages are counted.
     pub(super) reason: Reason,
 }
 
@@ -50,7 +47,6 @@ pub(super) struct Lane<'g, T: Element> {
     owner: Rank,
     block: Range<usize>,
     wanted: Wanted,
-    /// Elements of a batch.
     most: usize,
     /// The queue's number of refills when the first wanted element was added.
     pub(super) since: u64,

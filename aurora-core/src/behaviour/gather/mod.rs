@@ -1,9 +1,7 @@
 //! `Gather`: many random reads of remote elements, queued, requested in batches, and answered in order.
 //!
-//! For programs whose reads depend on their data, so that neither a range nor a copy of the whole helps: the columns
-//! of a sparse matrix, the neighbours of a graph's nodes. They read a list of indices at a time
-//! ([`Gather::read`](super::Gather)), or use an iterator that requests elements ahead
-//! ([`Gather::iter`](super::Gather)).
+//! For reads that depend on the program's data, so that neither a range nor a copy of the whole helps: the columns of
+//! a sparse matrix, the neighbours of a graph's nodes.
 
 mod iter;
 mod lane;
@@ -39,8 +37,7 @@ impl<T: Element> Behaviour for Gathering<T> {
 }
 
 impl<T: Element> GVector<T> {
-    /// Opens a `Gather`: reads many elements, wherever they lie, in batches. One-sided: no other rank takes part, and
-    /// nothing is sent on entry or at the end.
+    /// Opens a `Gather`: many elements, wherever they lie, read in batches. One-sided: entry and end send nothing.
     ///
     /// An element in memory that this rank shares is read there, without a message. For other elements each owner
     /// gets requests of 64 KiB, which its daemon answers. A value is that of some moment between its request and its

@@ -16,13 +16,11 @@ use std::ops::Range;
 /// Bytes that look-ahead may take: values, and their bookkeeping.
 const LOOK_AHEAD: usize = 16 << 20;
 
-/// A queue of elements to be read, from [`Gather::queue`](crate::Gather) or, with a key for each, from
-/// [`Gather::keyed_queue`](crate::Gather).
+/// A queue of elements to be read: [`Gather::queue`](crate::Gather), [`Gather::keyed_queue`](crate::Gather).
 ///
 /// Indices are pushed and values popped in the same order. An owner gets a request as soon as 64 KiB of it are
-/// wanted, at most four at a time. The rest is requested when a value is popped that was not requested yet, or by
-/// [`send`](GatherQueue::send). An element is read at some time between its push and its pop. Dropping a queue gives
-/// up its requests.
+/// wanted, at most four at a time; the rest is requested by [`send`](GatherQueue::send) or by the pop that needs it.
+/// An element is read between its push and its pop. Dropping a queue gives up its requests.
 ///
 /// After an error other than that of an index, every push and pop returns that error again.
 pub struct GatherQueue<'g, T: Element, K = ()> {
@@ -175,8 +173,7 @@ impl<'g, T: Element, K> GatherQueue<'g, T, K> {
         }
     }
 
-    /// Before more is queued: requests elements that have been wanted for two refills, although their batch is not
-    /// full.
+    /// Before more is queued: requests elements wanted for two refills, also in batches that are not full.
     pub(super) fn refill(&mut self) -> Result<()> {
         self.sound()?;
         self.refills += 1;
@@ -230,8 +227,7 @@ impl<'g, T: Element, K> GatherQueue<'g, T, K> {
     }
 }
 
-/// Elements in a request to one owner: as many as the owner answers at a time; fewer if looking ahead to all owners
-/// would take too much memory.
+/// Elements in a request: as many as an owner answers at a time; fewer if [`LOOK_AHEAD`] does not allow that.
 fn batch<T: Element>(vector: &GVector<T>) -> usize {
     let size = vector.link.size;
     let longest = (0..size).map(|owner| vector.dist.range(Rank::new(owner)).len()).max().unwrap_or(0);

@@ -1,8 +1,7 @@
 //! Which elements lie around a block, and which rank sends them to which: pure arithmetic.
 //!
-//! A rank needs the elements within the halo's width before and behind its own block. If it needs elements of another
-//! rank, that rank needs elements of it, because the distance is the same from both. So a rank sends to exactly the
-//! ranks that it waits for.
+//! A rank needs the elements within the halo's width around its own block. The distance is the same from both sides,
+//! so a rank sends to exactly the ranks from which it receives.
 
 use crate::distribution::{Distribution, Shape};
 use aurora_net::Rank;
@@ -79,8 +78,7 @@ impl Neighbour {
         self.fills.iter().map(ExactSizeIterator::len).sum()
     }
 
-    /// Distributes bytes of its edge, from `offset` on: calls `put` with each run of them and its byte position in
-    /// the halo. `element`: bytes of an element.
+    /// Calls `put` with each run of the received bytes from `offset` on, and its byte position in the halo.
     pub(crate) fn land(&self, element: usize, mut offset: usize, mut bytes: &[u8], mut put: impl FnMut(usize, &[u8])) {
         for fill in &self.fills {
             let len = fill.len() * element;
@@ -100,8 +98,7 @@ impl Neighbour {
 /// What one rank has around its block, and where it comes from.
 ///
 /// The *halo* is one array: the elements before the block, then those behind it. If a periodic halo reaches around
-/// the whole more than once, only the nearest round is exchanged and [repeated](Plan::repeat), so a plan is short
-/// however wide the halo is.
+/// the whole more than once, only the nearest round is exchanged and then [repeated](Plan::repeat).
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Plan {
     /// Elements before the block.

@@ -26,13 +26,10 @@ use std::sync::Arc;
 pub struct Haloed<O: ShowsOwnPart> {
     own: O,
     halo: Halo,
-    /// The elements before the block, then those behind it, of the last exchange. Empty during an exchange and after
-    /// a failed one.
+    /// The elements before the block, then those behind it; empty during an exchange and after a failed one.
     around: Arc<Array<O::Element>>,
-    /// Elements before the block, and behind it.
     reach: (usize, usize),
     exchange: Exchange,
-    /// By neighbours that use mailboxes: refreshed edges that have arrived.
     letters: Arc<[LetterCount]>,
 }
 
@@ -59,10 +56,10 @@ impl<T: Element> GVector<T> {
     /// that `halo` asks for, all by global index. If the vector is no matrix, each element is a row.
     ///
     /// Every rank sends each neighbour the edge that it needs, and waits for the edges of its neighbours only. With a
-    /// halo no wider than a block these are two messages, or one at the ends. An element of the halo is a copy, as it
-    /// was when its owner entered; `put`s of other ranks are seen if a [`barrier`](crate::World::barrier) lies
-    /// between. The memory, twice the halo, is kept for the next HaloCache of that width, until
-    /// [`release_cache`](GVector::release_cache).
+    /// halo no wider than a block these are two messages, or one at the ends. The halo is a copy: each element is as
+    /// it was when its owner entered. Earlier `put`s of other ranks are seen after a
+    /// [`barrier`](crate::World::barrier). The memory, twice the halo, is kept for the next HaloCache of that width,
+    /// until [`release_cache`](GVector::release_cache).
     ///
     /// # Errors
     /// Those of earlier collective scopes, for whose end it waits; `Mismatch` if ranks open different scopes or

@@ -51,8 +51,7 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
         self.state.own.part(self.vector)
     }
 
-    /// The halo before this rank's own part, in order: the last element is the one just before the part. Shorter than
-    /// the width, or empty, if a fixed end is nearer.
+    /// The halo before this rank's own part: its last element is just before the part. A fixed end shortens it.
     #[inline]
     pub fn before(&self) -> &[O::Element] {
         &self.state.around[..self.state.reach.0]
@@ -135,8 +134,7 @@ impl<T: Element> HaloCacheMut<'_, T> {
         self.state.own.part_mut(self.vector)
     }
 
-    /// The halo [`before`](Scope::before) this rank's own part, the part itself for writing, and the halo
-    /// [`behind`](Scope::behind) it.
+    /// [`before`](Scope::before), this rank's own part for writing, and [`behind`](Scope::behind).
     #[inline]
     pub fn parts_mut(&mut self) -> (&[T], &mut [T], &[T]) {
         let (before, behind) = self.state.around.split_at(self.state.reach.0);

@@ -166,8 +166,8 @@ impl<T: Element> GVector<T> {
     ///
     /// # Errors
     /// Those of earlier collective scopes, for whose end it waits; `Leaked` if a write guard was forgotten; in
-    /// [checking mode](crate::Config::check) [`Error::Unflushed`](crate::Error::Unflushed) if another rank has
-    /// written to the part and not flushed.
+    /// [checking mode](crate::Config::check) [`Error::Unflushed`](crate::Error::Unflushed) if another rank's write to
+    /// the part is not flushed.
     ///
     /// ```
     /// use aurora_core::prelude::*;

@@ -17,8 +17,7 @@ enum Aim {
 }
 
 impl<B: ShowsOwnPart> Scope<'_, B> {
-    /// This rank's part. Element 0 of the slice is element `indices().start` of the vector (the paper's C-style
-    /// pointer).
+    /// This rank's part. Its element 0 is element `indices().start` of the vector (the paper's C-style pointer).
     pub fn local(&self) -> &[B::Element] {
         self.state.part(self.vector)
     }

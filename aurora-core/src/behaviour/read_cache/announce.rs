@@ -18,8 +18,7 @@ use std::sync::Arc;
 /// More write marks in an announcement would not fit a header.
 const ANNOUNCED_WRITES: usize = 32;
 
-/// Blocks up to this length, in bytes, are sent from a copy, so that no write waits for an acknowledgement: that of a
-/// short packet is delayed.
+/// Shorter blocks are sent from a copy: a short packet's acknowledgement is delayed, and writes would wait for it.
 const COPIED_BLOCK: usize = 1024;
 
 impl Vector {
@@ -48,8 +47,7 @@ impl Vector {
         Some((self.block.find_home()?.sharing(), self.load.node_barrier?))
     }
 
-    /// All ranks have passed the node barrier. `agreed`: no rank has anything to announce, so all announcements are
-    /// known.
+    /// All have passed the node barrier. `agreed`: no rank has anything to announce, so all announcements are known.
     pub(crate) fn pass_node_barrier(&mut self, epoch: Epoch, agreed: bool, cx: &mut Cx<'_>) {
         self.load.node_barrier = None;
         if !agreed {

@@ -1,9 +1,7 @@
-//! Copies of a vector or of its parts: the last copy of the whole, those being loaded, and those still being sent
-//! from.
+//! Copies of a vector or of its parts: the last copy of the whole, those being loaded, and those being sent.
 //!
-//! A load never overwrites memory that a live guard shows: it takes over the last copy only if no guard holds that
-//! copy and nothing is sent from it; otherwise it gets new memory. At most two loads are under way, the second for
-//! ranks that are one scope ahead.
+//! A load never overwrites memory that a live guard shows: it takes over the last copy only if no guard holds it and
+//! nothing is sent from it. At most two loads are under way, the second for ranks that are one scope ahead.
 
 use crate::ids::Epoch;
 use crate::memory::{Array, Arriving, Meter, Part, Ranges, Shortage, Storage};
@@ -168,8 +166,7 @@ impl Cache {
         self.latest.is_some() || self.is_loading_whole()
     }
 
-    /// The load of `epoch` needed no memory of this rank's own. If it was of the whole, the last copy is outdated
-    /// too.
+    /// The load of `epoch` used no memory of this rank's own. If it was of the whole, the last copy is outdated.
     pub(crate) fn give_up(&mut self, epoch: Epoch, window: Window) {
         let unused = self.loading.remove(&epoch);
         self.retire(unused);
@@ -198,8 +195,7 @@ impl Cache {
         }
     }
 
-    /// The copy that holds this version of a rank's block: the one loaded for `epoch` or, for the whole, the last
-    /// one.
+    /// The copy that holds this version of a rank's block: the one loaded for `epoch`, or the last of the whole.
     pub(crate) fn find_block(&self, (epoch, window): (Epoch, Window), owner: Rank, version: u64) -> Option<&[u8]> {
         let last = self.latest.as_ref().filter(|_| window.is_whole());
         let mut copies = self.loading.get(&epoch).into_iter().chain(last);
@@ -210,8 +206,7 @@ impl Cache {
         self.find_block(load, owner, version).is_some()
     }
 
-    /// Makes sure that the replica of `epoch` has this version of a block; copies `range` from the last copy if that
-    /// has it. False: neither has it.
+    /// Makes the replica of `epoch` hold this version of a block, from the last copy if need be. False: none has it.
     pub(crate) fn carry_over(&mut self, epoch: Epoch, owner: Rank, version: u64, range: Range<usize>) -> bool {
         let replica = self.loading.get_mut(&epoch).expect("a load that was begun");
         let have = &mut replica.have[owner.index()];
@@ -249,8 +244,7 @@ impl Cache {
         self.replicas().find(|r| r.serial == serial).map(|r| r.array.bytes())
     }
 
-    /// Completes the load of `epoch`: takes blocks that have not changed over from the last copy, then applies
-    /// corrections.
+    /// Completes the load of `epoch`: takes unchanged blocks over from the last copy, then applies corrections.
     pub(crate) fn complete(&mut self, epoch: Epoch, arrived: &[BlockArrived]) -> Part {
         for (rank, block) in arrived.iter().enumerate().filter(|(_, block)| !block.range.is_empty()) {
             let here = self.carry_over(epoch, Rank::new(rank), block.version, block.range.clone());

@@ -83,7 +83,6 @@ impl Vector {
         missing.map(|owner| self.nodes.receiver(owner, me)).collect()
     }
 
-    /// A node peer has installed blocks of other nodes.
     pub(crate) fn installed(&mut self, from: Rank, epoch: Epoch, list: &[u8], cx: &mut Cx<'_>) {
         let (me, size) = (cx.me(), cx.size());
         let Ok(list) = postcard::from_bytes::<Vec<(u32, u64)>>(list) else {
@@ -195,8 +194,7 @@ impl Vector {
         self.is_installed(owner, load) || self.load.cache.has(load, owner, version)
     }
 
-    /// If this rank receives this block and has not done so yet: installs it if its slot is free, else completes it
-    /// in this rank's copy.
+    /// If this rank receives this block and has not done so yet: installs it, or completes it in this rank's copy.
     fn install(&mut self, owner: Rank, (epoch, window): (Epoch, Window)) -> Result<Outcome, Shortage> {
         if self.is_installed(owner, (epoch, window)) {
             return Ok(Outcome::Settled);
@@ -238,8 +236,8 @@ impl Vector {
         Ok(Outcome::Installed(version))
     }
 
-    /// Completes a block in this rank's copy. A block that arrived for an earlier load and is not in its slot was
-    /// forwarded then, and all node peers have kept it.
+    /// Completes a block in this rank's copy. A block of an earlier load without a slot was forwarded, and kept by
+    /// all.
     fn complete_copy(&mut self, owner: Rank, (epoch, window): (Epoch, Window)) -> Result<Outcome, Shortage> {
         let Arrival { version: base, came, .. } = *self.arrival(owner, epoch);
         let (version, bytes) = (self.arrival(owner, epoch).final_version(), self.within(owner, window));

@@ -1,5 +1,4 @@
-//! The receiving side of a ReadCache: announcements and blocks arrive, the epoch is settled, the replica is
-//! completed.
+//! The receiving side of a ReadCache: announcements and blocks arrive, the epoch settles, the replica is completed.
 //!
 //! An announcement is the header of its block's transfer, so a rank knows it when the first bytes of the block
 //! arrive. An epoch may be settled while blocks are still arriving; a streamed load shows what has arrived of them.
@@ -51,8 +50,7 @@ pub(crate) struct Load {
     pub(crate) write_marks: WriteMarks,
     /// Announcements whose header has arrived, to be recorded when messages can be sent.
     pub(super) pending: Vec<PendingAnnouncement>,
-    /// While a load is being entered: local ranges that one-sided writes have touched since this rank's block was
-    /// pushed.
+    /// While a load is entered: local ranges that one-sided writes have touched since this rank's block was pushed.
     pub(crate) touched: Option<Vec<Range<usize>>>,
     /// Version of this rank's block that its node peers have in copies of their own.
     pub(super) pushed: u64,
@@ -86,7 +84,6 @@ impl Load {
 }
 
 impl Vector {
-    /// Where the payload of an announcement goes.
     pub(super) fn place_block(
         &mut self,
         from: Rank,
@@ -199,8 +196,7 @@ impl Vector {
         self.has_changed = true;
     }
 
-    /// All ranks have announced the load, so no earlier write is outstanding. Sends the writes that were applied
-    /// after this rank's push, as a correction.
+    /// All ranks have announced the load: sends as a correction what was written after this rank's push.
     pub(crate) fn settle_load(&mut self, epoch: Epoch, cx: &mut Cx<'_>) {
         let (me, others, window) = (cx.me(), cx.others(), self.ledger.scope_of(epoch).0);
         let (element, len, shown) = (self.block.element, self.block.len(), window.range(self.dist.len()));
@@ -250,8 +246,7 @@ impl Vector {
         };
         let (changes, nothing) =
             (bytes::Bytes::from(changes), bytes::Bytes::from(batch_of_runs(len, element, std::iter::empty())));
-        // Node peers that see the block in place, or get it from a node peer, need no changes: only the news that it
-        // is final.
+        // Node peers that see the block in place, or get it from a node peer, only need the news that it is final.
         let for_peers = if in_place { &nothing } else { &changes };
         if announced_at_home {
             self.ledger.record(epoch).from[me.index()].correction = Some((version, for_peers.to_vec()));
@@ -334,8 +329,7 @@ impl Vector {
         !std::mem::replace(&mut record.from[from.index()].list_came, true)
     }
 
-    /// Records a correction. It belongs to a load that this rank has entered: only then can its owner send one.
-    /// False: malformed.
+    /// Records a correction, which an owner sends only after this rank has entered the load. False: malformed.
     pub(crate) fn corrected(&mut self, from: Rank, epoch: Epoch, correction: (u64, Vec<u8>), writes: u64) -> bool {
         let fits = Batch::parse(&correction.1, self.block.element, self.dist.range(from).len()).is_some();
         if !fits || epoch > self.ledger.epoch {
@@ -365,7 +359,6 @@ impl Vector {
     }
 }
 
-/// What a load brings to its guard.
 pub(crate) struct Loaded {
     pub(crate) part: Part,
     /// Set if `part`, or a piece shown before, lies in memory that the node shares.

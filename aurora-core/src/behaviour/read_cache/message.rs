@@ -10,8 +10,7 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum LoadMessage {
-    /// The announcement: the sender has entered a load. Payload: its block, for receivers that do not have this
-    /// version.
+    /// The announcement: the sender has entered a load. Payload: its block, if the receiver needs this version.
     Enter {
         epoch: Epoch,
         opening: Opening,
@@ -26,8 +25,7 @@ pub(crate) enum LoadMessage {
     Made { epoch: Epoch },
     /// A correction: what late writes changed in a block that had already been pushed. Payload: a batch.
     Correct { epoch: Epoch, version: u64, writes: u64 },
-    /// Blocks of other nodes that the sender has installed in the node cache for this load. Payload: pairs of owner
-    /// and version.
+    /// Blocks that the sender has installed in the node cache for this load. Payload: pairs of owner and version.
     Installed { epoch: Epoch },
     /// A block of another node, for a node peer that loads into a copy of its own. Payload: the block.
     Forward { epoch: Epoch, owner: Rank, version: u64 },
@@ -43,8 +41,7 @@ impl LoadMessage {
 }
 
 impl Vector {
-    /// Where the payload of a message goes. Keeps the announcement of an arriving block: it is recorded before the
-    /// block is here.
+    /// Where the payload of a message goes. An announcement is kept, to be recorded before its block is complete.
     pub(crate) fn place_load(&mut self, from: Rank, message: LoadMessage, len: usize, cx: &Cx<'_>) -> Place {
         match message {
             LoadMessage::Enter { epoch, opening, version, at_home, writes, marks, list_follows } => {

@@ -83,8 +83,7 @@ impl<T: Element> GVector<T> {
     /// # Errors
     /// `Mismatch` if ranks open different scopes; `Leaked` if a write guard was forgotten;
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if a rank has no room for the copy;
-    /// [`Error::CacheLimit`](crate::Error::CacheLimit) if the copy is larger than allowed; the error that ended the
-    /// job.
+    /// [`Error::CacheLimit`](crate::Error::CacheLimit) if the copy is too large; the error that ended the job.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -112,7 +111,6 @@ impl<T: Element> GVector<T> {
         Ok(Scope::open_in(self, window, site, cached, false, false))
     }
 
-    /// Loads a window in a collective scope of this name.
     pub(crate) fn load(&self, name: &'static str, window: Window, site: &Site) -> Result<Cached<T>> {
         let _call = self.link.in_bulk(self.link.in_collective(name));
         let epoch = self.enter_load(name, window, site)?;
@@ -129,8 +127,7 @@ impl<T: Element> GVector<T> {
 
     /// Takes memory for a load, enters its collective scope, and announces it.
     pub(crate) fn enter_load(&self, name: &'static str, window: Window, site: &Site) -> Result<Epoch> {
-        // Memory is taken before the announcement: a rank that has a complete copy then knows that every rank has
-        // memory for one.
+        // Taken before the announcement: a rank with a complete copy knows that every rank has memory for one.
         let mut admitted = false;
         loop {
             let step = self.link.wait_on(VectorWait::Settle, site, |object, cx| {
@@ -183,8 +180,7 @@ impl<T: Element> GVector<T> {
         self.link.wait_on(what, site, |object, cx| object.poll_streamed(cx))
     }
 
-    /// Whether this rank may take so many bytes for a copy under `AURORA_CACHE_LIMIT`, asked before it takes them. If
-    /// not, all ranks that use the vector get the error.
+    /// Refuses a copy that `AURORA_CACHE_LIMIT` forbids, before its memory is taken: all ranks then get the error.
     pub(crate) fn admit_copy(&self, purpose: &str, bytes: usize, site: &Site) -> Result<()> {
         self.link.on(site, |_, cx| cx.admit_copy(purpose, (bytes, bytes), site))
     }

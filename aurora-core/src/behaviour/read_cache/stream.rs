@@ -1,9 +1,8 @@
 //! A load that a guard shows while it arrives.
 //!
-//! An announcement is known as soon as its first bytes arrive (`load.rs`), so all ranks have announced long before
-//! all blocks are here. From then on a block is *final* if it contains all announced writes. What has arrived of a
-//! final block is shown at once, in pieces. A block that awaits a correction, or whose place is not known yet, is
-//! shown when the load is complete.
+//! All ranks have announced long before all blocks are here (`load.rs`). From then on a block is *final* if it
+//! contains all announced writes, and what has arrived of it is shown in pieces. A block that awaits a correction, or
+//! whose place is not known yet, is shown when the load is complete.
 //!
 //! The load continues without the calling thread, after each call on the vector, even if that thread computes or has
 //! dropped its guard. Shared memory that it shows is safe before the load is complete: no rank writes there before
@@ -22,13 +21,11 @@ use std::ops::{Range, RangeInclusive};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-/// A piece is at least this fraction of its block. A rank that computes faster than data arrives has to wait in any
-/// case, and one such piece is what it has left to compute when the last byte arrives. A slower rank gets longer
-/// pieces anyway.
+/// A piece is at least this fraction of its block: what a rank that computes faster than data arrives has left when
+/// the last byte arrives. A slower rank finds longer pieces anyway.
 const PART: usize = 8;
 
-/// Bounds of that minimum, in bytes. A piece costs a few microseconds: 8 KiB are worth them, and beside 64 KiB they
-/// no longer count.
+/// Bounds of that minimum, in bytes: 8 KiB are worth the few microseconds of a piece, which 64 KiB make negligible.
 const PIECE: RangeInclusive<usize> = 8 << 10..=64 << 10;
 
 pub(crate) struct Stream {
@@ -59,7 +56,6 @@ impl Stream {
         self.epoch
     }
 
-    /// Whether a guard may show some of this load.
     pub(crate) fn shows(&self, load: Epoch) -> bool {
         self.epoch == load && !self.unread
     }
@@ -75,9 +71,7 @@ pub(crate) struct Piece {
 /// Where a block can be read.
 #[derive(Clone, Copy)]
 enum Place {
-    /// In memory that its node shares.
     Home,
-    /// In the copy that is loaded.
     Copy,
 }
 

@@ -1,11 +1,10 @@
 //! Which writes by one-sided calls a load has to contain.
 //!
 //! An owner numbers the writes that it applies for other ranks, and its answer to each write carries the number. A
-//! rank that enters a load announces its *write marks*: for each owner, the highest number in an answer since the
-//! rank's last load. If the owner had applied that many writes when it sent its block, the block contains them all;
-//! else the owner sends a correction. So no rank has to remember which part a write was for. No load waits for a
-//! write that is not applied yet: such a write belongs to a scope of another part, which may be open around the load,
-//! or to a call that has failed.
+//! rank that enters a load announces its *write marks*: for each owner, the highest number answered since its last
+//! load. A block pushed before its owner had applied so many writes needs a correction. No load waits for a write
+//! that is not applied yet: it belongs to a scope of another part, which may be open around the load, or to a call
+//! that has failed.
 
 use aurora_net::Rank;
 

@@ -175,8 +175,7 @@ impl<T: Element, O> Behaviour for Alone<T, O> {
 }
 
 impl<T: Element> GVector<T> {
-    /// Opens a `ReleaseC` for this rank alone (the paper's Figure 1): buffered writes, which the owners have
-    /// acknowledged when the scope ends.
+    /// Opens a `ReleaseC` for this rank alone (the paper's Figure 1): buffered writes, acknowledged when it ends.
     ///
     /// # Errors
     /// Those of earlier collective scopes, for whose end it waits; `Leaked` if a guard was forgotten.

@@ -15,8 +15,8 @@ pub(crate) enum FlushMessage {
     Batch { epoch: Epoch, seq: u64, opening: Opening, op: Option<OpId> },
     /// The sender has applied a batch: there is room for another.
     BatchDone,
-    /// The sender has ended its scope, in which it sent the receiver this number of batches. Payload: the last of
-    /// them, with operation `op`, or nothing.
+    /// The sender's scope has ended, with `batches` to this receiver. Payload: the last of them, with `op`, or
+    /// nothing.
     End { epoch: Epoch, opening: Opening, batches: u64, op: Option<OpId> },
     /// The sender has entered this scope.
     Come { epoch: Epoch },
@@ -30,13 +30,11 @@ impl FlushMessage {
         }
     }
 
-    /// The kind under which the message is counted.
     pub(crate) fn kind(&self) -> Kind {
         self.opening().map_or(Kind::Flush, |opening| opening.kind)
     }
 
-    /// Whether the message wakes no rank: a batch while its sender does not wait for room, and the news that there is
-    /// room.
+    /// Whether it wakes no rank: a batch while its sender does not wait for room, and the news that there is room.
     pub(crate) fn is_lazy(&self) -> bool {
         matches!(self, FlushMessage::Batch { .. } | FlushMessage::BatchDone)
     }

@@ -20,7 +20,6 @@ pub(crate) struct ReleaseScope<'a> {
     pub(crate) sent: u64,
 }
 
-/// What is left of a ReleaseC scope for one owner at its end.
 pub(crate) struct LastBatch {
     pub(crate) op: Option<OpId>,
     pub(crate) bytes: Buffer,
@@ -80,7 +79,6 @@ impl Vector {
         self.has_changed = true;
     }
 
-    /// Changes this rank's own block in place, if batches of this scope may be applied now. Returns whether they may.
     pub(crate) fn merge_own(
         &mut self,
         scope: &ReleaseScope<'_>,
@@ -93,9 +91,8 @@ impl Vector {
         merged.map_or(Ok(false), |merged| merged.map(|()| true))
     }
 
-    /// Ends a ReleaseC scope. `sent`: batches sent to each owner; `last`: the batch left for each owner, which goes
-    /// with the announcement of the end. No rank waits for room here: the number of scopes a rank may be ahead is
-    /// bounded.
+    /// Ends a ReleaseC scope. `sent`: batches sent to each owner; `last`: the batch left for each, which goes with
+    /// the announcement of the end. No rank waits for room here: the scopes that a rank may be ahead are bounded.
     pub(crate) fn end_release(
         &mut self,
         scope: &ReleaseScope<'_>,

@@ -1,23 +1,13 @@
-//! The edges of blocks that neighbours push to each other for a HaloCache.
+//! The edges of blocks that neighbours push to each other for a HaloCache; see the README of `halo/`.
 //!
-//! An *exchange* is the entry of a HaloCache or one of its refreshes. In each exchange a rank sends every neighbour
-//! its edge, without a request, and waits for the neighbours' edges of the same number. A rank waits for the ranks to
-//! which it sends, so a neighbour that is ahead waits in its next exchange. An arriving edge therefore belongs to the
-//! exchange under way or to the next:
+//! An *exchange* is the entry of a HaloCache or one of its refreshes. A rank waits for the ranks to which it sends,
+//! so a neighbour that is ahead waits in its next exchange: an arriving edge belongs to the exchange under way or to
+//! the next. For these two there is memory, in halves. The guard shows one half; the next exchange goes straight into
+//! the other; during an exchange the guard shows neither.
 //!
-//! * Each open HaloCache has memory for two exchanges, taken before the rank announces its entry. The guard shows one
-//!   half, the next exchange goes straight into the other. During an exchange the guard shows neither.
-//! * The first edge of a HaloCache may arrive before this rank enters it. It names the halo, so the memory is taken
-//!   then, as far as it is filled.
-//!
-//! To a neighbour that shares memory the first edge comes in a buffer with a *mailbox* behind it, if the edge is
-//! short enough. The edges of all refreshes go through the mailbox as letters: no message, and no work for the kernel
-//! before the program reaches the same exchange. A mailbox holds as many letters as a neighbour can be ahead. It is
-//! freed when both ranks have ended the scope.
-//!
-//! Several HaloCaches of one object may be open; an edge names its scope by the epoch. A rank without neighbours
-//! waits for no rank and may be any number of scopes ahead: it sends nothing that others would have to keep. Whether
-//! it has entered the same scopes is checked at the next barrier, or with its next message (`epoch/`).
+//! The first edge of a HaloCache may arrive before this rank enters it. It names the halo, so the memory is taken
+//! then, as far as it is filled. A mailbox comes with a first edge, and is freed when both ranks have ended the
+//! scope.
 
 mod surroundings;
 
@@ -68,7 +58,6 @@ pub(crate) struct Shown {
 }
 
 impl Edges {
-    /// The neighbours whose edges are missing in the exchange under way.
     pub(crate) fn awaited(&self) -> impl Iterator<Item = Rank> + '_ {
         self.halos.get(&self.current).into_iter().flat_map(Surroundings::awaited)
     }
@@ -85,8 +74,7 @@ impl Edges {
 }
 
 impl Vector {
-    /// The memory of the HaloCache of `epoch`, made on first mention. It is of a different halo if a neighbour has
-    /// entered that.
+    /// The memory of the HaloCache of `epoch`, made on first mention; a neighbour may have made it of another halo.
     fn surroundings(&mut self, epoch: Epoch, halo: Halo) -> &mut Surroundings {
         let (dist, me, element, fresh) = (&self.dist, self.ledger.me(), self.block.element, self.fresh.clone());
         let Edges { halos, spare, .. } = &mut self.halo;
@@ -119,13 +107,12 @@ impl Vector {
 }
 
 impl Vector {
-    /// Takes the next step of memory for the HaloCache that is entered next, while no earlier scope is open; false
-    /// once all is taken.
+    /// Takes the next step of memory for the HaloCache that is entered next, between scopes; false once all is taken.
     pub(crate) fn take_halo(&mut self, halo: Halo, site: &Site, cx: &mut Cx<'_>) -> Result<bool, Error> {
         let epoch = self.ledger.epoch + 1;
         let surroundings = self.surroundings(epoch, halo);
         if surroundings.halo != halo {
-            // The announcement will report the mismatch.
+            // Entering will report the mismatch.
             return Ok(false);
         }
         let size = surroundings.size();
@@ -148,8 +135,7 @@ impl Vector {
         Ok(epoch)
     }
 
-    /// Begins an exchange: sends every neighbour its edge, on entry with the opening, and copies what a periodic halo
-    /// contains of this rank's own block.
+    /// Begins an exchange: sends every neighbour its edge, and copies what a periodic halo contains of the own block.
     pub(crate) fn push_edges(
         &mut self,
         Exchange { epoch, number }: Exchange,
@@ -225,7 +211,6 @@ impl Vector {
         halo.is_some_and(|halo| halo.keep_mailbox(from, edge))
     }
 
-    /// The whole edge is here.
     pub(crate) fn edge_came(
         &mut self,
         from: Rank,
@@ -259,8 +244,7 @@ impl Vector {
             return drop(cx.no_memory(shortage, A_HALO, &opening.site));
         }
         if !is_here {
-            // A third rank's edge has made this halo, of a different width; that edge will report the mismatch when
-            // it is complete.
+            // A neighbour's edge, still arriving, made this of another halo: its opening will report the mismatch.
             if asked.is_none_or(|asked| asked == halo.halo) {
                 cx.fail_job(malformed(from));
             }

@@ -8,8 +8,7 @@ use aurora_net::{Buffer, LetterCount, MailboxReceiver, MailboxSender, Outbox, Ra
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What lies around this rank's block in one HaloCache: the memory for two exchanges, and the mailboxes of neighbours
-/// that share memory.
+/// The memory for two exchanges of one HaloCache, and the mailboxes of neighbours that share memory.
 pub(super) struct Surroundings {
     pub(super) halo: Halo,
     pub(super) plan: Plan,
@@ -23,8 +22,7 @@ pub(super) struct Surroundings {
     pub(super) number: u64,
 }
 
-/// The mailboxes to and from a neighbour that shares memory: they come with the entry, and carry the edges of the
-/// refreshes.
+/// The mailboxes to and from a neighbour that shares memory: made on entry, for the edges of the refreshes.
 #[derive(Default)]
 struct Post {
     out: Option<MailboxSender>,
@@ -65,8 +63,8 @@ impl Surroundings {
         &mut self.halves[(number % 2) as usize]
     }
 
-    /// Begins an exchange: copies what a periodic halo contains of this block, and puts edges into mailboxes. Returns
-    /// the edges that go by message.
+    /// Begins an exchange: copies what the halo has of this block, fills mailboxes, returns the edges that go by
+    /// message.
     pub(super) fn begin(
         &mut self,
         number: u64,
