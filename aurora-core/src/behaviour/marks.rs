@@ -1,10 +1,10 @@
+//! Which elements of a vector have been touched: a bit for each.
 
 use crate::memory::{self, Shortage};
 use std::ops::Range;
 
 const BITS: usize = u64::BITS as usize;
 
-/// Which elements of a vector have been touched: a bit for each.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
     words: Vec<u64>,

@@ -7,7 +7,7 @@ use aurora_net::Rank;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Arrival {
     pub(crate) opening: Option<Opening>,
-    /// The rank has announced its load or ended its scope of writes.
+    /// The rank has announced its load, ended its scope of writes, or sent its edge on entry of a halo.
     pub(crate) complete: bool,
     /// Load: the version of its block. Unless the receiver has this version, the block is sent.
     pub(crate) version: u64,
@@ -15,7 +15,7 @@ pub(crate) struct Arrival {
     pub(crate) coming: bool,
     /// Load: the transfer of its announcement is complete.
     pub(crate) arrived: bool,
-    /// Load: its block came with its announcement.
+    /// Load: its block came with its announcement. Scalar: the rank has entered the scope.
     pub(crate) came: bool,
     /// Load: its block lies in memory that its node shares, and is not sent to its node peers.
     pub(crate) at_home: bool,

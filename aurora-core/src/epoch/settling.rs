@@ -64,8 +64,7 @@ impl Ledger {
         self.awaited(epoch).filter(move |rank| self.entered[rank.index()] < epoch)
     }
 
-    /// The ranks to wait for when [too far ahead](Self::ahead): a rank late in the first of these scopes is late in
-    /// all.
+    /// The ranks to wait for when [too far ahead](Self::ahead): late in the first of these scopes means late in all.
     pub(crate) fn laggards(&self) -> Vec<Rank> {
         if self.left_behind().any(|epoch| self.awaited(epoch).next().is_none()) {
             // No rank has to enter that scope.

@@ -19,6 +19,7 @@ pub(super) struct Partial<T> {
 }
 
 enum Form<T> {
+    /// Touched elements only.
     Sparse(Sparse<T>),
     /// All elements; those that are not touched have any value.
     Dense { values: Array<T>, touched: Marks },

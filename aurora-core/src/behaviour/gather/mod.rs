@@ -85,7 +85,7 @@ impl<T: Element> GVector<T> {
 
     pub(crate) fn open_gather(&self, window: Window, site: Site) -> Result<Gather<'_, T>> {
         if window.is_whole() {
-            // Cheap, because a program may open a Gather for each look-up.
+            // The opening belongs to the look that follows: a program that polls may open a Gather for each look.
             self.link.during_look(|| self.link.on(&site, |_, cx| cx.usable(false, Window::WHOLE)))?;
         } else {
             // A request comes after what is settled here, and scopes of other parts may be open.

@@ -236,8 +236,7 @@ impl Vector {
         Ok(Outcome::Installed(version))
     }
 
-    /// Completes a block in this rank's copy. A block of an earlier load without a slot was forwarded, and kept by
-    /// all.
+    /// Completes a block in this rank's copy. A block of an earlier load is in its slot, or was forwarded and kept.
     fn complete_copy(&mut self, owner: Rank, (epoch, window): (Epoch, Window)) -> Result<Outcome, Shortage> {
         let Arrival { version: base, came, .. } = *self.arrival(owner, epoch);
         let (version, bytes) = (self.arrival(owner, epoch).final_version(), self.within(owner, window));

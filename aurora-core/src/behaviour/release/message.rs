@@ -15,8 +15,7 @@ pub(crate) enum FlushMessage {
     Batch { epoch: Epoch, seq: u64, opening: Opening, op: Option<OpId> },
     /// The sender has applied a batch: there is room for another.
     BatchDone,
-    /// The sender's scope has ended, with `batches` to this receiver. Payload: the last of them, with `op`, or
-    /// nothing.
+    /// The sender's scope has ended, with `batches` to this receiver. Payload: the last of them, with `op`, or none.
     End { epoch: Epoch, opening: Opening, batches: u64, op: Option<OpId> },
     /// The sender has entered this scope.
     Come { epoch: Epoch },

@@ -1,3 +1,4 @@
+//! The memory for two exchanges of one HaloCache, and the mailboxes of neighbours that share memory.
 
 use super::{Shown, memory_for};
 use crate::behaviour::halo::geometry::{Halo, Neighbour, Plan};
@@ -8,7 +9,6 @@ use aurora_net::{Buffer, LetterCount, MailboxReceiver, MailboxSender, Outbox, Ra
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The memory for two exchanges of one HaloCache, and the mailboxes of neighbours that share memory.
 pub(super) struct Surroundings {
     pub(super) halo: Halo,
     pub(super) plan: Plan,
@@ -63,8 +63,7 @@ impl Surroundings {
         &mut self.halves[(number % 2) as usize]
     }
 
-    /// Begins an exchange: copies what the halo has of this block, fills mailboxes, returns the edges that go by
-    /// message.
+    /// Begins an exchange: copies what the halo has of this block, fills mailboxes, returns edges to be sent.
     pub(super) fn begin(
         &mut self,
         number: u64,
