@@ -140,7 +140,7 @@ impl<T: Element> GVector<T> {
     /// than half a megabyte for one owner waits at its end for the ranks before it.
     ///
     /// # Errors
-    /// As [`accumulate`](GVector::accumulate); `Mismatch` also if another rank merges in any order.
+    /// As [`accumulate`](GVector::accumulate); also `Mismatch` if another rank opens an `accumulate`.
     ///
     /// ```
     /// use aurora_core::prelude::*;
