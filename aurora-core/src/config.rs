@@ -74,8 +74,7 @@ impl Config {
         Config { start: Start::Mpi, ..Config::default() }
     }
 
-    /// The number of ranks where Aurora starts them itself. Under `mpirun` the launcher decides; another number is an
-    /// error.
+    /// The number of ranks where Aurora starts them itself. Under `mpirun` any number but the launcher's is an error.
     #[must_use]
     pub fn ranks(mut self, ranks: usize) -> Self {
         self.ranks = Some(ranks);
@@ -89,9 +88,8 @@ impl Config {
         self
     }
 
-    /// Ends the job when a wait takes longer than `limit` (default: `AURORA_TIMEOUT`, else never). A rank also waits
-    /// while it only reads the same few elements or scalars, finds them unchanged, and computes for less than 100 us
-    /// between two reads.
+    /// Ends the job when a wait takes longer (default: `AURORA_TIMEOUT`, else never). A rank also waits while it only
+    /// reads the same few elements or scalars, finds them unchanged, and computes for less than 100 us between reads.
     #[must_use]
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.timeout = Some(limit);
@@ -140,15 +138,13 @@ impl Config {
 
     /// Checking mode: detects misuse that otherwise shows only as a wrong result (default: `AURORA_CHECK`, else off).
     ///
-    /// Two ranks that write one element in one ReleaseC or ReadCache + ReleaseC cause
-    /// [`Error::Conflict`](crate::Error::Conflict) on all ranks, unless both use the scope's operation. A rank that
-    /// reads an element, or opens an OwnerComputes that shows it, before the scope in which another rank has written
-    /// it has ended gets [`Error::Unflushed`](crate::Error::Unflushed). If a HaloCache shows the element, all ranks
-    /// get it when they enter or refresh that.
+    /// Two ranks that write one element in one ReleaseC or ReadCache + ReleaseC, unless both by its operation, cause
+    /// [`Error::Conflict`](crate::Error::Conflict) on all ranks. A rank that reads an element, or opens an
+    /// OwnerComputes that shows it, before another rank has ended the scope in which it wrote it, gets
+    /// [`Error::Unflushed`](crate::Error::Unflushed); so do all ranks that enter or refresh a HaloCache of it.
     ///
     /// Only writes in scopes are checked. Two ranks that `put` the same element of the bare vector, or a missing
-    /// barrier between one rank's `put` and another's `at`, are not detected: these give an old or a new value, as in
-    /// any mode.
+    /// barrier between one rank's `put` and another's `at`, are not detected, and give an old or a new value.
     ///
     /// It is slow: every access goes through the kernel, each write in a ReleaseC alone is announced to its owner at
     /// once, and owners keep 40 to 80 bytes for each element written until the scope is over.

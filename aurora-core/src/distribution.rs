@@ -123,8 +123,7 @@ impl Divisor {
         Divisor { by, reciprocal: u64::MAX / by }
     }
 
-    /// `n / by`. The multiplication gives a quotient that is at most one too small, which is corrected without a
-    /// branch.
+    /// `n / by`. The multiplication yields at most one too little, which is corrected without a branch.
     #[inline]
     fn divide(self, n: usize) -> usize {
         let n = n as u64;
@@ -149,7 +148,7 @@ pub struct Distribution {
     split: usize,
     /// Number of larger blocks.
     extra: usize,
-    /// How many elements the larger blocks have in all beyond smaller ones.
+    /// Elements that all larger blocks have beyond smaller ones.
     surplus: usize,
     by_larger: Divisor,
     by_base: Divisor,
@@ -216,9 +215,8 @@ impl Distribution {
         Rank::new(self.owner_index(index))
     }
 
-    /// The number of the rank that owns element `index`. Without a branch, which random indices would mispredict: in
-    /// a larger block the first quotient is the block's number and the second at most that, in a smaller one the
-    /// reverse.
+    /// The number of the rank that owns element `index`. Without a branch, which random indices would mispredict: for
+    /// a larger block the first quotient is its number and the second at most that, for a smaller one the reverse.
     #[inline]
     pub fn owner_index(&self, index: usize) -> usize {
         if self.surplus == 0 {

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Every environment variable that Aurora reads, and what it means. One that is not listed here is refused; an empty
-/// one counts as not set.
+/// Every environment variable that Aurora reads. Any other `AURORA_*` variable is refused; an empty one counts as not
+/// set.
 ///
 /// | variable | value | meaning |
 /// |---|---|---|

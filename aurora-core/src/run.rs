@@ -137,8 +137,8 @@ fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, 
 /// What the control plane is told of an error that ended this rank.
 fn failure_of(seat: &Seat, error: &Error) -> Failure {
     let me = seat.rank();
-    // The rank at fault, and whether that rank, or what watches over it, reports the failure: such a report says more
-    // than ours and takes precedence.
+    // The rank at fault, and whether it, or its watcher, reports the failure: that report says more and takes
+    // precedence.
     let (culprit, told) = match error {
         Error::JobFailed { failure } => return failure.heard(),
         Error::Leaked { rank, .. } | Error::Poisoned { rank, .. } => (*rank, *rank != me),

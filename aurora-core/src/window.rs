@@ -31,8 +31,7 @@ impl Window {
         self.0.is_none_or(|(start, end)| start <= end && end <= len)
     }
 
-    /// Whether two windows share an element. An empty range overlaps nothing; `WHOLE` overlaps `WHOLE`, even of an
-    /// empty vector.
+    /// Whether two windows share an element; an empty range overlaps nothing. `WHOLE` always overlaps `WHOLE`.
     pub(crate) fn overlaps(self, other: Window) -> bool {
         match (self.0, other.0) {
             (Some(one), Some(other)) => one.0.max(other.0) < one.1.min(other.1),
