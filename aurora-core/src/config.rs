@@ -96,8 +96,7 @@ impl Config {
         self
     }
 
-    /// How long a rank may leave messages unacknowledged before it counts as lost (default: `AURORA_SILENCE`, else 5
-    /// s).
+    /// How long a rank may leave messages unacknowledged before it is lost (default: `AURORA_SILENCE`, else 5 s).
     #[must_use]
     pub fn silence(mut self, limit: Duration) -> Self {
         self.silence = Some(limit);
@@ -120,8 +119,8 @@ impl Config {
         self
     }
 
-    /// Chooses what carries long transfers between nodes (default: `AURORA_BULK`, else [`Bulk::Auto`]). [`Bulk::Mpi`]
-    /// needs ranks that `mpirun` has started, and is an error for others. All ranks must choose the same.
+    /// What carries long transfers between nodes (default: `AURORA_BULK`, else [`Bulk::Auto`]). [`Bulk::Mpi`] is an
+    /// error unless `mpirun` has started the ranks. All ranks must choose the same.
     #[must_use]
     pub fn bulk(mut self, bulk: Bulk) -> Self {
         self.bulk = Some(bulk);

@@ -8,8 +8,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Every environment variable that Aurora reads. Any other `AURORA_*` variable is refused; an empty one counts as not
-/// set.
+/// Every environment variable that Aurora reads. Any other `AURORA_*` is refused; an empty one counts as not set.
 ///
 /// | variable | value | meaning |
 /// |---|---|---|

@@ -113,7 +113,7 @@ fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, 
                 Ok(value)
             }
             Err(error) => {
-                // If all counters are printed already, the error was found after that, outside of any call.
+                // Where all counters are printed already, the error was found after them.
                 if stats && me == 0 && !world.link().read(|kernel| kernel.core.reports.printed).0 {
                     // The other ranks cannot report their counters any more.
                     crate::notice::stats(&world.stats().to_string(), size - 1);
@@ -137,8 +137,7 @@ fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, 
 /// What the control plane is told of an error that ended this rank.
 fn failure_of(seat: &Seat, error: &Error) -> Failure {
     let me = seat.rank();
-    // The rank at fault, and whether it, or its watcher, reports the failure: that report says more and takes
-    // precedence.
+    // The rank at fault, and whether it or its watcher reports the failure: that report says more and comes first.
     let (culprit, told) = match error {
         Error::JobFailed { failure } => return failure.heard(),
         Error::Leaked { rank, .. } | Error::Poisoned { rank, .. } => (*rank, *rank != me),

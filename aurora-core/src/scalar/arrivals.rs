@@ -119,8 +119,7 @@ impl Scalar {
         }
     }
 
-    /// At home: begins a ReadMostly to which all ranks have come, and sends the value to each that has not been told
-    /// it.
+    /// At home: begins a ReadMostly to which all ranks have come, and sends the value to each that has not got it.
     pub(crate) fn spread(&mut self, cx: &mut Cx<'_>) {
         let (me, size) = (cx.me(), cx.size());
         let home = self.home;

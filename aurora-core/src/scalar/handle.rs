@@ -69,12 +69,10 @@ pub struct GScalar<T: ScalarValue> {
 }
 
 impl<T: ScalarValue> GScalar<T> {
-    /// Collective. A scalar whose home is rank `home`, with the value that this rank gives; the others' values are
-    /// ignored.
+    /// Collective. A scalar whose home is rank `home`, with the value that this rank gives; other values are ignored.
     ///
     /// # Errors
-    /// `Mismatch` where ranks construct different objects; [`Error::NoSuchRank`]; [`Error::Value`] for a value that
-    /// serde cannot encode.
+    /// `Mismatch` where ranks construct different objects; [`Error::NoSuchRank`]; [`Error::Value`] if encoding fails.
     #[track_caller]
     pub fn new(world: &World, home: impl Into<Rank>, value: T) -> Result<Self> {
         let (site, home) = (Site::here(), home.into());

@@ -237,7 +237,7 @@ impl SharedObject for Scalar {
         Ok(())
     }
 
-    /// Settles epochs and does parked work, as long as either is possible.
+    /// Settles epochs and does parked work for as long as possible.
     fn advance(&mut self, cx: &mut Cx<'_>) {
         loop {
             let settled = self.ledger.try_settle();

@@ -13,8 +13,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) enum Message {
     /// To the home: the sender has come to this scope, which shows something.
     Come { epoch: Epoch, opening: Opening },
-    /// To the home: the sender has ended this scope, in which it made `offers` offers. Payload: its contribution, if
-    /// any.
+    /// To the home: the sender has ended this scope, with so many offers in it. Payload: its contribution, if any.
     Part { epoch: Epoch, opening: Opening, offers: u64, contributes: bool },
     /// From the home: all ranks have ended this scope.
     Over { epoch: Epoch },

@@ -58,8 +58,7 @@ impl Replicated {
         self.known.is_some()
     }
 
-    /// Takes the home's value `number`, which contains `answered` of our offers. A value older than the known one is
-    /// ignored.
+    /// Takes the home's value `number`, which contains `answered` of our offers. An older value is ignored.
     pub(super) fn learn(&mut self, number: u64, value: &[u8], answered: u64) {
         let newer = self.known.as_ref().is_none_or(|(known, _)| number > *known);
         if !newer && answered <= self.answered {
@@ -205,8 +204,7 @@ mod tests {
     }
 
     proptest! {
-        /// A home and one rank, with messages in any order: its own offers always count exactly once, and the others'
-        /// sum never decreases.
+        /// A home and one rank, messages in any order: own offers count exactly once, and those of others never vanish.
         #[test]
         fn every_offer_counts_once(steps in prop::collection::vec((0u8..4, 1u32..9, any::<usize>()), 0..80)) {
             let (replica, offered) = (Arc::default(), Offered { op: OpId::of::<Add>(), apply: add, combine: add, absorbs: false });

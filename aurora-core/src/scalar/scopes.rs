@@ -39,8 +39,7 @@ pub(crate) struct Ended<'a> {
 }
 
 impl Scalar {
-    /// The last scope that a request of this rank comes after: the last entered, but not the ReadMostly that the rank
-    /// is in.
+    /// The last scope that a request of this rank comes after: the last entered, but not a ReadMostly that is open.
     pub(crate) fn asking_epoch(&self) -> Epoch {
         let inside = self.replicated.is_some();
         self.ledger.epoch - Epoch::from(inside)

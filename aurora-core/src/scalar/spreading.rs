@@ -2,8 +2,7 @@
 
 use aurora_net::Rank;
 
-/// The most values under way to a rank. While there are so many, the newest waits until one is seen, and older ones
-/// are never sent.
+/// The most values under way to a rank. Then the newest waits until one is seen, and older ones are never sent.
 pub(super) const AHEAD: u64 = 8;
 /// A rank reports after so many values that it has seen them.
 pub(super) const SEEN: u64 = AHEAD / 2;

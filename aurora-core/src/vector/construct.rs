@@ -100,8 +100,7 @@ impl VectorPlan {
         !self.dist.is_empty() && Sharing::suits::<T>()
     }
 
-    /// This rank's block, in its place if it has one already: of zeros, or of the values given. Refuses without
-    /// memory for it.
+    /// This rank's block, in its place if it has one: of zeros, or of the values given. Refuses without memory for it.
     pub(crate) fn block<T: Element>(
         &mut self,
         world: &World,

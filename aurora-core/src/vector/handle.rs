@@ -29,9 +29,8 @@ use std::ops::Range;
 
 /// A vector whose elements are distributed over all ranks of a job (paper section 2.1).
 ///
-/// Each rank owns one block, cut by elements, or by whole rows for a [`MatrixDim`]; if the division leaves a
-/// remainder, the first blocks are one unit longer. Or one rank owns the whole vector ([`GVector::on`]). **All
-/// indices are global.**
+/// Each rank owns one block, cut by elements, or by whole rows for a [`MatrixDim`]; the first blocks are one unit
+/// longer if a remainder is left. Or one rank owns it whole ([`GVector::on`]). **All indices are global.**
 ///
 /// There is no `v[i]`. Without a behaviour every access is synchronous: [`at`](GVector::at) and [`put`](GVector::put)
 /// of an element on another machine are one message to the owner's daemon and one back; of a rank that shares memory
@@ -64,8 +63,8 @@ impl<T: Element> GVector<T> {
         Self::construct(VectorPlan::new::<T>(world, shape.into(), None, Site::here()), world, None)
     }
 
-    /// Collective. A vector with element `i` set to `value(i)`; every rank computes its own elements. Errors as for
-    /// [`GVector::new`].
+    /// Collective. A vector with element `i` set to `value(i)`; each rank computes its own. Errors as for
+    /// [`new`](Self::new).
     #[track_caller]
     pub fn from_fn(world: &World, shape: impl Into<Shape>, mut value: impl FnMut(usize) -> T) -> Result<Self> {
         Self::construct(VectorPlan::new::<T>(world, shape.into(), None, Site::here()), world, Some(&mut value))
@@ -165,8 +164,7 @@ impl<T: Element> GVector<T> {
         if rank.index() < self.link.size { self.dist.range(rank) } else { self.len()..self.len() }
     }
 
-    /// Element `index`: a load if it is this rank's own, or of a rank whose memory this one shares; else one round trip
-    /// to its owner.
+    /// Element `index`: a load if this rank owns it or shares memory with its owner; else one round trip to the owner.
     ///
     /// # Errors
     /// [`Error::IndexOutside`]; `Leaked`, `Poisoned` or `Mismatch` of the object; whatever ended the job. For an
@@ -211,9 +209,9 @@ impl<T: Element> GVector<T> {
         Ok(self.elements(owner, &bytes, 1)?[0])
     }
 
-    /// Sets element `index`: a store if it is this rank's own, or of a rank whose memory this one shares and no more
-    /// than 8 bytes long; else one round trip to its owner, after which every rank reads the new value. Errors as for
-    /// [`GVector::at`].
+    /// Sets element `index`: a store if this rank owns it, or shares memory with its owner and the element has at
+    /// most 8 bytes; else one round trip to the owner, after which every rank reads the new value. Errors as for
+    /// [`at`](GVector::at).
     #[inline]
     #[track_caller]
     pub fn put(&mut self, index: usize, value: T) -> Result<()> {

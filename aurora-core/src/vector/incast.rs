@@ -16,8 +16,7 @@ const BULK: u64 = 32 << 10;
 ///
 /// An exchange of all with all runs at line rate when each sender spreads what it sends over all receivers from the
 /// start. If the first to ask were answered at once, all would send to it alone, and its port of the switch would
-/// overflow: that costs far more than this wait. The last rank to ask, which decides when the exchange is over, never
-/// waits.
+/// overflow: that costs far more than this wait. The last to ask, which decides when the exchange ends, never waits.
 #[derive(Debug)]
 pub(crate) struct IncastGuard<T> {
     me: Rank,

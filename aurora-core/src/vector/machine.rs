@@ -167,7 +167,7 @@ impl Vector {
         };
         let ledger = &self.ledger;
         let mine = |epoch| ledger.find(epoch).and_then(|record| record.mine.as_ref());
-        // A batch belongs to scope `epoch`, which its own settling ends; a call comes after that scope.
+        // A batch is part of scope `epoch` and waits for earlier scopes only; a call waits for `epoch` too.
         let (window, upto) = match work {
             Work::Call { asked, .. } => (asked.request.window(), epoch),
             Work::Batch { .. } => {

@@ -19,9 +19,8 @@ use std::ops::{Range, RangeBounds};
 /// `[700]` in every scope that shows it. A collective behaviour has the same range on all ranks; for a range of one
 /// rank's choice there is [`distmemcpy`](crate::distmemcpy).
 ///
-/// Opening a behaviour of a part has the errors of the same behaviour of the vector; besides, [`Error::RangeOutside`]
-/// or [`Error::NotShown`] for a range that does not exist, and `Mismatch` where ranks name different ranges in a
-/// collective one.
+/// Opening a behaviour of a part has the errors of that of the whole vector; besides, [`Error::RangeOutside`] or
+/// [`Error::NotShown`] for a range that does not exist, and `Mismatch` if the ranges of a collective one differ.
 ///
 /// ```
 /// use aurora_core::prelude::*;
@@ -159,9 +158,8 @@ impl<'v, T: Element> Slice<'v, T> {
         self.vector.open_owner(window, site)
     }
 
-    /// Collective. All of it, on every rank: [`GVector::read_cache`]. Where all ranks are on one machine the guard
-    /// shows the memory of the elements. Otherwise each owner sends its elements to all ranks on other machines,
-    /// every time.
+    /// Collective. All of it, on every rank: [`GVector::read_cache`]. If all ranks are on one machine the guard shows
+    /// the elements' own memory. Otherwise each owner sends its elements to all ranks on other machines, every time.
     #[track_caller]
     pub fn read_cache(self) -> Result<ReadCache<'v, T>> {
         let (window, site) = self.part.place(self.vector)?;

@@ -9,8 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 impl Vector {
-    /// Whether all earlier scopes of a part are over, so that it may be used, for writing if `mutable`. `None`: not
-    /// yet.
+    /// Whether all earlier scopes of a part are over, so that it may be used (written, if `mutable`). `None`: not yet.
     pub(crate) fn settled(&mut self, mutable: bool, window: Window, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
         if let Err(error) = cx.usable(mutable, window) {
             return Some(Err(error));
@@ -37,8 +36,7 @@ impl Vector {
         Some(Ok(()))
     }
 
-    /// Lends elements of our block to this rank's program for writing. Transfers that still read it continue from a
-    /// copy.
+    /// Lends elements of our block to this rank's program for writing. Transfers that read it continue from a copy.
     pub(crate) fn take_part(&mut self, elements: &Range<usize>) -> Option<Arc<dyn Storage>> {
         if self.block.is_in_flight() {
             let copy = self.block.take_from_transfers()?;

@@ -12,7 +12,7 @@ use aurora_net::{Buffer, Payload, Rank, Received};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 impl Vector {
-    /// Settles epochs and does parked work, as long as either is possible.
+    /// Settles epochs and does parked work for as long as possible.
     pub(super) fn settle_and_retry(&mut self, cx: &mut Cx<'_>) {
         loop {
             let settled = self.settle(cx);

@@ -30,8 +30,8 @@ impl<T: ScalarValue> GScalar<T> {
     /// Collective. Opens an `Accumulate`: every rank [updates](ScalarAccumulate::update) a partial value of its own
     /// with operation `O`, which must be associative. At the end the home merges them into the value **in the order
     /// of the ranks**, after the value that was there: a sum of floats is the same in every run that accumulates the
-    /// same on each rank, but not with another number of ranks. Entering does not wait. The end costs one message
-    /// from each rank to the home and one back.
+    /// same on each rank, but may differ on another number of ranks. Entering does not wait. The end costs one
+    /// message from each rank to the home and one back.
     ///
     /// # Errors
     /// `Leaked` where a guard was forgotten; `Mismatch` where other ranks are known to have opened another scope, or

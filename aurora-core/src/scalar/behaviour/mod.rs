@@ -58,9 +58,8 @@ pub trait ScalarBehaviour: sealed::Sealed + Sized {
 
 /// An open scoped behaviour of a scalar: a guard whose `Drop` ends the scope.
 ///
-/// Dropping the guard tells the home and does not wait; the next use of the scalar waits until all ranks have ended
-/// the scope. [`ScalarScope::finish`] is the checked end. A guard belongs to the thread that opened it, and must not
-/// be forgotten.
+/// Dropping the guard tells the home without waiting; the next use of the scalar waits until all ranks have ended the
+/// scope. [`ScalarScope::finish`] is the checked end. A guard belongs to its thread, and must not be forgotten.
 #[must_use = "a scope ends when its guard is dropped: keep it, as in `let _guard = ...` (`let _ = ...` drops it at once)"]
 pub struct ScalarScope<'s, B: ScalarBehaviour> {
     scalar: &'s GScalar<B::Value>,

@@ -31,8 +31,7 @@ impl<T: ScalarValue> ScalarBehaviour for Shown<T> {
 
 impl<T: ScalarValue> GScalar<T> {
     /// Collective. Opens a `ReadCache`: the value, as it is when all ranks have come here, by reference. It stays the
-    /// same while the guard lives, whatever is set. Costs one message from each rank to the home and one back, with
-    /// the value.
+    /// same while the guard lives, whatever is set. One message goes from each rank to the home, and one back.
     ///
     /// # Errors
     /// `Mismatch` where ranks open different scopes; `Leaked` where a guard was forgotten or a

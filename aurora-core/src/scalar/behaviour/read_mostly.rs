@@ -122,8 +122,7 @@ impl<T: ScalarValue, O> ReadMostly<'_, T, O> {
     /// The value that this rank knows, without a message; of a number of up to 8 bytes, one atomic load.
     ///
     /// # Errors
-    /// `Poisoned`, or whatever else has gone wrong with the scalar; [`Error::Value`] where serde cannot decode the
-    /// value.
+    /// `Poisoned`, or another fault of the scalar; [`Error::Value`] where serde cannot decode the value.
     #[inline]
     #[track_caller]
     pub fn get(&self) -> Result<T> {

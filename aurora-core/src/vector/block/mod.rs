@@ -115,14 +115,14 @@ impl Block {
         held.block.parts.show(range, show)
     }
 
-    /// Writes all bytes, unless a guard holds some or a transfer reads them. Only for its owner's own thread: no
-    /// other thread of this rank reads elements meanwhile.
+    /// Writes all bytes, unless a guard holds some or a transfer reads them. Counts as a change. Only for the owner's
+    /// own thread, which alone reads elements meanwhile.
     pub(crate) fn write<R>(&mut self, fill: impl FnOnce(&mut [u8]) -> R) -> Option<R> {
         self.change(|block| 0..block.bytes, |storage| fill(storage.bytes_mut()))
     }
 
-    /// The same for any thread: element by element, in the range named, which is computed only if a guard shows some
-    /// of the block.
+    /// The same for any thread, element by element, in `range`, which is called only if a guard shows some of the
+    /// block.
     pub(crate) fn write_cells<R>(
         &mut self,
         range: impl FnOnce() -> Range<usize>,

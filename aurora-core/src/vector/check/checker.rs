@@ -53,8 +53,7 @@ struct Mark {
 /// Of a line in [`Checker::lines`], counted from 1.
 type LineNumber = NonZeroU32;
 
-/// Who has written an element in a collective scope. Updates of two ranks are enough: each rank differs from one of
-/// them.
+/// Who has written an element in a collective scope. Updates of two ranks suffice: any rank differs from one of them.
 #[derive(Clone, Copy, Default, Debug)]
 struct Writers {
     put: Option<Mark>,
