@@ -47,8 +47,8 @@ impl Value {
         }
     }
 
-    /// Replaces it by `new(value)`, again if a rank has changed it in place meanwhile. Returns the old value and
-    /// whether it has changed; `None` if `new` gives nothing that fits.
+    /// Replaces it by `new(value)`, again if a rank has changed it in place meanwhile. Returns the old value, and
+    /// whether the new one differs; `None` if `new` gives nothing that fits.
     pub(crate) fn change(&mut self, mut new: impl FnMut(&[u8]) -> Option<Vec<u8>>) -> Option<(Vec<u8>, bool)> {
         match self {
             Value::Bytes(bytes) => {

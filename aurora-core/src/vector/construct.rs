@@ -60,12 +60,13 @@ impl VectorPlan {
         VectorPlan { plan, dist }
     }
 
-    /// Collective. Before large blocks are made: whether those of each node fit into its memory together. False for a
-    /// vector that is not large; true if all ranks have agreed on this one by now.
+    /// Collective. Checks, before large blocks are made, that those of each node fit into its memory together. True
+    /// once all ranks have agreed on that; false for a small vector, which is not checked here.
     pub(crate) fn admit<T: Element>(&self, world: &World) -> Result<bool> {
         /// Bytes of the whole vector, so that all ranks decide alike. Smaller blocks are checked by each rank alone.
         const LARGE: usize = 8 << 20;
-        // A rank that refuses has a vector of no elements here: it tells the others when they agree on theirs.
+        // A rank that refuses has planned a vector of no elements, skips this, and tells the others when they come
+        // together.
         if self.dist.len() * size_of::<T>() < LARGE {
             return Ok(false);
         }

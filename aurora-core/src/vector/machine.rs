@@ -1,4 +1,4 @@
-//! A vector as its rank's kernel knows it: the block, which scopes have it open, and what waits for it.
+//! A vector as its rank's kernel knows it: its block, its protocols, and the work that waits.
 
 use super::block::Block;
 use super::check::Checker;
@@ -51,11 +51,11 @@ pub(crate) enum Work {
     },
 }
 
+/// What became of a piece of work. `Gather`: answer with `len` bytes of scattered elements, whose places have `width`
+/// bytes each. `ReplyFromBlock`: answer with these bytes, sent from the block itself.
 pub(crate) enum Outcome {
     Reply(Vec<u8>),
-    /// Answer with `len` bytes of scattered elements, by [`Vector::gather`]; a place has `width` bytes.
     Gather { width: usize, len: usize },
-    /// Answer with these bytes, sent from the block itself.
     ReplyFromBlock(Range<usize>),
     Applied,
     Refuse(Error),
@@ -195,7 +195,7 @@ impl Vector {
         }
     }
 
-    /// Sends a request, which the owner serves after the scopes that come before it.
+    /// Sends a request, which the owner serves after the scopes that this rank has entered before.
     pub(crate) fn ask(
         &self,
         (to, reason, when): (Rank, &Reason, When),

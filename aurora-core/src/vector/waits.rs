@@ -100,7 +100,7 @@ impl Vector {
             VectorWait::Halo => {
                 let doing = self.halo.exchange();
                 let action = if doing.number == 0 { "opens" } else { "refreshes" };
-                // Several may be open: says which.
+                // Several may be open: the number says which.
                 format!("{action} a HaloCache of {name}, scope {} of it", doing.epoch)
             }
             VectorWait::Load(_) => format!("opens a ReadCache of {name}"),

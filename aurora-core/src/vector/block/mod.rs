@@ -57,7 +57,7 @@ impl Block {
         elements.start * self.element..elements.end * self.element
     }
 
-    /// Its memory, if it is one piece; only before another rank knows of it.
+    /// All of it as one piece of memory. Only while no other rank knows of the block.
     pub(crate) fn storage(&self) -> Option<Arc<dyn Storage>> {
         self.parts.whole(self.bytes).cloned()
     }
@@ -121,8 +121,7 @@ impl Block {
         self.change(|block| 0..block.bytes, |storage| fill(storage.bytes_mut()))
     }
 
-    /// The same for any thread, element by element, in `range`, which is called only if a guard shows some of the
-    /// block.
+    /// The same for any thread, element by element, in `range`, which is computed only if a guard shows some of it.
     pub(crate) fn write_cells<R>(
         &mut self,
         range: impl FnOnce() -> Range<usize>,

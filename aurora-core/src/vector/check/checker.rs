@@ -1,4 +1,4 @@
-//! An owner's notes of who has written what, and what clashes. Pure.
+//! An owner's notes: which rank has written what, and what clashes. Pure.
 
 use super::Lines;
 use crate::Site;

@@ -1,4 +1,4 @@
-//! The lines of the writes in a batch.
+//! The program's lines at which writes are made, for checking mode.
 
 use crate::Site;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Lines {
     sites: Vec<Site>,
-    /// So many values have the line of this number.
+    /// Number of values, and the number of their line in `sites`.
     runs: Vec<(u32, u32)>,
 }
 
