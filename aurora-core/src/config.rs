@@ -1,4 +1,4 @@
-//! How a job is started: chosen in the program, by the environment, or by the surroundings.
+//! How a job is started: the program's choice, the environment's, or what its launcher implies.
 
 use crate::environment::{Environment, MOST_RANKS, bad, variables};
 use crate::error::Result;
@@ -17,9 +17,8 @@ enum Start {
     Mpi,
 }
 
-/// How a job is started. The default looks at its surroundings, as [`run`](crate::run) does.
-///
-/// What is chosen here goes before the environment.
+/// How a job is started. By default the launcher and the environment decide, as for [`run`](crate::run). A choice
+/// made here takes precedence over the environment.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
     start: Start,
@@ -38,25 +37,23 @@ pub struct Config {
     ranks_per_node: Option<usize>,
 }
 
-/// What is forbidden or looked after beyond what has to be. Nothing, unless somebody asks for it.
+/// Optional modes, off by default.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Modes {
-    /// Misuse that shows only in what is computed is looked for.
+    /// [`Config::check`].
     pub(crate) check: bool,
-    /// Single elements of other ranks are touched by behaviours alone.
+    /// [`Config::deny_scalar`].
     pub(crate) deny: bool,
 }
 
-/// A configuration with everything decided.
+/// A configuration in which every setting is decided.
 pub(crate) struct Settings {
     pub(crate) launch: Launch,
     pub(crate) transport: Transport,
     pub(crate) timeout: Option<Duration>,
     pub(crate) modes: Modes,
     pub(crate) cache_limit: Option<usize>,
-    /// Whether rank 0 prints the counters of all at the end.
     pub(crate) stats: bool,
-    /// Where to write what ranks do when.
     pub(crate) trace: Option<PathBuf>,
     pub(crate) options: Options,
 }
@@ -67,7 +64,7 @@ impl Config {
         Config { start: Start::Threads(ranks), ..Config::default() }
     }
 
-    /// `ranks` processes of this program on this machine, this one among them.
+    /// `ranks` processes of this program on this machine, including this one.
     pub fn processes(ranks: usize) -> Self {
         Config { start: Start::Processes(ranks), ..Config::default() }
     }
@@ -77,41 +74,38 @@ impl Config {
         Config { start: Start::Mpi, ..Config::default() }
     }
 
-    /// Whoever the surroundings say, with `ranks` ranks where Aurora starts them itself. Under `mpirun` the number is
-    /// its own to choose: another one is an error.
+    /// The number of ranks where Aurora starts them itself. Under `mpirun` any number but the launcher's is an error.
     #[must_use]
     pub fn ranks(mut self, ranks: usize) -> Self {
         self.ranks = Some(ranks);
         self
     }
 
-    /// Uses one route between all ranks, so that a test covers it.
+    /// Uses one route between all ranks, for tests of that route.
     #[must_use]
     pub fn route(mut self, route: Route) -> Self {
         self.route = Some(route);
         self
     }
 
-    /// Ends the job when a wait takes longer (default: `AURORA_TIMEOUT`, else never). A rank that does nothing but read
-    /// the same few elements or scalars waits as well, as long as it finds them unchanged and computes for less than
-    /// 100 us between two reads.
+    /// Ends the job when a wait takes longer (default: `AURORA_TIMEOUT`, else never). A rank also waits while it only
+    /// reads the same few elements or scalars, finds them unchanged, and computes for less than 100 us between reads.
     #[must_use]
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.timeout = Some(limit);
         self
     }
 
-    /// How long a rank may leave messages unacknowledged before it is taken for lost (default: `AURORA_SILENCE`, else 5
-    /// s).
+    /// How long a rank may leave messages unacknowledged before it is lost (default: `AURORA_SILENCE`, else 5 s).
     #[must_use]
     pub fn silence(mut self, limit: Duration) -> Self {
         self.silence = Some(limit);
         self
     }
 
-    /// Most bytes that one copy of a vector may take on a rank (default: `AURORA_CACHE_LIMIT`, else half of what is
-    /// free). A larger one is an [`Error::CacheLimit`](crate::Error::CacheLimit) on all ranks. What ranks of one
-    /// machine share is no copy.
+    /// The most bytes of one copy of a vector on a rank (default: `AURORA_CACHE_LIMIT`, else half of the free
+    /// memory). A larger copy is an [`Error::CacheLimit`](crate::Error::CacheLimit) on all ranks. Memory that ranks
+    /// of one machine share does not count.
     #[must_use]
     pub fn cache_limit(mut self, bytes: usize) -> Self {
         self.cache_limit = Some(bytes);
@@ -125,15 +119,15 @@ impl Config {
         self
     }
 
-    /// Says what moves long transfers between nodes (default: `AURORA_BULK`, else [`Bulk::Auto`]): [`Bulk::Mpi`] is for
-    /// ranks that `mpirun` has started, and an error for others. All ranks have to say the same.
+    /// What carries long transfers between nodes (default: `AURORA_BULK`, else [`Bulk::Auto`]). [`Bulk::Mpi`] is an
+    /// error unless `mpirun` has started the ranks. All ranks must choose the same.
     #[must_use]
     pub fn bulk(mut self, bulk: Bulk) -> Self {
         self.bulk = Some(bulk);
         self
     }
 
-    /// For tests of [`Bulk::Mpi`]: from how many bytes on MPI moves a transfer.
+    /// For tests of [`Bulk::Mpi`]: the shortest transfer, in bytes, that MPI carries.
     #[doc(hidden)]
     #[must_use]
     pub fn mpi_from(mut self, bytes: usize) -> Self {
@@ -141,29 +135,28 @@ impl Config {
         self
     }
 
-    /// Checking mode: looks for misuse that shows only in what is computed (default: `AURORA_CHECK`, else not).
+    /// Checking mode: detects misuse that otherwise shows only as a wrong result (default: `AURORA_CHECK`, else off).
     ///
-    /// Two ranks that write one element in one ReleaseC or ReadCache + ReleaseC, unless both by its operation, are
-    /// [`Error::Conflict`](crate::Error::Conflict) for all ranks. Reading an element that another rank has written in a
-    /// scope that has not ended is [`Error::Unflushed`](crate::Error::Unflushed) for the reader; so is opening an
-    /// OwnerComputes that shows it, or, for all ranks, entering or refreshing a HaloCache.
+    /// Two ranks that write one element in one ReleaseC or ReadCache + ReleaseC, unless both by its operation, cause
+    /// [`Error::Conflict`](crate::Error::Conflict) on all ranks. A rank that reads an element, or opens an
+    /// OwnerComputes that shows it, before another rank has ended the scope in which it wrote it, gets
+    /// [`Error::Unflushed`](crate::Error::Unflushed); so do all ranks that enter or refresh a HaloCache of it.
     ///
-    /// It looks at what is written in scopes. It does not see two ranks that `put` the same element of the bare vector,
-    /// nor a barrier that is missing between one rank's `put` and another's `at`: these give an old or a new value, in
-    /// this mode as in any other.
+    /// Only writes in scopes are checked. Two ranks that `put` the same element of the bare vector, or a missing
+    /// barrier between one rank's `put` and another's `at`, are not detected, and give an old or a new value.
     ///
-    /// It is slow: every access goes by the kernel, a write in a ReleaseC alone is announced to its owner at once, and
-    /// owners remember who has written what, in 40 to 80 bytes for each element written, until the scope is over.
+    /// It is slow: every access goes through the kernel, each write in a ReleaseC alone is announced to its owner at
+    /// once, and owners keep 40 to 80 bytes for each element written until the scope is over.
     #[must_use]
     pub fn check(mut self, check: bool) -> Self {
         self.check = Some(check);
         self
     }
 
-    /// Whether `at` and `put` of a vector refuse elements of other ranks, with [`Error::Denied`](crate::Error::Denied),
-    /// which names the behaviour that would serve (default: `AURORA_SCALAR`, else not). What takes many elements at
-    /// once stays allowed: `at_many`, `put_many`, [`distmemcpy`](crate::distmemcpy); so do the operations of a
-    /// [`GScalar`](crate::GScalar).
+    /// Whether `at` and `put` of a vector refuse elements of other ranks, with
+    /// [`Error::Denied`](crate::Error::Denied), which names a behaviour to use instead (default: `AURORA_SCALAR`,
+    /// else not). Bulk calls stay allowed (`at_many`, `put_many`, [`distmemcpy`](crate::distmemcpy)), and so do the
+    /// operations of a [`GScalar`](crate::GScalar).
     #[must_use]
     pub fn deny_scalar(mut self, deny: bool) -> Self {
         self.deny = Some(deny);
@@ -178,27 +171,26 @@ impl Config {
         self
     }
 
-    /// Writes to this file what ranks do when (default: `AURORA_TRACE`, else not): scopes, calls, waits and messages,
-    /// as JSON of the trace-event format, which <https://ui.perfetto.dev> and `chrome://tracing` show. Spans and events
-    /// of the program's own by the `tracing` crate are in it too, if the thread that runs the program makes them;
-    /// another subscriber hears the events as before, but none of the spans that are made in `run`.
+    /// Writes a trace to this file (default: `AURORA_TRACE`, else not): scopes, calls, waits and messages of all
+    /// ranks, as JSON of the trace-event format, which <https://ui.perfetto.dev> and `chrome://tracing` show. Spans
+    /// and events that the program's thread makes with the `tracing` crate are in it too; another subscriber still
+    /// receives the events, but not the spans that are made in `run`.
     ///
-    /// The file is made, or emptied, before any rank starts to work; where that cannot be done `run` returns
-    /// [`Error::TraceFile`](crate::Error::TraceFile). Each rank adds its part when it leaves `run`, also after a
-    /// failure; that of a rank that was killed is missing. On machines that share no files each has a file of that name
-    /// with its own ranks; one that is there from an earlier job is emptied on rank 0's machine only, and added to on
-    /// the others: remove it first. A rank keeps 100 000 events; how many came after that, the event `aurora_dropped`
-    /// says.
+    /// The file is created, or emptied, before any rank starts; if that fails, `run` returns
+    /// [`Error::TraceFile`](crate::Error::TraceFile). Each rank appends its part when it leaves `run`, also after a
+    /// failure; the part of a killed rank is missing. Machines that share no files have one file of that name each,
+    /// for their own ranks. A file from an earlier job is emptied on rank 0's machine only: remove it on the others.
+    /// A rank keeps 100 000 events; the event `aurora_dropped` counts those that came later.
     ///
-    /// Times are those of rank 0. Ranks of one machine have one clock. Of another machine's rank they are right to half
-    /// of the quickest of ten round trips to rank 0, taken at the start; that the clocks drift apart later is not seen.
+    /// Times are on rank 0's clock. Ranks of one machine share a clock. Times of another machine are accurate to half
+    /// of the quickest of ten round trips to rank 0, measured at the start; later drift is not corrected.
     #[must_use]
     pub fn trace(mut self, file: impl Into<PathBuf>) -> Self {
         self.trace = Some(file.into());
         self
     }
 
-    /// For tests of jobs on several machines: takes the ranks of this machine for those of several, so many on each.
+    /// For tests of jobs on several machines: treats the ranks of this machine as nodes of `ranks` ranks each.
     #[doc(hidden)]
     #[must_use]
     pub fn ranks_per_node(mut self, ranks: usize) -> Self {
@@ -206,10 +198,10 @@ impl Config {
         self
     }
 
-    /// Number of ranks that [`run`](crate::run) will start or find, where that can be known before.
+    /// The number of ranks that [`run`](crate::run) will start or find; `None` if it is not known in advance.
     ///
     /// # Errors
-    /// What is wrong with the configuration or the environment.
+    /// An invalid configuration or environment variable.
     pub fn planned_ranks(&self) -> Result<Option<usize>> {
         Ok(match self.clone().settle()?.launch {
             Launch::Threads(ranks) | Launch::Processes(ranks) => Some(ranks),
@@ -218,14 +210,14 @@ impl Config {
         })
     }
 
-    /// Decides what is open, from the process's environment.
+    /// Takes from the process's environment what this configuration leaves open.
     pub(crate) fn settle(self) -> Result<Settings> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         self.settle_in(&Environment::read(variables())?, cores)
     }
 
     fn settle_in(self, environment: &Environment, cores: usize) -> Result<Settings> {
-        // All of it, also what this configuration overrides: who has misspelt something wants to know.
+        // Also what this configuration overrides: every invalid value is reported.
         let said = environment.values()?;
         let route = self.route.or(said.route);
         let ranks = || self.ranks.map_or(Ok(said.ranks.unwrap_or(cores.min(4))), possible);
@@ -256,7 +248,6 @@ impl Config {
     }
 }
 
-/// A possible number of ranks for this machine.
 fn possible(ranks: usize) -> Result<usize> {
     match (1..=MOST_RANKS).contains(&ranks) {
         true => Ok(ranks),

@@ -1,6 +1,6 @@
-//! Numbers that stand for what ranks compare.
+//! Digests of what ranks compare.
 
-/// The digest of what has been digested so far and of `value`, as splitmix64 mixes.
+/// Adds `value` to a digest, as splitmix64 mixes.
 pub(crate) fn add(digest: u64, value: u64) -> u64 {
     let x = (digest ^ value).wrapping_add(0x9e37_79b9_7f4a_7c15);
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -8,7 +8,6 @@ pub(crate) fn add(digest: u64, value: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// The digest of bytes.
 pub(crate) fn of(bytes: &[u8]) -> u64 {
     let mut word = [0; 8];
     bytes.chunks(8).fold(bytes.len() as u64, |digest, chunk| {

@@ -23,8 +23,8 @@ impl MatrixDim {
         MatrixDim { rows, cols }
     }
 
-    /// The index of an element by its row and column, for what goes by index, such as [`at`](crate::GVector::at) and
-    /// [`put`](crate::GVector::put) of a matrix. Guards can be indexed by `(row, col)` as they are.
+    /// The global index of an element by its row and column, for calls such as [`at`](crate::GVector::at) and
+    /// [`put`](crate::GVector::put). Guards can be indexed by `(row, col)` directly.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -40,7 +40,7 @@ impl MatrixDim {
     /// ```
     ///
     /// # Panics
-    /// If there is no such row or column: the index would be that of another element, or of none.
+    /// If there is no such row or column.
     #[inline]
     #[track_caller]
     pub fn index(self, row: usize, col: usize) -> usize {
@@ -57,14 +57,14 @@ impl MatrixDim {
 /// Length of a vector, and whether it is cut by elements or by rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize)]
 pub enum Shape {
-    /// So many elements, cut anywhere.
+    /// This many elements, cut anywhere.
     Vector(usize),
     /// A matrix by rows; no row is ever split.
     Matrix(MatrixDim),
 }
 
 impl Shape {
-    /// Number of elements, or `None` where it does not fit.
+    /// Number of elements, or `None` if it overflows.
     pub fn checked_len(self) -> Option<usize> {
         match self {
             Shape::Vector(len) => Some(len),
@@ -123,7 +123,7 @@ impl Divisor {
         Divisor { by, reciprocal: u64::MAX / by }
     }
 
-    /// `n / by`. The multiplication rounds down by at most one too many, which is mended without a branch.
+    /// `n / by`. The multiplication yields at most one too little, which is corrected without a branch.
     #[inline]
     fn divide(self, n: usize) -> usize {
         let n = n as u64;
@@ -148,7 +148,7 @@ pub struct Distribution {
     split: usize,
     /// Number of larger blocks.
     extra: usize,
-    /// Elements that the larger blocks have more than smaller ones.
+    /// Elements that all larger blocks have beyond smaller ones.
     surplus: usize,
     by_larger: Divisor,
     by_base: Divisor,
@@ -215,9 +215,8 @@ impl Distribution {
         Rank::new(self.owner_index(index))
     }
 
-    /// The number of the rank that owns element `index`. Where an element lies is a coin's toss for random indices, so
-    /// it is found without a branch on it: among the larger blocks the first quotient is the block's number and the
-    /// second at most that, among the smaller ones it is the other way round.
+    /// The number of the rank that owns element `index`. Without a branch, which random indices would mispredict: for
+    /// a larger block the first quotient is its number and the second at most that, for a smaller one the reverse.
     #[inline]
     pub fn owner_index(&self, index: usize) -> usize {
         if self.surplus == 0 {

@@ -1,4 +1,4 @@
-//! What a shared vector may hold, and the operations that run where an element lives.
+//! What a shared vector may hold, and the operations that an element's owner applies.
 
 use crate::memory::Cells;
 pub use crate::operation::OpId;
@@ -9,7 +9,7 @@ use std::any::TypeId;
 
 /// A type whose values may be elements of a [`GVector`](crate::GVector): plain data without padding or pointers.
 ///
-/// Implemented for every `bytemuck::Pod` type; a struct of one's own derives it and writes no unsafe, in a crate with
+/// Implemented for every `bytemuck::Pod` type. A struct of your own derives that, without `unsafe`, in a crate with
 /// `bytemuck = { version = "1", features = ["derive"] }`:
 ///
 /// ```
@@ -33,11 +33,11 @@ impl<T: bytemuck::Pod + Send + Sync> Element for T {}
 
 /// An operation that the owner of an element applies to it: `current <- apply(current, operand)`.
 ///
-/// A stateless type, so that every rank has its code: two types are two operations, also where two blocks declare them
-/// under one name. The whole of it happens under the block's lock, and nobody sees a value in between. Operands of
-/// several ranks are applied in any order, so the operation must be **commutative** in its operands: `apply(apply(x,
-/// a), b)` is the same as `apply(apply(x, b), a)`. So are sums and differences, products, minima and unions, and "keep
-/// the last one" is not. [`accumulate_in_order`](crate::GVector::accumulate_in_order) and the reductions of
+/// A stateless type, so that every rank has its code. Two types are two operations, even if they have one name. An
+/// application happens whole under the block's lock: no rank sees a value in between. Operands of several ranks are
+/// applied in any order, so the operation must be **commutative** in its operands: `apply(apply(x, a), b)` is the
+/// same as `apply(apply(x, b), a)`. Sums, differences, products, minima and unions are; "keep the last one" is not.
+/// [`accumulate_in_order`](crate::GVector::accumulate_in_order) and the reductions of
 /// [`World`](crate::World::all_reduce) keep the order of the ranks, and take any operation.
 ///
 /// ```
@@ -69,10 +69,10 @@ pub trait Op<T>: 'static {
     /// The new value.
     fn apply(current: T, operand: T) -> T;
 
-    /// Two operands in one, where they meet before they reach the element, as in an [`Accumulate`](crate::Accumulate);
-    /// a reduction, which has no element, uses this alone: `apply(apply(x, a), b)` is the same as `apply(x, combine(a,
-    /// b))`. An associative operation needs no other than this one; to take away `a` and then `b`, for example, is to
-    /// take away `a + b`.
+    /// Combines two operands before they reach the element, as in an [`Accumulate`](crate::Accumulate); a reduction,
+    /// which has no element, uses only this. `apply(apply(x, a), b)` must be the same as `apply(x, combine(a, b))`.
+    /// An associative operation needs no other than this default. Subtraction, for example, does: to subtract `a` and
+    /// then `b` is to subtract `a + b`.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -107,11 +107,11 @@ pub trait Op<T>: 'static {
 #[derive(Clone, Copy, Debug)]
 pub struct Add;
 
-/// The smaller one; of floats that are not both numbers, the one that is.
+/// The smaller one; if one of two floats is a NaN, the other.
 #[derive(Clone, Copy, Debug)]
 pub struct Min;
 
-/// The larger one; of floats that are not both numbers, the one that is: a NaN is lost among numbers.
+/// The larger one; if one of two floats is a NaN, the other.
 #[derive(Clone, Copy, Debug)]
 pub struct Max;
 
@@ -168,19 +168,18 @@ pub(crate) fn apply_op<T: Element, O: Op<T>>(block: Cells<'_>, batch: &Batch<'_>
     batch.apply::<T>(block.elements(), O::apply);
 }
 
-/// What the kernel does with elements whose type it does not know.
+/// Access to elements for the kernel, which does not know their type.
 #[derive(Clone, Copy)]
 pub(crate) struct Access {
     /// Puts the values of a batch into a block.
     pub(crate) put: ApplyFn,
-    /// Puts consecutive values into a block, from an element on.
+    /// Puts consecutive values into a block, from element `start` on.
     pub(crate) store: fn(block: Cells<'_>, start: usize, values: &[u8]),
-    /// The elements at some places of a block, which are inside of it.
+    /// Copies the elements at `places`, which lie within the block.
     pub(crate) gather: fn(block: &[u8], places: Places<'_>, into: &mut [u8]),
 }
 
 impl Access {
-    /// To elements `T`.
     pub(crate) fn of<T: Element>() -> Self {
         Access {
             put: |block, batch| batch.apply::<T>(block.elements(), |_, new| new),
@@ -195,10 +194,10 @@ impl Access {
     }
 }
 
-/// Why none of these is refused.
+/// Why the built-in operations are never refused.
 pub(crate) const BUILT_IN: &str = "the library's own operations have numbers of their own";
 
-/// The operations that every vector of a primitive number knows from its construction.
+/// The operations that every vector of a primitive number has from its construction.
 pub(crate) fn built_in_ops<T: Element>() -> Operations<ApplyFn> {
     let mut ops: Operations<ApplyFn> = Operations::default();
     macro_rules! known {

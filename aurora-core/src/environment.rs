@@ -1,4 +1,4 @@
-//! What the environment says: the one place where it is read.
+//! Environment variables. No other module reads them.
 
 use crate::error::Result;
 use crate::{Bulk, Error, Network, Route};
@@ -8,8 +8,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Every environment variable that Aurora reads, and what it means. One that is not listed here is refused; one that is
-/// empty counts as not set.
+/// Every environment variable that Aurora reads. Any other `AURORA_*` is refused; an empty one counts as not set.
 ///
 /// | variable | value | meaning |
 /// |---|---|---|
@@ -21,11 +20,11 @@ use std::time::Duration;
 /// | `AURORA_BULK` | `auto`, `udp`, `mpi` | what moves long transfers between nodes (default: `auto`, the faster one by a probe at the start where `mpirun` has started ranks on several nodes and no route is asked for; else `udp`); `mpi` needs `mpirun` |
 /// | `AURORA_INTERFACE` | name, such as `eth0` | network interface between machines (default: found out) |
 /// | `AURORA_MTU` | 1228 to 65535 | longest IP packet to send, in bytes (default: as long as the path is found to carry) |
-/// | `AURORA_CHECK` | `0`, `1` | looks for misuse that shows only in what is computed: two ranks that write one element in a ReleaseC; reading, by `at`, `distmemcpy`, Gather, OwnerComputes or HaloCache, what another has not flushed (default: 0; it is slow). Bare `put`s and missing barriers it does not see |
+/// | `AURORA_CHECK` | `0`, `1` | detects misuse that otherwise shows only as a wrong result: two ranks that write one element in a ReleaseC; reading, by `at`, `distmemcpy`, Gather, OwnerComputes or HaloCache, what another rank has not flushed (default: 0; it is slow). Bare `put`s and missing barriers are not detected |
 /// | `AURORA_SCALAR` | `allow`, `deny` | whether `at` and `put` may touch single elements of other ranks without a behaviour (default: allow) |
-/// | `AURORA_CACHE_LIMIT` | bytes, such as `500M` or `2GiB` | most memory for one copy of a vector on a rank (default: half of what is free); what ranks share is no copy |
-/// | `AURORA_STATS` | `0`, `1` | at the end of `run` rank 0 says on stderr what each rank and each object has sent and waited for ([`Stats`](crate::Stats); default: 0) |
-/// | `AURORA_TRACE` | file | writes what ranks do when, in the trace-event format of Perfetto and Chrome (default: not); a trace that is there is overwritten, and any other file refused |
+/// | `AURORA_CACHE_LIMIT` | bytes, such as `500M` or `2GiB` | most memory for one copy of a vector on a rank (default: half of the free memory); shared memory does not count |
+/// | `AURORA_STATS` | `0`, `1` | at the end of `run` rank 0 prints on stderr what each rank and each object has sent and waited for ([`Stats`](crate::Stats); default: 0) |
+/// | `AURORA_TRACE` | file | writes a trace of all ranks, in the trace-event format of Perfetto and Chrome (default: not); an existing trace is overwritten, and any other file refused |
 /// | `AURORA_JOB` | set by Aurora | how a started rank finds its job |
 pub const VARIABLES: [&str; 14] = [
     "AURORA_RANKS",
@@ -47,29 +46,29 @@ pub const VARIABLES: [&str; 14] = [
 /// Set by Aurora for the ranks that it starts.
 const JOB: &str = "AURORA_JOB";
 
-/// Ranks that a program starts by itself on one machine, at most.
+/// The most ranks that a program starts by itself on one machine.
 pub const MOST_RANKS: usize = 1024;
 
 /// Who has started this process, as far as its environment tells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Surroundings {
-    /// A user: the job's size is the program's to choose.
+    /// A user: the program chooses the job's size.
     Alone,
     /// Another rank of the same job, on this machine.
     Rank,
-    /// A step of MPI or Slurm, with what it has announced.
+    /// A launcher, MPI or Slurm, with what it has announced.
     Step {
         /// This process's rank.
         rank: Option<usize>,
-        /// How many there are.
+        /// The number of ranks.
         size: Option<usize>,
-        /// How many of them are on this machine.
+        /// The number of ranks on this machine.
         local_size: Option<usize>,
     },
 }
 
 impl Surroundings {
-    /// Looks at this process's environment. What is wrong with it, [`run`](crate::run) will say.
+    /// Looks at this process's environment; [`run`](crate::run) reports what is wrong with it.
     pub fn detect() -> Self {
         Surroundings::of(&variables().collect())
     }
@@ -85,7 +84,6 @@ impl Surroundings {
     }
 }
 
-/// This process's variables, as text.
 pub(crate) fn variables() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.to_string_lossy().into_owned())))
@@ -94,7 +92,7 @@ pub(crate) fn variables() -> impl Iterator<Item = (String, String)> {
 /// What a launcher has announced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Announced {
-    /// The variable that gave it away.
+    /// The variable by which the launcher was recognised.
     variable: &'static str,
     rank: Option<usize>,
     size: Option<usize>,
@@ -103,7 +101,7 @@ pub(crate) struct Announced {
 
 impl Announced {
     fn find(all: &BTreeMap<String, String>) -> Option<Self> {
-        /// Launchers' variables for rank and size, most telling first. Not each tells both.
+        /// Launchers' variables for rank and size, the most specific first. Some launchers set only one of them.
         const LAUNCHERS: [(&str, &str); 4] = [
             ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
             ("PMI_RANK", "PMI_SIZE"),
@@ -123,7 +121,7 @@ impl Announced {
     }
 }
 
-/// Our own variables, checked, and what a launcher has set.
+/// Aurora's own variables that are set, all of them known, and what a launcher has announced.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Environment {
     ours: BTreeMap<String, String>,
@@ -131,7 +129,7 @@ pub(crate) struct Environment {
     pub(crate) launcher: Option<Announced>,
 }
 
-/// What the variables with values say; `None` where one is not set.
+/// The values of Aurora's variables; `None` where one is not set.
 pub(crate) struct Values {
     pub(crate) ranks: Option<usize>,
     pub(crate) route: Option<Route>,
@@ -157,7 +155,7 @@ impl Environment {
                 return Err(unknown(name));
             }
         }
-        // `AURORA_RANKS= program` is how a shell takes one back.
+        // `AURORA_RANKS= program` unsets a variable for one command.
         let ours: BTreeMap<_, _> = ours.into_iter().filter(|(_, value)| !value.is_empty()).collect();
         let job = ours.get(JOB).cloned();
         Ok(Environment { ours, job, launcher })
@@ -167,7 +165,6 @@ impl Environment {
         self.ours.get(name)
     }
 
-    /// What the variables with values say.
     pub(crate) fn values(&self) -> Result<Values> {
         Ok(Values {
             ranks: self.ranks()?,
@@ -224,7 +221,7 @@ impl Environment {
         }
     }
 
-    /// Which of two values a variable has: the second one is `true`.
+    /// `true` if a variable has the second of two values.
     fn choice(&self, name: &str, values: [&str; 2]) -> Result<Option<bool>> {
         let Some(value) = self.of(name) else {
             return Ok(None);
@@ -293,8 +290,7 @@ impl Environment {
     }
 }
 
-/// A number of bytes as people write it, as `AURORA_CACHE_LIMIT` takes it: `17`, `500M`, `2GiB`. Units are powers of
-/// 1024.
+/// Parses a number of bytes, as `AURORA_CACHE_LIMIT` takes it: `17`, `500M`, `2GiB`. Units are powers of 1024.
 pub fn bytes(text: &str) -> Option<usize> {
     let text = text.trim();
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -317,7 +313,7 @@ pub(crate) fn bad(name: &str, value: &str, expected: &str) -> Error {
 fn unknown(name: &str) -> Error {
     // AURORA_JOB is not for users.
     let known: Vec<_> = VARIABLES.into_iter().filter(|known| *known != JOB).collect();
-    // What all of them begin with says nothing about which one is meant.
+    // The common prefix would make all names similar.
     let own = |name: &str| name.trim_start_matches("AURORA_").to_string();
     let nearest = known
         .iter()

@@ -10,5 +10,5 @@ pub(crate) struct ObjectId(pub(crate) u64);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct CallId(pub(crate) u64);
 
-/// Number of a collective scope of one object, counted from 1.
+/// The number of a collective scope of one object, counted from 1.
 pub(crate) type Epoch = u64;

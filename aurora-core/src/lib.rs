@@ -1,5 +1,5 @@
-//! Distributed shared data for SPMD programs: declare vectors and scalars that lie over all ranks of a job, write loops
-//! as if the data were local, and add one scoped behaviour per object and phase to make them fast.
+//! Distributed shared data for SPMD programs: declare vectors and scalars that are distributed over all ranks of a
+//! job, write loops as if the data were local, and add one scoped behaviour per object and phase to make them fast.
 //!
 //! # The words
 //!
@@ -41,19 +41,19 @@
 //!
 //! [`World::barrier`], [reductions and their kin](World::all_reduce), construction, `fill`, `gather` and entering a
 //! ReadCache order all ranks. After a collective scope the next access of the object waits until all ranks have ended
-//! it: it sees what they did in it, and comes after what they did to other objects before. Entering or refreshing a
-//! HaloCache orders a rank and its neighbours, as far as what it shows of them goes; entering any other scope orders
-//! nothing. An access that is not ordered after a write returns some value that was written there; elements are read
-//! and written whole.
+//! the scope: it sees what they did in it, and comes after what they did to other objects before. Entering or
+//! refreshing a HaloCache orders a rank and its neighbours with respect to the elements that it shows; entering any
+//! other scope orders nothing. An access that is not ordered after a write returns some value that was written there;
+//! elements are read and written whole.
 //!
 //! # Guides
 //!
-//! [Which behaviour do I want?](guide::which_behaviour), [for MPI users](guide::for_mpi_users), [for users of Global Arrays, Chapel, OpenSHMEM and
-//! Lamellar](guide::for_pgas_users).
+//! [Which behaviour do I want?](guide::which_behaviour), [for MPI users](guide::for_mpi_users), [for users of Global
+//! Arrays, Chapel, OpenSHMEM and Lamellar](guide::for_pgas_users).
 //!
 //! # Where things live
 //!
-//! In the sources; what is public stands at the top, and most of it in the [`prelude`].
+//! The modules of the sources. Public items are re-exported here, most of them also in the [`prelude`].
 //!
 //! | module | what |
 //! |---|---|
@@ -62,14 +62,14 @@
 //! | `scalar` | [`GScalar`] and its scopes |
 //! | `behaviour` | the scoped behaviours, with a README of their own |
 //! | `distribution`, `element` | who owns what; what may be shared |
-//! | `operation` | types and operations as ranks tell them apart |
+//! | `operation` | the numbers by which ranks name types and operations |
 //! | `ids` | the numbers of objects, requests and scopes |
 //! | `window` | the part of a vector that a scope is about |
 //! | `collective` | what all ranks do together: barriers, and the steps that reductions are made of |
 //! | `epoch` | the collective scopes of one object: who has entered what, and when it is settled |
-//! | `object` | what the kernel and an object want of each other: the contract of a shared object |
+//! | `object` | the contract between the kernel and a shared object |
 //! | `kernel` | what a rank's daemon decides: messages, calls, faults, the watch over waiting ranks |
-//! | `polls` | who reads the same again and again |
+//! | `polls` | ranks that read the same values again and again |
 //! | `stats`, `trace` | what a rank has sent, waited for and done when |
 //! | `memory` | arrays that are lent, how much of them there may be, and the files with `unsafe` code |
 //!

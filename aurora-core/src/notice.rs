@@ -1,4 +1,4 @@
-//! The few words that the library itself says to the user, on stderr.
+//! What the library itself prints on stderr.
 
 use crate::Error;
 use crate::error::{Claim, ObjectName, list};
@@ -7,13 +7,13 @@ use aurora_net::bootstrap::Failure;
 use std::io::Write;
 use std::path::Path;
 
-/// A rank has waited long, and says for whom.
+/// A rank has waited for 30 s.
 pub(crate) fn late(waiting: &Claim, missing: &[Rank]) {
     let of = if missing.is_empty() { "a transfer that is under way".into() } else { list(missing) };
     say(&format!("aurora: {waiting}, and still waits after 30 s for {of}"));
 }
 
-/// A rank polls, which nobody can end but who is `alone`, or ranks that wait, poll or have left.
+/// A rank polls, and no rank can change what it reads: it is `alone`, or all others wait, poll or have left.
 pub(crate) fn polls(polling: &Claim, alone: bool) {
     let others = if alone { "there is no other rank" } else { "all other ranks wait, poll too, or have left" };
     say(&format!(
@@ -21,12 +21,12 @@ pub(crate) fn polls(polling: &Claim, alone: bool) {
     ));
 }
 
-/// An operation of the user's has panicked in what other ranks have sent, and made this the fault of its object.
+/// A user's operation has panicked in work that other ranks have sent, which made `fault` the fault of its object.
 pub(crate) fn operation_panicked(failure: &Failure, fault: &Error) {
     say(&format!("aurora: {failure}; {fault}"));
 }
 
-/// An object has panicked where nothing could be sent: where it was asked for a place or a time.
+/// An object has panicked in a call that cannot send: one that asks for a place or a time.
 pub(crate) fn object_panicked(failure: &Failure, object: &ObjectName) {
     say(&format!("aurora: {failure}; {object} is poisoned"));
 }
@@ -41,7 +41,6 @@ pub(crate) fn stats(table: &str, missing: usize) {
     say(&format!("aurora: counters (AURORA_STATS=1){missing}\n{}", table.trim_end()));
 }
 
-/// A rank's part of the trace cannot be written.
 pub(crate) fn trace_lost(path: &Path, cause: &std::io::Error) {
     say(&format!("aurora: a rank's part of the trace {} is lost: {cause}", path.display()));
 }

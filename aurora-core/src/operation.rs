@@ -1,4 +1,4 @@
-//! Types and operations as ranks tell them apart, and the operations that an object knows.
+//! The numbers by which ranks name types and operations, and the operations that an object knows.
 
 use serde::{Deserialize, Serialize};
 use std::any::{TypeId, type_name};
@@ -15,10 +15,8 @@ pub(crate) fn short<T>() -> &'static str {
         .unwrap_or(name)
 }
 
-/// A type's number between ranks.
-///
-/// They run the same program, in which a `TypeId` belongs to one type and is the same on each rank. A type's name does
-/// not: two blocks of one function can each declare a `struct O`, and so does a macro wherever it is used.
+/// A type's number, the same on all ranks: they run the same program, in which a `TypeId` belongs to one type. A name
+/// does not: two blocks of one function, or two uses of a macro, can each declare a `struct O`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub(crate) struct TypeKey(u64);
 
@@ -30,7 +28,6 @@ impl TypeKey {
         TypeKey(bits.finish())
     }
 
-    /// To be digested with other things.
     #[inline]
     pub(crate) fn number(self) -> u64 {
         self.0
@@ -55,7 +52,7 @@ impl Hasher for Bits {
     }
 }
 
-/// An operation's number between ranks.
+/// An operation's number, the same on all ranks.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct OpId(TypeKey);
 
@@ -74,7 +71,7 @@ pub(crate) struct Operations<F> {
 
 #[derive(Clone, Debug)]
 struct Known<F> {
-    /// Whose the function is: 64 bits are no proof.
+    /// The operation's type: another operation may have the same 64-bit number.
     of: TypeId,
     name: &'static str,
     apply: F,
@@ -91,10 +88,7 @@ impl<F> Default for Operations<F> {
 }
 
 impl<F: Copy> Operations<F> {
-    /// Adds an operation; one that is known stays as it is.
-    ///
-    /// # Errors
-    /// Another operation has its number.
+    /// Adds an operation; a known one stays as it is. An error if another operation has its number.
     pub(crate) fn add<O: 'static>(&mut self, apply: F) -> Result<OpId, SameNumber> {
         let (id, known) = (OpId::of::<O>(), Known { of: TypeId::of::<O>(), name: type_name::<O>(), apply });
         self.insert(id, known).map(|()| id)
@@ -106,12 +100,10 @@ impl<F: Copy> Operations<F> {
         if known.of == of { Ok(()) } else { Err(SameNumber(known.name)) }
     }
 
-    /// Whether it knows this very operation.
     pub(crate) fn knows<O: 'static>(&self) -> bool {
         self.known.get(&OpId::of::<O>()).is_some_and(|known| known.of == TypeId::of::<O>())
     }
 
-    /// How to apply it.
     #[inline]
     pub(crate) fn find(&self, id: OpId) -> Option<F> {
         self.known.get(&id).map(|known| known.apply)

@@ -14,19 +14,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Collective. Runs `program` on every rank of a job and returns this rank's value (SPMD, paper section 2.2).
 ///
-/// How many ranks there are and who starts them depends on the surroundings: under `mpirun` or `srun` MPI does;
-/// otherwise this process becomes rank 0 and starts the others itself, `AURORA_RANKS` in all (default: the cores, at
-/// most 4). They run the program again from the start of `main` and end with `run`. To choose by hand: [`Config`].
+/// The surroundings decide how many ranks there are and who starts them. Under `mpirun` or `srun` MPI does; otherwise
+/// this process becomes rank 0 and starts the others, `AURORA_RANKS` in all (default: the number of cores, at most
+/// 4). These run the program again from the start of `main` and end inside `run`. [`Config`] chooses by hand. `run`
+/// returns when every rank has left the closure.
 ///
-/// `run` returns when every rank has left the closure.
-///
-/// **Code after `run`** runs in rank 0 alone if this process has started the others: they end with `run`. Under
-/// `mpirun` or `srun` it runs in every rank, because a program may call `run` again there, or MPI. Put what one rank is
-/// to do into the closure, under [`if world.is_root()`](World::is_root); then it is the same everywhere.
+/// **Code after `run`** runs on rank 0 alone if this process has started the others. Under `mpirun` or `srun` it runs
+/// on every rank, because a program may call `run` again there, or MPI. Work for one rank belongs into the closure,
+/// under [`if world.is_root()`](World::is_root); then it is the same everywhere.
 ///
 /// # Errors
 /// The first failure of any rank: an error that the closure returned, a panic in it, the death of its process. Under
-/// MPI a failure does not return: the job is aborted once it has been reported.
+/// MPI a failure does not return: the job is aborted once the failure has been reported.
 ///
 /// ```
 /// use aurora_core::prelude::*;
@@ -46,10 +45,7 @@ pub fn run<R: Send>(program: impl Fn(&World) -> Result<R> + Sync) -> Result<R> {
 }
 
 impl Config {
-    /// Collective. As [`run`], started the way that this configuration says.
-    ///
-    /// # Errors
-    /// As [`run`].
+    /// Collective. As [`run`], with the same errors, started as this configuration says.
     #[track_caller]
     pub fn run<R: Send>(self, program: impl Fn(&World) -> Result<R> + Sync) -> Result<R> {
         start(self, program, Site::here())
@@ -58,17 +54,16 @@ impl Config {
 
 fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, site: Site) -> Result<R> {
     let Settings { launch, transport, timeout, modes, cache_limit, stats, trace, options } = config.settle()?;
-    // The program may go to another folder before its ranks add their parts.
+    // The program may change its working directory before its ranks add their parts.
     let trace = trace.map(|path| std::path::absolute(&path).unwrap_or(path));
     let begins = matches!(launch, Launch::Threads(_) | Launch::Processes(_));
     if let Some(path) = trace.as_deref().filter(|_| begins) {
         crate::trace::create(path)?;
     }
-    // The errors themselves, where they happened in this process: a failure only quotes them.
+    // The errors of this process themselves: a `Failure` only quotes them.
     let typed: Mutex<Vec<Error>> = Mutex::default();
     let outcome = bootstrap::run(launch, options, |seat: Seat| {
         let (me, size) = (seat.rank(), seat.size());
-        // An error that has happened in this process.
         let typed = |error: Error| {
             let failure = failure_of(&seat, &error);
             if !matches!(error, Error::JobFailed { .. }) {
@@ -80,8 +75,7 @@ fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, 
             let ready = if me == 0 { crate::trace::create(path) } else { crate::trace::check(path) };
             ready.map_err(typed)?;
         }
-        // Before the daemon is started, which listens to the same; its part of the file is written when all else is
-        // over.
+        // Before the daemon starts, which records into the same trace. The file is written when all else is over.
         let tracer = trace.clone().map(|path| Tracer::begin(path, me));
         let endpoint = seat.connect(Kernel::new(me, size, timeout), transport);
         let endpoint = endpoint.map_err(|error| error.into_failure(me))?;
@@ -98,7 +92,7 @@ fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, 
         let watched = endpoint.clone();
         seat.on_failure(Box::new(move |failure| {
             watched.act(|kernel, _| kernel.job_failed(failure));
-            // Who waits for memory of a rank that will not come any more.
+            // Ends waits for memory of a rank that will not come any more.
             watched.node().close();
         }));
         let shared = endpoint.act(|kernel, _| kernel.core.node.is_some());
@@ -119,7 +113,7 @@ fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, 
                 Ok(value)
             }
             Err(error) => {
-                // An error that no call has returned comes after the table of all ranks.
+                // Where all counters are printed already, the error was found after them.
                 if stats && me == 0 && !world.link().read(|kernel| kernel.core.reports.printed).0 {
                     // The other ranks cannot report their counters any more.
                     crate::notice::stats(&world.stats().to_string(), size - 1);
@@ -140,15 +134,14 @@ fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, 
     })
 }
 
-/// What the control plane is told of an error that ended a rank.
+/// What the control plane is told of an error that ended this rank.
 fn failure_of(seat: &Seat, error: &Error) -> Failure {
     let me = seat.rank();
-    // Whose it is, and whether another can be relied on to tell: its word, or that of who watches over it, says more
-    // than ours and goes before it.
+    // The rank at fault, and whether it or its watcher reports the failure: that report says more and comes first.
     let (culprit, told) = match error {
         Error::JobFailed { failure } => return failure.heard(),
         Error::Leaked { rank, .. } | Error::Poisoned { rank, .. } => (*rank, *rank != me),
-        // A rank that has died is its launcher's to report, which knows of what.
+        // A rank that has died is reported by its launcher, which knows the cause.
         Error::PeerLost { rank, silent_for } => (*rank, seat.launcher() == Launcher::Processes || silent_for.is_zero()),
         _ => (me, false),
     };

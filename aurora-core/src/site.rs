@@ -1,4 +1,4 @@
-//! Where in the user's program something was asked for.
+//! Lines of the user's program.
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -26,7 +26,7 @@ impl Site {
         self.line
     }
 
-    /// Whether it is a line of the language's own library: what was handed to it as a function is called from there.
+    /// Whether it lies in Rust's own library, which has called a function that was passed to it.
     pub(crate) fn is_in_core(&self) -> bool {
         self.file.contains("/library/core/src/")
     }

@@ -9,11 +9,10 @@ use std::ops::Range;
 pub(crate) struct Window(Option<(usize, usize)>);
 
 impl Window {
-    /// All of it, however long it is.
+    /// The whole vector, whatever its length.
     pub(crate) const WHOLE: Window = Window(None);
 
-    /// A range of a vector of `len` elements. Of an empty one every part is empty, and as little in the way of another
-    /// as anywhere.
+    /// A range of a vector of `len` elements. Parts of an empty vector are never `WHOLE`: they overlap nothing.
     pub(crate) fn of(range: &Range<usize>, len: usize) -> Self {
         if *range == (0..len) && len > 0 { Window::WHOLE } else { Window(Some((range.start, range.end))) }
     }
@@ -22,19 +21,17 @@ impl Window {
         self.0.is_none()
     }
 
-    /// The elements that it shows of a vector of `len`.
     #[inline]
     pub(crate) fn range(self, len: usize) -> Range<usize> {
         self.0.map_or(0..len, |(start, end)| start..end)
     }
 
-    /// Whether a vector of `len` elements has such a part. Others may say anything.
+    /// Whether a vector of `len` elements has such a part: a message of another rank may contain anything.
     pub(crate) fn is_of(self, len: usize) -> bool {
         self.0.is_none_or(|(start, end)| start <= end && end <= len)
     }
 
-    /// Whether two scopes have to do with each other. An empty range has to do with nothing, the whole of an empty
-    /// vector with itself.
+    /// Whether two windows share an element; an empty range overlaps nothing. `WHOLE` always overlaps `WHOLE`.
     pub(crate) fn overlaps(self, other: Window) -> bool {
         match (self.0, other.0) {
             (Some(one), Some(other)) => one.0.max(other.0) < one.1.min(other.1),
@@ -44,14 +41,14 @@ impl Window {
     }
 }
 
-/// As it stands before `the GVector<..>`.
+/// As an error message puts it before `the GVector<..>`.
 impl fmt::Display for Window {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.map_or(Ok(()), |(start, end)| write!(f, "elements {start}..{end} of "))
     }
 }
 
-/// What two ranges have in common; empty, at a place within the first, if that is nothing.
+/// What two ranges have in common; if that is nothing, an empty range within the first.
 pub(crate) fn common(one: &Range<usize>, other: &Range<usize>) -> Range<usize> {
     let start = other.start.clamp(one.start, one.end);
     start..other.end.clamp(start, one.end)

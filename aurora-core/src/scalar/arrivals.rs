@@ -1,5 +1,5 @@
-//! The collective scopes of a scalar, by what arrives: at its home of who has come and who has ended, elsewhere of
-//! values and of scopes that are over.
+//! The collective scopes of a scalar, on the receiving side: the home hears which ranks have come and ended, the
+//! others receive values and hear which scopes are over.
 
 use super::Scalar;
 use super::Value;
@@ -13,21 +13,19 @@ use aurora_net::{Payload, Rank};
 use bytes::Bytes;
 
 impl Scalar {
-    /// What arrives at a home: a rank has come.
     pub(crate) fn has_come(&mut self, from: Rank, epoch: Epoch, opening: &Opening) {
         let arrival = &mut self.ledger.record(epoch).from[from.index()];
         arrival.came = true;
         arrival.complete = opening.is_load();
     }
 
-    /// A rank has ended its part.
     pub(crate) fn has_ended(&mut self, from: Rank, epoch: Epoch, offers: u64, part: Option<Vec<u8>>) {
         let arrival = &mut self.ledger.record(epoch).from[from.index()];
         (arrival.complete, arrival.batches) = (true, offers);
         self.contribute(epoch, from, part);
     }
 
-    /// What arrives from a home: a value, with which a ReadCache or a ReadMostly begins, or a newer one.
+    /// A value from the home: the first one of a ReadCache or ReadMostly, or a newer one.
     pub(crate) fn told(&mut self, epoch: Epoch, numbers: (u64, u64), value: &[u8], cx: &mut Cx<'_>) {
         let home = self.home;
         if self.ledger.epoch < epoch || self.ledger.settled >= epoch {
@@ -56,19 +54,17 @@ impl Scalar {
         }
     }
 
-    /// A scope is over.
     pub(crate) fn is_over(&mut self, epoch: Epoch) {
         self.ledger.conclude(epoch);
     }
 
-    /// A rank has seen so many values.
     pub(crate) fn has_seen(&mut self, from: Rank, epoch: Epoch, seen: u64) {
         if let Some(spreading) = self.spreading.as_mut().filter(|_| self.ledger.settled + 1 == epoch) {
             spreading.seen(from, seen);
         }
     }
 
-    /// An epoch is settled at home: all have come to a ReadCache, or have ended what they entered.
+    /// At home: all ranks have come to this ReadCache, or have ended this other scope.
     pub(super) fn settle(&mut self, epoch: Epoch, cx: &mut Cx<'_>) {
         let mine = self.ledger.find(epoch).and_then(|record| record.mine.clone());
         let (behaviour, op, site) = mine.map_or(("".into(), None, None), |mine| (mine.name, mine.op, Some(mine.site)));
@@ -123,7 +119,7 @@ impl Scalar {
         }
     }
 
-    /// At home: begins a ReadMostly to which all have come, and tells each rank inside of it what it has not been told.
+    /// At home: begins a ReadMostly to which all ranks have come, and sends the value to each that has not got it.
     pub(crate) fn spread(&mut self, cx: &mut Cx<'_>) {
         let (me, size) = (cx.me(), cx.size());
         let home = self.home;
@@ -136,7 +132,7 @@ impl Scalar {
         let site = self.site_of(epoch);
         let spreading = self.spreading.get_or_insert_with(|| Spreading::new(size));
         let number = spreading.number();
-        // This rank may have come to the next one already, while others are still inside of this.
+        // This rank may be in the next one already, while others are still in this one.
         let mine = self.replicated.as_mut().filter(|replicated| replicated.epoch == epoch);
         if let Some((replicated, value)) = mine.zip(self.value.as_ref()) {
             replicated.learn(number, &value.read(), 0);

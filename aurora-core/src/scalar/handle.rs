@@ -34,15 +34,14 @@ pub trait Atomic: ScalarValue + bytemuck::Pod {}
 
 /// A single value that all ranks share (paper section 2.1). It lives on one rank, its *home*, whose daemon serves it.
 ///
-/// Every operation takes effect at one moment: the numbers' operations ([`fetch_add`](GScalar::fetch_add) and its kin)
-/// are also the task counter that users of Global Arrays know. Of a number of up to 8 bytes each is one atomic
-/// operation in memory, on the home and on ranks that share its machine's memory; else it is one round trip to the
-/// home.
+/// Every operation is atomic; [`fetch_add`](GScalar::fetch_add) makes the task counter that users of Global Arrays
+/// know. On a number of up to 8 bytes it is one atomic operation in memory, on the home and on ranks that share its
+/// machine's memory; else it is one round trip to the home.
 ///
-/// Four behaviours change that inside a scope: [`read_cache`](GScalar::read_cache) shows the value as it was on entry,
-/// [`release_c`](GScalar::release_c) sets it at its end, [`accumulate`](GScalar::accumulate) merges what all ranks
-/// contribute (a reduction), and [`read_mostly`](GScalar::read_mostly) keeps a copy on every rank that is read without
-/// a message while anybody may improve it (the bound of a search).
+/// Four behaviours change that inside a scope: [`read_cache`](GScalar::read_cache) shows the value as it was on
+/// entry, [`release_c`](GScalar::release_c) sets it at its end, [`accumulate`](GScalar::accumulate) merges what all
+/// ranks contribute (a reduction), and [`read_mostly`](GScalar::read_mostly) keeps a copy on every rank, which is
+/// read without a message while any rank may change the value (the bound of a search).
 ///
 /// ```
 /// use aurora_core::prelude::*;
@@ -64,18 +63,16 @@ pub struct GScalar<T: ScalarValue> {
     pub(crate) id: ObjectId,
     home: Rank,
     made_at: Site,
-    /// The value, on ranks that may share it in memory.
+    /// The value in memory, on ranks that share it.
     in_place: Option<InPlace>,
     value: PhantomData<*const T>,
 }
 
 impl<T: ScalarValue> GScalar<T> {
-    /// Collective. A scalar at home on rank `home`, with the value that rank `home` gives; what the others give is not
-    /// looked at.
+    /// Collective. A scalar whose home is rank `home`, with the value that this rank gives; other values are ignored.
     ///
     /// # Errors
-    /// `Mismatch` where ranks construct different objects; [`Error::NoSuchRank`]; [`Error::Value`] for a value that
-    /// serde cannot encode.
+    /// `Mismatch` where ranks construct different objects; [`Error::NoSuchRank`]; [`Error::Value`] if encoding fails.
     #[track_caller]
     pub fn new(world: &World, home: impl Into<Rank>, value: T) -> Result<Self> {
         let (site, home) = (Site::here(), home.into());
@@ -124,20 +121,14 @@ impl<T: ScalarValue> GScalar<T> {
         decode(&self.ask(ScalarRequest::Load, Vec::new(), "get", site)?, site)
     }
 
-    /// Sets the value.
-    ///
-    /// # Errors
-    /// As [`get`](GScalar::get).
+    /// Sets the value. Errors as for [`get`](GScalar::get).
     #[inline]
     #[track_caller]
     pub fn set(&self, value: T) -> Result<()> {
         self.replace(&value, "set").map(drop)
     }
 
-    /// Sets the value and returns the old one.
-    ///
-    /// # Errors
-    /// As [`get`](GScalar::get).
+    /// Sets the value and returns the old one. Errors as for [`get`](GScalar::get).
     #[inline]
     #[track_caller]
     pub fn swap(&self, value: T) -> Result<T> {
@@ -159,10 +150,8 @@ impl<T: ScalarValue> GScalar<T> {
         decode(&self.ask(ScalarRequest::Swap, encode(value, site)?, action, site)?, site)
     }
 
-    /// Sets the value to `new` if it is `expected`, as encoded: `Ok(old)` if it was, else `Err(current)`.
-    ///
-    /// # Errors
-    /// As [`get`](GScalar::get), outside the inner result.
+    /// Sets the value to `new` if its encoding is that of `expected`: `Ok(old)` if it was, else `Err(current)`. The
+    /// outer result has the errors of [`get`](GScalar::get).
     #[inline]
     #[track_caller]
     pub fn compare_exchange(&self, expected: &T, new: &T) -> Result<std::result::Result<T, T>> {
@@ -185,11 +174,8 @@ impl<T: ScalarValue> GScalar<T> {
         Ok(if old == expected { Ok(value) } else { Err(value) })
     }
 
-    /// Replaces the value by what `update` makes of it, and returns the old one. The closure runs here, again whenever
-    /// another rank was faster, so it must not rely on being called once.
-    ///
-    /// # Errors
-    /// As [`get`](GScalar::get).
+    /// Replaces the value by `update(value)` and returns the old one. The closure runs on this rank, once more each
+    /// time another rank has changed the value meanwhile. Errors as for [`get`](GScalar::get).
     #[track_caller]
     pub fn fetch_update(&self, mut update: impl FnMut(T) -> T) -> Result<T> {
         let site = Site::here();
@@ -215,13 +201,13 @@ impl<T: ScalarValue> GScalar<T> {
         self.ask(ScalarRequest::CompareExchange, payload, action, site)
     }
 
-    /// The value, where this rank may change it without asking anybody.
+    /// The value in memory, if this rank may change it without its kernel at this moment.
     #[inline]
     fn word(&self) -> Option<&Word> {
         self.in_place.as_ref()?.to_change()
     }
 
-    /// What is not done at once, because it cannot be or because looks are watched.
+    /// The slow path of an operation: it cannot be done in memory, or looks are watched.
     fn ask(&self, request: ScalarRequest, payload: Vec<u8>, action: &'static str, site: &Site) -> Result<Vec<u8>> {
         let level = self.link.watched();
         if level != Level::Nothing {
@@ -233,7 +219,7 @@ impl<T: ScalarValue> GScalar<T> {
         }
     }
 
-    /// The same while looks are watched. What changes nothing is a look.
+    /// The same while looks are watched. An operation that changes nothing is a look.
     fn look(&self, request: ScalarRequest, payload: &[u8], action: &'static str, site: &Site) -> Result<Vec<u8>> {
         self.in_place.as_ref().map(|in_place| in_place.wake(self.link.watched()));
         let look = || match self.in_place.as_ref().and_then(InPlace::to_change_watched) {
@@ -247,13 +233,12 @@ impl<T: ScalarValue> GScalar<T> {
         self.link.look_at((self.id, action, site), || digest::of(payload), look, found)
     }
 
-    /// Has a request done in place.
     fn change(&self, word: &Word, request: ScalarRequest, payload: &[u8]) -> Option<Vec<u8>> {
         let make = |current: &[u8]| requested(request, payload, current, plain::find::<T>);
         change_word(word, size_of::<T>(), make).map(|(old, _)| old)
     }
 
-    /// Has the home do something, once what this rank has done before is settled there.
+    /// Has the home serve a request, once what this rank has done before is settled there.
     pub(crate) fn request(
         &self,
         request: (ScalarRequest, Option<u64>),
@@ -280,30 +265,21 @@ impl<T: ScalarValue> GScalar<T> {
 }
 
 impl<T: Atomic> GScalar<T> {
-    /// Adds, wrapping for integers, and returns the old value.
-    ///
-    /// # Errors
-    /// As [`get`](GScalar::get).
+    /// Adds, wrapping for integers, and returns the old value. Errors as for [`get`](GScalar::get).
     #[inline]
     #[track_caller]
     pub fn fetch_add(&self, operand: T) -> Result<T> {
         self.fetch::<Add>(operand, "fetch_add")
     }
 
-    /// Sets the value to the smaller of it and `operand`, and returns the old one.
-    ///
-    /// # Errors
-    /// As [`get`](GScalar::get).
+    /// Sets the value to the smaller of it and `operand`, and returns the old one. Errors as for [`get`](GScalar::get).
     #[inline]
     #[track_caller]
     pub fn fetch_min(&self, operand: T) -> Result<T> {
         self.fetch::<Min>(operand, "fetch_min")
     }
 
-    /// Sets the value to the larger of it and `operand`, and returns the old one.
-    ///
-    /// # Errors
-    /// As [`get`](GScalar::get).
+    /// Sets the value to the larger of it and `operand`, and returns the old one. Errors as for [`get`](GScalar::get).
     #[inline]
     #[track_caller]
     pub fn fetch_max(&self, operand: T) -> Result<T> {
@@ -328,8 +304,8 @@ impl<T: Atomic> GScalar<T> {
     }
 }
 
-/// Collective over the ranks of the home's node. Where they find a scalar that is a word, on which all ranks have
-/// agreed. A rank that has no memory for it asks the home by messages.
+/// Collective over the ranks of the home's node. Finds the shared word of a scalar that is one; all ranks have agreed
+/// on the scalar before. A rank that has no memory for the word asks the home by messages.
 fn find_word(link: &Way<Scalar>, id: ObjectId, home: Rank) -> Option<InPlace> {
     let node = link.node().filter(|_| link.nodes.same_node(home, link.me));
     let segment = node.and_then(|node| node.share(id.0, Word::LEN).ok());
@@ -348,7 +324,6 @@ fn find_word(link: &Way<Scalar>, id: ObjectId, home: Rank) -> Option<InPlace> {
     })
 }
 
-/// A value as it travels.
 pub(crate) fn encode<T: ScalarValue>(value: &T, site: &Site) -> Result<Vec<u8>> {
     match plain::encode(value) {
         Some(bytes) => Ok(bytes),
@@ -356,7 +331,6 @@ pub(crate) fn encode<T: ScalarValue>(value: &T, site: &Site) -> Result<Vec<u8>> 
     }
 }
 
-/// A value that has travelled.
 pub(crate) fn decode<T: ScalarValue>(bytes: &[u8], site: &Site) -> Result<T> {
     if plain::is::<T>() {
         return plain::decode(bytes).ok_or_else(|| cannot_travel::<T>(postcard::Error::DeserializeUnexpectedEnd, site));

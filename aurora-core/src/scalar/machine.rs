@@ -21,26 +21,24 @@ use std::sync::Arc;
 /// Applies an operand to an encoded value.
 pub(crate) type ScalarFn = fn(current: &[u8], operand: &[u8]) -> Option<Vec<u8>>;
 
-/// A scalar.
 pub(crate) struct Scalar {
     pub(super) home: Rank,
     pub(super) ledger: Ledger,
-    /// At home.
+    /// On the home only.
     pub(super) value: Option<Value>,
     pub(super) ops: Operations<ScalarFn>,
-    /// What the calling thread may do without the kernel.
     pub(super) permit: Arc<Permit>,
     /// At home: what each rank contributes to a scope that is not over.
     pub(super) parts: BTreeMap<Epoch, Vec<Option<Vec<u8>>>>,
     /// The value that a ReadCache shows, until its guard takes it.
     pub(super) shown: Option<(Epoch, Vec<u8>)>,
-    /// At home: the ReadMostly that is open somewhere.
+    /// At home: the ReadMostly that is open on some rank.
     pub(super) spreading: Option<Spreading>,
-    /// The one that is open here.
+    /// The ReadMostly that is open on this rank.
     pub(super) replicated: Option<Replicated>,
-    /// At home: nobody is to use the value in place any more, because the scalar is at fault or the job over.
+    /// At home: no rank may use the value in place any more, because the scalar is at fault or the job over.
     closed: bool,
-    /// In checking mode everything goes by the kernel.
+    /// Checking mode: every access goes through the kernel.
     check: bool,
     parked: VecDeque<Parked>,
     ends: Ends,
@@ -71,32 +69,29 @@ impl From<Wait> for ScalarWait {
     }
 }
 
-/// Something that cannot be done yet.
+/// A piece of work that cannot be done yet.
 pub(super) struct Parked {
     from: Rank,
     work: Work,
     payload: Received,
 }
 
-/// What it is.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Work {
-    /// A request, of this rank itself if it has no number.
+    /// A request; of this rank itself if it has no number.
     Request(Option<CallId>, Asked),
-    /// An operand that nobody waits for, in a ReadMostly.
+    /// An operand in a ReadMostly; no rank waits for an answer.
     Offer { epoch: Epoch, seq: u64, op: OpId },
 }
 
-/// What became of it.
 pub(super) enum Outcome {
-    /// This is the answer, if anybody waits for one.
+    /// The answer, if a rank waits for one.
     Done(Vec<u8>),
     Refuse(Error),
     Park,
 }
 
 impl Scalar {
-    /// At home on a rank, with the value if that is this one.
     pub(crate) fn new(core: &Core, home: Rank, value: Option<Value>, ops: Operations<ScalarFn>) -> Self {
         Scalar {
             home,
@@ -124,7 +119,7 @@ impl Scalar {
         let outcome = self.contain(within, cx, |scalar, cx| scalar.attempt(from, work, payload.bytes(), cx));
         let answer = match outcome {
             Some(Outcome::Park) => {
-                // It may wait for long, and its sender for the memory.
+                // It may stay parked for long, and its sender needs the memory back.
                 parked.payload.detach();
                 self.parked.push_back(parked);
                 return false;
@@ -146,7 +141,7 @@ impl Scalar {
         true
     }
 
-    /// Does a piece of work, if its time has come.
+    /// Does a piece of work, or says that it must be parked.
     pub(super) fn attempt(&mut self, from: Rank, work: Work, payload: &[u8], cx: &mut Cx<'_>) -> Outcome {
         if let Err(fault) = cx.sound() {
             return Outcome::Refuse(fault);
@@ -170,8 +165,7 @@ impl Scalar {
         }
     }
 
-    /// Sends a request to the home, behind all scopes that this rank has entered, but for a ReadMostly, inside of which
-    /// it is.
+    /// Sends a request to the home, which serves it after the scopes up to [`asking_epoch`](Self::asking_epoch).
     pub(crate) fn ask(
         &self,
         reason: &Reason,
@@ -185,7 +179,7 @@ impl Scalar {
         cx.ask_as(asking, &asked, payload).expect("headers of scalars are short")
     }
 
-    /// What comes of the openings of another rank.
+    /// Another rank has opened a scope, which must be the same on all ranks.
     fn opened(&mut self, from: Rank, epoch: Epoch, opening: &Opening, cx: &mut Cx<'_>) {
         if let Err(error) = self.ledger.opened_by(from, epoch, opening, &cx.frame.name) {
             cx.fail(error);
@@ -198,7 +192,7 @@ impl Scalar {
         error.into_iter().for_each(|error| cx.defer(error));
     }
 
-    /// At home: says whether ranks may use the value in place. Once they may not, they never may again.
+    /// At home: says whether ranks may use the value in place. Once they may not, that is final.
     fn admit_to_value(&mut self, usable: bool) {
         let Some(word) = self.value.as_ref().and_then(Value::word) else {
             return;
@@ -243,7 +237,7 @@ impl SharedObject for Scalar {
         Ok(())
     }
 
-    /// Settles what can be settled and does the parked work whose time has come.
+    /// Settles epochs and does parked work for as long as possible.
     fn advance(&mut self, cx: &mut Cx<'_>) {
         loop {
             let settled = self.ledger.try_settle();
@@ -251,8 +245,7 @@ impl SharedObject for Scalar {
                 self.settle(epoch, cx);
             }
             let mut worked = false;
-            // One by one: an operation of the user's may panic, and what waits behind it has to be answered all the
-            // same.
+            // One by one: if a user's operation panics, the work behind it must be answered all the same.
             for _ in 0..self.parked.len() {
                 if let Some(parked) = self.parked.pop_front() {
                     worked |= self.work(parked, cx);
@@ -300,7 +293,6 @@ impl SharedObject for Scalar {
         Ok(())
     }
 
-    /// A scope goes through the home, which waits for the others.
     fn awaits(&self, wait: Wait, name: &ObjectName) -> Awaited {
         let wait = ScalarWait::from(wait);
         Awaited { ranks: self.awaited(wait), doing: self.doing(wait, name) }
@@ -330,14 +322,14 @@ impl SharedObject for Scalar {
 }
 
 impl Scalar {
-    /// Says what may be done to it without its kernel, where these guards are open on this rank.
+    /// Sets what the calling thread may do without the kernel, with these guards open on this rank.
     fn set_permit(&mut self, usable: bool, open: &[OpenGuard]) {
         let Ledger { epoch, settled, .. } = self.ledger;
         if !usable && let Some(replicated) = &self.replicated {
             replicated.close();
         }
         self.admit_to_value(usable);
-        // Each operation is one moment of the value, whatever guard shows what it was.
+        // A guard that only reads shows a copy, which operations do not change.
         let is_mine = usable && !self.check && settled >= epoch && !open.iter().any(|guard| guard.mutable);
         self.permit.set(epoch, 0, if is_mine { READ | WRITE } else { 0 });
     }
@@ -366,12 +358,12 @@ impl Scalar {
         }
     }
 
-    /// At home: who has to come to the next scope, or to end it, before that is over.
+    /// At home: the ranks that must come to the next scope, or end it, before it is over.
     fn scope_to_end(&self) -> Option<Obstacle> {
         let me = Some(self.home).filter(|home| *home == self.ledger.me())?;
         let next = self.ledger.settled + 1;
         let record = self.ledger.find(next)?;
-        // A ReadMostly shows something once all have come, and is over once all have ended it.
+        // A ReadMostly shows a value once all ranks have come, and is over once all have ended it.
         let is_mostly = self.ledger.opening(next)?.name == READ_MOSTLY;
         let coming = is_mostly && record.from.iter().any(|arrival| !arrival.came);
         let lacking = record.from.iter().enumerate().filter(|(rank, arrival)| match coming {

@@ -1,4 +1,4 @@
-//! What ranks say to each other of a scalar: the headers of transfers.
+//! The messages about a scalar: headers of transfers.
 
 use crate::element::OpId;
 use crate::epoch::Opening;
@@ -9,27 +9,25 @@ use crate::stats::Kind;
 use aurora_net::{Payload, Rank};
 use serde::{Deserialize, Serialize};
 
-/// A message.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Message {
-    /// To the home: "I have come to this scope", one that shows something.
+    /// To the home: the sender has come to this scope, which shows something.
     Come { epoch: Epoch, opening: Opening },
-    /// To the home: "My part of this scope has ended, and I made so many offers in it." Payload: what it contributes,
-    /// if it does.
+    /// To the home: the sender has ended this scope, with so many offers in it. Payload: its contribution, if any.
     Part { epoch: Epoch, opening: Opening, offers: u64, contributes: bool },
-    /// From the home: "All have ended this scope."
+    /// From the home: all ranks have ended this scope.
     Over { epoch: Epoch },
-    /// From the home: all have come to this scope, and this is the value, numbered in a ReadMostly; in it are so many
-    /// of your offers.
+    /// From the home: all ranks have come to this scope. Payload: the value; in a ReadMostly it has a number, and
+    /// contains `answered` of the receiver's offers.
     Spread { epoch: Epoch, number: u64, answered: u64 },
-    /// To the home: so many values of this ReadMostly have come.
+    /// To the home: the sender has received `seen` values of this ReadMostly.
     Seen { epoch: Epoch, seen: u64 },
-    /// To the home, in a ReadMostly: an operand that nobody waits for, applied in the order of `seq`.
+    /// To the home, in a ReadMostly: an operand, applied in the order of `seq` and not answered.
     Offer { epoch: Epoch, seq: u64, op: OpId },
 }
 
 impl Message {
-    /// Sends it, on the account of a line of the program.
+    /// Sends it, counted for the program's line that `reason` names.
     pub(crate) fn send(&self, reason: &Reason, to: Rank, payload: Payload, cx: &mut Cx<'_>) {
         cx.send(to, self, payload, How { kind: Kind::Scalar, lazy: false, reason: Some(reason) });
     }
@@ -44,13 +42,12 @@ pub(crate) enum ScalarRequest {
     Swap,
     /// Payload: the operand. Reply: the old value.
     Fetch(OpId),
-    /// Payload: length of the expected value as u32, the expected and the new value. Reply: the old value, changed if
-    /// it was the expected one.
+    /// Payload: length of the expected value as u32, the expected and the new value. Reply: the old value; it was
+    /// replaced if it equals the expected one.
     CompareExchange,
 }
 
-/// A request of a rank that has entered `epoch` scopes of the scalar; inside a ReadMostly, `after` so many offers of
-/// the same rank.
+/// A request of a rank that has entered `epoch` scopes of the scalar; in a ReadMostly, after `after` of its offers.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Asked {
     pub(crate) epoch: Epoch,

@@ -1,5 +1,4 @@
-//! A rank's side of a ReadMostly: the newest value that its home has numbered, and what this rank has offered since.
-//! Pure.
+//! A rank's side of a ReadMostly: the newest value known from the home, and this rank's offers since. Pure.
 
 use super::replica::Replica;
 use crate::element::OpId;
@@ -8,21 +7,18 @@ use crate::scalar::ScalarFn;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// An operation that ranks may offer operands of.
+/// The operation of a ReadMostly.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offered {
     pub(crate) op: OpId,
     pub(crate) apply: ScalarFn,
-    /// Two operands in one.
     pub(crate) combine: ScalarFn,
-    /// What changes nothing here would change nothing at home: `min`, `max`, `or`.
+    /// An offer that changes nothing here would change nothing at home: `min`, `max`, `or`.
     pub(crate) absorbs: bool,
 }
 
-/// One rank inside of one ReadMostly.
-///
-/// One offer is on its way at a time; those that come meanwhile become one. The replica shows the home's value with all
-/// that is not yet part of it.
+/// One rank in one ReadMostly. One offer is under way at a time; later ones are combined until it is answered. The
+/// replica shows the home's value with all offers applied that this value does not contain yet.
 #[derive(Debug)]
 pub(super) struct Replicated {
     pub(super) epoch: Epoch,
@@ -33,14 +29,13 @@ pub(super) struct Replicated {
     /// Offers sent, and how many of them the home has applied.
     sent: u64,
     answered: u64,
-    /// Those between, and what is to follow.
+    /// The offers between these, and the one to be sent next.
     under_way: VecDeque<Vec<u8>>,
     pending: Option<Vec<u8>>,
-    /// Values that have come.
     received: u64,
 }
 
-/// An offer to be sent, with its number.
+/// An offer to be sent: its number and its operand.
 pub(super) type Outgoing = (u64, Vec<u8>);
 
 impl Replicated {
@@ -59,13 +54,11 @@ impl Replicated {
         }
     }
 
-    /// Whether the first value is here.
     pub(super) fn is_shown(&self) -> bool {
         self.known.is_some()
     }
 
-    /// The home's value `number`, in which `answered` of our offers are. Older ones than the one known are of no
-    /// interest.
+    /// Takes the home's value `number`, which contains `answered` of our offers. An older value is ignored.
     pub(super) fn learn(&mut self, number: u64, value: &[u8], answered: u64) {
         let newer = self.known.as_ref().is_none_or(|(known, _)| number > *known);
         if !newer && answered <= self.answered {
@@ -81,7 +74,7 @@ impl Replicated {
         self.show();
     }
 
-    /// A value has come; whether its home wants to hear that so many have.
+    /// Counts a received value. `Some`: the home is to be told this count.
     pub(super) fn receive(&mut self) -> Option<u64> {
         self.received += 1;
         self.received.is_multiple_of(super::spreading::SEEN).then_some(self.received)
@@ -101,7 +94,7 @@ impl Replicated {
         Some(())
     }
 
-    /// What to send now, if anything: the next offer when the last is answered, or if it must go.
+    /// The offer to send now, if any: once the last one is answered, or at once if it `must` go.
     pub(super) fn next(&mut self, must: bool) -> Option<Outgoing> {
         if !must && !self.under_way.is_empty() {
             return None;
@@ -112,22 +105,18 @@ impl Replicated {
         Some((self.sent - 1, operand))
     }
 
-    /// Offers sent so far.
     pub(super) fn sent(&self) -> u64 {
         self.sent
     }
 
-    /// The operation.
     pub(super) fn op(&self) -> Option<OpId> {
         self.offered.map(|offered| offered.op)
     }
 
-    /// Looks are to be watched.
     pub(super) fn watch(&self) {
         self.replica.watch();
     }
 
-    /// Nothing is to be read any more.
     pub(super) fn close(&self) {
         self.replica.close();
     }
@@ -183,7 +172,7 @@ mod tests {
         let (mut mine, replica) = minima(90);
         mine.offer(vec![50]).unwrap();
         assert_eq!((seen(&replica), mine.next(false)), (50, Some((0, vec![50]))));
-        // While it is, offers become one.
+        // Meanwhile offers are combined.
         for better in [40, 30, 35, 20] {
             mine.offer(vec![better]).unwrap();
             assert_eq!(mine.next(false), None);
@@ -209,14 +198,13 @@ mod tests {
         mine.learn(5, &[40], 0);
         mine.learn(3, &[70], 0);
         assert_eq!(seen(&replica), 40);
-        // A newer one counts even if it is worse: somebody has set it.
+        // A newer one counts even if it is worse: a rank has set it.
         mine.learn(6, &[80], 0);
         assert_eq!(seen(&replica), 80);
     }
 
     proptest! {
-        /// A home and one rank, with messages to it in any order: its own sums are never missing and never there twice,
-        /// and those of others never go back.
+        /// A home and one rank, messages in any order: own offers count exactly once, and those of others never vanish.
         #[test]
         fn every_offer_counts_once(steps in prop::collection::vec((0u8..4, 1u32..9, any::<usize>()), 0..80)) {
             let (replica, offered) = (Arc::default(), Offered { op: OpId::of::<Add>(), apply: add, combine: add, absorbs: false });

@@ -1,6 +1,5 @@
-//! Operations of the user's on a scalar that panic: amid this rank's own call the panic goes on from there; in what
-//! ranks have sent it ends here, because that is done amid any call, or by the daemon. In either case the scalar is
-//! poisoned.
+//! User operations on a scalar that panic. In this rank's own call the panic continues. In work that ranks have sent
+//! it is caught, because any call, or the daemon, may do that work. In either case the scalar is poisoned.
 
 use super::Scalar;
 use crate::object::Cx;
@@ -12,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 pub(super) type Within = (&'static str, Option<Site>);
 
 impl Scalar {
-    /// Does what ranks have sent. `None`: an operation has panicked, and all are told.
+    /// Does what ranks have sent. `None`: an operation has panicked, and all ranks are told.
     pub(super) fn contain<R>(
         &mut self,
         within: Within,
@@ -30,10 +29,7 @@ impl Scalar {
         }
     }
 
-    /// Does something of this rank's own, amid its call.
-    ///
-    /// # Panics
-    /// If an operation does; the scalar is poisoned by then.
+    /// Does work of this rank's own call. A panic of an operation poisons the scalar and continues.
     pub(super) fn do_own<R>(
         &mut self,
         within: Within,

@@ -1,4 +1,4 @@
-//! Primitive numbers in place of the general encoding of a scalar's values: no allocation worth the name, no parsing.
+//! A fixed encoding of primitive numbers, in place of the general encoding of a scalar's values: nothing is parsed.
 
 use crate::element::{Add, BUILT_IN, Max, Min, Op};
 use crate::operation::{OpId, Operations};
@@ -11,7 +11,6 @@ macro_rules! numbers {
     ($($t:ty)*) => {
         $(impl Atomic for $t {})*
 
-        /// The bytes of a number.
         pub(crate) fn encode<T: 'static>(value: &T) -> Option<Vec<u8>> {
             let value: &dyn Any = value;
             $(if let Some(number) = value.downcast_ref::<$t>() {
@@ -20,7 +19,6 @@ macro_rules! numbers {
             None
         }
 
-        /// A number from all of its bytes.
         #[inline]
         pub(crate) fn decode<T: 'static>(bytes: &[u8]) -> Option<T> {
             $(if TypeId::of::<T>() == TypeId::of::<$t>() {
@@ -31,7 +29,7 @@ macro_rules! numbers {
             None
         }
 
-        /// Whether it is a number.
+        /// Whether `T` is a primitive number.
         #[inline]
         pub(crate) fn is<T: 'static>() -> bool {
             [$(TypeId::of::<$t>()),*].contains(&TypeId::of::<T>())
@@ -47,7 +45,7 @@ macro_rules! numbers {
             None
         }
 
-        /// What computes with numbers that are words: the new value from the current one and an operand.
+        /// Operation `O` on numbers as words: the new value from the current one and an operand.
         #[inline]
         pub(crate) fn on_words<T: 'static, O: 'static>() -> Option<fn(u64, u64) -> u64> {
             $(if TypeId::of::<T>() == TypeId::of::<$t>() && size_of::<$t>() <= WORD {
@@ -65,7 +63,7 @@ macro_rules! numbers {
             None
         }
 
-        /// What every home of a number can compute.
+        /// The operations that every home of a number can compute.
         pub(crate) fn ops<T: 'static>() -> Operations<ScalarFn> {
             let mut ops: Operations<ScalarFn> = Operations::default();
             $(if TypeId::of::<T>() == TypeId::of::<$t>() {
@@ -84,7 +82,6 @@ fn apply<T: 'static, O: Op<T>>(current: &[u8], operand: &[u8]) -> Option<Vec<u8>
     encode(&O::apply(decode(current)?, decode(operand)?))
 }
 
-/// An operation that every home of a number can compute.
 pub(crate) fn find<T: 'static>(op: OpId) -> Option<ScalarFn> {
     ops::<T>().find(op)
 }
@@ -103,13 +100,12 @@ pub(crate) fn word(bytes: &[u8]) -> Option<u64> {
     Some(u64::from_le_bytes(word))
 }
 
-/// The number that a word is.
 #[inline]
 pub(crate) fn from_word<T: 'static>(word: u64) -> Option<T> {
     decode(word.to_le_bytes().get(..size_of::<T>())?)
 }
 
-/// Whether a rank reads it by one atomic load.
+/// Whether a value is read by one atomic load.
 #[inline]
 pub(crate) fn fits_a_word<T: 'static>() -> bool {
     size_of::<T>() <= WORD && is::<T>()

@@ -1,4 +1,4 @@
-//! A rank's replica of a scalar under ReadMostly: written by its kernel, read by its program without asking anybody.
+//! A rank's replica of a scalar under ReadMostly: written by its kernel, read by its program without asking the kernel.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -6,27 +6,24 @@ use std::sync::{Mutex, PoisonError};
 /// The longest value, in bytes, that is read by one atomic load.
 pub(crate) const WORD: usize = 8;
 
-/// It is shown.
+/// The value is shown.
 const OPEN: u8 = 0;
-/// It is shown to those who ask for it as one that is watched: see [`polls`](crate::polls).
+/// It is shown only to reads that are watched: see [`polls`](crate::polls).
 const WATCHED: u8 = 1;
-/// Nothing is to be read from it: its object is faulty, or the job over.
+/// It is not shown any more: its object is faulty, or the job over.
 const CLOSED: u8 = 2;
 
-/// The replica. It has one writer at a time, its rank's kernel under the endpoint's lock, so what is read never goes
-/// back.
+/// The replica. Its one writer is its rank's kernel, under the endpoint's lock, so what is read never goes back.
 #[derive(Debug, Default)]
 pub(crate) struct Replica {
-    /// A value of up to [`WORD`] bytes, little end first.
+    /// A value of up to [`WORD`] bytes, little-endian.
     word: AtomicU64,
-    /// A longer one. Both are there, so that nobody has to know which.
+    /// Any value, also a short one: a reader need not know which.
     bytes: Mutex<Vec<u8>>,
-    /// Who may read it.
     state: AtomicU8,
 }
 
 impl Replica {
-    /// The value shown from now on.
     pub(crate) fn store(&self, value: &[u8]) {
         if value.len() <= WORD {
             let mut word = [0; WORD];
@@ -38,10 +35,10 @@ impl Replica {
         bytes.extend_from_slice(value);
     }
 
-    /// The value, of a type whose values all have as many bytes, [`WORD`] at most: as many bytes of this are it.
+    /// The value of a type of fixed size, [`WORD`] bytes at most, in the first of these bytes.
     #[inline]
     pub(crate) fn word(&self) -> Option<[u8; WORD]> {
-        // Before the load: what is shown after a fault is then a value from before it.
+        // The state before the value: a value that is shown after a fault is then one from before it.
         let open = self.state.load(Ordering::Acquire) == OPEN;
         open.then(|| self.word.load(Ordering::Acquire).to_le_bytes())
     }
@@ -55,17 +52,15 @@ impl Replica {
         Some(show(&bytes))
     }
 
-    /// Shows nothing any more.
     pub(crate) fn close(&self) {
         self.state.store(CLOSED, Ordering::Release);
     }
 
-    /// Looks are watched from now on.
+    /// Looks are watched from now on, until [`wake`](Self::wake).
     pub(crate) fn watch(&self) {
         self.turn(OPEN, WATCHED);
     }
 
-    /// No longer.
     pub(crate) fn wake(&self) {
         self.turn(WATCHED, OPEN);
     }

@@ -1,7 +1,6 @@
-//! The collective scopes of a scalar, on the calling rank's side; the other side is [`arrivals`](super::arrivals). All
-//! of them go through its home: who enters one in which there is something to see tells the home, which answers all
-//! when all have come; who ends one in which there was something to do tells the home, which answers all when all have
-//! ended.
+//! The collective scopes of a scalar, on the calling rank's side; the other side is [`arrivals`](super::arrivals).
+//! All go through the home. A rank that enters a scope that shows something, or ends one that changes something,
+//! tells the home; once all ranks have, the home answers them all.
 
 use super::Replica;
 use super::Scalar;
@@ -26,7 +25,7 @@ pub(super) const READ_MOSTLY: &str = "ReadMostly";
 pub(super) const RELEASE: &str = "ReleaseC";
 pub(super) const ACCUMULATE: &str = "Accumulate";
 
-/// A scope of this name, which shows the value as it is when all have come, or ends on all ranks.
+/// The opening of a scope: a ReadCache is settled once all ranks have come, any other once all have ended it.
 pub(super) fn opening(name: &'static str, site: &Site) -> Opening {
     let rule = if name == READ_CACHE { Rule::Announced } else { Rule::Ended };
     Opening::new(name, Kind::Scalar, rule, site)
@@ -40,21 +39,19 @@ pub(crate) struct Ended<'a> {
 }
 
 impl Scalar {
-    /// The scopes that a request of this rank's follows: all that it has entered, but for a ReadMostly, inside of which
-    /// it is.
+    /// The last scope that a request of this rank comes after: the last entered, but not a ReadMostly that is open.
     pub(crate) fn asking_epoch(&self) -> Epoch {
         let inside = self.replicated.is_some();
         self.ledger.epoch - Epoch::from(inside)
     }
 
-    /// The value at home may have changed.
     pub(super) fn note_change(&mut self, changed: bool) {
         if let Some(spreading) = self.spreading.as_mut().filter(|_| changed) {
             spreading.changed();
         }
     }
 
-    /// Whether all have come to a ReadMostly that is the next to be settled.
+    /// The next epoch to be settled, if that is a ReadMostly to which all ranks have come.
     pub(super) fn all_have_come(&self) -> Option<Epoch> {
         let next = self.ledger.settled + 1;
         let record = self.ledger.find(next)?;
@@ -70,7 +67,7 @@ impl Scalar {
         (opening, mutable): (&Opening, bool),
         cx: &mut Cx<'_>,
     ) -> Option<Result<Epoch, Error>> {
-        // A scope that all end together cannot be open in another: nobody would get to its end.
+        // Inside a scope that all ranks end together no other may be opened: no rank would reach the end.
         let inside = cx.frame.open.iter().any(|guard| guard.awaited);
         match cx.usable(mutable || inside, Window::WHOLE) {
             Err(error) => return Some(Err(error)),
@@ -81,7 +78,7 @@ impl Scalar {
         Some(entered.inspect_err(|error| cx.fail(error.clone())))
     }
 
-    /// Comes to a scope that shows something, which it has entered.
+    /// Tells the home that this rank has come to a scope that shows something.
     pub(crate) fn come_to_scalar(&mut self, ended: &Ended<'_>, cx: &mut Cx<'_>) {
         let (epoch, me) = (ended.epoch, cx.me());
         let home = self.home;
@@ -102,7 +99,6 @@ impl Scalar {
         replica
     }
 
-    /// Lets the home and this rank know operation `O`.
     pub(crate) fn know_scalar_op<O: 'static>(
         &mut self,
         apply: ScalarFn,
@@ -129,7 +125,7 @@ impl Scalar {
         }
     }
 
-    /// Ends a scope: with what this rank contributes, or with the offers that it has made.
+    /// Ends a scope, with what this rank contributes or with the offers that it has made.
     pub(crate) fn end_scalar(&mut self, ended: &Ended<'_>, part: Option<Vec<u8>>, cx: &mut Cx<'_>) {
         let (epoch, me) = (ended.epoch, cx.me());
         self.send_offers(ended.reason, true, cx);
@@ -145,7 +141,7 @@ impl Scalar {
         }
     }
 
-    /// A scope has broken off: nothing of it is said.
+    /// A scope has ended by a panic: the home is told nothing of it.
     pub(crate) fn abandon_scalar(&mut self) {
         self.replicated.take();
     }
@@ -176,7 +172,7 @@ impl Scalar {
         Ok(())
     }
 
-    /// Sends what has been offered and may go, or must. How many offers have been sent in all.
+    /// Sends the next offer if it may go, or `must`. Returns how many offers have been sent in all.
     pub(crate) fn send_offers(&mut self, reason: &Reason, must: bool, cx: &mut Cx<'_>) -> u64 {
         let home = self.home;
         let Some(replicated) = &mut self.replicated else {
@@ -190,7 +186,7 @@ impl Scalar {
         sent
     }
 
-    /// A value of the home's, with its number: shown, if this rank is inside of that scope.
+    /// Shows a value of the home with its number, if this rank is in that scope.
     pub(crate) fn learn(&mut self, epoch: Epoch, (number, answered): (u64, u64), value: &[u8], cx: &mut Cx<'_>) {
         let site = self.site_of(epoch);
         self.do_own((READ_MOSTLY, site), cx, |object, _| {
@@ -219,7 +215,6 @@ impl Scalar {
     }
 }
 
-/// The operation `O`, to be offered or accumulated.
 pub(crate) fn offered<O: 'static>([apply, combine]: [ScalarFn; 2], absorbs: bool) -> Offered {
     Offered { op: OpId::of::<O>(), apply, combine, absorbs }
 }

@@ -1,4 +1,4 @@
-//! Scalars at their home: an encoded value and what is done to it in one round trip. Their scopes: `scopes.rs`.
+//! Requests to a scalar at its home, each done in one round trip. Its scopes: `scopes.rs`.
 
 use super::machine::{Outcome, Scalar, Work};
 use super::message::{Asked, ScalarRequest};
@@ -10,8 +10,8 @@ use crate::window::Window;
 use aurora_net::Rank;
 
 impl Scalar {
-    /// Serves a request: the old value is the answer, or inside a ReadMostly a [`NumberedReply`], once `after` offers
-    /// of the rank that asks are applied: it has made them before.
+    /// Serves a request: the answer is the old value. In a ReadMostly it is a [`NumberedReply`], once `after` offers
+    /// are applied, which the asking rank has made before.
     pub(super) fn serve(&mut self, from: Rank, asked: Asked, payload: &[u8], cx: &Cx<'_>) -> Outcome {
         let Some(after) = asked.after else {
             return self.change(asked.request, payload, cx).map_or_else(Outcome::Refuse, Outcome::Done);
@@ -52,7 +52,7 @@ impl Scalar {
         Ok(())
     }
 
-    /// A request of this rank's own on a scalar that lives here, once what it has done before is settled.
+    /// Serves a request of the home itself, once what it has done before is settled. `None`: not yet.
     pub(crate) fn serve_own(
         &mut self,
         (request, after): (ScalarRequest, Option<u64>),
@@ -72,7 +72,7 @@ impl Scalar {
     }
 }
 
-/// The answer to a request inside a ReadMostly: what the value was, what it is now, and the number that this has.
+/// The answer to a request in a ReadMostly: the old value, the new one, and the number of the new one.
 pub(crate) struct NumberedReply<'a> {
     pub(crate) number: u64,
     pub(crate) old: &'a [u8],
@@ -89,7 +89,6 @@ impl<'a> NumberedReply<'a> {
         bytes
     }
 
-    /// From what [`serve_numbered`] has answered.
     pub(crate) fn parse(bytes: &'a [u8]) -> Option<Self> {
         let (number, rest) = bytes.split_at_checked(8)?;
         let (len, rest) = rest.split_at_checked(4)?;

@@ -1,21 +1,19 @@
-//! The home's side of a ReadMostly: it numbers the values and owes each rank the newest. Pure.
+//! The home's side of a ReadMostly: it numbers the values and sends each rank the newest. Pure.
 
 use aurora_net::Rank;
 
-/// So many values may be on their way to a rank before the newest waits for one of them to be seen. What comes
-/// meanwhile is never sent: only the newest matters.
+/// The most values under way to a rank. Then the newest waits until one is seen, and older ones are never sent.
 pub(super) const AHEAD: u64 = 8;
-/// A rank says after so many that it has seen them.
+/// A rank reports after so many values that it has seen them.
 pub(super) const SEEN: u64 = AHEAD / 2;
 
 /// What one rank has been told.
 #[derive(Clone, Debug, Default)]
 struct Told {
-    /// The number of the value, and how many of its offers that contains.
+    /// The number of the value last sent, and how many of the rank's offers it contains.
     state: Option<(u64, u64)>,
-    /// Messages to it.
+    /// Messages sent to the rank, and how many of these it has seen.
     sent: u64,
-    /// Those that it says it has seen.
     seen: u64,
 }
 
@@ -31,17 +29,15 @@ impl Spreading {
         Spreading { number: 0, told: vec![Told::default(); size] }
     }
 
-    /// The value has changed.
     pub(super) fn changed(&mut self) {
         self.number += 1;
     }
 
-    /// The number of the value.
     pub(super) fn number(&self) -> u64 {
         self.number
     }
 
-    /// A rank gets the value with the answer to its request, and has had `answered` offers applied.
+    /// The answer to a rank's request carries the value, which contains `answered` of the rank's offers.
     pub(super) fn answers(&mut self, rank: Rank, answered: u64) {
         self.told[rank.index()].state = Some((self.number, answered));
     }
@@ -58,7 +54,6 @@ impl Spreading {
         due
     }
 
-    /// A rank has seen so many messages.
     pub(super) fn seen(&mut self, rank: Rank, seen: u64) {
         let told = &mut self.told[rank.index()];
         told.seen = seen.clamp(told.seen, told.sent);
@@ -109,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_rank_that_says_what_it_has_seen_is_never_left_behind() {
-        // In any order of arrival: eight on their way are two words of having seen some.
+        // Whatever the order of arrival, eight values under way cause two reports.
         let mut home = Spreading::new(2);
         for round in 0..100 {
             home.changed();

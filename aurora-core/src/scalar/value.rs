@@ -17,7 +17,7 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    /// Of its own encoding; a number of up to 8 bytes in memory of this rank's own.
+    /// From its encoding; `is_word`: a number of up to 8 bytes, kept in a word of this rank's own memory.
     pub(crate) fn new(bytes: Vec<u8>, is_word: bool) -> Self {
         let mut value = Value::Bytes(bytes);
         if is_word {
@@ -26,14 +26,13 @@ impl Value {
         value
     }
 
-    /// Moves it to a word, while nobody uses that.
+    /// Moves it to a word that no rank uses yet.
     pub(crate) fn move_to(&mut self, word: Word) {
         let bytes = self.read();
         word.change(|_| plain::word(&bytes));
         *self = Value::Word(Arc::new(word), bytes.len());
     }
 
-    /// The word.
     pub(crate) fn word(&self) -> Option<&Arc<Word>> {
         match self {
             Value::Bytes(_) => None,
@@ -41,7 +40,6 @@ impl Value {
         }
     }
 
-    /// As it is.
     pub(crate) fn read(&self) -> Vec<u8> {
         match self {
             Value::Bytes(bytes) => bytes.clone(),
@@ -49,8 +47,8 @@ impl Value {
         }
     }
 
-    /// Makes `new` of it, again if a rank has changed it in place meanwhile. What it was, and whether that is another;
-    /// `None` if `new` gives nothing that fits.
+    /// Replaces it by `new(value)`, again if a rank has changed it in place meanwhile. Returns the old value, and
+    /// whether the new one differs; `None` if `new` gives nothing that fits.
     pub(crate) fn change(&mut self, mut new: impl FnMut(&[u8]) -> Option<Vec<u8>>) -> Option<(Vec<u8>, bool)> {
         match self {
             Value::Bytes(bytes) => {
@@ -63,7 +61,7 @@ impl Value {
     }
 }
 
-/// The same of a word of so many bytes.
+/// As [`Value::change`], of a number of `len` bytes in a word.
 pub(crate) fn change_word(
     word: &Word,
     len: usize,
@@ -77,7 +75,7 @@ pub(crate) fn change_word(
     Some((old.to_le_bytes()[..len].to_vec(), made != old))
 }
 
-/// What a request makes of a value, with the operations that `find` finds; `None` if it does not fit.
+/// The value after a request, with operations from `find`; `None` if the payload does not fit.
 pub(crate) fn requested(
     request: ScalarRequest,
     payload: &[u8],

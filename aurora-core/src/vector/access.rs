@@ -1,4 +1,4 @@
-//! One loop for the bare vector and for every behaviour that allows it.
+//! Traits for one loop over the bare vector and over every behaviour that allows it.
 
 use super::GVector;
 use crate::element::Element;
@@ -41,10 +41,7 @@ pub trait GlobalRead<T: Element> {
 
 /// Writing by global index: the bare vector and every behaviour that takes writes.
 pub trait GlobalWrite<T: Element> {
-    /// Sets element `index`.
-    ///
-    /// # Errors
-    /// As for [`GlobalRead::at`].
+    /// Sets element `index`. Errors as for [`GlobalRead::at`].
     #[track_caller]
     fn put(&mut self, index: usize, value: T) -> Result<()>;
 }

@@ -1,7 +1,5 @@
-//! What the compiler says of `v[i]` on a bare vector.
-//!
-//! An element may lie on another rank, so it cannot be lent as the `&T` that `Index` returns. The implementation below
-//! applies to no type of index: it is there for the message of [`BareIndex`], which leads to what serves instead.
+//! The compiler's message about `v[i]` on a bare vector. An element may lie on another rank, so there is no `&T` for
+//! `Index` to return. The implementation applies to no type of index: it exists for the message of [`BareIndex`].
 
 use super::GVector;
 use crate::element::Element;

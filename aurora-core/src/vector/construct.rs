@@ -25,14 +25,13 @@ use aurora_net::Rank;
 use std::any::type_name;
 use std::sync::Arc;
 
-/// What this rank knows of a vector that it constructs.
 pub(crate) struct VectorPlan {
     pub(crate) plan: Plan,
     pub(crate) dist: Distribution,
 }
 
 impl VectorPlan {
-    /// Checks what can be checked without the other ranks. What is wrong is kept: they have to hear of it too.
+    /// Checks what this rank can check alone. A refusal is kept: the other ranks must hear of it too.
     pub(crate) fn new<T: Element>(world: &World, shape: Shape, on: Option<Rank>, site: Site) -> Self {
         let mut refusal = None;
         let mut len =
@@ -61,12 +60,13 @@ impl VectorPlan {
         VectorPlan { plan, dist }
     }
 
-    /// Collective. Large blocks are made only once all ranks know that those of each node fit beside each other.
-    /// Whether this one is, so that all have agreed on it by now.
+    /// Collective. Checks, before large blocks are made, that those of each node fit into its memory together. True
+    /// once all ranks have agreed on that; false for a small vector, which is not checked here.
     pub(crate) fn admit<T: Element>(&self, world: &World) -> Result<bool> {
-        /// Of the whole vector; ranks that agree about it agree about this. Less can be left to each rank's own look.
+        /// Bytes of the whole vector, so that all ranks decide alike. Smaller blocks are checked by each rank alone.
         const LARGE: usize = 8 << 20;
-        // Who refuses has come to a vector of no elements, and says so when the others ask for theirs.
+        // A rank that refuses has planned a vector of no elements, skips this, and tells the others when they come
+        // together.
         if self.dist.len() * size_of::<T>() < LARGE {
             return Ok(false);
         }
@@ -80,8 +80,7 @@ impl VectorPlan {
         }
     }
 
-    /// Collective. Where a vector on which all ranks have agreed lies in memory that the ranks of this node share, if
-    /// they do.
+    /// Collective. The place in the node's shared memory of a vector on which all ranks have agreed, if it has one.
     pub(crate) fn place<T: Element>(&self, link: &Link, id: ObjectId) -> Result<Option<Place<T>>> {
         let (dist, me) = (self.dist, link.me);
         let Some(node) = link.node().filter(|_| self.is_shared::<T>()) else {
@@ -97,13 +96,12 @@ impl VectorPlan {
         Ok(Some(Place::new(sharing, dist.range(me), dist.len(), (link.size, abroad))))
     }
 
-    /// Whether it is something that the ranks of a node share: the same on all ranks, whoever is there with them.
+    /// Whether ranks of a node share such a vector: the same on all ranks, also on one that is alone on its node.
     fn is_shared<T: Element>(&self) -> bool {
         !self.dist.is_empty() && Sharing::suits::<T>()
     }
 
-    /// This rank's block, in its place if it has one already: of zeros, or of the values given. Without memory for it
-    /// this rank refuses.
+    /// This rank's block, in its place if it has one: of zeros, or of the values given. Refuses without memory for it.
     pub(crate) fn block<T: Element>(
         &mut self,
         world: &World,
@@ -142,7 +140,6 @@ impl VectorPlan {
     }
 }
 
-/// A vector as a rank's kernel knows it at its construction.
 pub(crate) fn machine<T: Element>(core: &Core, dist: Distribution, block: Block, nodes: Arc<Nodes>) -> Vector {
     let size = core.size;
     Vector {

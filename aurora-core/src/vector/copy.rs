@@ -33,7 +33,7 @@ pub struct VectorRangeMut<'v, T: Element> {
     site: Site,
 }
 
-/// What of `within` a range names.
+/// The indices that a range names; an open end is that of `within`.
 pub(crate) fn resolve(range: impl RangeBounds<usize>, within: &Range<usize>) -> Range<usize> {
     let start = match range.start_bound() {
         Bound::Included(start) => *start,
@@ -85,10 +85,8 @@ pub trait Transfer: Sized {
     fn copy_all(pairs: Vec<Self>) -> Result<()>;
 }
 
-/// Copies a range of a vector to local memory, local memory to a range of a vector, or one vector's range to
-/// another's. One-sided: only the caller takes part, the owners' daemons serve it. When it returns, the destination
-/// is written: local memory, or the owners' blocks.
-///
+/// Copies a range of a vector to local memory, local memory to a range of a vector, or one vector's range to another's.
+/// One-sided: only the caller takes part, the owners' daemons serve it. When it returns, the destination is written.
 /// Local memory is given as a slice: `&mut buffer[..]`, `&buffer[..]`. Both sides must have the same length.
 ///
 /// # Errors
@@ -120,9 +118,9 @@ where
     distmemcpy_many([(destination, source)])
 }
 
-/// Copies many pairs as one operation: all are under way at once, in an order that spreads them over the owners. See
-/// [`distmemcpy`]; all pairs of a call have the same direction. A vector can be borrowed mutably once only, so one call
-/// writes one range of each vector; many ranges of one vector are [`GVector::release_c`]'s, with `put_slice`.
+/// Copies many pairs as one operation: all are under way at once, in an order that spreads them over the owners.
+/// Errors as for [`distmemcpy`]. All pairs of a call have the same direction. A call writes one range of each vector,
+/// because it borrows that mutably; to write many ranges of one vector use [`GVector::release_c`] and `put_slice`.
 ///
 /// ```
 /// use aurora_core::prelude::*;
@@ -136,14 +134,11 @@ where
 /// })?;
 /// # Ok::<(), Error>(())
 /// ```
-///
-/// # Errors
-/// As [`distmemcpy`].
 pub fn distmemcpy_many<P: Transfer>(pairs: impl IntoIterator<Item = P>) -> Result<()> {
     P::copy_all(pairs.into_iter().collect())
 }
 
-/// A piece of a copy that concerns one owner: local memory and where it lies in the owner's block.
+/// The part of a copy that one owner serves: local memory, and its place in the owner's block.
 struct Piece<'v, T: Element, M> {
     vector: &'v GVector<T>,
     owner: Rank,
@@ -153,7 +148,7 @@ struct Piece<'v, T: Element, M> {
 }
 
 impl<T: Element, M> Piece<'_, T, M> {
-    /// Owners in the order in which this rank turns to them: itself, the next, and so on.
+    /// Sort key: this rank first, then the next one, and so on.
     fn turn(&self) -> usize {
         let link = &self.vector.link;
         (self.owner.index() + link.size - link.me.index()) % link.size
@@ -259,7 +254,7 @@ impl<T: Element> Transfer for (VectorRangeMut<'_, T>, &[T]) {
             return write_own();
         };
         let _call = link.bulk_call("distmemcpy");
-        // Before anything is sent: what is under way cannot be taken back.
+        // Before anything is sent: a transfer that is under way cannot be taken back.
         usable(&mine, true)?;
         usable(&others, true)?;
         let slices: Vec<&[T]> = others.iter().map(|piece| piece.memory).collect();
@@ -275,9 +270,8 @@ impl<T: Element> Transfer for (VectorRangeMut<'_, T>, &[T]) {
     }
 }
 
-/// Bytes that an owner is sent as one piece, and that it may have to hold. It keeps a piece until it is whole, so that
-/// nobody sees half an element: of this size it is still in the processor's cache when it is put into place, and its
-/// memory serves the next one.
+/// Bytes of one piece. An owner buffers a piece until it is whole, so that no rank sees half an element. A piece of
+/// this size is still in the processor's cache when it is copied into the block, and its memory serves the next one.
 const AT_ONCE: usize = 256 << 10;
 const AHEAD: usize = 4 * AT_ONCE;
 
@@ -289,7 +283,7 @@ struct Writing<'a, T: Element> {
     asked: Vec<UnderWay>,
 }
 
-/// A piece that an owner has been sent and has not answered.
+/// A piece that has been sent and not answered.
 struct UnderWay {
     call: CallId,
     vector: ObjectId,
@@ -298,16 +292,16 @@ struct UnderWay {
     bytes: usize,
 }
 
-/// What goes to one owner.
+/// The pieces for one owner.
 struct Lane {
-    /// The pieces that it has not been sent.
+    /// Not sent yet.
     left: Range<usize>,
-    /// Bytes that it has been sent and has not answered.
+    /// Bytes that have been sent and not answered.
     ahead: usize,
 }
 
 impl<'a, T: Element> Writing<'a, T> {
-    /// `pieces` are in order of their owners, and there is one; `tokens` are their memory.
+    /// `pieces`, at least one, are in order of their owners; `tokens` stand for their memory.
     fn new(pieces: &'a [Piece<'a, T, &'a [T]>], tokens: Vec<Token>) -> Self {
         let mut end = 0;
         let owners = pieces
@@ -320,10 +314,8 @@ impl<'a, T: Element> Writing<'a, T> {
         Writing { pieces, tokens, owners, asked: Vec::new() }
     }
 
-    /// Does `meanwhile` once every owner has been sent its first pieces.
-    ///
-    /// If something fails no more pieces are sent. The memory stays lent until those that were sent are answered: a
-    /// vector that has not failed gets them whole.
+    /// Does `meanwhile` once every owner has been sent its first pieces. After a failure no more pieces are sent; the
+    /// memory stays lent until those that were sent are answered, so that a vector that has not failed gets them whole.
     fn run(mut self, meanwhile: impl FnOnce() -> Result<()>) -> Result<()> {
         let Piece { vector, site, .. } = &self.pieces[0];
         let link = &vector.link;
@@ -334,13 +326,12 @@ impl<'a, T: Element> Writing<'a, T> {
         let what = Blocked::Calls { object: vector.id, action: "distmemcpy", kind: Kind::of_action("distmemcpy") };
         let mut outcome = meanwhile();
         let answered = link.wait(what, site, |kernel, out| self.advance(&mut outcome, kernel, out).then_some(Ok(())));
-        // Some are left only of a job that is over.
+        // Some are left only if the job is over.
         link.tidy(|kernel, _| self.asked.iter().for_each(|asked| kernel.core.give_up(asked.call)));
         answered.and(outcome)
     }
 
-    /// Takes the answers that are here, each of which makes room for another piece, until the first error. True when
-    /// nothing is left.
+    /// Takes the answers that have arrived, and sends a piece for each, until the first error. True if none is missing.
     fn advance(&mut self, outcome: &mut Result<()>, kernel: &mut Kernel, out: &mut Outbox) -> bool {
         let mut next = 0;
         while let Some(asked) = self.asked.get(next) {
@@ -360,7 +351,7 @@ impl<'a, T: Element> Writing<'a, T> {
         self.asked.is_empty()
     }
 
-    /// Sends an owner what it has room for.
+    /// Sends an owner pieces up to its limit.
     fn ask(&mut self, owner: usize, kernel: &mut Kernel, out: &mut Outbox) {
         let lane = &mut self.owners[owner];
         while let Some(piece) = self.pieces[lane.left.clone()].first() {
@@ -414,7 +405,7 @@ impl<T: Element> Transfer for (VectorRangeMut<'_, T>, VectorRange<'_, T>) {
     }
 }
 
-/// Whether the vectors of these pieces may be used. An error is reported as one of the vector that has it.
+/// Whether the vectors of these pieces may be used; an error is reported for the vector that has it.
 fn usable<T: Element, M>(pieces: &[Piece<'_, T, M>], mutable: bool) -> Result<()> {
     pieces.chunk_by(|a, b| a.vector.id == b.vector.id).try_for_each(|of_one| {
         let Piece { vector, site, .. } = &of_one[0];
@@ -422,7 +413,7 @@ fn usable<T: Element, M>(pieces: &[Piece<'_, T, M>], mutable: bool) -> Result<()
     })
 }
 
-/// Sends one request for each piece, whose token is where its answer goes; if one cannot be sent, none.
+/// Sends one request for each piece, or none; the token is that of the memory for the answer.
 fn ask_all<'v, T: Element, M>(
     pieces: &[Piece<'v, T, M>],
     request: impl Fn(&Piece<'v, T, M>, usize) -> (Request, Token),

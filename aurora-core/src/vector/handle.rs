@@ -27,15 +27,15 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// A vector whose elements lie over all ranks of a job (paper section 2.1).
+/// A vector whose elements are distributed over all ranks of a job (paper section 2.1).
 ///
-/// Block-distributed: by elements, or by whole rows for a [`MatrixDim`]; the first blocks are one unit longer where it
-/// does not divide. Or placed whole on one rank ([`GVector::on`]). **All indices are global.**
+/// Each rank owns one block, cut by elements, or by whole rows for a [`MatrixDim`]; the first blocks are one unit
+/// longer if a remainder is left. Or one rank owns it whole ([`GVector::on`]). **All indices are global.**
 ///
-/// There is no `v[i]`: without a behaviour every access is synchronous: [`at`](GVector::at) and [`put`](GVector::put)
-/// of an element on another machine are one message there and one back, served by the owner's daemon; of a rank that
-/// shares memory with this one a load and a store. A *scoped behaviour*, opened by one of the methods below and ended
-/// by its guard going out of scope, makes a phase fast.
+/// There is no `v[i]`. Without a behaviour every access is synchronous: [`at`](GVector::at) and [`put`](GVector::put)
+/// of an element on another machine are one message to the owner's daemon and one back; of a rank that shares memory
+/// with this one they are a load and a store. A *scoped behaviour*, opened by one of the methods below and ended when
+/// its guard goes out of scope, makes a phase fast.
 ///
 /// Dropping it sends one message to each rank and waits for none; its block is served until every rank has dropped it.
 pub struct GVector<T: Element> {
@@ -43,10 +43,10 @@ pub struct GVector<T: Element> {
     pub(crate) id: ObjectId,
     pub(crate) dist: Distribution,
     pub(crate) made_at: Site,
-    /// Memory of the last `at_many`, for the next.
+    /// Memory of the last `at_many`, for reuse.
     pub(super) positions: Cell<Vec<Vec<u32>>>,
     pub(crate) direct: Direct<T>,
-    /// Memory of a copy of the whole, for the next scope that needs one.
+    /// Memory of a copy of the whole vector, for reuse.
     pub(crate) private: Cell<Array<T>>,
     element: PhantomData<*const T>,
 }
@@ -63,19 +63,15 @@ impl<T: Element> GVector<T> {
         Self::construct(VectorPlan::new::<T>(world, shape.into(), None, Site::here()), world, None)
     }
 
-    /// Collective. A vector with element `i` set to `value(i)`; every rank computes its own elements.
-    ///
-    /// # Errors
-    /// As [`GVector::new`].
+    /// Collective. A vector with element `i` set to `value(i)`; each rank computes its own. Errors as for
+    /// [`new`](Self::new).
     #[track_caller]
     pub fn from_fn(world: &World, shape: impl Into<Shape>, mut value: impl FnMut(usize) -> T) -> Result<Self> {
         Self::construct(VectorPlan::new::<T>(world, shape.into(), None, Site::here()), world, Some(&mut value))
     }
 
-    /// Collective. A vector of zeros that lies whole on `rank` (the paper's `Sample`, section 3.4).
-    ///
-    /// # Errors
-    /// As [`GVector::new`], and [`Error::NoSuchRank`].
+    /// Collective. A vector of zeros that lies whole on `rank` (the paper's `Sample`, section 3.4). Errors as for
+    /// [`GVector::new`], and [`Error::NoSuchRank`].
     #[track_caller]
     pub fn on(world: &World, rank: impl Into<Rank>, shape: impl Into<Shape>) -> Result<Self> {
         Self::construct(VectorPlan::new::<T>(world, shape.into(), Some(rank.into()), Site::here()), world, None)
@@ -87,7 +83,7 @@ impl<T: Element> GVector<T> {
         let mut plan = plan;
         let link = Way::<Vector>::of(world.link());
         let (id, modes) = (link.next_object(), link.modes);
-        // What is large is made where it stays.
+        // A large block is made in the shared memory where it stays.
         let place = if plan.admit::<T>(world)? { plan.place(&link, id)? } else { None };
         let settled = place.is_some();
         let (own, home) = place.map(Place::occupied).unzip();
@@ -134,7 +130,7 @@ impl<T: Element> GVector<T> {
         }
     }
 
-    /// Elements of a row: none where a matrix has no columns; of a vector that is no matrix every element is a row.
+    /// Elements of a row: 0 of a matrix without columns, 1 of a vector that is no matrix.
     #[inline]
     pub(crate) fn row_len(&self) -> usize {
         self.dim().map_or(1, |dim| dim.cols)
@@ -168,12 +164,11 @@ impl<T: Element> GVector<T> {
         if rank.index() < self.link.size { self.dist.range(rank) } else { self.len()..self.len() }
     }
 
-    /// Element `index`: a load if it is this rank's own, or of a rank whose memory this one shares; else one round trip
-    /// to its owner.
+    /// Element `index`: a load if this rank owns it or shares memory with its owner; else one round trip to the owner.
     ///
     /// # Errors
-    /// [`Error::IndexOutside`]; `Leaked`, `Poisoned` or `Mismatch` of the object; whatever ended the job. Of an element
-    /// of another rank [`Error::Denied`], if that is asked for.
+    /// [`Error::IndexOutside`]; `Leaked`, `Poisoned` or `Mismatch` of the object; whatever ended the job. For an
+    /// element of another rank [`Error::Denied`], under [`deny_scalar`](crate::Config::deny_scalar).
     #[inline]
     #[track_caller]
     pub fn at(&self, index: usize) -> Result<T> {
@@ -183,7 +178,7 @@ impl<T: Element> GVector<T> {
         }
     }
 
-    /// What is not read at once, because it cannot be or because looks are watched.
+    /// The slow path of `at`: the element cannot be read directly, or looks are watched.
     #[cold]
     fn look_at(&self, index: usize, site: Site) -> Result<T> {
         let owner = || self.dist.owner_index(index);
@@ -214,11 +209,9 @@ impl<T: Element> GVector<T> {
         Ok(self.elements(owner, &bytes, 1)?[0])
     }
 
-    /// Sets element `index`: a store if it is this rank's own, or of a rank whose memory this one shares and no more
-    /// than 8 bytes long; else one round trip to its owner, after which every rank reads the new value.
-    ///
-    /// # Errors
-    /// As [`GVector::at`].
+    /// Sets element `index`: a store if this rank owns it, or shares memory with its owner and the element has at
+    /// most 8 bytes; else one round trip to the owner, after which every rank reads the new value. Errors as for
+    /// [`at`](GVector::at).
     #[inline]
     #[track_caller]
     pub fn put(&mut self, index: usize, value: T) -> Result<()> {
@@ -246,10 +239,7 @@ impl<T: Element> GVector<T> {
     }
 
     /// Collective. Sets every element to `value`. Orders all ranks: earlier writes are overwritten, later accesses of
-    /// any rank see the new value.
-    ///
-    /// # Errors
-    /// As [`World::barrier`].
+    /// any rank see the new value. Errors as for [`World::barrier`].
     #[track_caller]
     pub fn fill(&mut self, value: T) -> Result<()> {
         let site = Site::here();
@@ -260,7 +250,7 @@ impl<T: Element> GVector<T> {
             "a fill",
             &format_args!("the filling of {}", self.name()),
             key,
-            // Told to all: they are there already, or soon.
+            // An error is told to all ranks, which come here too.
             settled.err(),
             &site,
         )?;
@@ -333,7 +323,7 @@ impl<T: Element> GVector<T> {
         if index < self.len() { Ok(()) } else { Err(self.outside(index, None, site)) }
     }
 
-    /// The error of an index that is no element's, at this place of a list.
+    /// The error of an index outside the vector, at `position` of a list of indices.
     #[cold]
     pub(crate) fn outside(&self, index: usize, position: Option<usize>, site: &Site) -> Error {
         Error::IndexOutside { index, position, len: self.len(), object: Box::new(self.name()), site: site.clone() }
@@ -351,7 +341,7 @@ impl<T: Element> GVector<T> {
         Error::NotShown { index, start, end, behaviour: behaviour.into(), object, site }
     }
 
-    /// Whether single elements of other ranks may be touched.
+    /// Refuses access to a single element of another rank, if that is denied.
     fn check_single(&self, access: &str, index: usize, owner: Rank, site: &Site) -> Result<()> {
         if !self.link.modes.deny {
             return Ok(());
@@ -359,7 +349,7 @@ impl<T: Element> GVector<T> {
         Err(Error::Denied { access: access.into(), index, owner, object: Box::new(self.name()), site: site.clone() })
     }
 
-    /// Checking mode: whether this rank may read elements of its own block, given by their places there.
+    /// Checking mode: whether this rank may read elements of its own block, given by their places.
     pub(crate) fn check_read(
         &self,
         places: impl Iterator<Item = usize>,
@@ -371,7 +361,7 @@ impl<T: Element> GVector<T> {
             return Ok(());
         }
         let (me, mut places) = (self.link.me, Some(places));
-        // What is written in a scope that this rank has ended is there to be read once all have.
+        // Writes in a scope that this rank has ended may be read once all ranks have ended it.
         self.link.wait_on(VectorWait::Settle, site, |object, cx| {
             if let Err(error) = object.settled(false, window, cx)? {
                 return Some(Err(error));
@@ -397,8 +387,8 @@ impl<T: Element> GVector<T> {
         })
     }
 
-    /// The bytes of single elements of our own block, given by their places there, once all earlier scopes of a part
-    /// that holds them are over: scopes of other parts may be open.
+    /// The bytes of single elements of our own block, given by their places, once all earlier scopes of `window`,
+    /// which holds them, are over: scopes of other parts may be open.
     pub(crate) fn read_own_in(&self, window: Window, places: &[usize], site: &Site) -> Result<Vec<u8>> {
         self.link.wait_on(VectorWait::Settle, site, |object, cx| match object.settled(false, window, cx)? {
             Ok(()) => object.block.read_elements(places).map(Ok),
@@ -406,7 +396,7 @@ impl<T: Element> GVector<T> {
         })
     }
 
-    /// Writes our own block once its gate is open.
+    /// Writes our own block, once all earlier scopes are over and no transfer reads the block.
     pub(crate) fn write_own(&self, site: &Site, write: impl FnOnce(&mut [T])) -> Result<()> {
         self.link.wait_on(VectorWait::Settle, site, |object, cx| object.settled(true, Window::WHOLE, cx))?;
         let mut write = Some(write);
@@ -421,7 +411,6 @@ impl<T: Element> GVector<T> {
         })
     }
 
-    /// One round trip to another rank.
     pub(crate) fn ask(
         &self,
         to: Rank,
@@ -444,7 +433,7 @@ impl<T: Element> GVector<T> {
         self.received(call, action, site).map(Received::into_vec)
     }
 
-    /// The same, where it lies.
+    /// The same, without copying the answer.
     pub(crate) fn received(&self, call: crate::ids::CallId, action: &'static str, site: &Site) -> Result<Received> {
         let what = Blocked::Calls { object: self.id, action, kind: Kind::of_action(action) };
         self.link
@@ -455,7 +444,6 @@ impl<T: Element> GVector<T> {
             .inspect_err(|_| self.link.tidy(|kernel, _| kernel.core.give_up(call)))
     }
 
-    /// An answer as elements.
     fn elements(&self, from: Rank, bytes: &[u8], len: usize) -> Result<Vec<T>> {
         if bytes.len() != len * size_of::<T>() {
             return Err(crate::kernel::message::malformed(from));

@@ -4,27 +4,26 @@ use aurora_net::Rank;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-/// For so long the next request is waited for.
+/// How long to wait for the next request.
 const QUIET: Duration = Duration::from_millis(2);
-/// And no longer in all.
+/// How long to wait in all.
 const MOST: Duration = Duration::from_millis(10);
-/// What is shorter is answered at once.
+/// Shorter reads are answered at once.
 const BULK: u64 = 32 << 10;
 
 /// Holds back answers to ranks that read from most others at once (the exchange of a parallel sort) until all of them
 /// have asked, or no more seem to come.
 ///
 /// An exchange of all with all runs at line rate when each sender spreads what it sends over all receivers from the
-/// start. Were the first to ask answered at once, all would send to it alone, and its port of the switch would
-/// overflow: that costs far more than this wait, which the last to ask never has, and it decides when the exchange is
-/// over.
+/// start. If the first to ask were answered at once, all would send to it alone, and its port of the switch would
+/// overflow: that costs far more than this wait. The last to ask, which decides when the exchange ends, never waits.
 #[derive(Debug)]
 pub(crate) struct IncastGuard<T> {
     me: Rank,
     size: usize,
     held: Vec<(Rank, T)>,
     asked: BTreeSet<Rank>,
-    /// When the first of those that are held back came, and the last.
+    /// When the first and the last of the held requests came.
     came: Option<(Instant, Instant)>,
 }
 
@@ -33,24 +32,23 @@ impl<T> IncastGuard<T> {
         IncastGuard { me, size, held: Vec::new(), asked: BTreeSet::new(), came: None }
     }
 
-    /// Whether a read of `bytes` is part of such an exchange, if its rank reads from `owners` others in the same call.
+    /// Whether a read of `bytes` is part of such an exchange; its rank reads from `owners` others in the same call.
     pub(crate) fn concerns(&self, bytes: u64, owners: u32) -> bool {
         bytes >= BULK && owners >= 2 && 2 * owners as usize >= self.size - 1
     }
 
-    /// `from` has asked; its request is held back.
     pub(crate) fn hold(&mut self, now: Instant, from: Rank, request: T) {
         self.came = Some((self.came.map_or(now, |(first, _)| first), now));
         self.asked.insert(from);
         self.held.push((from, request));
     }
 
-    /// When to look whether the wait is over, if there is one.
+    /// When the wait is over, if there is one.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         self.came.map(|(first, last)| (last + QUIET).min(first + MOST))
     }
 
-    /// All that is held back, beginning with the rank after ours, if the wait is over.
+    /// All requests held back, beginning with the rank after ours; none before the wait is over.
     pub(crate) fn release(&mut self, now: Instant) -> Vec<T> {
         let all_are_here = self.asked.len() + 1 == self.size;
         if !all_are_here && self.poll_timeout().is_none_or(|due| now < due) {

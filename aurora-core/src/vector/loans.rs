@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 /// What a loan of a vector stands for.
 pub(crate) enum VectorLoan {
-    /// Our block, from a byte on.
+    /// Our block, from byte `base` on.
     Block { base: usize },
-    /// A copy of a block that has since been lent to its owner for writing.
+    /// A copy of our block, which has since been lent to this rank's program for writing.
     Detached { copy: Arc<dyn Storage>, base: usize },
     /// Our own part of a cache.
     CacheOut { serial: u64, base: usize },
@@ -25,17 +25,17 @@ pub(crate) enum VectorLoan {
 }
 
 impl Vector {
-    /// `len` bytes of its memory, as a payload.
+    /// Lends `len` bytes of its memory as a payload.
     pub(crate) fn lend(&mut self, loan: VectorLoan, len: usize, cx: &Cx<'_>) -> Payload {
         cx.lent(self.loans.add(loan), len)
     }
 
-    /// What the loan stood for into which a payload has been written.
+    /// Ends the loan into which a payload has been written; returns what it stood for.
     pub(crate) fn end_loan(&mut self, token: Token) -> Option<VectorLoan> {
         self.loans.end(Loan::of(token))
     }
 
-    /// Lets all transfers from our block go on from a copy of it.
+    /// Lets all transfers from our block continue from a copy.
     pub(crate) fn detach_block(&mut self, copy: &Arc<dyn Storage>) {
         for loan in self.loans.values_mut() {
             if let VectorLoan::Block { base } = *loan {
@@ -44,7 +44,7 @@ impl Vector {
         }
     }
 
-    /// Bytes of a payload that the transport writes into its memory. A loan that has ended is ignored.
+    /// Writes bytes of a payload to the memory of a loan. A loan that has ended is ignored.
     pub(super) fn write_loan(&mut self, loan: Loan, offset: usize, bytes: &[u8]) {
         let within = |base: usize, len: usize| {
             let end = offset.checked_add(bytes.len()).filter(|end| *end <= len)?;
@@ -67,7 +67,7 @@ impl Vector {
         }
     }
 
-    /// Bytes of a payload that it has lent. False: they are no longer there.
+    /// Reads bytes of a lent payload. False: they are no longer there.
     pub(super) fn read_loan(&self, loan: Loan, offset: usize, into: &mut [u8]) -> bool {
         let bytes = match self.loans.get(loan) {
             Some(VectorLoan::Block { base }) => return self.block.copy(base + offset, into),

@@ -1,4 +1,4 @@
-//! One shared object as its rank's kernel knows it: the block, who has it open, and what waits for it.
+//! A vector as its rank's kernel knows it: its block, its protocols, and the work that waits.
 
 use super::block::Block;
 use super::check::Checker;
@@ -29,14 +29,13 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Something that cannot be done yet.
+/// A piece of work that cannot be done yet.
 pub(crate) struct Parked {
     pub(crate) from: Rank,
     pub(crate) work: Work,
     pub(crate) payload: Received,
 }
 
-/// What it is.
 #[derive(Clone, Debug)]
 pub(crate) enum Work {
     Call {
@@ -47,36 +46,30 @@ pub(crate) enum Work {
         epoch: Epoch,
         seq: u64,
         op: Option<OpId>,
-        /// Its sender waits for room and has to hear that it is applied.
+        /// Its sender waits for room and must be told when it is applied.
         acknowledge: bool,
     },
 }
 
-/// What became of a piece of work.
+/// What became of a piece of work. `Gather`: answer with `len` bytes of scattered elements, whose places have `width`
+/// bytes each. `ReplyFromBlock`: answer with these bytes, sent from the block itself.
 pub(crate) enum Outcome {
-    /// Answer with these bytes.
     Reply(Vec<u8>),
-    /// Answer with so many bytes of scattered elements, whose places have so many bytes each, by [`Vector::gather`].
     Gather { width: usize, len: usize },
-    /// Answer with these bytes of the block, from memory.
     ReplyFromBlock(Range<usize>),
-    /// A batch is applied.
     Applied,
-    /// Answer that it cannot be done.
     Refuse(Error),
-    /// Not yet.
     Park,
 }
 
-/// A vector as its rank's kernel knows it.
 pub(crate) struct Vector {
     pub(crate) dist: Distribution,
     pub(crate) block: Block,
-    /// What the transport reads from it and writes into it.
+    /// Memory that the transport reads or writes at this moment.
     pub(crate) loans: Loans<VectorLoan>,
     /// Checking mode: who has written what.
     pub(crate) check: Option<Box<Checker>>,
-    /// Makes memory for a replica of so many elements.
+    /// Makes memory for a copy of so many elements.
     pub(crate) fresh: Arc<dyn Fn(usize) -> Fresh + Send + Sync>,
     pub(crate) ops: Operations<ApplyFn>,
     pub(crate) access: Access,
@@ -87,22 +80,21 @@ pub(crate) struct Vector {
     pub(crate) flush: Flush,
     /// The protocol of edges: HaloCaches.
     pub(crate) halo: Edges,
-    /// Who shares its memory with whom.
+    /// Which ranks share its memory.
     pub(crate) nodes: Arc<Nodes>,
-    /// The scopes whose end the calling thread waits for, if it waits for that: of this part, up to this epoch.
+    /// What the calling thread waits for, if it waits for scopes to end: those of this part, up to this epoch.
     pub(crate) behind: (Window, Epoch),
     pub(crate) parked: VecDeque<Parked>,
-    /// Reads of many ranks at once that wait for each other: only between nodes, inside of one nothing overflows.
+    /// Holds back bulk reads that come at once; only between nodes, because only a switch overflows.
     pub(crate) incast: Option<IncastGuard<Parked>>,
-    /// Something has happened that may settle an epoch or serve what is parked: `advance` looks.
+    /// `advance` has to look: an epoch may be settled, or parked work done.
     pub(crate) has_changed: bool,
-    /// How far the scopes of those who have dropped it got.
+    /// How far the ranks that have dropped it got with its scopes.
     pub(crate) ends: Ends,
 }
 
 impl Vector {
-    /// The fault of an object that an operation of the user's, in this piece of work, our `own` or not, has left half
-    /// written.
+    /// The fault of a vector that a user's operation in this piece of work, our `own` or not, has left half written.
     pub(crate) fn broken_off(&self, frame: &Frame, work: &Work, own: bool) -> Error {
         let rank = self.ledger.me();
         let mine = match work {
@@ -112,18 +104,18 @@ impl Vector {
         let (behaviour, opened) = match (mine, frame.open.last()) {
             (Some(mine), _) => (&*mine.name, &mine.site),
             (None, Some(guard)) if own => (guard.behaviour, &guard.site),
-            // That another rank has opened.
+            // A scope that another rank has opened.
             _ => ("ReleaseC alone", &frame.name.made_at),
         };
         Error::Poisoned { rank, behaviour: behaviour.into(), object: frame.name.clone(), opened: opened.clone() }
     }
 
-    /// Says anew what may be done to it without its kernel: by the calling thread and by others.
+    /// Sets anew what the calling thread and other ranks may do to the block without its kernel.
     pub(crate) fn refresh_permit(&mut self, cx: &Cx<'_>) {
         self.set_permit(cx.core.is_usable() && cx.is_sound(), &cx.frame.open);
     }
 
-    /// The same where these guards are open on this rank. Of an object that is not `usable` nothing may be.
+    /// The same, with these guards open on this rank. If the object is not `usable`, nothing.
     pub(super) fn set_permit(&mut self, usable: bool, open: &[OpenGuard]) {
         let Ledger { epoch, settled, .. } = self.ledger;
         if !usable {
@@ -134,7 +126,7 @@ impl Vector {
         }
         self.block.mend();
         self.block.reopen(settled);
-        // In checking mode everything goes by the kernel.
+        // Checking mode: every access goes through the kernel.
         let direct = usable && self.check.is_none();
         let readable = direct && settled >= epoch && !open.iter().any(|guard| guard.mutable);
         let may = [
@@ -147,7 +139,7 @@ impl Vector {
         self.block.permit.set(epoch, load, may);
     }
 
-    /// Single elements of it, `own` ones only or also those of the ranks that share its memory.
+    /// Direct access to single elements: `own` ones only, or also those of the ranks that share its memory.
     pub(crate) fn direct<T: Element>(&self, own: bool) -> Direct<T> {
         let me = self.ledger.me();
         let (permit, range) = (self.block.permit.clone(), self.dist.range(me));
@@ -175,7 +167,7 @@ impl Vector {
         };
         let ledger = &self.ledger;
         let mine = |epoch| ledger.find(epoch).and_then(|record| record.mine.as_ref());
-        // A batch belongs into the scope that its settling ends, a call behind it.
+        // A batch is part of scope `epoch` and waits for earlier scopes only; a call waits for `epoch` too.
         let (window, upto) = match work {
             Work::Call { asked, .. } => (asked.request.window(), epoch),
             Work::Batch { .. } => {
@@ -184,7 +176,7 @@ impl Vector {
         };
         if let Some(next) = ledger.pending(window, upto) {
             let behind = match mine(next).map(|opening| opening.rule) {
-                // Not known yet, or over everywhere but here.
+                // Not known yet, or over on all other ranks.
                 None | Some(Rule::Met) => Vec::new(),
                 Some(_) => ledger.awaited(next).collect(),
             };
@@ -196,14 +188,14 @@ impl Vector {
         Obstacle { by_itself, behind: before.into_iter().filter(|rank| *rank != ledger.me()).collect() }
     }
 
-    /// Another rank has opened a scope: it must be the one that this rank and all others open.
+    /// Another rank has opened a scope, which must be the same on all ranks.
     pub(crate) fn opened(&mut self, from: Rank, epoch: Epoch, opening: &Opening, cx: &mut Cx<'_>) {
         if let Err(error) = self.ledger.opened_by(from, epoch, opening, &cx.frame.name) {
             cx.fail(error);
         }
     }
 
-    /// Sends a request, behind the scopes that it comes behind.
+    /// Sends a request, which the owner serves after the scopes that this rank has entered before.
     pub(crate) fn ask(
         &self,
         (to, reason, when): (Rank, &Reason, When),
@@ -214,7 +206,7 @@ impl Vector {
         self.ask_into((to, reason, when), request, payload, None, cx)
     }
 
-    /// The same, with memory of the caller to which the answer goes.
+    /// The same; the answer goes to the memory of `landing`.
     pub(crate) fn ask_into(
         &self,
         (to, reason, when): (Rank, &Reason, When),
@@ -224,14 +216,14 @@ impl Vector {
         cx: &mut Cx<'_>,
     ) -> CallId {
         let how = How { kind: Kind::of_action(reason.action), lazy: false, reason: Some(reason) };
-        // Scopes of other parts may be open around that of a part.
+        // While a scope of a part is open, scopes of other parts may be open too.
         let epoch = if request.window().is_whole() { self.ledger.epoch } else { self.ledger.behind() };
         let shown = request.writes();
         let asking = Asking { to, how, landing, when, shown, forgotten: false };
         cx.ask_as(asking, &Asked { epoch, request }, payload).expect("headers of vectors are short")
     }
 
-    /// What the writes to it are for.
+    /// What its writes are counted under.
     pub(crate) fn writing(&self) -> Kind {
         let kind = self.ledger.last.as_ref().filter(|last| last.has_writes()).map(|last| last.kind);
         kind.unwrap_or(Kind::Flush)

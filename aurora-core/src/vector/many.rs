@@ -20,18 +20,18 @@ use std::collections::VecDeque;
 /// Positions in an answer have 32 bits.
 const AT_ONCE: usize = 1 << 31;
 
-/// Bytes of a request, and of its answer.
+/// The most bytes of a request, and of its answer.
 const PIECE: usize = 64 << 10;
 
-/// Requests that one owner has at a time: while it answers one, the next is made and the one before is read.
+/// Requests under way to one owner: while it answers one, the next is made and the one before is read.
 const AHEAD: usize = 4;
 
-/// What is wanted of one owner.
+/// What is read from one owner.
 struct Wanted<'a> {
     /// The first element of its block.
     start: usize,
     places: PlacesBuilder,
-    /// Where in the answer to the caller each of them belongs.
+    /// The position of each in the caller's result.
     positions: Vec<u32>,
     asked: VecDeque<Question<'a>>,
 }
@@ -42,27 +42,24 @@ struct Question<'a> {
     positions: Vec<u32>,
 }
 
-/// Elements being read for one line of the program, on whose account `reason` puts it.
+/// Elements being read, counted for the program's line that `reason` names.
 struct Reading<'a, T: Element> {
     vector: &'a GVector<T>,
     site: &'a Site,
     reason: &'a Reason,
-    /// What else may be open is of other parts.
+    /// The part that holds them: scopes of other parts may be open.
     window: Window,
     values: &'a mut [T],
     wanted: Vec<Wanted<'a>>,
-    /// Elements of a piece.
+    /// The most elements of a request.
     piece: usize,
-    /// Memory to be used again.
+    /// Memory for reuse.
     spare: Vec<Vec<u32>>,
 }
 
 impl<T: Element> GVector<T> {
-    /// The elements at `indices`, in their order: their owners are asked all at once, and not at all where they share
-    /// memory with this rank.
-    ///
-    /// # Errors
-    /// As [`GVector::at`]; an index outside the vector is found before anything is read.
+    /// The elements at `indices`, in their order: all owners are asked at once, except those that share memory with
+    /// this rank. Errors as for [`GVector::at`]; an index outside the vector is found before anything is read.
     #[track_caller]
     pub fn at_many(&self, indices: &[usize]) -> Result<Vec<T>> {
         let site = Site::here();
@@ -71,8 +68,7 @@ impl<T: Element> GVector<T> {
         Ok(values)
     }
 
-    /// The same into memory of the same length, on the account that `reason` says, for a scope of a part that holds
-    /// them.
+    /// The same into `values`, of the same length, for a scope of the part `window`, which holds the elements.
     pub(crate) fn read_many(
         &self,
         indices: &[usize],
@@ -83,7 +79,7 @@ impl<T: Element> GVector<T> {
         if let Some(outside) = indices.iter().position(|index| *index >= self.len()) {
             return Err(self.outside(indices[outside], Some(outside), site));
         }
-        /// Who reads more at a time does not poll.
+        /// A rank that reads more in a call does not poll.
         const FEW: usize = 64;
         if indices.len() > FEW {
             self.link.no_look();
@@ -163,7 +159,7 @@ impl<'a, T: Element> Reading<'a, T> {
         Ok(())
     }
 
-    /// Has an owner asked for what is wanted of it so far.
+    /// Asks an owner for what is collected for it so far, and makes room for more.
     #[cold]
     #[inline(never)]
     fn make_room(&mut self, owner: usize) -> Result<()> {
@@ -182,7 +178,7 @@ impl<'a, T: Element> Reading<'a, T> {
         Ok(())
     }
 
-    /// Asks an owner. `last`: for the last time.
+    /// Asks an owner, for the `last` time or not.
     fn ask(&mut self, owner: Rank, last: bool) -> Result<()> {
         let Reading { vector, site, reason, window, values, wanted, spare, .. } = self;
         let wanted = &mut wanted[owner.index()];
@@ -208,7 +204,7 @@ impl<'a, T: Element> Reading<'a, T> {
             return Ok(());
         }
         let _call = vector.link.bulk_call(reason.action);
-        // Others' requests to us, which we are not woken for.
+        // Takes in requests of other ranks, for which this thread is not woken.
         vector.link.look();
         let request = Request::ReadMany { width: width as u8, window: *window };
         let when = if last { When::Now } else { When::More };
@@ -233,7 +229,7 @@ impl<'a, T: Element> Reading<'a, T> {
         Ok(())
     }
 
-    /// Keeps the memory for the next.
+    /// Keeps the memory for the next call.
     fn end(mut self) {
         for Wanted { mut positions, .. } in self.wanted {
             positions.clear();
@@ -243,15 +239,13 @@ impl<'a, T: Element> Reading<'a, T> {
     }
 }
 
-/// Puts values that come in their order where they belong.
 fn put_into_place<T: Element>(bytes: &[u8], positions: &[u32], values: &mut [T]) {
     for (position, value) in positions.iter().zip(bytes.chunks_exact(size_of::<T>())) {
         values[*position as usize] = bytemuck::pod_read_unaligned(value);
     }
 }
 
-/// Reads the elements at these places of a block whose memory we share, each into its position; false if its owner has
-/// it lent.
+/// Reads the elements at these places of a node peer's block, each into its position. False: the owner has it lent.
 fn read_of_node_peer<T: Element>(
     vector: &GVector<T>,
     owner: Rank,
@@ -272,11 +266,8 @@ fn read_of_node_peer<T: Element>(
 }
 
 impl<T: Element> GVector<T> {
-    /// Sets many elements, in the order given: their owners are told all at once, and not at all where all ranks share
-    /// memory.
-    ///
-    /// # Errors
-    /// As [`GVector::at`]; an index outside the vector is found before anything is written.
+    /// Sets many elements, in the order given: all owners are told at once, or not at all where all ranks share
+    /// memory. Errors as for [`GVector::at`]; an index outside the vector is found before anything is written.
     #[track_caller]
     pub fn put_many(&mut self, writes: &[(usize, T)]) -> Result<()> {
         let site = Site::here();
@@ -294,7 +285,7 @@ impl<T: Element> GVector<T> {
         let blocks = (0..self.link.size).map(|owner| self.dist.range(Rank::new(owner)));
         let mut batches: Vec<_> = blocks.map(|block| (block.start, BatchBuilder::new(block.len()))).collect();
         let own = self.local_range();
-        // One after the other to each owner: transfers may overtake each other.
+        // One batch at a time to each owner: transfers may overtake each other.
         let mut under_way: Vec<_> = (0..self.link.size).map(|_| None).collect();
         for &(index, value) in writes.iter().filter(|(index, _)| !own.contains(index)) {
             let owner = self.dist.owner_index(index);
@@ -320,7 +311,7 @@ impl<T: Element> GVector<T> {
         under_way.try_for_each(|asked: Asked<'_>| self.answer(asked.hand_over(), "put_many", &site).map(drop))
     }
 
-    /// Sends a batch to its owner, if anything is in it. `last`: the last one.
+    /// Sends a batch to its owner, if it is not empty. `last`: the last one.
     fn write_batch<'v>(
         &'v self,
         owner: Rank,

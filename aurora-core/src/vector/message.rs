@@ -1,4 +1,4 @@
-//! What ranks say to each other of a vector: the headers of transfers.
+//! The messages and requests about a vector: headers of transfers.
 
 use crate::Site;
 use crate::behaviour::halo::message::HaloMessage;
@@ -14,7 +14,7 @@ use crate::window::Window;
 use aurora_net::{Payload, Rank};
 use serde::{Deserialize, Serialize};
 
-/// A message: the protocol that it belongs to, in one byte of the header, and what that protocol says.
+/// A message: its protocol, in one byte of the header, and what that protocol says.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Message {
     Load(LoadMessage),
@@ -23,7 +23,7 @@ pub(crate) enum Message {
 }
 
 impl Message {
-    /// What a header says, if that can be of a vector that lies like this.
+    /// Decodes a header; `None` if it cannot be about a vector of this distribution.
     pub(crate) fn decode(header: &[u8], dist: &Distribution) -> Option<Self> {
         let message: Message = postcard::from_bytes(header).ok()?;
         let opening = match &message {
@@ -34,7 +34,6 @@ impl Message {
         opening.is_none_or(|opening| opening.window.is_of(dist.len())).then_some(message)
     }
 
-    /// What it is for.
     pub(crate) fn kind(&self) -> Kind {
         match self {
             Message::Load(_) => Kind::Load,
@@ -43,7 +42,7 @@ impl Message {
         }
     }
 
-    /// Whether a rank is woken for it only if it waits. A rank needs an edge when it comes to the same exchange.
+    /// Whether it wakes a rank only if that waits: an edge is needed only once the rank comes to the same exchange.
     fn is_lazy(&self) -> bool {
         match self {
             Message::Load(_) => false,
@@ -52,7 +51,7 @@ impl Message {
         }
     }
 
-    /// Sends it, on the account of a line of the program.
+    /// Sends it, counted for the program's line that `reason` names.
     pub(crate) fn send(&self, reason: &Reason, to: Rank, payload: Payload, cx: &mut Cx<'_>) {
         cx.send(to, self, payload, How { kind: self.kind(), lazy: self.is_lazy(), reason: Some(reason) });
     }
@@ -69,15 +68,15 @@ pub(crate) enum Request {
     Write { op: Option<OpId>, window: Window },
     /// Consecutive elements from local index `start` on; payload: their values.
     WriteAt { start: u64 },
-    /// Checking mode: "I have written so many elements from local index `start` on, at this line, in the ReleaseC alone
-    /// opened at that one, and you will have the values later." Payload: nothing.
+    /// Checking mode: the sender has written these elements, from local index `start` on, at `line`, in the ReleaseC
+    /// alone opened at `opened`, and sends the values later.
     Announce { start: u64, len: u64, update: bool, line: Site, opened: Site, window: Window },
-    /// Checking mode: "you have them, and that scope has ended."
+    /// Checking mode: that scope has ended, and its values were sent before.
     Flushed { window: Window },
 }
 
 impl Request {
-    /// The part of the vector that it is about, which decides on the scopes that it comes behind.
+    /// The part of the vector that it is about: earlier scopes of this part come before it.
     pub(crate) fn window(&self) -> Window {
         match self {
             Request::Write { window, .. }
@@ -97,18 +96,16 @@ pub(crate) struct Asked {
 }
 
 impl Request {
-    /// What a header asks for, if that can be of a vector that lies like this.
+    /// Decodes a header; `None` if it cannot be about a vector of this distribution.
     pub(crate) fn decode(header: &[u8], dist: &Distribution) -> Option<Asked> {
         let asked: Asked = postcard::from_bytes(header).ok()?;
         asked.request.window().is_of(dist.len()).then_some(asked)
     }
 
-    /// Whether it does nothing but read.
     pub(crate) fn is_read(&self) -> bool {
         matches!(self, Request::Read { .. } | Request::ReadMany { .. })
     }
 
-    /// Whether it changes elements.
     pub(crate) fn writes(&self) -> bool {
         matches!(self, Request::Write { .. } | Request::WriteAt { .. })
     }

@@ -1,21 +1,19 @@
-//! Places of elements in an owner's block, on their way to it: numbers of 32 bits each, or of 64 for a block so long
-//! that it needs them.
-//!
+//! Places of elements in an owner's block, on their way to it: numbers of 32 bits each, or of 64 for a longer block.
 //! The top bit of a number is free for those who write them.
 
 use crate::element::Element;
 use crate::memory::Prefetch;
 use aurora_net::Buffer;
 
-/// So many elements are asked for before they are needed: more than a processor can wait for at a time.
+/// Elements prefetched ahead: more than a processor can wait for at a time.
 const FETCHED_AHEAD: usize = 64;
 
-/// Blocks of more elements have wide places.
+/// The longest block with places of 32 bits.
 const MOST_NARROW: usize = (1 << 31) - 1;
-/// No block has more.
+/// The longest block.
 const MOST_WIDE: usize = (1 << 63) - 1;
 
-/// Places being collected in the memory that they travel in.
+/// Places being collected, in the memory in which they travel.
 #[derive(Debug)]
 pub(crate) struct PlacesBuilder {
     memory: Buffer,
@@ -24,17 +22,16 @@ pub(crate) struct PlacesBuilder {
 }
 
 impl PlacesBuilder {
-    /// In a block of `len` elements; without memory.
+    /// For a block of `len` elements; without memory.
     pub(crate) fn new(len: usize) -> Self {
         PlacesBuilder { memory: Buffer::own(Vec::new()), width: Places::width_for(len), len: 0 }
     }
 
-    /// Bytes of a place.
     pub(crate) fn width(&self) -> usize {
         self.width
     }
 
-    /// Takes memory. It is empty and has none.
+    /// Takes memory, while it is empty and has none.
     pub(crate) fn open(&mut self, memory: Buffer) {
         self.memory = memory;
     }
@@ -56,7 +53,7 @@ impl PlacesBuilder {
         self.len = end;
     }
 
-    /// The bytes in their memory, leaving it empty without any.
+    /// Takes the bytes with their memory.
     pub(crate) fn take(&mut self) -> Buffer {
         let mut memory = std::mem::replace(&mut self.memory, Buffer::own(Vec::new()));
         memory.truncate(std::mem::take(&mut self.len));
@@ -71,7 +68,7 @@ pub(crate) enum Places<'b> {
     Wide(&'b [[u8; 8]]),
 }
 
-/// One of them.
+/// One place.
 pub(crate) trait Place: Copy {
     /// Its number, without the top bit.
     fn number(self) -> usize;
@@ -126,7 +123,6 @@ impl<'b> Places<'b> {
         place | 1 << (8 * width - 1)
     }
 
-    /// Of `width` bytes each.
     pub(crate) fn parse(width: usize, bytes: &'b [u8]) -> Option<Self> {
         match width {
             4 => bytes.len().is_multiple_of(4).then_some(Places::Narrow(bytes.as_chunks().0)),
@@ -135,7 +131,6 @@ impl<'b> Places<'b> {
         }
     }
 
-    /// Their numbers.
     pub(crate) fn iter(self) -> impl Iterator<Item = usize> + use<'b> {
         let (narrow, wide) = match self {
             Places::Narrow(places) => (places, &[][..]),
@@ -151,7 +146,7 @@ impl<'b> Places<'b> {
         }
     }
 
-    /// The indices of the elements at these places, unmarked ones, in the vector of which the block begins at `start`.
+    /// The global indices of these unmarked places, in a block that begins at index `start`.
     pub(crate) fn indices(self, start: usize) -> Vec<usize> {
         match self {
             Places::Narrow(places) => places.iter().map(|place| start + place.number()).collect(),
@@ -159,7 +154,6 @@ impl<'b> Places<'b> {
         }
     }
 
-    /// The places as numbers, unmarked ones.
     pub(crate) fn numbers(self) -> Vec<usize> {
         match self {
             Places::Narrow(places) => places.iter().map(|place| place.number()).collect(),
@@ -167,7 +161,7 @@ impl<'b> Places<'b> {
         }
     }
 
-    /// The bytes of the elements at these places, unmarked ones.
+    /// The bytes of the elements at these unmarked places.
     #[inline]
     pub(crate) fn gather<T: Element>(self, block: &[T], into: &mut [u8]) {
         match self {
@@ -176,7 +170,7 @@ impl<'b> Places<'b> {
         }
     }
 
-    /// Reads the elements at these places, unmarked ones, each into its position among `values`.
+    /// Reads the elements at these unmarked places, each into its position among `values`.
     #[inline]
     pub(crate) fn spread<T: Element>(self, block: &[T], positions: &[u32], values: &mut [T]) {
         match self {
@@ -207,8 +201,8 @@ fn spread<P: Place, T: Element>(places: &[P], block: &[T], positions: &[u32], va
     visit(places, positions, Prefetch::of(block), |element, position| values[*position as usize] = block[element]);
 }
 
-/// Visits the elements at these places, each with its `companion`. Nothing depends on the element before, and the
-/// processor is told early where it will have to look, so that it has as many cache misses under way as it can.
+/// Visits the elements at these places, each with its companion. Visits do not depend on each other, and elements are
+/// prefetched, so that as many cache misses as possible are under way at once.
 #[inline(always)]
 pub(crate) fn visit<P: Place, T, C>(
     places: &[P],
@@ -226,7 +220,7 @@ pub(crate) fn visit<P: Place, T, C>(
     pairs.for_each(|(place, companion)| visit(place.number(), companion));
 }
 
-/// No branch: many are compared at once.
+/// No branch, so that many are compared at once.
 fn are_below<P: Place>(places: &[P], len: usize) -> bool {
     places.iter().fold(true, |all, place| all & place.is_below(len))
 }

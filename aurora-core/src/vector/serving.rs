@@ -1,4 +1,4 @@
-//! An object's answers to what is asked of it.
+//! A vector's answers to requests.
 
 use super::check::Deed;
 use super::machine::{Outcome, Parked, Vector, Work};
@@ -11,12 +11,12 @@ use crate::object::Cx;
 use aurora_net::Rank;
 use std::ops::Range;
 
-/// Replies up to this length are copied. Longer ones are sent from the block itself, which cannot be written until they
-/// are acknowledged; while a write waits for that, they are copied too.
+/// Replies up to this length are copied. Longer ones are sent from the block itself, which cannot be written until
+/// they are acknowledged; while a write waits for that, they are copied too.
 const COPIED_REPLY: usize = 16 * 1024;
 
 impl Vector {
-    /// Does a piece of work on our block, if its time has come.
+    /// Does a piece of work on our block, or says that it must be parked.
     pub(crate) fn try_work(&mut self, from: Rank, work: &Work, payload: &[u8], cx: &mut Cx<'_>) -> Outcome {
         if let Err(fault) = cx.sound() {
             return Outcome::Refuse(fault);
@@ -104,7 +104,7 @@ impl Vector {
         self.block.read_range(range, |bytes| copy.copy_from_slice(bytes)).map(|()| copy)
     }
 
-    /// The elements that a [`Request::ReadMany`] asks for, which was found to fit.
+    /// The elements of a [`Request::ReadMany`] that has been checked.
     pub(crate) fn gather(&mut self, width: usize, places: &[u8], into: &mut [u8]) {
         let gather = self.access.gather;
         if let Some(places) = Places::parse(width, places) {

@@ -1,4 +1,4 @@
-//! A vector as its kernel calls it.
+//! The methods by which the kernel calls a vector.
 
 use super::incast::IncastGuard;
 use super::loans::VectorLoan;
@@ -74,7 +74,7 @@ impl SharedObject for Vector {
         Ok(())
     }
 
-    /// Of a write: the owner has applied it, and says its number.
+    /// The owner has applied a write; the answer is its write mark.
     fn reply(&mut self, _: CallId, from: Rank, answer: Result<&[u8], &Error>, _: &mut Cx<'_>) -> Result<(), Malformed> {
         let is_known = answer.map_or(true, |answer| self.load.write_marks.answered(from, answer));
         if is_known { Ok(()) } else { Err(Malformed) }
@@ -130,7 +130,7 @@ impl SharedObject for Vector {
         Ok(())
     }
 
-    /// Of a faulty one nobody misses a load that is under way, and its memory may be what is short.
+    /// A faulty vector does not wait for its loads: no rank needs them, and their memory may be what is short.
     fn is_idle(&self, faulty: bool) -> bool {
         let is_sent = |loan: &VectorLoan| matches!(loan, VectorLoan::Block { .. } | VectorLoan::Detached { .. });
         !self.loans.values().any(is_sent) && (faulty || !self.load.cache.is_in_flight())

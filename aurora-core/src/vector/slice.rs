@@ -14,12 +14,13 @@ use std::ops::{Range, RangeBounds};
 
 /// A part of a vector, to read: [`GVector::slice`], [`GVector::rows`].
 ///
-/// A behaviour of it costs what the part costs: a [`read_cache`](Slice::read_cache) loads what it shows, guards hold
-/// back only those who want the same elements. All else is as for the whole. **Indices and rows stay global**: element
-/// 700 of the vector is `[700]` in every scope that shows it.
+/// A behaviour of a part costs what the part costs: a [`read_cache`](Slice::read_cache) loads only what it shows, and
+/// a guard delays only accesses to the same elements. **Indices and rows stay global**: element 700 of the vector is
+/// `[700]` in every scope that shows it. A collective behaviour has the same range on all ranks; for a range of one
+/// rank's choice there is [`distmemcpy`](crate::distmemcpy).
 ///
-/// A collective behaviour has the same range on all ranks. What each rank wants for itself is for
-/// [`distmemcpy`](crate::distmemcpy).
+/// Opening a behaviour of a part has the errors of that of the whole vector; besides, [`Error::RangeOutside`] or
+/// [`Error::NotShown`] for a range that does not exist, and `Mismatch` if the ranges of a collective one differ.
 ///
 /// ```
 /// use aurora_core::prelude::*;
@@ -46,11 +47,10 @@ pub struct Slice<'v, T: Element> {
     part: Part,
 }
 
-/// A part of a vector that nobody else on this rank uses, to read and to write: [`GVector::slice_mut`],
-/// [`GVector::rows_mut`], [`GVector::split_at_mut`].
+/// A part of a vector, borrowed mutably, to read and to write: [`GVector::slice_mut`], [`GVector::rows_mut`],
+/// [`GVector::split_at_mut`]. Errors as for [`Slice`].
 ///
-/// Its behaviours take it with them. To go on using it afterwards, open them on a part of it:
-/// `part.slice_mut(..).release_c()?`.
+/// Opening a behaviour consumes it. To keep it, open the behaviour on a part of it: `part.slice_mut(..).release_c()?`.
 #[must_use = "a part does nothing before it is given a behaviour"]
 pub struct SliceMut<'v, T: Element> {
     vector: &'v GVector<T>,
@@ -58,11 +58,10 @@ pub struct SliceMut<'v, T: Element> {
     alone: PhantomData<&'v mut GVector<T>>,
 }
 
-/// Which elements.
 #[derive(Clone, Debug)]
 struct Part {
     range: Range<usize>,
-    /// What it was cut from, if that does not hold it.
+    /// What it was cut from, if it lies outside of that.
     outside: Option<Range<usize>>,
 }
 
@@ -80,7 +79,7 @@ impl Part {
         Part::of(rows.start.saturating_mul(cols)..rows.end.saturating_mul(cols), &part.range, part.outside.clone())
     }
 
-    /// The window, if there are such elements, and the line that asks.
+    /// The window and the caller's line, or the error of a range that does not exist.
     #[track_caller]
     fn place<T: Element>(&self, vector: &GVector<T>) -> Result<(Window, Site)> {
         let site = Site::here();
@@ -105,7 +104,7 @@ impl<T: Element> Clone for Slice<'_, T> {
 }
 
 impl<T: Element> GVector<T> {
-    /// Elements of the vector, for a behaviour of their own. One that does not exist is an error of that.
+    /// Elements of the vector, for a behaviour of their own. If one does not exist, opening the behaviour is an error.
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Slice<'_, T> {
         Slice { vector: self, part: Part::of(range, &(0..self.len()), None) }
     }
@@ -116,7 +115,7 @@ impl<T: Element> GVector<T> {
         SliceMut { vector: self, part, alone: PhantomData }
     }
 
-    /// Rows of a matrix; of a vector that is no matrix elements.
+    /// Rows of a matrix, or elements of a vector that is no matrix.
     pub fn rows(&self, rows: impl RangeBounds<usize>) -> Slice<'_, T> {
         Slice { vector: self, part: Part::rows(self, rows, &Part::of(.., &(0..self.len()), None)) }
     }
@@ -127,10 +126,8 @@ impl<T: Element> GVector<T> {
         SliceMut { vector: self, part, alone: PhantomData }
     }
 
-    /// All elements before element `at`, and from there on. Both parts can have scopes open at the same time.
-    ///
-    /// # Panics
-    /// If there is no such place.
+    /// The elements before `at`, and those from `at` on. Both parts can have scopes open at the same time. Panics if
+    /// `at` is beyond the end.
     #[track_caller]
     pub fn split_at_mut(&mut self, at: usize) -> (SliceMut<'_, T>, SliceMut<'_, T>) {
         let whole = Part::of(.., &(0..self.len()), None);
@@ -155,32 +152,21 @@ impl<'v, T: Element> Slice<'v, T> {
     }
 
     /// What this rank owns of it: [`GVector::owner_computes`].
-    ///
-    /// # Errors
-    /// As that; [`Error::RangeOutside`], [`Error::NotShown`].
     #[track_caller]
     pub fn owner_computes(self) -> Result<OwnerComputes<'v, T>> {
         let (window, site) = self.part.place(self.vector)?;
         self.vector.open_owner(window, site)
     }
 
-    /// Collective. All of it, on every rank: [`GVector::read_cache`].
-    ///
-    /// Where all ranks are on one machine the guard shows the memory that the elements lie in. Otherwise each owner
-    /// sends what it has of the part to all ranks on other machines, every time.
-    ///
-    /// # Errors
-    /// As that; [`Error::RangeOutside`], [`Error::NotShown`]; `Mismatch` where ranks name different ranges.
+    /// Collective. All of it, on every rank: [`GVector::read_cache`]. If all ranks are on one machine the guard shows
+    /// the elements' own memory. Otherwise each owner sends its elements to all ranks on other machines, every time.
     #[track_caller]
     pub fn read_cache(self) -> Result<ReadCache<'v, T>> {
         let (window, site) = self.part.place(self.vector)?;
         self.vector.open_cache(window, site)
     }
 
-    /// Elements here and there in it, read in batches: [`GVector::gatherer`].
-    ///
-    /// # Errors
-    /// As that; [`Error::RangeOutside`], [`Error::NotShown`], also for an index outside of the part.
+    /// Single elements of it, read in batches: [`GVector::gatherer`].
     #[track_caller]
     pub fn gatherer(self) -> Result<Gather<'v, T>> {
         let (window, site) = self.part.place(self.vector)?;
@@ -216,10 +202,7 @@ impl<'v, T: Element> SliceMut<'v, T> {
         SliceMut { vector: self.vector, part, alone: PhantomData }
     }
 
-    /// Its elements before element `at` of the vector, and from there on.
-    ///
-    /// # Panics
-    /// If that is not within it.
+    /// Its elements before element `at` of the vector, and those from `at` on. Panics if `at` is outside of it.
     #[track_caller]
     pub fn split_at_mut(&mut self, at: usize) -> (SliceMut<'_, T>, SliceMut<'_, T>) {
         self.slice_mut(..).cut(at)
@@ -238,9 +221,6 @@ impl<'v, T: Element> SliceMut<'v, T> {
     }
 
     /// As [`Slice::owner_computes`].
-    ///
-    /// # Errors
-    /// As that.
     #[track_caller]
     pub fn owner_computes(self) -> Result<OwnerComputes<'v, T>> {
         let (window, site) = self.part.place(self.vector)?;
@@ -248,9 +228,6 @@ impl<'v, T: Element> SliceMut<'v, T> {
     }
 
     /// Collective. As [`Slice::read_cache`].
-    ///
-    /// # Errors
-    /// As that.
     #[track_caller]
     pub fn read_cache(self) -> Result<ReadCache<'v, T>> {
         let (window, site) = self.part.place(self.vector)?;
@@ -258,9 +235,6 @@ impl<'v, T: Element> SliceMut<'v, T> {
     }
 
     /// As [`Slice::gatherer`].
-    ///
-    /// # Errors
-    /// As that.
     #[track_caller]
     pub fn gatherer(self) -> Result<Gather<'v, T>> {
         let (window, site) = self.part.place(self.vector)?;
@@ -268,9 +242,6 @@ impl<'v, T: Element> SliceMut<'v, T> {
     }
 
     /// What this rank owns of it, for writing: [`GVector::owner_computes_mut`].
-    ///
-    /// # Errors
-    /// As that; [`Error::RangeOutside`], [`Error::NotShown`].
     #[track_caller]
     pub fn owner_computes_mut(self) -> Result<OwnerComputesMut<'v, T>> {
         let (window, site) = self.part.place(self.vector)?;
@@ -278,9 +249,6 @@ impl<'v, T: Element> SliceMut<'v, T> {
     }
 
     /// Collective. Buffered writes of all ranks to it: [`GVector::release_c`].
-    ///
-    /// # Errors
-    /// As that; [`Error::RangeOutside`], [`Error::NotShown`]; `Mismatch` where ranks name different ranges.
     #[track_caller]
     pub fn release_c(self) -> Result<ReleaseC<'v, T>> {
         let (window, site) = self.part.place(self.vector)?;
@@ -288,9 +256,6 @@ impl<'v, T: Element> SliceMut<'v, T> {
     }
 
     /// Collective. The same, with an operation: [`GVector::release_c_with`].
-    ///
-    /// # Errors
-    /// As [`release_c`](SliceMut::release_c).
     #[track_caller]
     pub fn release_c_with<O: Op<T>>(self) -> Result<ReleaseC<'v, T, O>> {
         let (window, site) = self.part.place(self.vector)?;
@@ -298,9 +263,6 @@ impl<'v, T: Element> SliceMut<'v, T> {
     }
 
     /// Collective. All of it to read and to write: [`GVector::read_cache_release_c`].
-    ///
-    /// # Errors
-    /// As [`release_c`](SliceMut::release_c).
     #[track_caller]
     pub fn read_cache_release_c(self) -> Result<ReadCacheReleaseC<'v, T>> {
         let (window, site) = self.part.place(self.vector)?;
@@ -308,9 +270,6 @@ impl<'v, T: Element> SliceMut<'v, T> {
     }
 
     /// Collective. Updates by all ranks, each into a partial copy of it: [`GVector::accumulate`].
-    ///
-    /// # Errors
-    /// As [`release_c`](SliceMut::release_c).
     #[track_caller]
     pub fn accumulate<O: Op<T>>(self) -> Result<Accumulate<'v, T, O>> {
         let (window, site) = self.part.place(self.vector)?;
@@ -318,9 +277,6 @@ impl<'v, T: Element> SliceMut<'v, T> {
     }
 
     /// Collective. The same, merged in the order of the ranks: [`GVector::accumulate_in_order`].
-    ///
-    /// # Errors
-    /// As [`release_c`](SliceMut::release_c).
     #[track_caller]
     pub fn accumulate_in_order<O: Op<T>>(self) -> Result<Accumulate<'v, T, O>> {
         let (window, site) = self.part.place(self.vector)?;
@@ -328,9 +284,6 @@ impl<'v, T: Element> SliceMut<'v, T> {
     }
 
     /// Buffered writes of this rank alone: [`GVector::release_alone`].
-    ///
-    /// # Errors
-    /// As [`owner_computes_mut`](SliceMut::owner_computes_mut).
     #[track_caller]
     pub fn release_alone(self) -> Result<ReleaseAlone<'v, T>> {
         let (window, site) = self.part.place(self.vector)?;
@@ -338,9 +291,6 @@ impl<'v, T: Element> SliceMut<'v, T> {
     }
 
     /// The same, with an operation: [`GVector::release_alone_with`].
-    ///
-    /// # Errors
-    /// As [`release_alone`](SliceMut::release_alone), and [`Error::UnknownOp`].
     #[track_caller]
     pub fn release_alone_with<O: Op<T>>(self) -> Result<ReleaseAlone<'v, T, O>> {
         let (window, site) = self.part.place(self.vector)?;

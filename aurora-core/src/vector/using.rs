@@ -1,4 +1,4 @@
-//! May a vector be used now, and lending its block.
+//! Whether a vector may be used now, and lending its block.
 
 use crate::Error;
 use crate::memory::Storage;
@@ -9,8 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 impl Vector {
-    /// Whether all earlier scopes of a part are over, so that it may be used, for writing if `mutable`. `None`: not
-    /// yet.
+    /// Whether all earlier scopes of a part are over, so that it may be used (written, if `mutable`). `None`: not yet.
     pub(crate) fn settled(&mut self, mutable: bool, window: Window, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
         if let Err(error) = cx.usable(mutable, window) {
             return Some(Err(error));
@@ -22,7 +21,7 @@ impl Vector {
         None
     }
 
-    /// As [`Vector::settled`], once nothing is sent from the block any more: the gate in front of every write.
+    /// As [`Vector::settled`], for a write: waits also until no transfer reads the block.
     pub(crate) fn gate(&mut self, window: Window, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
         if let Err(error) = self.settled(true, window, cx)? {
             return Some(Err(error));
@@ -30,14 +29,14 @@ impl Vector {
         if self.block.is_in_flight() {
             return None;
         }
-        // Where it had to move away, and nobody shows its place any more, it is better written there.
+        // A block that has moved away, and whose place no guard shows any more, is better written in its place.
         if !self.block.is_at_home() {
             self.block.go_home();
         }
         Some(Ok(()))
     }
 
-    /// Lends elements of our block to its owner for writing. Transfers that still read it go on from a copy.
+    /// Lends elements of our block to this rank's program for writing. Transfers that read it continue from a copy.
     pub(crate) fn take_part(&mut self, elements: &Range<usize>) -> Option<Arc<dyn Storage>> {
         if self.block.is_in_flight() {
             let copy = self.block.take_from_transfers()?;
@@ -47,7 +46,7 @@ impl Vector {
         self.block.take_part(&bytes)
     }
 
-    /// Gives back the memory of copies, once all ranks have come to do so.
+    /// Gives back the memory of copies; all ranks have come to do so.
     pub(crate) fn release_cache(&mut self) {
         self.load.release();
         self.halo.release();

@@ -1,4 +1,4 @@
-//! What a rank waits for at a vector, from whom, and what the vector does for others by itself.
+//! What a rank waits for at a vector, for which ranks, and what the vector does for others in the background.
 
 use crate::error::ObjectName;
 use crate::ids::Epoch;
@@ -16,9 +16,9 @@ pub(crate) enum VectorWait {
     Halo,
     /// For the end of an earlier scope on all ranks.
     Settle,
-    /// For ranks that have not come as far, before this one enters another scope.
+    /// For ranks that are many scopes behind, before this one enters another scope.
     Lead,
-    /// For an owner, this rank or another, to apply batches.
+    /// For an owner, or for this rank itself, to apply batches.
     Room(Rank),
     OwnRoom,
     /// For transfers from our block to be acknowledged.
@@ -61,7 +61,6 @@ impl From<Wait> for VectorWait {
 }
 
 impl Vector {
-    /// The ranks that have to act before a wait at this vector can end, and what the waiting rank does.
     pub(super) fn who_is_awaited(&self, wait: VectorWait, name: &ObjectName) -> Awaited {
         Awaited { ranks: self.awaited(wait), doing: self.doing(wait, name) }
     }
@@ -91,7 +90,7 @@ impl Vector {
         if ranks.is_empty() { self.receivers_awaited(epoch) } else { ranks }
     }
 
-    /// Those who have to end the scopes that the calling thread waits for.
+    /// The ranks that must end the scopes that the calling thread waits for.
     fn behind_awaits(&self) -> Option<Vec<Rank>> {
         self.ledger.first_awaited(self.behind)
     }
@@ -101,7 +100,7 @@ impl Vector {
             VectorWait::Halo => {
                 let doing = self.halo.exchange();
                 let action = if doing.number == 0 { "opens" } else { "refreshes" };
-                // Where several are open it says which.
+                // Several may be open: the number says which.
                 format!("{action} a HaloCache of {name}, scope {} of it", doing.epoch)
             }
             VectorWait::Load(_) => format!("opens a ReadCache of {name}"),
@@ -127,7 +126,7 @@ impl Vector {
         }
     }
 
-    /// The parked work, and the load that goes on in the background.
+    /// The parked work, and a load in the background.
     pub(super) fn what_is_held(&self, held: &mut Holds<'_>) {
         self.parked.iter().for_each(|parked| held.call(parked.from, self.obstacle(parked.from, &parked.work)));
         if let Some(stream) = &self.load.stream {

@@ -1,4 +1,4 @@
-//! Doing what was asked for: at once, or later if its time has not come.
+//! Doing requests and batches: at once, or later if they must wait.
 
 use super::loans::VectorLoan;
 use super::message::Message;
@@ -12,7 +12,7 @@ use aurora_net::{Buffer, Payload, Rank, Received};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 impl Vector {
-    /// Settles what can be settled and does the parked work whose time has come.
+    /// Settles epochs and does parked work for as long as possible.
     pub(super) fn settle_and_retry(&mut self, cx: &mut Cx<'_>) {
         loop {
             let settled = self.settle(cx);
@@ -27,7 +27,7 @@ impl Vector {
         let _ = cx.none_given_up();
     }
 
-    /// Settles the next epoch of an object, if it can be.
+    /// Settles the next epoch, if possible.
     fn settle(&mut self, cx: &mut Cx<'_>) -> bool {
         let me = cx.me();
         let Some((epoch, rule)) = self.ledger.try_settle() else {
@@ -35,7 +35,7 @@ impl Vector {
         };
         let marks = self.ledger.find(epoch).map_or(0, |record| record.marks[me.index()]);
         if marks > self.load.write_marks.applied() {
-            // They would be waited for in vain.
+            // Others have seen more writes than this rank has applied, which cannot be.
             cx.fail(cx.frame.nonsense());
             return true;
         }
@@ -54,7 +54,7 @@ impl Vector {
 
     fn retry_parked(&mut self, cx: &mut Cx<'_>) -> bool {
         let mut progress = false;
-        // One by one: an operation of the user's may panic, and what waits behind it has to be answered all the same.
+        // One by one: if a user's operation panics, the work behind it must be answered all the same.
         for _ in 0..self.parked.len() {
             let Some(parked) = self.parked.pop_front() else {
                 break;
@@ -71,7 +71,7 @@ impl Vector {
         };
         match (outcome, &work.work) {
             (Outcome::Park, _) => {
-                // It may wait for long, and its sender for the memory.
+                // It may stay parked for long, and its sender needs the memory back.
                 work.payload.detach();
                 self.parked.push_back(work);
                 return false;
@@ -105,12 +105,9 @@ impl Vector {
         true
     }
 
-    /// Does a piece of work, if its time has come. `None`: an operation of the user's has panicked amid it, and the
-    /// object is poisoned.
-    ///
-    /// # Panics
-    /// If the work is the program's own, of this rank: then it is in a call on that object. In what others have sent an
-    /// operation may panic amid any call, or with nobody there but the daemon.
+    /// Does a piece of work, or says that it must be parked. `None`: a user's operation has panicked in it, and the
+    /// object is poisoned. In this rank's own work the panic continues, because the program is in a call on that
+    /// object; in work that others have sent it is caught, because any call, or the daemon, may do that work.
     pub(crate) fn attempt(&mut self, from: Rank, work: &Work, payload: &[u8], cx: &mut Cx<'_>) -> Option<Outcome> {
         let attempted = if from == cx.me() {
             Ok(self.by_itself(work, cx, |object, cx| object.try_work(from, work, payload, cx)))
@@ -130,10 +127,7 @@ impl Vector {
         None
     }
 
-    /// Does a piece of the program's own work, amid its own call.
-    ///
-    /// # Panics
-    /// If an operation of the user's does; the object is poisoned by then.
+    /// Does work of this rank's own call. If a user's operation panics, the object is poisoned and the panic continues.
     pub(crate) fn by_itself<R>(
         &mut self,
         work: &Work,
@@ -146,14 +140,14 @@ impl Vector {
         })
     }
 
-    /// An operation of the user's has left the object half written.
+    /// Poisons the object, which a user's operation has left half written.
     fn break_off(&mut self, work: &Work, own: bool, cx: &mut Cx<'_>) -> Error {
         let error = self.broken_off(cx.frame, work, own);
         cx.fail(error.clone());
         error
     }
 
-    /// Makes room at the sender of a batch, if it waits for that.
+    /// Tells the sender of a batch that there is room again, if the sender waits for that.
     fn batch_done(&mut self, from: Rank, batch: &Work, cx: &mut Cx<'_>) {
         if !matches!(batch, Work::Batch { acknowledge: true, .. }) {
             return;

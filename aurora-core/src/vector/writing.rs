@@ -1,4 +1,4 @@
-//! Writes of other ranks, and this rank's own, reach an object's block.
+//! Applies writes of other ranks, and this rank's own, to the block.
 
 use super::batch::{Batch, batch_of_runs};
 use super::machine::{Outcome, Vector};
@@ -8,7 +8,7 @@ use crate::object::Cx;
 use std::ops::Range;
 
 impl Vector {
-    /// The answer to a write of another rank says its number.
+    /// Does a write of another rank; the answer is its write mark.
     pub(crate) fn write_for_another(&mut self, write: impl FnOnce(&mut Self) -> Result<bool, Error>) -> Outcome {
         match write(self) {
             Ok(true) => Outcome::Reply(self.load.write_marks.apply()),
@@ -38,7 +38,7 @@ impl Vector {
         Ok(true)
     }
 
-    /// Applies a batch where some of the block is lent and the batch has nothing to do with that.
+    /// Applies a batch while parts of the block are lent, if it writes to none of them.
     fn write_in_pieces(&mut self, apply: ApplyFn, batch: &Batch<'_>) -> bool {
         if !self.block.is_cut() {
             return false;
@@ -87,7 +87,7 @@ impl Vector {
     }
 }
 
-/// Adds ranges to a list that stays short: beyond its limit it becomes one range that covers all.
+/// Adds ranges to a list; a list that gets long becomes one range that covers all.
 fn touch(touched: &mut Vec<Range<usize>>, runs: impl Iterator<Item = Range<usize>>) {
     const LONGEST: usize = 256;
     for run in runs {

@@ -28,13 +28,10 @@ impl<T: ScalarValue, O> ScalarBehaviour for Partial<T, O> {
 
 impl<T: ScalarValue> GScalar<T> {
     /// Collective. Opens an `Accumulate`: every rank [updates](ScalarAccumulate::update) a partial value of its own
-    /// with operation `O`, which must be associative; at the end the home merges them into the value, which is seen
-    /// after the scope.
-    ///
-    /// They are merged **in the order of the ranks**, after the value that was there: sums of floats are the same in
-    /// each run that accumulates the same on each rank. On another number of ranks they are others.
-    ///
-    /// Entering waits for nobody. At the end one message from each rank to the home, and one from it to each.
+    /// with operation `O`, which must be associative. At the end the home merges them into the value **in the order
+    /// of the ranks**, after the value that was there: a sum of floats is the same in every run that accumulates the
+    /// same on each rank, but may differ on another number of ranks. Entering does not wait. The end costs one
+    /// message from each rank to the home and one back.
     ///
     /// # Errors
     /// `Leaked` where a guard was forgotten; `Mismatch` where other ranks are known to have opened another scope, or
@@ -67,7 +64,7 @@ impl<T: ScalarValue> GScalar<T> {
 }
 
 impl<T: ScalarValue, O: Op<T>> ScalarAccumulate<'_, T, O> {
-    /// Applies the operation to this rank's partial value, which is the first operand to begin with.
+    /// Combines an operand with this rank's partial value; the first operand becomes that value.
     pub fn update(&mut self, operand: T) {
         let partial = &mut self.state.value;
         *partial = Some(match partial.take() {

@@ -1,8 +1,6 @@
-//! Scoped behaviours of a [`GScalar`]: the rules are those of vectors, the guard a sibling of
-//! [`Scope`](crate::behaviour::Scope).
-//!
-//! Every scope here is collective and goes through the scalar's home: one message to it from each rank, one from it to
-//! each, for an entry that shows something and for an end that changes something.
+//! Scoped behaviours of a [`GScalar`], with the rules of a vector's [`Scope`](crate::behaviour::Scope). Every scope
+//! is collective and goes through the home: an entry that shows something, and an end that changes something, cost
+//! one message from each rank to the home and one back.
 
 mod accumulate;
 mod read_cache;
@@ -60,9 +58,8 @@ pub trait ScalarBehaviour: sealed::Sealed + Sized {
 
 /// An open scoped behaviour of a scalar: a guard whose `Drop` ends the scope.
 ///
-/// Ending is split: dropping the guard tells the home, and the next use of the scalar waits for what others have to do.
-/// [`ScalarScope::finish`] is the checked end. A guard belongs to the thread that opened it, and is not to be
-/// forgotten.
+/// Dropping the guard tells the home without waiting; the next use of the scalar waits until all ranks have ended the
+/// scope. [`ScalarScope::finish`] is the checked end. A guard belongs to its thread, and must not be forgotten.
 #[must_use = "a scope ends when its guard is dropped: keep it, as in `let _guard = ...` (`let _ = ...` drops it at once)"]
 pub struct ScalarScope<'s, B: ScalarBehaviour> {
     scalar: &'s GScalar<B::Value>,
@@ -71,7 +68,7 @@ pub struct ScalarScope<'s, B: ScalarBehaviour> {
     state: B,
     guard: u64,
     closed: bool,
-    /// Opened while the thread was unwinding already: that panic is not this scope's.
+    /// Opened while the thread was already unwinding: that panic is not this scope's.
     amid_panic: bool,
     not_send: PhantomData<*const B>,
 }
@@ -98,9 +95,8 @@ impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
         ScalarScope { scalar, site, entered, state, guard, closed: false, amid_panic, not_send: PhantomData }
     }
 
-    /// Ends the scope and reports what went wrong: the checked form of dropping the guard.
-    ///
-    /// It returns when every rank has ended its scope and the scalar has its value; of a [`ScalarReadCache`], at once.
+    /// Ends the scope and reports what went wrong: the checked form of dropping the guard. It returns when every rank
+    /// has ended its scope and the scalar has its value; of a [`ScalarReadCache`], at once.
     ///
     /// # Errors
     /// `Mismatch`, `Leaked` or `Poisoned` of the scalar; whatever ended the job.
@@ -124,10 +120,10 @@ impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
                 outcome
             }
             Err(panic) => {
-                // What the user has written to encode the value: the scope has not ended well.
+                // The user's code that encodes the value has panicked.
                 self.deregister(true);
                 match std::thread::panicking() {
-                    // Opened by something that is dropped amid another panic: that one goes on.
+                    // Opened amid another panic, which continues.
                     true => Ok(()),
                     false => resume_unwind(panic),
                 }
@@ -142,7 +138,7 @@ impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
         let (scalar, epoch) = (self.scalar, self.entered.epoch);
         let _call = scalar.link.call(B::NAME);
         let part = self.state.take_part(&self.site).inspect_err(|error| {
-            // The others would wait for us.
+            // Otherwise the other ranks would wait for this one.
             scalar.link.tidy_on(|_, cx| cx.fail(error.clone()));
         })?;
         scalar.link.on(&self.site, |object, cx| {
@@ -177,7 +173,7 @@ impl<B: ScalarBehaviour> std::fmt::Debug for ScalarScope<'_, B> {
 }
 
 impl<T: ScalarValue> GScalar<T> {
-    /// Enters a scope, which waits only where this rank is far ahead of the others.
+    /// Enters a scope. Waits only if this rank is far ahead of the others.
     fn enter(&self, (name, mutable): (&'static str, bool), opening: Opening, site: &Site) -> Result<Entered> {
         let epoch =
             self.link.wait_on(ScalarWait::Settle, site, |object, cx| object.enter_scalar((&opening, mutable), cx))?;

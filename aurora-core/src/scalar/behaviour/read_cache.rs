@@ -30,10 +30,8 @@ impl<T: ScalarValue> ScalarBehaviour for Shown<T> {
 }
 
 impl<T: ScalarValue> GScalar<T> {
-    /// Collective. Opens a `ReadCache`: the value, as it is when all ranks have come here, by reference and without
-    /// further messages. It stays the same while the guard lives, whatever is set.
-    ///
-    /// One message from each rank to the home, and one from it to each, with the value.
+    /// Collective. Opens a `ReadCache`: the value, as it is when all ranks have come here, by reference. It stays the
+    /// same while the guard lives, whatever is set. One message goes from each rank to the home, and one back.
     ///
     /// # Errors
     /// `Mismatch` where ranks open different scopes; `Leaked` where a guard was forgotten or a

@@ -1,4 +1,4 @@
-//! `ReadMostly`: a replica on every rank that follows the value, read for nothing; writes go through the home.
+//! `ReadMostly`: a replica on every rank that follows the value, read without a message; writes go through the home.
 
 use super::{Entered, ReadMostly, ScalarBehaviour, ScalarScope, encoded, sealed};
 use crate::digest;
@@ -35,15 +35,15 @@ impl<T: ScalarValue, O> ScalarBehaviour for Mostly<T, O> {
 }
 
 impl<T: ScalarValue> GScalar<T> {
-    /// Collective, also at its end. Opens a `ReadMostly`: every rank has a replica, which it reads [for
-    /// nothing](ReadMostly::get). What any rank sets goes to the home, which numbers the values and tells every rank at
-    /// once, so that all see it within one round trip. No rank ever sees an older value after a newer one.
+    /// Collective, also at its end. Opens a `ReadMostly`: every rank has a replica, which it [reads](ReadMostly::get)
+    /// without a message. A value that any rank sets goes to the home, which numbers the values and tells every rank
+    /// at once, so that all see it within one round trip. No rank ever sees an older value after a newer one.
     ///
-    /// Entering waits for all ranks, as a ReadCache does. It borrows the scalar shared: operations on the scalar itself
-    /// are allowed meanwhile, and ask the home. Another collective scope is not, before this one has ended.
+    /// Entering waits for all ranks, as for a ReadCache. Operations on the scalar itself stay allowed, and ask the
+    /// home; another collective scope of it may be opened only after this one has ended.
     ///
-    /// Messages: one from each rank to the home and one back, on entry and at the end. A change costs one from the home
-    /// to each rank; where changes come faster than a rank takes them in, it is told only the newest.
+    /// Entry and end cost one message from each rank to the home and one back. A change costs one message from the
+    /// home to each rank; a rank that is slower than the changes is told only the newest value.
     ///
     /// # Errors
     /// As [`read_cache`](GScalar::read_cache).
@@ -71,9 +71,9 @@ impl<T: ScalarValue> GScalar<T> {
         self.open_mostly(None, opening(READ_MOSTLY, &site), site)
     }
 
-    /// Collective, also at its end. As [`read_mostly`](GScalar::read_mostly), with an operation of which operands can
-    /// be [offered](ReadMostly::offer): nobody waits for them, and this rank sees its own at once. For the bound of a
-    /// search, [`Min`] or [`Max`]. It must be associative and commutative.
+    /// Collective, also at its end. As [`read_mostly`](GScalar::read_mostly), with an operation, associative and
+    /// commutative, whose operands can be [offered](ReadMostly::offer) without waiting; this rank sees its own at
+    /// once. For the bound of a search, [`Min`] or [`Max`].
     ///
     /// # Errors
     /// As [`read_mostly`](GScalar::read_mostly); `Mismatch` also for another operation.
@@ -119,11 +119,10 @@ impl<T: ScalarValue> GScalar<T> {
 }
 
 impl<T: ScalarValue, O> ReadMostly<'_, T, O> {
-    /// The value that this rank knows, without asking anybody: of a number of up to 8 bytes, one atomic load.
+    /// The value that this rank knows, without a message; of a number of up to 8 bytes, one atomic load.
     ///
     /// # Errors
-    /// `Poisoned`, or whatever else has gone wrong with the scalar; [`Error::Value`] where serde cannot decode the
-    /// value.
+    /// `Poisoned`, or another fault of the scalar; [`Error::Value`] where serde cannot decode the value.
     #[inline]
     #[track_caller]
     pub fn get(&self) -> Result<T> {
@@ -138,7 +137,7 @@ impl<T: ScalarValue, O> ReadMostly<'_, T, O> {
         }
     }
 
-    /// What is not read by one load, because it is none or because looks are watched.
+    /// The slow path of `get`: the value is no word, or looks are watched.
     fn look(&self, site: &Site) -> Result<T> {
         let (scalar, replica) = (self.scalar, &self.state.replica);
         if scalar.link.watched() != Level::All {
@@ -159,16 +158,13 @@ impl<T: ScalarValue, O> ReadMostly<'_, T, O> {
         self.ask(ScalarRequest::Swap, &value, "set", Site::here()).map(drop)
     }
 
-    /// Sets the value and returns the old one, in one round trip.
-    ///
-    /// # Errors
-    /// As [`set`](ReadMostly::set).
+    /// Sets the value and returns the old one, in one round trip. Errors as for [`set`](ReadMostly::set).
     #[track_caller]
     pub fn swap(&self, value: T) -> Result<T> {
         self.ask(ScalarRequest::Swap, &value, "swap", Site::here())
     }
 
-    /// Has the home do something, behind all that this rank has offered. The old value.
+    /// Has the home serve a request, after all offers of this rank. Returns the old value.
     fn ask(&self, request: ScalarRequest, operand: &T, action: &'static str, site: Site) -> Result<T> {
         let (scalar, Entered { epoch, reason, .. }) = (self.scalar, &self.entered);
         let operand = encode(operand, &site)?;
@@ -180,7 +176,6 @@ impl<T: ScalarValue, O> ReadMostly<'_, T, O> {
         decode(old, &site)
     }
 
-    /// Why nothing is shown.
     #[cold]
     fn why(&self, site: &Site) -> Error {
         let sound = self.scalar.link.on(site, |_, cx| cx.sound());
@@ -189,30 +184,22 @@ impl<T: ScalarValue, O> ReadMostly<'_, T, O> {
 }
 
 impl<T: Atomic, O> ReadMostly<'_, T, O> {
-    /// Adds, wrapping for integers, and returns the old value, in one round trip.
-    ///
-    /// # Errors
-    /// As [`get`](ReadMostly::get).
+    /// Adds, wrapping for integers, and returns the old value, in one round trip. Errors as for
+    /// [`get`](ReadMostly::get).
     #[track_caller]
     pub fn fetch_add(&self, operand: T) -> Result<T> {
         self.ask(ScalarRequest::Fetch(OpId::of::<Add>()), &operand, "fetch_add", Site::here())
     }
 
     /// Sets the value to the smaller of it and `operand`, and returns the old one, in one round trip. This rank then
-    /// sees the outcome.
-    ///
-    /// # Errors
-    /// As [`get`](ReadMostly::get).
+    /// sees the outcome. Errors as for [`get`](ReadMostly::get).
     #[track_caller]
     pub fn fetch_min(&self, operand: T) -> Result<T> {
         self.ask(ScalarRequest::Fetch(OpId::of::<Min>()), &operand, "fetch_min", Site::here())
     }
 
     /// Sets the value to the larger of it and `operand`, and returns the old one, in one round trip. This rank then
-    /// sees the outcome.
-    ///
-    /// # Errors
-    /// As [`get`](ReadMostly::get).
+    /// sees the outcome. Errors as for [`get`](ReadMostly::get).
     #[track_caller]
     pub fn fetch_max(&self, operand: T) -> Result<T> {
         self.ask(ScalarRequest::Fetch(OpId::of::<Max>()), &operand, "fetch_max", Site::here())
@@ -220,12 +207,9 @@ impl<T: Atomic, O> ReadMostly<'_, T, O> {
 }
 
 impl<T: ScalarValue, O: Op<T>> ReadMostly<'_, T, O> {
-    /// Has the home apply the operation, without waiting for it: this rank sees the outcome at once, the others when
-    /// the home has told them. It is done for all when the scope has ended. Of an offer that changes nothing (`Min`,
-    /// `Max`, `Or`) nobody hears; of several while one is on its way, the home hears as one.
-    ///
-    /// # Errors
-    /// As [`set`](ReadMostly::set).
+    /// Has the home apply the operation, without waiting: this rank sees the outcome at once, the others when the
+    /// home has told them, at the latest when the scope has ended. An offer that changes nothing (`Min`, `Max`, `Or`)
+    /// is not sent; those made while one is under way are combined into one. Errors as for [`set`](ReadMostly::set).
     #[track_caller]
     pub fn offer(&self, operand: T) -> Result<()> {
         let (scalar, site) = (self.scalar, Site::here());

@@ -1,4 +1,4 @@
-//! `ReleaseC` of a scalar: what each rank sets last travels at the end.
+//! `ReleaseC` of a scalar: the last value that each rank sets travels at the end.
 
 use super::{ScalarBehaviour, ScalarReleaseC, ScalarScope, sealed};
 use crate::Site;
@@ -26,11 +26,10 @@ impl<T: ScalarValue> ScalarBehaviour for Last<T> {
 }
 
 impl<T: ScalarValue> GScalar<T> {
-    /// Collective. Opens a `ReleaseC`: [`set`](ScalarReleaseC::set) costs nothing, the last value that this rank has
+    /// Collective. Opens a `ReleaseC`: [`set`](ScalarReleaseC::set) sends nothing; the last value that this rank has
     /// set travels at the end, and is seen after the scope. Of several ranks that set it, **the one with the highest
-    /// number wins**; if none does, the value stays.
-    ///
-    /// Entering waits for nobody. At the end one message from each rank to the home, and one from it to each.
+    /// number wins**; if none does, the value stays. Entering does not wait. The end costs one message from each rank
+    /// to the home and one back.
     ///
     /// # Errors
     /// `Leaked` where a guard was forgotten; `Mismatch` where other ranks are known to have opened another scope.

@@ -1,4 +1,4 @@
-//! A batch being filled, in the memory in which it will be read.
+//! Filling a batch, in the memory in which it will be read.
 
 use super::HEAD;
 use crate::Site;
@@ -14,19 +14,18 @@ const BATCH: usize = 64 * 1024;
 /// A batch being filled.
 #[derive(Debug)]
 pub struct BatchBuilder<T> {
-    /// Empty as long as there is none.
     memory: Buffer,
     /// Bytes of a place.
     width: usize,
-    /// Elements that fit, whatever they are.
+    /// Elements that fit, even if each has a place of its own.
     capacity: usize,
     /// Where places begin while it is being filled.
     places_at: usize,
     values: usize,
     places: usize,
-    /// Where a run would go on.
+    /// The element that would lengthen the last run.
     next: usize,
-    /// The number of places if the last of them is the length of a run.
+    /// The number of places, if the last of them is the length of a run.
     run: usize,
     /// Checking mode: the line of each value.
     lines: Option<Lines>,
@@ -53,12 +52,12 @@ impl<T: Element> BatchBuilder<T> {
         }
     }
 
-    /// With the line of each value, which has to be [noted](Self::note).
+    /// With the line of each value, which must be [noted](Self::note).
     pub(crate) fn with_lines(self) -> Self {
         BatchBuilder { lines: Some(Lines::default()), ..self }
     }
 
-    /// The last values, so many, were written at this line.
+    /// The last `values` values were written at this line.
     pub(crate) fn note(&mut self, values: usize, line: &Site) {
         if let Some(lines) = &mut self.lines {
             lines.note(values, line);
@@ -70,7 +69,7 @@ impl<T: Element> BatchBuilder<T> {
         BATCH.max(HEAD + size_of::<T>() + self.width)
     }
 
-    /// Takes memory of [`wanted`](Self::wanted) bytes. It is empty and has none.
+    /// Takes memory of [`wanted`](Self::wanted) bytes, while it is empty and has none.
     pub(crate) fn open(&mut self, memory: Buffer) {
         self.capacity = (memory.len() - HEAD) / (size_of::<T>() + self.width);
         self.places_at = HEAD + self.capacity * size_of::<T>();
@@ -82,7 +81,6 @@ impl<T: Element> BatchBuilder<T> {
         self.capacity
     }
 
-    /// Elements in it.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
         self.values
@@ -122,7 +120,7 @@ impl<T: Element> BatchBuilder<T> {
     }
 
     fn lengthen(&mut self, more: usize) {
-        // So many places there are with a run at the end.
+        // The last place is not the length of a run: begin one.
         if self.run != self.places {
             let start = self.last_place();
             self.set_last_place(Places::marked(self.width, start));
@@ -156,7 +154,7 @@ impl<T: Element> BatchBuilder<T> {
         u64::from_le_bytes(place)
     }
 
-    /// The bytes, as they travel. What comes next is [`clear`](Self::clear) or [`take`](Self::take).
+    /// The bytes, as they travel. Next comes [`clear`](Self::clear) or [`take`](Self::take).
     pub(crate) fn bytes(&mut self) -> &[u8] {
         let lines = self.lines.as_ref().map(Lines::encode).unwrap_or_default();
         for (at, word) in [self.width, self.places, self.values, lines.len()].into_iter().enumerate() {
@@ -172,7 +170,7 @@ impl<T: Element> BatchBuilder<T> {
         &self.memory[..end]
     }
 
-    /// Puts lines behind what is there, for which there may be no room.
+    /// Appends the lines, for which the memory may have no room.
     #[cold]
     fn append(&mut self, at: usize, lines: &[u8]) {
         let mut memory = self.memory.to_vec();
@@ -181,7 +179,7 @@ impl<T: Element> BatchBuilder<T> {
         self.memory = Buffer::own(memory);
     }
 
-    /// Empties it; its memory stays.
+    /// Empties it, but keeps its memory.
     pub(crate) fn clear(&mut self) {
         self.places_at = HEAD + self.capacity * size_of::<T>();
         (self.values, self.places, self.next, self.run) = (0, 0, NOWHERE, NOWHERE);
@@ -190,7 +188,7 @@ impl<T: Element> BatchBuilder<T> {
         }
     }
 
-    /// The bytes in their memory, leaving it empty without any.
+    /// Takes the bytes with their memory.
     pub(crate) fn take(&mut self) -> Buffer {
         let len = self.bytes().len();
         let mut memory = std::mem::replace(&mut self.memory, Buffer::own(Vec::new()));

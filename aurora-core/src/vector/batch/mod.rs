@@ -1,12 +1,10 @@
-//! Writes on their way to one owner: where they go, and their values.
+//! Batches: writes on their way to one owner. A batch is made where it will be read: in a `Buffer`, which for an
+//! owner on the same machine is memory that both see.
 //!
 //! Layout, little endian: bytes of a place, number of places, number of values, bytes of lines (u64 each), the values,
 //! the places, and in [checking mode](super::check) the lines at which they were written. A place is a local index in
 //! the owner's block and stands for the next value; one whose top bit is set is followed by the length of a run, and
 //! stands for so many values. Scattered writes cost one place each, consecutive ones two for all.
-//!
-//! A batch is made where it will be read: in a [`Buffer`], which for an owner on the same machine is memory that both
-//! see.
 
 mod builder;
 
@@ -18,7 +16,7 @@ use crate::memory::Elements;
 use crate::window::common;
 use std::ops::Range;
 
-/// Bytes before the values.
+/// The bytes before the values.
 const HEAD: usize = 4 * size_of::<u64>();
 
 /// The bytes of a batch with the elements of `block` at `runs`, as they are now.
@@ -46,14 +44,14 @@ pub(crate) fn batch_of_runs<'b>(
     [head.as_flattened(), &values, &places].concat()
 }
 
-/// A batch that has arrived and fits its block.
+/// A batch that has arrived, and fits its block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Batch<'b> {
     places: Places<'b>,
     values: &'b [u8],
     lines: &'b [u8],
     count: usize,
-    /// There are no runs in it.
+    /// Without runs.
     scattered: bool,
 }
 
@@ -78,12 +76,11 @@ impl<'b> Batch<'b> {
         fits.then_some(Batch { places, values, lines, count, scattered })
     }
 
-    /// Number of values.
     pub(crate) fn len(&self) -> usize {
         self.count
     }
 
-    /// The lines of the values, as they travel: none where the sender does not check.
+    /// The encoded lines of the values; empty if the sender does not check.
     pub(crate) fn lines(&self) -> &'b [u8] {
         self.lines
     }
@@ -99,14 +96,14 @@ impl<'b> Batch<'b> {
         }
     }
 
-    /// The bytes of the block between which it writes, with elements of `element` bytes.
+    /// The bytes of the block that its writes lie within, with elements of `element` bytes.
     pub(crate) fn range(&self, element: usize) -> Range<usize> {
         let runs = self.runs(element);
         let (starts, ends) = (runs.iter().map(|(run, _)| run.start), runs.iter().map(|(run, _)| run.end));
         starts.min().unwrap_or(0) * element..ends.max().unwrap_or(0) * element
     }
 
-    /// What of it is for the elements `part` of the block, as the bytes of a batch for that part alone.
+    /// Its writes to the elements `part` of the block, as the bytes of a batch for that part alone.
     pub(crate) fn cut(&self, element: usize, part: &Range<usize>) -> Vec<u8> {
         let inside = |(run, bytes): (Range<usize>, &'b [u8])| {
             let own = common(part, &run);
@@ -132,7 +129,6 @@ impl<'b> Batch<'b> {
     }
 }
 
-/// Elements one by one.
 #[inline]
 fn scatter<T: Element, P: Place>(places: &[P], values: &[u8], mut block: Elements<'_, T>, op: impl Fn(T, T) -> T) {
     let values = values.chunks_exact(size_of::<T>());
@@ -151,14 +147,14 @@ fn run_by_run<T: Element, P: Place>(places: &[P], values: &[u8], mut block: Elem
     }
 }
 
-/// What places stand for.
+/// The runs that places stand for; a single place is a run of 1.
 fn runs<P: Place>(places: &[P]) -> impl Iterator<Item = Range<usize>> {
     let mut places = places.iter();
     std::iter::from_fn(move || {
         let place = *places.next()?;
         let start = place.number();
         let len = if place.is_marked() { places.next()?.number() } else { 1 };
-        // Without overflow: both have a bit less than a usize.
+        // No overflow: both have one bit less than a usize.
         Some(start..start + len)
     })
 }
@@ -229,7 +225,7 @@ mod tests {
         let (mut batch, line) = (open(100).with_lines(), Site::here());
         let full = batch.capacity();
         for _ in 0..2 {
-            // To the brim, so that there is no room left for them.
+            // Full, so that no room is left for the lines.
             for i in 0..full {
                 batch.push(i % 50 * 2, i as u16);
                 batch.note(1, &line);

@@ -1,4 +1,4 @@
-//! A block in its place in memory that the ranks of its node share, and how far its [`LatchMode`] is open to them.
+//! A block in its place in the node's shared memory, and how far its [`LatchMode`] is open to other ranks.
 
 use super::Block;
 use crate::element::Element;
@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 impl Block {
-    /// Moves it to memory that all ranks share.
+    /// Moves it to its place in shared memory.
     pub(crate) fn settle_down<T: Element>(&mut self, mut place: Place<T>) {
         let block = self.storage().expect("nobody has seen it yet");
         place.own.bytes_mut().copy_from_slice(block.bytes());
@@ -18,32 +18,30 @@ impl Block {
         self.home = Some(home);
     }
 
-    /// Its place in shared memory.
     pub(crate) fn home(&mut self) -> Option<&mut Home> {
         self.home.as_mut()
     }
 
-    /// The same, to look at.
     pub(crate) fn find_home(&self) -> Option<&Home> {
         self.home.as_ref()
     }
 
-    /// Whether all of it lies there.
+    /// Whether all of it lies in its place in shared memory.
     pub(crate) fn is_at_home(&self) -> bool {
         self.is_all_here() && self.home.as_ref().is_some_and(|home| home.holds(&self.parts))
     }
 
-    /// The same of some of it.
+    /// The same of a range.
     pub(crate) fn has_at_home(&self, range: &Range<usize>) -> bool {
         self.home.as_ref().is_some_and(|home| home.holds_range(&self.parts, range))
     }
 
-    /// Brings it there for a load, if it can. Whether it is there now.
+    /// Moves it to its place, if possible. Returns whether it is there now.
     pub(crate) fn go_home(&mut self) -> bool {
         self.bring_home(&(0..self.bytes))
     }
 
-    /// The same for some of it.
+    /// The same, if possible; returns whether this range is there now.
     pub(crate) fn bring_home(&mut self, range: &Range<usize>) -> bool {
         // What is lent or being sent stays where it is.
         let in_flight = self.in_flight > 0;
@@ -60,7 +58,7 @@ impl Block {
         home.holds_range(&self.parts, range)
     }
 
-    /// Nobody else may change it until a load is settled: it is about to be sent to other nodes.
+    /// No other rank may change it until a load is settled: it is sent to other nodes.
     pub(crate) fn freeze(&mut self) {
         self.frozen = true;
         self.set_latch(LatchMode::ReadOnly);
@@ -71,20 +69,20 @@ impl Block {
         self.frozen = false;
     }
 
-    /// Nobody else may touch it from now on. Holders of its latch are waited for only if it is used once more.
+    /// No other rank may touch it from now on. Holders of its latch are waited for only if it is used once more.
     pub(crate) fn close(&mut self) {
         self.closed = true;
         self.reopen(self.home.as_ref().map_or(0, |home| home.latch().1));
     }
 
-    /// Waits for those that hold its latch now: one that does not release it is found out before anything is lent.
+    /// Waits for ranks that hold its latch now: one that does not release it is detected before anything is lent.
     pub(crate) fn see_visitors_out(&mut self) {
         if self.home.as_ref().is_some_and(Home::has_holders) {
             drop(Held::new(self, LatchMode::Busy));
         }
     }
 
-    /// Lets others touch it as far as they may, and know what is settled.
+    /// Opens it to others as far as they may touch it, and tells them what is settled.
     pub(crate) fn reopen(&mut self, settled: Epoch) {
         let mode = self.resting_mode();
         if let Some(home) = &mut self.home {
@@ -102,21 +100,21 @@ impl Block {
         }
     }
 
-    /// Lets others do no more than `mode` admits. Returns once nobody does, or may at any later time.
+    /// Lets other ranks do no more than `mode` admits. Returns once none does, or may do at any later time.
     pub(super) fn set_latch(&mut self, mode: LatchMode) {
         if let Some(home) = &mut self.home {
             let (before, settled) = home.latch();
             home.set_latch(mode.max(before), settled);
             home.await_holders(&mut self.parts);
             if !home.holds(&self.parts) {
-                // It is not to be read where it was.
+                // It must not be read in its old place.
                 self.permit.close();
             }
         }
     }
 }
 
-/// A block that one of its methods uses; its latch is set back afterwards, also by a panic.
+/// A block in use by one of its methods; dropping this sets its latch back, also after a panic.
 pub(super) struct Held<'b> {
     pub(super) block: &'b mut Block,
     before: Option<(LatchMode, Epoch)>,

@@ -1,4 +1,4 @@
-//! What of a block is lent: to guards of this rank, cut off from the rest, and to transfers.
+//! Lending of a block: ranges, cut off from the rest, to guards of this rank; all of it to transfers.
 
 use super::Block;
 use crate::memory::{LatchMode, Parts, Storage};
@@ -11,9 +11,8 @@ impl Block {
         !self.is_all_here() || self.parts.pieces().iter().any(|piece| Arc::strong_count(&piece.array) > 1)
     }
 
-    /// Lends some of it for reading: the pieces that hold it, each with where it begins. Where other guards hold pieces
-    /// that do not end where it does it is a copy: nobody holds more than he shows, or who writes to the rest would
-    /// meet him.
+    /// Lends a range for reading: the pieces that hold it, each with its start. If other guards hold pieces that reach
+    /// beyond the range, it is a copy: a guard must not hold more than it shows, or it would block writes to the rest.
     pub(crate) fn share_part(&mut self, range: &Range<usize>) -> Option<Vec<(usize, Arc<dyn Storage>)>> {
         self.set_latch(LatchMode::ReadOnly);
         self.parts.join();
@@ -28,7 +27,7 @@ impl Block {
         Some(pieces.iter().map(|piece| (piece.at, piece.array.clone())).collect())
     }
 
-    /// Lends some of it for writing.
+    /// Lends a range for writing.
     pub(crate) fn take_part(&mut self, range: &Range<usize>) -> Option<Arc<dyn Storage>> {
         if !self.is_here(range) {
             return None;
@@ -40,7 +39,7 @@ impl Block {
         let found = self.parts.find(range)?;
         let mut taken = self.parts.remove(found);
         if taken.len() > 1 {
-            // They lie in different places.
+            // The pieces lie in different places.
             let contents: Vec<_> = taken.iter().map(|piece| piece.array.bytes()).collect();
             let one = taken[0].array.gathered(&contents);
             if let Some(home) = &mut self.home {
@@ -51,30 +50,29 @@ impl Block {
         taken.pop().map(|piece| piece.array)
     }
 
-    /// Takes it back.
     pub(crate) fn give_back_part(&mut self, at: usize, storage: Arc<dyn Storage>) {
         self.version += 1;
         self.parts.insert(at, storage);
     }
 
-    /// Leaves its place to those who show some of it.
+    /// Before a write: leaves its place where guards read there.
     pub(super) fn yield_to_readers(&mut self, range: &Range<usize>) {
         if let Some(home) = &mut self.home {
             home.yield_to_readers(&mut self.parts, range);
             if !home.holds(&self.parts) {
-                // It is not to be read where it was.
+                // It must not be read in its old place.
                 self.permit.close();
             }
         }
     }
 
-    /// Joins what was cut for guards that are gone, and has it in one place again.
+    /// Joins what was cut for guards that are gone, and brings it into one place again.
     pub(crate) fn mend(&mut self) {
         if self.parts.pieces().len() < 2 {
             return;
         }
         self.parts.join();
-        // Only what has a place can have moved away from it.
+        // Only a block with a place can have moved away from it.
         let all_here = self.home.is_some() && self.is_all_here() && self.in_flight == 0;
         let pieces = self.parts.pieces_mut();
         if pieces.len() < 2 || !all_here || !pieces.iter_mut().all(|piece| piece.is_free()) || self.go_home() {
@@ -88,23 +86,22 @@ impl Block {
         }
     }
 
-    /// A transfer reads it from now on. All of it is here.
+    /// A transfer reads it from now on. Nothing of it is lent for writing.
     pub(crate) fn lend_to_transfer(&mut self) {
         self.in_flight += 1;
         self.set_latch(LatchMode::ReadOnly);
     }
 
-    /// It does not any more.
+    /// A transfer has ended.
     pub(crate) fn back_from_transfer(&mut self) {
         self.in_flight -= 1;
     }
 
-    /// Whether some transfer reads it.
     pub(crate) fn is_in_flight(&self) -> bool {
         self.in_flight > 0
     }
 
-    /// A copy, from which all transfers go on.
+    /// A copy, from which all transfers continue.
     pub(crate) fn take_from_transfers(&mut self) -> Option<Arc<dyn Storage>> {
         let copy = match self.parts.whole(self.bytes) {
             Some(whole) => whole.duplicate(),
@@ -125,17 +122,14 @@ impl Block {
         self.parts.whole(self.bytes).map(|whole| whole.bytes())
     }
 
-    /// Lends all of it for reading.
     pub(crate) fn share(&mut self) -> Option<Arc<dyn Storage>> {
         Some(self.share_part(&(0..self.bytes))?.pop()?.1)
     }
 
-    /// Lends all of it for writing.
     pub(crate) fn take(&mut self) -> Option<Arc<dyn Storage>> {
         self.take_part(&(0..self.bytes))
     }
 
-    /// Takes all of it back.
     pub(crate) fn give_back(&mut self, storage: Arc<dyn Storage>) {
         self.give_back_part(0, storage);
     }

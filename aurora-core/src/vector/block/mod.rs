@@ -9,12 +9,11 @@ use home::Held;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A block. Ranges of it are in bytes.
+/// A block. Ranges of it are in bytes. A range is cut off before it is lent, so that the rest can be served; while
+/// nothing is lent the block is one piece.
 ///
-/// What is lent is cut off first, so that the rest of it can be served; while nothing is lent it is in one piece.
-///
-/// Ranks that share its memory may touch single elements of it themselves, by its [`LatchMode`], except while some of
-/// it is lent, being sent, or used by one of the methods here.
+/// Ranks that share its memory may access single elements themselves, by its [`LatchMode`], except while some of it
+/// is lent, being sent, or used by a method.
 pub(crate) struct Block {
     parts: Parts,
     bytes: usize,
@@ -24,13 +23,13 @@ pub(crate) struct Block {
     pub(crate) version: u64,
     /// Transfers that read it at this moment: then all of it is here.
     in_flight: usize,
-    /// Its place in memory that the ranks of its node share, where there is such.
+    /// Its place in the node's shared memory, if it has one.
     home: Option<Home>,
-    /// What the calling thread may do without us.
+    /// What the calling thread may do without the kernel.
     pub(crate) permit: Arc<Permit>,
-    /// It is on its way to other nodes: nobody else may change it.
+    /// It is sent to other nodes: no other rank may change it.
     frozen: bool,
-    /// Nobody else may touch it any more: its object is faulty, or the job over.
+    /// No other rank may touch it any more: its object is faulty, or the job over.
     closed: bool,
 }
 
@@ -49,7 +48,6 @@ impl Block {
         }
     }
 
-    /// Number of elements.
     pub(crate) fn len(&self) -> usize {
         self.bytes / self.element
     }
@@ -59,17 +57,16 @@ impl Block {
         elements.start * self.element..elements.end * self.element
     }
 
-    /// All of it, as it lies in memory, while it is not known to anybody else.
+    /// All of it as one piece of memory. Only while no other rank knows of the block.
     pub(crate) fn storage(&self) -> Option<Arc<dyn Storage>> {
         self.parts.whole(self.bytes).cloned()
     }
 
-    /// Whether nothing of this is lent for writing.
+    /// Whether nothing of this range is lent for writing.
     pub(crate) fn is_here(&self, range: &Range<usize>) -> bool {
         self.parts.find(range).is_some()
     }
 
-    /// Whether nothing of it is lent for writing.
     pub(crate) fn is_all_here(&self) -> bool {
         self.is_here(&(0..self.bytes))
     }
@@ -91,8 +88,7 @@ impl Block {
         Some(values)
     }
 
-    /// Copies bytes from `at` on for a transfer, while [it is being sent](Block::lend_to_transfer): nobody changes
-    /// them.
+    /// Copies bytes from `at` on, while [a transfer reads it](Block::lend_to_transfer): no rank changes them.
     pub(crate) fn copy(&self, at: usize, into: &mut [u8]) -> bool {
         let range = at.checked_add(into.len()).filter(|end| *end <= self.bytes).map(|end| at..end);
         let mut left = into;
@@ -106,12 +102,11 @@ impl Block {
         })
     }
 
-    /// Shows all bytes, unless some are lent for writing.
     pub(crate) fn read<R>(&mut self, show: impl FnOnce(&[u8]) -> R) -> Option<R> {
         self.read_range(&(0..self.bytes), show)
     }
 
-    /// Shows some bytes, unless they are lent for writing.
+    /// Shows a range of bytes, unless some are lent for writing.
     pub(crate) fn read_range<R>(&mut self, range: &Range<usize>, show: impl FnOnce(&[u8]) -> R) -> Option<R> {
         if !self.is_here(range) {
             return None;
@@ -120,14 +115,13 @@ impl Block {
         held.block.parts.show(range, show)
     }
 
-    /// The bytes for a write, unless somebody holds them or a transfer reads them. Counts as a change. For its owner's
+    /// Writes all bytes, unless a guard holds some or a transfer reads them. Counts as a change. Only for the owner's
     /// own thread, which alone reads elements meanwhile.
     pub(crate) fn write<R>(&mut self, fill: impl FnOnce(&mut [u8]) -> R) -> Option<R> {
         self.change(|block| 0..block.bytes, |storage| fill(storage.bytes_mut()))
     }
 
-    /// The same for any thread: element by element, and only those that lie in the range that is named, for which is
-    /// asked only if somebody shows any of the block.
+    /// The same for any thread, element by element, in `range`, which is computed only if a guard shows some of it.
     pub(crate) fn write_cells<R>(
         &mut self,
         range: impl FnOnce() -> Range<usize>,
@@ -155,8 +149,7 @@ impl Block {
         Some(change(Arc::get_mut(held.block.parts.whole_mut(all)?)?))
     }
 
-    /// Where it has been cut, so that a write has to be done piece by piece: the pieces that all of these ranges lie
-    /// in, if they are free to be written.
+    /// Of a block that is cut, the pieces that hold these ranges, if they are free to be written one by one.
     pub(crate) fn pieces_of(&mut self, ranges: impl Iterator<Item = Range<usize>>) -> Option<Vec<Range<usize>>> {
         let mut wanted = Vec::new();
         for range in ranges {
@@ -169,7 +162,7 @@ impl Block {
         free.then(|| wanted.into_iter().map(|piece| pieces[piece].range()).collect())
     }
 
-    /// One of those for a write, element by element.
+    /// Writes one of those pieces, element by element.
     pub(crate) fn write_piece<R>(&mut self, piece: &Range<usize>, fill: impl FnOnce(Cells<'_>) -> R) -> Option<R> {
         let held = Held::new(self, LatchMode::Busy);
         held.block.yield_to_readers(piece);

@@ -1,4 +1,4 @@
-//! Who has written what, as an owner notes it, and what clashes. Pure.
+//! An owner's notes: which rank has written what, and what clashes. Pure.
 
 use super::Lines;
 use crate::Site;
@@ -12,7 +12,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
 use std::ops::Range;
 
-/// What a rank has done to an element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Deed {
     Put,
@@ -20,13 +19,11 @@ pub(crate) enum Deed {
 }
 
 impl Deed {
-    /// What a write with this operation is.
     pub(crate) fn of(op: Option<OpId>) -> Self {
         if op.is_some() { Deed::Update } else { Deed::Put }
     }
 }
 
-/// A write: by whom, what, at which line, in the scope that was opened at which.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Write {
     pub(crate) rank: Rank,
@@ -37,7 +34,7 @@ pub(crate) struct Write {
     pub(crate) opened: Site,
 }
 
-/// Two writes of which one is in vain, or a write and somebody who reads before it is flushed.
+/// Two writes of which one is lost; or, without `later`, a write that is read before it is flushed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Clash {
     /// The element's place in the block.
@@ -46,7 +43,7 @@ pub(crate) struct Clash {
     pub(crate) later: Option<Write>,
 }
 
-/// A rank and the number of its line: 8 bytes, also where there may be none.
+/// A rank and the number of its line: 8 bytes, also as an `Option`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Mark {
     rank: u32,
@@ -56,7 +53,7 @@ struct Mark {
 /// Of a line in [`Checker::lines`], counted from 1.
 type LineNumber = NonZeroU32;
 
-/// Who has written an element in a collective scope. Two updates of different ranks say of all that there were others.
+/// Who has written an element in a collective scope. Updates of two ranks suffice: any rank differs from one of them.
 #[derive(Clone, Copy, Default, Debug)]
 struct Writers {
     put: Option<Mark>,
@@ -64,7 +61,7 @@ struct Writers {
 }
 
 impl Writers {
-    /// Notes a write. What it clashes with comes back.
+    /// Notes a write; returns another that it clashes with.
     fn note(&mut self, deed: Deed, mark: Mark) -> Option<(Deed, Mark)> {
         let is_other = |other: &Mark| other.rank != mark.rank;
         let put = self.put.filter(is_other).map(|other| (Deed::Put, other));
@@ -86,7 +83,6 @@ impl Writers {
         }
     }
 
-    /// A write of another rank.
     fn of_another(&self, reader: u32) -> Option<(Deed, Mark)> {
         let put = self.put.map(|mark| (Deed::Put, mark));
         let all = put.into_iter().chain(self.updates.into_iter().flatten().map(|mark| (Deed::Update, mark)));
@@ -97,16 +93,15 @@ impl Writers {
 /// All that an owner knows of writes to one block.
 #[derive(Default, Debug)]
 pub(crate) struct Checker {
-    /// Lines, by the numbers that stand for them.
+    /// Lines by their numbers.
     lines: Vec<Site>,
     numbers: BTreeMap<Site, LineNumber>,
-    /// The collective scopes that are not settled, several at a time if they are of different parts.
+    /// The collective scopes that are not settled: several if they are of different parts.
     scopes: BTreeMap<Epoch, Collective>,
-    /// What each rank has announced in its ReleaseC alone, of each part of which it has one open.
+    /// What each rank has announced in a ReleaseC alone; it may have one open for each part.
     alone: BTreeMap<(Rank, Window), Alone>,
 }
 
-/// A collective scope.
 #[derive(Default, Debug)]
 struct Collective {
     /// Where each rank has opened it.
@@ -114,7 +109,6 @@ struct Collective {
     writers: HashMap<usize, Writers>,
 }
 
-/// A ReleaseC alone that has not ended.
 #[derive(Debug)]
 struct Alone {
     opened: LineNumber,
@@ -122,11 +116,8 @@ struct Alone {
 }
 
 impl Checker {
-    /// A batch of a collective scope, in which `from` has opened a ReleaseC at `opened`, is applied: notes its writes,
-    /// until one of them clashes.
-    ///
-    /// # Errors
-    /// There is no memory for it.
+    /// Notes the writes of a batch, until one clashes; in this collective scope `from` has opened a ReleaseC at
+    /// `opened`. An error if there is no memory for the notes.
     pub(crate) fn applied(
         &mut self,
         epoch: Epoch,
@@ -165,16 +156,12 @@ impl Checker {
         Ok(None)
     }
 
-    /// A scope is settled.
     pub(crate) fn settled(&mut self, epoch: Epoch) {
         self.scopes.remove(&epoch);
     }
 
-    /// A rank has written a run, in the ReleaseC alone of a part that it opened at `opened`; its owner will have the
-    /// values later.
-    ///
-    /// # Errors
-    /// As [`applied`](Self::applied).
+    /// Notes a run that a rank has written, in the ReleaseC alone of a part; `write`: its line, and where the scope
+    /// was opened. An error if there is no memory for the notes.
     pub(crate) fn announced(
         &mut self,
         from: (Rank, Window),
@@ -190,12 +177,12 @@ impl Checker {
         Ok(())
     }
 
-    /// That scope has ended, and its writes are applied.
+    /// That scope has ended; its writes are applied.
     pub(crate) fn flushed(&mut self, from: Rank, window: Window) {
         self.alone.remove(&(from, window));
     }
 
-    /// An element, of those that `reader` reads, that another rank has written and not flushed.
+    /// The first of these places that a rank other than `reader` has written and not flushed.
     pub(crate) fn unflushed(&self, reader: Rank, mut places: impl Iterator<Item = usize>) -> Option<Clash> {
         let others = || self.alone.iter().filter(|((rank, _), _)| *rank != reader);
         if self.scopes.is_empty() && others().next().is_none() {
@@ -235,10 +222,10 @@ impl Checker {
     }
 }
 
-/// Grows a table for so many entries more, if there is memory for that.
+/// Grows a table for `more` entries, if there is memory for that.
 fn make_room<V>(table: &mut HashMap<usize, V>, more: usize) -> Result<(), Shortage> {
     if table.capacity() - table.len() < more {
-        // It grows to the next power of two of which an eighth is left free, beside the old one.
+        // The new table has a power of two of entries, an eighth of them free; the old one stays beside it until then.
         let entries = ((table.len() + more) * 8 / 7).next_power_of_two();
         promise(entries * (size_of::<(usize, V)>() + 1))?;
         table.reserve(more);

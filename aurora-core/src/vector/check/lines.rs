@@ -1,13 +1,13 @@
-//! At which lines the writes of a batch were made.
+//! The program's lines at which writes are made, for checking mode.
 
 use crate::Site;
 use serde::{Deserialize, Serialize};
 
-/// The lines of the writes in a batch: they travel behind its places.
+/// The lines of the writes in a batch; they travel behind its places.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Lines {
     sites: Vec<Site>,
-    /// For so many values the line of this number.
+    /// Number of values, and the number of their line in `sites`.
     runs: Vec<(u32, u32)>,
 }
 
@@ -30,12 +30,11 @@ impl Lines {
         self.runs.clear();
     }
 
-    /// The bytes, as they travel.
     pub(crate) fn encode(&self) -> Vec<u8> {
         postcard::to_allocvec(self).expect("lines are plain data")
     }
 
-    /// Those of a batch; none where its sender does not check.
+    /// Empty if the sender does not check.
     pub(crate) fn decode(bytes: &[u8]) -> Self {
         postcard::from_bytes(bytes).unwrap_or_default()
     }

@@ -1,15 +1,14 @@
-//! Checking mode: who has written which element of a block, kept by its owner, so that two ranks that write one element
-//! in the same ReleaseC are found, and a rank that reads what another has not flushed.
+//! Checking mode: the owner of a block notes who has written which element. It detects two ranks that write one
+//! element in the same ReleaseC, and a rank that reads what another has not flushed.
 //!
-//! *Writes of a collective scope* are noted as their batches are applied, each with the line that a batch carries for
-//! it, and forgotten when the scope is settled. A put of one rank and a put or an update of another clash; updates do
-//! not, for they are by the one operation of the scope, which commutes. *Writes of a ReleaseC alone* wait in its rank's
-//! buffers, so that rank announces each to the owner as it is made, and waits until it is noted; they are forgotten
-//! when that scope has ended.
+//! *Writes of a collective scope* are noted as their batches are applied, each with its line, which the batch
+//! carries, and forgotten when the scope is settled. A put of one rank clashes with a put or an update of another;
+//! updates do not clash: they are by the one operation of the scope, which commutes. *Writes of a ReleaseC alone*
+//! wait in its rank's buffers, so that rank announces each to the owner as it is made, and waits until it is noted;
+//! they are forgotten when that scope has ended.
 //!
-//! What it costs, at the owner: 40 to 80 bytes for each element that is written, until the scope is over, and a look at
-//! a hash table for each element written or read. Large tables are made only where there is memory for them. Without
-//! checking mode there is none of this.
+//! The owner pays 40 to 80 bytes for each element that is written, until the scope is over, and a look at a hash
+//! table for each element written or read. Large tables are made only if there is memory for them.
 
 mod checker;
 mod lines;
@@ -31,7 +30,7 @@ use checker::{Clash, Write};
 use std::ops::Range;
 
 impl Vector {
-    /// Checking mode: whether two ranks have written one element, now that a batch of one of them is applied.
+    /// Notes a batch that is applied: an error if another rank has written one of its elements.
     pub(crate) fn check_batch(
         &mut self,
         name: &ObjectName,
@@ -57,7 +56,7 @@ impl Vector {
         }
     }
 
-    /// Checking mode: a rank has written a run in a ReleaseC alone, and keeps the values still.
+    /// Notes a run that a rank has written in a ReleaseC alone, and whose values it still keeps.
     pub(crate) fn announced(
         &mut self,
         name: &ObjectName,
@@ -70,14 +69,13 @@ impl Vector {
         checker.announced(from, deed, run, write).map_err(|shortage| self.no_notes(name, shortage, write[0]))
     }
 
-    /// Checking mode: that scope of it has ended.
     pub(crate) fn flushed(&mut self, from: Rank, window: Window) {
         if let Some(checker) = &mut self.check {
             checker.flushed(from, window);
         }
     }
 
-    /// Checking mode: what keeps `reader` from reading these places of our block.
+    /// The error that keeps `reader` from reading these places of our block.
     pub(crate) fn unflushed(
         &self,
         name: &ObjectName,
@@ -88,7 +86,7 @@ impl Vector {
         Some(self.clash(name, clash, reader))
     }
 
-    /// What the checker has found, as an error. A reader's line is known to itself alone.
+    /// A clash as an error. A reader's line is known to the reader alone.
     fn clash(&self, name: &ObjectName, Clash { place, earlier, later }: Clash, reader: Rank) -> Error {
         let index = self.dist.range(self.ledger.me()).start + place;
         let claim = |Write { rank, deed, alone, line, opened }: Write| {
@@ -113,7 +111,6 @@ impl Vector {
         }
     }
 
-    /// There is no memory to note who has written what.
     fn no_notes(&self, name: &ObjectName, shortage: Shortage, site: &Site) -> Error {
         shortage.error(self.ledger.me(), "the notes of AURORA_CHECK", name.clone(), site)
     }
