@@ -1,4 +1,4 @@
-//! What Linux charges a receive buffer for a datagram.
+//! The memory that Linux charges to a receive buffer for a datagram.
 
 pub(crate) const HEADERS: usize = 28;
 

@@ -30,8 +30,7 @@ pub enum Payload {
     Bytes(Bytes),
     /// A [`Buffer`] that the receiver reads in place.
     Shared(SharedBuffer),
-    /// `len` bytes lent by the handler: read by [`Handler::read`] when a packet is built, released by
-    /// [`Handler::released`].
+    /// `len` bytes lent by the handler: read by [`Handler::read`], released by [`Handler::released`].
     Lent {
         /// Identifies the memory.
         token: Token,
@@ -109,8 +108,7 @@ pub trait Handler: Send + 'static {
     /// The header of a transfer from `from` has arrived; its payload has `len > 0` bytes. Returns where they go.
     fn place(&mut self, from: Rank, header: &[u8], len: usize) -> Placement;
 
-    /// Bytes `offset..offset + bytes.len()` of a placed payload have arrived. To be ignored if the token is no longer
-    /// valid.
+    /// Bytes of a placed payload from `offset` on have arrived. Ignore them if the token is no longer valid.
     fn write(&mut self, token: Token, offset: usize, bytes: &[u8]);
 
     /// Fills `into` with the lent payload's bytes from `offset` on. False: withdrawn, the transfer is abandoned.
@@ -143,10 +141,9 @@ pub trait Handler: Send + 'static {
     /// The requested time has come.
     fn handle_timeout(&mut self, now: Instant, out: &mut Outbox);
 
-    /// A source from [`Outbox::watch`] is readable or at its end, or one from [`Outbox::doorbell`] has been rung. Reads
-    /// what is there, or calls [`Outbox::unwatch`]; a descriptor that is readable afterwards is reported again.
-    ///
-    /// Without this method a handler has no use for sources.
+    /// A source from [`Outbox::watch`] is readable or at its end, or one from [`Outbox::doorbell`] has been rung.
+    /// Reads what is there, or calls [`Outbox::unwatch`]; a descriptor that is readable afterwards is reported again.
+    /// A handler that watches no sources need not implement this.
     fn ready(&mut self, source: Source, out: &mut Outbox) {
         out.unwatch(source);
     }
@@ -201,7 +198,7 @@ impl Outbox {
     }
 
     /// As [`Outbox::send`], but lazily: a receiver that shares memory with this rank is woken only if one of its
-    /// threads waits. Otherwise it receives the transfer when it next looks, after a second or so, or after
+    /// threads waits. Otherwise it receives the transfer when it next looks, after about a second, or after
     /// [`Outbox::nudge`].
     pub fn send_lazily(&mut self, to: Rank, header: impl Into<Bytes>, payload: Payload) {
         self.push(Outgoing { to, header: header.into(), payload, lazy: true });
@@ -276,12 +273,10 @@ impl Outbox {
         &mut self.sources
     }
 
-    /// The outbox of an endpoint.
     pub(crate) fn of(poller: Arc<Poller>, lender: Option<Lender>) -> Self {
         Outbox { lender, sources: Sources::of(poller), ..Outbox::default() }
     }
 
-    /// Takes everything queued.
     pub(crate) fn take(&mut self) -> Queued {
         mem::take(&mut self.queued)
     }

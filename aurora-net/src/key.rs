@@ -21,7 +21,6 @@ pub(crate) struct Proof([u8; LEN]);
 /// A number used once, so that a proof cannot be replayed.
 pub(crate) type Nonce = u128;
 
-/// An unpredictable number.
 pub(crate) fn nonce() -> Result<Nonce, getrandom::Error> {
     Ok(u128::from(getrandom::u64()?) << 64 | u128::from(getrandom::u64()?))
 }

@@ -85,7 +85,6 @@ impl Inbox {
         self.doorbell.rung.swap(false, Ordering::SeqCst);
     }
 
-    /// The oldest transfer, if there is one.
     pub fn try_next(&self) -> Option<LocalTransfer> {
         self.queue.try_recv().ok()
     }

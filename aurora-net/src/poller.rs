@@ -89,7 +89,6 @@ impl Poller {
         Ok(poller)
     }
 
-    /// Adds a socket: wakes when a datagram arrives.
     pub fn watch_socket(&self, socket: impl AsFd) -> io::Result<()> {
         self.watch(socket, epoll::EventFlags::IN)
     }
@@ -128,7 +127,6 @@ impl Poller {
         Ok(())
     }
 
-    /// Removes a source.
     pub fn forget_source(&self, fd: impl AsFd) {
         // It fails only if the program has closed the descriptor, which removes it too.
         let _ = self.sources.get().map(|sources| epoll::delete(sources, fd));

@@ -85,7 +85,6 @@ pub(crate) struct Contact {
     /// Its queue; never leaves the process.
     #[serde(skip)]
     pub local: Option<LocalAddress>,
-    /// Its UDP socket.
     pub udp: Option<UdpContact>,
     /// How node peers can find it.
     pub shm: Option<ShmContact>,
@@ -98,7 +97,6 @@ pub(crate) struct Contact {
 /// A UDP socket, as its senders need it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct UdpContact {
-    /// Where it is bound.
     pub address: SocketAddr,
     /// The bytes that each sender may have in flight to it.
     pub window: u64,

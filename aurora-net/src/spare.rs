@@ -21,7 +21,6 @@ pub(crate) struct Spare {
     taken: usize,
 }
 
-/// Whether a buffer of this length is worth keeping.
 fn worth(bytes: usize) -> bool {
     (SMALLEST..=LARGEST).contains(&bytes)
 }

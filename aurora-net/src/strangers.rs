@@ -20,7 +20,6 @@ const MOST: usize = 64;
 /// The most bytes of a stranger's proof.
 pub(crate) const LONGEST: usize = 256;
 
-/// The strangers, as connections of type `T`.
 #[derive(Debug)]
 pub(crate) struct Strangers<T> {
     waiting: VecDeque<Stranger<T>>,
@@ -54,12 +53,10 @@ impl<T> Strangers<T> {
         Strangers { waiting: VecDeque::new(), most, closed_until: None }
     }
 
-    /// Whether connections are accepted at present.
     pub fn is_open(&self, now: Instant) -> bool {
         self.closed_until.is_none_or(|until| until <= now)
     }
 
-    /// Makes room for another stranger if necessary.
     pub fn room(&mut self, now: Instant) -> Room {
         let strangers = self.waiting.iter().filter(|stranger| stranger.since.is_some()).count();
         if strangers < self.most { Room::Here } else { self.make_room(now) }

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 /// A report from a rank to the coordinator.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Report {
-    /// How the rank can be reached.
     Contact(Contact),
     /// The rank needs no other rank any more. It serves the others until all have finished.
     Finished,

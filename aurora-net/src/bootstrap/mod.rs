@@ -127,7 +127,6 @@ fn new_key() -> Result<JobKey, Failure> {
     JobKey::random().map_err(no_random)
 }
 
-/// The address to bind if all ranks run on this machine.
 fn address_here(options: &Options) -> Result<IpAddr, Failure> {
     on_one_machine(options.interface.as_deref()).map_err(Failure::start)
 }

@@ -1,4 +1,4 @@
-//! Finds out before a job starts whether UDP or MPI is faster between its nodes.
+//! Measures before a job starts whether UDP or MPI is faster between its nodes.
 //!
 //! The first rank of each node sends to the first rank of the next node, all at the same time, by UDP and by MPI
 //! alternately. A round takes as long as the slowest rank. UDP is judged by its fastest round, MPI by its median, so
@@ -75,7 +75,7 @@ impl Times {
 }
 
 impl Course<'_> {
-    /// The results for the lengths that there was time for, and the smallest number of rounds.
+    /// The results for the lengths that there was time for, and the number of rounds with each length, at least.
     fn run(&mut self) -> Result<(Vec<Probe>, usize), Error> {
         let mut times = [Times::default(), Times::default()];
         // Opens the connections and lets them find the path's MTU.
@@ -102,7 +102,6 @@ impl Course<'_> {
         Ok(Pair { took: udp + mpi, spent })
     }
 
-    /// The time of the slowest rank, and the time of all rounds so far.
     fn round(&mut self, bytes: usize, by_mpi: bool) -> Result<(Duration, Duration), Error> {
         self.round += 1;
         let number = self.round;

@@ -15,7 +15,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a rank needs from the control plane.
 pub(crate) trait ControlPlane {
     /// Collective. Sends this rank's contact and returns those of all ranks.
     fn exchange(&self, contact: Contact) -> Result<Vec<Contact>, Failure>;
@@ -48,7 +47,6 @@ pub(crate) struct Job {
     pub machines: Vec<Rank>,
     pub launcher: Launcher,
     pub key: JobKey,
-    /// The address to bind sockets to.
     pub address: IpAddr,
 }
 

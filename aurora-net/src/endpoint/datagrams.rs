@@ -66,7 +66,6 @@ impl<H: Handler> Payloads for Memory<'_, H> {
 }
 
 impl Datagrams {
-    /// Creates a connection to each rank with a contact.
     pub fn new(port: UdpPort, common: Common, contacts: &[Option<UdpContact>]) -> Self {
         let others = |index: usize| contacts[index].filter(|_| common.me != index);
         let mut connections = Connections::new(common.key, common.me, contacts.len());
@@ -141,7 +140,6 @@ impl Datagrams {
         self.connections.handle_timeouts(now);
     }
 
-    /// When [`Datagrams::handle_timeouts`] is to be called, if at all.
     pub fn poll_timeout(&mut self) -> Option<Instant> {
         let due = self.connections.poll_timeout()?;
         Some(self.origin + Duration::from_nanos(due.as_nanos()))
@@ -208,7 +206,6 @@ impl Datagrams {
         }
     }
 
-    /// Adds this endpoint's datagram counters.
     pub fn count(&self, traffic: &mut Traffic) {
         traffic.datagrams_foreign += self.foreign;
         traffic.datagrams_corrupt += self.corrupt;

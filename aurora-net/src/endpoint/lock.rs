@@ -23,8 +23,6 @@ impl<T> Lock<T> {
         Lock { value: Mutex::new(value), holder: AtomicUsize::new(NOBODY) }
     }
 
-    /// # Panics
-    /// If the calling thread holds it already.
     pub fn lock(&self) -> Locked<'_, T> {
         assert!(
             !self.is_mine(),

@@ -81,13 +81,13 @@ impl<H: Handler> Endpoint<H> {
         self.owner.shared.wait_until(|core| core.run(&mut condition))
     }
 
-    /// Until the returned guard is dropped, the calling thread attends to the carrier that moves long transfers between
-    /// nodes. Transfers that this rank sends meanwhile to other attending ranks go by the carrier. `None` if there is
-    /// no carrier, or it belongs to another thread.
+    /// Until the returned guard is dropped, the calling thread attends to the carrier that moves long transfers
+    /// between nodes. Transfers that this rank sends meanwhile to other attending ranks go by the carrier. `None` if
+    /// there is no carrier, or it belongs to another thread.
     ///
-    /// Hold the guard for one operation and do not compute meanwhile: other ranks may wait for this thread to poll the
-    /// carrier. Dropping it waits until the accepted transfers are complete, which requires only that their other ends
-    /// attend, as they do.
+    /// Hold the guard for one operation and do not compute meanwhile: other ranks may wait for this thread to poll
+    /// the carrier. Dropping it waits until the accepted transfers are complete. Their other ends attend too, so the
+    /// wait ends.
     pub fn attend(&self) -> Option<Attending<'_, H>> {
         let shared = &*self.owner.shared;
         shared.carrier()?;
@@ -95,8 +95,8 @@ impl<H: Handler> Endpoint<H> {
         Some(Attending { shared, not_send: PhantomData })
     }
 
-    /// Receives what has arrived by now, so that the daemon need not be woken. Does nothing while another thread waits,
-    /// since that thread does so.
+    /// Receives what has arrived by now, so that the daemon need not be woken. Does nothing while another thread
+    /// waits.
     pub fn look(&self) {
         self.owner.shared.look();
     }
@@ -176,7 +176,7 @@ impl<H: Handler> fmt::Debug for Attending<'_, H> {
     }
 }
 
-/// The state shared by the handles. The daemon holds only the inner part, so dropping the last handle ends it.
+/// The state shared by the handles. The daemon holds only `shared`, so dropping the last handle ends it.
 struct Owner<H: Handler> {
     shared: Arc<Shared<H>>,
     daemon: Mutex<Option<JoinHandle<()>>>,

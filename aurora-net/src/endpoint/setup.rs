@@ -25,8 +25,8 @@ use std::time::Duration;
 /// After a rank's death or abort, mpirun ends the remaining ranks and reports the cause within this time.
 const MPIRUN_ENDS_ALL: Duration = Duration::from_secs(2);
 
-/// A rank that ends because another has failed may be gone before rank 0's word of that failure is here. This long a
-/// rank waits for that word before it says that the one that has ended is the cause.
+/// How long a rank waits for rank 0's notice of a failure before it reports an ended node peer as the cause: a rank
+/// that ends because of a failure may be gone before that notice arrives.
 const CAUSE_IS_HEARD: Duration = Duration::from_millis(100);
 
 /// An endpoint whose sockets exist, but which does not know the other ranks yet.
@@ -39,7 +39,6 @@ pub(crate) struct Setup {
     udp: Option<(UdpPort, UdpContact)>,
     /// How node peers find this rank, if it can share memory.
     offer: Option<Offer>,
-    /// The time between a node peer's end and its report as lost.
     grace: Duration,
 }
 
@@ -83,7 +82,6 @@ impl Setup {
         Ok(setup)
     }
 
-    /// What the other ranks need in order to reach this one.
     pub fn contact(&self) -> Contact {
         Contact {
             local: self.local.as_ref().map(|(address, _)| address.clone()),
@@ -202,7 +200,6 @@ impl Setup {
         Ok(Endpoint { owner })
     }
 
-    /// The best permitted route to a rank.
     fn peer(&self, rank: Rank, contact: &Contact, rings: Option<&Rings>) -> Result<Peer, Error> {
         if rank == self.me {
             return Ok(Peer::Unreachable);

@@ -32,7 +32,6 @@ pub fn connection(data: &[u8]) {
     }
 }
 
-/// One end and its outgoing datagrams.
 struct End {
     connection: Connection,
     io: Io,

@@ -63,7 +63,6 @@ impl ReceivedPackets {
         }
     }
 
-    /// When an acknowledgement becomes due.
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         self.deadline
     }

@@ -172,8 +172,8 @@ impl Connections {
         None
     }
 
-    /// How long received data may be left alone. While much is missing and round trips are long because of full
-    /// interface queues, a short pause does no harm, and is far cheaper than a wake-up for each packet.
+    /// How long received data may be left unread. While much is missing and round trips are long because of full
+    /// interface queues, a short pause does no harm, and costs far less than a wake-up for each packet.
     pub fn lull(&self) -> Option<Duration> {
         let mut missing = 0;
         let mut lull = LONGEST_LULL;

@@ -46,7 +46,6 @@ impl Outgoing {
         self.len() + self.header.len() as u64
     }
 
-    /// The lent payload to release at the end.
     pub(super) fn token(&self) -> Option<Token> {
         match self.payload {
             Payload::Lent { token, .. } => Some(token),

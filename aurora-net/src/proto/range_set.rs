@@ -10,7 +10,6 @@ pub(super) struct RangeSet {
 }
 
 impl RangeSet {
-    /// The number of ranges.
     pub(super) fn len(&self) -> usize {
         self.ranges.len()
     }
@@ -60,7 +59,6 @@ impl RangeSet {
         }
     }
 
-    /// Removes all numbers below `floor`.
     pub(super) fn remove_below(&mut self, floor: u64) {
         let gone = self.first_ending_after(floor);
         self.ranges.drain(..gone);
@@ -69,7 +67,6 @@ impl RangeSet {
         }
     }
 
-    /// Removes the lowest range.
     pub(super) fn pop_lowest(&mut self) -> Option<Range<u64>> {
         (!self.ranges.is_empty()).then(|| self.ranges.remove(0))
     }
@@ -82,7 +79,6 @@ impl RangeSet {
         }
     }
 
-    /// Index of the first range that ends after `start`.
     fn first_ending_after(&self, start: u64) -> usize {
         self.ranges.partition_point(|range| range.end <= start)
     }

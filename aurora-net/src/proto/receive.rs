@@ -116,7 +116,6 @@ impl ReceiveState {
         }
     }
 
-    /// Handles more of a payload.
     pub(super) fn data(
         &mut self,
         number: u64,

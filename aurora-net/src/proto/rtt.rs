@@ -23,8 +23,7 @@ pub(super) struct Rtt {
 }
 
 impl Rtt {
-    /// A packet was acknowledged `latest` after it was sent; its receiver reports that it waited for `ack_delay` of
-    /// this.
+    /// A packet was acknowledged `latest` after it was sent; for `ack_delay` of this its receiver delayed the reply.
     pub(super) fn sample(&mut self, latest: Duration, ack_delay: Duration) {
         let Some(smoothed) = self.smoothed else {
             *self = Rtt { smoothed: Some(latest), variance: latest / 2, min: latest, latest };
@@ -38,7 +37,6 @@ impl Rtt {
         self.smoothed = Some((7 * smoothed + sample) / 8);
     }
 
-    /// The smoothed round-trip time, once there is a sample.
     pub(super) fn smoothed(&self) -> Option<Duration> {
         self.smoothed
     }

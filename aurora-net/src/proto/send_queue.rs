@@ -28,7 +28,7 @@ pub(super) struct Settled {
 /// both lanes lost data precedes new data.
 #[derive(Debug)]
 pub(super) struct SendQueue {
-    /// Bytes of frames in a packet of the base length: what fits there is small for good.
+    /// Bytes of frames in a packet of the base length: a transfer that fits is small and never split.
     capacity: usize,
     slots: Slots,
     /// The number of the next transfer to be opened. Numbers are assigned only then, so that the receiver's set of
@@ -78,7 +78,6 @@ impl SendQueue {
         !(self.resets.is_empty() && self.small_lost.is_empty() && self.small_new.is_empty())
     }
 
-    /// Whether bulk data is to be sent.
     pub(super) fn has_bulk(&self) -> bool {
         !self.bulk_lost.is_empty() || self.bulk_new.front().is_some()
     }
@@ -88,7 +87,6 @@ impl SendQueue {
         self.without_bulk >= MOST_WITHOUT_BULK && self.has_bulk()
     }
 
-    /// Whether lost data is to be sent again.
     pub(super) fn has_lost(&self) -> bool {
         !(self.resets.is_empty() && self.small_lost.is_empty() && self.bulk_lost.is_empty())
     }

@@ -58,7 +58,6 @@ struct Sent {
     content: Content,
 }
 
-/// The result of an acknowledgement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Acked {
     /// The charge of the newly acknowledged packets.
@@ -120,12 +119,10 @@ impl SentPackets {
         PacketNumber(self.base)
     }
 
-    /// The number of packets that wait for an acknowledgement.
     pub(super) fn in_flight(&self) -> usize {
         self.in_flight
     }
 
-    /// When the newest of them was sent.
     pub(super) fn last_eliciting(&self) -> Instant {
         self.last_eliciting
     }
@@ -135,7 +132,7 @@ impl SentPackets {
         self.loss_at
     }
 
-    /// Records packet number [`next`](Self::next). `long`: longer than the base length; `eliciting`: it asks for an
+    /// Records packet number [`next`](Self::next). `long`: longer than the base; `eliciting`: needs an
     /// acknowledgement.
     pub(super) fn push(&mut self, now: Instant, charge: u32, long: bool, eliciting: bool, content: Content) {
         debug_assert!(eliciting || content.is_empty());

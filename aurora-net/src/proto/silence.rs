@@ -41,7 +41,6 @@ impl Silence {
         self.silent_for = Duration::ZERO;
     }
 
-    /// The peer's silence, if it has reached the limit.
     pub(super) fn exceeded(&self) -> Option<Duration> {
         (self.silent_for >= self.limit).then_some(self.silent_for)
     }

@@ -3,7 +3,6 @@
 use super::Instant;
 use std::collections::BTreeSet;
 
-/// At most one time per index.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     set: Vec<Option<Instant>>,

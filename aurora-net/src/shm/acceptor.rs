@@ -16,7 +16,6 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// A node peer that has proved its rank.
 #[derive(Debug)]
 pub(super) struct AcceptedPeer {
     pub rank: Rank,
@@ -24,7 +23,6 @@ pub(super) struct AcceptedPeer {
     pub waker: Waker,
 }
 
-/// The node peers that have connected so far.
 #[derive(Debug, Default)]
 pub(super) struct Accepted {
     pub all: Vec<AcceptedPeer>,
@@ -78,7 +76,6 @@ impl Drop for Acceptor {
     fn drop(&mut self) {
         self.over.kick();
         if let Some(thread) = self.thread.take() {
-            // Its result is not needed.
             let _ = thread.join();
         }
     }

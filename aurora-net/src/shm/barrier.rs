@@ -40,7 +40,6 @@ pub trait BarrierMemory {
     fn entry(&self, rank: usize, entry: BarrierEntry) -> &AtomicU64;
 }
 
-/// Barrier memory with the number of its ranks.
 pub(super) struct TableIn<'p, P>(pub &'p P, pub usize);
 
 impl<P: BarrierMemory> Table for TableIn<'_, P> {
@@ -104,7 +103,6 @@ pub(crate) fn prepare_sleep<T: Table>(table: &T, me: usize, number: u64) -> Barr
     state_of(table, me, number)
 }
 
-/// Polls until all have arrived, within `budget`.
 pub(crate) fn spin<T: Table>(table: &T, me: usize, number: u64, budget: SpinBudget) -> BarrierState {
     let mut state = BarrierState::Waiting;
     budget.spin_then_yield(|| {
@@ -129,7 +127,6 @@ pub(super) mod tests {
 
     pub(in crate::shm) const RANKS: usize = 2;
 
-    /// Two ranks with their entries and wake-ups.
     pub(in crate::shm) struct Small {
         entries: [[AtomicU64; 4]; RANKS],
         pub(in crate::shm) kicks: [Notify; RANKS],

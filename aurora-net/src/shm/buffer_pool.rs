@@ -26,7 +26,6 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The length of a buffer in bytes.
 pub(crate) const BUFFER: usize = 64 << 10;
 
 /// The initial value of all shared memory.
@@ -48,7 +47,6 @@ impl<F: Flag> Ownership<'_, F> {
         2 * peer as u32 + 2
     }
 
-    /// Whether the buffer's own rank may fill it.
     pub fn is_free(&self) -> bool {
         self.0.load(Ordering::Acquire) == FREE
     }
@@ -63,7 +61,6 @@ impl<F: Flag> Ownership<'_, F> {
         self.0.compare_exchange(Self::handed_to(me), Self::read_by(me), Ordering::AcqRel)
     }
 
-    /// The reader has finished.
     pub fn release(&self) {
         self.0.swap(FREE, Ordering::AcqRel);
     }
@@ -100,10 +97,8 @@ impl BufferPool {
         Some(SharedBuffer { reservation: Reservation { pool: self.clone(), index }, memory, len: BUFFER })
     }
 
-    /// Opens a buffer that a node peer reports to have handed to this rank, with `len` bytes in it.
-    ///
-    /// # Errors
-    /// [`Corrupt`]: the node peer has not handed it to this rank.
+    /// Opens a buffer of a node peer with `len` bytes in it. [`Corrupt`]: the node peer has not handed it to this
+    /// rank.
     pub fn open(&self, owner: NodeRank, index: usize, len: usize) -> Result<SharedView, Corrupt> {
         if index >= self.control.buffers() || len > BUFFER || !self.ownership(owner, index).acquire(self.control.me()) {
             return Err(Corrupt);

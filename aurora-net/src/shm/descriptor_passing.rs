@@ -47,7 +47,6 @@ impl AsFd for Listener {
 }
 
 impl Listener {
-    /// The most connections in the queue.
     pub const QUEUE: i32 = i16::MAX as i32;
 
     /// Listens at an unused name.
@@ -60,7 +59,6 @@ impl Listener {
         Ok(Listener(socket))
     }
 
-    /// Accepts the next queued connection, if there is one.
     pub fn accept(&self) -> Result<Option<Channel>, Errno> {
         loop {
             match accept_with(&self.0, SocketFlags::CLOEXEC) {
@@ -115,8 +113,7 @@ impl Channel {
         }
     }
 
-    /// Waits for the next message. `None`: the channel is closed. `MFILE`: this process may not have that many more
-    /// descriptors.
+    /// Waits for the next message. `None`: the channel is closed. `MFILE`: no descriptor is left for those sent.
     pub fn receive(&self) -> Result<Option<Message>, Errno> {
         self.receive_with(RecvFlags::empty())
     }
@@ -133,8 +130,7 @@ impl Channel {
         let received = loop {
             let mut into = [IoSliceMut::new(&mut bytes)];
             match recvmsg(&self.0, &mut into, &mut control, flags | RecvFlags::CMSG_CLOEXEC) {
-                // The other side has closed with messages of ours unread. Reported once; its own messages are still
-                // readable.
+                // The other side has closed with unread messages. Reported once; its own can still be read.
                 Err(Errno::INTR | Errno::CONNRESET) => {}
                 outcome => break outcome?,
             }

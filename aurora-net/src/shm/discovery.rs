@@ -50,7 +50,6 @@ impl ShmContact {
     }
 }
 
-/// A rank that node peers can connect to.
 #[derive(Debug)]
 pub(crate) struct Offer {
     contact: ShmContact,
@@ -127,7 +126,6 @@ enum Seeker {
 }
 
 impl Found {
-    /// The leader, for the second exchange.
     pub fn leader(&self) -> Rank {
         self.leader
     }
@@ -195,7 +193,6 @@ fn in_rank_order(mut accepted: Accepted, peers: &[Rank]) -> Result<(Vec<Channel>
     sorted.collect::<Result<Vec<_>, _>>().map(|sorted| sorted.into_iter().unzip())
 }
 
-/// Sends all wakers of the node to a node peer.
 fn hand_out(wakers: &[Waker], channel: &Channel) -> Result<(), Error> {
     wakers.chunks(MOST_DESCRIPTORS).try_for_each(|some| {
         let some: Vec<_> = some.iter().map(AsFd::as_fd).collect();

@@ -96,7 +96,6 @@ enum Destination {
     At(Token),
 }
 
-/// What [`Duplex::transmit`] has put into the ring.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Sent {
     Nothing,
@@ -106,7 +105,6 @@ pub(crate) enum Sent {
     Waking,
 }
 
-/// The outcome of writing one record.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
     Done,
@@ -121,7 +119,6 @@ pub(crate) struct TakenIn {
     pub nudge: bool,
 }
 
-/// Both directions between this rank and a node peer.
 #[derive(Debug)]
 pub(crate) struct Duplex {
     peer: NodeRank,

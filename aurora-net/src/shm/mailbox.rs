@@ -73,7 +73,6 @@ impl<H: Halves> Sender<H> {
         Sender { halves, put: 0 }
     }
 
-    /// Puts the next letter. False: the mailbox is full.
     pub fn put(&mut self, fill: impl FnOnce(&mut [u8])) -> bool {
         if self.put.wrapping_sub(self.halves.taken().load(Ordering::Acquire)) >= ROOM {
             return false;
@@ -99,12 +98,10 @@ impl<H: Halves> Receiver<H> {
         Receiver { halves, taken: 0 }
     }
 
-    /// Whether a letter has arrived.
     pub fn has_come(&self) -> bool {
         self.halves.put().load(Ordering::Acquire) > self.taken
     }
 
-    /// Takes the next letter, if it has arrived.
     pub fn take<R>(&mut self, read: impl FnOnce(&[u8]) -> R) -> Option<R> {
         if !self.has_come() {
             return None;

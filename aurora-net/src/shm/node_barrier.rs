@@ -73,14 +73,12 @@ impl NodeBarrier {
         NodeBarrier { control, budget, last: LastBarrier::NONE }
     }
 
-    /// The maximal length of a contribution in bytes, equal on all ranks: 256 KiB, less with very many ranks per
-    /// machine.
+    /// The maximal length of a contribution in bytes, equal on all ranks: 256 KiB, less with very many ranks.
     pub fn longest(&self) -> usize {
         self.control.longest_contribution()
     }
 
-    /// This rank's contribution to the next barrier: [`NodeBarrier::longest`] bytes, page-aligned, with arbitrary
-    /// content.
+    /// This rank's contribution to the next barrier: [`NodeBarrier::longest`] bytes, page-aligned, content arbitrary.
     ///
     /// # Panics
     /// If the last barrier is not complete.
@@ -123,8 +121,7 @@ impl NodeBarrier {
         self.last.state
     }
 
-    /// The number of the last barrier at which this rank has arrived, from 1: for
-    /// [`Node::absent`](super::Node::absent).
+    /// The number of the last barrier of this rank, from 1: for [`Node::absent`](super::Node::absent).
     pub fn number(&self) -> u64 {
         self.last.number
     }

@@ -9,12 +9,10 @@ const SPINS: u32 = 1500;
 /// Polls that each give up the core first.
 const YIELDS: u32 = 20;
 
-/// A number of polls of each kind.
+/// The number of polls without giving up the core, and of polls that each give it up first.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SpinBudget {
-    /// Without giving up the core.
     pub spins: u32,
-    /// Each after giving up the core.
     pub yields: u32,
 }
 

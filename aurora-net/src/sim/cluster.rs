@@ -143,13 +143,11 @@ impl Cluster {
         self.busy == 0
     }
 
-    /// The time of the next event.
     fn poll_timeout(&self) -> Option<Instant> {
         let listed = self.agenda.peek().map(|Reverse((at, _))| *at);
         listed.into_iter().chain(self.network.poll_timeout()).min()
     }
 
-    /// Moves the hosts whose time has come to `ready`.
     fn take_due(&mut self) {
         while let Some(&Reverse((at, rank))) = self.agenda.peek()
             && at <= self.now
@@ -176,7 +174,6 @@ impl Cluster {
         }
     }
 
-    /// Updates whether a host has something to do.
     fn settle(&mut self, rank: Rank) {
         let host = &mut self.hosts[rank.index()];
         let is_busy = !host.connections.is_idle();

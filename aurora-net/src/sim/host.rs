@@ -120,14 +120,12 @@ impl Host {
         self.connections = Connections::new(self.config.key, self.me, 0);
     }
 
-    /// Queues a transfer.
     pub(super) fn send(&mut self, now: Instant, to: Rank, header: Bytes, payload: Payload) {
         assert!(to != self.me, "a rank is not its own peer");
         self.connect(now, to);
         self.connections.send(to, header, payload);
     }
 
-    /// Handles a datagram from the socket.
     pub(super) fn receive(&mut self, now: Instant, datagram: &Datagram) {
         self.connect(now, datagram.from);
         if let Err(error) = self.connections.handle_datagram(now, &datagram.bytes, &mut self.memory) {

@@ -52,7 +52,6 @@ pub struct Network {
     tally: Tally,
 }
 
-/// The next station of a datagram.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Stage {
     Switch,
@@ -62,7 +61,6 @@ enum Stage {
 /// The time, a sequence number, the station, and the datagram's number: in this order.
 type Arrival = (Instant, u64, Stage, u32);
 
-/// Datagrams in flight.
 #[derive(Clone, Debug, Default)]
 struct Journeys {
     arrivals: BinaryHeap<Reverse<Arrival>>,

@@ -40,7 +40,6 @@ impl Reach {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Full;
 
-/// Datagrams refused by the full send buffer.
 #[derive(Debug)]
 struct Unsent {
     to: SocketAddr,
@@ -48,7 +47,6 @@ struct Unsent {
     bytes: Vec<u8>,
 }
 
-/// A bound, non-blocking UDP socket with its offload state.
 pub(crate) struct UdpPort {
     socket: Socket,
     offload: UdpSocketState,
@@ -112,12 +110,10 @@ impl UdpPort {
         self.mtu
     }
 
-    /// The bytes that each of `peers` may have in flight to this socket.
     pub fn window(&self, peers: usize) -> u64 {
         buffers::window(self.info().receive_buffer, peers, self.mtu)
     }
 
-    /// The limits of one [`UdpPort::send`].
     pub fn trains(&self) -> Trains {
         let in_turns = if self.is_on_host() { LONGEST_TRAIN } else { TRAIN_IN_TURNS };
         Trains { segments: self.offload.max_gso_segments(), alone: LONGEST_TRAIN, in_turns }
@@ -164,10 +160,8 @@ impl UdpPort {
         count == BATCH
     }
 
-    /// Sends `bytes` as datagrams of `segment_size` bytes, of which the last may be shorter.
-    ///
-    /// # Errors
-    /// [`Full`]: they are kept. Nothing else may be sent before [`UdpPort::send_rest`] has succeeded.
+    /// Sends `bytes` as datagrams of `segment_size` bytes, of which the last may be shorter. [`Full`]: they are kept,
+    /// and [`UdpPort::send_rest`] must succeed before anything else is sent.
     pub fn send(&mut self, to: SocketAddr, segment_size: usize, bytes: &[u8]) -> Result<(), Full> {
         debug_assert!(self.unsent.is_none(), "the rest goes first");
         match self.try_send(to, segment_size, bytes) {
@@ -180,10 +174,7 @@ impl UdpPort {
         }
     }
 
-    /// Sends what an earlier [`UdpPort::send`] has kept.
-    ///
-    /// # Errors
-    /// [`Full`] again.
+    /// Sends what an earlier [`UdpPort::send`] has kept, unless the buffer is [`Full`] again.
     pub fn send_rest(&mut self) -> Result<(), Full> {
         let Some(unsent) = self.unsent.take() else {
             return Ok(());

@@ -99,8 +99,7 @@ fn join(ticket: &Ticket) -> io::Result<(Incoming, UnixStream)> {
     }
 }
 
-/// Handles the coordinator's notices until rank 0 closes the connection or the grace after a failure is over. Both end
-/// the process.
+/// Handles notices until rank 0 closes the connection or the grace after a failure is over; then ends the process.
 fn control(incoming: &mut Incoming, notices: &Notices, grace: Duration) {
     while let Ok(Down::Notice(notice)) = incoming.next() {
         if matches!(notice, Notice::Failed(_)) && incoming.end_after(grace).is_err() {

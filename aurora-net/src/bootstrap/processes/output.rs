@@ -16,8 +16,6 @@ pub(crate) struct OutputPipe {
 }
 
 impl OutputPipe {
-    /// # Errors
-    /// The pipe cannot be made non-blocking.
     pub fn new(rank: Rank, pipe: impl Into<OwnedFd>) -> io::Result<Self> {
         let pipe = pipe.into();
         rustix::io::ioctl_fionbio(&pipe, true)?;

@@ -65,8 +65,8 @@ pub(in super::super) fn run<R>(
         Arc::new(move || {
             control.set_body(Body::Exiting);
             control.report(root, Report::Failed(exited(root)));
-            // The supervisor waits for the others, prints the failure, and ends the process; unless it has already been
-            // told that the job is over.
+            // Meanwhile the supervisor prints the failure and ends the process, unless it already knows that the job
+            // is over.
             thread::sleep(limit);
         })
     });
@@ -159,7 +159,6 @@ impl Control {
         })
     }
 
-    /// The eventfd that wakes the supervisor.
     pub fn wake(&self) -> &OwnedFd {
         &self.wake
     }

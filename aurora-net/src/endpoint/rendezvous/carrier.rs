@@ -36,7 +36,6 @@ pub(crate) struct Piece {
     pub offset: usize,
 }
 
-/// The completion of a piece.
 #[derive(Debug)]
 #[cfg_attr(not(any(feature = "mpi", test)), expect(dead_code, reason = "MPI's carrier alone makes them"))]
 pub(crate) enum Completion {

@@ -27,7 +27,6 @@ pub(super) struct Wire {
 }
 
 impl Wire {
-    /// The receivers of unmatched pieces.
     pub fn destinations(&self) -> Vec<usize> {
         self.sends.iter().map(|(_, _, piece, _)| piece.peer.index()).collect()
     }
@@ -253,7 +252,6 @@ impl Cluster {
         }
     }
 
-    /// Carries out a rank's decisions.
     pub fn settle(&mut self, rank: usize) {
         let effects = self.ends[rank].rendezvous.effects();
         let me = Rank::new(rank);
@@ -286,7 +284,6 @@ impl Cluster {
         self.settle(to.index());
     }
 
-    /// Delivers all messages and their consequences.
     pub fn deliver_messages(&mut self) {
         while !self.messages.is_empty() {
             self.deliver_message();

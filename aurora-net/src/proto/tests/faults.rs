@@ -32,7 +32,6 @@ fn send_all(cluster: &mut Cluster, seed: u64, lengths: &[usize]) -> Vec<Sent> {
     sent
 }
 
-/// Compares what has arrived with what was sent.
 fn check(cluster: &mut Cluster, sent: &[Sent]) -> Result<(), String> {
     let mut wrong = String::new();
     for (at, host) in cluster.hosts.iter().enumerate() {
