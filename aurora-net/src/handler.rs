@@ -229,9 +229,9 @@ impl Outbox {
         }
     }
 
-    /// As [`Outbox::buffer`], with a mailbox behind it for further payloads of the same length, if `to` shares memory
-    /// with this rank and there is room. The receiver gets the other end by [`SharedView::into_mailbox`], and must know
-    /// that there is one.
+    /// As [`Outbox::buffer`], with a mailbox behind it for further payloads of this length. `None` if `to` shares no
+    /// memory with this rank, or there is no room. The receiver must know of the mailbox and call
+    /// [`SharedView::into_mailbox`].
     pub fn mailbox(&self, to: Rank, len: usize) -> Option<(Buffer, MailboxSender)> {
         let lender = self.lender.as_ref()?;
         let peer = lender.node_ranks[to.index()]?;
@@ -241,13 +241,10 @@ impl Outbox {
         Some((Buffer::shared(shared), sender))
     }
 
-    /// Watches a descriptor: while it is readable, [`Handler::ready`] is called. It should be non-blocking. It stays
-    /// open until [`Outbox::unwatch`] or the end of the endpoint.
-    ///
-    /// A descriptor is at its end if nothing more will be written to it, or if Linux reports an error for it. Once
-    /// nothing is left to read, its end is reported, and it is not watched any more.
-    ///
-    /// An `Outbox` without an endpoint watches nothing: a simulation calls [`Handler::ready`] itself.
+    /// Watches a descriptor, which should be non-blocking: while it is readable, [`Handler::ready`] is called. The
+    /// descriptor stays open until [`Outbox::unwatch`] or the end of the endpoint. If nothing more will be written to
+    /// it, or Linux reports an error for it, its end is reported after the last byte is read, and it is not watched
+    /// any more. An `Outbox` without an endpoint watches nothing: a simulation calls [`Handler::ready`] itself.
     ///
     /// # Errors
     /// [`Error::System`] or [`Error::OpenFiles`]: Linux cannot watch it (a plain file is always readable), watches it
@@ -286,8 +283,7 @@ impl Outbox {
         self.queued.transfers.drain(..)
     }
 
-    /// Gives a buffer from [`Received::Bytes`] back for reuse. Optional; with large payloads in quick succession it
-    /// avoids new allocations.
+    /// Gives a buffer from [`Received::Bytes`] back for reuse. Optional: it saves allocations of large payloads.
     pub fn recycle(&mut self, buffer: Vec<u8>) {
         self.queued.recycled.push(buffer);
     }

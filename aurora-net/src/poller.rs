@@ -34,8 +34,8 @@ impl Waker {
 
     /// Never blocks; any thread may call it.
     pub fn kick(&self) {
-        // Edge-triggered: every write is an event, and the counter is never read. If it overflows after 2^64 kicks, the
-        // write fails, but then an event is pending.
+        // Every write is an event; the counter is never read. If it is full, the write fails, but an event is
+        // pending.
         let _ = write(&self.0, &1u64.to_ne_bytes());
     }
 }
@@ -140,8 +140,7 @@ impl Poller {
         events.into_iter().take(count)
     }
 
-    /// Sets whether room in the socket wakes. Only while data waits for room: Linux reports it after each datagram that
-    /// has left.
+    /// Sets whether room in the socket wakes: only while data waits, since Linux reports it after each datagram.
     pub fn watch_room(&self, socket: impl AsFd, wanted: bool) {
         let mut flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
         flags.set(epoll::EventFlags::OUT, wanted);

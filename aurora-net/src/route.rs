@@ -94,7 +94,6 @@ pub(crate) struct Contact {
     pub bulk: Bulk,
 }
 
-/// A UDP socket, as its senders need it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct UdpContact {
     pub address: SocketAddr,

@@ -1,10 +1,8 @@
 //! Reuse of large buffers.
 //!
-//! Allocating a large buffer is expensive if the system provides new pages each time, since it must clear and map each
-//! page. So the handler gives buffers back for the next payloads.
-//!
-//! At most as many buffers are kept as were taken: transfers from a rank to itself reach the handler in buffers that
-//! are not taken here.
+//! Allocating a large buffer is expensive if the system clears and maps new pages each time. So the handler gives
+//! buffers back for the next payloads. At most as many are kept as were taken, since transfers on other routes reach
+//! the handler in buffers that are not taken here.
 
 /// Smaller buffers are kept by the allocator itself.
 const SMALLEST: usize = 64 << 10;

@@ -5,7 +5,6 @@ use crate::Rank;
 use crate::route::Contact;
 use serde::{Deserialize, Serialize};
 
-/// A report from a rank to the coordinator.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Report {
     Contact(Contact),
@@ -15,7 +14,6 @@ pub(crate) enum Report {
     Failed(Failure),
 }
 
-/// A notice from the coordinator to a rank.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Notice {
     Contacts(Vec<Contact>),

@@ -2,8 +2,7 @@
 //!
 //! The first rank of each node sends to the first rank of the next node, all at the same time, by UDP and by MPI
 //! alternately. A round takes as long as the slowest rank. UDP is judged by its fastest round, MPI by its median, so
-//! that MPI is not chosen by chance. All ranks know the same times, and stop when the next rounds would exceed the
-//! budget.
+//! that MPI is not chosen by chance. All ranks know the same times and stop before the next rounds exceed the budget.
 
 use super::Failure;
 use super::seat::{ControlPlane, Job};
@@ -14,7 +13,6 @@ use crate::{Error, Handler, Node, Outbox, Payload, Placement, Rank, Received, Ro
 use bytes::Bytes;
 use std::time::{Duration, Instant};
 
-/// The lengths of transfers in bytes, in ascending order.
 const SIZES: [usize; 2] = [32 << 10, 128 << 10];
 
 /// The most rounds with each length and carrier.

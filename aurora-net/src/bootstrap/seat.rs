@@ -56,9 +56,8 @@ impl Job {
     }
 }
 
-/// A rank's place in its job: its number, its connection to the others, and its end.
-///
-/// It belongs to the thread that runs the rank's body.
+/// A rank's place in its job: its number, its connection to the others, and its end. It belongs to the thread that
+/// runs the rank's body.
 pub struct Seat {
     job: Job,
     control: Rc<dyn ControlPlane>,
@@ -145,9 +144,8 @@ impl Seat {
         self.control.on_failure(callback);
     }
 
-    /// Reports that this rank has failed, or that it gives up because another has.
-    ///
-    /// Not needed for errors that the body returns: [`run`](super::run) reports those.
+    /// Reports that this rank has failed, or gives up because another has. Errors that the body returns are reported
+    /// by [`run`](super::run).
     pub fn fail(&self, failure: &Failure) {
         self.control.fail(failure);
     }

@@ -324,7 +324,6 @@ impl<H: Handler> Core<H> {
         called | heard
     }
 
-    /// Carries out the decisions of [`Rendezvous`].
     fn apply(&mut self, Effects { messages, declined, released, broken }: Effects) {
         let datagrams = self.ways.datagrams.as_mut().expect("messages come by it");
         messages.into_iter().for_each(|(to, message)| datagrams.send_message(to, message));

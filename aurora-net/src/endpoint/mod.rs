@@ -71,9 +71,8 @@ impl<H: Handler> Endpoint<H> {
     }
 
     /// Evaluates `condition` on the handler after every change until it returns `Some`. The calling thread drives the
-    /// transport meanwhile.
-    ///
-    /// A `condition` that returns `None` may queue transfers, but must not change what another waiter waits for.
+    /// transport meanwhile. A `condition` that returns `None` may queue transfers, but must not change what another
+    /// waiter waits for.
     ///
     /// # Panics
     /// If the endpoint is closed, or its daemon has panicked, while the condition is not met: it could never be met.
@@ -86,8 +85,7 @@ impl<H: Handler> Endpoint<H> {
     /// there is no carrier, or it belongs to another thread.
     ///
     /// Hold the guard for one operation and do not compute meanwhile: other ranks may wait for this thread to poll
-    /// the carrier. Dropping it waits until the accepted transfers are complete. Their other ends attend too, so the
-    /// wait ends.
+    /// the carrier. Dropping it waits until the accepted transfers are complete; their other ends attend too.
     pub fn attend(&self) -> Option<Attending<'_, H>> {
         let shared = &*self.owner.shared;
         shared.carrier()?;
@@ -95,8 +93,7 @@ impl<H: Handler> Endpoint<H> {
         Some(Attending { shared, not_send: PhantomData })
     }
 
-    /// Receives what has arrived by now, so that the daemon need not be woken. Does nothing while another thread
-    /// waits.
+    /// Receives what has arrived, so that the daemon need not be woken. Does nothing while another thread waits.
     pub fn look(&self) {
         self.owner.shared.look();
     }
@@ -142,9 +139,8 @@ impl<H: Handler> Endpoint<H> {
         &self.owner.bulk
     }
 
-    /// Ends the daemon and closes queues and sockets. Closing again does nothing.
-    ///
-    /// Call this after [`Seat::finish`](crate::bootstrap::Seat::finish): until then other ranks may need the daemon.
+    /// Ends the daemon and closes queues and sockets. Closing again does nothing. Call this after
+    /// [`Seat::finish`](crate::bootstrap::Seat::finish): until then other ranks may need the daemon.
     pub fn close(&self) {
         self.owner.close();
     }

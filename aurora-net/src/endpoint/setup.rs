@@ -53,7 +53,6 @@ impl Setup {
         let (me, key) = (job.rank, job.key);
         let mut setup = Setup { me, key, transport, poller, local: None, udp: None, offer: None, grace };
         if job.size == 1 {
-            // There are no other ranks.
             return Ok(setup);
         }
         // Threads that simulate several machines have no queues to each other.
@@ -92,8 +91,7 @@ impl Setup {
         }
     }
 
-    /// Collective. Discovers the ranks of this node and each rank's leader; `exchange` returns the contacts of all
-    /// ranks. `None`: no rank can share memory.
+    /// Collective. Discovers this node's ranks and each rank's leader. `None`: no rank can share memory.
     pub fn discover_node(
         &mut self,
         contacts: &[Contact],
@@ -116,8 +114,7 @@ impl Setup {
         Ok(Some((node, leaders.collect())))
     }
 
-    /// Connects to the other ranks. The carrier, if any, belongs to the calling thread. `alarm` is called if the daemon
-    /// panics.
+    /// Connects to the other ranks. A carrier belongs to the calling thread. `alarm` is called if the daemon panics.
     pub fn start<H: Handler>(
         self,
         handler: H,

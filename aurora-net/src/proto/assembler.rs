@@ -75,7 +75,6 @@ impl Assembler {
         }
     }
 
-    /// Bytes of memory held.
     pub(super) fn memory(&self) -> u64 {
         match &self.destination {
             Destination::Buffer(buffer) => buffer.capacity() as u64,

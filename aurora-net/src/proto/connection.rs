@@ -220,8 +220,7 @@ impl Connection {
         self.queue.is_empty() && !self.recovery.is_in_flight()
     }
 
-    /// The present length of packets in bytes of UDP payload: [`Config::mtu`], or a longer one that is known to
-    /// arrive.
+    /// The present length of packets in bytes of UDP payload: [`Config::mtu`], or a longer one that has arrived.
     pub fn mtu(&self) -> usize {
         self.recovery.mtu()
     }
@@ -319,8 +318,8 @@ impl Connection {
         self.counters.mtu_probes += 1;
     }
 
-    /// Appends one packet, if there is reason to, and returns its length. `bulk`: it may carry bulk data; `more`:
-    /// another packet may follow in its train.
+    /// Appends one packet, if needed, and returns its length. `bulk`: may carry bulk data; `more`: its train may go
+    /// on.
     fn build(
         &mut self,
         now: Instant,

@@ -9,8 +9,8 @@ use bytes::Bytes;
 /// The smallest part of a bulk transfer that is used to fill up a packet.
 pub(super) const MIN_PART: usize = 128;
 
-/// The state of a transfer at its sender. Each byte is in exactly one state: unsent, in flight, lost, or acknowledged.
-/// So counting the unacknowledged bytes is enough.
+/// A transfer at its sender. Each byte is unsent, in flight, lost or acknowledged: counting the unacknowledged
+/// suffices.
 #[derive(Debug)]
 pub(super) struct Outgoing {
     /// Its number on the wire; `None` until its OPEN frame is built.

@@ -12,7 +12,6 @@ use std::collections::{BTreeMap, VecDeque};
 /// The overhead of an early piece in bytes.
 const EARLY_OVERHEAD: u64 = 64;
 
-/// An incomplete transfer.
 #[derive(Debug)]
 enum Incoming {
     /// Pieces that have arrived before the header.
@@ -70,7 +69,6 @@ impl ReceiveState {
         }
     }
 
-    /// Handles a header and the beginning of its payload.
     pub(super) fn open(
         &mut self,
         number: u64,
@@ -150,7 +148,6 @@ impl ReceiveState {
         Ok(Progress::New)
     }
 
-    /// Drops everything: the peer is lost.
     pub(super) fn clear(&mut self) {
         self.incoming.clear();
         self.early = 0;

@@ -13,7 +13,6 @@ use std::time::Duration;
 /// After this many unanswered probes the congestion window closes.
 const COLLAPSE: u32 = 3;
 
-/// Packets in flight, round-trip times, and the window.
 #[derive(Debug)]
 pub(super) struct Recovery {
     sent: SentPackets,
@@ -166,7 +165,6 @@ impl Recovery {
         self.probes = self.probes.max(1);
     }
 
-    /// Drops everything: the peer is lost.
     pub(super) fn clear(&mut self) {
         self.sent = SentPackets::default();
         self.probes = 0;

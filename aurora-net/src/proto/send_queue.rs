@@ -31,8 +31,7 @@ pub(super) struct SendQueue {
     /// Bytes of frames in a packet of the base length: a transfer that fits is small and never split.
     capacity: usize,
     slots: Slots,
-    /// The number of the next transfer to be opened. Numbers are assigned only then, so that the receiver's set of
-    /// delivered ones has few gaps.
+    /// The next transfer's number, assigned when it is opened: so the receiver's set of delivered ones has few gaps.
     next_number: u64,
     small_new: VecDeque<u32>,
     small_lost: VecDeque<Part>,
@@ -44,7 +43,6 @@ pub(super) struct SendQueue {
 }
 
 impl SendQueue {
-    /// For packets with at least `capacity` bytes of frames.
     pub(super) fn new(capacity: usize) -> Self {
         SendQueue {
             capacity,
@@ -241,7 +239,6 @@ impl SendQueue {
         }
     }
 
-    /// Drops everything: the peer is lost.
     pub(super) fn clear(&mut self) {
         let mut settled = std::mem::take(&mut self.settled);
         let tokens = self.slots.drain().filter_map(|transfer| transfer.token());

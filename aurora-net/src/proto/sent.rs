@@ -53,7 +53,6 @@ struct Sent {
     charge: u32,
     /// Longer than the base length.
     long: bool,
-    /// It waits for its acknowledgement.
     in_flight: bool,
     content: Content,
 }
@@ -70,7 +69,6 @@ pub(super) struct Acked {
     pub(super) long: bool,
 }
 
-/// Packets newly found to be lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Lost {
     pub(super) packets: u64,
@@ -127,13 +125,11 @@ impl SentPackets {
         self.last_eliciting
     }
 
-    /// When to detect losses even without an acknowledgement.
     pub(super) fn loss_at(&self) -> Option<Instant> {
         self.loss_at
     }
 
-    /// Records packet number [`next`](Self::next). `long`: longer than the base; `eliciting`: needs an
-    /// acknowledgement.
+    /// Records the next packet. `long`: longer than the base; `eliciting`: it asks for an acknowledgement.
     pub(super) fn push(&mut self, now: Instant, charge: u32, long: bool, eliciting: bool, content: Content) {
         debug_assert!(eliciting || content.is_empty());
         self.ring.push_back(Sent { at: now, charge, long, in_flight: eliciting, content });

@@ -10,7 +10,6 @@ pub(super) struct Timers {
 }
 
 impl Timers {
-    /// Sets or clears the timer of `index`.
     pub(super) fn set(&mut self, index: usize, due: Option<Instant>) {
         if index >= self.set.len() {
             self.set.resize(index + 1, None);

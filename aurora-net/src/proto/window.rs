@@ -17,8 +17,7 @@ const PORT: u64 = 80 * 1024;
 /// network in between would run dry.
 const SPREAD: u64 = 4;
 
-/// Three limits, of which the lowest applies, in bytes as Linux charges them to a receive buffer. `README.md`
-/// explains them.
+/// Three limits (`README.md`), of which the lowest applies, in bytes as Linux charges them to a receive buffer.
 ///
 /// - The peer's *grant*: its share of the receive buffer.
 /// - The *crowd*: the ranks that send to one peer share [`PORT`]. A rank that sends to `n` peers in turns has
@@ -128,8 +127,7 @@ impl Window {
         self.peak = self.peak.max(self.in_flight);
     }
 
-    /// Packets worth `charge` have been acknowledged, the newest of them `after` it was sent; `next` is the next
-    /// packet's number.
+    /// Packets worth `charge` are acknowledged, the newest of them `after` it was sent; `next` is the next number.
     pub(super) fn on_acked(&mut self, now: Instant, charge: u64, newest: u64, after: Duration, next: u64) {
         let was_used = 2 * self.peak >= self.congestion;
         self.in_flight -= charge;
@@ -200,8 +198,7 @@ impl Window {
         PORT * self.destinations * self.packet / (self.sources.max(1) * self.mtu)
     }
 
-    /// The pause after a packet that took `after` to be acknowledged, which keeps the average in flight within our
-    /// share.
+    /// The pause after a packet that was acknowledged `after` it was sent: keeps the average in flight in the share.
     fn pause(&self, after: Duration) -> Option<Duration> {
         let crowd = self.crowd().max(1);
         let missing = self.packet.checked_sub(crowd)?;

@@ -31,7 +31,6 @@ pub(super) struct Accepted {
 }
 
 impl Accepted {
-    /// The error for a node peer that has not connected.
     pub fn why_missing(&self, peer: Rank) -> Error {
         match self.refused {
             Some(refused) => Error::system(TAKING)(refused),

@@ -65,8 +65,7 @@ pub enum BarrierState {
     Disagreed,
 }
 
-/// Rank `me` arrives at barrier `number`; its numbers count up from 1. Calls `wake` for each rank that may need to be
-/// woken.
+/// Rank `me` arrives at barrier `number`, counted from 1. Calls `wake` for each rank that may have to be woken.
 pub(crate) fn arrive<T: Table>(
     table: &T,
     me: usize,

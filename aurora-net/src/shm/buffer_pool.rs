@@ -31,10 +31,8 @@ pub(crate) const BUFFER: usize = 64 << 10;
 /// The initial value of all shared memory.
 const FREE: u32 = 0;
 
-/// The ownership word of a buffer, in shared memory.
-///
-/// Each change is one atomic exchange. It publishes all earlier accesses to the bytes (release) and sees those of the
-/// previous owner (acquire).
+/// The ownership word of a buffer, in shared memory. Each change is one atomic exchange, which publishes all earlier
+/// accesses to the bytes (release) and sees those of the previous owner (acquire).
 #[derive(Debug)]
 pub(super) struct Ownership<'a, F>(pub &'a F);
 
@@ -51,7 +49,6 @@ impl<F: Flag> Ownership<'_, F> {
         self.0.load(Ordering::Acquire) == FREE
     }
 
-    /// Hands the filled buffer to a node peer.
     pub fn hand_to(&self, peer: NodeRank) {
         self.0.swap(Self::handed_to(peer), Ordering::AcqRel);
     }
@@ -65,7 +62,6 @@ impl<F: Flag> Ownership<'_, F> {
         self.0.swap(FREE, Ordering::AcqRel);
     }
 
-    /// Takes the buffer back from a dead node peer.
     pub fn reclaim(&self, dead: NodeRank) {
         for state in [Self::handed_to(dead), Self::read_by(dead)] {
             self.0.compare_exchange(state, FREE, Ordering::AcqRel);
@@ -97,8 +93,7 @@ impl BufferPool {
         Some(SharedBuffer { reservation: Reservation { pool: self.clone(), index }, memory, len: BUFFER })
     }
 
-    /// Opens a buffer of a node peer with `len` bytes in it. [`Corrupt`]: the node peer has not handed it to this
-    /// rank.
+    /// Opens a node peer's buffer with `len` bytes in it. [`Corrupt`]: it was not handed to this rank.
     pub fn open(&self, owner: NodeRank, index: usize, len: usize) -> Result<SharedView, Corrupt> {
         if index >= self.control.buffers() || len > BUFFER || !self.ownership(owner, index).acquire(self.control.me()) {
             return Err(Corrupt);
@@ -231,7 +226,6 @@ pub struct SharedView {
     owner: NodeRank,
     index: usize,
     memory: Memory,
-    /// At most [`BUFFER`].
     len: usize,
 }
 

@@ -224,7 +224,6 @@ impl Control {
         NonNull::new(self.at(self.layout.buffer(owner, index))).expect("inside a mapping")
     }
 
-    /// Rings a rank's doorbell: wakes the rank if it sleeps.
     pub fn ring(&self, peer: NodeRank) {
         if self.doorbell(peer).ring() {
             self.wakers[peer].kick();
@@ -341,7 +340,6 @@ pub(crate) struct RingEnds {
     pub reader: Reader<Ring>,
 }
 
-/// The ring from one rank to another, in a control segment.
 #[derive(Debug)]
 pub(crate) struct Ring {
     segment: Segment,

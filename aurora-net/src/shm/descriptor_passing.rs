@@ -27,11 +27,9 @@ pub(super) struct Message {
 
 const LONGEST: usize = 64;
 
-/// The time limit for a connection to enter the listener's queue, and for the limit on descriptors in flight to permit
-/// a send.
+/// The time limit for entering a listener's queue, and for sending while too many descriptors are in flight.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The interval between two attempts to send.
 const RETRY_INTERVAL: Duration = Duration::from_millis(1);
 
 type Room<const DESCRIPTORS: usize> = [MaybeUninit<u8>; DESCRIPTORS];
@@ -49,7 +47,6 @@ impl AsFd for Listener {
 impl Listener {
     pub const QUEUE: i32 = i16::MAX as i32;
 
-    /// Listens at an unused name.
     pub fn bind(name: &[u8]) -> Result<Self, Errno> {
         let socket = socket()?;
         bind(&socket, &SocketAddrUnix::new_abstract_name(name)?)?;
@@ -75,8 +72,8 @@ impl Listener {
 pub(super) struct Channel(OwnedFd);
 
 impl Channel {
-    /// Connects to the listener with this name. Fails at once if there is none, and with `AGAIN` after [`TIMEOUT`] if
-    /// its queue stays full.
+    /// Connects to a listener. Fails at once if there is none, with `AGAIN` after [`TIMEOUT`] if its queue stays
+    /// full.
     pub fn connect(name: &[u8]) -> Result<Self, Errno> {
         let socket = socket()?;
         let address = SocketAddrUnix::new_abstract_name(name)?;

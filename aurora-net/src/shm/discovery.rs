@@ -130,8 +130,7 @@ impl Found {
         self.leader
     }
 
-    /// Creates the node from all ranks' leaders. [`Node::share`] waits for `grace` before it reports that the leader is
-    /// gone.
+    /// Creates the node from all ranks' leaders. [`Node::share`] waits for `grace` before it reports a lost leader.
     pub fn gather(self, leaders: &[Option<Rank>], grace: Duration) -> Result<Node, Error> {
         let Found { me, leader, role, waker } = self;
         let gone = || Error::NodePeerGone { rank: leader };

@@ -258,12 +258,10 @@ impl Duplex {
         }
     }
 
-    /// Lent payloads that are no longer needed.
     pub fn released(&mut self) -> std::vec::Drain<'_, Token> {
         self.released.drain(..)
     }
 
-    /// Drops all transfers: the node peer is lost.
     pub fn give_up(&mut self) {
         while !self.short.is_empty() {
             self.release(|duplex| duplex.short.pop_front());

@@ -37,7 +37,6 @@ impl Handshake {
         self.proof("node: leader", peer)
     }
 
-    /// The hello that `peer` sends on connecting.
     pub fn hello(&self, peer: Rank) -> Option<Vec<u8>> {
         let number = (peer.index() as u64).to_le_bytes();
         Some([&number[..], &self.hello_of(peer)?.to_bytes()].concat())

@@ -1,8 +1,7 @@
 //! Mailboxes: letters of a fixed length from a rank to a node peer, through shared memory, without a record in a ring.
 //!
-//! They serve ranks that exchange the same amount of data repeatedly, such as the edges of their blocks. A letter costs
-//! a copy, a counter and a lazy ring; the receiver polls the counter. There is no header, no queue, and no endpoint
-//! lock.
+//! They serve ranks that exchange the same amount of data repeatedly, such as the edges of their blocks. A letter
+//! costs a copy, a counter and a lazy ring, without header, queue or endpoint lock; the receiver polls the counter.
 //!
 //! A mailbox holds two letters. The sender counts letters put, the receiver letters taken. Each stores its counter
 //! after it has finished with the bytes (release), and loads the other's before it touches any (acquire). Letter `n`
@@ -47,16 +46,12 @@ pub(crate) trait Halves {
     /// The number of letters taken.
     fn taken(&self) -> &Self::Count;
 
-    /// Reads the letter in a half.
-    ///
     /// # Safety
-    /// Nobody writes it meanwhile.
+    /// Nobody writes this half meanwhile.
     unsafe fn with<R>(&self, half: usize, show: impl FnOnce(&[u8]) -> R) -> R;
 
-    /// Writes the letter in a half.
-    ///
     /// # Safety
-    /// Nobody else accesses it meanwhile.
+    /// Nobody else accesses this half meanwhile.
     unsafe fn with_mut(&self, half: usize, fill: impl FnOnce(&mut [u8]));
 }
 

@@ -280,8 +280,7 @@ pub(super) fn receive(channel: &Channel) -> Result<Option<Message>, Error> {
     }
 }
 
-/// Sends a message to a node peer. Errors are ignored, since the end of a node peer is reported elsewhere; only a lack
-/// of descriptors is returned.
+/// Sends to a node peer. Only a lack of descriptors is an error here: a node peer's end is reported elsewhere.
 pub(super) fn send(channel: &Channel, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> Result<(), Error> {
     match channel.send(bytes, descriptors) {
         Err(error @ Errno::TOOMANYREFS) => Err(Error::system("send a descriptor to a rank of this node")(error)),

@@ -98,8 +98,7 @@ impl NodeBarrier {
         unsafe { inline.as_mut() }
     }
 
-    /// Collective over the node's ranks. Arrives at the next barrier, without waiting; `word` is compared with the
-    /// others' words.
+    /// Collective over the node's ranks. Arrives at the next barrier without waiting; all ranks' words are compared.
     ///
     /// # Panics
     /// If the last barrier is not complete.

@@ -89,16 +89,12 @@ pub(crate) trait Cells {
     /// The capacity in bytes, equal on both sides: a power of two.
     fn capacity(&self) -> usize;
 
-    /// Reads bytes `at..at + len`.
-    ///
     /// # Safety
-    /// They lie inside the capacity, and nobody writes them meanwhile.
+    /// Bytes `at..at + len` lie inside the capacity, and nobody writes them meanwhile.
     unsafe fn with<R>(&self, at: usize, len: usize, show: impl FnOnce(&[u8]) -> R) -> R;
 
-    /// Writes bytes `at..at + len`.
-    ///
     /// # Safety
-    /// They lie inside the capacity, and nobody else accesses them meanwhile.
+    /// Bytes `at..at + len` lie inside the capacity, and nobody else accesses them meanwhile.
     unsafe fn with_mut<R>(&self, at: usize, len: usize, fill: impl FnOnce(&mut [u8]) -> R) -> R;
 }
 
@@ -135,8 +131,7 @@ impl<C: Cells> Writer<C> {
         self.cells.capacity()
     }
 
-    /// The number of bytes that can be written. Loads the reader's position only if fewer than `wanted` are known to be
-    /// free.
+    /// The bytes that can be written. Loads the reader's position only if fewer than `wanted` are known to be free.
     pub fn room(&mut self, wanted: usize) -> Result<usize, Corrupt> {
         if self.known_room() < wanted {
             self.look()?;
@@ -158,8 +153,7 @@ impl<C: Cells> Writer<C> {
         Ok(())
     }
 
-    /// Writes `len` bytes by one or two calls of `fill` with an offset and a slice. Stops if `fill` returns false.
-    /// Panics if there is no room.
+    /// Writes `len` bytes by one or two calls of `fill`, until it returns false. Panics if there is no room.
     pub fn write_with(&mut self, len: usize, mut fill: impl FnMut(usize, &mut [u8]) -> bool) -> bool {
         assert!(len <= self.known_room(), "{len} bytes into a ring without room");
         let mut done = 0;
@@ -260,8 +254,7 @@ impl<C: Cells> Reader<C> {
         (self.head - self.read) as usize
     }
 
-    /// Reads the next `len` bytes by one or two calls of `show` with an offset and a slice. [`Corrupt`]: there are
-    /// fewer.
+    /// Reads the next `len` bytes by one or two calls of `show`. [`Corrupt`]: there are fewer.
     pub fn read_with(&mut self, len: usize, mut show: impl FnMut(usize, &[u8])) -> Result<(), Corrupt> {
         if len > self.known() {
             return Err(Corrupt);

@@ -17,8 +17,7 @@ pub(crate) struct SpinBudget {
 }
 
 impl SpinBudget {
-    /// The budget of one of `ranks` ranks of a node. Without a core for each rank, spinning would only delay the rank
-    /// that is waited for.
+    /// Without a core for each of the node's `ranks`, spinning would only delay the rank that is waited for.
     pub fn of(ranks: usize) -> Self {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let spins = if ranks <= cores { SPINS } else { 0 };

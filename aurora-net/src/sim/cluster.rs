@@ -24,8 +24,7 @@ pub struct Cluster {
     pub hosts: Vec<Host>,
     /// The limits of one send.
     pub trains: Trains,
-    /// The longest random delay after which a host notices an arrival, or room in its socket: the time to wake a
-    /// process.
+    /// The longest random delay after which a host notices an arrival or room in its socket: the time to wake it.
     pub wake_up: Duration,
     random: Random,
     /// The hosts' planned wake-ups. Entries may be outdated; none is missing.
@@ -69,8 +68,7 @@ impl Cluster {
         self.drive(Rank::new(from));
     }
 
-    /// Queues a transfer without sending it. The next [`step`](Self::step), at the same moment, sends it; so a rank can
-    /// queue several transfers first.
+    /// Queues a transfer. The next [`step`](Self::step) sends it, at the same moment, with all others queued so far.
     pub fn queue(&mut self, from: usize, to: usize, header: &[u8], payload: Payload) {
         let (from, to) = (Rank::new(from), Rank::new(to));
         self.hosts[from.index()].send(self.now, to, Bytes::copy_from_slice(header), payload);

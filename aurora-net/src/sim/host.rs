@@ -60,7 +60,6 @@ pub struct Host {
     /// The host is stopped until this time; arriving datagrams wait in its socket.
     pub(super) stopped_until: Instant,
     pub(super) socket: Vec<Datagram>,
-    /// The time of its planned wake-up.
     pub(super) wakes_at: Option<Instant>,
     /// As counted by the cluster.
     pub(super) is_busy: bool,

@@ -16,8 +16,7 @@ const OVERHEAD: usize = 832;
 pub struct Nic {
     /// Bytes per second; `None`: no limit.
     pub rate: Option<u64>,
-    /// The length of the buffer in bytes, with Linux's charges; `None`: no limit. Linux reports this length, twice the
-    /// value set by `SO_SNDBUF`.
+    /// The send buffer in bytes with Linux's charges: twice the value set by `SO_SNDBUF`; `None`: no limit.
     pub send_buffer: Option<usize>,
     /// When all queued datagrams will have left.
     busy_until: Instant,

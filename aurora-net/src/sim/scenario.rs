@@ -159,8 +159,7 @@ impl Scenario {
         cluster
     }
 
-    /// Lets all ranks enter and queue their transfers. Returns the start time: when the first rank enters, or the late
-    /// one.
+    /// Lets all ranks enter and queue their transfers. Returns when the first rank enters, or the late one.
     fn enter(&self, cluster: &mut Cluster) -> Instant {
         let mut random = Random::new(self.seed);
         let mut at = |rank| {

@@ -65,7 +65,6 @@ impl fmt::Debug for UdpPort {
 }
 
 impl UdpPort {
-    /// Binds a socket to `ip` and any free port.
     pub fn bind(ip: IpAddr, transport: &Transport) -> Result<Self, Error> {
         Self::bind_to(SocketAddr::new(ip, 0), transport)
     }
@@ -188,7 +187,6 @@ impl UdpPort {
         }
     }
 
-    /// Whether kept datagrams wait for room.
     pub fn is_full(&self) -> bool {
         self.unsent.is_some()
     }

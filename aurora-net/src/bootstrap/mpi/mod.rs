@@ -8,11 +8,11 @@
 //! MPI stays initialised after a job, so that a program can run several. It is finalised when that thread ends, unless
 //! the program has initialised MPI itself.
 //!
-//! After a failure the rank that it happened to announces it and aborts the job; mpirun kills the other ranks, and may
-//! print a message of its own. If several ranks detect a failure at the same time, one rank of each machine announces
-//! it ([`Announcer`]). Each rank waits a little longer than the one before it, so that mpirun kills ranks of other
-//! machines before they announce. The death of a killed rank is reported by mpirun. A rank that has only heard of a
-//! failure first waits to be killed. `run` returns an error only if the job cannot start.
+//! After a failure the rank that it happened to announces it and aborts the job; mpirun kills the other ranks, and
+//! may print messages of its own. If several ranks detect a failure at the same time, one rank of each machine
+//! announces it ([`Announcer`]); each rank waits a little longer than the one before it, so that mpirun kills ranks
+//! of other machines first. A rank that has only heard of a failure waits to be killed. `run` returns an error only
+//! if the job cannot start.
 
 mod carrier;
 

@@ -32,8 +32,7 @@ pub(in super::super) fn run<R>(
     };
     let address = address_here(&options)?;
     let ticket: Ticket = ticket.parse().map_err(|()| stale(&"not its form"))?;
-    // Before connecting: if the parent dies later, this signal kills us; if it has died before, connecting fails. The
-    // signal is sent when the parent's starting thread ends, which waits for us in `run`.
+    // Before connecting: if the parent dies later, this signal kills this process; if earlier, connecting fails.
     set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|error| Failure::start(format_args!("prctl(PR_SET_PDEATHSIG): {error}")))?;
     let (mut incoming, outgoing) = join(&ticket).map_err(|error| match limits::open_files(&error) {

@@ -41,8 +41,7 @@ impl OutputPipe {
         }
     }
 
-    /// Prints the rest, even if its last line is incomplete, and closes the pipe. Another process may hold the other
-    /// end open after the rank has ended.
+    /// Prints the rest and closes the pipe. Another process may hold the other end open after the rank has ended.
     pub fn finish(&mut self) {
         if self.pipe.take().is_some() {
             print(&self.lines.rest());

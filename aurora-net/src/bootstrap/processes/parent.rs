@@ -65,8 +65,7 @@ pub(in super::super) fn run<R>(
         Arc::new(move || {
             control.set_body(Body::Exiting);
             control.report(root, Report::Failed(exited(root)));
-            // Meanwhile the supervisor prints the failure and ends the process, unless it already knows that the job
-            // is over.
+            // Meanwhile the supervisor prints the failure and ends the process, unless the job is already over.
             thread::sleep(limit);
         })
     });

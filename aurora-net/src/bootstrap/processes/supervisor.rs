@@ -22,7 +22,6 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The interval between checks for stopped processes.
 const TICK: Duration = Duration::from_millis(500);
 
 /// Consecutive checks that must find a process stopped before it counts as failed. Checks, not time: stopping the whole
@@ -32,7 +31,6 @@ const STOPPED_TICKS: u32 = 4;
 /// The most connections accepted at a time.
 const BATCH: usize = 128;
 
-/// The interval between two polls if `poll` itself fails.
 const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
 /// How long a process may take to end after the job has finished.

@@ -133,7 +133,6 @@ impl Rendezvous {
         self.sessions -= 1;
     }
 
-    /// Whether the rank's thread may stop polling the carrier.
     pub fn may_leave(&self) -> bool {
         self.sessions > 0 || self.is_idle()
     }

@@ -73,7 +73,6 @@ fn run(seed: u64, link: &Link, lengths: &[usize]) -> Result<Cluster, String> {
 fn lengths(seed: u64) -> Vec<usize> {
     let packet = one_packet(8);
     let mut lengths = vec![0, 1, packet - 1, packet, packet + 1, 30_000, 1, 200];
-    // Some cases send a whole MiB.
     if seed.is_multiple_of(4) {
         lengths.push(1 << 20);
     }

@@ -83,7 +83,6 @@ fn receive(to: &mut Duplex, library: &mut Library) -> Result<TakenIn, Corrupt> {
     to.receive(Rank::new(0), library, &mut Outbox::default(), &mut Traffic::default())
 }
 
-/// Transmits and receives until nothing moves.
 fn exchange(from: &mut Duplex, to: &mut Duplex, near: &mut Library, far: &mut Library) {
     while (from.transmit(near).unwrap() != Sent::Nothing) | receive(to, far).unwrap().handled {}
 }
