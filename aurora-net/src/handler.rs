@@ -162,7 +162,6 @@ pub struct Outbox {
 pub(crate) struct Queued {
     /// Oldest first.
     pub transfers: Vec<Outgoing>,
-    /// Buffers for reuse.
     pub recycled: Vec<Vec<u8>>,
     pub nudges: Vec<Rank>,
 }

@@ -10,7 +10,6 @@ use std::str::FromStr;
 
 const LEN: usize = 32;
 
-/// The key of a job, known to its ranks only.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct JobKey([u8; LEN]);
 

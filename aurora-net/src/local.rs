@@ -45,7 +45,6 @@ pub(crate) struct LocalAddress {
     doorbell: Arc<Doorbell>,
 }
 
-/// The receiving end.
 #[derive(Debug)]
 pub(crate) struct Inbox {
     queue: Receiver<LocalTransfer>,

@@ -34,8 +34,7 @@ impl Waker {
 
     /// Never blocks; any thread may call it.
     pub fn kick(&self) {
-        // Every write is an event; the counter is never read. If it is full, the write fails, but an event is
-        // pending.
+        // Every write is an event; the counter is never read. If it is full, an event is pending anyway.
         let _ = write(&self.0, &1u64.to_ne_bytes());
     }
 }
@@ -46,7 +45,6 @@ impl AsFd for Waker {
     }
 }
 
-/// What a thread sleeps on, and what it has been woken for.
 #[derive(Debug)]
 pub(crate) struct Poller {
     epoll: OwnedFd,
@@ -71,7 +69,6 @@ const A_SOURCE: u64 = 2;
 pub(crate) struct News {
     /// A watched connection has ended.
     pub ended: bool,
-    /// A source may be ready.
     pub source: bool,
 }
 
@@ -93,7 +90,6 @@ impl Poller {
         self.watch(socket, epoll::EventFlags::IN)
     }
 
-    /// Adds a connection: wakes when it ends.
     pub fn watch_end(&self, connection: impl AsFd) -> io::Result<()> {
         let data = epoll::EventData::new_u64(AN_END);
         epoll::add(&self.epoll, connection, data, epoll::EventFlags::RDHUP | epoll::EventFlags::ET)?;

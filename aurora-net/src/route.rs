@@ -86,7 +86,6 @@ pub(crate) struct Contact {
     #[serde(skip)]
     pub local: Option<LocalAddress>,
     pub udp: Option<UdpContact>,
-    /// How node peers can find it.
     pub shm: Option<ShmContact>,
     /// Its leader, sent in the second exchange, after discovery.
     pub leader: Option<Rank>,

@@ -15,7 +15,6 @@ const MOST: usize = 8 << 20;
 pub(crate) struct Spare {
     buffers: Vec<Vec<u8>>,
     bytes: usize,
-    /// The number of buffers taken and not yet returned.
     taken: usize,
 }
 

@@ -9,7 +9,6 @@ use rustix::process::{Resource, getrlimit};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// The time after which a stranger is closed.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The time for which a stranger is not closed for another one.
@@ -24,11 +23,9 @@ pub(crate) const LONGEST: usize = 256;
 pub(crate) struct Strangers<T> {
     waiting: VecDeque<Stranger<T>>,
     most: usize,
-    /// No connection is accepted before this time.
     closed_until: Option<Instant>,
 }
 
-/// Whether another connection can be accepted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Room {
     Here,

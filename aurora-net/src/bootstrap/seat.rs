@@ -20,7 +20,6 @@ pub(crate) trait ControlPlane {
     fn exchange(&self, contact: Contact) -> Result<Vec<Contact>, Failure>;
     /// Collective. Returns when every rank has called it. Further calls change nothing.
     fn finish(&self) -> Result<(), Failure>;
-    /// Reports that this rank has failed.
     fn fail(&self, failure: &Failure);
     /// Registers the callback, or calls it at once if the job has already failed.
     fn on_failure(&self, callback: OnFailure);
@@ -80,8 +79,7 @@ impl Seat {
         self.job.size
     }
 
-    /// The number of machines, as the launcher sees it. [`Endpoint::nodes`](crate::Endpoint::nodes) counts the groups
-    /// of ranks that share memory.
+    /// The number of machines. [`Endpoint::nodes`](crate::Endpoint::nodes) counts groups of ranks that share memory.
     pub fn nodes(&self) -> usize {
         self.job.nodes()
     }
@@ -124,7 +122,6 @@ impl Seat {
         Ok(endpoint)
     }
 
-    /// Collective. The carrier of bulk data, and the reason for the choice.
     fn carriage(&self, plan: Bulk, transport: Transport) -> Result<(BulkInfo, Option<Carriage>), Error> {
         let info = match plan {
             Bulk::Udp => return Ok((BulkInfo::without_probe(transport.bulk, None), None)),

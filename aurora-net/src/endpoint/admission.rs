@@ -6,11 +6,9 @@ use crate::wire::DatagramError;
 use std::net::SocketAddr;
 
 /// Checks, before a datagram is parsed, that it carries the job's key and comes from the socket of the rank that it
-/// names.
-///
-/// The key excludes senders that have never seen a packet of this job. The address excludes senders that have seen
-/// one, but cannot forge a source address. All others must be kept off the network: nothing is encrypted. Address
-/// translation between ranks is not supported, since a translated address cannot be told from a forged one.
+/// names. The key excludes senders that have never seen a packet of this job. The address excludes senders that have
+/// seen one, but cannot forge a source address. All others must be kept off the network: nothing is encrypted.
+/// Address translation between ranks is not supported: a translated address cannot be told from a forged one.
 #[derive(Debug)]
 pub(super) struct Admission {
     key: u64,

@@ -48,7 +48,6 @@ pub(crate) struct Core<H> {
     ways: Ways,
     peers: Vec<Peer>,
     rendezvous: Option<Rendezvous>,
-    /// Ranks to nudge before the waiting thread sleeps.
     nudges: Vec<Rank>,
     /// Whether a source may be ready.
     sources: bool,

@@ -84,7 +84,6 @@ pub(super) struct State<H> {
 }
 
 impl<H: Handler> Shared<H> {
-    /// The carrier, if it belongs to the calling thread.
     pub fn carrier(&self) -> Option<Held> {
         self.is_carried.then(|| carrier_of(self.address())).flatten()
     }

@@ -20,7 +20,6 @@ pub(crate) struct Rings {
     silence: Duration,
     /// When to check whether all node peers read.
     due: Option<Instant>,
-    /// The number of dead ranks that have been handled.
     deaths: u32,
     /// The time between a node peer's end and its report as lost.
     grace: Duration,
@@ -213,7 +212,6 @@ impl Rings {
         called
     }
 
-    /// Handles the death of a node peer. True: the handler was called.
     fn on_death(&mut self, peer: usize, handler: &mut impl Handler, out: &mut Outbox) -> bool {
         if self.grace.is_zero() {
             self.lose(peer, Duration::ZERO, handler, out);

@@ -37,7 +37,6 @@ pub(crate) struct Setup {
     poller: Arc<Poller>,
     local: Option<(LocalAddress, Inbox)>,
     udp: Option<(UdpPort, UdpContact)>,
-    /// How node peers find this rank, if it can share memory.
     offer: Option<Offer>,
     grace: Duration,
 }

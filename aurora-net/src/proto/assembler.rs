@@ -10,7 +10,6 @@ use bytes::Bytes;
 enum Destination {
     /// Grows with the bytes that arrive, not with the announced length.
     Buffer(Vec<u8>),
-    /// Directly to its final place.
     At(Token),
 }
 

@@ -318,8 +318,7 @@ impl Connection {
         self.counters.mtu_probes += 1;
     }
 
-    /// Appends one packet, if needed, and returns its length. `bulk`: may carry bulk data; `more`: its train may go
-    /// on.
+    /// Appends one packet, if needed. Returns its length. `bulk`: may carry bulk data; `more`: the train may go on.
     fn build(
         &mut self,
         now: Instant,

@@ -9,8 +9,7 @@ use bytes::Bytes;
 /// The smallest part of a bulk transfer that is used to fill up a packet.
 pub(super) const MIN_PART: usize = 128;
 
-/// A transfer at its sender. Each byte is unsent, in flight, lost or acknowledged: counting the unacknowledged
-/// suffices.
+/// Each byte is unsent, in flight, lost or acknowledged: so counting the unacknowledged ones is enough.
 #[derive(Debug)]
 pub(super) struct Outgoing {
     /// Its number on the wire; `None` until its OPEN frame is built.

@@ -22,14 +22,12 @@ const REST: Duration = Duration::from_secs(1);
 const LONGEST_REST: Duration = Duration::from_secs(60);
 
 /// The length of packets on one path: the base length, which is assumed to arrive, until a longer probe has arrived.
-///
-/// A probe is a packet without data, so its loss loses no data. It is sent only while bulk data waits behind it. So
-/// this needs no timer, and a path with little traffic is not probed.
+/// A probe is a packet without data, so its loss loses no data. It is sent only while bulk data waits behind it: so
+/// no timer is needed, and a path with little traffic is not probed.
 #[derive(Clone, Debug)]
 pub(super) struct PathMtu {
     base: usize,
     limit: usize,
-    /// The longest length known to arrive.
     known: usize,
     /// The longest length that may still be tried.
     ceiling: usize,
@@ -37,7 +35,6 @@ pub(super) struct PathMtu {
     granted: u64,
     /// Bulk data queued so far, up to the limit.
     demand: usize,
-    /// The length of the probe in flight.
     under_way: Option<usize>,
     tries: u32,
     not_before: Instant,
@@ -149,7 +146,6 @@ impl PathMtu {
         }
     }
 
-    /// Ends the search and plans another one.
     fn rest(&mut self, now: Instant) {
         self.ceiling = self.limit;
         self.tries = 0;

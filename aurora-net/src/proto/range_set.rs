@@ -24,7 +24,6 @@ impl RangeSet {
         (self.ranges.get(at)).is_some_and(|found| found.start <= range.start && range.end <= found.end)
     }
 
-    /// Whether inserting `range` would add a range.
     pub(super) fn would_grow(&self, range: &Range<u64>) -> bool {
         let at = self.first_touching(range.start);
         self.ranges.get(at).is_none_or(|found| found.start > range.end)

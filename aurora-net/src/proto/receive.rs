@@ -22,11 +22,8 @@ enum Incoming {
 /// The memory of incomplete transfers in bytes, without placed payloads and fixed parts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Held {
-    /// Pieces that have arrived before their header.
     pub(crate) early: u64,
-    /// Payloads in buffers.
     pub(crate) buffered: u64,
-    /// The number of these transfers.
     pub(crate) transfers: usize,
 }
 
@@ -42,9 +39,7 @@ pub(super) struct ReceiveState {
     finished: RangeSet,
     /// Memory of early pieces, with overhead.
     early: u64,
-    /// Memory reserved for announced bytes that have not arrived.
     reserved: u64,
-    /// Memory for bytes that have been overtaken by later ones.
     gaps: u64,
     pub(super) events: VecDeque<Event>,
     pub(super) transfers: u64,

@@ -6,11 +6,9 @@ use std::time::Duration;
 const MIN_PROBE: Duration = Duration::from_millis(2);
 /// The largest probe time-out: after an outage the path is used again within this time.
 const MAX_PROBE: Duration = Duration::from_millis(250);
-/// The probe time-out before the first sample.
 const FIRST_PROBE: Duration = Duration::from_millis(10);
 /// The inaccuracy of timers, and the least delay after which an overtaken packet counts as lost.
 const GRANULARITY: Duration = Duration::from_micros(250);
-/// The longest delay of an acknowledgement.
 pub(super) const MAX_ACK_DELAY: Duration = Duration::from_millis(1);
 
 /// Smoothed round-trip time (RFC 9002, section 5) and the time-outs that follow from it.

@@ -16,7 +16,6 @@ const MOST_WITHOUT_BULK: u32 = 16;
 /// Completed transfers, for the connection.
 #[derive(Debug, Default)]
 pub(super) struct Settled {
-    /// Lent payloads to release.
     pub(super) events: VecDeque<Event>,
     /// Transfers acknowledged whole.
     pub(super) transfers: u64,

@@ -98,7 +98,6 @@ impl Lost {
 #[derive(Clone, Debug, Default)]
 pub(super) struct SentPackets {
     ring: VecDeque<Sent>,
-    /// The number of the ring's first packet.
     base: u64,
     largest_acked: Option<u64>,
     in_flight: usize,

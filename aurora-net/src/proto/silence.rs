@@ -36,7 +36,6 @@ impl Silence {
         self.last = self.last.max(now);
     }
 
-    /// A new packet of the peer has arrived.
     pub(super) fn heard(&mut self) {
         self.silent_for = Duration::ZERO;
     }

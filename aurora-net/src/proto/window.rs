@@ -80,7 +80,6 @@ impl Window {
         self.mtu = mtu as u64;
     }
 
-    /// The peer's grant, and the number of ranks that it reports as sources.
     pub(super) fn grant(&mut self, granted: u64, sources: u16) {
         self.granted = granted.max(2 * self.packet);
         self.sources = u64::from(sources);

@@ -1,8 +1,7 @@
 //! The leader's acceptor thread: accepts connections until all node peers are known to have connected.
 //!
-//! Any process can connect to an abstract socket. So no connection may fill the queue before the node peers connect, or
-//! hold descriptors of the leader for long: connections of other users are closed at once, unauthenticated ones of this
-//! user after a short time ([`Strangers`]).
+//! Any process can connect to an abstract socket and fill its queue. So connections of other users are closed at
+//! once, unauthenticated ones of this user after a short time ([`Strangers`]).
 
 use super::descriptor_passing::{Channel, Listener, Message};
 use super::handshake::Handshake;

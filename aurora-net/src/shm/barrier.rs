@@ -28,12 +28,10 @@ pub(crate) trait Table {
     type Position: Position;
 
     fn ranks(&self) -> usize;
-    /// An entry of the rank with this node rank.
     fn entry(&self, rank: usize, entry: BarrierEntry) -> &Self::Position;
 }
 
-/// Shared memory for barriers other than the [`NodeBarrier`](super::NodeBarrier):
-/// [`Node::arrive_at`](super::Node::arrive_at).
+/// Shared memory for the barriers of [`Node::arrive_at`](super::Node::arrive_at).
 pub trait BarrierMemory {
     /// An entry of a rank, by its index in [`Node::ranks`](super::Node::ranks). Only that rank writes it. All words
     /// start as 0. Different ranks' entries, and [`BarrierEntry::Asleep`], should lie on cache lines of their own.
@@ -85,7 +83,6 @@ pub(crate) fn arrive<T: Table>(
     state
 }
 
-/// The state of the last barrier at which rank `me` has arrived.
 pub(crate) fn state_of<T: Table>(table: &T, me: usize, number: u64) -> BarrierState {
     let word = |rank| table.entry(rank, BarrierEntry::Word(number % 2)).load(Ordering::Relaxed);
     if absent(table, number).next().is_some() {
@@ -111,7 +108,6 @@ pub(crate) fn spin<T: Table>(table: &T, me: usize, number: u64, budget: SpinBudg
     state
 }
 
-/// The ranks that have not arrived at barrier `number`.
 pub(crate) fn absent<T: Table>(table: &T, number: u64) -> impl Iterator<Item = usize> {
     // Acquire: a rank stores its word before its number.
     (0..table.ranks()).filter(move |rank| table.entry(*rank, BarrierEntry::Number).load(Ordering::Acquire) < number)

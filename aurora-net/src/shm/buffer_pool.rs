@@ -1,9 +1,7 @@
 //! Buffers in shared memory, which a rank fills and hands to a node peer without a copy.
 //!
-//! Each rank has a pool of buffers in the control segment. It takes a free buffer, fills it, and hands it to a node
-//! peer by a record in their ring with the buffer's index and the number of bytes. The node peer reads the bytes in
-//! place and releases the buffer. One word per buffer holds its owner ([`Ownership`]). No rank waits for a buffer: if
-//! none is free, the payload is copied through the ring.
+//! A rank takes a free buffer of its own pool, fills it, and hands it to a node peer by a record in their ring. The
+//! node peer reads the bytes in place and releases the buffer. One word per buffer holds its owner ([`Ownership`]).
 //!
 //! Invariants that the unsafe code here relies on:
 //!

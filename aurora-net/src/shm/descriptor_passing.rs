@@ -72,8 +72,7 @@ impl Listener {
 pub(super) struct Channel(OwnedFd);
 
 impl Channel {
-    /// Connects to a listener. Fails at once if there is none, with `AGAIN` after [`TIMEOUT`] if its queue stays
-    /// full.
+    /// Connects to a listener. Fails at once if there is none, with `AGAIN` if its queue stays full for [`TIMEOUT`].
     pub fn connect(name: &[u8]) -> Result<Self, Errno> {
         let socket = socket()?;
         let address = SocketAddrUnix::new_abstract_name(name)?;
@@ -161,7 +160,6 @@ impl AsFd for Channel {
     }
 }
 
-/// Decodes a message of two numbers.
 pub(super) fn numbers(bytes: &[u8]) -> Option<(u64, u64)> {
     let (first, rest) = bytes.split_first_chunk()?;
     let second = rest.try_into().ok()?;

@@ -30,7 +30,6 @@ use std::time::Duration;
 /// What other ranks of the node need in order to find a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct ShmContact {
-    /// The boot id of its running system.
     boot: u128,
     /// The random part of its socket's name, which all processes of the machine can see.
     name: u128,
@@ -43,7 +42,6 @@ impl ShmContact {
         format!("aurora-node-{:032x}", self.name).into_bytes()
     }
 
-    /// The same contact on another machine.
     #[cfg(test)]
     pub(super) fn elsewhere(self) -> Self {
         ShmContact { boot: !self.boot, ..self }

@@ -167,7 +167,6 @@ impl Duplex {
         self.incoming.is_some() || self.is_waiting()
     }
 
-    /// The node peer's read position, if it has not read everything.
     pub fn unread(&self) -> Option<u64> {
         self.writer.unread()
     }

@@ -41,9 +41,7 @@ const ROOM: u64 = 2;
 pub(crate) trait Halves {
     type Count: Position;
 
-    /// The number of letters put.
     fn put(&self) -> &Self::Count;
-    /// The number of letters taken.
     fn taken(&self) -> &Self::Count;
 
     /// # Safety
@@ -214,7 +212,6 @@ pub struct MailboxReceiver {
 }
 
 impl MailboxReceiver {
-    /// The mailbox behind the view's content, if there is room for one.
     pub(super) fn behind(view: SharedView) -> Option<Self> {
         let memory = MailboxMemory::behind(view.start(), view.len())?;
         // SAFETY: invariants 1 and 3: a buffer is opened once each time it is handed over.

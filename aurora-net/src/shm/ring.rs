@@ -75,14 +75,11 @@ impl Flag for AtomicU32 {
     }
 }
 
-/// The memory of a ring.
 pub(crate) trait Cells {
     type Position: Position;
     type Flag: Flag;
 
-    /// The number of bytes written.
     fn head(&self) -> &Self::Position;
-    /// The number of bytes read.
     fn tail(&self) -> &Self::Position;
     /// Not 0: the writer waits for room.
     fn wanting(&self) -> &Self::Flag;

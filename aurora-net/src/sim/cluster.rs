@@ -11,9 +11,8 @@ use std::time::Duration;
 /// This many steps without progress of time mean that a timer is not re-armed.
 const SPIN: u32 = 10_000;
 
-/// `size` ranks, each connected to every other, and the network between them.
-///
-/// A step costs time in proportion to the connections concerned, not to all connections.
+/// `size` ranks, each connected to every other, and the network between them. The time of a step depends on the
+/// number of connections concerned, not of all connections.
 #[derive(Debug)]
 pub struct Cluster {
     /// The present time.

@@ -132,7 +132,6 @@ impl Host {
         }
     }
 
-    /// Handles all events; replies are queued.
     pub(super) fn take_events(&mut self, now: Instant) {
         while let Some((peer, event)) = self.connections.poll() {
             match event {

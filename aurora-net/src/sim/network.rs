@@ -41,7 +41,6 @@ pub struct Network {
     size: usize,
     nics: Vec<Nic>,
     link: Link,
-    /// Links that differ from `link`.
     other_links: BTreeMap<usize, Link>,
     /// When each host's port will have sent its queue.
     busy_until: Vec<Instant>,

@@ -23,7 +23,6 @@ const LONGEST_TRAIN: usize = 65_000;
 /// The same where the trains of several senders may meet in a short switch queue: a quarter of 32 KiB.
 const TRAIN_IN_TURNS: usize = 8 << 10;
 
-/// Where the peers are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Reach {
     Host,

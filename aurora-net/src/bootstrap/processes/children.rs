@@ -27,7 +27,6 @@ pub(super) struct ChildRank {
     pub output: [OutputPipe; 2],
     pub connection: Option<ControlSocket>,
     pub stopped_ticks: u32,
-    /// It has reported that it is about to end.
     pub left: bool,
     pub ended: bool,
 }

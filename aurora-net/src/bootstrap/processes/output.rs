@@ -8,7 +8,6 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 /// Longer lines are split.
 const LONGEST: usize = 64 << 10;
 
-/// The reading end of a process's stdout or stderr.
 #[derive(Debug)]
 pub(crate) struct OutputPipe {
     pipe: Option<OwnedFd>,
@@ -22,7 +21,6 @@ impl OutputPipe {
         Ok(OutputPipe { pipe: Some(pipe), lines: Lines::new(rank) })
     }
 
-    /// The descriptor to poll, until the pipe is closed.
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.pipe.as_ref().map(AsFd::as_fd)
     }

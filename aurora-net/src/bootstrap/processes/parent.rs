@@ -122,7 +122,6 @@ fn spawn(ticket: &Ticket, options: &Options) -> io::Result<Child> {
         .spawn()
 }
 
-/// The progress of rank 0's body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Body {
     Running,
@@ -130,7 +129,6 @@ pub(super) enum Body {
     Exiting,
 }
 
-/// The coordinator, and the connections to all ranks.
 pub(super) struct Control {
     state: Mutex<State>,
     notices: Arc<Notices>,

@@ -10,7 +10,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// The pieces in flight between all carriers.
 #[derive(Default)]
 pub(super) struct Wire {
     /// Unmatched sends in the order of their start.
@@ -114,7 +113,6 @@ impl Library {
         Payload::Lent { token: Token(self.next), len }
     }
 
-    /// Withdraws all lent memory after this many reads.
     pub fn withdraw_after(&mut self, reads: usize) {
         self.reads_left = Some(reads);
     }
@@ -181,7 +179,6 @@ pub(super) struct End {
     pub rendezvous: Rendezvous,
     pub library: Library,
     carrier: Fake,
-    /// Transfers that went by UDP instead of the carrier.
     pub by_udp: usize,
 }
 
@@ -213,7 +210,6 @@ impl Cluster {
         }
     }
 
-    /// The payload that `from` sends with this header.
     pub fn content(from: usize, header: u8, len: usize) -> Vec<u8> {
         (0..len).map(|i| (i * 7 + i / 251 + 31 * from + 13 * header as usize) as u8).collect()
     }

@@ -32,7 +32,6 @@ pub(super) struct Limits {
     pub in_flight: usize,
     /// Concurrent posted receives, of all transfers. A transfer without any gets one beyond this limit.
     pub posted: usize,
-    /// Concurrent accepted transfers.
     pub incoming: usize,
 }
 
@@ -64,7 +63,6 @@ pub(super) struct Rendezvous {
     tags: BTreeSet<Tag>,
     /// Transfers whose ABORT has arrived before their RTS.
     overtaken: BTreeSet<(Rank, u64)>,
-    /// When to ping the ranks that transfers depend on.
     due: Option<Instant>,
     effects: Effects,
     carried: Traffic,
@@ -209,7 +207,6 @@ impl Rendezvous {
         self.message(from, &Message::Cts { id, tag });
     }
 
-    /// A rank is lost: drops all transfers from it and to it.
     pub fn lose(&mut self, rank: Rank) {
         self.lost.insert(rank);
         for id in self.incoming_from(rank) {

@@ -18,9 +18,7 @@ const TICK: Duration = Duration::from_micros(10);
 struct Census {
     /// With transfers.
     payload: usize,
-    /// Those that also carry an acknowledgement.
     with_ack: usize,
-    /// The bytes of `payload`.
     bytes: usize,
     /// With an acknowledgement only.
     acks: usize,

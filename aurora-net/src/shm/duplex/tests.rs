@@ -218,7 +218,6 @@ fn giving_up_gives_everything_back() {
     assert_eq!((near.released().count(), near.is_waiting()), (3, false));
 }
 
-/// A payload in a pool buffer with some content.
 fn shared(pool: &Arc<BufferPool>, byte: u8, len: usize) -> Option<Payload> {
     let mut buffer = pool.take()?;
     buffer.truncate(len);
