@@ -11,7 +11,6 @@ const HOT: u32 = 200;
 const SHORTEST: Duration = Duration::from_micros(20);
 const LONGEST: Duration = Duration::from_micros(200);
 
-/// Pauses that double until the carrier makes progress.
 #[derive(Debug, Default)]
 pub(super) struct Backoff {
     idle: u32,

@@ -24,7 +24,6 @@ const SOURCES_EVERY: u8 = 8;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Progress {
     pub handled: bool,
-    /// Whether more can be done at once.
     pub more: bool,
     /// A time for which doing nothing costs no performance.
     pub lull: Option<Duration>,

@@ -46,7 +46,6 @@ impl<'a, T> Locked<'a, T> {
         Locked { lock, guard }
     }
 
-    /// Releases the lock until `condvar` is notified.
     pub fn wait(mut self, condvar: &Condvar) -> Self {
         let lock = self.lock;
         lock.holder.store(NOBODY, Ordering::Relaxed);

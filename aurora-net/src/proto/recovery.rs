@@ -186,7 +186,6 @@ impl Recovery {
             counters.packets_lost += lost.packets;
             self.window.on_lost(lost.charge, next);
         }
-        // The length may have changed.
         self.window.set_mtu(self.path.size());
     }
 

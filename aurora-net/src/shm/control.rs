@@ -46,7 +46,6 @@ const ALL_RINGS: usize = 64 << 20;
 /// The length of a rank's buffers together. Less if there are many ranks.
 const BUFFERS: usize = 8 << 20;
 const ALL_BUFFERS: usize = 512 << 20;
-/// Each ownership word has a cache line of its own.
 const OWNERSHIP: usize = 64;
 
 /// The longest contribution of a rank to a barrier. Less if there are many ranks.

@@ -117,7 +117,6 @@ impl UdpPort {
         Trains { segments: self.offload.max_gso_segments(), alone: LONGEST_TRAIN, in_turns }
     }
 
-    /// Whether all peers are on this machine.
     pub fn is_on_host(&self) -> bool {
         self.reach == Reach::Host
     }

@@ -18,7 +18,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Joins the job of `ticket`, runs the body, and ends the process.
 pub(in super::super) fn run<R>(
     ticket: &str,
     options: Options,

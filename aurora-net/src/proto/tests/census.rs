@@ -13,7 +13,6 @@ const HEADER: usize = 20;
 const ACK_LEN: usize = 1 + 6 + 4 + 4 + 2 + 1 + 2;
 const TICK: Duration = Duration::from_micros(10);
 
-/// The packets of one direction by purpose.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Census {
     /// With transfers.

@@ -230,7 +230,6 @@ fn buffers_are_handed_over_and_come_back() {
     let (mut near, mut far) = duplexes();
     let mut receiving = Library { keeps_views: true, ..Library::default() };
     let pool = near.pool.clone();
-    // Takes all buffers, until there is none.
     let mut sent = Vec::new();
     while let Some(payload) = shared(&pool, sent.len() as u8, BUFFER - sent.len()) {
         near.send(outgoing(if sent.len() % 2 == 0 { " " } else { "@" }, payload));
