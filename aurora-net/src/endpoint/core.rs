@@ -31,7 +31,7 @@ pub(crate) struct Progress {
 
 #[derive(Debug)]
 pub(crate) enum Peer {
-    /// This rank itself, or a lost rank.
+    /// This rank itself; every rank once the endpoint is closed.
     Unreachable,
     Local(LocalAddress),
     /// Through shared memory: its index in [`Rings`].

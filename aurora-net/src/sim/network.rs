@@ -113,7 +113,7 @@ impl Network {
         self.other_links.entry(index).or_insert_with(|| self.link.clone())
     }
 
-    /// The interface of `host`.
+    /// The network interface of `host`.
     pub fn nic_mut(&mut self, host: Rank) -> &mut Nic {
         &mut self.nics[host.index()]
     }

@@ -172,7 +172,7 @@ impl Supervisor {
         strangers.poll(Instant::now(), |stranger| children.check(stranger, control, key));
     }
 
-    /// Reads messages, prints output and checks for the end: in this order, so that the process's own report counts.
+    /// Takes the exit status first and handles it last, after messages and output: the process's own report counts.
     fn attend(&mut self, index: usize) {
         let child = &mut self.children.0[index];
         if child.ended {
