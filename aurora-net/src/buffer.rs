@@ -43,7 +43,7 @@ impl Buffer {
     }
 }
 
-// SAFETY: invariant 1: it owns its memory, and both kinds may be sent.
+// SAFETY: invariant 1: the buffer owns its memory, and both kinds may be sent.
 unsafe impl Send for Buffer {}
 
 // SAFETY: as above; a shared reference only reads.

@@ -10,8 +10,8 @@ use std::time::Duration;
 /// What moves long transfers between nodes, if both ranks wait. Everything else goes by UDP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum Bulk {
-    /// The faster one, as a short probe at the start finds, if MPI has started the ranks on several nodes; otherwise
-    /// UDP. UDP also if a route was requested.
+    /// If MPI has started the ranks on several nodes: the faster one, found by a short probe at the start. Otherwise,
+    /// or if a route was requested: UDP.
     #[default]
     Auto,
     /// UDP.
@@ -39,7 +39,7 @@ pub struct BulkInfo {
     pub mpi_from: Option<usize>,
     /// The results of the probe, if there was one, by length.
     pub probe: Vec<Probe>,
-    /// The smallest number of rounds with a length. Fewer than three prove nothing: UDP.
+    /// The number of rounds with each length, at least. Fewer than three prove nothing: UDP is chosen.
     pub rounds: usize,
     /// The duration of the probe on all ranks.
     pub probed_for: Option<Duration>,
@@ -56,7 +56,7 @@ pub struct Probe {
     pub mpi: Duration,
 }
 
-/// A carrier is faster only if it saves at least this fraction of the time.
+/// MPI is chosen only if it saves more than one part in this many of UDP's time.
 const NOTABLY: u32 = 20;
 
 /// Fewer rounds prove nothing. If there is no time for more, the network is so slow that UDP reaches its line rate.
@@ -73,7 +73,6 @@ impl BulkInfo {
     /// For shorter payloads a request to send does not pay.
     pub(crate) const WORTH_ASKING: usize = 64 << 10;
 
-    /// The result without a probe.
     pub(crate) fn without_probe(asked: Bulk, mpi_from: Option<usize>) -> Self {
         BulkInfo { asked, mpi_from, ..BulkInfo::default() }
     }
@@ -114,10 +113,7 @@ fn ms(time: &Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// The plan of this rank: MPI, UDP, or, with `Auto`, a probe.
-///
-/// # Errors
-/// MPI was requested and is not available.
+/// The plan of this rank: MPI, UDP, or, with `Auto`, a probe. An error if MPI was requested and is not available.
 pub(crate) fn plan(job: &Job, transport: &Transport) -> Result<Bulk, Error> {
     let is_mpi = job.launcher == Launcher::Mpi;
     match transport.bulk {

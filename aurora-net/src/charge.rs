@@ -1,4 +1,4 @@
-//! What Linux charges a receive buffer for a datagram.
+//! The memory that Linux charges to a receive buffer for a datagram.
 
 pub(crate) const HEADERS: usize = 28;
 
@@ -9,8 +9,7 @@ const TRAILER: usize = 320;
 const HEADROOM: usize = 31;
 const LINE: usize = 64;
 
-/// The charge beyond the contents if they lie in pages of their own, as with segmentation offload: 832 or 960 bytes,
-/// depending on the configuration of Linux.
+/// The charge beyond contents in pages of their own (segmentation offload): 832 or 960, as Linux is configured.
 const PAGED: usize = 960;
 
 /// Longer contents always lie in pages of their own.

@@ -30,8 +30,7 @@ pub enum Payload {
     Bytes(Bytes),
     /// A [`Buffer`] that the receiver reads in place.
     Shared(SharedBuffer),
-    /// `len` bytes lent by the handler: read by [`Handler::read`] when a packet is built, released by
-    /// [`Handler::released`].
+    /// `len` bytes lent by the handler: read by [`Handler::read`], released by [`Handler::released`].
     Lent {
         /// Identifies the memory.
         token: Token,
@@ -109,8 +108,7 @@ pub trait Handler: Send + 'static {
     /// The header of a transfer from `from` has arrived; its payload has `len > 0` bytes. Returns where they go.
     fn place(&mut self, from: Rank, header: &[u8], len: usize) -> Placement;
 
-    /// Bytes `offset..offset + bytes.len()` of a placed payload have arrived. To be ignored if the token is no longer
-    /// valid.
+    /// Bytes of a placed payload from `offset` on have arrived. Ignore them if the token is no longer valid.
     fn write(&mut self, token: Token, offset: usize, bytes: &[u8]);
 
     /// Fills `into` with the lent payload's bytes from `offset` on. False: withdrawn, the transfer is abandoned.
@@ -143,10 +141,9 @@ pub trait Handler: Send + 'static {
     /// The requested time has come.
     fn handle_timeout(&mut self, now: Instant, out: &mut Outbox);
 
-    /// A source from [`Outbox::watch`] is readable or at its end, or one from [`Outbox::doorbell`] has been rung. Reads
-    /// what is there, or calls [`Outbox::unwatch`]; a descriptor that is readable afterwards is reported again.
-    ///
-    /// Without this method a handler has no use for sources.
+    /// A source from [`Outbox::watch`] is readable or at its end, or one from [`Outbox::doorbell`] has been rung.
+    /// Reads what is there, or calls [`Outbox::unwatch`]; a descriptor that is readable afterwards is reported again.
+    /// A handler that watches no sources need not implement this.
     fn ready(&mut self, source: Source, out: &mut Outbox) {
         out.unwatch(source);
     }
@@ -165,7 +162,6 @@ pub struct Outbox {
 pub(crate) struct Queued {
     /// Oldest first.
     pub transfers: Vec<Outgoing>,
-    /// Buffers for reuse.
     pub recycled: Vec<Vec<u8>>,
     pub nudges: Vec<Rank>,
 }
@@ -201,7 +197,7 @@ impl Outbox {
     }
 
     /// As [`Outbox::send`], but lazily: a receiver that shares memory with this rank is woken only if one of its
-    /// threads waits. Otherwise it receives the transfer when it next looks, after a second or so, or after
+    /// threads waits. Otherwise it receives the transfer when it next looks, after about a second, or after
     /// [`Outbox::nudge`].
     pub fn send_lazily(&mut self, to: Rank, header: impl Into<Bytes>, payload: Payload) {
         self.push(Outgoing { to, header: header.into(), payload, lazy: true });
@@ -232,9 +228,9 @@ impl Outbox {
         }
     }
 
-    /// As [`Outbox::buffer`], with a mailbox behind it for further payloads of the same length, if `to` shares memory
-    /// with this rank and there is room. The receiver gets the other end by [`SharedView::into_mailbox`], and must know
-    /// that there is one.
+    /// As [`Outbox::buffer`], with a mailbox behind it for further payloads of this length. `None` if `to` shares no
+    /// memory with this rank, or there is no room. The receiver must know of the mailbox and call
+    /// [`SharedView::into_mailbox`].
     pub fn mailbox(&self, to: Rank, len: usize) -> Option<(Buffer, MailboxSender)> {
         let lender = self.lender.as_ref()?;
         let peer = lender.node_ranks[to.index()]?;
@@ -244,13 +240,10 @@ impl Outbox {
         Some((Buffer::shared(shared), sender))
     }
 
-    /// Watches a descriptor: while it is readable, [`Handler::ready`] is called. It should be non-blocking. It stays
-    /// open until [`Outbox::unwatch`] or the end of the endpoint.
-    ///
-    /// A descriptor is at its end if nothing more will be written to it, or if Linux reports an error for it. Once
-    /// nothing is left to read, its end is reported, and it is not watched any more.
-    ///
-    /// An `Outbox` without an endpoint watches nothing: a simulation calls [`Handler::ready`] itself.
+    /// Watches a descriptor, which should be non-blocking: while it is readable, [`Handler::ready`] is called. The
+    /// descriptor stays open until [`Outbox::unwatch`] or the end of the endpoint. If nothing more will be written to
+    /// it, or Linux reports an error for it, its end is reported after the last byte is read, and it is not watched
+    /// any more. An `Outbox` without an endpoint watches nothing: a simulation calls [`Handler::ready`] itself.
     ///
     /// # Errors
     /// [`Error::System`] or [`Error::OpenFiles`]: Linux cannot watch it (a plain file is always readable), watches it
@@ -276,12 +269,10 @@ impl Outbox {
         &mut self.sources
     }
 
-    /// The outbox of an endpoint.
     pub(crate) fn of(poller: Arc<Poller>, lender: Option<Lender>) -> Self {
         Outbox { lender, sources: Sources::of(poller), ..Outbox::default() }
     }
 
-    /// Takes everything queued.
     pub(crate) fn take(&mut self) -> Queued {
         mem::take(&mut self.queued)
     }
@@ -291,8 +282,7 @@ impl Outbox {
         self.queued.transfers.drain(..)
     }
 
-    /// Gives a buffer from [`Received::Bytes`] back for reuse. Optional; with large payloads in quick succession it
-    /// avoids new allocations.
+    /// Gives a buffer from [`Received::Bytes`] back for reuse. Optional: it saves allocations of large payloads.
     pub fn recycle(&mut self, buffer: Vec<u8>) {
         self.queued.recycled.push(buffer);
     }

@@ -10,7 +10,6 @@ use std::str::FromStr;
 
 const LEN: usize = 32;
 
-/// The key of a job, known to its ranks only.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct JobKey([u8; LEN]);
 
@@ -21,7 +20,6 @@ pub(crate) struct Proof([u8; LEN]);
 /// A number used once, so that a proof cannot be replayed.
 pub(crate) type Nonce = u128;
 
-/// An unpredictable number.
 pub(crate) fn nonce() -> Result<Nonce, getrandom::Error> {
     Ok(u128::from(getrandom::u64()?) << 64 | u128::from(getrandom::u64()?))
 }

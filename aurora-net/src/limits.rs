@@ -15,10 +15,8 @@ pub(crate) fn open_files(refused: &io::Error) -> Option<u64> {
     limited.then(|| getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX))
 }
 
-/// The limit of the file size, if it is less than `len`.
-///
-/// Shared memory counts as a file. Linux ends a process that exceeds the limit by a signal, so this must be checked
-/// first.
+/// The limit of the file size, if it is less than `len`. Shared memory counts as a file. Check this first: Linux ends
+/// a process that exceeds the limit by a signal.
 pub(crate) fn file_size(len: usize) -> Option<u64> {
     getrlimit(Resource::Fsize).current.filter(|allowed| *allowed < len as u64)
 }

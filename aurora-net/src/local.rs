@@ -45,7 +45,6 @@ pub(crate) struct LocalAddress {
     doorbell: Arc<Doorbell>,
 }
 
-/// The receiving end.
 #[derive(Debug)]
 pub(crate) struct Inbox {
     queue: Receiver<LocalTransfer>,
@@ -85,7 +84,6 @@ impl Inbox {
         self.doorbell.rung.swap(false, Ordering::SeqCst);
     }
 
-    /// The oldest transfer, if there is one.
     pub fn try_next(&self) -> Option<LocalTransfer> {
         self.queue.try_recv().ok()
     }

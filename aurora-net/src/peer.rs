@@ -40,13 +40,11 @@ impl Peer {
         }
     }
 
-    /// Whether it has the same user as this process.
     pub fn is_same_user(self) -> bool {
         self.uid == geteuid().as_raw()
     }
 }
 
-/// Whether the process at the other end has the same user.
 pub(crate) fn is_same_user(socket: impl AsFd) -> bool {
     Peer::of(socket).is_ok_and(Peer::is_same_user)
 }

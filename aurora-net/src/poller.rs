@@ -34,8 +34,7 @@ impl Waker {
 
     /// Never blocks; any thread may call it.
     pub fn kick(&self) {
-        // Edge-triggered: every write is an event, and the counter is never read. If it overflows after 2^64 kicks, the
-        // write fails, but then an event is pending.
+        // Every write is an event; the counter is never read. If it is full, an event is pending anyway.
         let _ = write(&self.0, &1u64.to_ne_bytes());
     }
 }
@@ -46,7 +45,6 @@ impl AsFd for Waker {
     }
 }
 
-/// What a thread sleeps on, and what it has been woken for.
 #[derive(Debug)]
 pub(crate) struct Poller {
     epoll: OwnedFd,
@@ -71,7 +69,6 @@ const A_SOURCE: u64 = 2;
 pub(crate) struct News {
     /// A watched connection has ended.
     pub ended: bool,
-    /// A source may be ready.
     pub source: bool,
 }
 
@@ -89,12 +86,10 @@ impl Poller {
         Ok(poller)
     }
 
-    /// Adds a socket: wakes when a datagram arrives.
     pub fn watch_socket(&self, socket: impl AsFd) -> io::Result<()> {
         self.watch(socket, epoll::EventFlags::IN)
     }
 
-    /// Adds a connection: wakes when it ends.
     pub fn watch_end(&self, connection: impl AsFd) -> io::Result<()> {
         let data = epoll::EventData::new_u64(AN_END);
         epoll::add(&self.epoll, connection, data, epoll::EventFlags::RDHUP | epoll::EventFlags::ET)?;
@@ -128,7 +123,6 @@ impl Poller {
         Ok(())
     }
 
-    /// Removes a source.
     pub fn forget_source(&self, fd: impl AsFd) {
         // It fails only if the program has closed the descriptor, which removes it too.
         let _ = self.sources.get().map(|sources| epoll::delete(sources, fd));
@@ -142,8 +136,7 @@ impl Poller {
         events.into_iter().take(count)
     }
 
-    /// Sets whether room in the socket wakes. Only while data waits for room: Linux reports it after each datagram that
-    /// has left.
+    /// Sets whether room in the socket wakes: only while data waits, since Linux reports it after each datagram.
     pub fn watch_room(&self, socket: impl AsFd, wanted: bool) {
         let mut flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
         flags.set(epoll::EventFlags::OUT, wanted);

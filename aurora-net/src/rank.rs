@@ -37,8 +37,7 @@ impl PartialEq<usize> for Rank {
     }
 }
 
-/// An index that does not fit becomes the largest rank, which no job has: it is refused as any rank that does not
-/// exist.
+/// An index that does not fit becomes the largest rank, which no job has: it is refused like any unknown rank.
 impl From<usize> for Rank {
     fn from(index: usize) -> Self {
         Rank(u32::try_from(index).unwrap_or(u32::MAX))

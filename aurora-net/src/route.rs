@@ -85,9 +85,7 @@ pub(crate) struct Contact {
     /// Its queue; never leaves the process.
     #[serde(skip)]
     pub local: Option<LocalAddress>,
-    /// Its UDP socket.
     pub udp: Option<UdpContact>,
-    /// How node peers can find it.
     pub shm: Option<ShmContact>,
     /// Its leader, sent in the second exchange, after discovery.
     pub leader: Option<Rank>,
@@ -95,10 +93,8 @@ pub(crate) struct Contact {
     pub bulk: Bulk,
 }
 
-/// A UDP socket, as its senders need it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct UdpContact {
-    /// Where it is bound.
     pub address: SocketAddr,
     /// The bytes that each sender may have in flight to it.
     pub window: u64,

@@ -26,7 +26,6 @@ impl Doorbell {
     }
 }
 
-/// The sources of a handler.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
     /// `None`: there is no endpoint, or it is closed.
@@ -82,7 +81,6 @@ impl Sources {
         Some((source, is_at_end && !has_more()))
     }
 
-    /// Drops all descriptors.
     pub fn close(&mut self) {
         self.poller = None;
         self.watched.clear();

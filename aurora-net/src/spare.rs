@@ -1,10 +1,8 @@
 //! Reuse of large buffers.
 //!
-//! Allocating a large buffer is expensive if the system provides new pages each time, since it must clear and map each
-//! page. So the handler gives buffers back for the next payloads.
-//!
-//! At most as many buffers are kept as were taken: transfers from a rank to itself reach the handler in buffers that
-//! are not taken here.
+//! Allocating a large buffer is expensive if the system clears and maps new pages each time. So the handler gives
+//! buffers back for the next payloads. At most as many are kept as were taken, since transfers on other routes reach
+//! the handler in buffers that are not taken here.
 
 /// Smaller buffers are kept by the allocator itself.
 const SMALLEST: usize = 64 << 10;
@@ -17,11 +15,9 @@ const MOST: usize = 8 << 20;
 pub(crate) struct Spare {
     buffers: Vec<Vec<u8>>,
     bytes: usize,
-    /// The number of buffers taken and not yet returned.
     taken: usize,
 }
 
-/// Whether a buffer of this length is worth keeping.
 fn worth(bytes: usize) -> bool {
     (SMALLEST..=LARGEST).contains(&bytes)
 }

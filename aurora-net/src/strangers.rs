@@ -9,7 +9,6 @@ use rustix::process::{Resource, getrlimit};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// The time after which a stranger is closed.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The time for which a stranger is not closed for another one.
@@ -20,16 +19,13 @@ const MOST: usize = 64;
 /// The most bytes of a stranger's proof.
 pub(crate) const LONGEST: usize = 256;
 
-/// The strangers, as connections of type `T`.
 #[derive(Debug)]
 pub(crate) struct Strangers<T> {
     waiting: VecDeque<Stranger<T>>,
     most: usize,
-    /// No connection is accepted before this time.
     closed_until: Option<Instant>,
 }
 
-/// Whether another connection can be accepted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Room {
     Here,
@@ -54,12 +50,10 @@ impl<T> Strangers<T> {
         Strangers { waiting: VecDeque::new(), most, closed_until: None }
     }
 
-    /// Whether connections are accepted at present.
     pub fn is_open(&self, now: Instant) -> bool {
         self.closed_until.is_none_or(|until| until <= now)
     }
 
-    /// Makes room for another stranger if necessary.
     pub fn room(&mut self, now: Instant) -> Room {
         let strangers = self.waiting.iter().filter(|stranger| stranger.since.is_some()).count();
         if strangers < self.most { Room::Here } else { self.make_room(now) }

@@ -10,8 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// The time that mpirun may need to forward the message. MPICH's mpirun drops output that it has not forwarded when a
-/// job aborts.
+/// Time for mpirun to forward the message: MPICH's drops output that it has not forwarded when a job aborts.
 const FORWARDING: Duration = Duration::from_millis(100);
 
 /// How long a rank that has only heard of a failure waits to be killed. Open MPI can take 3 s to kill ranks of other
@@ -21,13 +20,13 @@ pub(super) const WAIT_TO_BE_ENDED: Duration = Duration::from_secs(3);
 /// The most datagrams read from the announcement socket: more than the system keeps for a socket that nobody reads.
 const LOOKS: usize = 1024;
 
-/// The right to announce why the job ends, one per machine. The rank that first binds the job's abstract socket has it.
-/// The name becomes free when its process ends. So that a later rank does not take it then, the first rank sends a
-/// proof to all others, each at an abstract socket of its own.
+/// The right to announce why the job ends: the rank that first binds the job's abstract socket on a machine has it.
+/// The name becomes free when that rank's process ends, so this rank also sends a proof to all others, each at an
+/// abstract socket of its own.
 ///
-/// All processes of a machine can see these names once they are bound, and can send to them. So each name is derived
-/// from the job's key: a process that knows one name cannot derive the next and bind it first. Datagrams must prove
-/// that they come from the job. Nobody connects to these sockets, so there is no connection queue to fill.
+/// All processes of a machine can see bound names and send to them. So each name is derived from the job's key: a
+/// process that knows one name cannot derive the next. A datagram must prove that it comes from the job. Nobody
+/// connects to these sockets, so there is no connection queue to fill.
 pub(super) struct Announcer {
     key: JobKey,
     size: usize,
@@ -53,7 +52,6 @@ impl Announcer {
         thread::sleep(FORWARDING);
     }
 
-    /// Whether no rank on this machine has announced before.
     fn is_first(&self) -> bool {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         match bind(&format!("aurora-announcer-{}", self.key.prove("announcer", &[]).name())) {
@@ -87,7 +85,6 @@ impl Announcer {
         }
     }
 
-    /// The proof that a rank of this job has announced the failure.
     fn proof(&self) -> Proof {
         self.key.prove("announcer: announced", &[])
     }
@@ -97,7 +94,6 @@ fn bind(name: &str) -> io::Result<UnixDatagram> {
     SocketAddr::from_abstract_name(name).and_then(|address| UnixDatagram::bind_addr(&address))
 }
 
-/// The name of the socket at which a rank learns of an announcement.
 fn announced_at(key: &JobKey, rank: usize) -> String {
     format!("aurora-announced-{}", key.prove("announced", &[rank as u128]).name())
 }
@@ -117,7 +113,7 @@ mod tests {
         assert_eq!([&b, &a, &c, &b].map(Announcer::is_first), [true, false, false, false]);
     }
 
-    /// A rank that detects the failure late may outlive the one that announced it.
+    /// A rank that detects the failure late may outlive the rank that announced it.
     #[test]
     fn nor_does_another_when_the_first_has_gone() {
         let [a, b, c] = announcers();

@@ -13,7 +13,6 @@ pub(crate) type OnFailure = Box<dyn Fn(Failure) + Send + Sync>;
 /// Sends a rank's reports to the coordinator. Does not block for long; any thread may call it.
 pub(crate) type Reporter = Arc<dyn Fn(Report) + Send + Sync>;
 
-/// The notices that a rank has received.
 #[derive(Default)]
 pub(crate) struct Notices {
     state: Mutex<State>,

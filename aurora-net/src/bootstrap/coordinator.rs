@@ -5,10 +5,8 @@ use crate::Rank;
 use crate::route::Contact;
 use serde::{Deserialize, Serialize};
 
-/// A report from a rank to the coordinator.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Report {
-    /// How the rank can be reached.
     Contact(Contact),
     /// The rank needs no other rank any more. It serves the others until all have finished.
     Finished,
@@ -16,7 +14,6 @@ pub(crate) enum Report {
     Failed(Failure),
 }
 
-/// A notice from the coordinator to a rank.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Notice {
     Contacts(Vec<Contact>),

@@ -19,7 +19,7 @@ type Action = Arc<dyn Fn() + Send + Sync>;
 /// The armed actions, by number: the only state that the handler can reach.
 static ARMED: Mutex<(u64, Vec<(u64, Action)>)> = Mutex::new((0, Vec::new()));
 
-/// Keeps an action armed. It runs if the process calls `exit` before the guard is dropped.
+/// Keeps an action armed: the action runs if the process calls `exit` before the guard is dropped.
 #[must_use]
 pub(super) struct ExitGuard(u64);
 
@@ -29,7 +29,6 @@ impl fmt::Debug for ExitGuard {
     }
 }
 
-/// Arms `action`, which reports the failure. The process then ends with code 1.
 pub(super) fn guard(action: Action) -> ExitGuard {
     static REGISTERED: Once = Once::new();
     REGISTERED.call_once(|| {

@@ -16,8 +16,7 @@ pub struct Failure {
     pub at: Option<String>,
     /// True on the rank that the failure happened to; false on ranks that have only heard of it.
     pub origin: bool,
-    /// The error itself, encoded for the other ranks, if it is the same for all and names the ranks concerned;
-    /// otherwise empty.
+    /// The error itself, encoded for the other ranks, if equal on all and naming the ranks concerned; else empty.
     pub error: Vec<u8>,
 }
 

@@ -86,8 +86,7 @@ impl fmt::Display for Launcher {
 pub struct Options {
     /// How long the ranks have to return from their bodies after a failure.
     pub grace: Duration,
-    /// The network interface. By default the loopback interface if all ranks run on one machine, otherwise one whose
-    /// network all ranks share.
+    /// The network interface. By default loopback if all ranks run on one machine, otherwise one in a network of all.
     pub interface: Option<String>,
     /// The command line for [`Launch::Processes`]. By default that of this process.
     pub arguments: Option<Vec<OsString>>,
@@ -127,7 +126,6 @@ fn new_key() -> Result<JobKey, Failure> {
     JobKey::random().map_err(no_random)
 }
 
-/// The address to bind if all ranks run on this machine.
 fn address_here(options: &Options) -> Result<IpAddr, Failure> {
     on_one_machine(options.interface.as_deref()).map_err(Failure::start)
 }

@@ -1,9 +1,8 @@
-//! Finds out before a job starts whether UDP or MPI is faster between its nodes.
+//! Measures before a job starts whether UDP or MPI is faster between its nodes.
 //!
 //! The first rank of each node sends to the first rank of the next node, all at the same time, by UDP and by MPI
 //! alternately. A round takes as long as the slowest rank. UDP is judged by its fastest round, MPI by its median, so
-//! that MPI is not chosen by chance. All ranks know the same times, and stop when the next rounds would exceed the
-//! budget.
+//! that MPI is not chosen by chance. All ranks know the same times and stop before the next rounds exceed the budget.
 
 use super::Failure;
 use super::seat::{ControlPlane, Job};
@@ -14,7 +13,6 @@ use crate::{Error, Handler, Node, Outbox, Payload, Placement, Rank, Received, Ro
 use bytes::Bytes;
 use std::time::{Duration, Instant};
 
-/// The lengths of transfers in bytes, in ascending order.
 const SIZES: [usize; 2] = [32 << 10, 128 << 10];
 
 /// The most rounds with each length and carrier.
@@ -75,7 +73,7 @@ impl Times {
 }
 
 impl Course<'_> {
-    /// The results for the lengths that there was time for, and the smallest number of rounds.
+    /// The results for the lengths that there was time for, and the number of rounds with each length, at least.
     fn run(&mut self) -> Result<(Vec<Probe>, usize), Error> {
         let mut times = [Times::default(), Times::default()];
         // Opens the connections and lets them find the path's MTU.
@@ -102,7 +100,6 @@ impl Course<'_> {
         Ok(Pair { took: udp + mpi, spent })
     }
 
-    /// The time of the slowest rank, and the time of all rounds so far.
     fn round(&mut self, bytes: usize, by_mpi: bool) -> Result<(Duration, Duration), Error> {
         self.round += 1;
         let number = self.round;

@@ -15,13 +15,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a rank needs from the control plane.
 pub(crate) trait ControlPlane {
     /// Collective. Sends this rank's contact and returns those of all ranks.
     fn exchange(&self, contact: Contact) -> Result<Vec<Contact>, Failure>;
     /// Collective. Returns when every rank has called it. Further calls change nothing.
     fn finish(&self) -> Result<(), Failure>;
-    /// Reports that this rank has failed.
     fn fail(&self, failure: &Failure);
     /// Registers the callback, or calls it at once if the job has already failed.
     fn on_failure(&self, callback: OnFailure);
@@ -48,7 +46,6 @@ pub(crate) struct Job {
     pub machines: Vec<Rank>,
     pub launcher: Launcher,
     pub key: JobKey,
-    /// The address to bind sockets to.
     pub address: IpAddr,
 }
 
@@ -58,9 +55,8 @@ impl Job {
     }
 }
 
-/// A rank's place in its job: its number, its connection to the others, and its end.
-///
-/// It belongs to the thread that runs the rank's body.
+/// A rank's place in its job: its number, its connection to the others, and its end. It belongs to the thread that
+/// runs the rank's body.
 pub struct Seat {
     job: Job,
     control: Rc<dyn ControlPlane>,
@@ -83,8 +79,7 @@ impl Seat {
         self.job.size
     }
 
-    /// The number of machines, as the launcher sees it. [`Endpoint::nodes`](crate::Endpoint::nodes) counts the groups
-    /// of ranks that share memory.
+    /// The number of machines. [`Endpoint::nodes`](crate::Endpoint::nodes) counts groups of ranks that share memory.
     pub fn nodes(&self) -> usize {
         self.job.nodes()
     }
@@ -127,7 +122,6 @@ impl Seat {
         Ok(endpoint)
     }
 
-    /// Collective. The carrier of bulk data, and the reason for the choice.
     fn carriage(&self, plan: Bulk, transport: Transport) -> Result<(BulkInfo, Option<Carriage>), Error> {
         let info = match plan {
             Bulk::Udp => return Ok((BulkInfo::without_probe(transport.bulk, None), None)),
@@ -147,9 +141,8 @@ impl Seat {
         self.control.on_failure(callback);
     }
 
-    /// Reports that this rank has failed, or that it gives up because another has.
-    ///
-    /// Not needed for errors that the body returns: [`run`](super::run) reports those.
+    /// Reports that this rank has failed, or gives up because another has. Errors that the body returns are reported
+    /// by [`run`](super::run).
     pub fn fail(&self, failure: &Failure) {
         self.control.fail(failure);
     }

@@ -42,7 +42,7 @@ pub(super) fn run<R: Send>(
             let started = thread::Builder::new()
                 .name(format!("aurora-rank-{}", rank.index()))
                 .stack_size(STACK)
-                // Only its failure is of interest.
+                // Its value is not returned; only its failure matters.
                 .spawn_scoped(scope, move || drop(rank_body(rank)));
             match started {
                 Ok(thread) => others.push(thread),
@@ -55,7 +55,7 @@ pub(super) fn run<R: Send>(
         }
         let outcome = rank_body(Rank::new(0));
         for thread in others {
-            // The end of the scope would wait only for the closures; this waits for the threads.
+            // The end of the scope waits only for the closures; this waits for the threads.
             thread.join().expect("a rank's panics are caught");
         }
         outcome

@@ -6,17 +6,14 @@ use crate::wire::DatagramError;
 use std::net::SocketAddr;
 
 /// Checks, before a datagram is parsed, that it carries the job's key and comes from the socket of the rank that it
-/// names.
-///
-/// The key excludes senders that have never seen a packet of this job. The address excludes those that have, but cannot
-/// forge a source address. Others must be kept off the network: nothing is encrypted. Address translation between ranks
-/// is not supported, since a translated address cannot be told from a forged one.
+/// names. The key excludes senders that have never seen a packet of this job. The address excludes senders that have
+/// seen one, but cannot forge a source address. All others must be kept off the network: nothing is encrypted.
+/// Address translation between ranks is not supported: a translated address cannot be told from a forged one.
 #[derive(Debug)]
 pub(super) struct Admission {
     key: u64,
     /// By rank; `None` for ranks that are not reached by datagrams.
     addresses: Vec<Option<SocketAddr>>,
-    /// Whether the warning about a foreign address has been printed. It is printed once.
     warned: bool,
 }
 
@@ -29,10 +26,7 @@ impl Admission {
         self.addresses[rank.index()]
     }
 
-    /// Checks a datagram from `source`.
-    ///
-    /// # Errors
-    /// The reason to drop it.
+    /// Checks a datagram from `source`. The error is the reason to drop it.
     pub(super) fn admit(&mut self, source: SocketAddr, datagram: &[u8]) -> Result<(), DatagramError> {
         let claimed = sender_of(self.key, datagram)?;
         // A rank that does not exist or is not reached by datagrams: most likely the datagram is damaged.

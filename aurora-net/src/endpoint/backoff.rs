@@ -11,10 +11,8 @@ const HOT: u32 = 200;
 const SHORTEST: Duration = Duration::from_micros(20);
 const LONGEST: Duration = Duration::from_micros(200);
 
-/// Pauses that double until the carrier makes progress.
 #[derive(Debug, Default)]
 pub(super) struct Backoff {
-    /// The number of polls since the last progress.
     idle: u32,
 }
 

@@ -1,5 +1,4 @@
-//! The part of an endpoint that works under its lock: runs the handler, sends what it queues, receives what has
-//! arrived.
+//! The part of an endpoint that works under its lock: runs the handler, sends what it queues, and receives.
 
 use super::datagrams::Datagrams;
 use super::rendezvous::carrier::Carrier;
@@ -18,15 +17,13 @@ use std::time::{Duration, Instant};
 /// The most transfers received before the lock is released.
 const BATCH: usize = 64;
 
-/// A thread that always finds something to do does not sleep on the poller, which would report the sources. So each
-/// look after a full batch, and one look of this many, includes them.
+/// A thread that always finds work never sleeps on the poller, which reports the sources. So it also asks for ready
+/// sources after each full batch, and in one of this many looks.
 const SOURCES_EVERY: u8 = 8;
 
-/// The outcome of [`Core::take_in`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Progress {
     pub handled: bool,
-    /// Whether more can be done at once.
     pub more: bool,
     /// A time for which doing nothing costs no performance.
     pub lull: Option<Duration>,
@@ -34,7 +31,7 @@ pub(crate) struct Progress {
 
 #[derive(Debug)]
 pub(crate) enum Peer {
-    /// This rank itself, or a lost rank.
+    /// This rank itself; every rank once the endpoint is closed.
     Unreachable,
     Local(LocalAddress),
     /// Through shared memory: its index in [`Rings`].
@@ -49,18 +46,15 @@ pub(crate) struct Core<H> {
     outbox: Outbox,
     ways: Ways,
     peers: Vec<Peer>,
-    /// Transfers by a carrier, if there is one.
     rendezvous: Option<Rendezvous>,
-    /// Ranks to nudge before the waiting thread sleeps.
     nudges: Vec<Rank>,
     /// Whether a source may be ready.
     sources: bool,
-    /// The number of calls of [`Core::take_in`].
     looks: u8,
     closed: bool,
 }
 
-/// The sources of incoming transfers. Several may exist.
+/// The routes by which transfers arrive. Several may be in use.
 #[derive(Default)]
 pub(crate) struct Ways {
     pub inbox: Option<Inbox>,
@@ -96,12 +90,12 @@ impl<H: Handler> Core<H> {
         (outcome, called)
     }
 
-    /// The waiting thread is about to evaluate its condition again, which repeats its nudges.
+    /// The waiting thread is about to evaluate its condition again, which names the ranks to nudge anew.
     pub fn forget_nudges(&mut self) {
         self.nudges.clear();
     }
 
-    /// Before the waiting thread sleeps: nudges the ranks that its condition named.
+    /// Nudges the ranks that the waiting thread's condition has named, before that thread sleeps.
     pub fn nudge(&mut self) {
         for rank in self.nudges.drain(..) {
             if let Some(rings) = &self.ways.rings {
@@ -194,7 +188,6 @@ impl<H: Handler> Core<H> {
         self.rendezvous.as_ref().is_none_or(Rendezvous::may_leave)
     }
 
-    /// Whether the carrier has to be polled.
     pub fn is_moving(&self) -> bool {
         self.rendezvous.as_ref().is_some_and(Rendezvous::is_moving)
     }
@@ -277,8 +270,7 @@ impl<H: Handler> Core<H> {
         self.handler.deliver(from, &header, received, &mut self.outbox);
     }
 
-    /// Sends what is queued and calls the handler with the consequences, until nothing is left. True: the handler was
-    /// called.
+    /// Sends what is queued and calls the handler with the consequences until nothing is left. True: it was called.
     fn settle(&mut self) -> bool {
         let mut called = false;
         loop {
@@ -330,7 +322,6 @@ impl<H: Handler> Core<H> {
         called | heard
     }
 
-    /// Carries out the decisions of [`Rendezvous`].
     fn apply(&mut self, Effects { messages, declined, released, broken }: Effects) {
         let datagrams = self.ways.datagrams.as_mut().expect("messages come by it");
         messages.into_iter().for_each(|(to, message)| datagrams.send_message(to, message));

@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 /// Batches received before the lock is released and acknowledgements are sent.
 const BATCHES: usize = 2;
 
-/// Configuration common to all connections of a rank.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Common {
     pub me: Rank,
@@ -29,7 +28,6 @@ pub(crate) struct Datagrams {
     origin: Instant,
     connections: Connections,
     admission: Admission,
-    /// The buffer in which a train of datagrams is built.
     train: Vec<u8>,
     spare: Spare,
     /// Messages between endpoints, which do not go to the handler.
@@ -66,7 +64,6 @@ impl<H: Handler> Payloads for Memory<'_, H> {
 }
 
 impl Datagrams {
-    /// Creates a connection to each rank with a contact.
     pub fn new(port: UdpPort, common: Common, contacts: &[Option<UdpContact>]) -> Self {
         let others = |index: usize| contacts[index].filter(|_| common.me != index);
         let mut connections = Connections::new(common.key, common.me, contacts.len());
@@ -108,7 +105,6 @@ impl Datagrams {
         self.connections.send(to, header, payload);
     }
 
-    /// Takes back the buffer of a delivered payload.
     pub fn recycle(&mut self, buffer: Vec<u8>) {
         self.spare.keep(buffer);
     }
@@ -141,7 +137,6 @@ impl Datagrams {
         self.connections.handle_timeouts(now);
     }
 
-    /// When [`Datagrams::handle_timeouts`] is to be called, if at all.
     pub fn poll_timeout(&mut self) -> Option<Instant> {
         let due = self.connections.poll_timeout()?;
         Some(self.origin + Duration::from_nanos(due.as_nanos()))
@@ -185,10 +180,8 @@ impl Datagrams {
         (std::mem::take(&mut self.messages), std::mem::take(&mut self.lost))
     }
 
-    /// Sends as much as flow control and the socket permit.
     pub fn transmit(&mut self, now: Instant, handler: &mut impl Handler) {
-        // `Full`: the poller reports when there is room again. This wait paces bulk data at the rate of the interface,
-        // so the line rate need not be known.
+        // `Full`: the poller reports when there is room again. This wait paces bulk data at the interface's rate.
         let _ = self.try_transmit(now, handler);
     }
 
@@ -208,7 +201,6 @@ impl Datagrams {
         }
     }
 
-    /// Adds this endpoint's datagram counters.
     pub fn count(&self, traffic: &mut Traffic) {
         traffic.datagrams_foreign += self.foreign;
         traffic.datagrams_corrupt += self.corrupt;

@@ -3,7 +3,6 @@
 use crate::shm::{Control, Look, SpinBudget};
 use std::sync::Arc;
 
-/// The rank's doorbell and its spin budget.
 #[derive(Debug)]
 pub(super) struct OwnDoorbell {
     control: Arc<Control>,
@@ -23,22 +22,18 @@ impl OwnDoorbell {
         self.budget.is_some_and(|SpinBudget { spins, yields }| self.control.spin(spins, yields))
     }
 
-    /// The calling thread is about to look everywhere.
     pub fn acknowledge(&self) {
         self.control.acknowledge();
     }
 
-    /// The calling thread waits, and sleeps next unless the doorbell has rung.
     pub fn prepare_sleep(&self) -> Look {
         self.control.prepare_sleep()
     }
 
-    /// The calling thread stops polling and no thread waits. Lazy messages may stay unread.
     pub fn stop_polling(&self) -> Look {
         self.control.stop_polling()
     }
 
-    /// Wakes a thread of this rank, or makes it look again.
     pub fn ring(&self) {
         self.control.ring(self.control.me());
     }

@@ -59,7 +59,6 @@ const LOOKS: usize = 16;
 pub(super) struct Shared<H> {
     pub me: Rank,
     pub poller: Arc<Poller>,
-    /// This rank's doorbell, if it has node peers.
     pub doorbell: Option<OwnDoorbell>,
     pub lock: Lock<State<H>>,
     /// Actions for the next thread that takes the lock.
@@ -85,7 +84,6 @@ pub(super) struct State<H> {
 }
 
 impl<H: Handler> Shared<H> {
-    /// The carrier, if it belongs to the calling thread.
     pub fn carrier(&self) -> Option<Held> {
         self.is_carried.then(|| carrier_of(self.address())).flatten()
     }
@@ -131,7 +129,7 @@ impl<H: Handler> Shared<H> {
             }
             self.arrange(&mut state);
             assert!(!state.ended, "waiting on the endpoint of {}, which is closed", self.me);
-            // A carrier wakes nobody.
+            // Polled, since a carrier wakes nobody.
             let carries = carrier.is_some() && state.core.is_moving();
             if driving.active || !state.waiter {
                 if !std::mem::replace(&mut driving.active, true) {
@@ -148,7 +146,7 @@ impl<H: Handler> Shared<H> {
                     }
                     false => self.rest(driving.progress, true),
                 }
-                // If the handler panics.
+                // Remains if the handler panics.
                 driving.progress = Progress { more: true, ..Progress::default() };
                 state = self.enter();
                 driving.progress = self.take_in(&mut state);
@@ -170,7 +168,6 @@ impl<H: Handler> Shared<H> {
         self.notify_parked(state);
     }
 
-    /// Receives what has arrived by now.
     pub fn look(&self) {
         // Declared before the lock, so that it is dropped after it, even if the handler panics.
         let mut looking = Looking { shared: self, left: None };
@@ -263,7 +260,6 @@ impl<H: Handler> Shared<H> {
         }
     }
 
-    /// Closes the core and wakes all threads.
     pub fn end(&self) {
         let mut state = self.lock.lock();
         state.ended = true;

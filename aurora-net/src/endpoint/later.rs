@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// An action on the handler, run once.
 pub(super) type Action<H> = Box<dyn FnOnce(&mut H, &mut Outbox) + Send>;
 
 pub(super) struct Later<H> {

@@ -23,8 +23,6 @@ impl<T> Lock<T> {
         Lock { value: Mutex::new(value), holder: AtomicUsize::new(NOBODY) }
     }
 
-    /// # Panics
-    /// If the calling thread holds it already.
     pub fn lock(&self) -> Locked<'_, T> {
         assert!(
             !self.is_mine(),
@@ -48,7 +46,6 @@ impl<'a, T> Locked<'a, T> {
         Locked { lock, guard }
     }
 
-    /// Releases the lock until `condvar` is notified.
     pub fn wait(mut self, condvar: &Condvar) -> Self {
         let lock = self.lock;
         lock.holder.store(NOBODY, Ordering::Relaxed);

@@ -71,9 +71,8 @@ impl<H: Handler> Endpoint<H> {
     }
 
     /// Evaluates `condition` on the handler after every change until it returns `Some`. The calling thread drives the
-    /// transport meanwhile.
-    ///
-    /// A `condition` that returns `None` may queue transfers, but must not change what another waiter waits for.
+    /// transport meanwhile. A `condition` that returns `None` may queue transfers, but must not change what another
+    /// waiter waits for.
     ///
     /// # Panics
     /// If the endpoint is closed, or its daemon has panicked, while the condition is not met: it could never be met.
@@ -81,13 +80,12 @@ impl<H: Handler> Endpoint<H> {
         self.owner.shared.wait_until(|core| core.run(&mut condition))
     }
 
-    /// Until the returned guard is dropped, the calling thread attends to the carrier that moves long transfers between
-    /// nodes. Transfers that this rank sends meanwhile to other attending ranks go by the carrier. `None` if there is
-    /// no carrier, or it belongs to another thread.
+    /// Until the returned guard is dropped, the calling thread attends to the carrier that moves long transfers
+    /// between nodes. Transfers that this rank sends meanwhile to other attending ranks go by the carrier. `None` if
+    /// there is no carrier, or it belongs to another thread.
     ///
-    /// Hold the guard for one operation and do not compute meanwhile: other ranks may wait for this thread to poll the
-    /// carrier. Dropping it waits until the accepted transfers are complete, which requires only that their other ends
-    /// attend, as they do.
+    /// Hold the guard for one operation and do not compute meanwhile: other ranks may wait for this thread to poll
+    /// the carrier. Dropping it waits until the accepted transfers are complete; their other ends attend too.
     pub fn attend(&self) -> Option<Attending<'_, H>> {
         let shared = &*self.owner.shared;
         shared.carrier()?;
@@ -95,8 +93,7 @@ impl<H: Handler> Endpoint<H> {
         Some(Attending { shared, not_send: PhantomData })
     }
 
-    /// Receives what has arrived by now, so that the daemon need not be woken. Does nothing while another thread waits,
-    /// since that thread does so.
+    /// Receives what has arrived, so that the daemon need not be woken. Does nothing while another thread waits.
     pub fn look(&self) {
         self.owner.shared.look();
     }
@@ -142,9 +139,8 @@ impl<H: Handler> Endpoint<H> {
         &self.owner.bulk
     }
 
-    /// Ends the daemon and closes queues and sockets. Closing again does nothing.
-    ///
-    /// Call this after [`Seat::finish`](crate::bootstrap::Seat::finish): until then other ranks may need the daemon.
+    /// Ends the daemon and closes queues and sockets. Closing again does nothing. Call this after
+    /// [`Seat::finish`](crate::bootstrap::Seat::finish): until then other ranks may need the daemon.
     pub fn close(&self) {
         self.owner.close();
     }
@@ -176,7 +172,7 @@ impl<H: Handler> fmt::Debug for Attending<'_, H> {
     }
 }
 
-/// The state shared by the handles. The daemon holds only the inner part, so dropping the last handle ends it.
+/// The state shared by the handles. The daemon holds only `shared`, so dropping the last handle ends it.
 struct Owner<H: Handler> {
     shared: Arc<Shared<H>>,
     daemon: Mutex<Option<JoinHandle<()>>>,

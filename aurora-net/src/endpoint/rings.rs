@@ -13,14 +13,13 @@ pub(crate) struct Rings {
     node: Arc<Node>,
     control: Arc<Control>,
     pool: Arc<BufferPool>,
-    /// By rank.
+    /// In the order of their ranks.
     peers: Vec<NodePeer>,
     /// Node peers with queued transfers that may find room.
     busy: Vec<usize>,
     silence: Duration,
     /// When to check whether all node peers read.
     due: Option<Instant>,
-    /// The number of dead ranks that have been handled.
     deaths: u32,
     /// The time between a node peer's end and its report as lost.
     grace: Duration,
@@ -39,8 +38,8 @@ struct NodePeer {
 }
 
 impl Rings {
-    /// `None`: this rank is alone on its node. `grace` is for launchers that report the end of a process themselves and
-    /// then end the others: these must not report each other as lost.
+    /// `None`: this rank is alone on its node. `grace`: a launcher that reports the end of a process itself then ends
+    /// the other ranks; within this time these must not report each other as lost.
     pub fn new(node: &Arc<Node>, silence: Duration, grace: Duration) -> Option<Self> {
         let control = node.control()?.clone();
         let pool = BufferPool::new(control.clone());
@@ -57,7 +56,6 @@ impl Rings {
         Some(Rings { node, control, pool, peers, busy: Vec::new(), silence, due: None, deaths: 0, grace })
     }
 
-    /// The pool of buffers that this rank can hand to node peers.
     pub fn pool(&self) -> &Arc<BufferPool> {
         &self.pool
     }
@@ -164,19 +162,16 @@ impl Rings {
         called
     }
 
-    /// Makes a rank look for lazy messages.
     pub fn nudge(&self, rank: Rank) {
         if let Some(peer) = self.find(rank) {
             self.control.ring(self.peers[peer].number);
         }
     }
 
-    /// Whether a long transfer is arriving, or a transfer waits for room.
     pub fn is_moving(&self) -> bool {
         self.peers.iter().any(|peer| peer.duplex.is_moving())
     }
 
-    /// When [`Rings::handle_timeout`] is to be called, if at all.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.due
     }
@@ -217,7 +212,6 @@ impl Rings {
         called
     }
 
-    /// Handles the death of a node peer. True: the handler was called.
     fn on_death(&mut self, peer: usize, handler: &mut impl Handler, out: &mut Outbox) -> bool {
         if self.grace.is_zero() {
             self.lose(peer, Duration::ZERO, handler, out);

@@ -25,8 +25,8 @@ use std::time::Duration;
 /// After a rank's death or abort, mpirun ends the remaining ranks and reports the cause within this time.
 const MPIRUN_ENDS_ALL: Duration = Duration::from_secs(2);
 
-/// A rank that ends because another has failed may be gone before rank 0's word of that failure is here. This long a
-/// rank waits for that word before it says that the one that has ended is the cause.
+/// How long a rank waits for rank 0's notice of a failure before it reports an ended node peer as the cause: a rank
+/// that ends because of a failure may be gone before that notice arrives.
 const CAUSE_IS_HEARD: Duration = Duration::from_millis(100);
 
 /// An endpoint whose sockets exist, but which does not know the other ranks yet.
@@ -37,9 +37,7 @@ pub(crate) struct Setup {
     poller: Arc<Poller>,
     local: Option<(LocalAddress, Inbox)>,
     udp: Option<(UdpPort, UdpContact)>,
-    /// How node peers find this rank, if it can share memory.
     offer: Option<Offer>,
-    /// The time between a node peer's end and its report as lost.
     grace: Duration,
 }
 
@@ -54,7 +52,6 @@ impl Setup {
         let (me, key) = (job.rank, job.key);
         let mut setup = Setup { me, key, transport, poller, local: None, udp: None, offer: None, grace };
         if job.size == 1 {
-            // There are no other ranks.
             return Ok(setup);
         }
         // Threads that simulate several machines have no queues to each other.
@@ -83,7 +80,6 @@ impl Setup {
         Ok(setup)
     }
 
-    /// What the other ranks need in order to reach this one.
     pub fn contact(&self) -> Contact {
         Contact {
             local: self.local.as_ref().map(|(address, _)| address.clone()),
@@ -94,8 +90,7 @@ impl Setup {
         }
     }
 
-    /// Collective. Discovers the ranks of this node and each rank's leader; `exchange` returns the contacts of all
-    /// ranks. `None`: no rank can share memory.
+    /// Collective. Discovers this node's ranks and each rank's leader. `None`: no rank can share memory.
     pub fn discover_node(
         &mut self,
         contacts: &[Contact],
@@ -118,8 +113,7 @@ impl Setup {
         Ok(Some((node, leaders.collect())))
     }
 
-    /// Connects to the other ranks. The carrier, if any, belongs to the calling thread. `alarm` is called if the daemon
-    /// panics.
+    /// Connects to the other ranks. A carrier belongs to the calling thread. `alarm` is called if the daemon panics.
     pub fn start<H: Handler>(
         self,
         handler: H,
@@ -202,7 +196,6 @@ impl Setup {
         Ok(Endpoint { owner })
     }
 
-    /// The best permitted route to a rank.
     fn peer(&self, rank: Rank, contact: &Contact, rings: Option<&Rings>) -> Result<Peer, Error> {
         if rank == self.me {
             return Ok(Peer::Unreachable);

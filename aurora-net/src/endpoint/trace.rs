@@ -30,7 +30,7 @@ pub(super) fn transfer(handler: &impl Handler, to: Rank, header: Bytes, payload:
 pub(super) fn listening_as_here<R>(thread: impl FnOnce() -> R) -> impl FnOnce() -> R {
     let here = dispatcher::get_default(Dispatch::clone);
     move || match here.is::<tracing::subscriber::NoSubscriber>() {
-        // A global subscriber that is set later will see this thread too.
+        // Threads see a global subscriber without this, even one that is set later.
         true => thread(),
         false => dispatcher::with_default(&here, thread),
     }

@@ -19,10 +19,8 @@ const TIMERS: usize = 5;
 /// This many trains at one moment mean an endless loop.
 const ENDLESS: usize = 2000;
 
-/// Applies the operations in `data` (see [`Op`]) to a connection, whose peer keeps to the protocol.
-///
-/// # Panics
-/// If the connection panics, exceeds its memory limits, spins, or repeats what must happen once.
+/// Applies the operations in `data` (see [`Op`]) to a connection, whose peer keeps to the protocol. Panics if the
+/// connection panics, exceeds its memory limits, spins, or repeats what must happen once.
 pub fn connection(data: &[u8]) {
     let mut rig = Rig::new();
     for op in Script(data) {
@@ -32,7 +30,6 @@ pub fn connection(data: &[u8]) {
     }
 }
 
-/// One end and its outgoing datagrams.
 struct End {
     connection: Connection,
     io: Io,

@@ -24,19 +24,16 @@ impl Io {
         Payload::Lent { token: Token(self.next), len }
     }
 
-    /// Withdraws one of the lent payloads.
     pub(super) fn withdraw(&mut self, which: usize) {
         if let Some(there) = self.lent.values_mut().nth(which) {
             *there = false;
         }
     }
 
-    /// A lent payload is released.
     pub(super) fn release(&mut self, token: Token) {
         assert!(self.lent.remove(&token.0).is_some(), "{token:?} comes back that is not lent");
     }
 
-    /// A placed payload is reported complete.
     pub(super) fn finish(&mut self, token: Token) {
         let (len, written) = self.placed.remove(&token.0).expect("delivered once");
         assert_eq!(len, written, "each byte once");

@@ -4,10 +4,7 @@ use super::{KEY, me, peer};
 use crate::MAX_HEADER;
 use crate::wire::{self, Frame, Frames, MAX_ACK_RANGES, PacketNumber};
 
-/// Decodes `data` as a datagram, and as the frames of an intact packet.
-///
-/// # Panics
-/// If the decoder is wrong.
+/// Decodes `data` as a datagram, and as the frames of an intact packet. Panics if the decoder is wrong.
 pub fn packet(data: &[u8]) {
     let claimed = wire::sender_of(KEY, data);
     if let Ok(packet) = wire::open(KEY, peer(), me(), data) {

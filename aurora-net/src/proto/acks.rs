@@ -63,7 +63,6 @@ impl ReceivedPackets {
         }
     }
 
-    /// When an acknowledgement becomes due.
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         self.deadline
     }
@@ -85,7 +84,6 @@ impl ReceivedPackets {
         self.owed > 0
     }
 
-    /// Appends an acknowledgement of all packets received.
     pub(super) fn put(&mut self, now: Instant, window: u64, sources: u32, buf: &mut Vec<u8>) {
         let delay = now - self.largest_at;
         wire::put_ack(buf, delay, window, sources, self.ranges.descending());

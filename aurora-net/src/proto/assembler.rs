@@ -6,12 +6,10 @@ use crate::wire::DatagramError;
 use crate::{Placement, Rank, Received, Token};
 use bytes::Bytes;
 
-/// Where the payload goes.
 #[derive(Debug)]
 enum Destination {
     /// Grows with the bytes that arrive, not with the announced length.
     Buffer(Vec<u8>),
-    /// Directly to its final place.
     At(Token),
 }
 
@@ -25,18 +23,15 @@ pub(super) struct Assembler {
     destination: Destination,
 }
 
-/// The effect of received bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Progress {
     /// At least one byte was new.
     New,
     /// All bytes had arrived before.
     Redundant,
-    /// A transfer is complete now.
     Complete,
 }
 
-/// A transfer that has arrived whole.
 #[derive(Debug)]
 pub(super) struct Finished {
     pub(super) header: Bytes,
@@ -79,7 +74,6 @@ impl Assembler {
         }
     }
 
-    /// Bytes of memory held.
     pub(super) fn memory(&self) -> u64 {
         match &self.destination {
             Destination::Buffer(buffer) => buffer.capacity() as u64,
@@ -87,11 +81,9 @@ impl Assembler {
         }
     }
 
-    /// Stores received bytes, each only the first time.
-    ///
-    /// # Errors
-    /// Bytes beyond the end, more separate pieces than `pieces`, or bytes behind a gap and more than `ahead` beyond
-    /// what has arrived. A sender that keeps to its window causes none of these.
+    /// Stores received bytes, each only the first time. Refuses bytes beyond the end, more separate pieces than
+    /// `pieces`, and bytes that lie behind a gap and more than `ahead` beyond what has arrived. A sender that keeps
+    /// to its window causes none of these errors.
     pub(super) fn write(
         &mut self,
         offset: u64,

@@ -33,8 +33,7 @@ pub struct Config {
     pub peer: Rank,
     /// The longest datagram at first, in bytes of UDP payload; at least [`Config::MIN_MTU`]. Longer ones are accepted.
     pub mtu: usize,
-    /// The longest datagram to probe for once there is much to send: what the interfaces at both ends carry. Not above
-    /// `mtu`: no probes.
+    /// The longest datagram to probe for: what the interfaces at both ends carry. Not above `mtu`: no probes.
     pub mtu_limit: usize,
     /// The bytes that the peer may have in flight to this rank, in Linux's accounting of receive buffers.
     /// Acknowledgements carry the peer's own value; until the first one, this value is used for both directions.

@@ -103,7 +103,7 @@ impl Connection {
         }
         self.silence.heard();
         let (eliciting, urgent) = self.handle_frames(now, &packet, io)?;
-        // A sender whose share is a packet or two waits for each acknowledgement.
+        // A sender with a share of only a packet or two waits for each acknowledgement.
         let urgent = urgent || self.crowd.sources > 1 || datagram.len() > LARGE;
         if self.is_idle() {
             self.recovery.rest();
@@ -185,7 +185,7 @@ impl Connection {
         self.incoming.missing()
     }
 
-    /// How long the shell may leave received data alone: a part of the round trip too small to matter.
+    /// How long the shell may leave received data unread: a part of the round trip too small to matter.
     pub fn lull(&self) -> Option<Duration> {
         self.config.network?;
         Some(self.recovery.round_trip()? / 8)
@@ -196,8 +196,8 @@ impl Connection {
         !self.incoming.is_empty()
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout), if at all. A time that it has been called for is not
-    /// reported again, even while the socket is full.
+    /// When to call [`handle_timeout`](Self::handle_timeout), if at all. A time is not reported again once the call
+    /// has been made, even while the socket is full.
     pub fn poll_timeout(&self) -> Option<Instant> {
         if self.lost {
             return None;
@@ -220,8 +220,7 @@ impl Connection {
         self.queue.is_empty() && !self.recovery.is_in_flight()
     }
 
-    /// The present length of packets in bytes of UDP payload: [`Config::mtu`], or a length that has been found to
-    /// arrive.
+    /// The present length of packets in bytes of UDP payload: [`Config::mtu`], or a longer one that has arrived.
     pub fn mtu(&self) -> usize {
         self.recovery.mtu()
     }
@@ -238,7 +237,6 @@ impl Connection {
         }
     }
 
-    /// The memory held for incomplete transfers.
     pub(crate) fn held(&self) -> Held {
         self.incoming.held()
     }
@@ -320,8 +318,7 @@ impl Connection {
         self.counters.mtu_probes += 1;
     }
 
-    /// Appends one packet, if there is reason to, and returns its length. `bulk`: it may carry bulk data; `more`:
-    /// another packet may follow in its train.
+    /// Appends one packet, if needed. Returns its length. `bulk`: may carry bulk data; `more`: the train may go on.
     fn build(
         &mut self,
         now: Instant,

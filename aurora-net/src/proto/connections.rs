@@ -25,12 +25,8 @@ pub struct Trains {
     pub in_turns: usize,
 }
 
-/// The connections of a rank to all others. Like a [`Connection`] it does no I/O. The cost of a call depends on the
-/// number of active peers, not of all peers.
-///
-/// The caller has the duties of a connection's caller: after any call [`poll`](Self::poll) until `None`, then
-/// [`poll_transmit`](Self::poll_transmit) until `None` or until the socket is full, then
-/// [`poll_timeout`](Self::poll_timeout).
+/// The connections of a rank to all others. Like a [`Connection`] it does no I/O, and its caller has the same duties.
+/// The cost of a call depends on the number of active peers, not of all peers.
 #[derive(Debug)]
 pub struct Connections {
     key: u64,
@@ -172,8 +168,8 @@ impl Connections {
         None
     }
 
-    /// How long received data may be left alone. While much is missing and round trips are long because of full
-    /// interface queues, a short pause does no harm, and is far cheaper than a wake-up for each packet.
+    /// How long received data may be left unread. While much is missing and round trips are long because of full
+    /// interface queues, a short pause does no harm, and costs far less than a wake-up for each packet.
     pub fn lull(&self) -> Option<Duration> {
         let mut missing = 0;
         let mut lull = LONGEST_LULL;

@@ -37,8 +37,7 @@ pub enum Event {
     },
     /// A lent payload is no longer needed: acknowledged, abandoned, or the peer is lost. Reported once for each `send`.
     Released(Token),
-    /// The peer has been silent for [`Config::silence`](super::Config::silence). Reported once. The connection has
-    /// dropped everything and sends nothing more.
+    /// The peer has been silent for [`Config::silence`](super::Config::silence). Reported once; then nothing is sent.
     Silent {
         /// The silence, without times in which this end itself did not run.
         silent_for: Duration,

@@ -9,8 +9,7 @@ use bytes::Bytes;
 /// The smallest part of a bulk transfer that is used to fill up a packet.
 pub(super) const MIN_PART: usize = 128;
 
-/// The state of a transfer at its sender. Each byte is in exactly one state: unsent, in flight, lost, or acknowledged.
-/// So counting the unacknowledged bytes is enough.
+/// Each byte is unsent, in flight, lost or acknowledged: so counting the unacknowledged ones is enough.
 #[derive(Debug)]
 pub(super) struct Outgoing {
     /// Its number on the wire; `None` until its OPEN frame is built.
@@ -46,7 +45,6 @@ impl Outgoing {
         self.len() + self.header.len() as u64
     }
 
-    /// The lent payload to release at the end.
     pub(super) fn token(&self) -> Option<Token> {
         match self.payload {
             Payload::Lent { token, .. } => Some(token),

@@ -16,20 +16,18 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 /// After this many round trips in a row that lost long packets and delivered none, the path no longer carries them.
 const SUSPICIONS: u32 = 3;
-/// The pause before another search, then or after a search that did not reach the limit, perhaps because queues were
-/// full. It doubles each time, up to a minute.
+/// The pause before another search: after such a fall back to the base, or after a search that did not reach the
+/// limit, perhaps because queues were full. It doubles each time, up to a minute.
 const REST: Duration = Duration::from_secs(1);
 const LONGEST_REST: Duration = Duration::from_secs(60);
 
 /// The length of packets on one path: the base length, which is assumed to arrive, until a longer probe has arrived.
-///
-/// A probe is a packet without data, so its loss loses no data. It is sent only while bulk data waits behind it. So
-/// this needs no timer, and a path with little traffic is not probed.
+/// A probe is a packet without data, so its loss loses no data. It is sent only while bulk data waits behind it: so
+/// no timer is needed, and a path with little traffic is not probed.
 #[derive(Clone, Debug)]
 pub(super) struct PathMtu {
     base: usize,
     limit: usize,
-    /// The longest length known to arrive.
     known: usize,
     /// The longest length that may still be tried.
     ceiling: usize,
@@ -37,7 +35,6 @@ pub(super) struct PathMtu {
     granted: u64,
     /// Bulk data queued so far, up to the limit.
     demand: usize,
-    /// The length of the probe in flight.
     under_way: Option<usize>,
     tries: u32,
     not_before: Instant,
@@ -70,12 +67,10 @@ impl PathMtu {
         if self.fits(self.known) { self.known } else { self.base }
     }
 
-    /// Whether a packet of `len` bytes is longer than the base.
     pub(super) fn is_long(&self, len: usize) -> bool {
         len > self.base
     }
 
-    /// Sets the peer's grant.
     pub(super) fn grant(&mut self, granted: u64) {
         self.granted = granted;
     }
@@ -87,7 +82,6 @@ impl PathMtu {
 
     /// The length to probe now, if any.
     pub(super) fn candidate(&self, now: Instant) -> Option<usize> {
-        // The cheap checks first.
         let idle = self.known == self.limit || self.demand < self.limit || self.under_way.is_some();
         if idle || now < self.not_before {
             return None;
@@ -144,7 +138,6 @@ impl PathMtu {
         self.rest(now);
     }
 
-    /// Continues with the next length, if there is one.
     fn go_on(&mut self, now: Instant) {
         self.tries = 0;
         self.not_before = now;
@@ -153,7 +146,6 @@ impl PathMtu {
         }
     }
 
-    /// Ends the search and plans another one.
     fn rest(&mut self, now: Instant) {
         self.ceiling = self.limit;
         self.tries = 0;
@@ -161,7 +153,6 @@ impl PathMtu {
         self.rest = (2 * self.rest).min(LONGEST_REST);
     }
 
-    /// The lengths to try, longest first.
     fn sizes(&self) -> impl Iterator<Item = usize> {
         let wanted = self.known + self.known / 8..=self.ceiling;
         [self.limit].into_iter().chain(SIZES).filter(move |size| wanted.contains(size))
@@ -185,8 +176,7 @@ mod tests {
         path
     }
 
-    /// Runs the search on a path that carries `carries` bytes. Returns the lengths tried, with milliseconds since the
-    /// start.
+    /// Runs the search on a path that carries `carries` bytes. Returns the lengths tried, with their times in ms.
     fn search(path: &mut PathMtu, from: Instant, carries: usize) -> Vec<(u128, usize)> {
         let mut tried = Vec::new();
         for ms in 0..5000 {

@@ -10,7 +10,6 @@ pub(super) struct RangeSet {
 }
 
 impl RangeSet {
-    /// The number of ranges.
     pub(super) fn len(&self) -> usize {
         self.ranges.len()
     }
@@ -25,7 +24,6 @@ impl RangeSet {
         (self.ranges.get(at)).is_some_and(|found| found.start <= range.start && range.end <= found.end)
     }
 
-    /// Whether inserting `range` would add a range.
     pub(super) fn would_grow(&self, range: &Range<u64>) -> bool {
         let at = self.first_touching(range.start);
         self.ranges.get(at).is_none_or(|found| found.start > range.end)
@@ -60,7 +58,6 @@ impl RangeSet {
         }
     }
 
-    /// Removes all numbers below `floor`.
     pub(super) fn remove_below(&mut self, floor: u64) {
         let gone = self.first_ending_after(floor);
         self.ranges.drain(..gone);
@@ -69,7 +66,6 @@ impl RangeSet {
         }
     }
 
-    /// Removes the lowest range.
     pub(super) fn pop_lowest(&mut self) -> Option<Range<u64>> {
         (!self.ranges.is_empty()).then(|| self.ranges.remove(0))
     }
@@ -82,7 +78,6 @@ impl RangeSet {
         }
     }
 
-    /// Index of the first range that ends after `start`.
     fn first_ending_after(&self, start: u64) -> usize {
         self.ranges.partition_point(|range| range.end <= start)
     }

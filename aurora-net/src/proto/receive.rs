@@ -12,7 +12,6 @@ use std::collections::{BTreeMap, VecDeque};
 /// The overhead of an early piece in bytes.
 const EARLY_OVERHEAD: u64 = 64;
 
-/// An incomplete transfer.
 #[derive(Debug)]
 enum Incoming {
     /// Pieces that have arrived before the header.
@@ -23,11 +22,8 @@ enum Incoming {
 /// The memory of incomplete transfers in bytes, without placed payloads and fixed parts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Held {
-    /// Pieces that have arrived before their header.
     pub(crate) early: u64,
-    /// Payloads in buffers.
     pub(crate) buffered: u64,
-    /// The number of these transfers.
     pub(crate) transfers: usize,
 }
 
@@ -43,9 +39,7 @@ pub(super) struct ReceiveState {
     finished: RangeSet,
     /// Memory of early pieces, with overhead.
     early: u64,
-    /// Memory reserved for announced bytes that have not arrived.
     reserved: u64,
-    /// Memory for bytes that have been overtaken by later ones.
     gaps: u64,
     pub(super) events: VecDeque<Event>,
     pub(super) transfers: u64,
@@ -70,7 +64,6 @@ impl ReceiveState {
         }
     }
 
-    /// Handles a header and the beginning of its payload.
     pub(super) fn open(
         &mut self,
         number: u64,
@@ -116,7 +109,6 @@ impl ReceiveState {
         }
     }
 
-    /// Handles more of a payload.
     pub(super) fn data(
         &mut self,
         number: u64,
@@ -151,7 +143,6 @@ impl ReceiveState {
         Ok(Progress::New)
     }
 
-    /// Drops everything: the peer is lost.
     pub(super) fn clear(&mut self) {
         self.incoming.clear();
         self.early = 0;

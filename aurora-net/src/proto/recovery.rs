@@ -13,7 +13,6 @@ use std::time::Duration;
 /// After this many unanswered probes the congestion window closes.
 const COLLAPSE: u32 = 3;
 
-/// Packets in flight, round-trip times, and the window.
 #[derive(Debug)]
 pub(super) struct Recovery {
     sent: SentPackets,
@@ -46,7 +45,6 @@ impl Recovery {
         (self.sent.next(), self.sent.floor())
     }
 
-    /// Whether a packet waits for its acknowledgement.
     pub(super) fn is_in_flight(&self) -> bool {
         self.sent.in_flight() > 0
     }
@@ -76,7 +74,7 @@ impl Recovery {
         self.window.set_crowd(crowd);
     }
 
-    /// Nothing is queued or in flight.
+    /// Called when nothing is queued or in flight.
     pub(super) fn rest(&mut self) {
         self.window.rest();
     }
@@ -110,7 +108,6 @@ impl Recovery {
         }
     }
 
-    /// Handles an acknowledgement in the peer's packet `number`.
     pub(super) fn on_ack(
         &mut self,
         now: Instant,
@@ -162,13 +159,12 @@ impl Recovery {
         }
     }
 
-    /// The last bulk data has left. Another packet follows at once, whose acknowledgement tells whether the last ones
-    /// have arrived. Otherwise only a time-out would tell, which is long while much data waits in our own interface.
+    /// The last bulk data has left. One more packet follows at once: its acknowledgement tells whether the last ones
+    /// have arrived. A time-out would tell it late while much data waits in this rank's own interface.
     pub(super) fn ask(&mut self) {
         self.probes = self.probes.max(1);
     }
 
-    /// Drops everything: the peer is lost.
     pub(super) fn clear(&mut self) {
         self.sent = SentPackets::default();
         self.probes = 0;
@@ -190,13 +186,12 @@ impl Recovery {
             counters.packets_lost += lost.packets;
             self.window.on_lost(lost.charge, next);
         }
-        // The length may have changed.
         self.window.set_mtu(self.path.size());
     }
 
-    /// Nothing has been acknowledged for too long: probes, even if the window is full. The packets may only wait in our
-    /// own interface, so none counts as lost before the reply. From the second time on sends two probes, since the path
-    /// loses much.
+    /// Nothing has been acknowledged for too long: sends a probe, even if the window is full. The packets may only
+    /// wait in this rank's own interface, so none counts as lost before the reply. The second and later probes are
+    /// two packets, since the path loses much.
     fn probe(&mut self, counters: &mut Counters) {
         counters.probes += 1;
         self.probes = if self.backoff == 0 { 1 } else { 2 };

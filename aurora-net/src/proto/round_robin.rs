@@ -21,12 +21,10 @@ impl RoundRobin {
         }
     }
 
-    /// The slot to send from.
     pub(super) fn front(&self) -> Option<u32> {
         self.active.front().copied()
     }
 
-    /// Moves on to the next slot.
     pub(super) fn rotate(&mut self) {
         if self.active.len() > 1 {
             self.active.rotate_left(1);

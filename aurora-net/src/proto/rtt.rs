@@ -6,11 +6,9 @@ use std::time::Duration;
 const MIN_PROBE: Duration = Duration::from_millis(2);
 /// The largest probe time-out: after an outage the path is used again within this time.
 const MAX_PROBE: Duration = Duration::from_millis(250);
-/// The probe time-out before the first sample.
 const FIRST_PROBE: Duration = Duration::from_millis(10);
 /// The inaccuracy of timers, and the least delay after which an overtaken packet counts as lost.
 const GRANULARITY: Duration = Duration::from_micros(250);
-/// The longest delay of an acknowledgement.
 pub(super) const MAX_ACK_DELAY: Duration = Duration::from_millis(1);
 
 /// Smoothed round-trip time (RFC 9002, section 5) and the time-outs that follow from it.
@@ -23,8 +21,7 @@ pub(super) struct Rtt {
 }
 
 impl Rtt {
-    /// A packet was acknowledged `latest` after it was sent; its receiver reports that it waited for `ack_delay` of
-    /// this.
+    /// A packet was acknowledged `latest` after it was sent; for `ack_delay` of this its receiver delayed the reply.
     pub(super) fn sample(&mut self, latest: Duration, ack_delay: Duration) {
         let Some(smoothed) = self.smoothed else {
             *self = Rtt { smoothed: Some(latest), variance: latest / 2, min: latest, latest };
@@ -38,7 +35,6 @@ impl Rtt {
         self.smoothed = Some((7 * smoothed + sample) / 8);
     }
 
-    /// The smoothed round-trip time, once there is a sample.
     pub(super) fn smoothed(&self) -> Option<Duration> {
         self.smoothed
     }

@@ -53,7 +53,6 @@ impl Scheduler {
         }
     }
 
-    /// The peer whose turn it is.
     pub(super) fn turn(&self) -> Option<usize> {
         let bulk = || self.bulk.range(self.next..).next().or_else(|| self.bulk.first());
         self.small.front().map(|peer| *peer as usize).or_else(|| Some((self.me + bulk()?) % self.lane.len()))

@@ -16,7 +16,6 @@ const MOST_WITHOUT_BULK: u32 = 16;
 /// Completed transfers, for the connection.
 #[derive(Debug, Default)]
 pub(super) struct Settled {
-    /// Lent payloads to release.
     pub(super) events: VecDeque<Event>,
     /// Transfers acknowledged whole.
     pub(super) transfers: u64,
@@ -28,11 +27,10 @@ pub(super) struct Settled {
 /// both lanes lost data precedes new data.
 #[derive(Debug)]
 pub(super) struct SendQueue {
-    /// Bytes of frames in a packet of the base length: what fits there is small for good.
+    /// Bytes of frames in a packet of the base length: a transfer that fits is small and never split.
     capacity: usize,
     slots: Slots,
-    /// The number of the next transfer to be opened. Numbers are assigned only then, so that the receiver's set of
-    /// delivered ones has few gaps.
+    /// The next transfer's number, assigned when it is opened: so the receiver's set of delivered ones has few gaps.
     next_number: u64,
     small_new: VecDeque<u32>,
     small_lost: VecDeque<Part>,
@@ -44,7 +42,6 @@ pub(super) struct SendQueue {
 }
 
 impl SendQueue {
-    /// For packets with at least `capacity` bytes of frames.
     pub(super) fn new(capacity: usize) -> Self {
         SendQueue {
             capacity,
@@ -78,7 +75,6 @@ impl SendQueue {
         !(self.resets.is_empty() && self.small_lost.is_empty() && self.small_new.is_empty())
     }
 
-    /// Whether bulk data is to be sent.
     pub(super) fn has_bulk(&self) -> bool {
         !self.bulk_lost.is_empty() || self.bulk_new.front().is_some()
     }
@@ -88,7 +84,6 @@ impl SendQueue {
         self.without_bulk >= MOST_WITHOUT_BULK && self.has_bulk()
     }
 
-    /// Whether lost data is to be sent again.
     pub(super) fn has_lost(&self) -> bool {
         !(self.resets.is_empty() && self.small_lost.is_empty() && self.bulk_lost.is_empty())
     }
@@ -243,7 +238,6 @@ impl SendQueue {
         }
     }
 
-    /// Drops everything: the peer is lost.
     pub(super) fn clear(&mut self) {
         let mut settled = std::mem::take(&mut self.settled);
         let tokens = self.slots.drain().filter_map(|transfer| transfer.token());

@@ -53,12 +53,10 @@ struct Sent {
     charge: u32,
     /// Longer than the base length.
     long: bool,
-    /// It waits for its acknowledgement.
     in_flight: bool,
     content: Content,
 }
 
-/// The result of an acknowledgement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Acked {
     /// The charge of the newly acknowledged packets.
@@ -71,7 +69,6 @@ pub(super) struct Acked {
     pub(super) long: bool,
 }
 
-/// Packets newly found to be lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Lost {
     pub(super) packets: u64,
@@ -101,7 +98,6 @@ impl Lost {
 #[derive(Clone, Debug, Default)]
 pub(super) struct SentPackets {
     ring: VecDeque<Sent>,
-    /// The number of the ring's first packet.
     base: u64,
     largest_acked: Option<u64>,
     in_flight: usize,
@@ -120,23 +116,19 @@ impl SentPackets {
         PacketNumber(self.base)
     }
 
-    /// The number of packets that wait for an acknowledgement.
     pub(super) fn in_flight(&self) -> usize {
         self.in_flight
     }
 
-    /// When the newest of them was sent.
     pub(super) fn last_eliciting(&self) -> Instant {
         self.last_eliciting
     }
 
-    /// When to detect losses even without an acknowledgement.
     pub(super) fn loss_at(&self) -> Option<Instant> {
         self.loss_at
     }
 
-    /// Records packet number [`next`](Self::next). `long`: longer than the base length; `eliciting`: it asks for an
-    /// acknowledgement.
+    /// Records the next packet. `long`: longer than the base; `eliciting`: it asks for an acknowledgement.
     pub(super) fn push(&mut self, now: Instant, charge: u32, long: bool, eliciting: bool, content: Content) {
         debug_assert!(eliciting || content.is_empty());
         self.ring.push_back(Sent { at: now, charge, long, in_flight: eliciting, content });

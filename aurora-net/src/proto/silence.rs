@@ -36,12 +36,10 @@ impl Silence {
         self.last = self.last.max(now);
     }
 
-    /// A new packet of the peer has arrived.
     pub(super) fn heard(&mut self) {
         self.silent_for = Duration::ZERO;
     }
 
-    /// The peer's silence, if it has reached the limit.
     pub(super) fn exceeded(&self) -> Option<Duration> {
         (self.silent_for >= self.limit).then_some(self.silent_for)
     }

@@ -42,7 +42,6 @@ impl<'a> Space<'a> {
     }
 }
 
-/// The result of writing a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Put {
     /// Written, with this many bytes of payload.

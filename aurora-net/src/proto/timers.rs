@@ -3,7 +3,6 @@
 use super::Instant;
 use std::collections::BTreeSet;
 
-/// At most one time per index.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     set: Vec<Option<Instant>>,
@@ -11,7 +10,6 @@ pub(super) struct Timers {
 }
 
 impl Timers {
-    /// Sets or clears the timer of `index`.
     pub(super) fn set(&mut self, index: usize, due: Option<Instant>) {
         if index >= self.set.len() {
             self.set.resize(index + 1, None);

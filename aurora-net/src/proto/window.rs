@@ -12,22 +12,17 @@ const TOLERANCE: u64 = 50;
 /// round trip.
 const PORT: u64 = 80 * 1024;
 
-/// A rank that sends to several peers may have this many times its share in flight. Its packets wait in its own
-/// interface, and the acknowledgements, which travel with the peer's data, in the peer's. In between the network must
-/// never run dry.
+/// A rank that sends to several peers may have this many times its share in flight: its packets wait in its own
+/// interface, and their acknowledgements wait behind the peer's data in the peer's interface. With less in flight the
+/// network in between would run dry.
 const SPREAD: u64 = 4;
 
-/// Three limits, of which the lowest applies, in bytes as Linux charges them to a receive buffer:
+/// Three limits (`README.md`), of which the lowest applies, in bytes as Linux charges them to a receive buffer.
 ///
 /// - The peer's *grant*: its share of the receive buffer.
-/// - The *crowd*: if several ranks send to the peer, its switch port is the bottleneck, and they share [`PORT`]
-///   equally; acknowledgements say how many they are. A rank that sends to `n` peers in turns gives each only a part of
-///   its own line, and most of its data in flight waits in its own interface: its share is [`SPREAD`] times `n` times
-///   as large. So an exchange of all with all is hardly limited, while many senders to one stay within what its port
-///   holds. A share of less than one packet is kept by pausing between packets.
-/// - The *congestion window*, for everything else. It shrinks with loss and grows by a packet per round trip (AIMD). On
-///   a dedicated network it starts open, and shrinks to seven tenths if more is lost than damage explains. On a shared
-///   one it doubles from a small start until the first loss, and any loss halves it.
+/// - The *crowd*: the ranks that send to one peer share [`PORT`]. A rank that sends to `n` peers in turns has
+///   [`SPREAD`] times `n` times its share.
+/// - The *congestion window* (AIMD), for everything else.
 #[derive(Clone, Debug)]
 pub(super) struct Window {
     network: Option<Network>,
@@ -85,13 +80,11 @@ impl Window {
         self.mtu = mtu as u64;
     }
 
-    /// The peer's grant, and the number of ranks that it reports as sources.
     pub(super) fn grant(&mut self, granted: u64, sources: u16) {
         self.granted = granted.max(2 * self.packet);
         self.sources = u64::from(sources);
     }
 
-    /// Sets the number of peers that this rank sends to.
     pub(super) fn set_crowd(&mut self, crowd: Crowd) {
         self.destinations = u64::from(crowd.destinations.max(1));
     }
@@ -121,7 +114,6 @@ impl Window {
         self.in_flight > self.packet
     }
 
-    /// Whether a packet of another length may leave.
     pub(super) fn has_room_for(&self, now: Instant, charge: u64) -> bool {
         match self.in_flight {
             0 => self.resume.is_none_or(|at| at <= now),
@@ -134,8 +126,7 @@ impl Window {
         self.peak = self.peak.max(self.in_flight);
     }
 
-    /// Packets worth `charge` have been acknowledged, the newest of them `after` it was sent; `next` is the next
-    /// packet's number.
+    /// Packets worth `charge` are acknowledged, the newest of them `after` it was sent; `next` is the next number.
     pub(super) fn on_acked(&mut self, now: Instant, charge: u64, newest: u64, after: Duration, next: u64) {
         let was_used = 2 * self.peak >= self.congestion;
         self.in_flight -= charge;
@@ -206,8 +197,7 @@ impl Window {
         PORT * self.destinations * self.packet / (self.sources.max(1) * self.mtu)
     }
 
-    /// The pause after a packet that took `after` to be acknowledged, which keeps the average in flight within our
-    /// share.
+    /// The pause after a packet that was acknowledged `after` it was sent: keeps the average in flight in the share.
     fn pause(&self, after: Duration) -> Option<Duration> {
         let crowd = self.crowd().max(1);
         let missing = self.packet.checked_sub(crowd)?;

@@ -1,8 +1,7 @@
 //! The leader's acceptor thread: accepts connections until all node peers are known to have connected.
 //!
-//! Any process can connect to an abstract socket. So no connection may fill the queue before the node peers connect, or
-//! hold descriptors of the leader for long: connections of other users are closed at once, unauthenticated ones of this
-//! user after a short time ([`Strangers`]).
+//! Any process can connect to an abstract socket and fill its queue. So connections of other users are closed at
+//! once, unauthenticated ones of this user after a short time ([`Strangers`]).
 
 use super::descriptor_passing::{Channel, Listener, Message};
 use super::handshake::Handshake;
@@ -16,7 +15,6 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// A node peer that has proved its rank.
 #[derive(Debug)]
 pub(super) struct AcceptedPeer {
     pub rank: Rank,
@@ -24,7 +22,6 @@ pub(super) struct AcceptedPeer {
     pub waker: Waker,
 }
 
-/// The node peers that have connected so far.
 #[derive(Debug, Default)]
 pub(super) struct Accepted {
     pub all: Vec<AcceptedPeer>,
@@ -33,7 +30,6 @@ pub(super) struct Accepted {
 }
 
 impl Accepted {
-    /// The error for a node peer that has not connected.
     pub fn why_missing(&self, peer: Rank) -> Error {
         match self.refused {
             Some(refused) => Error::system(TAKING)(refused),
@@ -78,7 +74,6 @@ impl Drop for Acceptor {
     fn drop(&mut self) {
         self.over.kick();
         if let Some(thread) = self.thread.take() {
-            // Its result is not needed.
             let _ = thread.join();
         }
     }

@@ -28,19 +28,16 @@ pub(crate) trait Table {
     type Position: Position;
 
     fn ranks(&self) -> usize;
-    /// An entry of the rank with this node rank.
     fn entry(&self, rank: usize, entry: BarrierEntry) -> &Self::Position;
 }
 
-/// Shared memory for barriers other than the [`NodeBarrier`](super::NodeBarrier):
-/// [`Node::arrive_at`](super::Node::arrive_at).
+/// Shared memory for the barriers of [`Node::arrive_at`](super::Node::arrive_at).
 pub trait BarrierMemory {
     /// An entry of a rank, by its index in [`Node::ranks`](super::Node::ranks). Only that rank writes it. All words
     /// start as 0. Different ranks' entries, and [`BarrierEntry::Asleep`], should lie on cache lines of their own.
     fn entry(&self, rank: usize, entry: BarrierEntry) -> &AtomicU64;
 }
 
-/// Barrier memory with the number of its ranks.
 pub(super) struct TableIn<'p, P>(pub &'p P, pub usize);
 
 impl<P: BarrierMemory> Table for TableIn<'_, P> {
@@ -66,8 +63,7 @@ pub enum BarrierState {
     Disagreed,
 }
 
-/// Rank `me` arrives at barrier `number`; its numbers count up from 1. Calls `wake` for each rank that may need to be
-/// woken.
+/// Rank `me` arrives at barrier `number`, counted from 1. Calls `wake` for each rank that may have to be woken.
 pub(crate) fn arrive<T: Table>(
     table: &T,
     me: usize,
@@ -87,7 +83,6 @@ pub(crate) fn arrive<T: Table>(
     state
 }
 
-/// The state of the last barrier at which rank `me` has arrived.
 pub(crate) fn state_of<T: Table>(table: &T, me: usize, number: u64) -> BarrierState {
     let word = |rank| table.entry(rank, BarrierEntry::Word(number % 2)).load(Ordering::Relaxed);
     if absent(table, number).next().is_some() {
@@ -104,7 +99,6 @@ pub(crate) fn prepare_sleep<T: Table>(table: &T, me: usize, number: u64) -> Barr
     state_of(table, me, number)
 }
 
-/// Polls until all have arrived, within `budget`.
 pub(crate) fn spin<T: Table>(table: &T, me: usize, number: u64, budget: SpinBudget) -> BarrierState {
     let mut state = BarrierState::Waiting;
     budget.spin_then_yield(|| {
@@ -114,7 +108,6 @@ pub(crate) fn spin<T: Table>(table: &T, me: usize, number: u64, budget: SpinBudg
     state
 }
 
-/// The ranks that have not arrived at barrier `number`.
 pub(crate) fn absent<T: Table>(table: &T, number: u64) -> impl Iterator<Item = usize> {
     // Acquire: a rank stores its word before its number.
     (0..table.ranks()).filter(move |rank| table.entry(*rank, BarrierEntry::Number).load(Ordering::Acquire) < number)
@@ -129,7 +122,6 @@ pub(super) mod tests {
 
     pub(in crate::shm) const RANKS: usize = 2;
 
-    /// Two ranks with their entries and wake-ups.
     pub(in crate::shm) struct Small {
         entries: [[AtomicU64; 4]; RANKS],
         pub(in crate::shm) kicks: [Notify; RANKS],

@@ -1,9 +1,7 @@
 //! Buffers in shared memory, which a rank fills and hands to a node peer without a copy.
 //!
-//! Each rank has a pool of buffers in the control segment. It takes a free buffer, fills it, and hands it to a node
-//! peer by a record in their ring with the buffer's index and the number of bytes. The node peer reads the bytes in
-//! place and releases the buffer. One word per buffer holds its owner ([`Ownership`]). No rank waits for a buffer: if
-//! none is free, the payload is copied through the ring.
+//! A rank takes a free buffer of its own pool, fills it, and hands it to a node peer by a record in their ring. The
+//! node peer reads the bytes in place and releases the buffer. One word per buffer holds its owner ([`Ownership`]).
 //!
 //! Invariants that the unsafe code here relies on:
 //!
@@ -26,16 +24,13 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The length of a buffer in bytes.
 pub(crate) const BUFFER: usize = 64 << 10;
 
 /// The initial value of all shared memory.
 const FREE: u32 = 0;
 
-/// The ownership word of a buffer, in shared memory.
-///
-/// Each change is one atomic exchange. It publishes all earlier accesses to the bytes (release) and sees those of the
-/// previous owner (acquire).
+/// The ownership word of a buffer, in shared memory. Each change is one atomic exchange, which publishes all earlier
+/// accesses to the bytes (release) and sees those of the previous owner (acquire).
 #[derive(Debug)]
 pub(super) struct Ownership<'a, F>(pub &'a F);
 
@@ -48,12 +43,10 @@ impl<F: Flag> Ownership<'_, F> {
         2 * peer as u32 + 2
     }
 
-    /// Whether the buffer's own rank may fill it.
     pub fn is_free(&self) -> bool {
         self.0.load(Ordering::Acquire) == FREE
     }
 
-    /// Hands the filled buffer to a node peer.
     pub fn hand_to(&self, peer: NodeRank) {
         self.0.swap(Self::handed_to(peer), Ordering::AcqRel);
     }
@@ -63,12 +56,10 @@ impl<F: Flag> Ownership<'_, F> {
         self.0.compare_exchange(Self::handed_to(me), Self::read_by(me), Ordering::AcqRel)
     }
 
-    /// The reader has finished.
     pub fn release(&self) {
         self.0.swap(FREE, Ordering::AcqRel);
     }
 
-    /// Takes the buffer back from a dead node peer.
     pub fn reclaim(&self, dead: NodeRank) {
         for state in [Self::handed_to(dead), Self::read_by(dead)] {
             self.0.compare_exchange(state, FREE, Ordering::AcqRel);
@@ -100,10 +91,7 @@ impl BufferPool {
         Some(SharedBuffer { reservation: Reservation { pool: self.clone(), index }, memory, len: BUFFER })
     }
 
-    /// Opens a buffer that a node peer reports to have handed to this rank, with `len` bytes in it.
-    ///
-    /// # Errors
-    /// [`Corrupt`]: the node peer has not handed it to this rank.
+    /// Opens a node peer's buffer with `len` bytes in it. [`Corrupt`]: it was not handed to this rank.
     pub fn open(&self, owner: NodeRank, index: usize, len: usize) -> Result<SharedView, Corrupt> {
         if index >= self.control.buffers() || len > BUFFER || !self.ownership(owner, index).acquire(self.control.me()) {
             return Err(Corrupt);
@@ -236,7 +224,6 @@ pub struct SharedView {
     owner: NodeRank,
     index: usize,
     memory: Memory,
-    /// At most [`BUFFER`].
     len: usize,
 }
 

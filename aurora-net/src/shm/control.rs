@@ -39,17 +39,16 @@ pub(super) const APART: usize = 128;
 const SLOTS: usize = 2 * APART;
 const PAGE: usize = 4096;
 
-/// The capacity of a ring: several fragments of a long transfer. Smaller where many ranks need many rings.
+/// The length of a ring, for several fragments of a long transfer. Less if many ranks need many rings.
 const RING: usize = 128 << 10;
 const ALL_RINGS: usize = 64 << 20;
 
-/// The total length of a rank's buffers. Smaller where there are many ranks.
+/// The length of a rank's buffers together. Less if there are many ranks.
 const BUFFERS: usize = 8 << 20;
 const ALL_BUFFERS: usize = 512 << 20;
-/// Each ownership word has a cache line of its own.
 const OWNERSHIP: usize = 64;
 
-/// The longest contribution of a rank to a barrier. Smaller where there are many ranks.
+/// The longest contribution of a rank to a barrier. Less if there are many ranks.
 const CONTRIBUTION: usize = 256 << 10;
 const ALL_CONTRIBUTIONS: usize = 64 << 20;
 
@@ -71,7 +70,6 @@ const HERE: u32 = 0;
 const CLOSED: u32 = 1;
 const DEAD: u32 = 2;
 
-/// The offsets in a control segment.
 #[derive(Clone, Copy, Debug)]
 struct Layout {
     ranks: usize,
@@ -142,7 +140,6 @@ impl RankSlot {
     const ASLEEP: usize = 3 * APART;
 }
 
-/// A node's control segment, as used by one of its ranks.
 pub(crate) struct Control {
     segment: Segment,
     layout: Layout,
@@ -153,13 +150,10 @@ pub(crate) struct Control {
 }
 
 impl Control {
-    /// The length of the control segment for this number of ranks.
     pub fn len(ranks: usize) -> usize {
         Layout::of(ranks).len()
     }
 
-    /// # Panics
-    /// If the segment has the wrong length.
     pub fn new(segment: Segment, me: NodeRank, wakers: Vec<Waker>) -> Self {
         let layout = Layout::of(wakers.len());
         assert_eq!(segment.len(), layout.len());
@@ -175,10 +169,7 @@ impl Control {
         self.layout.ranks
     }
 
-    /// This rank's ends of the rings from and to each node peer.
-    ///
-    /// # Panics
-    /// If called a second time.
+    /// This rank's ends of the rings from and to each node peer. Panics if called a second time.
     pub fn take_rings(&self) -> Vec<RingEnds> {
         assert!(!self.taken.swap(true, Ordering::Relaxed), "rings have one end on each side");
         let ring = |from, to| Ring {
@@ -204,7 +195,6 @@ impl Control {
         !self.has_barrier.swap(true, Ordering::Relaxed)
     }
 
-    /// The maximal length of a contribution in bytes.
     pub fn longest_contribution(&self) -> usize {
         self.layout.contribution
     }
@@ -233,7 +223,6 @@ impl Control {
         NonNull::new(self.at(self.layout.buffer(owner, index))).expect("inside a mapping")
     }
 
-    /// Rings a rank's doorbell: wakes the rank if it sleeps.
     pub fn ring(&self, peer: NodeRank) {
         if self.doorbell(peer).ring() {
             self.wakers[peer].kick();
@@ -247,17 +236,14 @@ impl Control {
         }
     }
 
-    /// This rank is about to look for messages.
     pub fn acknowledge(&self) {
         self.doorbell(self.me).acknowledge();
     }
 
-    /// The calling thread waits and is about to sleep: see [`Doorbell::prepare_sleep`].
     pub fn prepare_sleep(&self) -> Look {
         self.doorbell(self.me).prepare_sleep()
     }
 
-    /// The calling thread stops polling and does not wait: see [`Doorbell::stop_polling`].
     pub fn stop_polling(&self) -> Look {
         self.doorbell(self.me).stop_polling()
     }
@@ -295,7 +281,6 @@ impl Control {
         }
     }
 
-    /// This rank no longer needs its node peers.
     pub fn close(&self) {
         self.word(self.layout.slot(self.me) + RankSlot::PRESENCE).store(CLOSED, Ordering::Release);
     }
@@ -348,14 +333,12 @@ impl fmt::Debug for Control {
     }
 }
 
-/// This rank's ends of its two rings with a node peer.
 pub(crate) struct RingEnds {
     pub peer: NodeRank,
     pub writer: Writer<Ring>,
     pub reader: Reader<Ring>,
 }
 
-/// The ring from one rank to another, in a control segment.
 #[derive(Debug)]
 pub(crate) struct Ring {
     segment: Segment,

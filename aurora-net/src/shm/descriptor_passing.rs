@@ -27,11 +27,9 @@ pub(super) struct Message {
 
 const LONGEST: usize = 64;
 
-/// The time limit for a connection to enter the listener's queue, and for the limit on descriptors in flight to permit
-/// a send.
+/// The time limit for entering a listener's queue, and for sending while too many descriptors are in flight.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The interval between two attempts to send.
 const RETRY_INTERVAL: Duration = Duration::from_millis(1);
 
 type Room<const DESCRIPTORS: usize> = [MaybeUninit<u8>; DESCRIPTORS];
@@ -47,10 +45,8 @@ impl AsFd for Listener {
 }
 
 impl Listener {
-    /// The most connections in the queue.
     pub const QUEUE: i32 = i16::MAX as i32;
 
-    /// Listens at an unused name.
     pub fn bind(name: &[u8]) -> Result<Self, Errno> {
         let socket = socket()?;
         bind(&socket, &SocketAddrUnix::new_abstract_name(name)?)?;
@@ -60,7 +56,6 @@ impl Listener {
         Ok(Listener(socket))
     }
 
-    /// Accepts the next queued connection, if there is one.
     pub fn accept(&self) -> Result<Option<Channel>, Errno> {
         loop {
             match accept_with(&self.0, SocketFlags::CLOEXEC) {
@@ -77,8 +72,7 @@ impl Listener {
 pub(super) struct Channel(OwnedFd);
 
 impl Channel {
-    /// Connects to the listener with this name. Fails at once if there is none, and with `AGAIN` after [`TIMEOUT`] if
-    /// its queue stays full.
+    /// Connects to a listener. Fails at once if there is none, with `AGAIN` if its queue stays full for [`TIMEOUT`].
     pub fn connect(name: &[u8]) -> Result<Self, Errno> {
         let socket = socket()?;
         let address = SocketAddrUnix::new_abstract_name(name)?;
@@ -115,8 +109,7 @@ impl Channel {
         }
     }
 
-    /// Waits for the next message. `None`: the channel is closed. `MFILE`: this process may not have that many more
-    /// descriptors.
+    /// Waits for the next message. `None`: the channel is closed. `MFILE`: no descriptor is left for those sent.
     pub fn receive(&self) -> Result<Option<Message>, Errno> {
         self.receive_with(RecvFlags::empty())
     }
@@ -133,8 +126,7 @@ impl Channel {
         let received = loop {
             let mut into = [IoSliceMut::new(&mut bytes)];
             match recvmsg(&self.0, &mut into, &mut control, flags | RecvFlags::CMSG_CLOEXEC) {
-                // The other side has closed with messages of ours unread. Reported once; its own messages are still
-                // readable.
+                // The other side has closed with unread messages. Reported once; its own can still be read.
                 Err(Errno::INTR | Errno::CONNRESET) => {}
                 outcome => break outcome?,
             }
@@ -168,7 +160,6 @@ impl AsFd for Channel {
     }
 }
 
-/// Decodes a message of two numbers.
 pub(super) fn numbers(bytes: &[u8]) -> Option<(u64, u64)> {
     let (first, rest) = bytes.split_first_chunk()?;
     let second = rest.try_into().ok()?;

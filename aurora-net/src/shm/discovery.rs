@@ -30,7 +30,6 @@ use std::time::Duration;
 /// What other ranks of the node need in order to find a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct ShmContact {
-    /// The boot id of its running system.
     boot: u128,
     /// The random part of its socket's name, which all processes of the machine can see.
     name: u128,
@@ -43,14 +42,12 @@ impl ShmContact {
         format!("aurora-node-{:032x}", self.name).into_bytes()
     }
 
-    /// The same contact on another machine.
     #[cfg(test)]
     pub(super) fn elsewhere(self) -> Self {
         ShmContact { boot: !self.boot, ..self }
     }
 }
 
-/// A rank that node peers can connect to.
 #[derive(Debug)]
 pub(crate) struct Offer {
     contact: ShmContact,
@@ -127,13 +124,11 @@ enum Seeker {
 }
 
 impl Found {
-    /// The leader, for the second exchange.
     pub fn leader(&self) -> Rank {
         self.leader
     }
 
-    /// Creates the node from all ranks' leaders. [`Node::share`] waits for `grace` before it reports that the leader is
-    /// gone.
+    /// Creates the node from all ranks' leaders. [`Node::share`] waits for `grace` before it reports a lost leader.
     pub fn gather(self, leaders: &[Option<Rank>], grace: Duration) -> Result<Node, Error> {
         let Found { me, leader, role, waker } = self;
         let gone = || Error::NodePeerGone { rank: leader };
@@ -195,7 +190,6 @@ fn in_rank_order(mut accepted: Accepted, peers: &[Rank]) -> Result<(Vec<Channel>
     sorted.collect::<Result<Vec<_>, _>>().map(|sorted| sorted.into_iter().unzip())
 }
 
-/// Sends all wakers of the node to a node peer.
 fn hand_out(wakers: &[Waker], channel: &Channel) -> Result<(), Error> {
     wakers.chunks(MOST_DESCRIPTORS).try_for_each(|some| {
         let some: Vec<_> = some.iter().map(AsFd::as_fd).collect();

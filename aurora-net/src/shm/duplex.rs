@@ -96,7 +96,6 @@ enum Destination {
     At(Token),
 }
 
-/// What [`Duplex::transmit`] has put into the ring.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Sent {
     Nothing,
@@ -106,7 +105,6 @@ pub(crate) enum Sent {
     Waking,
 }
 
-/// The outcome of writing one record.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
     Done,
@@ -121,7 +119,6 @@ pub(crate) struct TakenIn {
     pub nudge: bool,
 }
 
-/// Both directions between this rank and a node peer.
 #[derive(Debug)]
 pub(crate) struct Duplex {
     peer: NodeRank,
@@ -170,7 +167,6 @@ impl Duplex {
         self.incoming.is_some() || self.is_waiting()
     }
 
-    /// The node peer's read position, if it has not read everything.
     pub fn unread(&self) -> Option<u64> {
         self.writer.unread()
     }
@@ -261,12 +257,10 @@ impl Duplex {
         }
     }
 
-    /// Lent payloads that are no longer needed.
     pub fn released(&mut self) -> std::vec::Drain<'_, Token> {
         self.released.drain(..)
     }
 
-    /// Drops all transfers: the node peer is lost.
     pub fn give_up(&mut self) {
         while !self.short.is_empty() {
             self.release(|duplex| duplex.short.pop_front());

@@ -9,7 +9,6 @@ use crate::key::{JobKey, Nonce, Proof};
 
 const RANK: usize = size_of::<u64>();
 
-/// A leader's handshakes with its node peers.
 #[derive(Debug)]
 pub(super) struct Handshake {
     key: JobKey,
@@ -38,7 +37,6 @@ impl Handshake {
         self.proof("node: leader", peer)
     }
 
-    /// The hello that `peer` sends on connecting.
     pub fn hello(&self, peer: Rank) -> Option<Vec<u8>> {
         let number = (peer.index() as u64).to_le_bytes();
         Some([&number[..], &self.hello_of(peer)?.to_bytes()].concat())
@@ -51,12 +49,10 @@ impl Handshake {
         (peer != self.leader && self.hello_of(peer)?.is(said)).then_some(peer)
     }
 
-    /// The leader's reply to `peer`.
     pub fn welcome(&self, peer: Rank) -> Option<Vec<u8>> {
         Some(self.welcome_to(peer)?.to_bytes().to_vec())
     }
 
-    /// Whether `said` is the leader's reply to `peer`.
     pub fn is_welcome(&self, peer: Rank, said: &[u8]) -> bool {
         self.welcome_to(peer).is_some_and(|proof| proof.is(said))
     }

@@ -1,8 +1,7 @@
 //! Mailboxes: letters of a fixed length from a rank to a node peer, through shared memory, without a record in a ring.
 //!
-//! They serve ranks that exchange the same amount of data repeatedly, such as the edges of their blocks. A letter costs
-//! a copy, a counter and a lazy ring; the receiver polls the counter. There is no header, no queue, and no endpoint
-//! lock.
+//! They serve ranks that exchange the same amount of data repeatedly, such as the edges of their blocks. A letter
+//! costs a copy, a counter and a lazy ring, without header, queue or endpoint lock; the receiver polls the counter.
 //!
 //! A mailbox holds two letters. The sender counts letters put, the receiver letters taken. Each stores its counter
 //! after it has finished with the bytes (release), and loads the other's before it touches any (acquire). Letter `n`
@@ -42,21 +41,15 @@ const ROOM: u64 = 2;
 pub(crate) trait Halves {
     type Count: Position;
 
-    /// The number of letters put.
     fn put(&self) -> &Self::Count;
-    /// The number of letters taken.
     fn taken(&self) -> &Self::Count;
 
-    /// Reads the letter in a half.
-    ///
     /// # Safety
-    /// Nobody writes it meanwhile.
+    /// Nobody writes this half meanwhile.
     unsafe fn with<R>(&self, half: usize, show: impl FnOnce(&[u8]) -> R) -> R;
 
-    /// Writes the letter in a half.
-    ///
     /// # Safety
-    /// Nobody else accesses it meanwhile.
+    /// Nobody else accesses this half meanwhile.
     unsafe fn with_mut(&self, half: usize, fill: impl FnOnce(&mut [u8]));
 }
 
@@ -73,7 +66,6 @@ impl<H: Halves> Sender<H> {
         Sender { halves, put: 0 }
     }
 
-    /// Puts the next letter. False: the mailbox is full.
     pub fn put(&mut self, fill: impl FnOnce(&mut [u8])) -> bool {
         if self.put.wrapping_sub(self.halves.taken().load(Ordering::Acquire)) >= ROOM {
             return false;
@@ -99,12 +91,10 @@ impl<H: Halves> Receiver<H> {
         Receiver { halves, taken: 0 }
     }
 
-    /// Whether a letter has arrived.
     pub fn has_come(&self) -> bool {
         self.halves.put().load(Ordering::Acquire) > self.taken
     }
 
-    /// Takes the next letter, if it has arrived.
     pub fn take<R>(&mut self, read: impl FnOnce(&[u8]) -> R) -> Option<R> {
         if !self.has_come() {
             return None;
@@ -222,7 +212,6 @@ pub struct MailboxReceiver {
 }
 
 impl MailboxReceiver {
-    /// The mailbox behind the view's content, if there is room for one.
     pub(super) fn behind(view: SharedView) -> Option<Self> {
         let memory = MailboxMemory::behind(view.start(), view.len())?;
         // SAFETY: invariants 1 and 3: a buffer is opened once each time it is handed over.

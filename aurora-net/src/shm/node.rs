@@ -51,7 +51,6 @@ impl Role {
 }
 
 impl Node {
-    /// A node of this rank alone.
     pub(crate) fn alone(me: Rank) -> Self {
         Node::new(vec![me], Role::leader(Vec::new()), Duration::ZERO)
     }
@@ -67,7 +66,6 @@ impl Node {
         self.control = Some(Arc::new(control));
     }
 
-    /// The control segment; `None` if this rank is alone.
     pub(crate) fn control(&self) -> Option<&Arc<Control>> {
         self.control.as_ref()
     }
@@ -211,8 +209,7 @@ impl Node {
         self.budget.spin(has_come)
     }
 
-    /// Ends [`Node::share`] on this rank, and on all ranks that need this one for it. To be called when the job has
-    /// failed.
+    /// Ends [`Node::share`] on this rank, and on all ranks that need this one for it. For a job that has failed.
     pub fn close(&self) {
         if let Some(control) = &self.control {
             // First, so that ranks that see a hang-up know that it was intended.
@@ -283,8 +280,7 @@ pub(super) fn receive(channel: &Channel) -> Result<Option<Message>, Error> {
     }
 }
 
-/// Sends a message to a node peer. Errors are ignored, since the end of a node peer is reported elsewhere; only a lack
-/// of descriptors is returned.
+/// Sends to a node peer. Only a lack of descriptors is an error here: a node peer's end is reported elsewhere.
 pub(super) fn send(channel: &Channel, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> Result<(), Error> {
     match channel.send(bytes, descriptors) {
         Err(error @ Errno::TOOMANYREFS) => Err(Error::system("send a descriptor to a rank of this node")(error)),

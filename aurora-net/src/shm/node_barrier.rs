@@ -1,13 +1,11 @@
 //! The node barrier: a barrier of all ranks of a node at which each contributes data for the others to read.
 //!
 //! It uses the algorithm of `barrier.rs`. Before a rank arrives, it may write a *contribution* into the control
-//! segment. Once all have arrived, each rank reads the others' contributions in place. Each rank has two contributions,
-//! used alternately: it writes for barrier n + 2 only after barrier n + 1, and the others arrive there only after they
-//! have read what belongs to barrier n. So no contribution is written while it is read, and no second barrier is
-//! needed.
-//!
-//! An *inline contribution* of 16 bytes works in the same way. It shares a cache line with the rank's barrier entries,
-//! which the others load in any case.
+//! segment. Once all have arrived, each rank reads the others' contributions in place. Each rank has two
+//! contributions, used alternately: it writes for barrier n + 2 only after barrier n + 1, where the others arrive
+//! only after they have read what belongs to barrier n. So no contribution is written while it is read. An inline
+//! contribution of 16 bytes works in the same way. It shares a cache line with the rank's barrier entries, which the
+//! others load in any case.
 //!
 //! Invariants that the unsafe code here relies on:
 //!
@@ -27,7 +25,6 @@ use super::spin_budget::SpinBudget;
 use std::fmt;
 use std::sync::Arc;
 
-/// The last barrier at which a rank has arrived, and its state.
 #[derive(Clone, Copy, Debug)]
 struct LastBarrier {
     number: u64,
@@ -73,14 +70,12 @@ impl NodeBarrier {
         NodeBarrier { control, budget, last: LastBarrier::NONE }
     }
 
-    /// The maximal length of a contribution in bytes, equal on all ranks: 256 KiB, less with very many ranks per
-    /// machine.
+    /// The maximal length of a contribution in bytes, equal on all ranks: 256 KiB, less with very many ranks.
     pub fn longest(&self) -> usize {
         self.control.longest_contribution()
     }
 
-    /// This rank's contribution to the next barrier: [`NodeBarrier::longest`] bytes, page-aligned, with arbitrary
-    /// content.
+    /// This rank's contribution to the next barrier: [`NodeBarrier::longest`] bytes, page-aligned, content arbitrary.
     ///
     /// # Panics
     /// If the last barrier is not complete.
@@ -100,8 +95,7 @@ impl NodeBarrier {
         unsafe { inline.as_mut() }
     }
 
-    /// Collective over the node's ranks. Arrives at the next barrier, without waiting; `word` is compared with the
-    /// others' words.
+    /// Collective over the node's ranks. Arrives at the next barrier without waiting; all ranks' words are compared.
     ///
     /// # Panics
     /// If the last barrier is not complete.
@@ -123,8 +117,7 @@ impl NodeBarrier {
         self.last.state
     }
 
-    /// The number of the last barrier at which this rank has arrived, from 1: for
-    /// [`Node::absent`](super::Node::absent).
+    /// The number of the last barrier of this rank, from 1: for [`Node::absent`](super::Node::absent).
     pub fn number(&self) -> u64 {
         self.last.number
     }

@@ -75,30 +75,23 @@ impl Flag for AtomicU32 {
     }
 }
 
-/// The memory of a ring.
 pub(crate) trait Cells {
     type Position: Position;
     type Flag: Flag;
 
-    /// The number of bytes written.
     fn head(&self) -> &Self::Position;
-    /// The number of bytes read.
     fn tail(&self) -> &Self::Position;
     /// Not 0: the writer waits for room.
     fn wanting(&self) -> &Self::Flag;
     /// The capacity in bytes, equal on both sides: a power of two.
     fn capacity(&self) -> usize;
 
-    /// Reads bytes `at..at + len`.
-    ///
     /// # Safety
-    /// They lie inside the capacity, and nobody writes them meanwhile.
+    /// Bytes `at..at + len` lie inside the capacity, and nobody writes them meanwhile.
     unsafe fn with<R>(&self, at: usize, len: usize, show: impl FnOnce(&[u8]) -> R) -> R;
 
-    /// Writes bytes `at..at + len`.
-    ///
     /// # Safety
-    /// They lie inside the capacity, and nobody else accesses them meanwhile.
+    /// Bytes `at..at + len` lie inside the capacity, and nobody else accesses them meanwhile.
     unsafe fn with_mut<R>(&self, at: usize, len: usize, fill: impl FnOnce(&mut [u8]) -> R) -> R;
 }
 
@@ -135,8 +128,7 @@ impl<C: Cells> Writer<C> {
         self.cells.capacity()
     }
 
-    /// The number of bytes that can be written. Loads the reader's position only if fewer than `wanted` are known to be
-    /// free.
+    /// The bytes that can be written. Loads the reader's position only if fewer than `wanted` are known to be free.
     pub fn room(&mut self, wanted: usize) -> Result<usize, Corrupt> {
         if self.known_room() < wanted {
             self.look()?;
@@ -158,10 +150,7 @@ impl<C: Cells> Writer<C> {
         Ok(())
     }
 
-    /// Writes `len` bytes by one or two calls of `fill` with an offset and a slice. Stops when `fill` returns false.
-    ///
-    /// # Panics
-    /// If there is no room.
+    /// Writes `len` bytes by one or two calls of `fill`, until it returns false. Panics if there is no room.
     pub fn write_with(&mut self, len: usize, mut fill: impl FnMut(usize, &mut [u8]) -> bool) -> bool {
         assert!(len <= self.known_room(), "{len} bytes into a ring without room");
         let mut done = 0;
@@ -177,10 +166,7 @@ impl<C: Cells> Writer<C> {
         true
     }
 
-    /// Copies bytes in.
-    ///
-    /// # Panics
-    /// If there is no room.
+    /// Copies bytes in. Panics if there is no room.
     pub fn write(&mut self, bytes: &[u8]) {
         self.write_with(bytes.len(), |from, part| {
             part.copy_from_slice(&bytes[from..from + part.len()]);
@@ -188,10 +174,7 @@ impl<C: Cells> Writer<C> {
         });
     }
 
-    /// Skips bytes up to the next multiple of `unit`, a power of two that divides the capacity.
-    ///
-    /// # Panics
-    /// If there is no room.
+    /// Skips to the next multiple of `unit`, a power of two that divides the capacity. Panics if there is no room.
     pub fn pad(&mut self, unit: usize) {
         let written = self.written.next_multiple_of(unit as u64);
         assert!((written - self.written) as usize <= self.known_room(), "padding into a ring without room");
@@ -268,10 +251,7 @@ impl<C: Cells> Reader<C> {
         (self.head - self.read) as usize
     }
 
-    /// Reads the next `len` bytes by one or two calls of `show` with an offset and a slice.
-    ///
-    /// # Errors
-    /// [`Corrupt`]: there are fewer.
+    /// Reads the next `len` bytes by one or two calls of `show`. [`Corrupt`]: there are fewer.
     pub fn read_with(&mut self, len: usize, mut show: impl FnMut(usize, &[u8])) -> Result<(), Corrupt> {
         if len > self.known() {
             return Err(Corrupt);
@@ -288,18 +268,12 @@ impl<C: Cells> Reader<C> {
         Ok(())
     }
 
-    /// Copies the next bytes out.
-    ///
-    /// # Errors
-    /// [`Corrupt`]: there are fewer.
+    /// Copies the next bytes out. [`Corrupt`]: there are fewer.
     pub fn read(&mut self, into: &mut [u8]) -> Result<(), Corrupt> {
         self.read_with(into.len(), |from, part| into[from..from + part.len()].copy_from_slice(part))
     }
 
-    /// Skips bytes up to the next multiple of `unit`.
-    ///
-    /// # Errors
-    /// [`Corrupt`]: there are fewer.
+    /// Skips bytes up to the next multiple of `unit`. [`Corrupt`]: there are fewer.
     pub fn skip_padding(&mut self, unit: usize) -> Result<(), Corrupt> {
         let read = self.read.next_multiple_of(unit as u64);
         if read > self.head {
@@ -316,7 +290,7 @@ impl<C: Cells> Reader<C> {
         }
         self.released = self.read;
         self.cells.tail().store(self.released, Ordering::Release);
-        // Not earlier: as long as more is unread, a later call will come here.
+        // Only now: while more is unread, a later call comes here.
         self.known() <= self.capacity() / 2 && self.cells.wanting().swap(0, Ordering::AcqRel) != 0
     }
 }

@@ -17,10 +17,8 @@ const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlag
 const HUGE_PAGE: usize = 2 << 20;
 
 /// Memory shared by ranks of one node: a sealed memfd, mapped. Clones refer to the same mapping, which ends with the
-/// last clone. The memory ends with the last mapping of the last process.
-///
-/// Other ranks write to it at any time, so it is never exposed as a slice. Code that makes a slice of a part must
-/// ensure that nobody writes there.
+/// last clone. The memory ends with the last mapping of the last process. Other ranks write to it at any time, so it
+/// is never exposed as a slice. Code that makes a slice of a part must ensure that nobody writes there.
 #[derive(Clone)]
 pub struct Segment {
     map: Arc<MmapRaw>,

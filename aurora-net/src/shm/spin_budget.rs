@@ -9,18 +9,15 @@ const SPINS: u32 = 1500;
 /// Polls that each give up the core first.
 const YIELDS: u32 = 20;
 
-/// A number of polls of each kind.
+/// The number of polls without giving up the core, and of polls that each give it up first.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SpinBudget {
-    /// Without giving up the core.
     pub spins: u32,
-    /// Each after giving up the core.
     pub yields: u32,
 }
 
 impl SpinBudget {
-    /// The budget of one of `ranks` ranks of a node. Without a core for each rank, spinning would only delay the rank
-    /// that is waited for.
+    /// Without a core for each of the node's `ranks`, spinning would only delay the rank that is waited for.
     pub fn of(ranks: usize) -> Self {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let spins = if ranks <= cores { SPINS } else { 0 };

@@ -15,7 +15,6 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-/// The key of all jobs here but one.
 fn key() -> JobKey {
     JobKey::from_bytes([0x5e; 32])
 }

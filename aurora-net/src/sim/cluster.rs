@@ -11,9 +11,8 @@ use std::time::Duration;
 /// This many steps without progress of time mean that a timer is not re-armed.
 const SPIN: u32 = 10_000;
 
-/// `size` ranks, each connected to every other, and the network between them.
-///
-/// A step costs time in proportion to the connections concerned, not to all connections.
+/// `size` ranks, each connected to every other, and the network between them. The time of a step depends on the
+/// number of connections concerned, not of all connections.
 #[derive(Debug)]
 pub struct Cluster {
     /// The present time.
@@ -24,8 +23,7 @@ pub struct Cluster {
     pub hosts: Vec<Host>,
     /// The limits of one send.
     pub trains: Trains,
-    /// The longest random delay after which a host notices an arrival, or room in its socket: the time to wake a
-    /// process.
+    /// The longest random delay after which a host notices an arrival or room in its socket: the time to wake it.
     pub wake_up: Duration,
     random: Random,
     /// The hosts' planned wake-ups. Entries may be outdated; none is missing.
@@ -69,8 +67,7 @@ impl Cluster {
         self.drive(Rank::new(from));
     }
 
-    /// Queues a transfer without sending it. The next [`step`](Self::step), at the same moment, sends it; so a rank can
-    /// queue several transfers first.
+    /// Queues a transfer. The next [`step`](Self::step) sends it, at the same moment, with all others queued so far.
     pub fn queue(&mut self, from: usize, to: usize, header: &[u8], payload: Payload) {
         let (from, to) = (Rank::new(from), Rank::new(to));
         self.hosts[from.index()].send(self.now, to, Bytes::copy_from_slice(header), payload);
@@ -143,13 +140,11 @@ impl Cluster {
         self.busy == 0
     }
 
-    /// The time of the next event.
     fn poll_timeout(&self) -> Option<Instant> {
         let listed = self.agenda.peek().map(|Reverse((at, _))| *at);
         listed.into_iter().chain(self.network.poll_timeout()).min()
     }
 
-    /// Moves the hosts whose time has come to `ready`.
     fn take_due(&mut self) {
         while let Some(&Reverse((at, rank))) = self.agenda.peek()
             && at <= self.now
@@ -176,7 +171,6 @@ impl Cluster {
         }
     }
 
-    /// Updates whether a host has something to do.
     fn settle(&mut self, rank: Rank) {
         let host = &mut self.hosts[rank.index()];
         let is_busy = !host.connections.is_idle();

@@ -60,7 +60,6 @@ pub struct Host {
     /// The host is stopped until this time; arriving datagrams wait in its socket.
     pub(super) stopped_until: Instant,
     pub(super) socket: Vec<Datagram>,
-    /// The time of its planned wake-up.
     pub(super) wakes_at: Option<Instant>,
     /// As counted by the cluster.
     pub(super) is_busy: bool,
@@ -120,14 +119,12 @@ impl Host {
         self.connections = Connections::new(self.config.key, self.me, 0);
     }
 
-    /// Queues a transfer.
     pub(super) fn send(&mut self, now: Instant, to: Rank, header: Bytes, payload: Payload) {
         assert!(to != self.me, "a rank is not its own peer");
         self.connect(now, to);
         self.connections.send(to, header, payload);
     }
 
-    /// Handles a datagram from the socket.
     pub(super) fn receive(&mut self, now: Instant, datagram: &Datagram) {
         self.connect(now, datagram.from);
         if let Err(error) = self.connections.handle_datagram(now, &datagram.bytes, &mut self.memory) {
@@ -135,7 +132,6 @@ impl Host {
         }
     }
 
-    /// Handles all events; replies are queued.
     pub(super) fn take_events(&mut self, now: Instant) {
         while let Some((peer, event)) = self.connections.poll() {
             match event {

@@ -41,7 +41,6 @@ pub struct Network {
     size: usize,
     nics: Vec<Nic>,
     link: Link,
-    /// Links that differ from `link`.
     other_links: BTreeMap<usize, Link>,
     /// When each host's port will have sent its queue.
     busy_until: Vec<Instant>,
@@ -52,7 +51,6 @@ pub struct Network {
     tally: Tally,
 }
 
-/// The next station of a datagram.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Stage {
     Switch,
@@ -62,7 +60,6 @@ enum Stage {
 /// The time, a sequence number, the station, and the datagram's number: in this order.
 type Arrival = (Instant, u64, Stage, u32);
 
-/// Datagrams in flight.
 #[derive(Clone, Debug, Default)]
 struct Journeys {
     arrivals: BinaryHeap<Reverse<Arrival>>,
@@ -116,7 +113,7 @@ impl Network {
         self.other_links.entry(index).or_insert_with(|| self.link.clone())
     }
 
-    /// The interface of `host`.
+    /// The network interface of `host`.
     pub fn nic_mut(&mut self, host: Rank) -> &mut Nic {
         &mut self.nics[host.index()]
     }

@@ -8,16 +8,14 @@ use std::time::Duration;
 /// Linux's charge to a socket for a datagram, beyond its bytes.
 const OVERHEAD: usize = 832;
 
-/// A host's network interface with the send buffer in front of it. Datagrams leave one after another.
-///
-/// The buffer behaves as Linux's: it accepts a whole train while it has any room. Once full, the socket becomes
-/// writable again when half of the buffer is free.
+/// A host's network interface with the send buffer in front of it. Datagrams leave one after another. The buffer
+/// behaves as Linux's: it accepts a whole train while it has any room; once full, the socket becomes writable again
+/// when half of the buffer is free.
 #[derive(Clone, Debug, Default)]
 pub struct Nic {
     /// Bytes per second; `None`: no limit.
     pub rate: Option<u64>,
-    /// The length of the buffer in bytes, with Linux's charges; `None`: no limit. Linux reports this length, twice the
-    /// value set by `SO_SNDBUF`.
+    /// The send buffer in bytes with Linux's charges: twice the value set by `SO_SNDBUF`; `None`: no limit.
     pub send_buffer: Option<usize>,
     /// When all queued datagrams will have left.
     busy_until: Instant,

@@ -159,8 +159,7 @@ impl Scenario {
         cluster
     }
 
-    /// Lets all ranks enter and queue their transfers. Returns the start time: when the first rank enters, or the late
-    /// one.
+    /// Lets all ranks enter and queue their transfers. Returns when the first rank enters, or the late one.
     fn enter(&self, cluster: &mut Cluster) -> Instant {
         let mut random = Random::new(self.seed);
         let mut at = |rank| {
@@ -183,7 +182,6 @@ impl Scenario {
         origin + first.max(self.late)
     }
 
-    /// The transfers of `rank`: receivers and lengths.
     fn sends(&self, rank: usize) -> Vec<(usize, usize)> {
         let others = Rank::new(rank).others(self.ranks).map(Rank::index).take(self.peers());
         match self.pattern {
@@ -200,7 +198,6 @@ impl Scenario {
         self.neighbours.unwrap_or(usize::MAX).min(self.ranks - 1)
     }
 
-    /// The bytes from `from` to `to` in an exchange.
     fn part(&self, from: usize, to: usize) -> usize {
         let chance = Random::new((from * self.ranks + to) as u64).below(2001) as f64 / 1000.0 - 1.0;
         ((self.bytes / self.ranks) as f64 * (1.0 + self.uneven * chance)) as usize

@@ -56,11 +56,9 @@ impl Mtu {
     }
 }
 
-/// The MTU of the interface with the address `ip`, in bytes of an IP packet.
-///
-/// A socket's route to a multicast address uses the interface of its bound address, whatever the routing table says,
-/// and the socket reports its route's MTU. Unlike files below /sys this is right in a network namespace too. Nothing is
-/// sent.
+/// The MTU of the interface with the address `ip`, in bytes of an IP packet. A socket's route to a multicast address
+/// uses the interface of its bound address, whatever the routing table says, and the socket reports its route's MTU.
+/// Unlike files below /sys this is right in a network namespace too. Nothing is sent.
 pub(super) fn carried(ip: IpAddr) -> io::Result<usize> {
     let everyone = SocketAddr::new(Ipv4Addr::new(224, 0, 0, 1).into(), 9);
     let socket = Socket::new(Domain::IPV4, Type::DGRAM, None)?;

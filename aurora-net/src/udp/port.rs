@@ -23,7 +23,6 @@ const LONGEST_TRAIN: usize = 65_000;
 /// The same where the trains of several senders may meet in a short switch queue: a quarter of 32 KiB.
 const TRAIN_IN_TURNS: usize = 8 << 10;
 
-/// Where the peers are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Reach {
     Host,
@@ -40,7 +39,6 @@ impl Reach {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Full;
 
-/// Datagrams refused by the full send buffer.
 #[derive(Debug)]
 struct Unsent {
     to: SocketAddr,
@@ -48,7 +46,6 @@ struct Unsent {
     bytes: Vec<u8>,
 }
 
-/// A bound, non-blocking UDP socket with its offload state.
 pub(crate) struct UdpPort {
     socket: Socket,
     offload: UdpSocketState,
@@ -67,7 +64,6 @@ impl fmt::Debug for UdpPort {
 }
 
 impl UdpPort {
-    /// Binds a socket to `ip` and any free port.
     pub fn bind(ip: IpAddr, transport: &Transport) -> Result<Self, Error> {
         Self::bind_to(SocketAddr::new(ip, 0), transport)
     }
@@ -112,18 +108,15 @@ impl UdpPort {
         self.mtu
     }
 
-    /// The bytes that each of `peers` may have in flight to this socket.
     pub fn window(&self, peers: usize) -> u64 {
         buffers::window(self.info().receive_buffer, peers, self.mtu)
     }
 
-    /// The limits of one [`UdpPort::send`].
     pub fn trains(&self) -> Trains {
         let in_turns = if self.is_on_host() { LONGEST_TRAIN } else { TRAIN_IN_TURNS };
         Trains { segments: self.offload.max_gso_segments(), alone: LONGEST_TRAIN, in_turns }
     }
 
-    /// Whether all peers are on this machine.
     pub fn is_on_host(&self) -> bool {
         self.reach == Reach::Host
     }
@@ -164,10 +157,8 @@ impl UdpPort {
         count == BATCH
     }
 
-    /// Sends `bytes` as datagrams of `segment_size` bytes, of which the last may be shorter.
-    ///
-    /// # Errors
-    /// [`Full`]: they are kept. Nothing else may be sent before [`UdpPort::send_rest`] has succeeded.
+    /// Sends `bytes` as datagrams of `segment_size` bytes, of which the last may be shorter. [`Full`]: they are kept,
+    /// and [`UdpPort::send_rest`] must succeed before anything else is sent.
     pub fn send(&mut self, to: SocketAddr, segment_size: usize, bytes: &[u8]) -> Result<(), Full> {
         debug_assert!(self.unsent.is_none(), "the rest goes first");
         match self.try_send(to, segment_size, bytes) {
@@ -180,10 +171,7 @@ impl UdpPort {
         }
     }
 
-    /// Sends what an earlier [`UdpPort::send`] has kept.
-    ///
-    /// # Errors
-    /// [`Full`] again.
+    /// Sends what an earlier [`UdpPort::send`] has kept, unless the buffer is [`Full`] again.
     pub fn send_rest(&mut self) -> Result<(), Full> {
         let Some(unsent) = self.unsent.take() else {
             return Ok(());
@@ -197,7 +185,6 @@ impl UdpPort {
         }
     }
 
-    /// Whether kept datagrams wait for room.
     pub fn is_full(&self) -> bool {
         self.unsent.is_some()
     }

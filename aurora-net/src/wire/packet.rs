@@ -83,7 +83,6 @@ pub fn seal(buf: &mut Vec<u8>, start: usize, to: Rank) {
     buf.extend_from_slice(&checksum.to_le_bytes());
 }
 
-/// CRC32C combined with the receiving rank.
 fn checksum_of(to: Rank, bytes: &[u8]) -> u32 {
     crc_fast::checksum(CrcAlgorithm::Crc32Iscsi, bytes) as u32 ^ to.index() as u32
 }

@@ -32,7 +32,6 @@ pub(super) struct MpiCarrier {
     /// Active requests; `slots` has the same indices.
     requests: Vec<ffi::MPI_Request>,
     slots: Vec<Slot>,
-    /// Completions that have not been returned yet.
     done: VecDeque<Completion>,
     spare: Vec<Vec<u8>>,
     indices: Vec<c_int>,
@@ -63,7 +62,7 @@ impl MpiCarrier {
         }
     }
 
-    /// Whether a send is still active. An active receive has been given up, since all others have completed.
+    /// Whether a send is still active. A receive that is still active belongs to a transfer that was given up.
     pub fn is_busy(&mut self) -> bool {
         self.test();
         self.slots.iter().any(|slot| !slot.receives)
@@ -74,7 +73,7 @@ impl MpiCarrier {
         self.slots.push(slot);
     }
 
-    /// Takes the slots of completed requests apart.
+    /// Moves completed requests to `done`.
     fn test(&mut self) {
         let active = self.requests.len();
         if active == 0 {

@@ -8,11 +8,11 @@
 //! MPI stays initialised after a job, so that a program can run several. It is finalised when that thread ends, unless
 //! the program has initialised MPI itself.
 //!
-//! After a failure the rank that it happened to announces it and aborts the job; mpirun kills the other ranks, and may
-//! print a message of its own. If several ranks detect a failure at the same time, one rank of each machine announces
-//! it ([`Announcer`]). Each rank waits a little longer than the one before it, so that mpirun kills ranks of other
-//! machines before they announce. The death of a killed rank is reported by mpirun. A rank that has only heard of a
-//! failure first waits to be killed. `run` returns an error only if the job cannot start.
+//! After a failure the rank that it happened to announces it and aborts the job; mpirun kills the other ranks, and
+//! may print messages of its own. If several ranks detect a failure at the same time, one rank of each machine
+//! announces it ([`Announcer`]); each rank waits a little longer than the one before it, so that mpirun kills ranks
+//! of other machines first. A rank that has only heard of a failure waits to be killed. `run` returns an error only
+//! if the job cannot start.
 
 mod carrier;
 
@@ -43,7 +43,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-/// How much longer each rank waits than the one before it, and at most.
+/// The additional wait of each rank after the one before it, and the longest wait.
 const STAGGER: Duration = Duration::from_millis(300);
 const LONGEST_STAGGER: Duration = Duration::from_millis(1500);
 
@@ -85,8 +85,7 @@ pub(super) fn run<R>(
     });
     let job = started.unwrap_or_else(|failure| control.end(&failure));
     let guard = exit::guard(Arc::new(move || {
-        // No MPI call, since this may be any thread. mpirun ends a job if one of its processes ends without finalising
-        // MPI.
+        // No MPI call: this may be any thread. mpirun ends a job if a process ends without finalising MPI.
         announcer.announce(&exited(rank));
     }));
     let outcome = run_body(job, control.clone(), body);
@@ -116,7 +115,7 @@ fn initialise() -> Result<Option<Universe>, Failure> {
     Ok(Some(universe))
 }
 
-/// The launcher belongs to another MPI: each process would be a job of one rank.
+/// The launcher belongs to another MPI: without this error each process would be a job of one rank.
 fn wrong_library(announced: usize, size: usize) -> Failure {
     let library = library_version().unwrap_or_default();
     let library = library.split([',', '\n']).next().unwrap_or_default().trim();
@@ -202,7 +201,7 @@ struct MpiControl {
     carriers: RefCell<Vec<Rc<RefCell<MpiCarrier>>>>,
 }
 
-/// Waits for a request without taking a core from other ranks for long. `eagerly`: polls without pauses at first.
+/// Polls a request with pauses, so that other ranks get the core. `eagerly`: without pauses at first.
 fn complete<'a, D: ?Sized, S: Scope<'a>>(mut request: Request<'a, D, S>, eagerly: bool) {
     let mut looks = if eagerly { EAGER } else { 0 };
     let mut pause = FIRST_PAUSE;
@@ -222,7 +221,7 @@ impl MpiControl {
     /// Announces the failure if it happened here, and ends the job.
     fn end(&self, failure: &Failure) -> ! {
         if !failure.origin {
-            // By then the rank that it happened to should have announced it and ended the job.
+            // Meanwhile the rank that the failure happened to should announce it and end the job.
             thread::sleep(WAIT_TO_BE_ENDED);
         }
         thread::sleep((STAGGER * self.rank.index() as u32).min(LONGEST_STAGGER));
@@ -240,8 +239,7 @@ impl ControlPlane for MpiControl {
         if self.finished.replace(true) {
             return Ok(());
         }
-        // All sends have been received, but MPI may not have reported it: the other ranks poll their carriers until the
-        // barrier below.
+        // All sends have been received, but MPI may not have reported it: other ranks poll until the barrier below.
         let mut pause = FIRST_PAUSE;
         while self.carriers.borrow().iter().any(|carrier| carrier.borrow_mut().is_busy()) {
             thread::sleep(pause);
@@ -277,7 +275,7 @@ impl ControlPlane for MpiControl {
     fn leave(&self) {}
 
     fn alarm(&self) -> Arc<dyn Fn(Failure) + Send + Sync> {
-        // On another thread, so without MPI. mpirun ends a job if one of its processes ends without finalising MPI.
+        // No MPI call: this is another thread. mpirun ends a job if a process ends without finalising MPI.
         let announcer = self.announcer.clone();
         Arc::new(move |failure| {
             announcer.announce(&failure);

@@ -18,7 +18,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Joins the job of `ticket`, runs the body, and ends the process.
 pub(in super::super) fn run<R>(
     ticket: &str,
     options: Options,
@@ -32,8 +31,7 @@ pub(in super::super) fn run<R>(
     };
     let address = address_here(&options)?;
     let ticket: Ticket = ticket.parse().map_err(|()| stale(&"not its form"))?;
-    // Before connecting: if the parent dies later, this signal kills us; if it has died before, connecting fails. The
-    // signal is sent when the parent's starting thread ends, which waits for us in `run`.
+    // Before connecting: if the parent dies later, this signal kills this process; if earlier, connecting fails.
     set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|error| Failure::start(format_args!("prctl(PR_SET_PDEATHSIG): {error}")))?;
     let (mut incoming, outgoing) = join(&ticket).map_err(|error| match limits::open_files(&error) {
@@ -99,8 +97,7 @@ fn join(ticket: &Ticket) -> io::Result<(Incoming, UnixStream)> {
     }
 }
 
-/// Handles the coordinator's notices until rank 0 closes the connection or the grace after a failure is over. Both end
-/// the process.
+/// Handles notices until rank 0 closes the connection or the grace after a failure is over; then ends the process.
 fn control(incoming: &mut Incoming, notices: &Notices, grace: Duration) {
     while let Ok(Down::Notice(notice)) = incoming.next() {
         if matches!(notice, Notice::Failed(_)) && incoming.end_after(grace).is_err() {

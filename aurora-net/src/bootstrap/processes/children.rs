@@ -27,7 +27,6 @@ pub(super) struct ChildRank {
     pub output: [OutputPipe; 2],
     pub connection: Option<ControlSocket>,
     pub stopped_ticks: u32,
-    /// It has reported that it is about to end.
     pub left: bool,
     pub ended: bool,
 }
@@ -70,8 +69,7 @@ impl Children {
         self.0.iter().any(|child| !child.ended && pid(&child.process).as_raw_pid() == process)
     }
 
-    /// Reads a stranger's hello. If it proves to be a child, stores its connection. Returns the stranger if the hello
-    /// is incomplete.
+    /// Reads a stranger's hello and stores a child's connection. Returns the stranger if its hello is incomplete.
     pub fn check(&mut self, mut stranger: ControlSocket, control: &Control, key: &JobKey) -> Option<ControlSocket> {
         match stranger.next(Trust::Stranger) {
             Ok(None) => return Some(stranger),

@@ -26,7 +26,6 @@ pub(crate) fn encode(message: &impl Serialize) -> Vec<u8> {
     frame
 }
 
-/// Received bytes that do not form a whole message yet.
 #[derive(Debug, Default)]
 pub(crate) struct Frames(Vec<u8>);
 

@@ -21,9 +21,9 @@
 //! and ends with code 1.
 //!
 //! Linux sends `PR_SET_PDEATHSIG` when the *thread* that started the process ends: here the caller of `run`, which
-//! waits for the others. A process is protected from its own `run` on; if its parent dies earlier, it finds no socket.
-//! If rank 0 is *stopped*, the whole job stops: the other ranks report rank 0 as lost by its silence, which it learns
-//! when it continues.
+//! waits for the others. A process requests the signal when it calls `run`; if rank 0 dies earlier, the process finds
+//! no socket. If rank 0 is *stopped*, the whole job stops: the other ranks report rank 0 as lost by its silence, and
+//! rank 0 learns this when it continues.
 
 //! # Authentication
 //!

@@ -8,7 +8,6 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 /// Longer lines are split.
 const LONGEST: usize = 64 << 10;
 
-/// The reading end of a process's stdout or stderr.
 #[derive(Debug)]
 pub(crate) struct OutputPipe {
     pipe: Option<OwnedFd>,
@@ -16,15 +15,12 @@ pub(crate) struct OutputPipe {
 }
 
 impl OutputPipe {
-    /// # Errors
-    /// The pipe cannot be made non-blocking.
     pub fn new(rank: Rank, pipe: impl Into<OwnedFd>) -> io::Result<Self> {
         let pipe = pipe.into();
         rustix::io::ioctl_fionbio(&pipe, true)?;
         Ok(OutputPipe { pipe: Some(pipe), lines: Lines::new(rank) })
     }
 
-    /// The descriptor to poll, until the pipe is closed.
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.pipe.as_ref().map(AsFd::as_fd)
     }
@@ -43,8 +39,7 @@ impl OutputPipe {
         }
     }
 
-    /// Prints the rest, even if its last line is incomplete, and closes the pipe. Another process may hold the other
-    /// end open after the rank has ended.
+    /// Prints the rest and closes the pipe. Another process may hold the other end open after the rank has ended.
     pub fn finish(&mut self) {
         if self.pipe.take().is_some() {
             print(&self.lines.rest());

@@ -65,8 +65,7 @@ pub(in super::super) fn run<R>(
         Arc::new(move || {
             control.set_body(Body::Exiting);
             control.report(root, Report::Failed(exited(root)));
-            // The supervisor waits for the others, prints the failure, and ends the process; unless it has already been
-            // told that the job is over.
+            // Meanwhile the supervisor prints the failure and ends the process, unless the job is already over.
             thread::sleep(limit);
         })
     });
@@ -123,7 +122,6 @@ fn spawn(ticket: &Ticket, options: &Options) -> io::Result<Child> {
         .spawn()
 }
 
-/// The progress of rank 0's body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Body {
     Running,
@@ -131,7 +129,6 @@ pub(super) enum Body {
     Exiting,
 }
 
-/// The coordinator, and the connections to all ranks.
 pub(super) struct Control {
     state: Mutex<State>,
     notices: Arc<Notices>,
@@ -159,7 +156,6 @@ impl Control {
         })
     }
 
-    /// The eventfd that wakes the supervisor.
     pub fn wake(&self) -> &OwnedFd {
         &self.wake
     }

@@ -22,7 +22,6 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The interval between checks for stopped processes.
 const TICK: Duration = Duration::from_millis(500);
 
 /// Consecutive checks that must find a process stopped before it counts as failed. Checks, not time: stopping the whole
@@ -32,7 +31,6 @@ const STOPPED_TICKS: u32 = 4;
 /// The most connections accepted at a time.
 const BATCH: usize = 128;
 
-/// The interval between two polls if `poll` itself fails.
 const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
 /// How long a process may take to end after the job has finished.
@@ -44,7 +42,6 @@ pub(super) struct Supervisor {
     listener: Option<UnixListener>,
     key: JobKey,
     children: Children,
-    /// Connections whose processes have not proved their rank.
     strangers: Strangers<ControlSocket>,
     grace: Duration,
     /// When processes that have not ended are killed.
@@ -73,8 +70,7 @@ impl Supervisor {
         })
     }
 
-    /// Returns when all processes have ended and rank 0's body has returned. Ends this process if the body does not
-    /// return in time.
+    /// Returns when all processes and rank 0's body have ended. If the body is late, ends this process instead.
     pub fn run(mut self) {
         loop {
             self.sleep();
@@ -123,7 +119,7 @@ impl Supervisor {
         let mut polled: Vec<PollFd<'_>> = fds.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
         // After any wake-up the loop looks at everything.
         if matches!(poll(&mut polled, wait.as_ref()), Err(error) if error != Errno::INTR) {
-            // For example, the limit of descriptors has been lowered: poll by time instead.
+            // For example, the limit of descriptors has been lowered: poll at intervals instead.
             thread::sleep(RETRY_INTERVAL);
         }
         let _ = rustix::io::read(self.control.wake(), &mut [0; 8]);
@@ -164,7 +160,7 @@ impl Supervisor {
     fn refuse(&mut self, error: io::Error) {
         let failure = Failure::of(Rank::new(0), Error::system("accept the connection of a started rank")(error));
         for child in self.children.0.iter_mut().filter(|child| child.connection.is_none() && !child.ended) {
-            // In its name, so that all others are notified; it cannot be notified itself.
+            // Reported in the child's name, so that all others are notified; the child itself cannot be notified.
             self.control.report(child.rank, Report::Failed(failure.clone()));
             let _ = child.process.kill();
         }
@@ -176,8 +172,7 @@ impl Supervisor {
         strangers.poll(Instant::now(), |stranger| children.check(stranger, control, key));
     }
 
-    /// Reads a process's messages, prints its output, and checks whether it has ended: in this order, so that its own
-    /// report counts.
+    /// Takes the exit status first and handles it last, after messages and output: the process's own report counts.
     fn attend(&mut self, index: usize) {
         let child = &mut self.children.0[index];
         if child.ended {
@@ -207,8 +202,8 @@ impl Supervisor {
         }
     }
 
-    /// After a failure other processes end as a consequence. But the end that other ranks have already noticed is the
-    /// origin.
+    /// After a failure other processes end as its consequence. Exception: the known failure is of this rank and was
+    /// reported by another one; then this end is the origin.
     fn report_end(&self, index: usize, failure: Failure) {
         let rank = self.children.0[index].rank;
         let failure = match self.control.failure() {

@@ -5,7 +5,6 @@ use crate::key::JobKey;
 use std::fmt;
 use std::str::FromStr;
 
-/// The job's control socket, this process's rank, and the job's key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Ticket {
     pub socket: String,

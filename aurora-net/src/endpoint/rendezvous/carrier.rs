@@ -10,7 +10,6 @@ use std::rc::{Rc, Weak};
 /// progress. Of the pieces with one tag, the first one sent matches the first receive. A buffer belongs to the carrier
 /// from the call until the completion, so a caller may forget a piece at any time.
 pub(crate) trait Carrier {
-    /// An empty buffer with room for `capacity` bytes.
     fn buffer(&mut self, capacity: usize) -> Vec<u8>;
 
     /// Takes back the buffer of a received piece.
@@ -36,7 +35,6 @@ pub(crate) struct Piece {
     pub offset: usize,
 }
 
-/// The completion of a piece.
 #[derive(Debug)]
 #[cfg_attr(not(any(feature = "mpi", test)), expect(dead_code, reason = "MPI's carrier alone makes them"))]
 pub(crate) enum Completion {
@@ -45,7 +43,6 @@ pub(crate) enum Completion {
     Received(Piece, Vec<u8>),
 }
 
-/// A carrier, held by the thread that it belongs to.
 pub(crate) type Held = Rc<RefCell<dyn Carrier>>;
 
 /// A carrier, and the shortest transfer that it moves, in bytes.

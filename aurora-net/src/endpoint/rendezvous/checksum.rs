@@ -2,7 +2,6 @@
 
 use crc_fast::{CrcAlgorithm, checksum};
 
-/// Its length in bytes.
 pub(super) const LEN: usize = 4;
 
 pub(super) fn append(piece: &mut Vec<u8>, id: u64, offset: usize) {

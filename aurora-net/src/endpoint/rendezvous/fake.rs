@@ -10,7 +10,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// The pieces in flight between all carriers.
 #[derive(Default)]
 pub(super) struct Wire {
     /// Unmatched sends in the order of their start.
@@ -27,7 +26,6 @@ pub(super) struct Wire {
 }
 
 impl Wire {
-    /// The receivers of unmatched pieces.
     pub fn destinations(&self) -> Vec<usize> {
         self.sends.iter().map(|(_, _, piece, _)| piece.peer.index()).collect()
     }
@@ -115,7 +113,6 @@ impl Library {
         Payload::Lent { token: Token(self.next), len }
     }
 
-    /// Withdraws all lent memory after this many reads.
     pub fn withdraw_after(&mut self, reads: usize) {
         self.reads_left = Some(reads);
     }
@@ -182,7 +179,6 @@ pub(super) struct End {
     pub rendezvous: Rendezvous,
     pub library: Library,
     carrier: Fake,
-    /// Transfers that went by UDP instead of the carrier.
     pub by_udp: usize,
 }
 
@@ -214,7 +210,6 @@ impl Cluster {
         }
     }
 
-    /// The payload that `from` sends with this header.
     pub fn content(from: usize, header: u8, len: usize) -> Vec<u8> {
         (0..len).map(|i| (i * 7 + i / 251 + 31 * from + 13 * header as usize) as u8).collect()
     }
@@ -253,7 +248,6 @@ impl Cluster {
         }
     }
 
-    /// Carries out a rank's decisions.
     pub fn settle(&mut self, rank: usize) {
         let effects = self.ends[rank].rendezvous.effects();
         let me = Rank::new(rank);
@@ -286,7 +280,6 @@ impl Cluster {
         self.settle(to.index());
     }
 
-    /// Delivers all messages and their consequences.
     pub fn deliver_messages(&mut self) {
         while !self.messages.is_empty() {
             self.deliver_message();

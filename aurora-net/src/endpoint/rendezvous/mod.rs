@@ -32,13 +32,11 @@ pub(super) struct Limits {
     pub in_flight: usize,
     /// Concurrent posted receives, of all transfers. A transfer without any gets one beyond this limit.
     pub posted: usize,
-    /// Concurrent accepted transfers.
     pub incoming: usize,
 }
 
 impl Limits {
-    /// At most 4 MiB in sends and 16 MiB in receives; 64 MiB in receives where more than 64 ranks send at the same
-    /// time.
+    /// At most 4 MiB in sends and 16 MiB in receives; 64 MiB in receives if more than 64 ranks send at a time.
     const ORDINARY: Limits = Limits { piece: 256 << 10, ahead: 4, in_flight: 16, posted: 64, incoming: 256 };
 }
 
@@ -54,7 +52,6 @@ pub(super) struct Rendezvous {
     /// The job has failed: no transfer need complete.
     failed: bool,
     lost: BTreeSet<Rank>,
-    /// The number of the next request.
     next: u64,
     outgoing: BTreeMap<u64, OutgoingTransfer>,
     /// Accepted outgoing transfers with unsent pieces, in round-robin order.
@@ -66,7 +63,6 @@ pub(super) struct Rendezvous {
     tags: BTreeSet<Tag>,
     /// Transfers whose ABORT has arrived before their RTS.
     overtaken: BTreeSet<(Rank, u64)>,
-    /// When to ping the ranks that transfers depend on.
     due: Option<Instant>,
     effects: Effects,
     carried: Traffic,
@@ -135,7 +131,6 @@ impl Rendezvous {
         self.sessions -= 1;
     }
 
-    /// Whether the rank's thread may stop polling the carrier.
     pub fn may_leave(&self) -> bool {
         self.sessions > 0 || self.is_idle()
     }
@@ -150,12 +145,10 @@ impl Rendezvous {
         !self.incoming.is_empty() || self.outgoing.values().any(|outgoing| outgoing.tag.is_some())
     }
 
-    /// Whether to request a transfer by the carrier.
     pub fn takes(&self, to: Rank, payload: &Payload) -> bool {
         self.sessions > 0 && !self.failed && payload.len() >= self.from && !self.lost.contains(&to)
     }
 
-    /// Requests a transfer by the carrier.
     pub fn request_to_send(&mut self, to: Rank, header: Bytes, payload: Payload) {
         let (id, len) = (self.next, payload.len() as u64);
         self.next += 1;
@@ -214,7 +207,6 @@ impl Rendezvous {
         self.message(from, &Message::Cts { id, tag });
     }
 
-    /// A rank is lost: drops all transfers from it and to it.
     pub fn lose(&mut self, rank: Rank) {
         self.lost.insert(rank);
         for id in self.incoming_from(rank) {
@@ -240,7 +232,6 @@ impl Rendezvous {
         (self.in_flight, self.posted) = (0, 0);
     }
 
-    /// When [`Rendezvous::handle_timeout`] is to be called, if at all.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.due
     }
@@ -262,12 +253,10 @@ impl Rendezvous {
         }
     }
 
-    /// Takes what the endpoint has to do.
     pub fn effects(&mut self) -> Effects {
         std::mem::take(&mut self.effects)
     }
 
-    /// Adds the counters of transfers by the carrier.
     pub fn count(&self, traffic: &mut Traffic) {
         traffic.transfers_in += self.carried.transfers_in;
         traffic.bytes_in += self.carried.bytes_in;

@@ -26,12 +26,10 @@ impl OutgoingTransfer {
         OutgoingTransfer { to, header, payload, tag: None, in_flight: 0, next: 0, withdrawn: false }
     }
 
-    /// Whether pieces remain to be sent.
     pub fn has_more(&self) -> bool {
         self.next < self.payload.len()
     }
 
-    /// The lent payload to release.
     pub fn token(&self) -> Option<Token> {
         match self.payload {
             Payload::Lent { token, .. } => Some(token),

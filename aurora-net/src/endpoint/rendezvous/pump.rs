@@ -29,8 +29,7 @@ impl Rendezvous {
         true
     }
 
-    /// Posts receives. Each accepted transfer always has one: the next piece of every sender is expected, so no rank's
-    /// pieces wait for those of others.
+    /// Posts receives. Each accepted transfer always has one, so no rank's pieces wait for those of others.
     fn expect(&mut self, carrier: &mut dyn Carrier) {
         let limits = self.limits;
         for ((from, id), incoming) in &mut self.incoming {

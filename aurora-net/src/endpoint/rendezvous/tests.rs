@@ -87,7 +87,6 @@ fn a_computing_rank_declines_and_delays_no_other() {
     cluster.ends[0].rendezvous.shut();
     assert!(!cluster.ends[0].rendezvous.may_leave(), "two questions are open");
     cluster.deliver_messages();
-    // Its thread has never polled.
     assert!(cluster.ends[0].rendezvous.may_leave() && cluster.ends[1].rendezvous.is_idle());
     assert_eq!(cluster.ends[0].by_udp, 2);
     assert_arrived(&cluster, 1, &[(0, 1, 50), (0, 2, 60)]);

@@ -11,17 +11,13 @@ const KEY: u64 = 7;
 const HEADER: usize = 20;
 /// An acknowledgement of one range.
 const ACK_LEN: usize = 1 + 6 + 4 + 4 + 2 + 1 + 2;
-/// The time between two datagrams.
 const TICK: Duration = Duration::from_micros(10);
 
-/// The packets of one direction by purpose.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Census {
     /// With transfers.
     payload: usize,
-    /// Those that also carry an acknowledgement.
     with_ack: usize,
-    /// The bytes of `payload`.
     bytes: usize,
     /// With an acknowledgement only.
     acks: usize,
@@ -79,7 +75,6 @@ impl Pair {
         self.ends[from].send(Bytes::from_static(&[b'p'; HEADER]), payload);
     }
 
-    /// Runs until both are idle.
     fn run(mut self) -> [Census; 2] {
         let mut now = Instant::default();
         while self.ends.iter().any(|end| !end.is_idle() || end.poll_timeout().is_some()) {

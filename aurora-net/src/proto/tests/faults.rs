@@ -32,7 +32,6 @@ fn send_all(cluster: &mut Cluster, seed: u64, lengths: &[usize]) -> Vec<Sent> {
     sent
 }
 
-/// Compares what has arrived with what was sent.
 fn check(cluster: &mut Cluster, sent: &[Sent]) -> Result<(), String> {
     let mut wrong = String::new();
     for (at, host) in cluster.hosts.iter().enumerate() {
@@ -74,7 +73,6 @@ fn run(seed: u64, link: &Link, lengths: &[usize]) -> Result<Cluster, String> {
 fn lengths(seed: u64) -> Vec<usize> {
     let packet = one_packet(8);
     let mut lengths = vec![0, 1, packet - 1, packet, packet + 1, 30_000, 1, 200];
-    // Some cases send a whole MiB.
     if seed.is_multiple_of(4) {
         lengths.push(1 << 20);
     }

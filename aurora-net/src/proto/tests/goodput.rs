@@ -4,7 +4,6 @@ use crate::sim::{Pattern, Scenario};
 use std::fmt::Write;
 
 const MIB: usize = 1 << 20;
-/// The number of runs per mean.
 const SEEDS: u64 = 5;
 
 /// Payload per mille of the line rate.

@@ -91,7 +91,6 @@ proptest! {
         prop_assert!(receiver.poll().is_none());
     }
 
-    /// Any selection of datagrams, in any order, with repetitions.
     #[test]
     fn replays_deliver_nothing_twice(picks in prop::collection::vec(any::<prop::sample::Index>(), 0..200)) {
         let (mut receiver, mut memory) = (connection(1), Memory::default());

@@ -25,7 +25,6 @@ fn one_packet(header: usize) -> usize {
     Config::new(0, 0.into(), 1.into()).mtu - crate::wire::OVERHEAD - crate::wire::OPEN_LEN - header
 }
 
-/// Bytes that depend on the seed.
 fn bytes(seed: u64, len: usize) -> Vec<u8> {
     Random::new(seed).bytes(len)
 }

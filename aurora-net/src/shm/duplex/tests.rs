@@ -83,7 +83,6 @@ fn receive(to: &mut Duplex, library: &mut Library) -> Result<TakenIn, Corrupt> {
     to.receive(Rank::new(0), library, &mut Outbox::default(), &mut Traffic::default())
 }
 
-/// Transmits and receives until nothing moves.
 fn exchange(from: &mut Duplex, to: &mut Duplex, near: &mut Library, far: &mut Library) {
     while (from.transmit(near).unwrap() != Sent::Nothing) | receive(to, far).unwrap().handled {}
 }
@@ -219,7 +218,6 @@ fn giving_up_gives_everything_back() {
     assert_eq!((near.released().count(), near.is_waiting()), (3, false));
 }
 
-/// A payload in a pool buffer with some content.
 fn shared(pool: &Arc<BufferPool>, byte: u8, len: usize) -> Option<Payload> {
     let mut buffer = pool.take()?;
     buffer.truncate(len);
@@ -232,7 +230,6 @@ fn buffers_are_handed_over_and_come_back() {
     let (mut near, mut far) = duplexes();
     let mut receiving = Library { keeps_views: true, ..Library::default() };
     let pool = near.pool.clone();
-    // Takes all buffers, until there is none.
     let mut sent = Vec::new();
     while let Some(payload) = shared(&pool, sent.len() as u8, BUFFER - sent.len()) {
         near.send(outgoing(if sent.len() % 2 == 0 { " " } else { "@" }, payload));
