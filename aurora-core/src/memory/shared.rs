@@ -1,9 +1,8 @@
 //! A vector's memory on one node: one segment with every rank's block in its place, so that the whole of it *is* the
 //! cache of all ranks.
 //!
-//! The segment begins with words of each rank: at the [gate](super::gate), at the [latches](super::latch)
-//! and at
-//! node barriers; the elements follow from a new page on.
+//! The segment begins with words of each rank: at the [gate](super::gate), at the [latches](super::latch) and at node
+//! barriers; the elements follow from a new page on.
 //!
 //! Why the unsafe code is sound:
 //!
