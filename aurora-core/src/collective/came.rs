@@ -1,4 +1,3 @@
-
 use crate::error::Error;
 use crate::memory::Demand;
 use std::fmt;

@@ -1,4 +1,3 @@
-
 use crate::ids::CallId;
 use crate::link::Link;
 

@@ -1,4 +1,3 @@
-
 use crate::Error;
 use crate::Site;
 use crate::ids::{CallId, ObjectId};

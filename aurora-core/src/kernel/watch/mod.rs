@@ -42,6 +42,7 @@ pub(crate) enum Blocked {
     Barrier(&'static str),
     /// Pieces of other ranks, in a step of a collective call.
     Pieces(&'static str),
+    /// Answers to requests.
     Calls { object: ObjectId, action: &'static str, kind: Kind },
     /// All ranks have to leave `run`.
     Leave,
