@@ -1,5 +1,5 @@
-//! The barrier between nodes: the rounds in which all ranks agree on what they have come for. Constructions, `fill`
-//! and reductions begin with it too.
+//! The barrier between nodes: the rounds in which all ranks agree on their call, also on a construction or a
+//! reduction.
 //!
 //! Dissemination: in round `r` a rank sends all it knows to rank `me + 2^r` and receives from rank `me - 2^r`. After
 //! `ceil(log2(size))` rounds every rank knows what all have sent. In the first pass a rank sends a [`Digest`]: one
@@ -10,8 +10,8 @@
 //! A rank may bring a *word*: some bytes that all others learn, such as contributions to a reduction. It also brings
 //! the words of the objects that the barrier names. Objects merge those, each rank's exactly once ([`Merging`]).
 //!
-//! If all ranks share a node's memory, they first compare one number there (`Kernel::digest`), and send summaries
-//! only if it differs.
+//! If all ranks share a node's memory, they first compare one number there (`Kernel::digest`), and send summaries if
+//! it differs.
 
 use super::words::{Merge, Merging, Words};
 use crate::error::Claim;
@@ -46,7 +46,6 @@ pub(crate) struct Outcome {
     /// More memory is requested than is free.
     pub(crate) shortage: Option<(Rank, Shortage)>,
     pub(crate) words: BTreeMap<Rank, Bytes>,
-    /// The merged words of the objects that the barrier names.
     pub(crate) named: Words,
 }
 
@@ -181,7 +180,6 @@ struct UnderWay {
     /// Completed rounds; those of the second pass follow those of the first.
     round: u32,
     digest: Digest,
-    /// Only in the second pass.
     summary: Option<Box<Summary>>,
     site: Site,
 }
@@ -196,8 +194,7 @@ impl Barrier {
         self.seq
     }
 
-    /// Arrives at the next barrier, and returns its number. If all ranks are on one node and agree, no other call
-    /// follows.
+    /// Arrives at the next barrier, and returns its number. If all ranks are on one node and agree, that is all.
     pub(crate) fn arrive(&mut self) -> u64 {
         debug_assert!(self.under_way.is_none(), "one barrier at a time");
         self.seq += 1;
@@ -424,7 +421,6 @@ mod tests {
             for differ in [false, true] {
                 let mut ranks = Ranks::new(size);
                 for rank in 0..size {
-                    // One of them has nothing to say.
                     let word = (rank != 2).then(|| Bytes::from(vec![rank as u8; rank]));
                     let digest = Digest::new(Rank::new(rank), (1, differ && rank == 0), word, Words::new());
                     ranks.arrive(rank, digest, &|rank| summary(rank, 1));

@@ -1,6 +1,6 @@
 //! Combines contributions element by element, in the order of the ranks. Pure. Contributions of ranks 0, 1, 2 .. are
-//! combined as `((x0 . x1) . x2) ..`, independent of their length and of how they have arrived. So all ranks have
-//! equal bits, on each run.
+//! combined as `((x0 . x1) . x2) ..`, independent of their length and route. So all ranks have equal bits, on each
+//! run.
 
 use crate::element::{Element, Op};
 
@@ -32,8 +32,7 @@ pub(crate) fn all<'a, T: Element, O: Op<T>>(into: &mut [T], size: usize, of: imp
     (1..size).for_each(|rank| combine::<T, O>(into, of(rank)));
 }
 
-/// The range of `len` elements that each of `size` ranks combines: adjacent ranges, of which the first `len % size`
-/// are longer by one.
+/// The range of `len` elements that each of `size` ranks combines: the first `len % size` shares are longer by one.
 pub(crate) fn share(len: usize, size: usize, rank: usize) -> std::ops::Range<usize> {
     let start = |rank: usize| rank * (len / size) + rank.min(len % size);
     start(rank)..start(rank + 1)

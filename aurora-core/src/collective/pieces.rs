@@ -1,5 +1,4 @@
-//! The pieces that ranks give to each other in the steps of collective calls, kept until the receiver needs them.
-//! Pure.
+//! The pieces of the steps of collective calls, kept until the receiver needs them. Pure.
 
 use aurora_net::Rank;
 use std::collections::BTreeMap;
@@ -15,8 +14,7 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    /// A piece has arrived; this rank has last arrived at barrier `seq`. False: no rank that follows the protocol has
-    /// sent it.
+    /// A piece has arrived; this rank is at barrier `seq`. False: no rank that follows the protocol has sent it.
     pub(crate) fn receive(&mut self, seq: u64, step: StepId, from: Rank, piece: Vec<u8>) -> bool {
         if step.0 < seq {
             // Of a call in which the ranks did not agree.

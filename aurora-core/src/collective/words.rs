@@ -9,8 +9,7 @@ pub(crate) type Words = BTreeMap<ObjectId, Vec<u8>>;
 /// How an object merges the word of other ranks into one.
 pub(crate) type Merge<'a> = &'a dyn Fn(ObjectId, &mut Vec<u8>, &[u8]);
 
-/// Words of objects on their way to all ranks, each rank's exactly once, also if the number of ranks is no power of
-/// two.
+/// Words on their way to all ranks, each rank's exactly once, also if the number of ranks is no power of two.
 ///
 /// Before round `r`, `whole` is what the last 2^r ranks say, this one being the last of them, and `part` is what the
 /// last `size mod 2^r` ranks say. After all rounds one of the two is what all say.

@@ -104,7 +104,6 @@ impl Core {
         self.loans.add(CallerLoan::Read(lent))
     }
 
-    /// Ends a loan.
     pub(crate) fn withdraw(&mut self, token: Token) {
         self.loans.end(token);
     }

@@ -68,8 +68,7 @@ impl Kernel {
 }
 
 impl Core {
-    /// Fails the job in the call of an object: when that call is over, its kernel shuts all objects. The first fault
-    /// stays.
+    /// Fails the job in the call of an object: its kernel shuts all objects after that call. The first fault stays.
     pub(crate) fn fail_job(&mut self, error: Error, out: &mut Outbox) {
         if self.fault.is_some() {
             return;

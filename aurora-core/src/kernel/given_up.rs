@@ -19,7 +19,6 @@ const GOES_ON: usize = 2;
 const WENT_ON: usize = 3;
 const OVER: usize = 4;
 
-/// How far the two ranks are.
 #[derive(Default)]
 struct Steps(AtomicUsize);
 
@@ -166,7 +165,6 @@ fn who_reads_sees_nothing_of_what_is_written_meanwhile() {
     let steps = Steps::default();
     let config = Config::threads(2).route(Route::Shm).silence(Duration::from_millis(500));
     let run = config.run(|world| {
-        // Longer than a word.
         let mut v = GVector::<[u64; 3]>::from_fn(world, LEN, |i| [i as u64; 3])?;
         world.barrier()?;
         let _over = Over(&steps);

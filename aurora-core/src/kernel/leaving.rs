@@ -51,8 +51,8 @@ impl Kernel {
         Ok(())
     }
 
-    /// Whether every rank has left and all its drop notices are here. They arrive in any order, and one may show that
-    /// not all ranks have entered a scope.
+    /// Whether every rank has left and all its drop notices are here. One may show that not all ranks have entered a
+    /// scope.
     pub(crate) fn all_left(&self) -> bool {
         self.core.others().all(|rank| self.has_left(rank))
     }

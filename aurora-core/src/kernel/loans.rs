@@ -9,9 +9,7 @@ use aurora_net::Token;
 pub(super) const KERNEL: ObjectId = ObjectId(0);
 
 pub(super) enum CallerLoan {
-    /// Memory of the calling thread, read.
     Read(Lent),
-    /// Memory of the calling thread, written.
     Write(LentMut),
 }
 

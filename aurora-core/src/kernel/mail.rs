@@ -9,7 +9,6 @@ use std::collections::VecDeque;
 
 pub(crate) struct Mail {
     me: Rank,
-    /// What this rank has sent to itself.
     pub(crate) to_self: VecDeque<(Vec<u8>, Payload)>,
     /// Messages to each rank that the watch counts.
     pub(crate) sent: Vec<u64>,

@@ -1,5 +1,4 @@
-//! The headers of transfers: which object they are for, and the messages of kernels. A payload travels beside its
-//! header.
+//! The headers of transfers: which object they are for, and the messages of kernels.
 //!
 //! A header begins with a number: the object times four, plus how the transfer is about it. Only that object can read
 //! what follows. 0 stands for a message of kernels, 1 for an answer.

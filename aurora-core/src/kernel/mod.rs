@@ -1,8 +1,7 @@
 //! The kernel of a rank: everything that the transport's I/O loop decides for it.
 //!
 //! [`Kernel`] is the state of one rank, changed under the endpoint's lock by its daemon (arriving messages) and by
-//! the calling thread (through [`World`](crate::World)). It is passive: it never blocks, it only answers, parks, and
-//! notes.
+//! the calling thread (through [`World`](crate::World)). It never blocks: it only answers, parks, and notes.
 
 pub(crate) mod asking;
 mod clock;
@@ -58,13 +57,11 @@ use watch::Watch;
 
 /// A request of this rank.
 pub(crate) struct OpenCall {
-    /// The rank that was asked.
     pub(crate) to: Rank,
     /// The caller's memory for the answer; `None`: a buffer.
     landing: Option<Token>,
     /// No thread waits for the answer yet.
     ahead: bool,
-    /// The object that is asked.
     object: ObjectId,
     /// That object is shown the answer.
     shown: bool,
@@ -84,7 +81,6 @@ pub(crate) struct Kernel {
 pub(crate) struct Entry {
     pub(crate) frame: Frame,
     pub(crate) machine: Box<dyn SharedObject>,
-    /// Its share of the digest.
     share: Share,
 }
 
@@ -125,8 +121,7 @@ pub(crate) struct Core {
     reported: BTreeSet<(ObjectId, u64)>,
     /// By rank: `Some` if the rank has left the closure, with the number of objects that it had dropped.
     left: Vec<Option<u64>>,
-    /// By rank: the number of its drop notices that have arrived. For this rank: the number of objects it has
-    /// dropped.
+    /// By rank: its drop notices that have arrived. For this rank: the number of objects it has dropped.
     drop_notices: Vec<u64>,
     leaving: bool,
     pub(crate) reports: Reports,
@@ -189,8 +184,7 @@ impl Kernel {
         }
     }
 
-    /// Calls an object for the program. `None`: it does not exist. A panic of the call poisons the object and
-    /// continues.
+    /// Calls an object for the program. `None`: it does not exist. A panic poisons the object and continues.
     pub(crate) fn call<R>(
         &mut self,
         id: ObjectId,
@@ -201,8 +195,7 @@ impl Kernel {
         Some(called.unwrap_or_else(|panic| resume_unwind(panic)))
     }
 
-    /// Calls an object with what has arrived for it, on the thread that drives the endpoint. A panic ends here: the
-    /// object is poisoned, and the user is told.
+    /// Calls an object with what has arrived for it. A panic ends here: it poisons the object, and the user is told.
     pub(crate) fn hand<R>(
         &mut self,
         id: ObjectId,

@@ -1,5 +1,4 @@
-//! The state machine behind guards, in every order of the program's calls and arriving messages: the gate, lending,
-//! parking, the split end.
+//! The state machine behind guards, in every order of calls and messages: the gate, lending, parking, the split end.
 //!
 //! All of it runs under one lock, so only the order in which threads take the lock can differ. Loom tries every order
 //! of two threads that drive the real [`Kernel`]. One does what a guard does, call by call, and holds the memory
@@ -158,8 +157,7 @@ fn uniform(bytes: &[u8]) -> u64 {
     values[0]
 }
 
-/// What [`OwnerComputesMut`](crate::OwnerComputesMut) does: opens, passes the gate, takes the block at the first
-/// slice, gives it back.
+/// What [`OwnerComputesMut`](crate::OwnerComputesMut) does: opens, passes the gate, takes the block, gives it back.
 fn write_by_a_guard(node: &Node) {
     node.wait(|object, cx| object.settled(true, Window::WHOLE, cx)).expect("no fault");
     node.wait(|object, cx| object.gate(Window::WHOLE, cx)).expect("no fault");
@@ -324,7 +322,6 @@ fn split_end(entered: u64) {
             cx.close_guard(guard, false);
             object.has_changed = true;
         });
-        // The next use.
         let own = node.wait(|object, cx| {
             object.settled(false, Window::WHOLE, cx)?.expect("no fault");
             object.block.read(uniform)

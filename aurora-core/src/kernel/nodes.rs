@@ -59,8 +59,7 @@ impl Nodes {
     }
 
     /// The rank of `rank`'s node that receives the block of `owner`, which is on another node, for its whole node.
-    /// The ranks of a node share the work: the blocks of each other node go to different ranks, and so do the blocks
-    /// of different nodes.
+    /// The ranks of a node share the work evenly.
     pub(crate) fn receiver(&self, owner: Rank, rank: Rank) -> Rank {
         let (sharers, owner) = (self.with(rank), self.locations[owner.index()]);
         sharers[(owner.node + owner.position) % sharers.len()]
@@ -80,7 +79,6 @@ mod tests {
         Nodes::new(&leaders.iter().copied().map(Rank::new).collect::<Vec<_>>())
     }
 
-    /// How many blocks each rank receives.
     fn received(nodes: &Nodes, size: usize) -> Vec<usize> {
         let all = || (0..size).map(Rank::new);
         all().map(|rank| all().filter(|owner| nodes.receives(*owner, rank)).count()).collect()

@@ -1,5 +1,4 @@
-//! A rank that polls: when its user is told, and when polling ends with an error, as a wait does. See
-//! [`polls`](crate::polls).
+//! A rank that polls: when its user is told, and when it is an error, as a wait is. See [`polls`](crate::polls).
 //!
 //! From time to time, at a *tick*, the kernel starts watching its rank's looks. If a rank has polled for the time
 //! after which a wait is noticed, and every other rank waits, polls too, or has left, the kernel reports it once. To
@@ -23,14 +22,12 @@ use std::time::{Duration, Instant};
 /// Ticks in the time after which polling is noticed, or ends.
 const TICKS: u32 = 16;
 
-/// A rank that has not looked for more ticks than this polls no longer. On a busy machine it may be paused for a
-/// while.
+/// A rank that has not looked for more ticks than this polls no longer. A busy machine may pause it for less.
 const SILENT: u32 = TICKS / 2;
 
 /// Numbers of polling's looks at other ranks start here; those of the watch are smaller.
 const LOOKS: u64 = 1 << 63;
 
-/// What an idle rank does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum Idle {
     /// Its wait of this number.
@@ -310,7 +307,6 @@ mod tests {
                     other.set(1)?;
                     world.barrier()
                 }
-                // Polls too.
                 3 => {
                     shorten(&other);
                     while other.get()? == 0 {}

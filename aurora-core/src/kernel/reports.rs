@@ -13,8 +13,7 @@ pub(crate) struct Reports {
     pub(crate) counters: Vec<Stats>,
     /// On rank 0: the counters of all ranks have been printed.
     pub(crate) printed: bool,
-    /// The shortest round trip to the clock of rank 0 so far, and how far that clock was then ahead of this rank's,
-    /// in ns.
+    /// The shortest round trip to the clock of rank 0 so far, and how far that clock was then ahead, in ns.
     pub(crate) ahead: Option<(u64, i64)>,
     /// How often the clock of rank 0 has answered.
     pub(crate) answers: u32,
@@ -42,8 +41,8 @@ impl Kernel {
         self.core.mail.say(out, to, &Message::Time { sent, here, machine }, Payload::Empty);
     }
 
-    /// The clock of rank 0 showed `there` at a moment between `sent` and now, most likely half way. Two processes on
-    /// one machine have the same clock.
+    /// The clock of rank 0 showed `there` between `sent` and now, most likely half way. Processes of one machine
+    /// share it.
     pub(crate) fn time_answered(&mut self, sent: u64, there: u64, machine: u64) {
         let Time { nanos: now, machine: here } = Time::now();
         let round_trip = now.saturating_sub(sent);

@@ -20,13 +20,12 @@ impl Kernel {
         self.note_job_fault(&Error::heard(failure));
     }
 
-    /// The error that has ended an object, if any.
     pub(crate) fn sound(&self, id: ObjectId) -> Result<(), Error> {
         self.objects.get(&id).map_or(Ok(()), |entry| entry.frame.sound())
     }
 
-    /// What this rank brings to a barrier, as one number that is equal on all ranks if they agree, and whether the
-    /// rank requests a second pass.
+    /// What this rank brings to a barrier, a number that is equal if ranks agree, and whether it requests a second
+    /// pass.
     pub(crate) fn digest(&mut self, came: &Came<'_>) -> (u64, bool) {
         let Kernel { core, objects, digests, .. } = self;
         digests.update(objects, core.me);

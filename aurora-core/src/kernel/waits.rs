@@ -1,5 +1,5 @@
-//! What this rank waits for and which ranks it waits for; its answer to ranks that ask. The [watch](super::watch)
-//! judges by these answers.
+//! What this rank waits for, for which ranks, and its answer to ranks that ask: the [watch](super::watch) judges by
+//! it.
 
 use super::watch::{Act, Blocked, GuardState, RankState};
 use super::{Entry, Kernel, OpenCall};

@@ -1,8 +1,7 @@
 use crate::ids::CallId;
 use crate::link::Link;
 
-/// A request whose answer a thread waits for. Dropping it gives the request up: nobody counts as waiting for it any
-/// more, and its answer is discarded.
+/// A request whose answer a thread waits for. Dropping it gives the request up: its answer is discarded.
 #[must_use = "a request that is not kept is given up"]
 pub(crate) struct Asked<'l> {
     link: &'l Link,

@@ -1,7 +1,4 @@
-//! A collective call of a rank's thread: it agrees with all ranks on the call, and exchanges bytes with them. If all
-//! ranks share a node's memory, both happen at its barrier: a rank writes its bytes to that memory, and the others
-//! read them there. Else ranks agree by the rounds of a barrier. Words travel in the rounds; pieces travel in
-//! messages of their own, together with the rounds if they are short.
+//! A collective call of a rank's thread: ranks agree on the call and exchange bytes (`collective/README.md`).
 
 use super::{BulkCall, Link};
 use crate::collective::Words;
@@ -122,7 +119,6 @@ pub(crate) struct CollectiveCall<'a> {
     _timed: BulkCall<'a>,
 }
 
-/// What the agreement has brought.
 #[derive(Default)]
 struct Agreed {
     words: BTreeMap<Rank, Bytes>,
@@ -138,8 +134,8 @@ impl<'a> CollectiveCall<'a> {
         CollectiveCall { link, site, came, next: (0, 0), apart: false, _timed }
     }
 
-    /// From now on this call exchanges bytes by messages, which may have any length, although the ranks share memory.
-    /// All ranks call it before the first step.
+    /// From now on this call uses messages, of any length, although the ranks share memory. All ranks call it before
+    /// the first step.
     pub(crate) fn by_messages(&mut self) {
         self.apart = true;
     }
@@ -170,15 +166,14 @@ impl<'a> CollectiveCall<'a> {
         self.link.me.index()
     }
 
-    /// The memory where ranks read what the others give; `None`: by messages.
     fn node(&self) -> Option<&'a RefCell<NodeBarrier>> {
         let link: &'a Link = self.link;
         link.barrier.as_deref().filter(|_| !self.apart)
     }
 
-    /// Collective. On the first call agrees with all ranks; then gives `give`, and calls `read` with what each rank
-    /// has given to this one. Panics if `read` runs an operation of the program that makes a collective call, or if
-    /// ranks that share memory give too much.
+    /// Collective. First agrees with all ranks; then gives `give`, and calls `read` with what each rank has given to
+    /// this one. Panics if `read` runs an operation of the program that makes a collective call, or if ranks that
+    /// share memory give too much.
     pub(crate) fn share<R>(&mut self, give: Give<'_>, read: impl FnOnce(&Given<'_>) -> R) -> Result<R> {
         let begins = self.next.0 == 0;
         let agreed = if begins { self.agree(give)? } else { Agreed::default() };
@@ -243,8 +238,7 @@ impl<'a> CollectiveCall<'a> {
             }
             Give::Word(bytes) => at.contribution_mut()[..bytes.len()].copy_from_slice(bytes),
             Give::Pieces(Step { bytes, to, .. }) => {
-                // The piece for this rank itself is not copied. A piece that is the same for all others is copied
-                // once.
+                // This rank's own piece is not copied. A piece that is the same for all others is copied once.
                 let place = at.contribution_mut();
                 let mut brought = 0..0;
                 for range in
@@ -270,8 +264,7 @@ impl<'a> CollectiveCall<'a> {
         self.link.await_node_peers(what, self.site, linger, |_| Ok(barrier.borrow_mut().poll()))
     }
 
-    /// Agrees with all ranks by the rounds of a barrier; without a `digest`, only in the second pass, because ranks
-    /// know that they differ.
+    /// Agrees by the rounds of a barrier; without a `digest`, ranks know that they differ: only the second pass.
     fn confer(&self, digest: Option<(u64, bool)>, give: Give<'_>) -> Result<Agreed> {
         let by_rounds = !self.is_on_one_node();
         let word = match give {

@@ -51,7 +51,6 @@ pub(crate) struct Link {
     /// Errors of calls at this moment are not returned to the program.
     quiet: Cell<bool>,
     clock: Rc<Clock>,
-    /// Whether this rank polls.
     watcher: Rc<Watcher>,
 }
 
@@ -115,7 +114,6 @@ impl Link {
         action()
     }
 
-    /// A call returns an error to the program.
     fn reported(&self, kernel: &mut Kernel, error: &Error) {
         if !self.quiet.get() {
             kernel.note_reported(self.object.get(), error);
@@ -128,8 +126,7 @@ impl Link {
         self.clock.call(name)
     }
 
-    /// The same for a call that may transfer much. Meanwhile long payloads go by MPI, if that is faster, and arrive
-    /// before the call returns.
+    /// The same for a call that may transfer much: until it returns, long payloads go by MPI if that is faster.
     pub(crate) fn bulk_call(&self, name: &'static str) -> BulkCall<'_> {
         self.in_bulk(self.call(name))
     }
@@ -163,8 +160,8 @@ impl Link {
         })
     }
 
-    /// What ended the job, if that is why a node peer has gone; else `error`. The rank that failed tells all others,
-    /// but not all at the same moment.
+    /// What ended the job, if that is why a node peer has gone; else `error`. The failed rank tells the others one by
+    /// one.
     pub(crate) fn why(&self, error: Error, site: &Site) -> Error {
         const TOLD: Duration = Duration::from_secs(2);
         let until = Instant::now() + TOLD;
@@ -192,8 +189,7 @@ impl Link {
         if !thread::panicking() {
             return let_go();
         }
-        // It may apply an operation of the user, which may panic. Then its object is poisoned, so the panic is not
-        // lost.
+        // An operation of the user may panic here. Then its object is poisoned, so the panic is not lost.
         let _ = catch_unwind(AssertUnwindSafe(let_go));
     }
 
@@ -295,8 +291,7 @@ impl Link {
         self.wait_since(None, wait, site, condition)
     }
 
-    /// The same, for a wait that has lasted since `began`. If `None`, it counts as a wait if the first call of
-    /// `condition` returns `None`.
+    /// The same, for a wait that has lasted since `began`. `None`: it is a wait if `condition` first returns `None`.
     pub(crate) fn wait_since<R>(
         &self,
         began: Option<Instant>,

@@ -7,7 +7,7 @@
 //!
 //! 1. `start` points at `len` initialised elements. `owner` says how their memory is freed. They do not move with the
 //!    array, and nobody else uses them; if they are shared, nobody else uses them meanwhile (`shared.rs`); if they
-//!    arrive, their parts are shown and written by the rules of `arriving.rs`. In an empty array `start` dangles,
+//!    arrive, their parts are shown and written by the rules of `arriving.rs`. An empty array's `start` dangles,
 //!    aligned.
 //! 2. Only `Drop` frees the memory. What is borrowed from the array borrows the array.
 //! 3. All bytes of a new mapping are zero, which is a value of every [`Element`]. The mapping begins at a page, which
@@ -43,7 +43,7 @@ pub(crate) struct Array<T> {
 
 /// Who frees the memory, and how.
 enum Owner<T> {
-    /// A `Vec` of this capacity.
+    /// The capacity of the `Vec`.
     Heap(usize),
     Mapping(MmapMut),
     /// Of several ranks, by the rules of `shared.rs`.
@@ -51,7 +51,6 @@ enum Owner<T> {
         segment: Segment,
         at: usize,
     },
-    /// The array that this one is a piece of.
     Piece(Arc<Array<T>>),
 }
 
@@ -111,8 +110,7 @@ impl<T: Element> Array<T> {
         Ok(array)
     }
 
-    /// Cuts the array at element `at`: returns the elements from there on and keeps the others. [`join`](Array::join)
-    /// undoes it.
+    /// Returns the elements from `at` on and keeps the others. [`join`](Array::join) undoes it.
     ///
     /// # Panics
     /// If the array is shorter.
@@ -137,8 +135,7 @@ impl<T: Element> Array<T> {
         Array { start, len, owner }
     }
 
-    /// Appends the elements of `next`, if they follow its own and both are pieces of one array. False: nothing is
-    /// changed.
+    /// Appends the elements of `next` if they [follow](Self::follows) its own. False: nothing is changed.
     pub(crate) fn join(&mut self, next: &mut Self) -> bool {
         let joins = next.follows(self);
         if joins {
@@ -160,13 +157,11 @@ impl<T: Element> Array<T> {
         of_one && before.as_ptr_range().end.addr() == self.as_ptr().addr()
     }
 
-    /// The address of its first element, for callers that borrow only some elements, or more than its own:
-    /// `arriving.rs`, [`across`].
+    /// The address of its first element, for callers that borrow some elements or more: `arriving.rs`, [`across`].
     pub(super) fn start(&self) -> NonNull<T> {
         self.start
     }
 
-    /// Its number of elements, without borrowing any.
     pub(super) fn elements(&self) -> usize {
         self.len
     }

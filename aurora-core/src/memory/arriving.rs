@@ -1,5 +1,5 @@
-//! Arrays that are shown in parts while the rest is written: the copy of a vector that is being loaded, and memory
-//! that several ranks share.
+//! Arrays shown in parts while the rest is written: a vector's copy during a load, and memory that several ranks
+//! share.
 //!
 //! Why the unsafe code is sound:
 //!
@@ -26,7 +26,6 @@ use std::sync::Arc;
 /// The one handle by which such an array is written.
 pub(crate) struct Arriving {
     array: Arc<dyn Storage>,
-    /// Bytes that guards may show.
     shown: Ranges,
 }
 
@@ -98,8 +97,7 @@ impl Arriving {
 }
 
 impl Part {
-    /// Of memory that several ranks share. Nobody writes there while the holder's registry entry shows it:
-    /// `shared.rs`.
+    /// Of shared memory. Nobody writes there while the registry of readers shows it: `shared.rs`.
     pub(crate) fn of_shared(array: &Arc<dyn Storage>, bytes: Range<usize>) -> Self {
         Part { array: array.clone(), bytes }
     }
@@ -125,7 +123,6 @@ impl<T: Element> From<Part> for Kept<T> {
 }
 
 impl<T: Element> Kept<T> {
-    /// The elements, and no others.
     #[inline]
     pub(crate) fn elements(&self) -> &[T] {
         // SAFETY: invariants 1 and 4, and inside, as was compared when this was made.

@@ -34,13 +34,11 @@ pub(crate) struct Pool {
     pub(crate) available: usize,
 }
 
-/// Bytes of memory that this process may still take, by the machine and its control groups, less a reserve; `None` if
-/// Linux does not say.
+/// Bytes that this process may still take, by its machine and control groups, less a reserve; `None` if unknown.
 pub fn available() -> Option<usize> {
     Limits::find().tightest().map(|pool| pool.available)
 }
 
-/// Where the free memory is read.
 pub(crate) struct Limits {
     /// Each with the number that identifies it on its machine.
     groups: Vec<(Group, u64)>,
@@ -72,7 +70,6 @@ impl Limits {
         machine.into_iter().chain(groups).collect()
     }
 
-    /// The pool with the least available.
     pub(crate) fn tightest(&self) -> Option<Pool> {
         self.pools().into_iter().min_by_key(|pool| pool.available)
     }

@@ -1,8 +1,7 @@
 //! How much memory a copy of a vector may take on one rank.
 //!
-//! If the memory does not exist, the error is `OutOfMemory`, when the memory is taken (`meter.rs`). The limit here
-//! leaves memory to others: one copy has at most `AURORA_CACHE_LIMIT` bytes, or half of the free memory if that is
-//! not set.
+//! Memory that does not exist is an `OutOfMemory` when it is taken (`meter.rs`). The limit here leaves memory to
+//! others: one copy has at most `AURORA_CACHE_LIMIT` bytes, by default half of the free memory.
 
 use super::available::Limits;
 use super::meter::LOOKED_AT;
@@ -18,7 +17,6 @@ pub enum CacheLimit {
     HalfOf(usize),
 }
 
-/// What a rank may use for each copy.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Budget {
     set: Option<usize>,

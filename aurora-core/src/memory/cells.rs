@@ -1,14 +1,12 @@
-//! Single elements, read and written by several threads at a time. Elements that are *words* (of 1, 2, 4 or 8 bytes,
-//! at a multiple of that) are accessed by relaxed atomics, which cost what plain accesses do. Others are plain
-//! memory.
+//! Single elements that several threads read and write. Elements that are *words* (of 1, 2, 4 or 8 bytes, at a
+//! multiple of that) are accessed by relaxed atomics, which cost what plain accesses do. Others are plain.
 //!
 //! Why the unsafe code is sound:
 //!
 //! 1. [`Cells`] are made from a mutable borrow of the memory behind them and live no longer; nobody else has them.
 //! 2. Beside them, others touch that memory only by [`read`] and [`write`], and only words (`direct.rs`).
 //! 3. Every access is inside: its index is compared with the length.
-//! 4. A word lies at a multiple of its size, which is checked when cells are made. Other elements are accessed
-//!    unaligned.
+//! 4. A word lies at a multiple of its size, which is checked when cells are made. Others are accessed unaligned.
 //! 5. Any bytes are a value of an [`Element`].
 #![allow(unsafe_code)]
 

@@ -1,6 +1,6 @@
-//! The memory that all ranks request at the same moment, and whether there is so much. Each rank of a node alone
-//! would see the same memory free. So a [`Demand`] travels with a barrier: after it every rank knows the requests to
-//! each pool, and all reach the same decision.
+//! The memory that all ranks request at the same moment. Each rank of a node alone would see the same memory free. So
+//! a [`Demand`] travels with a barrier: after it every rank knows the requests to each pool, and all reach the same
+//! decision.
 
 use super::available::{MemoryLimit, Pool};
 use crate::error::ObjectName;
@@ -20,10 +20,8 @@ struct Asked {
     by: BTreeMap<Rank, usize>,
 }
 
-/// Memory that is not available.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Shortage {
-    /// Bytes that the rank requested.
     pub(crate) asked: usize,
     /// All bytes requested from the pool at that moment, by this rank and others.
     pub(crate) together: usize,

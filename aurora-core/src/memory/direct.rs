@@ -2,8 +2,7 @@
 //!
 //! The [`Permit`], which the kernel sets, says what the rank's own thread may do without asking: nothing while a
 //! scope is unsettled, while a guard of the wrong kind is open, or after a fault. The [latch](super::latch) of
-//! another rank's block, which its owner sets, says what others may do there. Every other access goes to the kernel
-//! and, if necessary, by a message.
+//! another rank's block, which its owner sets, says what others may do there. Every other access goes to the kernel.
 //!
 //! Why the unsafe code is sound:
 //!
@@ -42,7 +41,6 @@ pub(crate) struct Direct<T> {
     /// Whether the elements of this rank's block are words.
     words: bool,
     shared: Option<Shared<T>>,
-    /// There is no other rank.
     alone: bool,
     /// The last load which is known to be shown by nobody any more, plus 1.
     clear: Cell<Epoch>,
@@ -69,8 +67,7 @@ impl<T> Shared<T> {
 }
 
 impl<T: Element> Direct<T> {
-    /// For a vector whose block, the elements `range`, lies in memory that no other rank shares; `alone`: the job has
-    /// one rank.
+    /// For a vector whose block, the elements `range`, no other rank shares; `alone`: the job has one rank.
     pub(crate) fn to(permit: Arc<Permit>, block: Arc<dyn Storage>, range: Range<usize>, alone: bool) -> Self {
         // SAFETY: the vector's handle, which is about to be made, keeps the block; the kernel keeps the permit.
         let direct = unsafe { typed::<T>(block).direct(permit, range) };
@@ -110,7 +107,6 @@ impl<T: Element> Direct<T> {
         self.at_by(epoch << SCOPES | may, index, owner)
     }
 
-    /// See [`Permit::wake`].
     pub(crate) fn wake(&self, level: Level) -> bool {
         self.permit.wake(level)
     }
@@ -212,7 +208,7 @@ impl<T: Element> Direct<T> {
     }
 
     /// Reads the elements at `indices` while all latches admit it. Returns how many it has read; ask the kernel for
-    /// the rest. Panics if there is no such element.
+    /// the rest.
     pub(crate) fn at_many(&self, indices: &[usize], values: &mut [T]) -> usize {
         let Some(shared) = self.shared.as_ref().filter(|shared| shared.is_all_here()) else {
             return 0;
@@ -220,8 +216,7 @@ impl<T: Element> Direct<T> {
         self.read(shared, (None, 0..shared.len), indices, values)
     }
 
-    /// The same for elements of `block`, which rank `owner` owns, while its latch admits it. Panics if an element
-    /// lies outside `block`.
+    /// The same for elements of `block`, which rank `owner` owns, while its latch admits it.
     pub(crate) fn at_many_of(&self, owner: usize, block: Range<usize>, indices: &[usize], values: &mut [T]) -> usize {
         let Some((shared, position)) = self.shared.as_ref().and_then(|shared| Some((shared, shared.position(owner)?)))
         else {
@@ -230,7 +225,6 @@ impl<T: Element> Direct<T> {
         self.read(shared, (Some(position), block), indices, values)
     }
 
-    /// Reads elements of the `block` of one owner, or of all.
     fn read(
         &self,
         Shared { whole, len, sharing, .. }: &Shared<T>,
@@ -249,8 +243,7 @@ impl<T: Element> Direct<T> {
             let Some(latched) = Latched::acquire(sharing, owner, Intent::Read, epoch) else {
                 break;
             };
-            // No element depends on the one before, so the processor has as many cache misses in flight as it can;
-            // the prefetches start them early.
+            // No element depends on the one before, so many cache misses are in flight; prefetches start them early.
             indices.iter().for_each(|index| memory.fetch(*index));
             for (value, index) in values.iter_mut().zip(indices) {
                 assert!(block.contains(index), "element {index} of {block:?}");
@@ -273,7 +266,7 @@ impl<T: Element> Direct<T> {
     }
 
     /// Sets elements, in the order given, while all latches admit it. Returns how many it has set; ask the kernel for
-    /// the rest. Panics if there is no such element.
+    /// the rest.
     pub(crate) fn put_many(&self, writes: &[(usize, T)]) -> usize {
         let Some(Shared { whole, len, sharing, .. }) = self.shared.as_ref().filter(|shared| shared.is_all_here())
         else {

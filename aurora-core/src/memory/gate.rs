@@ -4,8 +4,7 @@
 //! load first counts itself among the readers, if it shows the shared memory, and then writes the load to its entry.
 //! An owner may write to its block once all ranks have completed the last load that the owner has announced, and none
 //! reads any more: none can begin to read before the owner announces the next load. A rank that has announced a load
-//! and not completed it may show parts that are final already: no owner writes before that rank has completed the
-//! load.
+//! and not completed it may show final parts: no owner writes before it completes the load.
 //!
 //! A load may be of a range, and so may a write. Each entry has the bounds of all bytes that its rank shows. They
 //! grow with each load, and begin anew once the rank shows nothing. A writer checks whether all ranks have completed
@@ -26,7 +25,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) trait Word {
     fn load(&self, order: Ordering) -> u64;
     fn store(&self, value: u64, order: Ordering);
-    /// Adds, wrapping around.
     fn add(&self, value: u64, order: Ordering);
     /// Stores; sequentially consistent with all `publish` and `observe`.
     fn publish(&self, value: u64);
@@ -88,7 +86,6 @@ impl Word for loom::sync::atomic::AtomicU64 {
 #[derive(Debug, Default)]
 #[repr(C, align(128))]
 pub(crate) struct Entry<W> {
-    /// The last load that it has completed.
     loaded: W,
     /// The number of its guards that show the shared memory.
     readers: W,
@@ -98,12 +95,11 @@ pub(crate) struct Entry<W> {
 }
 
 impl<W: Word> Entry<W> {
-    /// Completes `load`, with a guard that shows the bytes `reads`. Called only by its own rank, one load after the
-    /// other.
+    /// Completes `load`, with a guard that shows `reads`. Called by its own rank, one load after the other.
     pub(crate) fn enter(&self, load: u64, reads: Option<Range<usize>>) {
         if let Some(bytes) = reads {
-            // The kernel may complete a load while the calling thread ends the guard of another. That guard's reads
-            // come before the stores below.
+            // The kernel may complete a load while the calling thread ends the guard of another. Its reads come
+            // before these stores.
             let readers = self.readers.load(Ordering::Acquire);
             let (mut start, mut end) = (bytes.start as u64, bytes.end as u64);
             if readers > 0 {

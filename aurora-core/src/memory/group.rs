@@ -3,7 +3,6 @@
 
 use std::path::{Component, Path, PathBuf};
 
-/// The two versions of control groups, which have different names for the same things.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Version {
     One,

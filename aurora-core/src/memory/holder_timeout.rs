@@ -1,9 +1,8 @@
-//! How long the owner of a block waits for a rank that holds its [latch](super::latch), and which rank it has given
-//! up.
+//! How long the owner of a block waits for a holder of its [latch](super::latch), and which rank it has given up.
 //!
 //! A running rank releases a latch within nanoseconds. A rank that does not has been stopped, and may never continue.
-//! The owner waits under the lock of its kernel and sends nothing meanwhile. So it gives up before its peers take the
-//! owner itself for stuck.
+//! The owner waits under the lock of its kernel and sends nothing meanwhile. So it gives up before its peers give it
+//! up.
 
 use aurora_net::Rank;
 use std::sync::OnceLock;
@@ -12,11 +11,9 @@ use std::time::{Duration, Instant};
 /// The longest time that an owner waits and sends nothing.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// The most that counts of the time between two checks. If that was longer, the owner was stopped too, perhaps with
-/// all others.
+/// The most that counts of the time between two checks. If it was longer, the owner was stopped too.
 const MOST_OF_A_PAUSE: Duration = Duration::from_millis(100);
 
-/// The limit of one rank, for all of its blocks.
 #[derive(Debug)]
 pub(crate) struct HolderTimeout {
     limit: Duration,
@@ -29,8 +26,7 @@ impl HolderTimeout {
         HolderTimeout { limit: (silence / 5 * 4).min(LONGEST), given_up: OnceLock::new() }
     }
 
-    /// Whether the wait for `rank` is over; then the rank is given up. Once a rank is given up, no other is waited
-    /// for: the job is over.
+    /// Whether the wait for `rank` is over and it is given up. After that no rank is waited for: the job is over.
     pub(crate) fn is_over(&self, rank: Rank, waited: Duration) -> bool {
         let over = waited >= self.limit;
         if over {
@@ -46,7 +42,6 @@ impl HolderTimeout {
     }
 }
 
-/// A wait for one rank after the other.
 #[derive(Debug, Default)]
 pub(crate) struct HolderWait {
     waited: Duration,

@@ -1,5 +1,4 @@
-//! The latch of a block: with it ranks of one node read and write single elements of each other's blocks without a
-//! message.
+//! The latch of a block: with it ranks of one node access single elements of each other's blocks without a message.
 //!
 //! Each block has a latch, whose *mode* its owner sets. Each rank has one word that names the block whose latch the
 //! rank *holds*. A rank that wants an element writes that word first and reads the mode second. An owner that is
@@ -21,7 +20,6 @@ use std::sync::atomic::Ordering;
 /// What other ranks may do to a block's elements.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum LatchMode {
-    /// Read and write.
     Open,
     /// Read: a guard or a transfer reads the block.
     ReadOnly,
@@ -29,8 +27,8 @@ pub(crate) enum LatchMode {
     Busy,
     /// Nothing: the block is lent, or lies elsewhere. The mode of a new block.
     Shut,
-    /// Nothing, for good: a rank did not release the latch, and the owner has moved its block away. That rank's
-    /// access does not count.
+    /// Nothing, for good: a rank did not release the latch, so the owner has moved its block away. Its access does
+    /// not count.
     GivenUp,
 }
 
@@ -40,7 +38,6 @@ pub(crate) enum Intent {
     Write,
 }
 
-/// The result of an attempt to acquire a latch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Attempt {
     /// The rank holds the latch until it releases it.
@@ -141,8 +138,7 @@ pub(crate) fn acquire_all<L: Latches>(latches: &L, me: usize, intent: Intent, ep
     attempt
 }
 
-/// Rank `me` is done with the block of `owner`. False: the owner has given the place up meanwhile, and the access
-/// does not count.
+/// Rank `me` is done with the block of `owner`. False: the owner has given the place up; the access does not count.
 #[inline]
 #[must_use]
 pub(crate) fn release<L: Latches>(latches: &L, me: usize, owner: usize) -> bool {
@@ -252,8 +248,7 @@ mod model {
         }
     }
 
-    /// Rank 1 uses an element of rank 0. Meanwhile rank 0 sets its latch to `mode`, uses its block, and opens the
-    /// latch.
+    /// Rank 1 uses an element of rank 0, which sets its latch to `mode`, uses its block, and opens the latch.
     fn owner_and_peer(intent: Intent, mode: LatchMode, acquire: Acquire, wait: Wait) {
         loom::model(move || {
             let node = Node::new(LatchMode::Open);

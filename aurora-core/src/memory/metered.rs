@@ -3,8 +3,7 @@
 use super::{Array, Meter, Shortage, Storage};
 use std::sync::Arc;
 
-/// Promised memory with a meter. Bytes for which there is no memory are not written, and the shortage is kept until a
-/// caller asks.
+/// Promised memory with a meter. Bytes for which there is no memory are not written; the shortage is kept.
 pub(crate) struct Metered {
     storage: Arc<dyn Storage>,
     meter: Meter,
@@ -12,7 +11,6 @@ pub(crate) struct Metered {
 }
 
 impl Metered {
-    /// `bytes` bytes of promised memory.
     pub(crate) fn new(bytes: usize, promised: Result<Arc<dyn Storage>, Shortage>) -> Self {
         match promised {
             Ok(storage) => Metered { storage, meter: Meter::new(bytes), short: None },
@@ -22,7 +20,6 @@ impl Metered {
         }
     }
 
-    /// Why it cannot be filled.
     pub(crate) fn short(&self) -> Option<&Shortage> {
         self.short.as_ref()
     }
@@ -46,8 +43,7 @@ impl Metered {
         Ok(true)
     }
 
-    /// Writes bytes from `at` on. Does nothing while a guard shows the memory, or once it is
-    /// [`short`](Metered::short).
+    /// Writes bytes from `at` on. Does nothing while a guard shows the memory, or if it is `short`.
     pub(crate) fn write(&mut self, at: usize, bytes: &[u8]) {
         let range = at..at + bytes.len();
         if self.short.is_none() {
@@ -64,7 +60,6 @@ impl Metered {
         storage.map(Storage::bytes_mut)
     }
 
-    /// Shows it.
     pub(crate) fn share(&self) -> Arc<dyn Storage> {
         self.storage.clone()
     }

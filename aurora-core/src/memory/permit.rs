@@ -1,7 +1,7 @@
 //! What the calling thread of a rank may do to an object without asking its kernel: one number, which every access
 //! reads first. The kernel writes it under its lock. To watch accesses (see [`polls`](crate::polls)) at no cost to
-//! the others, the bits of watched accesses are moved *aside* in this number. The fast paths then find them not
-//! allowed, and the slow paths read them there.
+//! the others, the bits of watched accesses are moved *aside* in this number. Then the fast paths refuse, and the
+//! slow paths read them there.
 
 use crate::ids::Epoch;
 use crate::polls::Level;
@@ -26,8 +26,7 @@ pub(super) const SCOPES: u32 = 8;
 /// Changed under the kernel's lock, except by [`Permit::wake`].
 #[derive(Debug, Default)]
 pub(crate) struct Permit {
-    /// The number of scopes that this rank has entered and settled; below it the bits: allowed at once, allowed
-    /// aside, watched.
+    /// The number of scopes that this rank has entered and settled; below it what is allowed, aside, and watched.
     ready: AtomicU64,
     /// The last load among them.
     load: AtomicU64,
@@ -69,8 +68,8 @@ impl Permit {
         self.replace(|ready| Some(arrange(ready | READS | WRITES, ready >> SCOPES, allowed(ready))));
     }
 
-    /// Moves back what is not watched at this level. Called by the calling thread; concurrent changes by the kernel
-    /// are kept. False: nothing was aside.
+    /// Moves back what is not watched at this level. Keeps concurrent changes by the kernel. False: nothing was
+    /// aside.
     pub(crate) fn wake(&self, level: Level) -> bool {
         let over = match level {
             Level::Nothing => READS | WRITES,

@@ -2,8 +2,7 @@
 //!
 //! Why the unsafe code is sound:
 //!
-//! 1. A prefetch is a hint: it reads and writes nothing that the program can observe, and never faults, whatever the
-//!    address.
+//! 1. A prefetch is a hint: nothing that the program can observe changes, and no address faults.
 #![allow(unsafe_code)]
 
 #[derive(Debug)]

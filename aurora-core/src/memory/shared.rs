@@ -4,8 +4,7 @@
 //!
 //! Why the unsafe code is sound:
 //!
-//! 1. A segment never changes its length and stays mapped as long as a handle to it exists. Each array over it holds
-//!    one.
+//! 1. A segment never changes its length and stays mapped as long as a handle to it exists. Each array holds one.
 //! 2. Its first bytes are those words: atomics, valid with all bits zero. They are written only as such.
 //! 3. The elements of a block are written by one rank, its owner or the rank that receives it from another node,
 //!    through the one array over them ([`Sharing::arrays`], [`Sharing::slot`]). An owner writes while its latch keeps
@@ -15,8 +14,8 @@
 //!    that receives a block for a load writes it before any rank can complete that load.
 //! 4. The whole is shown only between [`Sharing::enter`] with `reads` and the drop of the [`Reading`], and only those
 //!    bytes of it. It is copied from only before `enter`, within the load. By invariant 3 nobody writes there then.
-//! 5. All bytes of a new segment are zero, which is a value of every [`Element`]. The page at which elements begin is
-//!    aligned for them ([`Sharing::suits`]).
+//! 5. All bytes of a new segment are zero, which is a value of every [`Element`]. The elements begin at a page,
+//!    which is aligned for them ([`Sharing::suits`]).
 #![allow(unsafe_code)]
 
 use super::array::Array;
@@ -37,8 +36,7 @@ use std::thread;
 
 const PAGE: usize = 4096;
 
-/// The words that one rank writes. Words of different ranks, and words that are written often, have cache lines of
-/// their own.
+/// The words that one rank writes. Those of different ranks, and those written often, have own cache lines.
 #[derive(Debug, Default)]
 #[repr(C)]
 struct RankWords {
@@ -68,7 +66,6 @@ struct Line(AtomicU64);
 pub(crate) struct Turn {
     /// Counted from 1.
     pub(crate) number: u64,
-    /// What this rank contributes.
     pub(crate) word: u64,
 }
 
@@ -77,7 +74,6 @@ pub(crate) struct Sharing {
     segment: Segment,
     node: Arc<Node>,
     holder_timeout: Arc<HolderTimeout>,
-    /// This rank's position on the node.
     me: usize,
     ranks: usize,
 }
@@ -100,15 +96,13 @@ impl Sharing {
     }
 
     /// The array over this rank's block, the elements `range`, and the array over all `len` elements. To be called
-    /// once. The first is written by invariant 3. The second is shown and copied from by invariant 4, and never
-    /// written.
+    /// once. The first is written by invariant 3. The second is shown by invariant 4, never written.
     pub(crate) fn arrays<T: Element>(&self, range: Range<usize>, len: usize) -> (Array<T>, Array<T>) {
         assert!(range.end <= len, "a block outside its vector");
         (self.part(range), self.part(0..len))
     }
 
-    /// The array over the slot of a block that this rank receives from another node. To be called once, only by that
-    /// rank.
+    /// The array over the slot of a block that this rank receives from another node. To be called once.
     pub(crate) fn slot<T: Element>(&self, range: Range<usize>) -> Array<T> {
         self.part(range)
     }
@@ -132,8 +126,7 @@ impl Sharing {
         self.node.absent_at(self, turn.number)
     }
 
-    /// This rank has completed `load`. With `reads`, it shows these bytes of the shared elements until the result is
-    /// dropped.
+    /// This rank has completed `load`. It shows the bytes `reads` of the shared elements until the result is dropped.
     pub(crate) fn enter(self: &Arc<Self>, load: Epoch, reads: Option<Range<usize>>) -> Option<Reading> {
         let shows = reads.is_some();
         self.words(self.me).gate.enter(load, reads);
@@ -145,14 +138,12 @@ impl Sharing {
         self.ranks
     }
 
-    /// Whether all ranks have completed `load`, the last load of these bytes of the shared elements, and none shows
-    /// any of them.
+    /// Whether all ranks have completed `load`, the last load of these shared bytes, and none shows any of them.
     pub(crate) fn is_clear(&self, load: Epoch, bytes: &Range<usize>) -> bool {
         (0..self.ranks).all(|rank| self.words(rank).gate.is_clear(load, bytes))
     }
 
-    /// Access to single elements; this rank owns `range`. `positions` has each rank's position on this node; any
-    /// other number for a rank of another node.
+    /// Access to single elements; this rank owns `range`. `positions`: see [`Direct`].
     pub(crate) fn direct<T: Element>(
         self: &Arc<Self>,
         permit: Arc<Permit>,
@@ -278,8 +269,7 @@ impl Sharing {
     }
 }
 
-/// While it lives, a guard shows the shared memory. If it is forgotten, no rank ever writes there again: writers move
-/// their blocks away.
+/// While it lives, a guard shows the shared memory. If it is forgotten, writers move their blocks away for good.
 #[derive(Debug)]
 pub(crate) struct Reading {
     sharing: Arc<Sharing>,

@@ -87,8 +87,7 @@ impl<A: Number> Lines<A> {
         self.opening.0.get() > settled
     }
 
-    /// Replaces the value by `new` of it, and retries if another thread was faster. Returns the old value; `None` if
-    /// `new` returns `None`.
+    /// Replaces the value by `new` of it, atomically. Returns the old value; `None` if `new` returns `None`.
     #[inline]
     fn change(&self, mut new: impl FnMut(u64) -> Option<u64>) -> Option<u64> {
         let mut current = self.value.0.get();
@@ -103,9 +102,7 @@ impl<A: Number> Lines<A> {
 
 #[derive(Debug)]
 enum Memory {
-    /// On this rank alone.
     Own(Box<Lines<AtomicU64>>),
-    /// Visible to all ranks of the home's node.
     Shared(Segment),
 }
 
@@ -147,8 +144,7 @@ impl Word {
         self.lines().value.0.get()
     }
 
-    /// Replaces the value by `new` of it, and retries if another thread was faster. Returns the old value; `None` if
-    /// `new` returns `None`.
+    /// Replaces the value by `new` of it, atomically. Returns the old value; `None` if `new` returns `None`.
     #[inline]
     pub(crate) fn change(&self, new: impl FnMut(u64) -> Option<u64>) -> Option<u64> {
         self.lines().change(new)
@@ -255,8 +251,7 @@ mod model {
         });
     }
 
-    /// A scope ends in which the home merges 7 into the value. A node peer already knows that all ranks have ended
-    /// the scope.
+    /// A scope ends in which the home merges 7 into the value. A node peer already knows that it is settled.
     fn merged(home: fn(&Lines<Modelled>), admits: fn(&Lines<Modelled>) -> bool) {
         loom::model(move || {
             let lines = lines(0);

@@ -114,7 +114,6 @@ impl Cx<'_> {
         let asking = Asking { to, how, landing: None, when: When::Ahead, shown: true, forgotten: true };
         self.ask_as(asking, request, payload).unwrap_or_else(|error| {
             self.fail(error);
-            // The number of no request.
             CallId(0)
         })
     }
@@ -217,8 +216,8 @@ impl Cx<'_> {
         true
     }
 
-    /// The rank has panicked in `behaviour`, opened at this line, so the object may be half changed. Returns the
-    /// object's fault.
+    /// The rank has panicked in `behaviour`, opened at this line, so the object may be half changed. Returns its
+    /// fault.
     pub(crate) fn poison(&mut self, behaviour: &str, opened: Option<Site>) -> Error {
         let object = self.frame.name.clone();
         let opened = opened.unwrap_or_else(|| object.made_at.clone());
@@ -251,7 +250,7 @@ impl Cx<'_> {
     }
 
     /// Whether this rank may make a copy of `bytes`, of which `untaken` have not been taken from the system yet. If
-    /// not, the object is faulty on all ranks.
+    /// not, the object fails.
     pub(crate) fn admit_copy(
         &mut self,
         purpose: &str,

@@ -13,13 +13,11 @@ pub(crate) struct OpenGuard {
     pub(crate) id: u64,
     pub(crate) behaviour: &'static str,
     pub(crate) site: Site,
-    /// It borrows the object mutably.
     pub(crate) mutable: bool,
     /// All ranks await its end.
     pub(crate) awaited: bool,
     /// The part of the object that it is about.
     pub(crate) window: Window,
-    /// Ends with the guard.
     pub(crate) _span: Option<Box<tracing::Span>>,
 }
 
@@ -33,7 +31,6 @@ impl OpenGuard {
 pub(crate) struct Frame {
     pub(crate) id: ObjectId,
     pub(crate) name: ObjectName,
-    /// What has ended the object.
     pub(crate) fault: Option<Error>,
     /// The fault is new: the object has not been told.
     pub(crate) is_failing: bool,
@@ -60,7 +57,6 @@ impl Frame {
         }
     }
 
-    /// The error that has ended the object, if any.
     pub(crate) fn sound(&self) -> Result<(), Error> {
         self.fault.clone().map_or(Ok(()), Err)
     }

@@ -9,8 +9,7 @@ use crate::link::Link;
 use crate::{Error, Site};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// What a rank knows of an object that it constructs. If the rank cannot make its part, the error is kept until all
-/// ranks learn it.
+/// What a rank knows of an object that it constructs. Why it cannot make its part is kept until all ranks learn it.
 #[derive(Debug)]
 pub struct Plan {
     what: String,

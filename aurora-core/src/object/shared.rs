@@ -147,8 +147,7 @@ pub trait SharedObject: Any + Send {
         Claim { rank: me, action: format!("has made {name}"), site: name.made_at.clone() }
     }
 
-    /// A barrier that names this object begins on this rank (a release). Returns the word that all ranks are to
-    /// learn.
+    /// A barrier that names this object begins on this rank (a release). Returns its word.
     fn arrive(&mut self, _cx: &mut Cx<'_>) -> Vec<u8> {
         Vec::new()
     }

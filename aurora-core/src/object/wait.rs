@@ -1,5 +1,4 @@
-//! What a program's thread waits for at an object, and what the object makes others wait for. The watch over waits
-//! judges by it whether a wait can ever end.
+//! What a program's thread waits for at an object, and what the object makes others wait for.
 
 use crate::ids::ObjectId;
 use crate::kernel::watch::{GuardState, RankState, Relay};
@@ -51,7 +50,6 @@ pub struct Obstacle {
 pub struct Holds<'a> {
     pub(crate) state: &'a mut RankState,
     pub(crate) object: ObjectId,
-    /// The guard that was opened last.
     pub(crate) guard: Option<GuardState>,
     /// Nothing has ended the object: a faulty object does no more work.
     pub(crate) sound: bool,
@@ -77,8 +75,8 @@ impl Holds<'_> {
         held.any.push((of.into_iter().filter(|rank| rank.index() < ranks).collect(), self.object));
     }
 
-    /// This rank's part does work without its program. The waits of other ranks at this object with these numbers end
-    /// only after it.
+    /// This rank's part does work without its program. Other ranks' waits at this object with these numbers end only
+    /// after it.
     pub fn work(&mut self, waits: RangeInclusive<u64>, Obstacle { by_itself, behind }: Obstacle) {
         if !self.sound {
             return;

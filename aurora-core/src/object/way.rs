@@ -28,7 +28,6 @@ impl<O> Deref for Way<O> {
 const THERE: &str = "an object lives as long as its handle";
 
 impl<O: SharedObject> Way<O> {
-    /// A way for an object that this rank makes.
     pub(crate) fn of(link: &Link) -> Self {
         Way { link: link.again(), object: PhantomData }
     }
@@ -77,8 +76,8 @@ impl<O: SharedObject> Way<O> {
         self.link.wait_since(began, Blocked::Object(id, wait.into()), site, on)
     }
 
-    /// Ends the scope of a guard that is dropped. No call can return its error: the error is kept for the end of
-    /// `run`, and ends the object on all ranks.
+    /// Ends the scope of a guard that is dropped. No call can return its error: it is kept for the end of `run`, and
+    /// ends the object.
     pub(crate) fn end_dropped(&self, end: impl FnOnce() -> Result<()>) {
         if let Err(error) = self.link.quietly(end) {
             self.let_go(move |_, cx| {

@@ -40,8 +40,8 @@ impl Place {
     }
 }
 
-/// The looks of one rank, as long as they may be polling: at few places, with the same result each time, and in a
-/// burst with no time to compute between them.
+/// The looks of one rank, as long as they may be polling: at few places, with the same result, and in a burst without
+/// computing between them.
 #[derive(Debug, Default)]
 pub(super) struct Record {
     places: Vec<Place>,

@@ -4,8 +4,7 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 use tracing::span::EnteredSpan;
 
-/// How the time since the start divides. It is read only where a message is sent or a thread waits: never on a local
-/// access.
+/// How the time since the start divides. Never read on a local access.
 #[derive(Debug)]
 pub(crate) struct Clock {
     started: Instant,

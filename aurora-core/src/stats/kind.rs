@@ -12,11 +12,9 @@ pub enum Kind {
     /// What ranks give to each other in [reductions](crate::World::all_reduce) and similar calls, if it does not
     /// travel with the barrier; waiting for it.
     Exchange,
-    /// A ReadCache: announcements and pushed blocks; waiting for all blocks, which includes waiting for the last rank
-    /// to enter.
+    /// A ReadCache: announcements and pushed blocks; waiting for all blocks, also for the last rank to enter.
     Load,
-    /// Elements of other ranks, by `at`, `put`, `at_many`, `put_many`: requests and values to be written; waiting for
-    /// the answers.
+    /// Elements of other ranks, by `at`, `put`, `at_many`, `put_many`: requests and values; waiting for the answers.
     Access,
     /// Indices of a Gather; waiting for the values.
     Gather,
@@ -34,8 +32,7 @@ pub enum Kind {
     Answer,
     /// Waiting until the block's own transfers are acknowledged, before it is written.
     Gate,
-    /// Everything else: drop notices, errors, ranks that ask each other what they wait for; comparing clocks for a
-    /// trace.
+    /// Everything else: drop notices, errors, the watch over waiting ranks; comparing clocks for a trace.
     Control,
     /// Shared objects of the program or of another library: [`SharedObject`](crate::object::SharedObject).
     Object,

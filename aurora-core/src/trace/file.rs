@@ -89,8 +89,7 @@ pub(super) fn append(path: &Path, events: &[String]) -> io::Result<()> {
     written
 }
 
-/// Writes text, unless the file would become longer than this process's limit: the system would end the process by a
-/// signal.
+/// Writes text, unless the file would exceed this process's limit: then the system would kill the process.
 fn write(file: &mut File, text: &str) -> io::Result<()> {
     // What is no regular file has no end, and no limit.
     let end = if file.metadata()?.is_file() { file.stream_position()? + text.len() as u64 } else { 0 };

@@ -1,5 +1,5 @@
-//! What ranks do and when, as spans of the `tracing` crate; with `AURORA_TRACE` also as a file that Perfetto and
-//! Chrome show.
+//! What ranks do and when, as spans of the `tracing` crate; with `AURORA_TRACE` also as a file for Perfetto and
+//! Chrome.
 //!
 //! | target | span | lasts |
 //! |---|---|---|
@@ -9,12 +9,11 @@
 //! | `aurora::transfer` | a message to another rank | until that rank has it: its acknowledgement over UDP, its place in the ring in shared memory |
 //! | `aurora::deliver` | a message from another rank | while it is acted upon, by whoever drives the transport |
 //!
-//! Usually nobody listens; then each span costs one read of a number that does not change. Local accesses have no
-//! spans.
+//! If nobody listens, a span costs one read of a number that does not change. Local accesses have no spans.
 //!
 //! A traced rank has a [`Tracer`]: a [subscriber](recorder) on the thread that runs the program and on its daemon. It
-//! keeps events in memory, up to a limit. At the end of `run`, also after an error or a panic, it appends its part to
-//! the [file](file).
+//! keeps events in memory, up to a limit. At the end of `run`, however it ends, it appends its part to the
+//! [file](file).
 
 mod file;
 mod recorder;

@@ -19,7 +19,6 @@ const MOST: usize = if cfg!(test) { 1000 } else { 100_000 };
 
 pub(super) struct Recorder {
     me: Rank,
-    /// The thread that runs the program.
     run: ThreadId,
     /// Nanoseconds by which rank 0's clock is ahead of this rank's.
     ahead: AtomicI64,
@@ -57,7 +56,6 @@ struct Done {
     place: Place,
 }
 
-/// Where it is shown.
 enum Place {
     /// On a thread, for a time.
     Thread { tid: u32, lasted: u64 },
@@ -71,8 +69,8 @@ enum Place {
 const RUN: u32 = 1;
 const DAEMON: u32 = 2;
 
-/// From now on a recorder receives what this thread does, and what threads do that take over its subscriber. The
-/// subscriber before it still receives events.
+/// From now on a recorder receives what this thread does, and what threads do that take over its subscriber. The one
+/// before still receives events.
 pub(super) fn listen(recorder: &Arc<Recorder>) -> DefaultGuard {
     let before = tracing::dispatcher::get_default(Dispatch::clone);
     tracing::subscriber::set_default(Listener { recorder: recorder.clone(), before })

@@ -22,8 +22,7 @@ pub(super) fn nanos() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// Identifies one boot of one Linux, and a time namespace of it. If either is unknown, the process counts as having a
-/// clock of its own.
+/// Identifies one boot of one Linux, and a time namespace of it. If unknown, the process has a clock of its own.
 fn machine() -> u64 {
     let boot = std::fs::read("/proc/sys/kernel/random/boot_id");
     let namespace = std::fs::read_link("/proc/self/ns/time");

@@ -155,8 +155,7 @@ impl World {
         &self.link
     }
 
-    /// The end of the closure: waits until all ranks have come here. `stats`: rank 0 prints the counters of all
-    /// ranks.
+    /// The end of the closure: waits until all ranks have come. `stats`: rank 0 prints the counters of all ranks.
     pub(crate) fn leave(&self, stats: bool, site: &Site) -> Result<()> {
         let call = self.link.bulk_call("end");
         self.link.act(site, |kernel, out| kernel.leave(out))?;
@@ -179,8 +178,7 @@ impl World {
 }
 
 impl Drop for World {
-    /// During a panic no rank has been told anything yet, and an object that outlives this must not wait for any
-    /// rank.
+    /// During a panic no rank has been told yet, and an object that outlives this must not wait for any rank.
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.abandon();

@@ -62,8 +62,8 @@ impl World {
     /// Collective. Combines the values of all ranks with an operation, and gives the result to each: `MPI_Allreduce`.
     ///
     /// Values are combined by [`Op::combine`] in the order of the ranks, `((x0 . x1) . x2) ..`, so all ranks have the
-    /// same bits, on each run and over each route. The operation need not commute. Like a [`barrier`](World::barrier)
-    /// it orders all ranks.
+    /// same bits, on each run and route. The operation need not commute. Like a [`barrier`](World::barrier) it orders
+    /// all ranks.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -131,8 +131,7 @@ impl World {
         self.reduce(Reduction::To(root.into()), op, values, &Site::here()).map(drop)
     }
 
-    /// Collective. Combines the values of ranks 0 to this one, in their order: `MPI_Scan`. It orders all ranks, as
-    /// [`all_reduce`](World::all_reduce) does.
+    /// Collective. Combines the values of ranks 0 to this one, in their order: `MPI_Scan`. It orders all ranks.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -162,7 +161,7 @@ impl World {
     }
 
     /// Collective. Combines the values of the ranks before this one, in their order: `MPI_Exscan`. `None` on rank 0.
-    /// It orders all ranks.
+    /// Orders all ranks.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -253,7 +252,7 @@ fn is_short(bytes: usize, call: &CollectiveCall<'_>) -> bool {
 }
 
 /// Each rank combines the contributions to a share of the elements, and gives the others the results that they need.
-/// Works in chunks, as long as a step can carry.
+/// In chunks that fit in a step.
 fn in_steps<T: Element, O: Op<T>>(call: &mut CollectiveCall<'_>, reduction: Reduction, values: &mut [T]) -> Result<()> {
     let (me, size) = (call.me(), call.size());
     if call.longest() < size * size_of::<T>() {

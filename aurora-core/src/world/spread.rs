@@ -95,8 +95,7 @@ impl World {
         }
     }
 
-    /// Collective. The elements of rank `root` replace those of all other ranks. Slices have the same length on all
-    /// ranks.
+    /// Collective. The elements of rank `root` replace those of all other ranks. All slices have one length.
     ///
     /// # Errors
     /// As [`broadcast`](World::broadcast); `Mismatch` also if lengths differ.
@@ -243,8 +242,7 @@ fn room<T: Element>(len: usize, world: &World, what: &'static str, site: &Site) 
 }
 
 /// Spreads the bytes of `root`, of equal length on all ranks. In the node's memory all ranks read them. Between
-/// machines each other rank gets a share and gives it to all others, so that no rank sends much more than it
-/// receives.
+/// machines each other rank gets a share and gives it to all others, so none sends much more than it receives.
 fn spread(call: &mut CollectiveCall<'_>, root: usize, bytes: &mut [u8]) -> Result<()> {
     let (me, size) = (call.me(), call.size());
     let nothing = |_: usize| 0..0;

@@ -36,8 +36,7 @@ impl World {
         Stats { rank: self.rank(), computing, sharing, waiting, traffic, job, objects }
     }
 
-    /// Reports this rank's counters to rank 0. Rank 0 prints those of all ranks, or those that have arrived after 5
-    /// s.
+    /// Reports this rank's counters to rank 0. Rank 0 prints those of all ranks, or those that arrive in 5 s.
     pub(crate) fn report_counters(&self, site: &Site) -> Result<()> {
         const LONG: Duration = Duration::from_secs(5);
         let (mine, until) = (self.stats(), Instant::now() + LONG);

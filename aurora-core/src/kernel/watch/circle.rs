@@ -17,7 +17,6 @@ pub(crate) struct RankState {
     pub(crate) leaving: bool,
     pub(crate) sent: Vec<u64>,
     pub(crate) received: Vec<u64>,
-    /// The ranks whose requests it holds back, and why.
     pub(crate) parked: BTreeMap<Rank, Held>,
     /// Its open scopes whose end all ranks await.
     pub(crate) open: BTreeMap<ObjectId, GuardState>,
@@ -32,7 +31,6 @@ pub(crate) struct RankState {
 pub(crate) struct Held {
     /// Until the rank that was asked enters or ends a scope itself.
     pub(crate) by_itself: bool,
-    /// That scope, if it is open.
     pub(crate) guard: Option<GuardState>,
     /// Until these ranks have entered or ended a scope of that object.
     pub(crate) behind: BTreeMap<Rank, ObjectId>,
@@ -231,8 +229,8 @@ pub(super) fn verdict(steps: &[Step], states: &BTreeMap<Rank, RankState>) -> Err
         let awaited = step.wait.for_end_of;
         let forgotten = awaited
             .or(step.through.last().map(|(_, object)| *object))
-            // If `to` waits for another scope of the same object, each rank is in a scope of a different part: no
-            // guard is forgotten.
+            // If `to` waits for another scope of this object, the ranks are in scopes of different parts: none is
+            // forgotten.
             .filter(|object| other.wait.as_ref().is_none_or(|wait| wait.for_end_of != Some(*object)))
             .and_then(|object| other.open.get(&object))
             .or_else(|| {

@@ -1,17 +1,6 @@
-//! The node cache: a slot for each block of another node, in the memory that the ranks of this node share. Each of
-//! those blocks is received once per node, by one rank.
-//!
-//! Only the receiver of a block (`kernel/nodes.rs`) writes to its *slot*, and only while the gate is clear: all ranks
-//! of the node have completed the load before, and none reads. If the gate is clear when the first bytes of the block
-//! arrive, they go into the slot. If a node peer still shows the last load, they go into the receiver's own copy, and
-//! the receiver checks the gate again once all ranks have announced the new load. A peer that reads even then has
-//! opened one load within another, or forgotten a guard; it may read for ever. If none reads, the receiver copies the
-//! block into its slot: the block is *installed*. Otherwise the receiver *forwards* it to its node peers, which load
-//! into copies of their own.
-//!
-//! Once the gate is clear for a load, it stays clear until a rank completes that load, which needs the block. So no
-//! rank can read a slot while it is written. The receiver tells its node peers by a message that the block is
-//! installed, and in which version: a rank that has the message sees the block.
+//! The node cache: a slot for each block of another node, in the memory that the ranks of this node share.
+//! `memory/README.md` has the design: when the receiver of a block writes to its slot, *installs* the block, or
+//! *forwards* it.
 
 use crate::ids::Epoch;
 use crate::memory::{Meter, Shortage, Storage};
@@ -19,7 +8,6 @@ use aurora_net::Rank;
 use std::collections::BTreeMap;
 
 pub(crate) struct NodeCache {
-    /// Of the blocks that this rank receives.
     slots: BTreeMap<Rank, Slot>,
     /// By owner: the version in the slot.
     installed: Vec<Installed>,
@@ -30,7 +18,6 @@ pub(crate) struct NodeCache {
 pub(crate) struct Slot {
     array: Box<dyn Storage>,
     meter: Meter,
-    /// Set if there is no memory for it.
     short: Option<Shortage>,
     /// The last load whose block was written here directly.
     open_for: Epoch,
@@ -59,8 +46,7 @@ impl NodeCache {
         self.entered = [self.entered[1], load];
     }
 
-    /// The last load that this rank entered before `load`. No rank announces a load before this one has entered the
-    /// one before it.
+    /// The last load that this rank entered before `load`, which no rank announces before that.
     pub(crate) fn before(&self, load: Epoch) -> Epoch {
         self.entered.into_iter().filter(|entered| *entered < load).max().unwrap_or(0)
     }
@@ -78,8 +64,7 @@ impl NodeCache {
         }
     }
 
-    /// Forgets all that was installed up to this load, and gives its memory back. No rank reads it until a block of a
-    /// later load arrives.
+    /// Forgets what was installed up to this load, and gives its memory back. No rank reads it any more.
     pub(crate) fn release(&mut self, load: Epoch) {
         self.installed.fill(Installed { version: 0, since: load });
         // An owner may already be one load ahead.

@@ -5,8 +5,8 @@
 //! the owner does not wait: it moves the block to memory of its own and writes there. The next load moves the block
 //! back home if all ranks have finished reading by then, or else sends it like a block of another node.
 //!
-//! A guard that shows a range of the vector stops only writes to that range. A block of which parts are lent moves
-//! part by part.
+//! A guard that shows a range of the vector stops only writes to that range. A block with lent parts moves part by
+//! part.
 
 use super::cache::{NodeCache, Slot};
 use crate::element::Element;
@@ -45,7 +45,6 @@ pub(crate) struct Home {
 
 /// Memory shared by all ranks of a node, before a block lies there.
 pub(crate) struct Place<T> {
-    /// For this rank's block.
     pub(crate) own: Array<T>,
     /// The byte of the whole at which `own` begins.
     start: usize,
@@ -55,8 +54,8 @@ pub(crate) struct Place<T> {
 }
 
 impl<T: Element> Place<T> {
-    /// For a vector of `len` elements in a job of `ranks` ranks. This rank owns `range`, and receives the blocks in
-    /// `cache`, given with their owners.
+    /// For a vector of `len` elements in a job of `ranks` ranks. This rank owns `range` and receives the blocks in
+    /// `cache`.
     pub(crate) fn new(
         sharing: Sharing,
         range: Range<usize>,
@@ -70,7 +69,6 @@ impl<T: Element> Place<T> {
         Place { own, start, whole, cache, sharing }
     }
 
-    /// With this rank's block in it.
     pub(crate) fn occupied(self) -> (Array<T>, Home) {
         let (address, whole) = (self.own.bytes().as_ptr().addr(), Arc::new(self.whole));
         let (sharing, cache, latch) = (Arc::new(self.sharing), self.cache, (LatchMode::Shut, 0));
@@ -182,8 +180,8 @@ impl Home {
         load.map_or(0, |(load, _)| *load)
     }
 
-    /// Sets the mode of the block's latch. Before this rank uses the block, it must [wait](Home::await_holders) for
-    /// holders that the mode does not admit.
+    /// Sets the mode of the block's latch. Before this rank uses the block, it must
+    /// [`await_holders`](Home::await_holders).
     pub(crate) fn set_latch(&mut self, mode: LatchMode, settled: Epoch) {
         let mode = if self.given_up { LatchMode::GivenUp } else { mode };
         if self.latch != (mode, settled) {
@@ -255,8 +253,8 @@ impl Home {
         (self.part(bytes), reading)
     }
 
-    /// This rank has completed a load otherwise. If it has `shown` parts of the whole, they stay shown while the
-    /// result lives.
+    /// This rank has completed a load otherwise. Parts of the whole that were `shown` stay shown while the result
+    /// lives.
     pub(crate) fn pass(&self, load: Epoch, shown: bool) -> Option<Reading> {
         self.sharing.enter(load, shown.then_some(0..usize::MAX))
     }
@@ -267,8 +265,8 @@ impl Home {
         Part::of_shared(&self.whole, bytes)
     }
 
-    /// Whether no rank shows these bytes of this rank's block, nor can before the next load, and the place is not
-    /// given up.
+    /// Whether no rank shows these bytes of this rank's block, nor can before the next load. False in a given-up
+    /// place.
     pub(crate) fn is_clear(&self, range: &Range<usize>) -> bool {
         if self.given_up {
             return false;
