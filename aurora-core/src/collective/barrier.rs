@@ -1,5 +1,4 @@
-//! The barrier between nodes: the rounds in which all ranks agree on their call, also on a construction or a
-//! reduction.
+//! The barrier between nodes: the rounds in which all ranks agree on any collective call.
 //!
 //! Dissemination: in round `r` a rank sends all it knows to rank `me + 2^r` and receives from rank `me - 2^r`. After
 //! `ceil(log2(size))` rounds every rank knows what all have sent. In the first pass a rank sends a [`Digest`]: one
@@ -10,8 +9,8 @@
 //! A rank may bring a *word*: some bytes that all others learn, such as contributions to a reduction. It also brings
 //! the words of the objects that the barrier names. Objects merge those, each rank's exactly once ([`Merging`]).
 //!
-//! If all ranks share a node's memory, they first compare one number there (`Kernel::digest`), and send summaries if
-//! it differs.
+//! Ranks that share a node's memory first compare one number there (`Kernel::digest`), and send summaries if it
+//! differs.
 
 use super::words::{Merge, Merging, Words};
 use crate::error::Claim;

@@ -43,8 +43,7 @@ impl Error {
         matches!(self, Error::Mismatch { .. } | Error::Leaked { .. } | Error::Poisoned { .. } | Error::Conflict { .. })
     }
 
-    /// Whether it has the same text for all ranks. A rank that learns it through the failure of another returns it
-    /// itself.
+    /// Whether it has the same text for all ranks. A rank that learns it from another's failure returns it itself.
     pub(crate) fn is_told_to_all(&self) -> bool {
         self.is_of_an_object()
             || matches!(self, Error::Deadlock { .. } | Error::RankLeft { .. })

@@ -307,8 +307,8 @@ impl Kernel {
         self.shut_all();
     }
 
-    /// Forgets an object that every rank has dropped, once nothing is sent from it. For a faulty object a load that
-    /// is under way does not count: nobody needs it, and its memory may be what is short.
+    /// Forgets an object that every rank has dropped, once nothing is sent from it. A faulty object does not wait for
+    /// its load: nobody needs it, and its memory may be short.
     pub(crate) fn reap(&mut self, id: ObjectId) {
         if let Some(Entry { frame, machine, .. }) = self.objects.get(&id)
             && frame.dropped.iter().all(|dropped| *dropped)

@@ -41,8 +41,7 @@ impl Kernel {
         self.core.mail.say(out, to, &Message::Time { sent, here, machine }, Payload::Empty);
     }
 
-    /// The clock of rank 0 showed `there` between `sent` and now, most likely half way. Processes of one machine
-    /// share it.
+    /// The clock of rank 0 showed `there` between `sent` and now, most likely half way. A machine has one.
     pub(crate) fn time_answered(&mut self, sent: u64, there: u64, machine: u64) {
         let Time { nanos: now, machine: here } = Time::now();
         let round_trip = now.saturating_sub(sent);

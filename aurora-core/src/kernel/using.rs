@@ -24,8 +24,7 @@ impl Kernel {
         self.objects.get(&id).map_or(Ok(()), |entry| entry.frame.sound())
     }
 
-    /// What this rank brings to a barrier, a number that is equal if ranks agree, and whether it requests a second
-    /// pass.
+    /// This rank's number for a barrier, equal if ranks agree, and whether it requests a second pass.
     pub(crate) fn digest(&mut self, came: &Came<'_>) -> (u64, bool) {
         let Kernel { core, objects, digests, .. } = self;
         digests.update(objects, core.me);

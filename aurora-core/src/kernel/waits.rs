@@ -1,5 +1,4 @@
-//! What this rank waits for, for which ranks, and its answer to ranks that ask: the [watch](super::watch) judges by
-//! it.
+//! What this rank waits for, and its answer to ranks that ask: the [watch](super::watch) judges by it.
 
 use super::watch::{Act, Blocked, GuardState, RankState};
 use super::{Entry, Kernel, OpenCall};

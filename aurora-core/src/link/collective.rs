@@ -134,8 +134,8 @@ impl<'a> CollectiveCall<'a> {
         CollectiveCall { link, site, came, next: (0, 0), apart: false, _timed }
     }
 
-    /// From now on this call uses messages, of any length, although the ranks share memory. All ranks call it before
-    /// the first step.
+    /// From now on this call uses messages, of any length, not shared memory. All ranks call it before the first
+    /// step.
     pub(crate) fn by_messages(&mut self) {
         self.apart = true;
     }

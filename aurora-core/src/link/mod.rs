@@ -160,8 +160,7 @@ impl Link {
         })
     }
 
-    /// What ended the job, if that is why a node peer has gone; else `error`. The failed rank tells the others one by
-    /// one.
+    /// What ended the job, if that is why a node peer has gone; else `error`. Ranks learn it one after another.
     pub(crate) fn why(&self, error: Error, site: &Site) -> Error {
         const TOLD: Duration = Duration::from_secs(2);
         let until = Instant::now() + TOLD;

@@ -1,5 +1,4 @@
-//! Arrays shown in parts while the rest is written: a vector's copy during a load, and memory that several ranks
-//! share.
+//! Arrays shown in parts while the rest is written: a vector's copy during a load, and shared memory.
 //!
 //! Why the unsafe code is sound:
 //!

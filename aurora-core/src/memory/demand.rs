@@ -1,6 +1,5 @@
 //! The memory that all ranks request at the same moment. Each rank of a node alone would see the same memory free. So
-//! a [`Demand`] travels with a barrier: after it every rank knows the requests to each pool, and all reach the same
-//! decision.
+//! a [`Demand`] travels with a barrier: after it all ranks know the requests to each pool and decide alike.
 
 use super::available::{MemoryLimit, Pool};
 use crate::error::ObjectName;

@@ -207,8 +207,7 @@ impl<T: Element> Direct<T> {
         self.shared.as_ref().is_some_and(|shared| shared.position(owner).is_some())
     }
 
-    /// Reads the elements at `indices` while all latches admit it. Returns how many it has read; ask the kernel for
-    /// the rest.
+    /// Reads the elements at `indices` while all latches admit it. Returns how many; ask the kernel for the rest.
     pub(crate) fn at_many(&self, indices: &[usize], values: &mut [T]) -> usize {
         let Some(shared) = self.shared.as_ref().filter(|shared| shared.is_all_here()) else {
             return 0;
@@ -265,8 +264,7 @@ impl<T: Element> Direct<T> {
         done
     }
 
-    /// Sets elements, in the order given, while all latches admit it. Returns how many it has set; ask the kernel for
-    /// the rest.
+    /// Sets elements, in the order given, while all latches admit it. Returns how many; ask the kernel for the rest.
     pub(crate) fn put_many(&self, writes: &[(usize, T)]) -> usize {
         let Some(Shared { whole, len, sharing, .. }) = self.shared.as_ref().filter(|shared| shared.is_all_here())
         else {

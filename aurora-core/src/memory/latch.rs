@@ -27,8 +27,7 @@ pub(crate) enum LatchMode {
     Busy,
     /// Nothing: the block is lent, or lies elsewhere. The mode of a new block.
     Shut,
-    /// Nothing, for good: a rank did not release the latch, so the owner has moved its block away. Its access does
-    /// not count.
+    /// Nothing, for good: a rank did not release the latch, and its access does not count. The block has moved away.
     GivenUp,
 }
 

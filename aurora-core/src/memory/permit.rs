@@ -68,8 +68,7 @@ impl Permit {
         self.replace(|ready| Some(arrange(ready | READS | WRITES, ready >> SCOPES, allowed(ready))));
     }
 
-    /// Moves back what is not watched at this level. Keeps concurrent changes by the kernel. False: nothing was
-    /// aside.
+    /// Moves back what this level does not watch. Keeps concurrent changes by the kernel. False: nothing was aside.
     pub(crate) fn wake(&self, level: Level) -> bool {
         let over = match level {
             Level::Nothing => READS | WRITES,

@@ -143,7 +143,7 @@ impl Sharing {
         (0..self.ranks).all(|rank| self.words(rank).gate.is_clear(load, bytes))
     }
 
-    /// Access to single elements; this rank owns `range`. `positions`: see [`Direct`].
+    /// Access to single elements; this rank owns `range`. `positions` on this node by rank; else any other number.
     pub(crate) fn direct<T: Element>(
         self: &Arc<Self>,
         permit: Arc<Permit>,

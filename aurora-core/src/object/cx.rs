@@ -216,8 +216,7 @@ impl Cx<'_> {
         true
     }
 
-    /// The rank has panicked in `behaviour`, opened at this line, so the object may be half changed. Returns its
-    /// fault.
+    /// The rank has panicked in `behaviour`, opened at this line: the object may be half changed. Returns its fault.
     pub(crate) fn poison(&mut self, behaviour: &str, opened: Option<Site>) -> Error {
         let object = self.frame.name.clone();
         let opened = opened.unwrap_or_else(|| object.made_at.clone());
@@ -249,8 +248,8 @@ impl Cx<'_> {
         self.sound()
     }
 
-    /// Whether this rank may make a copy of `bytes`, of which `untaken` have not been taken from the system yet. If
-    /// not, the object fails.
+    /// Whether this rank may make a copy of `bytes`, `untaken` of which the system has not given yet. If not, it
+    /// fails.
     pub(crate) fn admit_copy(
         &mut self,
         purpose: &str,

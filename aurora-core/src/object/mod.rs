@@ -1,8 +1,7 @@
 //! Shared objects of your own.
 //!
 //! A [`GVector`](crate::GVector) and a [`GScalar`](crate::GScalar) are two implementations of [`SharedObject`]. A
-//! program or a library can add others: a queue, a map, a lock. [`SharedObject`] has the contract between the kernel
-//! and an object.
+//! program or a library can add others: a queue, a map, a lock. [`SharedObject`] has the contract.
 //!
 //! ```
 //! use aurora_core::object::{Call, Cx, Malformed, Payload, Plan, Received, SharedObject};

@@ -37,7 +37,7 @@ use std::time::Instant;
 ///   a fault that the call has found ([`shut`](Self::shut), [`failed`](Self::failed)), and asks when the object wants
 ///   to be called again ([`poll_timeout`](Self::poll_timeout)).
 /// - A panic in a call of the program poisons the object and continues in the program. A panic in a call for data of
-///   other ranks only poisons the object.
+///   other ranks poisons this object only, and ends there.
 /// - The kernel checks that ranks construct the same object. It reports faults on all ranks with their lines, and a
 ///   notice for a wait of 30 s. It keeps counters ([`World::usage`](crate::World::usage)) and traces. A wait that can
 ///   never end is an error, if [`awaits`](Self::awaits) and [`holds`](Self::holds) name the ranks that it is for.
@@ -69,8 +69,7 @@ pub trait SharedObject: Any + Send {
     /// Bytes of a payload that this object has placed, in any order. To be ignored if the loan has ended.
     fn write(&mut self, _loan: Loan, _offset: usize, _bytes: &[u8]) {}
 
-    /// Reads bytes of a payload that this object has lent; again after a loss. False: they no longer exist, and the
-    /// transfer is given up.
+    /// Reads bytes of a payload that this object has lent; again after a loss. False: the transfer is given up.
     fn read(&mut self, _loan: Loan, _offset: usize, _into: &mut [u8]) -> bool {
         false
     }
@@ -86,7 +85,8 @@ pub trait SharedObject: Any + Send {
         Err(Malformed)
     }
 
-    /// A request. [`Cx::answer`] answers it once, now or later. A payload that is kept is detached.
+    /// A request. [`Cx::answer`] answers it once, now or later. An object that keeps the payload
+    /// [detaches](Received::detach) it.
     ///
     /// # Errors
     /// As [`deliver`](Self::deliver).
@@ -147,7 +147,7 @@ pub trait SharedObject: Any + Send {
         Claim { rank: me, action: format!("has made {name}"), site: name.made_at.clone() }
     }
 
-    /// A barrier that names this object begins on this rank (a release). Returns its word.
+    /// A barrier that names this object begins on this rank (a release). Returns this rank's word.
     fn arrive(&mut self, _cx: &mut Cx<'_>) -> Vec<u8> {
         Vec::new()
     }

@@ -75,8 +75,7 @@ impl Holds<'_> {
         held.any.push((of.into_iter().filter(|rank| rank.index() < ranks).collect(), self.object));
     }
 
-    /// This rank's part does work without its program. Other ranks' waits at this object with these numbers end only
-    /// after it.
+    /// This rank's part works without its program. Other ranks' waits at this object with these numbers end after it.
     pub fn work(&mut self, waits: RangeInclusive<u64>, Obstacle { by_itself, behind }: Obstacle) {
         if !self.sound {
             return;

@@ -76,8 +76,7 @@ impl<O: SharedObject> Way<O> {
         self.link.wait_since(began, Blocked::Object(id, wait.into()), site, on)
     }
 
-    /// Ends the scope of a guard that is dropped. No call can return its error: it is kept for the end of `run`, and
-    /// ends the object.
+    /// Ends the scope of a guard that is dropped. Its error is kept for the end of `run`, and ends the object.
     pub(crate) fn end_dropped(&self, end: impl FnOnce() -> Result<()>) {
         if let Err(error) = self.link.quietly(end) {
             self.let_go(move |_, cx| {

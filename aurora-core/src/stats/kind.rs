@@ -6,8 +6,7 @@ use std::fmt;
 #[non_exhaustive]
 pub enum Kind {
     /// All ranks meet: barriers, constructions, `fill`, `gather`. The messages are the job's, because they are about
-    /// all objects. Waits in a barrier are the job's too; other waits belong to the object that is made, filled or
-    /// gathered.
+    /// all objects. So are waits in a barrier; other waits belong to the object that is made, filled or gathered.
     Barrier,
     /// What ranks give to each other in [reductions](crate::World::all_reduce) and similar calls, if it does not
     /// travel with the barrier; waiting for it.

@@ -1,5 +1,4 @@
-//! What ranks do and when, as spans of the `tracing` crate; with `AURORA_TRACE` also as a file for Perfetto and
-//! Chrome.
+//! What ranks do and when, as spans of the `tracing` crate; with `AURORA_TRACE` as a file for Perfetto and Chrome.
 //!
 //! | target | span | lasts |
 //! |---|---|---|
@@ -12,8 +11,7 @@
 //! If nobody listens, a span costs one read of a number that does not change. Local accesses have no spans.
 //!
 //! A traced rank has a [`Tracer`]: a [subscriber](recorder) on the thread that runs the program and on its daemon. It
-//! keeps events in memory, up to a limit. At the end of `run`, however it ends, it appends its part to the
-//! [file](file).
+//! keeps events in memory, up to a limit. At the end of `run` it appends its part to the [file](file).
 
 mod file;
 mod recorder;

@@ -61,9 +61,9 @@ impl Reduction {
 impl World {
     /// Collective. Combines the values of all ranks with an operation, and gives the result to each: `MPI_Allreduce`.
     ///
-    /// Values are combined by [`Op::combine`] in the order of the ranks, `((x0 . x1) . x2) ..`, so all ranks have the
-    /// same bits, on each run and route. The operation need not commute. Like a [`barrier`](World::barrier) it orders
-    /// all ranks.
+    /// Values are combined by [`Op::combine`] in the order of the ranks, `((x0 . x1) . x2) ..`, with the same bits on
+    /// all ranks, runs and routes. The operation need not commute. Like a [`barrier`](World::barrier) it orders all
+    /// ranks.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -161,7 +161,6 @@ impl World {
     }
 
     /// Collective. Combines the values of the ranks before this one, in their order: `MPI_Exscan`. `None` on rank 0.
-    /// Orders all ranks.
     ///
     /// ```
     /// use aurora_core::prelude::*;

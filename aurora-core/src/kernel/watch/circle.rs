@@ -229,7 +229,7 @@ pub(super) fn verdict(steps: &[Step], states: &BTreeMap<Rank, RankState>) -> Err
         let awaited = step.wait.for_end_of;
         let forgotten = awaited
             .or(step.through.last().map(|(_, object)| *object))
-            // If `to` waits for another scope of this object, the ranks are in scopes of different parts: none is
+            // If `to` waits for another scope of this object, the two are scopes of different parts: none is
             // forgotten.
             .filter(|object| other.wait.as_ref().is_none_or(|wait| wait.for_end_of != Some(*object)))
             .and_then(|object| other.open.get(&object))

@@ -2,8 +2,7 @@
 //!
 //! The blocks of a streamed load arrive in the background, also those that a rank receives for its node. The home of
 //! a scalar ends the scopes of all ranks. A rank that waits for such work may wait for a rank whose calling thread is
-//! in a barrier, or has left. It does not wait for that thread or its waits, but for the ranks that the kernel waits
-//! for.
+//! in a barrier, or has left. It does not wait for that thread, but for the ranks that the kernel waits for.
 
 use super::circle::WaitState;
 use crate::ids::ObjectId;

@@ -1,6 +1,5 @@
-//! The node cache: a slot for each block of another node, in the memory that the ranks of this node share.
-//! `memory/README.md` has the design: when the receiver of a block writes to its slot, *installs* the block, or
-//! *forwards* it.
+//! The node cache: a slot for each block of another node, in the memory that its ranks share. `memory/README.md` has
+//! the design: when the receiver of a block writes to its slot, *installs* the block, or *forwards* it.
 
 use crate::ids::Epoch;
 use crate::memory::{Meter, Shortage, Storage};

@@ -5,8 +5,7 @@
 //! the owner does not wait: it moves the block to memory of its own and writes there. The next load moves the block
 //! back home if all ranks have finished reading by then, or else sends it like a block of another node.
 //!
-//! A guard that shows a range of the vector stops only writes to that range. A block with lent parts moves part by
-//! part.
+//! A guard that shows a range stops only writes to that range. A block with lent parts moves part by part.
 
 use super::cache::{NodeCache, Slot};
 use crate::element::Element;
@@ -54,8 +53,7 @@ pub(crate) struct Place<T> {
 }
 
 impl<T: Element> Place<T> {
-    /// For a vector of `len` elements in a job of `ranks` ranks. This rank owns `range` and receives the blocks in
-    /// `cache`.
+    /// For a vector of `len` elements in a job of `ranks` ranks. This rank owns `range` and receives `cache`.
     pub(crate) fn new(
         sharing: Sharing,
         range: Range<usize>,
@@ -253,8 +251,7 @@ impl Home {
         (self.part(bytes), reading)
     }
 
-    /// This rank has completed a load otherwise. Parts of the whole that were `shown` stay shown while the result
-    /// lives.
+    /// This rank has completed a load otherwise. Parts that were `shown` stay shown while the result lives.
     pub(crate) fn pass(&self, load: Epoch, shown: bool) -> Option<Reading> {
         self.sharing.enter(load, shown.then_some(0..usize::MAX))
     }
@@ -265,8 +262,7 @@ impl Home {
         Part::of_shared(&self.whole, bytes)
     }
 
-    /// Whether no rank shows these bytes of this rank's block, nor can before the next load. False in a given-up
-    /// place.
+    /// Whether no rank shows these bytes of this rank's block, nor can before the next load. False once given up.
     pub(crate) fn is_clear(&self, range: &Range<usize>) -> bool {
         if self.given_up {
             return false;
