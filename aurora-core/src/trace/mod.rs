@@ -11,7 +11,7 @@
 //! If nobody listens, a span costs one read of a number that does not change. Local accesses have no spans.
 //!
 //! A traced rank has a [`Tracer`]: a [subscriber](recorder) on the thread that runs the program and on its daemon. It
-//! keeps events in memory, up to a limit. At the end of `run` it appends its part to the [file](file).
+//! keeps events in memory, up to a limit. When `run` ends, also by a panic, it appends its part to the [file](file).
 
 mod file;
 mod recorder;

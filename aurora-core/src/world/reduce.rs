@@ -160,7 +160,8 @@ impl World {
         self.reduce(Reduction::Scan, op, values, &Site::here()).map(drop)
     }
 
-    /// Collective. Combines the values of the ranks before this one, in their order: `MPI_Exscan`. `None` on rank 0.
+    /// Collective. Combines the values of the ranks before this one: `MPI_Exscan`. `None` on rank 0. It orders all
+    /// ranks.
     ///
     /// ```
     /// use aurora_core::prelude::*;
