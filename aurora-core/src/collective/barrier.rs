@@ -1,17 +1,16 @@
-//! The barrier between nodes: the rounds in which all ranks agree what they have come for. Constructions, `fill` and
-//! reductions begin with it too.
+//! The barrier between nodes: the rounds in which all ranks agree on any collective call.
 //!
-//! Dissemination: in round `r` a rank tells rank `me + 2^r` all it knows and hears from rank `me - 2^r`; after
-//! `ceil(log2(size))` rounds every rank knows what all have told. First a rank tells a [`Digest`]: one number, whether
-//! all numbers so far were equal, and words. If they were not, a second pass follows, in which it tells a [`Summary`]:
-//! what the ranks came for in words, how far each object's scopes have got, what is wrong, and memory that is asked
-//! for. So ranks that disagree find out here instead of hanging later.
+//! Dissemination: in round `r` a rank sends all it knows to rank `me + 2^r` and receives from rank `me - 2^r`. After
+//! `ceil(log2(size))` rounds every rank knows what all have sent. In the first pass a rank sends a [`Digest`]: one
+//! number, whether all numbers so far were equal, and words. If they were not equal, a second pass follows with a
+//! [`Summary`]: what the ranks came for in words, each object's scopes, faults, and memory that is requested. So
+//! ranks that disagree get an error here instead of waiting for ever later.
 //!
-//! A rank may bring a *word*, some bytes that all others learn: contributions to a reduction. And it brings the words
-//! of the objects that the barrier names, which objects merge: each rank's comes in exactly once ([`Merging`]).
+//! A rank may bring a *word*: some bytes that all others learn, such as contributions to a reduction. It also brings
+//! the words of the objects that the barrier names. Objects merge those, each rank's exactly once ([`Merging`]).
 //!
-//! Where all ranks share a node's memory they first compare one number there, which says the same (`Kernel::digest`),
-//! and tell each other summaries only if it differs.
+//! Ranks that share a node's memory first compare one number there (`Kernel::digest`), and send summaries if it
+//! differs.
 
 use super::words::{Merge, Merging, Words};
 use crate::error::Claim;
@@ -23,47 +22,44 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// One rank's view of one object.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ObjectState {
     pub(crate) rank: Rank,
     pub(crate) epoch: Epoch,
-    /// What all ranks must have entered alike: `Opening::digest` of the last scope.
+    /// What must be equal on all ranks: `Opening::digest` of the last scope.
     pub(crate) entered: u64,
-    /// Text for a message: the last collective scope and its line.
+    /// For an error: the last collective scope and its line.
     pub(crate) last: Claim,
-    /// The open scope whose end is awaited by all, as the error that it is if the others have closed theirs.
+    /// The open scope whose end all ranks await, as the error that it is if the others have closed theirs.
     pub(crate) open: Option<Box<Error>>,
-    /// What is wrong with it: after the barrier all ranks know.
+    /// Its fault: after the barrier all ranks know it.
     pub(crate) fault: Option<Box<Error>>,
 }
 
-/// What a barrier comes to.
+/// The result of a barrier.
 pub(crate) struct Outcome {
     /// All agree, or why not.
     pub(crate) verdict: Result<(), Error>,
-    /// Faulty objects that some rank knew of.
+    /// The faults of objects that any rank knew.
     pub(crate) faults: Vec<(ObjectId, Error)>,
-    /// More memory is asked for than there is.
+    /// More memory is requested than is free.
     pub(crate) shortage: Option<(Rank, Shortage)>,
-    /// What the ranks have brought.
     pub(crate) words: BTreeMap<Rank, Bytes>,
-    /// What all ranks say of the objects that it names.
     pub(crate) named: Words,
 }
 
-/// What a set of ranks tells in the first pass.
+/// What a set of ranks sends in the first pass.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Digest {
     digest: u64,
-    /// Not all ranks of the set have this digest, or one of them has more to tell.
+    /// Not all ranks of the set have this digest, or one of them requests a second pass.
     differs: bool,
     words: BTreeMap<Rank, Bytes>,
     named: Merging,
 }
 
 impl Digest {
-    /// One rank's own; `differs`: it has something to tell in the second pass.
+    /// One rank's own; `differs`: the rank requests a second pass.
     pub(crate) fn new(rank: Rank, (digest, differs): (u64, bool), word: Option<Bytes>, named: Words) -> Self {
         let words = word.map(|word| (rank, word)).into_iter().collect();
         Digest { digest, differs, words, named: Merging::new(named) }
@@ -76,7 +72,6 @@ impl Digest {
     }
 }
 
-/// What a rank tells another in a round.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Told {
     First(Digest),
@@ -95,7 +90,6 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    /// One rank's own.
     pub(crate) fn new(
         claim: Claim,
         key: u64,
@@ -110,7 +104,6 @@ impl Summary {
         Summary { demand, ..self }
     }
 
-    /// Joins what another set of ranks came for.
     fn merge(&mut self, other: Summary) {
         if self.verdict.is_none() {
             self.verdict = other.verdict.clone().or_else(|| self.disagreement(&other));
@@ -140,7 +133,7 @@ impl Summary {
         self.objects.iter().find_map(|(id, mine)| {
             let theirs = other.objects.get(id)?;
             if mine.fault.is_some() || theirs.fault.is_some() {
-                // Whoever uses it is told; how far its scopes got means nothing.
+                // The next use of the object returns the fault; the scopes of a faulty object need not be equal.
                 return None;
             }
             if (mine.epoch, mine.entered) != (theirs.epoch, theirs.entered) {
@@ -160,7 +153,7 @@ pub(crate) fn mismatch(a: Claim, b: Claim) -> Error {
     Error::Mismatch { first: Box::new(first), second: Box::new(second) }
 }
 
-/// `Mismatch` of ranks that have got to different scopes of an object, which one line may open again and again.
+/// `Mismatch` of ranks that are in different scopes of an object, which one line may open several times.
 pub(crate) fn counted((a, entered): (&Claim, Epoch), (b, by_other): (&Claim, Epoch)) -> Error {
     let (mut a, mut b) = (a.clone(), b.clone());
     if a.action == b.action && entered != by_other {
@@ -170,10 +163,9 @@ pub(crate) fn counted((a, entered): (&Claim, Epoch), (b, by_other): (&Claim, Epo
     mismatch(a, b)
 }
 
-/// A message of the barrier: `(to, round, what to tell)`.
+/// A message of the barrier: receiver, round, contents.
 pub(crate) type Tell = (Rank, u32, Told);
 
-/// The machine of one rank.
 pub(crate) struct Barrier {
     me: usize,
     size: usize,
@@ -182,12 +174,11 @@ pub(crate) struct Barrier {
     early: BTreeMap<(u64, u32), Told>,
 }
 
-/// A barrier for which this rank has told others something.
+/// A barrier in which this rank has sent something.
 struct UnderWay {
-    /// Rounds that are over: those of the second pass follow those of the first.
+    /// Completed rounds; those of the second pass follow those of the first.
     round: u32,
     digest: Digest,
-    /// In the second pass.
     summary: Option<Box<Summary>>,
     site: Site,
 }
@@ -202,22 +193,21 @@ impl Barrier {
         self.seq
     }
 
-    /// Arrives at the next barrier, and returns its number. Where all ranks are on one node and have come for the
-    /// same, that is all there is to it.
+    /// Arrives at the next barrier, and returns its number. If all ranks are on one node and agree, that is all.
     pub(crate) fn arrive(&mut self) -> u64 {
         debug_assert!(self.under_way.is_none(), "one barrier at a time");
         self.seq += 1;
         self.seq
     }
 
-    /// Tells the others this rank's digest.
+    /// Sends this rank's digest.
     pub(crate) fn start(&mut self, digest: Digest, site: &Site, merge: Merge<'_>, tell: &mut Vec<Tell>) {
         self.under_way = Some(UnderWay { round: 0, digest, summary: None, site: site.clone() });
         self.tell(tell);
         self.advance(merge, tell);
     }
 
-    /// Tells the others what it has come for: their digests differ.
+    /// Sends what this rank has come for: digests differ.
     pub(crate) fn start_second_pass(&mut self, summary: Summary, site: &Site, tell: &mut Vec<Tell>) {
         let digest = self.under_way.take().map(|before| before.digest).unwrap_or_default();
         let round = self.rounds();
@@ -226,20 +216,19 @@ impl Barrier {
         self.advance(&|_, _, _| {}, tell);
     }
 
-    /// Another rank has told something.
     pub(crate) fn receive(&mut self, seq: u64, round: u32, told: Told, merge: Merge<'_>, tell: &mut Vec<Tell>) {
         self.early.insert((seq, round), told);
         self.advance(merge, tell);
     }
 
-    /// Whether digests differ, and this rank has not told what it has come for.
+    /// Whether a second pass is due and this rank has not started it.
     pub(crate) fn wants_second_pass(&self) -> bool {
         self.under_way.as_ref().is_some_and(|under_way| {
             under_way.round == self.rounds() && under_way.digest.differs && under_way.summary.is_none()
         })
     }
 
-    /// The outcome once all ranks have come.
+    /// The outcome, once all ranks have come.
     pub(crate) fn poll(&mut self) -> Option<Outcome> {
         let rounds = self.rounds();
         let is_over = |under_way: &UnderWay| match under_way.summary {
@@ -262,12 +251,12 @@ impl Barrier {
         Some(outcome)
     }
 
-    /// Whether the others have been told something.
+    /// Whether this rank has sent something.
     pub(crate) fn is_under_way(&self) -> bool {
         self.under_way.is_some()
     }
 
-    /// The rank whose word is missing.
+    /// The rank whose message is missing.
     pub(crate) fn awaited(&self) -> Option<Rank> {
         let step = self.step(self.under_way.as_ref()?)?;
         Some(Rank::new((self.me + self.size - step) % self.size))
@@ -282,7 +271,7 @@ impl Barrier {
         self.size.next_power_of_two().trailing_zeros()
     }
 
-    /// How far away the ranks are to which this one talks in the round under way.
+    /// The distance to the ranks with which this one communicates in the current round.
     fn step(&self, under_way: &UnderWay) -> Option<usize> {
         let (rounds, round) = (self.rounds(), under_way.round);
         match under_way.summary {
@@ -310,12 +299,12 @@ impl Barrier {
             match (heard, &mut under_way.summary) {
                 (Told::First(digest), None) => under_way.digest.merge(under_way.round, self.size, digest, merge),
                 (Told::Second(summary), Some(mine)) => mine.merge(*summary),
-                // Not yet: this rank begins its second pass later.
+                // This rank begins its second pass later.
                 (heard @ Told::Second(_), None) => {
                     self.early.insert((self.seq, under_way.round), heard);
                     return;
                 }
-                // No rank that keeps to the protocol says that.
+                // No rank that follows the protocol sends this.
                 (Told::First(_), Some(_)) => continue,
             }
             under_way.round += 1;
@@ -335,7 +324,7 @@ mod tests {
         Summary::new(claim, key, BTreeMap::new(), None)
     }
 
-    /// Ranks that tell each other things, until nothing is left to tell.
+    /// Ranks that exchange messages until none is left.
     struct Ranks {
         barriers: Vec<Barrier>,
         queue: VecDeque<Tell>,
@@ -348,7 +337,7 @@ mod tests {
             Ranks { barriers, queue: VecDeque::new(), messages: 0 }
         }
 
-        /// A rank arrives with a digest; one that finds that digests differ tells a summary.
+        /// A rank arrives with a digest; if digests differ, it sends a summary.
         fn arrive(&mut self, rank: usize, digest: Digest, summary: &dyn Fn(usize) -> Summary) {
             let mut told = Vec::new();
             assert_eq!(self.barriers[rank].arrive(), 1);
@@ -375,7 +364,6 @@ mod tests {
         }
     }
 
-    /// Merges words that are lists.
     fn concat(_: ObjectId, all: &mut Vec<u8>, more: &[u8]) {
         all.extend_from_slice(more);
     }
@@ -413,7 +401,7 @@ mod tests {
                     summary(rank, 1).asking(Demand::new(Rank::new(rank), 40, vec![pool]))
                 };
                 for rank in 0..size {
-                    // One that has something to tell is enough.
+                    // One rank that requests a second pass is enough.
                     let digest = Digest::new(Rank::new(rank), (1, rank == 0), None, Words::new());
                     ranks.arrive(rank, digest, &asking);
                 }
@@ -428,11 +416,10 @@ mod tests {
     #[test]
     fn what_each_brings_is_known_to_all() {
         for size in 1..20 {
-            // Also where digests differ: some of them have something else to tell.
+            // Also if digests differ: some ranks request a second pass.
             for differ in [false, true] {
                 let mut ranks = Ranks::new(size);
                 for rank in 0..size {
-                    // One of them has nothing to say.
                     let word = (rank != 2).then(|| Bytes::from(vec![rank as u8; rank]));
                     let digest = Digest::new(Rank::new(rank), (1, differ && rank == 0), word, Words::new());
                     ranks.arrive(rank, digest, &|rank| summary(rank, 1));
@@ -451,7 +438,7 @@ mod tests {
         for size in 1..40 {
             let mut ranks = Ranks::new(size);
             for rank in 0..size {
-                // Two objects; of the second a rank has nothing.
+                // Two objects; a rank has nothing of the second.
                 let mut words = Words::from([(ObjectId(1), vec![rank as u8])]);
                 words.extend((rank != 1).then(|| (ObjectId(2), vec![100 + rank as u8])));
                 let digest = Digest::new(Rank::new(rank), (1, false), None, words);

@@ -1,5 +1,3 @@
-//! What a rank comes to a collective call for.
-
 use crate::error::Error;
 use crate::memory::Demand;
 use std::fmt;
@@ -14,7 +12,7 @@ pub(crate) struct Came<'a> {
     pub(crate) key: u64,
     /// Why it cannot do what it came for.
     pub(crate) refusal: Option<Error>,
-    /// The memory that this will take.
+    /// The memory that the call will take.
     pub(crate) demand: Demand,
 }
 
@@ -24,7 +22,6 @@ impl<'a> Came<'a> {
     }
 }
 
-/// "is in .."
 pub(crate) struct In<'a>(pub(crate) &'a dyn fmt::Display);
 
 impl fmt::Display for In<'_> {

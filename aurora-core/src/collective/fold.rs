@@ -1,27 +1,23 @@
-//! Element by element, one contribution after the other: the association of all reductions. Pure.
-//!
-//! Contributions of ranks 0, 1, 2 .. are combined as `((x0 . x1) . x2) ..`, whatever their length and whichever way
-//! they have come. So all ranks have equal bits, on each run.
+//! Combines contributions element by element, in the order of the ranks. Pure. Contributions of ranks 0, 1, 2 .. are
+//! combined as `((x0 . x1) . x2) ..`, independent of their length and route. So all ranks have equal bits.
 
 use crate::element::{Element, Op};
 
-/// One value of the bytes that hold it.
 #[inline]
 pub(crate) fn value<T: Element>(bytes: &[u8]) -> T {
     bytemuck::pod_read_unaligned(bytes)
 }
 
-/// Takes the values over.
 pub(crate) fn copy<T: Element>(into: &mut [T], bytes: &[u8]) {
     bytemuck::cast_slice_mut(into).copy_from_slice(bytes);
 }
 
-/// Combines what is there with the contribution of the rank that follows.
+/// Combines the values so far with the contribution of the next rank.
 pub(crate) fn combine<T: Element, O: Op<T>>(so_far: &mut [T], next: &[u8]) {
     debug_assert_eq!(size_of_val(so_far), next.len());
     match bytemuck::try_cast_slice::<u8, T>(next) {
         Ok(next) => so_far.iter_mut().zip(next).for_each(|(so_far, next)| *so_far = O::combine(*so_far, *next)),
-        // A piece that has come in a message may lie anywhere.
+        // A piece that has arrived in a message may be unaligned.
         Err(_) => {
             let next = next.chunks_exact(size_of::<T>()).map(value);
             so_far.iter_mut().zip(next).for_each(|(so_far, next)| *so_far = O::combine(*so_far, next));
@@ -29,14 +25,13 @@ pub(crate) fn combine<T: Element, O: Op<T>>(so_far: &mut [T], next: &[u8]) {
     }
 }
 
-/// The contributions of ranks 0 to `size - 1`, combined. They have the length of `into`.
+/// The contributions of ranks 0 to `size - 1`, combined. Each has the length of `into`.
 pub(crate) fn all<'a, T: Element, O: Op<T>>(into: &mut [T], size: usize, of: impl Fn(usize) -> &'a [u8]) {
     copy(into, of(0));
     (1..size).for_each(|rank| combine::<T, O>(into, of(rank)));
 }
 
-/// Which of `len` elements each of `size` ranks combines: ranges beside each other, the first ones longer by one where
-/// it does not come out even.
+/// The range of `len` elements that each of `size` ranks combines: the first `len % size` shares are longer by one.
 pub(crate) fn share(len: usize, size: usize, rank: usize) -> std::ops::Range<usize> {
     let start = |rank: usize| rank * (len / size) + rank.min(len % size);
     start(rank)..start(rank + 1)

@@ -1,6 +1,4 @@
-//! What all ranks of a job do together: barriers, and the exchanges that reductions are made of.
-//!
-//! `README.md` beside this file has the design.
+//! What all ranks of a job do together: barriers, and the exchanges that reductions are made of. See `README.md`.
 
 pub(crate) mod barrier;
 mod came;

@@ -1,29 +1,27 @@
-//! What ranks give to each other in the steps of collective calls, kept until its receiver wants it. Pure.
+//! The pieces of the steps of collective calls, kept until the receiver needs them. Pure.
 
 use aurora_net::Rank;
 use std::collections::BTreeMap;
 
-/// A step of a collective call: the number of its barrier, and which step after that, from 0.
+/// A step of a collective call: the number of its barrier, and the step after it, from 0.
 pub(crate) type StepId = (u64, u32);
 
-/// The pieces for one rank.
 #[derive(Default)]
 pub(crate) struct Pieces {
     arrived: BTreeMap<StepId, BTreeMap<Rank, Vec<u8>>>,
-    /// What the calling thread waits for, and the ranks whose piece is missing.
+    /// The step for which the calling thread waits, and the ranks whose piece is missing.
     wanted: Option<(StepId, Vec<Rank>)>,
 }
 
 impl Pieces {
-    /// A piece has come to a rank that has arrived at barrier `seq` last. False: no rank that keeps to the protocol has
-    /// sent it.
+    /// A piece has arrived; this rank is at barrier `seq`. False: no rank that follows the protocol has sent it.
     pub(crate) fn receive(&mut self, seq: u64, step: StepId, from: Rank, piece: Vec<u8>) -> bool {
         if step.0 < seq {
             // Of a call in which the ranks did not agree.
             return true;
         }
         if step.0 > seq + 1 {
-            // Nobody is through with a barrier to which we have not come.
+            // No rank completes a barrier at which this rank has not arrived.
             return false;
         }
         if let Some((_, missing)) = self.wanted.as_mut().filter(|(wanted, _)| *wanted == step) {
@@ -32,7 +30,7 @@ impl Pieces {
         self.arrived.entry(step).or_default().insert(from, piece).is_none()
     }
 
-    /// This rank arrives at barrier `seq`: what is left of earlier ones has no use.
+    /// This rank arrives at barrier `seq`: discards the pieces of earlier barriers.
     pub(crate) fn begin(&mut self, seq: u64) {
         self.wanted = None;
         self.arrived.retain(|step, _| step.0 >= seq);
@@ -45,13 +43,12 @@ impl Pieces {
         self.wanted = Some((step, from));
     }
 
-    /// All that it waits for, once that is here.
+    /// All pieces for which it waits, once they are here.
     pub(crate) fn poll(&mut self) -> Option<BTreeMap<Rank, Vec<u8>>> {
         let (step, _) = self.wanted.take_if(|(_, missing)| missing.is_empty())?;
         Some(self.arrived.remove(&step).unwrap_or_default())
     }
 
-    /// The ranks whose piece is missing.
     pub(crate) fn missing(&self) -> &[Rank] {
         self.wanted.as_ref().map_or(&[], |(_, missing)| missing)
     }

@@ -1,20 +1,18 @@
-//! What ranks say of the objects that a barrier names, merged on its way to all of them. Pure.
+//! Words about the objects that a barrier names, merged on their way to all ranks. Pure.
 
 use crate::ids::ObjectId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Words of objects.
 pub(crate) type Words = BTreeMap<ObjectId, Vec<u8>>;
 
 /// How an object merges the word of other ranks into one.
 pub(crate) type Merge<'a> = &'a dyn Fn(ObjectId, &mut Vec<u8>, &[u8]);
 
-/// Words of objects on their way to all ranks, each rank's exactly once, though the number of ranks may be no power of
-/// two.
+/// Words on their way to all ranks, each rank's exactly once, also if the number of ranks is no power of two.
 ///
-/// Before round `r`, `whole` is what the last 2^r ranks say, this one being the last of them, and `part` what the last
-/// `size mod 2^r` say. After all rounds one of them is what all say.
+/// Before round `r`, `whole` is what the last 2^r ranks say, this one being the last of them, and `part` is what the
+/// last `size mod 2^r` ranks say. After all rounds one of the two is what all say.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Merging {
     whole: Words,
@@ -22,12 +20,11 @@ pub(crate) struct Merging {
 }
 
 impl Merging {
-    /// What one rank says.
     pub(super) fn new(mine: Words) -> Self {
         Merging { whole: mine, part: Words::new() }
     }
 
-    /// Round `r` brings what the rank 2^r before this one has, of `size` ranks.
+    /// Round `r` brings the words of the rank 2^r before this one, of `size` ranks.
     pub(super) fn merge(&mut self, round: u32, size: usize, other: Merging, merge: Merge<'_>) {
         let join = |words: &mut Words, more: Words| {
             for (id, more) in more {
@@ -44,7 +41,6 @@ impl Merging {
         join(&mut self.whole, other.whole);
     }
 
-    /// What all `size` ranks say, after all rounds.
     pub(super) fn all(self, size: usize) -> Words {
         if size.is_power_of_two() { self.whole } else { self.part }
     }

@@ -1,4 +1,4 @@
-//! What the kernel asks of an error: which line it is about, and whether it is the end of an object.
+//! What the kernel asks of an error: which line it is about, and whether it has ended an object.
 
 use super::{Claim, Error};
 use crate::Site;
@@ -6,7 +6,6 @@ use aurora_net::Rank;
 use aurora_net::bootstrap::Failure;
 
 impl Error {
-    /// The line of the user's program that this is about, if there is one.
     pub(crate) fn site(&self) -> Option<&Site> {
         match self {
             Error::Mismatch { first, .. } | Error::Conflict { first, .. } => Some(&first.site),
@@ -39,13 +38,12 @@ impl Error {
         }
     }
 
-    /// Whether it is the end of the object that it is about: every use of it says so from then on.
+    /// Whether it has ended the object that it is about: every use of the object returns it from then on.
     pub(crate) fn is_of_an_object(&self) -> bool {
         matches!(self, Error::Mismatch { .. } | Error::Leaked { .. } | Error::Poisoned { .. } | Error::Conflict { .. })
     }
 
-    /// Whether it says the same to all ranks, whoever finds it: a rank that hears of it by the failure of another
-    /// returns the error itself.
+    /// Whether it has the same text for all ranks. A rank that learns it from another's failure returns it itself.
     pub(crate) fn is_told_to_all(&self) -> bool {
         self.is_of_an_object()
             || matches!(self, Error::Deadlock { .. } | Error::RankLeft { .. })
@@ -58,7 +56,7 @@ impl Error {
         error.unwrap_or(Error::JobFailed { failure })
     }
 
-    /// The same as its reader is told, who alone knows its line.
+    /// Adds the line of the reader, which only the reader knows.
     pub(crate) fn read_by(mut self, me: Rank, action: &str, site: &Site) -> Self {
         if let Error::Unflushed { reader, .. } = &mut self
             && reader.rank == me

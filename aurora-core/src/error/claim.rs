@@ -1,11 +1,9 @@
-//! What errors are about: an object, and what a rank did with it.
-
 use crate::Site;
 use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A shared object as messages call it: what it is and where it was made.
+/// A shared object as errors name it: its kind and where it was made.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ObjectName {
     /// For example `GVector<i32> of 704 x 704`.
@@ -23,11 +21,11 @@ impl fmt::Display for ObjectName {
 /// What one rank was doing, as the others quote it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Claim {
-    /// Which rank.
+    /// The rank.
     pub rank: Rank,
     /// For example `opened a ReadCache of the GVector<i32> of 10 elements`.
     pub action: String,
-    /// The line that asked for it.
+    /// The line of the call.
     pub site: Site,
 }
 

@@ -35,32 +35,32 @@ pub enum Error {
         /// What another did instead.
         second: Box<Claim>,
     },
-    /// A scoped behaviour was forgotten (`mem::forget`), or is held where it may not be: over a barrier, for example,
-    /// before which another rank waits for an element that it has lent.
+    /// A scoped behaviour was forgotten (`mem::forget`), or is held open in a wrong place: over a barrier, for
+    /// example, before which another rank waits for an element that the scope has lent.
     #[error(
         "{rank} never closed the {behaviour} of {object} that it opened at {opened}: do not forget guards, and let them go out of scope \
          before a barrier or any other wait for ranks that need what they hold"
     )]
     Leaked {
-        /// Who holds it.
+        /// The rank that holds it.
         rank: Rank,
-        /// Which behaviour.
+        /// The behaviour.
         behaviour: String,
-        /// Of which object.
+        /// Its object.
         object: ObjectName,
         /// The line that opened it.
         opened: Site,
     },
-    /// A rank panicked inside a scope of this object; its contents are those of half a phase and are never shown.
+    /// A rank panicked inside a scope of this object. Its contents may be those of half a phase and are never shown.
     #[error("{object} is poisoned: {rank} panicked {}", amid(behaviour, opened, object))]
     Poisoned {
-        /// Who panicked.
+        /// The rank that panicked.
         rank: Rank,
-        /// Inside which behaviour, or in an operation of whose.
+        /// The behaviour that was open, or whose operation panicked.
         behaviour: String,
-        /// Of which object.
+        /// The object.
         object: ObjectName,
-        /// The line that opened it; the one that made the object, where another rank has opened it.
+        /// The line that opened it; the line that made the object, if another rank has opened it.
         opened: Site,
     },
     /// Ranks wait for each other in a circle.
@@ -69,7 +69,7 @@ pub enum Error {
         join(.waits)
     )]
     Deadlock {
-        /// Who waits where, each for the next and the last for the first.
+        /// Each rank waits for the next, the last for the first.
         waits: Vec<Claim>,
     },
     /// The awaited rank has left `run` and will never come.
@@ -78,53 +78,53 @@ pub enum Error {
          returns from the closure"
     )]
     RankLeft {
-        /// Who has left.
+        /// The rank that has left.
         left: Rank,
-        /// Who waits, for what.
+        /// The rank that waits, and for what.
         waiting: Claim,
     },
     /// A rank does not answer.
     #[error("{rank} {}", lost_for(*.silent_for))]
     PeerLost {
-        /// Who is silent.
+        /// The silent rank.
         rank: Rank,
         /// For how long; zero if it is known to have died.
         silent_for: Duration,
     },
     /// Another rank failed, and the job with it. Errors that are the same for all ranks, such as a
-    /// [`Mismatch`](Error::Mismatch), come as themselves.
+    /// [`Mismatch`](Error::Mismatch), are returned themselves.
     #[error("{failure}")]
     JobFailed {
-        /// Who failed, why, and at which line.
+        /// The rank that failed, why, and at which line.
         failure: aurora_net::bootstrap::Failure,
     },
     /// The limit set with `AURORA_TIMEOUT` has passed.
     #[error("{waiting} and has waited for {limit:?}, longer than AURORA_TIMEOUT allows{}", for_whom(.missing))]
     Timeout {
-        /// Who waited, for what.
+        /// The rank that waited, and for what.
         waiting: Claim,
-        /// Ranks that did not come; none where a rank has read the same again and again.
+        /// Ranks that did not come; empty if the rank has polled.
         missing: Vec<Rank>,
         /// The limit.
         limit: Duration,
     },
-    /// Two ranks have written one element in the same scope, so that one of them has written in vain. Found in
-    /// [checking mode](crate::Config::check).
+    /// Two ranks have written one element in the same scope, so one write is lost. Found in [checking
+    /// mode](crate::Config::check).
     #[error(
         "two ranks write element {index} of {object} in one scope: {first}, and {second}; let one rank write it, or `update` it with an operation"
     )]
     Conflict {
         /// The element.
         index: usize,
-        /// Of which object.
+        /// The object.
         object: Box<ObjectName>,
-        /// What the lower rank did; the line of the write, where it is known, or of the scope.
+        /// What the lower rank did, with the line of the write, if it is known, or of the scope.
         first: Box<Claim>,
-        /// What the other did.
+        /// What the other rank did.
         second: Box<Claim>,
     },
-    /// An element has been read that another rank has written in a scope which has not ended: before or after the
-    /// write, as it comes. Found in [checking mode](crate::Config::check).
+    /// An element was read that another rank has written in a scope that has not ended: the value may be from before
+    /// or after the write. Found in [checking mode](crate::Config::check).
     #[error(
         "element {index} of {object} is read before what was written there is flushed: {writer}, and {reader}; end the scope, and order \
          the ranks before reading, by a barrier or a collective scope"
@@ -132,14 +132,14 @@ pub enum Error {
     Unflushed {
         /// The element.
         index: usize,
-        /// Of which object.
+        /// The object.
         object: Box<ObjectName>,
-        /// Who has written it, in which scope.
+        /// The rank that has written it, and in which scope.
         writer: Box<Claim>,
-        /// Who reads it.
+        /// The rank that reads it.
         reader: Box<Claim>,
     },
-    /// The file for the trace cannot be written: nothing has been started.
+    /// The file for the trace cannot be written: the job has not started.
     #[error("the trace {path} cannot be written: {cause}; set AURORA_TRACE to a file that can, or not at all")]
     TraceFile {
         /// The file.
@@ -147,21 +147,21 @@ pub enum Error {
         /// What the system says.
         cause: String,
     },
-    /// A single element of another rank, where [`AURORA_SCALAR`](crate::VARIABLES) denies it.
+    /// An access to a single element of another rank that [`AURORA_SCALAR`](crate::VARIABLES) denies.
     #[error(
         "`{access}` of element {index} of {object}, which is on {owner} (at {site}): AURORA_SCALAR=deny forbids single elements of other ranks; {}",
         instead(.access)
     )]
     Denied {
-        /// What was asked for: `at` or `put`.
+        /// The access: `at` or `put`.
         access: String,
         /// The element.
         index: usize,
         /// Its owner.
         owner: Rank,
-        /// Of which object.
+        /// The object.
         object: Box<ObjectName>,
-        /// The line that asked.
+        /// The line of the access.
         site: Site,
     },
     /// An index outside the vector.
@@ -173,9 +173,9 @@ pub enum Error {
         position: Option<usize>,
         /// Number of elements.
         len: usize,
-        /// Of which object.
+        /// The object.
         object: Box<ObjectName>,
-        /// The line that asked.
+        /// The line of the access.
         site: Site,
     },
     /// An index that this behaviour does not show on this rank.
@@ -189,9 +189,9 @@ pub enum Error {
         end: usize,
         /// The behaviour.
         behaviour: String,
-        /// Of which object.
+        /// The object.
         object: Box<ObjectName>,
-        /// The line that asked.
+        /// The line of the access.
         site: Site,
     },
     /// A range that is reversed or reaches outside the vector.
@@ -203,9 +203,9 @@ pub enum Error {
         end: usize,
         /// Number of elements.
         len: usize,
-        /// Of which object.
+        /// The object.
         object: ObjectName,
-        /// The line that asked.
+        /// The line of the access.
         site: Site,
     },
     /// Source and destination of a copy have different lengths.
@@ -215,7 +215,7 @@ pub enum Error {
         from: usize,
         /// Elements of the destination.
         into: usize,
-        /// The line that asked.
+        /// The line of the copy.
         site: Site,
     },
     /// A rank that does not exist.
@@ -225,7 +225,7 @@ pub enum Error {
         rank: Rank,
         /// Number of ranks.
         size: usize,
-        /// The line that asked.
+        /// The line of the call.
         site: Site,
     },
     /// An element type without size cannot be distributed.
@@ -233,66 +233,65 @@ pub enum Error {
     ZeroSized {
         /// The type.
         element: String,
-        /// The line that asked.
+        /// The line of the call.
         site: Site,
     },
     /// A vector of more bytes than there are addresses.
     #[error("{shape} of {element} are more bytes than {rank} can address (at {site}): share less data")]
     TooLarge {
-        /// Which rank.
+        /// The rank.
         rank: Rank,
         /// The shape asked for.
         shape: String,
         /// The element type.
         element: String,
-        /// The line that asked.
+        /// The line of the call.
         site: Site,
     },
-    /// More memory than a rank may still take. It is told to all ranks before the system has to kill one.
+    /// More memory than a rank may still take. All ranks learn it before the system has to kill one.
     #[error(
         "{rank} needs {} for {purpose} of {object}{}, and {limit} has {} left{}: use more machines, fewer ranks, or less data",
         memory(*asked), with_others(*asked, *together), memory(*available), elsewhere(site, object)
     )]
     OutOfMemory {
-        /// Which rank.
+        /// The rank.
         rank: Rank,
         /// What for, such as `its block` or `a ReadCache`.
         purpose: String,
-        /// Of which object.
+        /// The object.
         object: Box<ObjectName>,
-        /// Bytes that it asked for.
+        /// Bytes that it requested.
         asked: usize,
-        /// Bytes that all ranks asked for at that moment who share its memory.
+        /// Bytes that all ranks that share its memory requested at that moment.
         together: usize,
         /// Bytes that they may still take.
         available: usize,
         /// What limits them.
         limit: MemoryLimit,
-        /// The line that asked.
+        /// The line of the call.
         site: Site,
     },
-    /// A copy of a vector that is larger than one rank is to spend on it. All ranks are told before any memory is
-    /// taken.
+    /// A copy of a vector that is larger than the limit for one rank. All ranks learn it before any memory is taken.
     #[error(
         "{rank} needs {} for {purpose} of {object}{}, {limit}: read a slice of it at a time (`v.slice(range)`, then \
          `read_cache`), fetch scattered elements with Gather, or allow more",
         memory(*asked), elsewhere(site, object)
     )]
     CacheLimit {
-        /// Which rank.
+        /// The rank.
         rank: Rank,
         /// What for, such as `a ReadCache`.
         purpose: String,
-        /// Of which object.
+        /// The object.
         object: Box<ObjectName>,
-        /// Bytes that the copy has.
+        /// Bytes of the copy.
         asked: usize,
         /// What limits it.
         limit: CacheLimit,
-        /// The line that asked.
+        /// The line of the call.
         site: Site,
     },
-    /// An operation that the owner has not been told of.
+    /// An operation that the owner does not know.
     #[error(
         "the owner of {object} does not know operation {op}{}: it knows Add, Min, Max and Or of primitive numbers, and those of each \
          `release_c_with::<Op>()` and `accumulate::<Op>()` that all ranks have entered",
@@ -301,26 +300,25 @@ pub enum Error {
     UnknownOp {
         /// The operation's type.
         op: String,
-        /// Of which object.
+        /// The object.
         object: ObjectName,
-        /// The line that asked.
+        /// The line of the call.
         site: Site,
     },
-    /// Two operations that the library cannot tell apart: the number that the compiler has given each type is the same
-    /// for both.
+    /// Two operations that the library cannot tell apart: the compiler has given both types the same number.
     #[error(
         "operations {first} and {second} on {object} cannot be told apart{}: the compiler has given both types one number, by a rare \
          chance; rename one of them, or move it to another module",
         elsewhere(site, object)
     )]
     SameNumber {
-        /// The one that was known first.
+        /// The operation that was known first.
         first: String,
-        /// The one that is refused.
+        /// The operation that is refused.
         second: String,
-        /// Of which object.
+        /// The object.
         object: Box<ObjectName>,
-        /// The line that asked.
+        /// The line of the call.
         site: Site,
     },
     /// A shared scalar's value could not be encoded or decoded.
@@ -330,13 +328,13 @@ pub enum Error {
         value: String,
         /// What serde says.
         cause: String,
-        /// The line that asked.
+        /// The line of the call.
         site: Site,
     },
     /// The object or world is used after its `run` has ended.
     #[error("the job has ended: shared objects live no longer than the `run` that made them (at {site})")]
     Ended {
-        /// The line that asked.
+        /// The line of the use.
         site: Site,
     },
     /// An environment variable that Aurora does not know.
@@ -344,9 +342,9 @@ pub enum Error {
     UnknownVariable {
         /// Its name.
         name: String,
-        /// The known one that is spelt most like it.
+        /// The known name that is most similar.
         nearest: Option<String>,
-        /// All known ones.
+        /// All known names.
         known: String,
     },
     /// A value that an environment variable or an option cannot have.
@@ -362,22 +360,22 @@ pub enum Error {
     /// The job could not be started.
     #[error("{0}")]
     Start(String),
-    /// A shared object of the program's own or of another library says what is wrong.
+    /// A shared object of the program or of another library reports an error.
     #[error("{object} on {rank}: {cause}")]
     Object {
-        /// Where.
+        /// The rank.
         rank: Rank,
-        /// Which object.
+        /// The object.
         object: ObjectName,
         /// What is wrong, and what to do.
         cause: String,
     },
-    /// An error of the user's own, passed through `run`.
+    /// An error of the user, passed through `run`.
     #[error("{message}{}", at(.site))]
     User {
-        /// What it says.
+        /// Its text.
         message: String,
-        /// The line whose `?` or [`Error::user`] turned it into this one.
+        /// The line whose `?` or [`Error::user`] wrapped it.
         site: Option<Site>,
         /// The error itself, on the rank where it happened.
         #[serde(skip)]
@@ -385,7 +383,7 @@ pub enum Error {
     },
 }
 
-/// `fn main() -> Result<()>` prints this one: as readable as the message itself.
+/// `fn main() -> Result<()>` prints the `Debug` form, so it is the message.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -398,7 +396,7 @@ mod tests {
 
     #[test]
     fn an_error_is_small_enough_to_return() {
-        // From 128 on clippy advises every user against returning it.
+        // From 128 bytes on clippy warns every user who returns it.
         assert!(size_of::<Error>() < 128, "{} bytes", size_of::<Error>());
     }
 }

@@ -1,4 +1,4 @@
-//! Errors of the program's own on their way through `run`.
+//! Errors of the program itself on their way through `run`.
 
 use super::Error;
 use crate::Site;
@@ -36,9 +36,9 @@ impl fmt::Debug for UserError {
 }
 
 impl Error {
-    /// Wraps an error of the program's own, so that a closure given to `run` can return it with `?`. Notes the line
-    /// that calls it: call it in a closure of yours, because `.map_err(Error::user)` has it called by the standard
-    /// library, whose line says nothing.
+    /// Wraps an error of the program itself, so that a closure given to `run` can return it with `?`. It notes the
+    /// line that calls it. Call it in a closure of yours: with `.map_err(Error::user)` the standard library calls it,
+    /// whose line says nothing.
     ///
     /// ```
     /// use aurora_core::prelude::*;

@@ -1,4 +1,4 @@
-//! Pieces of the sentences in which errors speak.
+//! Parts of the messages of errors.
 
 use super::{Claim, ObjectName};
 use crate::Site;
@@ -9,7 +9,7 @@ pub(super) fn join(waits: &[Claim]) -> String {
     waits.iter().map(Claim::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// What two ranks can mean that disagree in the same words.
+/// The cause if two ranks disagree in the same words.
 pub(super) fn alike(first: &Claim, second: &Claim) -> &'static str {
     match first.action == second.action {
         true => {
@@ -20,7 +20,6 @@ pub(super) fn alike(first: &Claim, second: &Claim) -> &'static str {
     }
 }
 
-/// The behaviour that serves in place of single accesses.
 pub(super) fn instead(access: &str) -> &'static str {
     match access {
         "put" => "open a `release_c` and `put` there, or set many at once by `put_many`",
@@ -30,19 +29,19 @@ pub(super) fn instead(access: &str) -> &'static str {
     }
 }
 
-/// Amid what a rank has panicked.
+/// How a rank has panicked: in a call, in another rank's operation, or in a behaviour.
 pub(super) fn amid(behaviour: &str, opened: &Site, object: &ObjectName) -> String {
     if behaviour == A_CALL {
         return format!("amid {behaviour} of it");
     }
     match *opened == object.made_at {
-        // The line that opened it is known to whoever has sent the operation.
+        // Only the rank that has sent the operation knows the line that opened its scope.
         true => format!("in an operation of another rank's {behaviour}"),
         false => format!("inside the {behaviour} that it opened at {opened}"),
     }
 }
 
-/// What a rank did that has panicked, where no behaviour was open.
+/// The `behaviour` of a rank that has panicked while no behaviour was open.
 pub(crate) const A_CALL: &str = "a call";
 
 /// Ranks in words; of many only the first.
@@ -55,12 +54,10 @@ pub(crate) fn list(ranks: &[Rank]) -> String {
     }
 }
 
-/// Those for whom a rank has waited too long, if it has waited for ranks.
 pub(super) fn for_whom(ranks: &[Rank]) -> String {
     if ranks.is_empty() { String::new() } else { format!("; missing: {}", list(ranks)) }
 }
 
-/// Why a rank counts as lost.
 pub(super) fn lost_for(silent_for: Duration) -> String {
     if silent_for.is_zero() {
         return "is gone: its process has ended".into();
@@ -72,7 +69,6 @@ pub(super) fn lost_for(silent_for: Duration) -> String {
     )
 }
 
-/// A number of bytes in words.
 pub(crate) fn memory(bytes: usize) -> String {
     const UNITS: [&str; 6] = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB"];
     let mut value = bytes as f64;
@@ -91,12 +87,11 @@ pub(super) fn with_others(asked: usize, together: usize) -> String {
     }
 }
 
-/// The place of an index in a list.
 pub(super) fn listed(position: &Option<usize>) -> String {
     position.map(|position| format!(", at position {position} of those asked for,")).unwrap_or_default()
 }
 
-/// The line that asked, unless it is the one that made the object.
+/// The line of the call, unless it is the one that made the object.
 pub(super) fn elsewhere(site: &Site, object: &ObjectName) -> String {
     if *site == object.made_at { String::new() } else { format!(" (at {site})") }
 }

@@ -11,31 +11,30 @@ use crate::stats::Kind;
 use aurora_net::{Outbox, Payload, Rank, Received, Token};
 use serde::Serialize;
 
-/// How a request goes out.
+/// A request to send.
 pub(crate) struct Asking<'a> {
     pub(crate) to: Rank,
     pub(crate) how: How<'a>,
-    /// The memory of the caller to which its answer goes, if not into a buffer.
+    /// The caller's memory for the answer; `None`: a buffer.
     pub(crate) landing: Option<Token>,
     pub(crate) when: When,
     /// The object is shown the answer ([`SharedObject::reply`](crate::object::SharedObject::reply)).
     pub(crate) shown: bool,
-    /// Nobody else is interested in the answer.
+    /// Discard the answer when it arrives.
     pub(crate) forgotten: bool,
 }
 
-/// When its answer is wanted.
+/// When the answer is needed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum When {
     Now,
-    /// Another request to the same rank follows, for which that is woken.
+    /// Another request to the same rank follows, so that rank is not woken for this one.
     More,
-    /// Nobody waits for it before [`Core::await_received`] is called.
+    /// No thread waits for it before [`Core::await_received`] is called.
     Ahead,
 }
 
 impl Core {
-    /// Sends a request to an object on another rank.
     pub(crate) fn ask(
         &mut self,
         object: ObjectId,
@@ -54,18 +53,18 @@ impl Core {
         Ok(id)
     }
 
-    /// The answer to a request, once it is here.
+    /// The answer to a request, if it is here.
     pub(crate) fn take_reply(&mut self, id: CallId) -> Option<Result<Vec<u8>, Error>> {
         self.take_received(id).map(|reply| reply.map(Received::into_vec))
     }
 
-    /// The same, where it lies.
+    /// The same, in the buffer in which it arrived.
     pub(crate) fn take_received(&mut self, id: CallId) -> Option<Result<Received, Error>> {
         self.calls.get(&id)?.reply.as_ref()?;
         self.calls.remove(&id)?.reply
     }
 
-    /// The same, for who waits for it.
+    /// The same, for a thread that waits for it.
     pub(crate) fn await_received(&mut self, id: CallId, out: &mut Outbox) -> Option<Result<Received, Error>> {
         let received = self.take_received(id);
         if received.is_none()
@@ -77,12 +76,11 @@ impl Core {
         received
     }
 
-    /// Gives up a request whose answer nobody waits for any more: it is thrown away when it comes.
+    /// Nobody waits for this answer any more: it is discarded when it arrives.
     pub(crate) fn give_up(&mut self, id: CallId) {
         self.calls.remove(&id);
     }
 
-    /// Answers a request about an object.
     pub(crate) fn answer(
         &mut self,
         Call { from, id }: Call,
@@ -106,7 +104,6 @@ impl Core {
         self.loans.add(CallerLoan::Read(lent))
     }
 
-    /// Takes it back.
     pub(crate) fn withdraw(&mut self, token: Token) {
         self.loans.end(token);
     }

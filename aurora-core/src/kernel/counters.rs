@@ -1,6 +1,5 @@
-//! The counters of a rank: what it has sent and waited for, by object, line of the program and kind.
-//!
-//! A message is counted once, in one [`Row`]. The tables of [`World::stats`](crate::World::stats) and
+//! The counters of a rank: what it has sent and waited for, by object, line of the program and kind. A message is
+//! counted once, in one [`Row`]. The tables of [`World::stats`](crate::World::stats) and
 //! [`World::usage`](crate::World::usage) are sums of these rows.
 
 use super::Kernel;
@@ -29,7 +28,6 @@ pub struct Reason {
     pub(crate) site: Option<Site>,
 }
 
-/// The rows of all objects.
 #[derive(Default)]
 pub(crate) struct Counters {
     lines: Lines,
@@ -52,18 +50,18 @@ fn find<K: Ord + Copy, V: Default>(values: &mut Sorted<K, V>, key: K) -> &mut V 
     &mut values[place].1
 }
 
-/// What messages and waits of one kind have cost on account of one line.
+/// What messages and waits of one kind have cost because of one line.
 #[derive(Default)]
 struct Row {
     cost: Cost,
-    /// Of the bytes sent, those that are not headers.
+    /// The part of the sent bytes that is not headers.
     payload: u64,
 }
 
-/// The number of a [`Reason`], from 1 on. 0 stands for none.
+/// The number of a [`Reason`], from 1 on; 0: none.
 type Line = usize;
 
-/// The reasons that messages had so far, in the order of their numbers.
+/// The reasons of messages so far, in the order of their numbers.
 #[derive(Default)]
 struct Lines {
     known: Vec<Reason>,
@@ -85,7 +83,7 @@ impl Lines {
 }
 
 impl Counters {
-    /// A message has been sent, with so many bytes in its header and in its payload.
+    /// A message has been sent; `header` and `payload` in bytes.
     pub(crate) fn sent(&mut self, object: Option<ObjectId>, how: &How<'_>, header: usize, payload: usize) {
         let line = how.reason.map_or(0, |reason| self.lines.number(reason));
         let row = self.row(object, (line, how.kind));
@@ -117,13 +115,13 @@ impl Counters {
         }
     }
 
-    /// The rows of all accounts, by the names of their objects. An object whose construction has failed has none.
+    /// The rows of all accounts, by object name. An object whose construction has failed has none.
     fn accounts(&self, name: impl Fn(ObjectId) -> Option<String>) -> impl Iterator<Item = (Option<String>, &Account)> {
         let past = self.past.iter().map(|(name, account)| (Some(name.clone()), account));
         past.chain(self.objects.iter().map(move |(id, account)| (id.and_then(&name), account)))
     }
 
-    /// The costs of what belongs to no object, and of objects by their names.
+    /// The costs that belong to no object, and those of objects by name.
     pub(crate) fn costs(&self, name: impl Fn(ObjectId) -> Option<String>) -> (Costs, BTreeMap<String, Costs>) {
         let (mut job, mut objects) = (Costs::new(), BTreeMap::<_, Costs>::new());
         for (object, account) in self.accounts(name) {
@@ -133,7 +131,7 @@ impl Counters {
         (job, objects)
     }
 
-    /// What was sent on account of lines, by the names of objects.
+    /// What was sent because of lines, by object name.
     pub(crate) fn usage(&self, name: impl Fn(ObjectId) -> Option<String>) -> BTreeMap<(Option<String>, Reason), Usage> {
         let mut lines = BTreeMap::<_, Usage>::new();
         for (object, account) in self.accounts(name) {
@@ -148,7 +146,7 @@ impl Counters {
 }
 
 impl Kernel {
-    /// The object and the kind that a wait is counted under; `caller`: the object whose call it is.
+    /// The object and the kind under which a wait is counted; `caller`: the object whose call it is.
     pub(crate) fn account(&self, wait: Blocked, caller: Option<ObjectId>) -> (Option<ObjectId>, Kind) {
         let object = wait.object();
         let kind = match wait {
@@ -164,7 +162,6 @@ impl Kernel {
         (object, kind)
     }
 
-    /// The name of an object that is there.
     pub(crate) fn name_of(&self, id: ObjectId) -> Option<String> {
         self.objects.get(&id).map(|entry| entry.frame.name.to_string())
     }

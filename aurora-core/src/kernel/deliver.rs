@@ -113,7 +113,7 @@ impl Handler for Kernel {
         let object = self.core.sources.get(&source).copied();
         let told = object.and_then(|id| self.hand(id, out, |object, cx| object.ready(source, cx)));
         if told.is_none() {
-            // Its object is gone, or has panicked.
+            // The object is gone, or has panicked.
             self.core.sources.remove(&source);
             out.unwatch(source);
         }
@@ -126,7 +126,7 @@ impl Handler for Kernel {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        // At once.
+        // Messages to this rank itself are due at once.
         let to_self = (!self.core.mail.to_self.is_empty()).then_some(self.core.polling.began);
         [to_self, self.core.watch.poll_timeout(), self.timers.next(), self.next_tick()].into_iter().flatten().min()
     }
@@ -144,7 +144,7 @@ impl Handler for Kernel {
 }
 
 impl Kernel {
-    /// Delivers some of what this rank has sent to itself, and leaves the rest until others have had their turn.
+    /// Delivers some messages that this rank has sent to itself. The rest comes after the messages of others.
     fn deliver_to_self(&mut self, out: &mut Outbox) {
         const AT_A_TIME: usize = 64;
         let me = self.core.me;
@@ -169,7 +169,7 @@ impl Kernel {
         }
     }
 
-    /// Objects to which headers have come act on them.
+    /// Lets objects act on headers that have arrived while nothing could be sent.
     pub(crate) fn act_on_headers(&mut self, out: &mut Outbox) {
         for id in std::mem::take(&mut self.core.placed) {
             self.hand(id, out, |_, _| ());
@@ -191,7 +191,7 @@ impl Kernel {
         })
     }
 
-    /// Hands an object a header; one that it cannot read is another build's.
+    /// Hands a header to an object. If the object cannot read it, it is from another build.
     fn hand_header(
         &mut self,
         object: ObjectId,
@@ -204,7 +204,6 @@ impl Kernel {
         }
     }
 
-    /// A message of another kernel.
     fn deliver_own(&mut self, from: Rank, message: Message, rest: &[u8], payload: Received, out: &mut Outbox) {
         match message {
             Message::Round { seq, round } => match postcard::from_bytes::<Told>(payload.bytes()) {
@@ -250,7 +249,6 @@ impl Kernel {
         }
     }
 
-    /// What a header says, in a word.
     fn word(&self, header: &Header<'_>) -> &'static str {
         let known = header.object().and_then(|id| self.objects.get(&id));
         match header {
@@ -263,14 +261,14 @@ impl Kernel {
 
     fn replied(&mut self, from: Rank, id: CallId, refused: bool, mut payload: Received, out: &mut Outbox) {
         let Some(call) = self.core.calls.get_mut(&id) else {
-            // The answer to a call that was given up is of no interest.
+            // The answer to a call that was given up.
             if let Received::Placed(token) = payload {
                 self.core.loans.end(token);
             }
             return;
         };
         if call.ahead {
-            // It may be long until somebody takes it, and its sender has other use for the memory.
+            // It may be long until the caller takes it, and its sender needs the memory.
             payload.detach();
         }
         let (landing, object) = (call.landing, Some(call.object).filter(|_| call.shown));
@@ -287,7 +285,7 @@ impl Kernel {
             (placed @ Received::Placed(_), _) => Ok(placed),
             (error, _) if refused => Err(decode_error(from, error.bytes())),
             (answer, None) => Ok(answer),
-            // An answer with a place of its own came to another: it does not have the length that was asked for.
+            // The call has a place for the answer, and this one came elsewhere: its length is not what was asked for.
             (_, Some(_)) => Err(malformed(from)),
         };
         match self.core.calls.entry(id) {

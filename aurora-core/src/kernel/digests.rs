@@ -1,5 +1,5 @@
-//! What all ranks must agree on, object by object, as one number that is kept up to date: a barrier costs the objects
-//! that were called since the last one, not all that there are.
+//! What all ranks must agree on about each object, as one number. It is kept up to date: a barrier costs the objects
+//! that were called since the last barrier, not all objects.
 
 use super::Entry;
 use crate::digest;
@@ -11,13 +11,12 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub(crate) struct Digests {
     sum: u64,
-    /// Objects of which something is wrong, and of which the others hear at the next barrier.
+    /// Objects with a fault, which the others learn at the next barrier.
     faulty: usize,
     /// Objects that have been called since their share was added.
     stale: Vec<ObjectId>,
 }
 
-/// An object's share of the sum.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Share {
     digest: u64,
@@ -33,7 +32,7 @@ impl Digests {
         }
     }
 
-    /// Adds the shares of the objects that were called. One that this rank has dropped has none.
+    /// Adds the shares of the objects that were called. An object that this rank has dropped has none.
     pub(super) fn update(&mut self, objects: &mut BTreeMap<ObjectId, Entry>, me: Rank) {
         for id in self.stale.drain(..) {
             let Some(Entry { frame, machine, share }) = objects.get_mut(&id) else {
@@ -52,7 +51,6 @@ impl Digests {
         }
     }
 
-    /// An object is forgotten.
     pub(super) fn remove(&mut self, share: Share) {
         self.sum = self.sum.wrapping_sub(share.digest);
         self.faulty -= usize::from(share.is_faulty);
@@ -62,7 +60,6 @@ impl Digests {
         self.sum
     }
 
-    /// Whether something is wrong with an object.
     pub(super) fn has_faults(&self) -> bool {
         self.faulty > 0
     }

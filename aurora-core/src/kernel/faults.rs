@@ -15,7 +15,7 @@ impl Kernel {
         self.shut_if_failing();
     }
 
-    /// Whether this rank has waited in vain for one that holds the latch of one of its blocks; then the job has failed.
+    /// Fails the job if this rank has given up a rank that holds a latch of one of its blocks.
     pub(crate) fn none_given_up(&mut self, out: &mut Outbox) -> Result<(), Error> {
         let outcome = self.core.none_given_up(out);
         self.shut_if_failing();
@@ -33,7 +33,6 @@ impl Kernel {
         true
     }
 
-    /// Another rank reports a fault.
     pub(crate) fn note_fault(&mut self, object: Option<ObjectId>, error: &Error, out: &mut Outbox) {
         match object {
             None => drop(self.note_job_fault(error)),
@@ -69,8 +68,7 @@ impl Kernel {
 }
 
 impl Core {
-    /// The job has failed, in the call of an object: its kernel shuts all of them when that call is over. The first
-    /// fault stays.
+    /// Fails the job in the call of an object: its kernel shuts all objects after that call. The first fault stays.
     pub(crate) fn fail_job(&mut self, error: Error, out: &mut Outbox) {
         if self.fault.is_some() {
             return;
@@ -81,7 +79,7 @@ impl Core {
         self.report_fault(None, &error, out);
     }
 
-    /// Whether this rank has waited in vain for one that holds the latch of one of its blocks; then the job has failed.
+    /// As [`Kernel::none_given_up`], in the call of an object.
     pub(crate) fn none_given_up(&mut self, out: &mut Outbox) -> Result<(), Error> {
         let Some((rank, silent_for)) = self.holder_timeout.given_up() else {
             return Ok(());
@@ -90,7 +88,6 @@ impl Core {
         self.fault.clone().map_or(Ok(()), Err)
     }
 
-    /// Reports a fault to all other ranks.
     pub(crate) fn report_fault(&mut self, object: Option<ObjectId>, error: &Error, out: &mut Outbox) {
         let payload = encode_error(error);
         for rank in self.others() {
@@ -105,13 +102,12 @@ impl Core {
         }
     }
 
-    /// The first error that no call has returned.
     pub(crate) fn take_deferred(&mut self) -> Option<Error> {
         std::mem::take(&mut self.deferred).into_iter().next().map(|(_, error)| error)
     }
 
-    /// Whether a call has returned this error of an object to the program, or another one that ended the object: ranks
-    /// describe one fault with different errors.
+    /// Whether a call has returned this error of an object to the program, or another one that ended the object:
+    /// ranks describe one fault with different errors.
     pub(crate) fn knows(&self, object: ObjectId, error: &Error) -> bool {
         self.reported.contains(&(object, digest_of(error)))
             || error.is_of_an_object() && self.reported.contains(&(object, ANY_FAULT))
@@ -127,7 +123,6 @@ impl Core {
 /// In place of a digest, for errors that ended their object.
 const ANY_FAULT: u64 = 0;
 
-/// Equal for errors with the same text.
 fn digest_of(error: &Error) -> u64 {
     let mut hasher = DefaultHasher::new();
     error.to_string().hash(&mut hasher);

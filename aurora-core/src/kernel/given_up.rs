@@ -1,5 +1,5 @@
-//! A rank is stopped while it holds the latch of another rank's block, and goes on later. Whatever the owner is lent
-//! meanwhile never changes under it, and both are told that the job is over.
+//! A rank is stopped while it holds the latch of another rank's block, and continues later. Memory that the owner is
+//! lent meanwhile never changes, and both ranks learn that the job is over.
 
 use crate::prelude::*;
 use crate::{Route, distmemcpy};
@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Each of two ranks owns half of them.
 const LEN: usize = 64;
 
-/// The element of rank 1's that rank 0 is about to set, and to what.
+/// The element of rank 1 that rank 0 is about to set, and its value.
 const WRITTEN: (usize, u64) = (LEN / 2 + 3, 666);
 
 const STOPPED: usize = 1;
@@ -19,7 +19,6 @@ const GOES_ON: usize = 2;
 const WENT_ON: usize = 3;
 const OVER: usize = 4;
 
-/// How far the two ranks are.
 #[derive(Default)]
 struct Steps(AtomicUsize);
 
@@ -34,14 +33,14 @@ impl Steps {
         }
     }
 
-    /// Rank 0 goes on, and has left when this returns.
+    /// Rank 0 continues, and has released when this returns.
     fn go_on(&self) {
         self.take(GOES_ON);
         self.wait_for(WENT_ON);
     }
 }
 
-/// The last of the steps.
+/// Takes the last step when it is dropped.
 struct Over<'s>(&'s Steps);
 
 impl Drop for Over<'_> {
@@ -50,14 +49,14 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Rank 0 is stopped while it holds the latch of rank 1, once that says so, and the owner does this.
+/// Rank 0 is stopped while it holds the latch of rank 1, at step `STOPPED`. Rank 1 runs `owner`.
 fn check(owner: impl Fn(&mut GVector<u64>, &Steps) -> Result<()> + Sync) {
     let (steps, told) = (Steps::default(), [const { Mutex::new(String::new()) }; 2]);
     let config = Config::threads(2).route(Route::Shm).silence(Duration::from_millis(500));
     let run = config.run(|world| {
         let mut v = GVector::<u64>::from_fn(world, LEN, |i| i as u64)?;
         world.barrier()?;
-        // Also by a panic.
+        // Also after a panic.
         let over = Over(&steps);
         let outcome = if world.rank() == 0 {
             let resume = v.direct.stop_holding(1, WRITTEN.0, WRITTEN.1);
@@ -137,7 +136,7 @@ fn what_a_guard_shows_that_was_open_before_does_not_change() {
 fn nothing_is_written_as_a_whole_while_another_rank_is_inside() {
     check(|v, steps| {
         steps.wait_for(STOPPED);
-        // Beside it, as a word.
+        // A write to another element, as a word, still succeeds.
         v.put_many(&[(LEN - 1, 1)])?;
         is_lost(distmemcpy(v.range_mut(LEN / 2..), &[0; LEN / 2][..]))
     });
@@ -166,7 +165,6 @@ fn who_reads_sees_nothing_of_what_is_written_meanwhile() {
     let steps = Steps::default();
     let config = Config::threads(2).route(Route::Shm).silence(Duration::from_millis(500));
     let run = config.run(|world| {
-        // Longer than a word.
         let mut v = GVector::<[u64; 3]>::from_fn(world, LEN, |i| [i as u64; 3])?;
         world.barrier()?;
         let _over = Over(&steps);

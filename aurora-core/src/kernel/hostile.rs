@@ -1,4 +1,4 @@
-//! What another build of the program might say: an error that says so on all ranks, no panic, and no memory for it.
+//! Messages that only another build sends: all ranks get an error, no kernel panics, and none takes memory for them.
 
 use super::Kernel;
 use super::nodes::Nodes;
@@ -26,12 +26,11 @@ use std::sync::Arc;
 const OBJECT: ObjectId = ObjectId(1);
 const LEN: usize = 10;
 
-/// Rank 0 of two, and what it sends.
+/// Rank 0 of two.
 fn rank() -> (Kernel, Outbox) {
     rank_of(2)
 }
 
-/// Rank 0 of so many.
 fn rank_of(size: usize) -> (Kernel, Outbox) {
     let mut kernel = Kernel::new(Rank::new(0), size, None);
     let name = ObjectName { what: "GVector<u64>".into(), made_at: Site::here() };
@@ -53,7 +52,6 @@ fn header(message: &Message) -> Vec<u8> {
     to_object(OBJECT, message).expect("short")
 }
 
-/// Looks at the vector.
 fn vector<R>(kernel: &mut Kernel, look: impl FnOnce(&mut Vector) -> R) -> R {
     let looked = kernel.with(OBJECT, &mut Outbox::default(), |vector: &mut Vector, _| look(vector));
     looked.expect("it lives")
@@ -108,7 +106,7 @@ fn lists_of_loads_that_nobody_can_have_entered() {
     let records = |state: &mut (Kernel, Outbox)| {
         vector(&mut state.0, |vector| (0..1000).filter(|of| vector.ledger.find(*of).is_some()).count())
     };
-    // A rank may be two loads ahead, and what it says first may come last.
+    // A rank may be two loads ahead, and its first message may arrive last.
     for epoch in [7, 9] {
         deliver(&mut state, &header(&Message::Load(LoadMessage::Made { epoch })), list.clone());
     }
@@ -139,7 +137,7 @@ fn the_correction_of_a_load_that_we_have_not_entered() {
         matches!(state.0.core.fault, Some(Error::Start(_)))
             && vector(&mut state.0, |vector| vector.ledger.find(1).is_none())
     );
-    // Of one that is over it is too late, and changes nothing.
+    // One for a load that is over is too late, and changes nothing.
     let mut state = rank();
     vector(&mut state.0, |vector| vector.ledger.epoch = 1);
     deliver(&mut state, &header(&correct(1)), empty);
@@ -175,8 +173,7 @@ fn pieces_of_calls_that_nobody_can_have_come_to() {
     }
 }
 
-/// Ranks of one build that disagree, and not what this page is about: both edges are on their way before either is here
-/// whole.
+/// These ranks have the same build but disagree: both edges are on their way before either has arrived completely.
 #[test]
 fn edges_of_different_halos_beside_each_other() {
     let (mut kernel, mut out) = rank_of(3);
@@ -197,7 +194,7 @@ fn edges_of_different_halos_beside_each_other() {
     assert!(matches!(kernel.objects[&OBJECT].frame.fault, Some(Error::Mismatch { .. })));
 }
 
-/// Ranks that load different parts as one scope: what both send is on its way before either is here whole.
+/// Ranks load different parts as one scope: both blocks are on their way before either has arrived completely.
 #[test]
 fn blocks_of_different_loads_beside_each_other() {
     let (mut kernel, mut out) = rank_of(3);

@@ -51,8 +51,8 @@ impl Kernel {
         Ok(())
     }
 
-    /// Whether every rank has left and all its drop notices are here. They come in any order, and one may show that not
-    /// all ranks have entered a scope.
+    /// Whether every rank has left and all its drop notices are here. One may report a scope that not all have
+    /// entered.
     pub(crate) fn all_left(&self) -> bool {
         self.core.others().all(|rank| self.has_left(rank))
     }

@@ -1,22 +1,18 @@
-//! Memory of the calling thread that the transport reads from or writes into at this moment: loans of object 0.
+//! Memory of the calling thread that the transport reads or writes at this moment: loans of object 0.
 
 use crate::ids::ObjectId;
 use crate::memory::{Lent, LentMut};
 use crate::object::{Loan, Loans};
 use aurora_net::Token;
 
-/// The kernel itself, which has no number among the objects.
+/// The number of the kernel itself, which no object has.
 pub(super) const KERNEL: ObjectId = ObjectId(0);
 
-/// What a token of the kernel's own stands for.
 pub(super) enum CallerLoan {
-    /// Memory of the calling thread, read.
     Read(Lent),
-    /// Memory of the calling thread, written.
     Write(LentMut),
 }
 
-/// All of them.
 #[derive(Default)]
 pub(super) struct CallerLoans(Loans<CallerLoan>);
 
@@ -38,7 +34,7 @@ impl CallerLoans {
     }
 }
 
-/// The token of bytes that nobody has a use for: no loan has number 0.
+/// The token of bytes that nobody needs: no loan has number 0.
 pub(super) fn nowhere() -> Token {
     Loan::new(0).token(KERNEL)
 }

@@ -1,4 +1,4 @@
-//! The way out for the messages of a rank. Each is counted: for the watch over waiting ranks, and in [`Counters`].
+//! Sends the messages of a rank and counts them: for the watch over waiting ranks, and in [`Counters`].
 
 use super::counters::{Counters, Reason};
 use crate::ids::ObjectId;
@@ -7,14 +7,12 @@ use crate::object::How;
 use aurora_net::{Outbox, Payload, Rank};
 use std::collections::VecDeque;
 
-/// Sends messages and counts them.
 pub(crate) struct Mail {
     me: Rank,
-    /// What this rank has sent to itself.
     pub(crate) to_self: VecDeque<(Vec<u8>, Payload)>,
-    /// Messages to each rank, as far as the watch counts them.
+    /// Messages to each rank that the watch counts.
     pub(crate) sent: Vec<u64>,
-    /// Messages delivered from each rank, likewise.
+    /// Messages delivered from each rank that the watch counts.
     pub(crate) received: Vec<u64>,
     pub(crate) counters: Counters,
 }
@@ -25,12 +23,12 @@ impl Mail {
         Mail { me, to_self: VecDeque::new(), sent, received, counters: Counters::default() }
     }
 
-    /// Sends a message between kernels, on account of no line.
+    /// Sends a message between kernels that no line of the program has caused.
     pub(crate) fn say(&mut self, out: &mut Outbox, to: Rank, message: &Message, payload: Payload) {
         self.say_for(out, to, message, payload, None);
     }
 
-    /// Sends a message between kernels on account of a line of the program.
+    /// Sends a message between kernels that the line `reason` has caused.
     pub(crate) fn say_for(
         &mut self,
         out: &mut Outbox,
@@ -48,7 +46,7 @@ impl Mail {
         self.post(out, to, header, payload, object, &How { kind: message.kind(), lazy: false, reason });
     }
 
-    /// Sends a transfer and counts it, as one of an object or of none.
+    /// Sends a transfer and counts it, under an object or none.
     pub(crate) fn post(
         &mut self,
         out: &mut Outbox,
@@ -62,7 +60,7 @@ impl Mail {
             self.sent[to.index()] += 1;
         }
         if to == self.me {
-            // No transfer.
+            // A message to itself is no transfer.
             return self.to_self.push_back((header, payload));
         }
         self.counters.sent(object, how, header.len(), payload.len());

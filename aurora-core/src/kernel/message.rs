@@ -1,7 +1,7 @@
-//! The headers of transfers: whose they are, and what kernels say to each other. Payloads follow beside them.
+//! The headers of transfers: which object they are for, and the messages of kernels.
 //!
-//! A header begins with a number: the object that it is about, four times over, and how it is about it. What follows
-//! only that object knows. 0 stands for a message of kernels, 1 for an answer.
+//! A header begins with a number: the object times four, plus how the transfer is about it. Only that object can read
+//! what follows. 0 stands for a message of kernels, 1 for an answer.
 
 use crate::Error;
 use crate::ids::{CallId, ObjectId};
@@ -9,21 +9,21 @@ use crate::stats::Kind;
 use aurora_net::{MAX_HEADER, Rank};
 use serde::{Deserialize, Serialize};
 
-/// What a header says, as far as kernels understand it.
+/// A header, as far as kernels understand it.
 pub(crate) enum Header<'h> {
     /// A message of kernels, and what follows it.
     Kernel(Message, &'h [u8]),
     /// The answer to a request; payload: what was asked for, or an [`Error`] if refused.
     Reply { id: CallId, refused: bool },
-    /// To an object.
+    /// A message to an object.
     Object { object: ObjectId, header: &'h [u8] },
-    /// A request to an object, whose payload the asker may withdraw if `lent`: then it never comes.
+    /// A request to an object. If `lent`, the asker may withdraw its payload: then the request never arrives.
     Request { object: ObjectId, id: CallId, lent: bool, header: &'h [u8] },
 }
 
 const KERNEL: u64 = 0;
 const REPLY: u64 = 1;
-/// How a header is about an object.
+/// How a transfer is about an object.
 const OBJECT: u64 = 0;
 const REQUEST: u64 = 1;
 const LENT: u64 = 2;
@@ -50,7 +50,6 @@ impl<'h> Header<'h> {
         })
     }
 
-    /// The object that it is about.
     pub(crate) fn object(&self) -> Option<ObjectId> {
         match *self {
             Header::Object { object, .. } | Header::Request { object, .. } => Some(object),
@@ -60,8 +59,8 @@ impl<'h> Header<'h> {
         }
     }
 
-    /// Whether the watch over waiting ranks counts it, to see that no message is under way. Not its own, which must not
-    /// disturb what it watches; nor a request whose payload may be withdrawn.
+    /// Whether the watch over waiting ranks counts it, to know that no message is under way. It does not count its
+    /// own messages, which must not disturb what it watches, nor a request whose payload may be withdrawn.
     pub(crate) fn is_counted(&self) -> bool {
         match self {
             Header::Kernel(message, _) => message.is_counted(),
@@ -71,22 +70,19 @@ impl<'h> Header<'h> {
     }
 }
 
-/// Why a header of an object cannot be sent.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BadHeader {
-    /// It has so many bytes, with the numbers that the kernel puts in front.
+    /// Its length in bytes, with the numbers that the kernel adds.
     #[error("a header of {0} bytes: put what is long into the payload (1000 are allowed)")]
     TooLong(usize),
     #[error("a header cannot be encoded: {0}")]
     NotData(#[from] postcard::Error),
 }
 
-/// The header of a message to an object.
 pub(crate) fn to_object(object: ObjectId, message: &impl Serialize) -> Result<Vec<u8>, BadHeader> {
     checked(&(object.0 << 2 | OBJECT, message))
 }
 
-/// The header of a request to an object.
 pub(crate) fn request(
     object: ObjectId,
     id: CallId,
@@ -101,7 +97,6 @@ fn checked(header: &impl Serialize) -> Result<Vec<u8>, BadHeader> {
     if header.len() > MAX_HEADER { Err(BadHeader::TooLong(header.len())) } else { Ok(header) }
 }
 
-/// The header of an answer.
 pub(crate) fn reply(id: CallId, refused: bool) -> Vec<u8> {
     encode(&(REPLY, id, refused))
 }
@@ -110,20 +105,20 @@ fn encode(header: &impl Serialize) -> Vec<u8> {
     postcard::to_allocvec(header).expect("headers are plain data")
 }
 
-/// What kernels say to each other.
+/// A message between kernels.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Message {
     /// One round of a barrier; payload: the summary so far.
     Round { seq: u64, round: u32 },
-    /// What its sender gives to us in a step of the collective call that begins with this barrier.
+    /// The sender's bytes for this rank in a step of the collective call that begins with barrier `seq`.
     Piece { seq: u64, step: u32 },
-    /// "I have dropped this object." What follows it is for the object, if that is sound there.
+    /// "I have dropped this object." What follows is for the object, if it has no fault there.
     Dropped { object: ObjectId },
-    /// "I have left the closure, having dropped so many objects."
+    /// "I have left the closure, having dropped this many objects."
     Left { dropped: u64 },
-    /// Something is wrong with an object, or with the job; payload: the [`Error`].
+    /// A fault of an object, or of the job; payload: the [`Error`].
     Fault { object: Option<ObjectId> },
-    /// "What are you doing?", asked along the edges of who waits for whom.
+    /// "What are you doing?", asked along the edges of waits.
     Ask { look: u64 },
     /// The answer; payload: a [`RankState`](crate::kernel::watch::RankState).
     State { look: u64 },
@@ -136,7 +131,6 @@ pub(crate) enum Message {
 }
 
 impl Message {
-    /// The header, with what follows it.
     pub(crate) fn encode(&self, rest: &[u8]) -> Vec<u8> {
         let mut header = encode(&(KERNEL, self));
         header.extend_from_slice(rest);
@@ -153,7 +147,6 @@ impl Message {
         self.kind().name()
     }
 
-    /// What it is for.
     pub(crate) fn kind(&self) -> Kind {
         match self {
             Message::Round { .. } => Kind::Barrier,
@@ -164,12 +157,11 @@ impl Message {
     }
 }
 
-/// An [`Error`] as payload.
 pub(crate) fn encode_error(error: &Error) -> Vec<u8> {
     postcard::to_allocvec(error).expect("errors are plain data")
 }
 
-/// An [`Error`] from a payload; what cannot be read is reported as such, never swallowed.
+/// An [`Error`] from a payload. If it cannot be read, the result is [`malformed`].
 pub(crate) fn decode_error(from: Rank, payload: &[u8]) -> Error {
     postcard::from_bytes(payload).unwrap_or_else(|_| malformed(from))
 }

@@ -1,7 +1,7 @@
-//! The one-sided kernel of a rank: everything that the transport's I/O loop decides on its behalf.
+//! The kernel of a rank: everything that the transport's I/O loop decides for it.
 //!
-//! [`Kernel`] is the state of one rank, changed under the endpoint's lock by its daemon (arriving messages) and by the
-//! calling thread (through [`World`](crate::World)). It is passive: it never blocks, it only answers, parks, and notes.
+//! [`Kernel`] is the state of one rank, changed under the endpoint's lock by its daemon (arriving messages) and by
+//! the calling thread (through [`World`](crate::World)). It never blocks: it only answers, parks, and notes.
 
 pub(crate) mod asking;
 mod clock;
@@ -55,38 +55,32 @@ use std::time::Duration;
 use timers::Timers;
 use watch::Watch;
 
-/// A request of ours.
+/// A request of this rank.
 pub(crate) struct OpenCall {
-    /// Whom we asked.
     pub(crate) to: Rank,
-    /// Where the answer's payload goes, if not into a buffer.
+    /// The caller's memory for the answer; `None`: a buffer.
     landing: Option<Token>,
-    /// Nobody waits for the answer yet.
+    /// No thread waits for the answer yet.
     ahead: bool,
-    /// The object that is asked.
     object: ObjectId,
     /// That object is shown the answer.
     shown: bool,
-    /// Nobody else is interested in it.
+    /// Discard the answer when it arrives.
     forgotten: bool,
-    /// The answer, once it is here.
     pub(crate) reply: Option<Result<Received, Error>>,
 }
 
-/// State of one rank.
 pub(crate) struct Kernel {
     pub(crate) core: Core,
     pub(crate) objects: BTreeMap<ObjectId, Entry>,
-    /// When objects want to be called.
     timers: Timers,
     digests: Digests,
 }
 
-/// A shared object: what the kernel keeps of it, whatever it is, and what it is.
+/// A shared object.
 pub(crate) struct Entry {
     pub(crate) frame: Frame,
     pub(crate) machine: Box<dyn SharedObject>,
-    /// Of what all ranks must agree on.
     share: Share,
 }
 
@@ -105,20 +99,19 @@ pub(crate) struct Core {
     pub(crate) node: Option<Arc<Node>>,
     /// Which ranks share the memory of vectors.
     pub(crate) nodes: Arc<Nodes>,
-    /// The job has several nodes.
     pub(crate) between_nodes: bool,
     pub(crate) calls: HashMap<CallId, OpenCall>,
-    /// What objects watch.
+    /// The object that watches each source.
     pub(crate) sources: BTreeMap<Source, ObjectId>,
     next_call: u64,
     next_guard: u64,
     pub(crate) watch: Watch,
     pub(crate) polling: Polling,
-    /// Objects to which a header has come that they have not been able to act on: nothing could be sent.
+    /// Objects to which a header has arrived while nothing could be sent: they act on it at the next message.
     pub(crate) placed: Vec<ObjectId>,
     /// How much memory a copy of a vector may take on this rank.
     pub(crate) budget: Budget,
-    /// For ranks that hold the latches of our blocks.
+    /// For ranks that hold the latches of this rank's blocks.
     pub(crate) holder_timeout: Arc<HolderTimeout>,
     /// What ended the job, for every later call.
     pub(crate) fault: Option<Error>,
@@ -126,16 +119,14 @@ pub(crate) struct Core {
     deferred: Vec<(ObjectId, Error)>,
     /// Errors of objects that calls have returned to the program.
     reported: BTreeSet<(ObjectId, u64)>,
-    /// By ranks: whether the rank has left the closure, and how many objects it had dropped.
+    /// By rank: `Some` if the rank has left the closure, with the number of objects that it had dropped.
     left: Vec<Option<u64>>,
-    /// By ranks: how many drop notices have come from the rank. For this rank: how many objects it has dropped.
+    /// By rank: its drop notices that have arrived. For this rank: the number of objects it has dropped.
     drop_notices: Vec<u64>,
     leaving: bool,
-    /// What ranks report to rank 0, and its answers.
     pub(crate) reports: Reports,
-    /// `run` is over.
     pub(crate) ended: bool,
-    /// The job has failed in the call of an object that is under way: the other ranks do not know yet.
+    /// The job has failed in the present call of an object: the other objects are not shut yet.
     pub(crate) is_failing: bool,
 }
 
@@ -177,7 +168,7 @@ impl Kernel {
         Kernel { core, objects: BTreeMap::new(), timers: Timers::default(), digests: Digests::default() }
     }
 
-    /// Adds an object, before ranks agree on it: nothing comes for an object that is not there.
+    /// Adds an object. Called before ranks agree on it, so that no message arrives for an object that does not exist.
     pub(crate) fn add(&mut self, id: ObjectId, name: ObjectName, machine: impl SharedObject) {
         let frame = Frame::new(id, name, self.core.size);
         let entry = Entry { frame, machine: Box::new(machine), share: Share::default() };
@@ -185,7 +176,6 @@ impl Kernel {
         self.digests.touch(id, &mut entry.share);
     }
 
-    /// Forgets an object.
     pub(crate) fn remove(&mut self, id: ObjectId) {
         if let Some(entry) = self.objects.remove(&id) {
             self.digests.remove(entry.share);
@@ -194,10 +184,7 @@ impl Kernel {
         }
     }
 
-    /// Calls an object for the program. `None`: there is none of that number.
-    ///
-    /// # Panics
-    /// If the call does; the object is poisoned by then.
+    /// Calls an object for the program. `None`: it does not exist. A panic poisons the object and continues.
     pub(crate) fn call<R>(
         &mut self,
         id: ObjectId,
@@ -208,8 +195,7 @@ impl Kernel {
         Some(called.unwrap_or_else(|panic| resume_unwind(panic)))
     }
 
-    /// Calls an object with what has come for it, from whatever thread drives the endpoint. A panic ends here: the
-    /// object is poisoned, and the user is told.
+    /// Calls an object with what has arrived for it. A panic ends here: it poisons the object, and the user is told.
     pub(crate) fn hand<R>(
         &mut self,
         id: ObjectId,
@@ -230,7 +216,7 @@ impl Kernel {
         }
     }
 
-    /// A call, the program's `own` or not, and what follows it.
+    /// A call, which is the program's if `own`, and what follows it.
     fn call_caught<R, P>(
         &mut self,
         (id, own): (ObjectId, bool),
@@ -253,14 +239,14 @@ impl Kernel {
         });
         let mut cx = Cx { core, frame, out };
         if called.is_err() || std::mem::take(&mut cx.frame.is_broken) {
-            // The program's own panic is amid the guard that it has opened last.
+            // A panic of the program happens in the guard that it has opened last.
             let guard = cx.frame.open.last().filter(|_| own).map(|guard| (guard.behaviour, guard.site.clone()));
             let (behaviour, opened) = guard.unzip();
             cx.poison(behaviour.unwrap_or(A_CALL), opened);
         }
         let me = cx.core.me;
         if had_panicked {
-            // What it still does for others it does; that it panics again is no news.
+            // It still does what it owes to others. A second panic is not reported.
             let _ = capture(me, || machine.advance(&mut cx));
         }
         if std::mem::take(&mut cx.frame.is_failing) {
@@ -269,10 +255,10 @@ impl Kernel {
                 machine.failed(&mut cx);
             });
             if let Err(failure) = failing {
-                // It does not even tidy up.
+                // The object cannot even clean up.
                 cx.fail_job(Error::heard(failure));
             }
-            // Of an object that has panicked amid this nothing more can be expected.
+            // Nothing more can be expected of an object that panics here.
             let _ = capture(me, || machine.advance(&mut cx));
         }
         cx.frame.has_panicked |= called.is_err();
@@ -288,7 +274,7 @@ impl Kernel {
         Some(called)
     }
 
-    /// Calls an object whose handle knows what it is.
+    /// Calls an object whose handle knows its type.
     pub(crate) fn with<O: SharedObject, R>(
         &mut self,
         id: ObjectId,
@@ -301,14 +287,13 @@ impl Kernel {
         })
     }
 
-    /// Of a job that has failed nothing may be used.
     pub(crate) fn shut_if_failing(&mut self) {
         if std::mem::take(&mut self.core.is_failing) {
             self.shut_all();
         }
     }
 
-    /// Nothing may be done to any object without us any more, by the calling thread or by ranks that share memory.
+    /// Stops the calling thread, and ranks that share memory, from using any object without the kernel.
     fn shut_all(&mut self) {
         let me = self.core.me;
         for entry in self.objects.values_mut() {
@@ -317,14 +302,13 @@ impl Kernel {
         }
     }
 
-    /// `run` is over: nothing can be used any more.
     pub(crate) fn end(&mut self) {
         self.core.ended = true;
         self.shut_all();
     }
 
-    /// Forgets an object that every rank has dropped, once nothing is sent from it. Of a faulty one nobody misses a
-    /// load that is under way, and its memory may be what is short.
+    /// Forgets an object that every rank has dropped, once nothing is sent from it. A faulty object does not wait for
+    /// its load: nobody needs it, and its memory may be short.
     pub(crate) fn reap(&mut self, id: ObjectId) {
         if let Some(Entry { frame, machine, .. }) = self.objects.get(&id)
             && frame.dropped.iter().all(|dropped| *dropped)
@@ -342,7 +326,6 @@ impl Core {
         self.me.others(self.size)
     }
 
-    /// Whether the job goes on.
     pub(crate) fn is_usable(&self) -> bool {
         self.fault.is_none() && !self.ended
     }

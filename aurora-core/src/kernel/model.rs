@@ -1,10 +1,10 @@
-//! The state machine behind guards, in all orders in which a program and what arrives can take turns: the gate,
-//! lending, parking, the split end.
+//! The state machine behind guards, in every order of calls and messages: the gate, lending, parking, the split end.
 //!
-//! All of it is under one lock, so what can differ is who takes that next. Here the checker tries every order of two
-//! threads that drive the real [`Kernel`]: one does what a guard does, call by call, with the memory in its hands
-//! between the calls; the other is the endpoint, which delivers the messages of rank 1 and sends what is lent. Only
-//! waiting is not as outside: who waits tries again and again. What ranks that share memory do without the lock has
+//! All of it runs under one lock, so only the order in which threads take the lock can differ. Loom tries every order
+//! of two threads that drive the real [`Kernel`]. One does what a guard does, call by call, and holds the memory
+//! between the calls. The other is the endpoint, which delivers the messages of rank 1 and sends what is lent. Only
+//! waiting differs from the real program: a waiting thread retries in a loop. What ranks that share memory do without
+//! the lock has models of its own (`memory/gate.rs`, `memory/latch.rs`).
 //! models of its own (`memory/gate.rs`, `memory/latch.rs`).
 
 use super::nodes::Nodes;
@@ -36,19 +36,19 @@ use std::collections::BTreeMap;
 const OBJECT: ObjectId = ObjectId(1);
 const ME: usize = 0;
 const OTHER: usize = 1;
-/// Elements of our block: short ones are answered from a copy.
+/// Elements of our block: so few are answered from a copy.
 const FEW: usize = 2;
 /// So many are sent from the block itself.
 const MANY: usize = 2100;
 
-/// A rank under its lock, and what it has answered to rank 1.
+/// A rank under its lock.
 struct Node {
     state: Mutex<(Kernel, Outbox)>,
     len: usize,
     site: Site,
 }
 
-/// What came of the requests of rank 1, by their numbers, and lent memory that is to be sent.
+/// The answers to rank 1's requests, by request number, and the lent memory that is to be sent.
 #[derive(Default)]
 struct Answers {
     read: BTreeMap<u64, Vec<u8>>,
@@ -79,7 +79,6 @@ impl Node {
         action(kernel, out)
     }
 
-    /// Does something with the object.
     fn on<R>(&self, action: impl FnOnce(&mut Vector, &mut Cx<'_>) -> R) -> R {
         self.act(|kernel, out| kernel.with(OBJECT, out, action)).expect("it lives")
     }
@@ -93,7 +92,6 @@ impl Node {
         }
     }
 
-    /// A message of rank 1 arrives.
     fn deliver(&self, header: &[u8], payload: Vec<u8>) {
         self.act(|kernel, out| kernel.deliver(Rank::new(OTHER), header, Received::Bytes(payload), out));
     }
@@ -114,7 +112,6 @@ impl Node {
         );
     }
 
-    /// Takes what has been answered.
     fn take_answers(&self, answers: &mut Answers) {
         let sent: Vec<_> = self.act(|_, out| out.drain().collect());
         for transfer in sent {
@@ -129,7 +126,7 @@ impl Node {
         }
     }
 
-    /// Sends what is lent, in two packets, and has it acknowledged.
+    /// Sends what is lent, in two packets, and acknowledges it.
     fn send(&self, answers: &mut Answers) {
         for (id, token, len) in std::mem::take(&mut answers.sending) {
             let mut bytes = vec![0; len];
@@ -160,8 +157,7 @@ fn uniform(bytes: &[u8]) -> u64 {
     values[0]
 }
 
-/// What [`OwnerComputesMut`](crate::OwnerComputesMut) does: opens, passes the gate, takes the block at the first slice,
-/// gives it back.
+/// What [`OwnerComputesMut`](crate::OwnerComputesMut) does: opens, passes the gate, takes the block, gives it back.
 fn write_by_a_guard(node: &Node) {
     node.wait(|object, cx| object.settled(true, Window::WHOLE, cx)).expect("no fault");
     node.wait(|object, cx| object.gate(Window::WHOLE, cx)).expect("no fault");
@@ -183,7 +179,7 @@ fn write_by_a_guard(node: &Node) {
     });
 }
 
-/// A guard as it must not be: it writes in two steps without taking the block.
+/// A wrong guard: it writes in two steps without taking the block.
 fn write_without_lending(node: &Node) {
     for half in [0..node.len / 2, node.len / 2..node.len] {
         node.wait(|object, cx| object.gate(Window::WHOLE, cx)).expect("no fault");
@@ -193,7 +189,7 @@ fn write_without_lending(node: &Node) {
     }
 }
 
-/// A guard as it must not be: it takes the block away from those who send from it.
+/// A wrong guard: it takes the block while transfers read it.
 fn write_under_transfers(node: &Node) {
     let guard = node.on(|object, cx| {
         let guard = cx.open_guard(("OwnerComputes", &node.site), (true, false), Window::WHOLE);
@@ -211,7 +207,7 @@ fn write_under_transfers(node: &Node) {
     });
 }
 
-/// What [`OwnerComputes`](crate::OwnerComputes) does: shows the block, which stays as it is meanwhile.
+/// What [`OwnerComputes`](crate::OwnerComputes) does: shows the block, which does not change meanwhile.
 fn read_by_a_guard(node: &Node) {
     node.wait(|object, cx| object.settled(false, Window::WHOLE, cx)).expect("no fault");
     let guard = node.on(|object, cx| {
@@ -231,7 +227,7 @@ fn read_by_a_guard(node: &Node) {
     });
 }
 
-/// `program` beside a rank that reads, writes and reads. Every request is answered, and no answer is of half a phase.
+/// Runs `program` beside a rank that reads and writes. Every request is answered, and no answer is of half a phase.
 fn beside_requests(len: usize, program: fn(&Node)) {
     loom::model(move || {
         let node = Node::new(len);
@@ -250,7 +246,7 @@ fn beside_requests(len: usize, program: fn(&Node)) {
         let mut answers = endpoint.join().expect("it has not panicked");
         node.take_answers(&mut answers);
         node.send(&mut answers);
-        // What has waited for that.
+        // The answers that have waited for that.
         node.take_answers(&mut answers);
         assert_eq!(answers.read.keys().copied().collect::<Vec<_>>(), [1, 2], "what was parked is answered");
         assert!([1, 2, 3].contains(&uniform(&answers.read[&1])));
@@ -294,8 +290,8 @@ fn batch(place: usize, value: u64) -> Buffer {
     batch.take()
 }
 
-/// Both ranks write to our block in a ReleaseC; rank 1 then asks for it, with the number of scopes that it has
-/// `entered`. The program ends its scope without waiting, and its next use of the vector waits.
+/// Both ranks write to our block in a ReleaseC. Rank 1 has `entered` this many scopes, and asks for the block. The
+/// program ends its scope without waiting, and its next use of the vector waits.
 fn split_end(entered: u64) {
     loom::model(move || {
         let node = Node::new(FEW);
@@ -326,7 +322,6 @@ fn split_end(entered: u64) {
             cx.close_guard(guard, false);
             object.has_changed = true;
         });
-        // The next use.
         let own = node.wait(|object, cx| {
             object.settled(false, Window::WHOLE, cx)?.expect("no fault");
             object.block.read(uniform)
@@ -350,7 +345,7 @@ fn who_has_not_entered_the_scope_may_see_half_of_it() {
     split_end(0);
 }
 
-/// Long reads that overlap, so that one of them is under way at every moment, keep no write waiting.
+/// Long reads that overlap, so that one is always under way, keep no write waiting.
 #[test]
 fn a_write_does_not_wait_for_reads_that_come_after_it() {
     loom::model(|| {
@@ -369,7 +364,7 @@ fn a_write_does_not_wait_for_reads_that_come_after_it() {
         node.ask(4, 0);
         assert_eq!(under_way(&mut answers), [4], "nothing waits any more");
         assert!(answers.read[&2].len() == size_of::<u64>(), "it is written");
-        // One of the owner's.
+        // A write of the owner.
         let gate = Blocked::Object(OBJECT, VectorWait::Gate.into());
         node.act(|kernel, _| kernel.core.watch.begin(kernel.core.clock.now(), gate, &node.site));
         for id in [5, 6] {

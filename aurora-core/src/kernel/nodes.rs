@@ -5,7 +5,7 @@ use aurora_net::Rank;
 /// The nodes of a job: sets of ranks that share memory. The same on all ranks.
 #[derive(Debug)]
 pub(crate) struct Nodes {
-    /// By ranks.
+    /// By rank.
     locations: Vec<Location>,
     /// The ranks of each node, in ascending order.
     nodes: Vec<Vec<Rank>>,
@@ -19,12 +19,12 @@ struct Location {
 }
 
 impl Nodes {
-    /// Of ranks, given the leader of each one's node.
+    /// `leaders` has the leader of each rank's node.
     pub(crate) fn new(leaders: &[Rank]) -> Self {
         let mut nodes: Vec<Vec<Rank>> = Vec::new();
         let mut locations: Vec<Location> = Vec::with_capacity(leaders.len());
         for (rank, leader) in leaders.iter().enumerate() {
-            // A leader is the lowest of its node.
+            // A leader is the lowest rank of its node.
             let node = if *leader == rank { nodes.len() } else { locations[leader.index()].node };
             if node == nodes.len() {
                 nodes.push(Vec::new());
@@ -35,40 +35,37 @@ impl Nodes {
         Nodes { locations, nodes }
     }
 
-    /// Ranks that share nothing.
+    /// Each rank on a node of its own.
     pub(crate) fn apart(size: usize) -> Self {
         Nodes::new(&(0..size).map(Rank::new).collect::<Vec<_>>())
     }
 
-    /// Number of ranks of the job.
     pub(crate) fn size(&self) -> usize {
         self.locations.len()
     }
 
-    /// The ranks of a rank's node, with it.
+    /// The ranks of a rank's node, including that rank.
     pub(crate) fn with(&self, rank: Rank) -> &[Rank] {
         &self.nodes[self.locations[rank.index()].node]
     }
 
-    /// Whether two ranks are on one node.
     pub(crate) fn same_node(&self, one: Rank, other: Rank) -> bool {
         self.locations[one.index()].node == self.locations[other.index()].node
     }
 
-    /// Where a rank sits among those of its node.
+    /// A rank's position on its node.
     pub(crate) fn position(&self, rank: Rank) -> usize {
         self.locations[rank.index()].position
     }
 
-    /// The rank of `rank`'s node that receives the block of an `owner` on another node, for the whole node. The ranks
-    /// of a node share the work: the blocks of each other node go to different ranks, and so do the blocks of different
-    /// nodes.
+    /// The rank of `rank`'s node that receives the block of `owner`, which is on another node, for its whole node.
+    /// The ranks of a node share the work evenly.
     pub(crate) fn receiver(&self, owner: Rank, rank: Rank) -> Rank {
         let (sharers, owner) = (self.with(rank), self.locations[owner.index()]);
         sharers[(owner.node + owner.position) % sharers.len()]
     }
 
-    /// Whether a rank is the one that receives the block of an owner on another node.
+    /// Whether `rank` receives the block of an owner on another node.
     pub(crate) fn receives(&self, owner: Rank, rank: Rank) -> bool {
         !self.same_node(owner, rank) && self.receiver(owner, rank) == rank
     }
@@ -82,7 +79,6 @@ mod tests {
         Nodes::new(&leaders.iter().copied().map(Rank::new).collect::<Vec<_>>())
     }
 
-    /// How many blocks each rank receives.
     fn received(nodes: &Nodes, size: usize) -> Vec<usize> {
         let all = || (0..size).map(Rank::new);
         all().map(|rank| all().filter(|owner| nodes.receives(*owner, rank)).count()).collect()

@@ -1,10 +1,10 @@
-//! A rank that polls: when its user is told, and when polling ends with an error, as a wait does.
+//! A rank that polls: when its user is told, and when it is an error, as a wait is. See [`polls`](crate::polls).
 //!
-//! See [`polls`](crate::polls). Now and then, at a *tick*, the kernel has its rank's looks watched. If a rank has
-//! polled for the time after which a wait is noticed, and every other rank waits, polls too, or has left, the kernel
-//! says so once. To find out, it asks all ranks three times, one time after the other. A rank that is in the same wait
-//! each time has waited from its first answer to its second. A rank that has looked again after its second answer has
-//! polled in that time. So at the moment when all ranks had answered once and none twice, no rank did anything else.
+//! From time to time, at a *tick*, the kernel starts watching its rank's looks. If a rank has polled for the time
+//! after which a wait is noticed, and every other rank waits, polls too, or has left, the kernel reports it once. To
+//! find out, it asks all ranks three times, one round after the other. A rank that is in the same wait each time has
+//! waited from its first answer to its second. A rank that has looked again after its second answer has polled in
+//! that time. So at the moment when all ranks had answered once and none twice, no rank did anything else.
 
 use super::Kernel;
 use super::watch::NOTICE;
@@ -22,24 +22,23 @@ use std::time::{Duration, Instant};
 /// Ticks in the time after which polling is noticed, or ends.
 const TICKS: u32 = 16;
 
-/// A rank that has not looked for more ticks than this polls no longer. On a busy machine it may rest for a while.
+/// A rank that has not looked for more ticks than this polls no longer. A busy machine may pause it for less.
 const SILENT: u32 = TICKS / 2;
 
-/// Looks at other ranks for this have numbers from here on, those of the watch smaller ones.
+/// Numbers of polling's looks at other ranks start here; those of the watch are smaller.
 const LOOKS: u64 = 1 << 63;
 
-/// What a rank does that gets nothing done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum Idle {
     /// Its wait of this number.
     Waits(u64),
-    /// Its poll of this number, in which it has looked so often.
+    /// Its poll of this number, in which it has looked this often.
     Polls(u64, u64),
     Left,
 }
 
 impl Idle {
-    /// Whether it has done nothing else since it answered `before`, as far as can be told.
+    /// Whether the rank has done nothing else since it answered `before`, as far as can be known.
     fn goes_on(self, before: Idle) -> bool {
         match (before, self) {
             (Idle::Polls(before, looked), Idle::Polls(now, looks)) => before == now && looked < looks,
@@ -57,28 +56,27 @@ pub(crate) struct Polling {
     /// When this rank began.
     pub(crate) began: Instant,
     next: Instant,
-    /// Ticks so far, and polls that there may have been.
+    /// `ticks`: ticks so far. `number`: the number of the present or next poll.
     ticks: u64,
     number: u64,
-    /// The looks at the last tick.
+    /// The number of looks at the last tick.
     looks: u64,
-    /// How many ticks ago there were looks.
+    /// Consecutive ticks without looks.
     silent: u32,
-    /// What has been noticed: of which object, at which line.
+    /// The polls that were reported: their object and line.
     noticed: BTreeSet<(ObjectId, Site)>,
-    /// The look at others that is under way, what they have said in it and in the one before, and how many have found
-    /// them go on.
+    /// `look`: the current look at the other ranks. `heard`, `before`: their answers in it and in the one before.
+    /// `steady`: how many looks have found all of them unchanged.
     look: u64,
     heard: BTreeMap<Rank, Idle>,
     before: BTreeMap<Rank, Idle>,
     steady: u32,
 }
 
-/// What a tick finds.
 #[derive(Debug)]
 enum Tick {
     Nothing,
-    /// The others are to be asked what they do.
+    /// Ask the others what they do.
     Ask(Poll),
     /// It has polled for longer than the limit.
     GiveUp(Poll, Duration),
@@ -108,7 +106,6 @@ impl Polling {
         Polling { next: next + polling.period(), ..polling }
     }
 
-    /// The same with another time after which polling is noticed.
     #[cfg(test)]
     fn notice_after(&mut self, notice: Duration) {
         self.notice = notice;
@@ -119,7 +116,7 @@ impl Polling {
         self.limit.map_or(self.notice, |limit| limit.min(self.notice)) / TICKS
     }
 
-    /// The poll that goes on.
+    /// The current poll.
     pub(crate) fn poll(&self) -> Option<Poll> {
         self.polls.find().filter(|poll| poll.number == self.number)
     }
@@ -128,12 +125,12 @@ impl Polling {
         self.noticed.iter().any(|(object, site)| *object == poll.object && *site == poll.site)
     }
 
-    /// A tick, if it is time for one. `None`: it is not.
+    /// A tick, if it is time for one.
     fn tick(&mut self, now: Instant) -> Option<Tick> {
         if now < self.next {
             return None;
         }
-        // At no regular times, for what a program does may have its own.
+        // At irregular times, because the program may have a rhythm of its own.
         self.ticks += 1;
         let apart = 50 + (crate::digest::add(self.number, self.ticks) % 100) as u32;
         self.next = now + self.period() * apart / 100;
@@ -141,7 +138,7 @@ impl Polling {
         let has_looked = looks != std::mem::replace(&mut self.looks, looks);
         self.silent = if has_looked { 0 } else { self.silent + 1 };
         if self.polls.level() == Level::Nothing || self.silent > SILENT {
-            // It does something else.
+            // The rank does something else.
             self.number += 1;
             (self.looks, self.silent) = (0, 0);
             self.polls.begin(self.number);
@@ -155,7 +152,7 @@ impl Polling {
         let polled = now.saturating_duration_since(poll.since);
         match self.limit.filter(|limit| polled >= *limit) {
             Some(limit) => Tick::GiveUp(poll, limit),
-            // The third look finds whether there is something to notice.
+            // The third look decides whether there is something to notice.
             None if polled + 2 * self.period() < self.notice || self.is_noticed(&poll) => Tick::Nothing,
             None => {
                 self.begin_look();
@@ -164,7 +161,7 @@ impl Polling {
         }
     }
 
-    /// Another rank wants to know whether this one polls: it will ask again.
+    /// Another rank asks whether this one polls. It will ask again, so the next tick is due now.
     pub(crate) fn is_asked(&mut self, look: u64, now: Instant) {
         if look >= LOOKS && self.poll().is_some() {
             self.next = now;
@@ -176,10 +173,9 @@ impl Polling {
         self.before = std::mem::take(&mut self.heard);
     }
 
-    /// Another rank, of so many, has said what it does. Whether that makes it certain that nobody does anything but
-    /// wait and poll.
+    /// Another rank has answered. Returns whether it is now certain that all `others` only wait and poll.
     fn hear(&mut self, from: Rank, look: u64, idle: Option<Idle>, others: usize) -> bool {
-        /// Two of three looks find what the one before has found.
+        /// The second and the third look have to find what the look before has found.
         const ENOUGH: u32 = 2;
         if look != self.look {
             return false;
@@ -199,12 +195,10 @@ impl Polling {
 }
 
 impl Kernel {
-    /// When the next tick is due.
     pub(crate) fn next_tick(&self) -> Option<Instant> {
         (!self.core.ended && !self.core.leaving && self.core.fault.is_none()).then_some(self.core.polling.next)
     }
 
-    /// Does what is due.
     pub(crate) fn tick(&mut self, now: Instant, out: &mut Outbox) {
         if self.next_tick().is_none() {
             return;
@@ -233,7 +227,7 @@ impl Kernel {
         }
     }
 
-    /// Another rank has said what it does, after it was asked by a rank that polls. Whether it was.
+    /// Another rank has said what it does. Returns whether polling, not the watch, has asked it.
     pub(crate) fn heard_of_idle(&mut self, from: Rank, look: u64, idle: Option<Idle>) -> bool {
         if look < LOOKS {
             return false;
@@ -247,12 +241,12 @@ impl Kernel {
         true
     }
 
-    /// What this rank does that gets nothing done, if it does.
+    /// What this rank does, if it is idle.
     pub(crate) fn idle(&self) -> Option<Idle> {
         if self.core.leaving {
             return Some(Idle::Left);
         }
-        // A look may be a wait as well, a short one.
+        // A look may contain a short wait, so polling comes first.
         let looks = self.core.polling.polls.looks();
         let polls = self.core.polling.poll().map(|poll| Idle::Polls(poll.number, looks));
         polls.or_else(|| self.core.watch.waiting().map(|waiting| Idle::Waits(waiting.id)))
@@ -313,7 +307,6 @@ mod tests {
                     other.set(1)?;
                     world.barrier()
                 }
-                // Polls too.
                 3 => {
                     shorten(&other);
                     while other.get()? == 0 {}

@@ -13,21 +13,18 @@ pub(crate) struct Reports {
     pub(crate) counters: Vec<Stats>,
     /// On rank 0: the counters of all ranks have been printed.
     pub(crate) printed: bool,
-    /// The shortest round trip to the clock of rank 0 so far, and how far that clock was ahead of this rank's then, in
-    /// nanoseconds.
+    /// The shortest round trip to the clock of rank 0 so far, and how far that clock was then ahead, in ns.
     pub(crate) ahead: Option<(u64, i64)>,
     /// How often the clock of rank 0 has answered.
     pub(crate) answers: u32,
 }
 
 impl Kernel {
-    /// Reports this rank's counters to rank 0.
     pub(crate) fn report(&mut self, stats: &Stats, out: &mut Outbox) {
         let payload = postcard::to_allocvec(stats).expect("counters are plain data");
         self.core.mail.say(out, Rank::new(0), &Message::Report, Payload::Bytes(payload.into()));
     }
 
-    /// Another rank reports its counters.
     pub(crate) fn reported(&mut self, from: Rank, report: &[u8], out: &mut Outbox) {
         match postcard::from_bytes(report) {
             Ok(stats) => self.core.reports.counters.push(stats),
@@ -35,19 +32,16 @@ impl Kernel {
         }
     }
 
-    /// Asks rank 0 for the time of its clock.
     pub(crate) fn ask_time(&mut self, out: &mut Outbox) {
         self.core.mail.say(out, Rank::new(0), &Message::AskTime { sent: Time::now().nanos }, Payload::Empty);
     }
 
-    /// Answers with the time of this rank's clock.
     pub(crate) fn answer_time(&mut self, to: Rank, sent: u64, out: &mut Outbox) {
         let Time { nanos: here, machine } = Time::now();
         self.core.mail.say(out, to, &Message::Time { sent, here, machine }, Payload::Empty);
     }
 
-    /// The clock of rank 0 showed `there` at a moment between `sent` and now, most likely half way. Two processes of
-    /// one machine have the same clock.
+    /// The clock of rank 0 showed `there` between `sent` and now, most likely half way. A machine has one.
     pub(crate) fn time_answered(&mut self, sent: u64, there: u64, machine: u64) {
         let Time { nanos: now, machine: here } = Time::now();
         let round_trip = now.saturating_sub(sent);

@@ -1,10 +1,9 @@
-//! When objects want to be called.
+//! When objects want to be called: at most one time for each object.
 
 use crate::ids::ObjectId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-/// At most one time for each object.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     of: BTreeMap<ObjectId, Instant>,
@@ -27,7 +26,6 @@ impl Timers {
         }
     }
 
-    /// The first time.
     pub(super) fn next(&self) -> Option<Instant> {
         self.order.first().map(|(at, _)| *at)
     }

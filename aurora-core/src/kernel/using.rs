@@ -1,4 +1,4 @@
-//! Using an object on its own rank: may it be used now, who has it open, and the barrier.
+//! Using an object on its own rank: whether it may be used now, its open guards, and the barrier.
 
 use super::{Entry, Kernel, Reason};
 use crate::collective::{Barrier, Came, Digest, Merge, ObjectState, Summary, Tell, Told, Words};
@@ -20,13 +20,11 @@ impl Kernel {
         self.note_job_fault(&Error::heard(failure));
     }
 
-    /// What has ended an object, if anything has, as the error of a call.
     pub(crate) fn sound(&self, id: ObjectId) -> Result<(), Error> {
         self.objects.get(&id).map_or(Ok(()), |entry| entry.frame.sound())
     }
 
-    /// What this rank brings to a barrier, as one number that is equal on all ranks if they agree, and whether it has
-    /// something to tell besides.
+    /// This rank's number for a barrier, equal if ranks agree, and whether it requests a second pass.
     pub(crate) fn digest(&mut self, came: &Came<'_>) -> (u64, bool) {
         let Kernel { core, objects, digests, .. } = self;
         digests.update(objects, core.me);
@@ -34,7 +32,7 @@ impl Kernel {
         (crate::digest::add(came.key, digests.sum()), to_tell)
     }
 
-    /// Tells the next rank the digest of what this one has arrived at a barrier for, and what it brings.
+    /// Arrives at a barrier: sends the digest and this rank's contributions to the next rank.
     pub(crate) fn start_barrier(
         &mut self,
         digest: (u64, bool),
@@ -46,19 +44,18 @@ impl Kernel {
         self.barrier(out, |barrier, merge, told| barrier.start(digest, site, merge, told));
     }
 
-    /// Another rank has told something at a barrier.
     pub(crate) fn told_at_barrier(&mut self, (seq, round): (u64, u32), told: Told, out: &mut Outbox) {
         self.core.watch.progress();
         self.barrier(out, |barrier, merge, tell| barrier.receive(seq, round, told, merge, tell));
     }
 
-    /// What this rank says of the objects that a barrier names.
+    /// This rank's words about the objects that a barrier names.
     pub(crate) fn arrive(&mut self, named: &[ObjectId], out: &mut Outbox) -> Words {
         let mut arrive = |id: &ObjectId| Some((*id, self.call(*id, out, |object, cx| object.arrive(cx))?));
         named.iter().filter_map(&mut arrive).collect()
     }
 
-    /// What all ranks say of them, some ranks together.
+    /// Merges the words of all ranks and gives them to the objects.
     pub(crate) fn depart(&mut self, said: Vec<Words>, out: &mut Outbox) {
         let mut all = Words::new();
         for (id, word) in said.into_iter().flatten() {
@@ -84,7 +81,7 @@ impl Kernel {
         core.tell(told, out);
     }
 
-    /// Tells all ranks what this one has arrived at a barrier for: their digests differ.
+    /// Starts the second pass of a barrier: tells all ranks what this one has come for.
     pub(crate) fn start_second_pass(&mut self, came: &Came<'_>, site: &Site, out: &mut Outbox) {
         let claim = Claim { rank: self.core.me, action: came.action.to_string(), site: site.clone() };
         let me = self.core.me;
@@ -124,7 +121,7 @@ impl Kernel {
 }
 
 impl Cx<'_> {
-    /// Registers a guard, which borrows the object mutably or not, and whose end all ranks await or not.
+    /// Registers a guard. `mutable`: it borrows the object mutably. `awaited`: all ranks await its end.
     pub(crate) fn open_guard(
         &mut self,
         (behaviour, site): (&'static str, &Site),
@@ -138,7 +135,7 @@ impl Cx<'_> {
         id
     }
 
-    /// A guard ends, having given back what it was lent. One that ends by a panic poisons its object.
+    /// A guard ends, having given back its loans. A guard that ends by a panic poisons its object.
     pub(crate) fn close_guard(&mut self, guard: u64, panicking: bool) {
         let Some(at) = self.frame.open.iter().position(|open| open.id == guard) else {
             return;

@@ -1,5 +1,4 @@
-//! What this rank waits for and which ranks it waits for; its answer to ranks that ask. The [watch](super::watch)
-//! judges by these answers.
+//! What this rank waits for, and its answer to ranks that ask: the [watch](super::watch) judges by it.
 
 use super::watch::{Act, Blocked, GuardState, RankState};
 use super::{Entry, Kernel, OpenCall};
@@ -11,7 +10,7 @@ use aurora_net::{Outbox, Payload, Rank};
 use std::time::Instant;
 
 impl Kernel {
-    /// What this rank is doing, in words for the others, and the ranks that have to act before it can go on.
+    /// This rank's wait, in words for the others, and the ranks that have to act before it can continue.
     pub(crate) fn awaited(&self, wait: Blocked, site: &Site) -> (Claim, Vec<Rank>) {
         let entry = wait.object().and_then(|id| self.objects.get(&id));
         let name = || entry.map_or("a dropped object".into(), |entry| entry.frame.name.to_string());
@@ -45,13 +44,13 @@ impl Kernel {
         };
         ranks.sort_unstable();
         ranks.dedup();
-        // A request to ourselves may be kept until others act.
+        // A request to this rank itself may be parked until others act.
         let is_own = |rank: &Rank| *rank == core.me && !matches!(wait, Blocked::Calls { .. });
         ranks.retain(|rank| !is_own(rank) && rank.index() < core.size);
         (Claim { rank: core.me, action, site: site.clone() }, ranks)
     }
 
-    /// What this rank tells those who ask what it is doing.
+    /// What this rank answers to ranks that ask what it is doing.
     pub(crate) fn state(&self) -> RankState {
         let wait = self.core.watch.waiting().and_then(|waiting| {
             let (claim, on) = self.awaited(waiting.wait, &waiting.site);

@@ -1,10 +1,7 @@
-//! Requests under way, given up by going out of scope.
-
 use crate::ids::CallId;
 use crate::link::Link;
 
-/// A request whose answer somebody waits for. When it goes, it is given up: nobody counts as waiting for it any more,
-/// and what is still to come is thrown away.
+/// A request whose answer a thread waits for. Dropping it gives the request up: its answer is discarded.
 #[must_use = "a request that is not kept is given up"]
 pub(crate) struct Asked<'l> {
     link: &'l Link,
@@ -12,12 +9,11 @@ pub(crate) struct Asked<'l> {
 }
 
 impl<'l> Asked<'l> {
-    /// One that has just been sent.
     pub(crate) fn new(link: &'l Link, call: CallId) -> Self {
         Asked { link, call: Some(call) }
     }
 
-    /// Leaves it to who waits for it now.
+    /// Hands the request over to another waiter.
     pub(crate) fn hand_over(mut self) -> CallId {
         self.call.take().expect("there until it is handed over")
     }
@@ -38,8 +34,8 @@ mod tests {
     use crate::{Rank, Route};
     use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 
-    /// Requests that rank 0 has under way when a use of a vector fails that rank 1 breaks off, with its block lent
-    /// until rank 0's request waits there.
+    /// A use of a vector fails because rank 1 panics while its block is lent and rank 0's request waits there.
+    /// Returns how many requests rank 0 then has under way.
     fn left_after(next_use: fn(&mut GVector<u64>, &GVector<u64>) -> Result<()>) -> usize {
         let left = Config::threads(3).route(Route::Local).run(|world| {
             let other = GVector::<u64>::new(world, 9)?;

@@ -1,8 +1,4 @@
-//! A collective call of a rank's thread: it agrees with all ranks what the call is, and exchanges bytes with them.
-//!
-//! Where all ranks share a node's memory, both happen at its barrier: what a rank gives lies in that memory, and the
-//! others read it there. Else ranks agree by the rounds of a barrier. Words travel in the rounds; pieces in messages
-//! of their own, beside the rounds if they are short.
+//! A collective call of a rank's thread: ranks agree on the call and exchange bytes (`collective/README.md`).
 
 use super::{BulkCall, Link};
 use crate::collective::Words;
@@ -21,52 +17,45 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
-/// All words of one call together have so many bytes at most, where they travel in the rounds of a barrier.
+/// All words of one call together have at most this many bytes, if they travel in the rounds of a barrier.
 const ALL_WORDS: usize = 8 << 10;
 
-/// Pieces of up to so many bytes are sent before it is known that all have come for the same: their receivers have to
-/// keep them.
+/// Pieces of up to this many bytes are sent before all ranks have agreed: their receivers have to keep them.
 const EARLY: usize = 64 << 10;
 
-/// What a rank gives in one step has so many bytes at most, where it travels in messages: its receivers need memory for
-/// it.
+/// A rank gives at most this many bytes in one step, if they travel in messages: its receivers need memory for them.
 const LONGEST: usize = 32 << 20;
 
-/// What a rank gives to the others.
 #[derive(Clone, Copy)]
 pub(crate) enum Give<'a> {
-    /// Nothing.
     Nothing,
-    /// These bytes to all, in the first step. Not longer than [`CollectiveCall::longest_word`] says; of one length on
-    /// all ranks.
+    /// These bytes to all, in the first step: at most [`CollectiveCall::longest_word`], of equal length on all ranks.
     Word(&'a [u8]),
-    /// The same where lengths differ.
+    /// The same with different lengths.
     Text(&'a [u8]),
-    /// To each rank something.
     Pieces(Step<'a>),
-    /// The words of objects: [`Given::named`]. They have [`ALL_WORDS`] bytes at most.
+    /// The words of objects: [`Given::named`]. They have at most [`ALL_WORDS`] bytes.
     Named(&'a Words),
 }
 
-/// A step in which each rank gives to each. What ranks give and expect has to fit together.
+/// A step in which each rank gives to each. What ranks give and expect has to match.
 #[derive(Clone, Copy)]
 pub(crate) struct Step<'a> {
-    /// All that this rank gives, no more than [`CollectiveCall::longest`].
+    /// All bytes that this rank gives, at most [`CollectiveCall::longest`].
     pub(crate) bytes: &'a [u8],
-    /// Which of it is for a rank.
+    /// The part of `bytes` for a rank.
     pub(crate) to: &'a dyn Fn(usize) -> Range<usize>,
-    /// Which of what a rank gives is for this one.
+    /// The part of a rank's bytes that is for this one.
     pub(crate) from: &'a dyn Fn(usize) -> Range<usize>,
 }
 
-/// What each rank has given to this one.
 pub(crate) struct Given<'a> {
     me: usize,
     give: Give<'a>,
     way: Way<'a>,
 }
 
-/// By which way it has come.
+/// How it has arrived.
 enum Way<'a> {
     Node(Ref<'a, NodeBarrier>),
     Words(BTreeMap<Rank, Bytes>),
@@ -74,7 +63,7 @@ enum Way<'a> {
     Named(Words),
 }
 
-/// In front of a text in the node's memory stands its length.
+/// The length stands before a text in the node's memory.
 const LENGTH: usize = 8;
 
 fn write_text(contribution: &mut [u8], text: &[u8]) {
@@ -89,7 +78,6 @@ fn text_of(contribution: &[u8]) -> &[u8] {
 }
 
 impl Given<'_> {
-    /// What a rank has given to this one.
     pub(crate) fn of(&self, rank: usize) -> &[u8] {
         match (&self.way, self.give) {
             (_, Give::Nothing) => &[],
@@ -107,7 +95,7 @@ impl Given<'_> {
         }
     }
 
-    /// What the ranks say of objects, each rank by itself or some merged.
+    /// What the ranks say of objects, by rank or merged.
     pub(crate) fn named(&self, size: usize) -> Vec<Words> {
         match (&self.way, self.give) {
             (Way::Node(barrier), _) => {
@@ -120,25 +108,23 @@ impl Given<'_> {
     }
 }
 
-/// A collective call under way on this rank.
 pub(crate) struct CollectiveCall<'a> {
     link: &'a Link,
     site: &'a Site,
     came: Came<'a>,
-    /// The step that comes next; barrier 0: ranks have not agreed yet.
+    /// The next step; barrier 0: ranks have not agreed yet.
     next: StepId,
     /// This call exchanges bytes by messages although the ranks share memory.
     apart: bool,
     _timed: BulkCall<'a>,
 }
 
-/// On what ranks have agreed.
 #[derive(Default)]
 struct Agreed {
     words: BTreeMap<Rank, Bytes>,
     named: Words,
     shortage: Option<(Rank, Shortage)>,
-    /// The pieces of the first step are on their way.
+    /// The pieces of the first step have been sent.
     sent: bool,
 }
 
@@ -148,13 +134,13 @@ impl<'a> CollectiveCall<'a> {
         CollectiveCall { link, site, came, next: (0, 0), apart: false, _timed }
     }
 
-    /// From now on this call exchanges bytes by messages, which may have any length, although the ranks share memory.
-    /// All ranks call it before the first step.
+    /// From now on this call uses messages, of any length, not shared memory. All ranks call it before the first
+    /// step.
     pub(crate) fn by_messages(&mut self) {
         self.apart = true;
     }
 
-    /// The longest word of a rank where so many ranks give one that is not empty; the same on all.
+    /// The longest word of a rank if `givers` ranks give one that is not empty; the same on all ranks.
     pub(crate) fn longest_word(&self, givers: usize) -> usize {
         match self.node() {
             Some(barrier) => barrier.borrow().longest() - LENGTH,
@@ -163,12 +149,11 @@ impl<'a> CollectiveCall<'a> {
         }
     }
 
-    /// The most that a rank should give in one step; the same on all. Where ranks share memory it cannot give more.
+    /// The most that a rank should give in one step; the same on all ranks. In shared memory it cannot give more.
     pub(crate) fn longest(&self) -> usize {
         self.node().map_or(LONGEST, |barrier| barrier.borrow().longest())
     }
 
-    /// Whether what ranks give lies in memory that all of them read.
     pub(crate) fn is_on_one_node(&self) -> bool {
         self.node().is_some()
     }
@@ -181,18 +166,14 @@ impl<'a> CollectiveCall<'a> {
         self.link.me.index()
     }
 
-    /// Where ranks read what the others give.
     fn node(&self) -> Option<&'a RefCell<NodeBarrier>> {
         let link: &'a Link = self.link;
         link.barrier.as_deref().filter(|_| !self.apart)
     }
 
-    /// Collective. Agrees with all ranks at first, then gives and takes; `read` is shown what each rank has given to
-    /// this one.
-    ///
-    /// # Panics
-    /// If `read` runs an operation of the program that makes a collective call; if ranks that share memory give too
-    /// much.
+    /// Collective. First agrees with all ranks; then gives `give`, and calls `read` with what each rank has given to
+    /// this one. Panics if `read` runs an operation of the program that makes a collective call, or if ranks that
+    /// share memory give too much.
     pub(crate) fn share<R>(&mut self, give: Give<'_>, read: impl FnOnce(&Given<'_>) -> R) -> Result<R> {
         let begins = self.next.0 == 0;
         let agreed = if begins { self.agree(give)? } else { Agreed::default() };
@@ -211,7 +192,7 @@ impl<'a> CollectiveCall<'a> {
         Ok(read(&Given { me: self.link.me.index(), give, way }))
     }
 
-    /// All ranks come for the same, or it is an error on all.
+    /// All ranks agree on the call, or all get the same error.
     fn agree(&mut self, give: Give<'_>) -> Result<Agreed> {
         let (number, digest) = self.link.act(self.site, |kernel, _| {
             let number = kernel.core.barrier.arrive();
@@ -223,7 +204,7 @@ impl<'a> CollectiveCall<'a> {
             return self.confer(Some(digest), give);
         };
         let brought = if self.apart { Give::Nothing } else { give };
-        // Of two ranks that have something to tell no two numbers are equal.
+        // The numbers of ranks that request a second pass all differ.
         let number = if digest.1 { digest::add(digest.0, 1 + self.me() as u64) } else { digest.0 };
         match self.arrive(barrier, number, brought)? {
             BarrierState::Agreed => Ok(Agreed::default()),
@@ -231,7 +212,7 @@ impl<'a> CollectiveCall<'a> {
         }
     }
 
-    /// Comes to a later step. All ranks have agreed on the call, so all come to it, unless an operation of the program
+    /// Arrives at a later step. All ranks have agreed on the call, so all arrive, unless an operation of the program
     /// has panicked on one of them in the step before.
     fn meet_again(&mut self, barrier: &RefCell<NodeBarrier>, give: Give<'_>) -> Result<()> {
         self.came.key = digest::add(self.came.key, self.next.1.into());
@@ -243,7 +224,7 @@ impl<'a> CollectiveCall<'a> {
         unreachable!("ranks whose keys differ have conferred")
     }
 
-    /// Brings to the node's barrier what this rank gives, and waits until all have come.
+    /// Brings this rank's bytes to the node's barrier, and waits until all have come.
     fn arrive(&self, barrier: &RefCell<NodeBarrier>, word: u64, give: Give<'_>) -> Result<BarrierState> {
         let Ok(mut at) = barrier.try_borrow_mut() else {
             panic!(
@@ -257,7 +238,7 @@ impl<'a> CollectiveCall<'a> {
             }
             Give::Word(bytes) => at.contribution_mut()[..bytes.len()].copy_from_slice(bytes),
             Give::Pieces(Step { bytes, to, .. }) => {
-                // The piece for this rank itself is not copied. A piece that is the same for all others is copied once.
+                // This rank's own piece is not copied. A piece that is the same for all others is copied once.
                 let place = at.contribution_mut();
                 let mut brought = 0..0;
                 for range in
@@ -283,8 +264,7 @@ impl<'a> CollectiveCall<'a> {
         self.link.await_node_peers(what, self.site, linger, |_| Ok(barrier.borrow_mut().poll()))
     }
 
-    /// Agrees with all ranks by the rounds of a barrier, in the second pass alone where ranks know that they differ and
-    /// have no `digest`.
+    /// Agrees by the rounds of a barrier; without a `digest`, ranks know that they differ: only the second pass.
     fn confer(&self, digest: Option<(u64, bool)>, give: Give<'_>) -> Result<Agreed> {
         let by_rounds = !self.is_on_one_node();
         let word = match give {
@@ -343,7 +323,7 @@ impl<'a> CollectiveCall<'a> {
     }
 
     fn send(&self, kernel: &mut Kernel, out: &mut Outbox, step: Step<'_>) {
-        // One copy, of which each piece is a part.
+        // One copy; each piece is a part of it.
         let bytes = Bytes::copy_from_slice(step.bytes);
         let piece = |to: Rank| (to, bytes.slice((step.to)(to.index())));
         let others = self.link.me.others(self.size());
@@ -352,14 +332,13 @@ impl<'a> CollectiveCall<'a> {
     }
 }
 
-/// Whether no piece of a step is too long to be sent before all have come.
+/// Whether all pieces of a step are short enough to be sent before all ranks have agreed.
 fn is_early(step: Step<'_>, size: usize) -> bool {
     (0..size).all(|to| (step.to)(to).len() <= EARLY)
 }
 
 impl Link {
-    /// Collective. A barrier of all ranks; `key` must be equal on all of them. `text`: what a claim says that this
-    /// rank is in.
+    /// Collective. A barrier of all ranks. `key` must be equal on all of them; `text` names the barrier in claims.
     pub(crate) fn synchronize(
         &self,
         what: &'static str,
@@ -372,8 +351,7 @@ impl Link {
         self.come(Came { refusal, ..Came::new(what, &action, key) }, site).map(drop)
     }
 
-    /// Collective. The same, with all that the ranks came for; what is asked for and not there does not keep them from
-    /// agreeing.
+    /// Collective. The same with all that the ranks came for. A shortage of memory is returned, not an error.
     pub(crate) fn come(&self, came: Came<'_>, site: &Site) -> Result<Option<(Rank, Shortage)>> {
         CollectiveCall::new(self, came, site).agree(Give::Nothing).map(|agreed| agreed.shortage)
     }

@@ -1,4 +1,4 @@
-//! How shared objects reach their rank's kernel: calls, waits, node barriers, and what of their time is counted.
+//! How shared objects reach their rank's kernel: calls, waits, node barriers, and the counting of time.
 
 mod asked;
 mod collective;
@@ -26,10 +26,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tracing::span::EnteredSpan;
 
-/// A call in which the rank's thread attends to what MPI moves.
+/// A call during which the rank's thread drives bulk transfers of MPI.
 #[derive(Debug)]
 pub(crate) struct BulkCall<'a> {
-    // First, so that what it waits for at its end is a part of the call.
+    // Dropped first, so that its last wait is a part of the call.
     _attending: Option<Attending<'a, Kernel>>,
     _call: InCall<'a>,
 }
@@ -41,22 +41,21 @@ pub(crate) struct Link {
     pub(crate) size: usize,
     /// The barrier in the node's memory, if there are other ranks, and all are on this node.
     pub(crate) barrier: Option<Rc<RefCell<NodeBarrier>>>,
-    /// Who shares the memory of vectors with whom.
+    /// Which ranks share the memory of vectors.
     pub(crate) nodes: Arc<Nodes>,
     pub(crate) modes: Modes,
     pub(crate) holder_timeout: Arc<HolderTimeout>,
     next_object: Rc<Cell<u64>>,
-    /// The object whose way it is.
+    /// The object to which this link belongs.
     pub(crate) object: Cell<Option<ObjectId>>,
     /// Errors of calls at this moment are not returned to the program.
     quiet: Cell<bool>,
     clock: Rc<Clock>,
-    /// Whether this rank polls.
     watcher: Rc<Watcher>,
 }
 
 impl Link {
-    /// That of a rank, for its job. `timed`: calls are timed from the begin.
+    /// The link of a rank's job. `timed`: calls are timed from the begin.
     pub(crate) fn new(endpoint: Endpoint<Kernel>, me: Rank, size: usize, timed: bool) -> Self {
         let (node, nodes, modes, holder_timeout, polls) = endpoint.act(|kernel, _| {
             let polls = kernel.core.polling.polls.clone();
@@ -75,7 +74,7 @@ impl Link {
         Link { endpoint, me, size, barrier, nodes, modes, holder_timeout, next_object, object, quiet, clock, watcher }
     }
 
-    /// Another one for an object; it keeps the kernel alive, not the job.
+    /// A link for an object; it keeps the kernel alive, not the job.
     pub(crate) fn again(&self) -> Link {
         Link {
             endpoint: self.endpoint.clone(),
@@ -96,7 +95,7 @@ impl Link {
         Some(self.endpoint.node()).filter(|node| node.ranks().len() > 1)
     }
 
-    /// The number of the next object that this rank constructs, whose way this is to be.
+    /// The number of the next object that this rank constructs, to which this link then belongs.
     pub(crate) fn next_object(&self) -> ObjectId {
         self.next_object.set(self.next_object.get() + 1);
         let id = ObjectId(self.next_object.get());
@@ -115,32 +114,30 @@ impl Link {
         action()
     }
 
-    /// A call returns an error to the program.
     fn reported(&self, kernel: &mut Kernel, error: &Error) {
         if !self.quiet.get() {
             kernel.note_reported(self.object.get(), error);
         }
     }
 
-    /// A call of this name begins that needs other ranks: what it takes is sharing, what it waits waiting.
+    /// Begins a call that needs other ranks. Its time counts as sharing, its waits as waiting.
     pub(crate) fn call(&self, name: &'static str) -> InCall<'_> {
         self.watcher.disturb();
         self.clock.call(name)
     }
 
-    /// The same for a call in which much may come and go: what is long goes by MPI meanwhile, where that is the better
-    /// way, and is there before the call returns.
+    /// The same for a call that may transfer much: until it returns, long payloads go by MPI if that is faster.
     pub(crate) fn bulk_call(&self, name: &'static str) -> BulkCall<'_> {
         self.in_bulk(self.call(name))
     }
 
-    /// What is long goes by MPI during a call.
+    /// Long payloads go by MPI during a call.
     pub(crate) fn in_bulk<'a>(&'a self, call: InCall<'a>) -> BulkCall<'a> {
         BulkCall { _attending: self.endpoint.attend(), _call: call }
     }
 
-    /// A call of this name begins that all ranks make. Where all share a node's memory that needs no message, and
-    /// what of it is not waiting, which [`Link::await_node_peers`] counts, takes no longer than looking at the clock.
+    /// Begins a collective call. If all ranks share a node's memory, it needs no message, and apart from its waits,
+    /// which [`Link::await_node_peers`] counts, it takes no longer than reading the clock: then it is not timed.
     pub(crate) fn in_collective(&self, name: &'static str) -> InCall<'_> {
         match self.barrier.is_some() || self.size == 1 {
             true => Clock::short_call(name),
@@ -163,8 +160,7 @@ impl Link {
         })
     }
 
-    /// What ended the job, if that is why a node peer has gone; whoever it happened to tells all, but not all at the
-    /// same moment. Else `error`.
+    /// What ended the job, if that is why a node peer has gone; else `error`. Ranks learn it one after another.
     pub(crate) fn why(&self, error: Error, site: &Site) -> Error {
         const TOLD: Duration = Duration::from_secs(2);
         let until = Instant::now() + TOLD;
@@ -177,7 +173,7 @@ impl Link {
         error
     }
 
-    /// Does something even if the job is over: giving back, letting go.
+    /// Does something even if the job is over: for cleaning up.
     pub(crate) fn tidy<R>(&self, action: impl FnOnce(&mut Kernel, &mut Outbox) -> R) -> R {
         self.endpoint.act(|kernel, out| {
             let outcome = action(kernel, out);
@@ -186,19 +182,19 @@ impl Link {
         })
     }
 
-    /// The same for what the kernel itself has to do.
+    /// The same for the end of a guard or handle: inside a call of this rank it is done when that call is over.
     pub(crate) fn let_go_of(&self, action: impl FnOnce(&mut Kernel, &mut Outbox) + Send + 'static) {
         let let_go = || self.endpoint.act_soon(action);
         if !thread::panicking() {
             return let_go();
         }
-        // It may have an operation of the user's applied, which panics: its object is poisoned by then, so it is not
-        // lost.
+        // An operation of the user may panic here. Then its object is poisoned, so the panic is not lost.
         let _ = catch_unwind(AssertUnwindSafe(let_go));
     }
 
-    /// Does what may be a *look*, to which nothing has changed since the last: reads, or tries. `asked` and `found`
-    /// make digests of what is asked for and of what is found; none where something has changed.
+    /// Does what may be a *look*: an action that reads or tries, and finds nothing changed since the last look.
+    /// `asked` and `found` return digests of what is asked for and of what is found; `found` returns `None` if
+    /// something has changed.
     pub(crate) fn look_at<R>(
         &self,
         (object, action, site): (ObjectId, &'static str, &Site),
@@ -219,41 +215,40 @@ impl Link {
         outcome
     }
 
-    /// Does something that belongs to the look that follows.
+    /// Does something that belongs to the next look.
     pub(crate) fn during_look<R>(&self, action: impl FnOnce() -> R) -> R {
         self.watcher.during(action)
     }
 
-    /// What is noted of what this rank does.
     #[inline]
     pub(crate) fn watched(&self) -> Level {
         self.watcher.level()
     }
 
-    /// Does something that is no look, and no call of this link: looks are not watched after it.
+    /// Called for an action that is no look, and no call of this link: it ends a series of looks.
     #[inline]
     pub(crate) fn no_look(&self) {
         self.watcher.disturb();
     }
 
-    /// Reads the kernel, and what has passed by the same moment.
+    /// Reads the kernel, and the transport's counters at the same moment.
     pub(crate) fn read<R>(&self, read: impl FnOnce(&Kernel) -> R) -> (R, Traffic) {
         self.endpoint.read(read)
     }
 
-    /// How this rank's time divides. From the first time that somebody asks calls are timed.
+    /// How this rank's time divides. The first call switches the timing of calls on.
     pub(crate) fn times(&self) -> Times {
         self.clock.time_calls();
         self.clock.times()
     }
 
-    /// Takes in what has arrived.
+    /// Handles what has arrived.
     pub(crate) fn look(&self) {
         self.endpoint.look();
     }
 
-    /// Waits for a very short time for what ranks of this node write to memory that this one sees too. Where it is not
-    /// there at once and calls are timed, it gives when that began, for [`Link::wait_since`].
+    /// Waits a very short time for what ranks of this node write to shared memory. If it is not there at once and
+    /// calls are timed, returns when the wait began, for [`Link::wait_since`].
     pub(crate) fn linger(&self, mut has_come: impl FnMut() -> bool) -> Option<Instant> {
         self.watcher.disturb();
         if has_come() {
@@ -264,8 +259,8 @@ impl Link {
         began
     }
 
-    /// Waits for the others at a barrier in the node's memory: for a moment, in which it does nothing but look
-    /// (`linger`), then as for anything else, until `poll` says that all have come.
+    /// Waits for the others at a barrier in the node's memory: first by `linger`, which only spins for a moment, then
+    /// in the usual way, until `poll` says that all have come.
     pub(crate) fn await_node_peers(
         &self,
         wait: Blocked,
@@ -278,14 +273,14 @@ impl Link {
         if soon != BarrierState::Waiting && came.is_none() {
             return Ok(soon);
         }
-        // Where calls are timed that moment is a wait too, and noted as every other.
+        // If calls are timed, the moment in `linger` counts as a wait too.
         self.wait_since(came, wait, site, |kernel, _| match poll(kernel) {
             Ok(BarrierState::Waiting) => None,
             state => Some(state),
         })
     }
 
-    /// Waits until `condition` gives something or the job is over, and drives the transport meanwhile.
+    /// Waits until `condition` returns `Some` or the job is over, and drives the transport meanwhile.
     pub(crate) fn wait<R>(
         &self,
         wait: Blocked,
@@ -295,7 +290,7 @@ impl Link {
         self.wait_since(None, wait, site, condition)
     }
 
-    /// The same, of who has waited since `began` already; else it is a wait if the condition gives nothing at first.
+    /// The same, for a wait that has lasted since `began`. `None`: it is a wait if `condition` first returns `None`.
     pub(crate) fn wait_since<R>(
         &self,
         began: Option<Instant>,
@@ -339,7 +334,7 @@ impl Link {
         outcome
     }
 
-    /// The span of a wait, for those who trace.
+    /// The span of a wait, for traces.
     fn wait_span(&self, kernel: &Kernel, wait: Blocked, site: &Site) -> Option<EnteredSpan> {
         let about = || {
             let (object, kind) = kernel.account(wait, self.object.get());

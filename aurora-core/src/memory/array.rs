@@ -1,20 +1,20 @@
 //! Consecutive elements of one type: the memory of blocks and caches.
 //!
-//! Small arrays come from the heap. Large ones are mappings of their own: advised to be huge pages, which are touched
-//! for the first time several times faster, and gone from the process when they are dropped, which a heap does not
-//! promise.
-//!
+//! Small arrays come from the heap. Large ones are mappings of their own. Linux is advised to back a mapping with
+//! huge pages, whose first touch is several times faster. A mapping is unmapped at once when it is dropped; a heap
+//! may keep freed memory.
 //! Why the unsafe code is sound:
 //!
-//! 1. `start` points at `len` initialised elements in memory that `owner` says how to free, that does not move with the
-//!    array, and that nobody else uses; of a shared one, that nobody else uses meanwhile (see `shared.rs`); of one that
-//!    arrives, whose parts are shown and written by the rules of `arriving.rs`. Of an empty array it dangles, aligned.
-//! 2. It is freed by `Drop` alone, and what is borrowed from the array borrows the array.
-//! 3. All bytes of a new mapping are zero, which is a value of every [`Element`]; it begins at a page, which is aligned
-//!    for every type that [`is_large`] lets in.
+//! 1. `start` points at `len` initialised elements. `owner` says how their memory is freed. They do not move with the
+//!    array, and nobody else uses them; if they are shared, nobody else uses them meanwhile (`shared.rs`); if they
+//!    arrive, their parts are shown and written by the rules of `arriving.rs`. An empty array's `start` dangles,
+//!    aligned.
+//! 2. Only `Drop` frees the memory. What is borrowed from the array borrows the array.
+//! 3. All bytes of a new mapping are zero, which is a value of every [`Element`]. The mapping begins at a page, which
+//!    is aligned for every type that [`is_large`] accepts.
 //! 4. Huge pages and populating change no byte.
-//! 5. The pieces of an array share its elements out among them: each is in one piece alone. The array that was cut is
-//!    kept by all of them, and nobody else has it, so it is not used again before it is dropped.
+//! 5. Each element of a cut array is in one piece only. All pieces keep the array that was cut. Nobody else has it,
+//!    so it is not used again before it is dropped.
 
 #![allow(unsafe_code)]
 
@@ -32,19 +32,18 @@ use std::ops::{Deref, DerefMut, Range};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// Linux lays mappings of whole huge pages so that they can consist of them.
+/// Linux aligns a mapping whose length is a multiple of this, so that it can consist of huge pages.
 const HUGE_PAGE: usize = 2 << 20;
 
-/// Consecutive elements of one type.
 pub(crate) struct Array<T> {
     start: NonNull<T>,
     len: usize,
     owner: Owner<T>,
 }
 
-/// Whose memory it is.
+/// Who frees the memory, and how.
 enum Owner<T> {
-    /// A `Vec` of this capacity.
+    /// The capacity of the `Vec`.
     Heap(usize),
     Mapping(MmapMut),
     /// Of several ranks, by the rules of `shared.rs`.
@@ -52,7 +51,6 @@ enum Owner<T> {
         segment: Segment,
         at: usize,
     },
-    /// Of the array that this is a piece of.
     Piece(Arc<Array<T>>),
 }
 
@@ -79,15 +77,15 @@ impl<T: Element> Array<T> {
     /// Over `len` elements of a segment, from byte `at` on.
     ///
     /// # Safety
-    /// They lie inside it, aligned and initialised; and while the array is read nobody writes to them, while it is
-    /// written nobody else uses them.
+    /// They lie inside the segment, aligned and initialised. Nobody writes to them while the array is read. Nobody
+    /// else uses them while the array is written.
     pub(super) unsafe fn over(segment: Segment, at: usize, len: usize) -> Self {
-        // SAFETY: it lies inside, says the caller.
+        // SAFETY: the caller promises that it lies inside.
         let start = NonNull::new(unsafe { segment.as_ptr().add(at) }.cast()).expect("nothing is mapped at null");
         Array { start, len, owner: Owner::Shared { segment, at } }
     }
 
-    /// Of `len` zeros. Large ones are only promised by the system, and taken when they are touched.
+    /// `len` zeros. The system only promises the memory of a large array; touching it takes it.
     pub(crate) fn promised(len: usize) -> Result<Self, Shortage> {
         let bytes = len.saturating_mul(size_of::<T>());
         if !is_large::<T>(bytes) {
@@ -97,7 +95,7 @@ impl<T: Element> Array<T> {
         let mapping = mapped.and_then(|mapped| MmapMut::map_anon(mapped).ok());
         let mut mapping = mapping.ok_or_else(|| refused(bytes))?;
         if bytes >= HUGE_PAGE {
-            // Without them it is slower.
+            // The advice may fail: small pages are only slower.
             let _ = mapping.advise(Advice::HugePage);
         }
         // Invariant 3.
@@ -105,17 +103,17 @@ impl<T: Element> Array<T> {
         Ok(Array { start, len, owner: Owner::Mapping(mapping) })
     }
 
-    /// Of `len` zeros, in memory that is there.
+    /// `len` zeros, in memory that is taken.
     pub(crate) fn zeroed(len: usize) -> Result<Self, Shortage> {
         let mut array = Self::promised(len)?;
         array.take_all()?;
         Ok(array)
     }
 
-    /// Cuts it: the elements from `at` on are in what comes back, and no longer here. [`join`](Array::join) undoes it.
+    /// Returns the elements from `at` on and keeps the others. [`join`](Array::join) undoes it.
     ///
     /// # Panics
-    /// If it is shorter.
+    /// If the array is shorter.
     pub(crate) fn split_off(&mut self, at: usize) -> Self {
         assert!(at <= self.len, "an array of {} is cut at {at}", self.len);
         let len = self.len - at;
@@ -137,8 +135,7 @@ impl<T: Element> Array<T> {
         Array { start, len, owner }
     }
 
-    /// Takes over the elements of `next`, if they come behind its own and both were one array before. False: nothing is
-    /// changed.
+    /// Appends the elements of `next` if they [follow](Self::follows) its own. False: nothing is changed.
     pub(crate) fn join(&mut self, next: &mut Self) -> bool {
         let joins = next.follows(self);
         if joins {
@@ -148,7 +145,7 @@ impl<T: Element> Array<T> {
         joins
     }
 
-    /// Whether it comes behind another piece of what was one array.
+    /// Whether it comes directly after `before`, and both are pieces of one array.
     pub(super) fn follows(&self, before: &Self) -> bool {
         let of_one = match (&before.owner, &self.owner) {
             (Owner::Shared { segment: one, .. }, Owner::Shared { segment: other, .. }) => {
@@ -160,32 +157,31 @@ impl<T: Element> Array<T> {
         of_one && before.as_ptr_range().end.addr() == self.as_ptr().addr()
     }
 
-    /// Where its elements begin, for who borrows only some of them, or more than its own: `arriving.rs`, [`across`].
+    /// The address of its first element, for callers that borrow some elements or more: `arriving.rs`, [`across`].
     pub(super) fn start(&self) -> NonNull<T> {
         self.start
     }
 
-    /// How many they are, without borrowing any.
     pub(super) fn elements(&self) -> usize {
         self.len
     }
 
-    /// The same memory, for writes that others see element by element.
+    /// The same memory, for writes that other threads see element by element.
     pub(crate) fn cells(&mut self) -> Cells<'_> {
         // SAFETY: invariants 1 and 2.
         unsafe { Cells::new(self.start.cast(), self.len * size_of::<T>()) }
     }
 
-    /// Single elements of it, the elements `range` of a vector, which nobody else shares.
+    /// Access to its single elements, which are the elements `range` of a vector that no other rank shares.
     ///
     /// # Safety
-    /// The array is where it is as long as what comes back is used, and used besides only as `direct.rs` says.
+    /// The array stays in its place as long as the result is used, and it is otherwise used only as `direct.rs` says.
     pub(super) unsafe fn direct(&self, permit: Arc<Permit>, range: Range<usize>) -> Direct<T> {
-        // SAFETY: says the caller.
+        // SAFETY: the caller promises it.
         unsafe { Direct::new(permit, self.start, range) }
     }
 
-    /// Touches all of it, a part of what is left at a time.
+    /// Takes all of its memory, in steps with a check before each (`meter.rs`).
     pub(crate) fn take_all(&mut self) -> Result<(), Shortage> {
         let mut meter = Meter::new(self.len * size_of::<T>());
         while let Some(bytes) = meter.next(usize::MAX)? {
@@ -194,19 +190,18 @@ impl<T: Element> Array<T> {
         Ok(())
     }
 
-    /// Gives it back to the system, where that can be done while the array lives: then it is zeros, as if never
-    /// touched.
+    /// Returns shared memory to the system while the array lives: it is then zeros, as if never touched.
     pub(crate) fn give_back(&mut self) {
         if let Owner::Shared { segment, at } = &self.owner {
-            // SAFETY: invariant 1: it is borrowed mutably. Invariant 3 says what it is then.
+            // SAFETY: invariant 1: it is borrowed mutably. By invariant 3 it is zeros afterwards.
             unsafe { segment.discard(*at..at + self.len * size_of::<T>()) };
         }
     }
 
-    /// Touches these bytes, if they have only been promised; what is in them stays.
+    /// Touches these bytes, if the system has only promised them. Their contents do not change.
     pub(crate) fn take(&mut self, bytes: Range<usize>) -> Result<(), Shortage> {
         let mapping = match &self.owner {
-            // What has been cut has been taken.
+            // An array is taken before it is cut.
             Owner::Heap(_) | Owner::Piece(_) => return Ok(()),
             Owner::Shared { segment, at } => {
                 let taken = segment.populate(at + bytes.start..at + bytes.end);
@@ -218,13 +213,13 @@ impl<T: Element> Array<T> {
             Err(error) if error.raw_os_error() != Some(rustix::io::Errno::INVAL.raw_os_error()) => {
                 Err(refused(self.len * size_of::<T>()))
             }
-            // Linux before 5.14 cannot: then they are touched when they are written, which is soon.
+            // Linux before 5.14 has no `PopulateWrite`: the pages are touched when they are written, which is soon.
             Ok(()) | Err(_) => Ok(()),
         }
     }
 }
 
-/// The bytes of consecutive pieces of what was one array, as one slice; `None` if they are not.
+/// The bytes of consecutive pieces of one array, as one slice; `None` if they are not consecutive.
 pub(super) fn across<'a>(pieces: &[&'a dyn Storage]) -> Option<&'a [u8]> {
     let begin = pieces.first()?.start();
     let len = pieces.iter().map(|piece| piece.bytes().len()).sum();
@@ -233,7 +228,7 @@ pub(super) fn across<'a>(pieces: &[&'a dyn Storage]) -> Option<&'a [u8]> {
     pieces.windows(2).all(|pair| pair[1].follows(pair[0])).then(all)
 }
 
-/// Worth a mapping of its own, which starts at a page.
+/// Large enough for a mapping of its own, which starts at a page.
 fn is_large<T>(bytes: usize) -> bool {
     bytes >= LOOKED_AT && align_of::<T>() <= 4096
 }
@@ -300,7 +295,7 @@ mod tests {
     #[test]
     fn what_is_taken_is_there_and_what_is_dropped_is_not() {
         const LEN: usize = 64 << 20;
-        // Of what is mapped at this address: what else the process has comes and goes with other tests.
+        // Only what is mapped at this address: other tests change the memory of the process meanwhile.
         let resident = |address: usize| {
             let text = std::fs::read_to_string("/proc/self/smaps").unwrap();
             let mut is_there = false;
@@ -337,7 +332,7 @@ mod tests {
             let mut middle = first.split_off(3);
             assert_eq!((first.len(), middle.len(), last.len()), (3, 4, len - 7));
             middle.fill(1);
-            // Another thread may have one of them.
+            // Another thread may have one of the pieces.
             std::thread::scope(|scope| drop(scope.spawn(|| last.fill(2))));
             assert!(!first.join(&mut last) && !middle.join(&mut first), "they are not neighbours");
             let mut other = Array::from(vec![0_u64; 4]);

@@ -1,18 +1,17 @@
-//! Arrays that are shown in parts while the rest of them is being written: the copy of a vector on its way in, and
-//! memory that several ranks share.
+//! Arrays shown in parts while the rest is written: a vector's copy during a load, and shared memory.
 //!
 //! Why the unsafe code is sound:
 //!
-//! 1. An array that arrives was nobody else's when it came here, and goes out as [`Part`]s only: every write goes
-//!    through the one [`Arriving`], which is borrowed mutably for it. To memory that ranks share they write by the
-//!    rules of `shared.rs`: not where somebody shows it. An array's memory is valid as long as any `Arc` of it.
-//! 2. What has been shown of an arriving one is noted before it is, and refused to every write until nobody else holds
-//!    the array: then nobody shows any of it any more, and the notes begin anew. As long as a part is shown, so is its
-//!    `Arc`.
-//! 3. A part borrows its own elements, never the array, so a write to others does not meet it: neither one that comes
-//!    in, nor one through a guard of this rank to which another part of shared memory is lent. As a whole an array is
-//!    borrowed only if it is one's own, or by the kernel between the writes to one that arrives, under its lock.
-//! 4. Any bytes are a value of an [`Element`], and a part lies inside of its array.
+//! 1. An arriving array belongs to nobody else when it comes here, and leaves only as [`Part`]s. Every write goes
+//!    through the one [`Arriving`], which is borrowed mutably for it. Ranks write to shared memory by the rules of
+//!    `shared.rs`: not where a guard shows it. An array's memory is valid as long as any `Arc` of it.
+//! 2. Before bytes of an arriving array are shown, they are noted. Writes to noted bytes are refused until nobody
+//!    else holds the array: then nobody shows any of it, and the notes are cleared. Each shown part holds the `Arc`.
+//! 3. A part borrows its own elements, never the array, so a write to other elements does not meet it: neither a
+//!    write of data that arrives, nor one through a guard of this rank to which another part of shared memory is
+//!    lent. An array is borrowed as a whole only by its sole holder, or by the kernel between the writes to an
+//!    arriving array, under its lock.
+//! 4. Any bytes are a value of an [`Element`], and a part lies inside its array.
 #![allow(unsafe_code)]
 
 use super::array::Array;
@@ -23,14 +22,13 @@ use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The one handle by which such an array is written to.
+/// The one handle by which such an array is written.
 pub(crate) struct Arriving {
     array: Arc<dyn Storage>,
-    /// Bytes that somebody may be looking at.
     shown: Ranges,
 }
 
-/// Some bytes of an array that will not change while this lives.
+/// Some bytes of an array that do not change while this lives.
 #[derive(Clone)]
 pub(crate) struct Part {
     array: Arc<dyn Storage>,
@@ -49,21 +47,20 @@ pub(crate) struct Shown<T> {
 }
 
 impl Arriving {
-    /// Of an array that nobody else holds.
+    /// Takes an array that nobody else holds.
     ///
     /// # Panics
-    /// If somebody does: a bug of ours.
+    /// If another holder exists: a bug of ours.
     pub(crate) fn new(mut array: Arc<dyn Storage>) -> Self {
         assert!(Arc::get_mut(&mut array).is_some(), "a copy is new when it begins to be loaded");
         Arriving { array, shown: Ranges::default() }
     }
 
-    /// All bytes as they are, for whoever writes none meanwhile.
+    /// All bytes, for a caller that writes none meanwhile.
     pub(crate) fn bytes(&self) -> &[u8] {
         self.array.bytes()
     }
 
-    /// The array, if nobody else holds it.
     pub(crate) fn free(&mut self) -> Option<&mut dyn Storage> {
         let free = Arc::get_mut(&mut self.array)?;
         self.shown.clear();
@@ -73,7 +70,7 @@ impl Arriving {
     /// Writes bytes from `at` on.
     ///
     /// # Panics
-    /// If some of them are shown, or lie outside: a bug of ours.
+    /// If some of these bytes are shown, or lie outside: a bug of ours.
     pub(crate) fn write(&mut self, at: usize, bytes: &[u8]) {
         if let Some(free) = self.free() {
             free.bytes_mut()[at..at + bytes.len()].copy_from_slice(bytes);
@@ -83,30 +80,27 @@ impl Arriving {
         assert!(place.end <= self.array.byte_len() && !self.shown.meets(&place), "a write to what a guard shows");
         // SAFETY: invariants 1 and 4, and inside, as was just compared.
         let to = unsafe { self.array.start().add(at) };
-        // SAFETY: as above; by invariants 2 and 3 nobody looks there, and what comes in is borrowed from elsewhere.
+        // SAFETY: as above; by invariants 2 and 3 nobody reads there, and `bytes` is borrowed from elsewhere.
         unsafe { to.copy_from_nonoverlapping(std::ptr::NonNull::from(bytes).cast(), bytes.len()) };
     }
 
-    /// Shows a part, which is not written to any more.
+    /// Shows a part, which is not written any more.
     pub(crate) fn show(&mut self, bytes: Range<usize>) -> Part {
         self.shown.insert(bytes.clone());
         Part { array: self.array.clone(), bytes }
     }
 
-    /// Shows all of it: nothing is written to it any more.
     pub(crate) fn show_all(&mut self) -> Part {
         self.show(0..self.array.byte_len())
     }
 }
 
 impl Part {
-    /// Of memory that several ranks share. Nobody writes there as long as the array's holder says that it shows it:
-    /// `shared.rs`.
+    /// Of shared memory. Nobody writes there while the registry of readers shows it: `shared.rs`.
     pub(crate) fn of_shared(array: &Arc<dyn Storage>, bytes: Range<usize>) -> Self {
         Part { array: array.clone(), bytes }
     }
 
-    /// The bytes.
     pub(crate) fn bytes(&self) -> &[u8] {
         assert!(self.bytes.start <= self.bytes.end && self.bytes.end <= self.array.byte_len());
         // SAFETY: inside, as was just compared.
@@ -118,7 +112,7 @@ impl Part {
 
 impl<T: Element> From<Part> for Kept<T> {
     /// # Panics
-    /// If it is of another type, or no whole elements: a bug of ours.
+    /// If the elements have another type, or are cut: a bug of ours.
     fn from(Part { array, bytes }: Part) -> Self {
         let (array, size) = (typed::<T>(array), size_of::<T>());
         assert!(bytes.start <= bytes.end && bytes.end <= array.byte_len());
@@ -128,7 +122,6 @@ impl<T: Element> From<Part> for Kept<T> {
 }
 
 impl<T: Element> Kept<T> {
-    /// The elements, and none besides them.
     #[inline]
     pub(crate) fn elements(&self) -> &[T] {
         // SAFETY: invariants 1 and 4, and inside, as was compared when this was made.
@@ -151,10 +144,10 @@ impl<T> Default for Shown<T> {
 }
 
 impl<T: Element> Shown<T> {
-    /// The elements of a part, for as long as these live.
+    /// The elements of a part, borrowed from `self`.
     ///
     /// # Panics
-    /// If it is of a third array, of another type, or no whole elements: a bug of ours.
+    /// If it is of a third array, of another type, or cuts an element: a bug of ours.
     pub(crate) fn show(&self, Part { array, bytes }: Part) -> &[T] {
         let array = typed::<T>(array);
         let place = self.arrays.iter().find(|place| place.get().is_none_or(|held| Arc::ptr_eq(held, &array)));

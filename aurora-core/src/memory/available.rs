@@ -1,4 +1,4 @@
-//! How much memory this process may still take: of its machine, and of each control group that holds it.
+//! How much memory this process may still take: of its machine, and of each control group that contains it.
 
 use super::group::{Group, Room, groups_of, room};
 use serde::{Deserialize, Serialize};
@@ -7,12 +7,12 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
 
-/// Whose memory has come to its end.
+/// Whose memory is exhausted.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub enum MemoryLimit {
-    /// That of the machine.
+    /// The memory of the machine.
     Machine,
-    /// That which a control group allows: its directory, as the rank sees it.
+    /// The memory that a control group allows: its directory, as the rank sees it.
     ControlGroup(String),
 }
 
@@ -28,22 +28,19 @@ impl fmt::Display for MemoryLimit {
 /// A limited amount of memory that processes share.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Pool {
-    /// The same on every rank that draws from it, and on no other.
+    /// The same on every rank that draws from this pool, and on no other.
     pub(crate) id: u64,
     pub(crate) limit: MemoryLimit,
-    /// Bytes that may still be taken from it.
     pub(crate) available: usize,
 }
 
-/// Bytes of memory that this process may still take, as Linux and its control groups say, with a little left over
-/// to live on; `None` where they do not.
+/// Bytes that this process may still take, by its machine and control groups, less a reserve; `None` if unknown.
 pub fn available() -> Option<usize> {
     Limits::find().tightest().map(|pool| pool.available)
 }
 
-/// Where to look how much there is.
 pub(crate) struct Limits {
-    /// With the number that identifies each on its machine.
+    /// Each with the number that identifies it on its machine.
     groups: Vec<(Group, u64)>,
     machine: u64,
 }
@@ -54,14 +51,13 @@ impl Limits {
         let cgroup = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let mountinfo = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
         let groups = groups_of(&cgroup, &mountinfo).into_iter().filter_map(|group| {
-            // Containers see the same group under different names.
+            // Containers see one group under different names, so its device and inode identify it.
             let meta = fs::metadata(&group.dir).ok()?;
             Some((group, id_of(&(&boot, meta.dev(), meta.ino()))))
         });
         Limits { groups: groups.collect(), machine: id_of(&boot) }
     }
 
-    /// All pools that this process draws from.
     pub(crate) fn pools(&self) -> Vec<Pool> {
         let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| machine(&text));
         let machine =
@@ -74,14 +70,12 @@ impl Limits {
         machine.into_iter().chain(groups).collect()
     }
 
-    /// The one with the least left.
     pub(crate) fn tightest(&self) -> Option<Pool> {
         self.pools().into_iter().min_by_key(|pool| pool.available)
     }
 }
 
-/// What may be taken: not the last of it, for whoever is near the end of memory needs some for stacks, page tables and
-/// buffers of sockets.
+/// Never all: a process near the end of memory needs some for stacks, page tables and socket buffers.
 fn spare(room: Room) -> usize {
     let kept = (room.limit / 32).clamp(4 << 20, 256 << 20);
     room.left.saturating_sub(kept)

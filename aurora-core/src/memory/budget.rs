@@ -1,8 +1,7 @@
 //! How much memory a copy of a vector may take on one rank.
 //!
-//! What is not there at all is an `OutOfMemory`, found out when the memory is taken (`meter.rs`). This is about what is
-//! there and should be left to others: one copy has no more than `AURORA_CACHE_LIMIT` says, or, where that is not set,
-//! half of what is free.
+//! Memory that does not exist is an `OutOfMemory` when it is taken (`meter.rs`). The limit here leaves memory to
+//! others: one copy has at most `AURORA_CACHE_LIMIT` bytes, by default half of the free memory.
 
 use super::available::Limits;
 use super::meter::LOOKED_AT;
@@ -12,25 +11,24 @@ use std::fmt;
 /// What limits the copy of a vector on one rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum CacheLimit {
-    /// So many bytes, by `AURORA_CACHE_LIMIT` or [`Config::cache_limit`](crate::Config::cache_limit).
+    /// This many bytes, by `AURORA_CACHE_LIMIT` or [`Config::cache_limit`](crate::Config::cache_limit).
     Set(usize),
-    /// Half of so many bytes that were free: the default.
+    /// Half of this many bytes, which were free: the default.
     HalfOf(usize),
 }
 
-/// What a rank may spend on each copy.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Budget {
     set: Option<usize>,
 }
 
 impl Budget {
-    /// So many bytes for each copy, or half of what is free.
+    /// This many bytes for each copy; `None`: half of the free memory.
     pub(crate) fn new(set: Option<usize>) -> Self {
         Budget { set }
     }
 
-    /// Whether there may be a copy of so many bytes, `untaken` of which have not been taken from the system yet.
+    /// Whether a copy of `bytes` may exist, of which `untaken` have not been taken from the system yet.
     pub(crate) fn admit(self, bytes: usize, untaken: usize) -> Result<(), CacheLimit> {
         self.decide(bytes, untaken, || Limits::find().tightest().map(|pool| pool.available))
     }
@@ -39,12 +37,12 @@ impl Budget {
         if let Some(limit) = self.set {
             return if bytes <= limit { Ok(()) } else { Err(CacheLimit::Set(limit)) };
         }
-        // Less is not worth looking, and comes out of what is kept to live on.
+        // Less is not checked: it comes out of the memory that is kept back.
         if untaken < LOOKED_AT {
             return Ok(());
         }
         match free() {
-            // What is more than all is told as such when it is taken.
+            // More than all free memory is an `OutOfMemory` when it is taken.
             Some(free) if untaken > free / 2 && untaken <= free => Err(CacheLimit::HalfOf(free)),
             _ => Ok(()),
         }
@@ -88,7 +86,7 @@ mod tests {
         assert_eq!(decide(50 * MIB), Ok(()));
         assert_eq!(decide(50 * MIB + 1), Err(CacheLimit::HalfOf(100 * MIB)));
         assert_eq!(decide(100 * MIB), Err(CacheLimit::HalfOf(100 * MIB)));
-        // Not there at all: that is another error, and another's to tell.
+        // More than is free: that is an `OutOfMemory`, reported elsewhere.
         assert_eq!(decide(100 * MIB + 1), Ok(()));
     }
 

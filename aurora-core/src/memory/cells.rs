@@ -1,16 +1,12 @@
-//! Single elements, read and written by several threads at a time.
-//!
-//! Elements that are *words* (of 1, 2, 4 or 8 bytes, at a multiple of that) are read and written as one, by relaxed
-//! atomic accesses, which cost what plain ones do. Others are plain memory.
+//! Single elements that several threads read and write. Elements that are *words* (of 1, 2, 4 or 8 bytes, at a
+//! multiple of that) are accessed by relaxed atomics, which cost what plain accesses do. Others are plain.
 //!
 //! Why the unsafe code is sound:
 //!
-//! 1. [`Cells`] are made from a mutable borrow of the memory behind them and live no longer; they are in nobody else's
-//!    hands.
+//! 1. [`Cells`] are made from a mutable borrow of the memory behind them and live no longer; nobody else has them.
 //! 2. Beside them, others touch that memory only by [`read`] and [`write`], and only words (`direct.rs`).
-//! 3. Every access is inside: compared with the length.
-//! 4. A word lies at a multiple of its size, which is looked at when cells are made; other elements are accessed
-//!    without regard to alignment.
+//! 3. Every access is inside: its index is compared with the length.
+//! 4. A word lies at a multiple of its size, which is checked when cells are made. Others are accessed unaligned.
 //! 5. Any bytes are a value of an [`Element`].
 #![allow(unsafe_code)]
 
@@ -20,7 +16,6 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
-/// Whether elements of this type can be words.
 pub(super) const fn is_word<T>() -> bool {
     matches!(size_of::<T>(), 1 | 2 | 4 | 8)
 }
@@ -33,12 +28,12 @@ pub(super) fn are_words<T>(start: NonNull<T>) -> bool {
 /// Reads a word.
 ///
 /// # Safety
-/// It is one, inside of memory that only [`read`] and [`write`] touch meanwhile.
+/// `at` is a word, inside memory that only [`read`] and [`write`] touch meanwhile.
 #[inline(always)]
 pub(super) unsafe fn read<T: Element>(at: NonNull<T>) -> T {
     macro_rules! read {
         ($atomic:ty) => {{
-            // SAFETY: says the caller.
+            // SAFETY: the caller promises it.
             let word = unsafe { <$atomic>::from_ptr(at.as_ptr().cast()) };
             value(word.load(Ordering::Relaxed))
         }};
@@ -55,12 +50,12 @@ pub(super) unsafe fn read<T: Element>(at: NonNull<T>) -> T {
 /// Writes a word.
 ///
 /// # Safety
-/// As of [`read`].
+/// As for [`read`].
 #[inline(always)]
 pub(super) unsafe fn write<T: Element>(at: NonNull<T>, new: T) {
     macro_rules! write {
         ($atomic:ty) => {{
-            // SAFETY: says the caller.
+            // SAFETY: the caller promises it.
             let word = unsafe { <$atomic>::from_ptr(at.as_ptr().cast()) };
             word.store(value(new), Ordering::Relaxed);
         }};
@@ -79,7 +74,7 @@ fn value<A: bytemuck::Pod, B: bytemuck::Pod>(of: A) -> B {
     bytemuck::pod_read_unaligned(bytemuck::bytes_of(&of))
 }
 
-/// A block that is written to while its own rank may read words of it.
+/// A block that is written while its own rank may read words of it.
 #[derive(Debug)]
 pub(crate) struct Cells<'b> {
     start: NonNull<u8>,
@@ -88,7 +83,7 @@ pub(crate) struct Cells<'b> {
 }
 
 impl<'b> Cells<'b> {
-    /// Over elements that are borrowed for writing by who calls this.
+    /// Over bytes that the caller has borrowed for writing.
     ///
     /// # Safety
     /// `start` points at `len` initialised bytes that are borrowed mutably for `'b`.
@@ -96,7 +91,6 @@ impl<'b> Cells<'b> {
         Cells { start, len, block: PhantomData }
     }
 
-    /// As elements of their own type.
     pub(crate) fn elements<T: Element>(self) -> Elements<'b, T> {
         let start = self.start.cast::<T>();
         Elements { start, len: self.len / size_of::<T>(), words: are_words(start), block: PhantomData }
@@ -111,7 +105,6 @@ impl<'b, T: Element> From<&'b mut [T]> for Elements<'b, T> {
     }
 }
 
-/// The elements of such a block.
 #[derive(Debug)]
 pub(crate) struct Elements<'b, T> {
     start: NonNull<T>,
@@ -121,7 +114,6 @@ pub(crate) struct Elements<'b, T> {
 }
 
 impl<T: Element> Elements<'_, T> {
-    /// As it is at this moment.
     #[inline(always)]
     pub(crate) fn get(&self, index: usize) -> T {
         let at = self.at(index);
@@ -134,8 +126,7 @@ impl<T: Element> Elements<'_, T> {
         }
     }
 
-    /// # Panics
-    /// If there is no such element; as the others.
+    /// Panics if there is no such element, as the other methods do.
     #[inline(always)]
     pub(crate) fn set(&mut self, index: usize, new: T) {
         let at = self.at(index);
@@ -148,7 +139,6 @@ impl<T: Element> Elements<'_, T> {
         }
     }
 
-    /// Changes an element.
     #[inline(always)]
     pub(crate) fn update(&mut self, index: usize, change: impl FnOnce(T) -> T) {
         let at = self.at(index);
@@ -165,7 +155,6 @@ impl<T: Element> Elements<'_, T> {
         }
     }
 
-    /// To have them come into the cache.
     pub(crate) fn prefetch(&self) -> Prefetch<T> {
         Prefetch::from(self.start.as_ptr())
     }

@@ -1,7 +1,5 @@
-//! What ranks ask for at the same moment, and whether there is so much.
-//!
-//! Ranks of one node draw from the same memory, so each by itself would see it free. A [`Demand`] travels with a
-//! barrier: after it every rank knows what all ask of each pool, and comes to the same verdict.
+//! The memory that all ranks request at the same moment. Each rank of a node alone would see the same memory free. So
+//! a [`Demand`] travels with a barrier: after it all ranks know the requests to each pool and decide alike.
 
 use super::available::{MemoryLimit, Pool};
 use crate::error::ObjectName;
@@ -10,7 +8,7 @@ use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Bytes that ranks ask for, by the pools that they draw from.
+/// Bytes that ranks request, by the pools that they draw from.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub(crate) struct Demand(BTreeMap<u64, Asked>);
 
@@ -21,26 +19,23 @@ struct Asked {
     by: BTreeMap<Rank, usize>,
 }
 
-/// Memory that cannot be had.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Shortage {
-    /// Bytes that the rank asked for.
     pub(crate) asked: usize,
-    /// The same with what others asked for at that moment.
+    /// All bytes requested from the pool at that moment, by this rank and others.
     pub(crate) together: usize,
     pub(crate) available: usize,
     pub(crate) limit: MemoryLimit,
 }
 
 impl Demand {
-    /// What one rank asks for.
     pub(crate) fn new(rank: Rank, bytes: usize, pools: Vec<Pool>) -> Self {
         let asked =
             |Pool { id, limit, available }| (id, Asked { limit, available, by: BTreeMap::from([(rank, bytes)]) });
         Demand(pools.into_iter().filter(|_| bytes > 0).map(asked).collect())
     }
 
-    /// Joins what others ask for. The same may be joined many times, in any order.
+    /// Adds the requests of others. Requests may be added several times, in any order.
     pub(crate) fn merge(&mut self, other: Demand) {
         for (id, theirs) in other.0 {
             match self.0.get_mut(&id) {
@@ -54,7 +49,7 @@ impl Demand {
         }
     }
 
-    /// What is asked for and not there, where most is missing, and by which rank: the one that asks for most.
+    /// The pool that lacks most, and the rank that requests most of it.
     pub(crate) fn shortage(&self) -> Option<(Rank, Shortage)> {
         let missing = |asked: &Asked| asked.together().checked_sub(asked.available).filter(|missing| *missing > 0);
         let pool = self.0.values().filter(|asked| missing(asked).is_some()).max_by_key(|asked| missing(asked))?;
@@ -71,7 +66,6 @@ impl Asked {
 }
 
 impl Shortage {
-    /// As users are told of it.
     pub(crate) fn error(self, rank: Rank, purpose: &str, object: ObjectName, site: &Site) -> Error {
         let Shortage { asked, together, available, limit } = self;
         let (purpose, object, site) = (purpose.into(), Box::new(object), site.clone());
@@ -120,7 +114,7 @@ mod tests {
     }
 
     proptest! {
-        /// As a barrier joins them: sets that overlap, in an order that differs from rank to rank.
+        /// As a barrier merges them: sets that overlap, in an order that differs from rank to rank.
         #[test]
         fn all_come_to_the_same_verdict(
             asks in prop::collection::vec((0usize..100, 0u64..3, 0usize..200), 1..12),

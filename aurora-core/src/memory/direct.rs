@@ -1,24 +1,23 @@
-//! Single elements of a vector without its kernel: one's own, and those of the ranks that share memory.
+//! Single elements of a vector without its kernel: the rank's own, and those of ranks that share memory.
 //!
-//! The [`Permit`], which the kernel sets, says what the rank's own thread may do without asking: nothing while a scope
-//! is under way, a guard of the wrong kind is open, or something is at fault. The [latch](super::latch) of another
-//! rank's block, which its owner sets, says what others may do there. Everything else goes by the kernel and, if need
-//! be, by a message.
+//! The [`Permit`], which the kernel sets, says what the rank's own thread may do without asking: nothing while a
+//! scope is unsettled, while a guard of the wrong kind is open, or after a fault. The [latch](super::latch) of
+//! another rank's block, which its owner sets, says what others may do there. Every other access goes to the kernel.
 //!
 //! Why the unsafe code is sound:
 //!
-//! 1. `own` and `whole` point at the elements of this rank's block and of the whole vector, all initialised, which stay
-//!    mapped and in their place as long as the vector's handle lives: a block's memory is given back when every handle
-//!    has been dropped, this one included, and a segment while `sharing` holds it.
-//! 2. While the permit says [`OWN`], nobody else writes to our own block but as words (`cells.rs`) or, holding its
-//!    latch, as here; our thread itself is here and not in a guard. The kernel takes that back under its lock, on our
-//!    own thread, before a guard can write.
-//! 3. While a latch is held for reading nobody writes but other holders; while it is held for writing nobody but
-//!    holders uses the block. All of them touch words only. That holds however long they hold it: an owner that waits
-//!    no longer gives the place up (`latch.rs`).
-//! 4. Every index is compared with the length of what it points into.
-//! 5. In a world of one rank nobody sends a request, so while the permit says [`WRITE`], which is when no guard is
-//!    open, nobody else uses the block.
+//! 1. `own` and `whole` point at the elements of this rank's block and of the whole vector. They are all initialised,
+//!    and stay mapped and in their place as long as the vector's handle lives: a block's memory is freed only when
+//!    every handle has been dropped, this one included, and `sharing` holds its segment.
+//! 2. While the permit says [`OWN`], nobody else writes to this rank's block except as words (`cells.rs`), or as here
+//!    while holding its latch. This thread is here and not in a guard. Before a guard can write, the kernel withdraws
+//!    `OWN` under its lock, on this thread.
+//! 3. While a latch is held for reading, only other holders write. While it is held for writing, only holders use the
+//!    block. All of them touch words only. That holds however long they hold it: an owner that waits no longer gives
+//!    the place up (`latch.rs`).
+//! 4. Every index is compared with the length of the memory that it points into.
+//! 5. In a job of one rank nobody sends a request. So while the permit says [`WRITE`], which requires that no guard
+//!    is open, nobody else uses the block.
 #![allow(unsafe_code)]
 
 use super::cells;
@@ -35,17 +34,15 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// The elements of one vector that can be reached without a message.
 pub(crate) struct Direct<T> {
     permit: Arc<Permit>,
     own: NonNull<T>,
     range: Range<usize>,
-    /// Whether the elements of our own block are words.
+    /// Whether the elements of this rank's block are words.
     words: bool,
     shared: Option<Shared<T>>,
-    /// There is no other rank.
     alone: bool,
-    /// The last load of which it is known that nobody shows it any more, plus 1.
+    /// The last load which is known to be shown by nobody any more, plus 1.
     clear: Cell<Epoch>,
 }
 
@@ -53,7 +50,7 @@ struct Shared<T> {
     whole: NonNull<T>,
     len: usize,
     sharing: Arc<Sharing>,
-    /// The position on this node of each rank of the job; any other number if it is on another one.
+    /// Each rank's position on this node; any other number for a rank of another node.
     positions: Box<[u32]>,
 }
 
@@ -64,22 +61,20 @@ impl<T> Shared<T> {
         (position < self.sharing.ranks()).then_some(position)
     }
 
-    /// Whether all ranks of the job share it, so that every element is here.
     fn is_all_here(&self) -> bool {
         self.positions.len() == self.sharing.ranks()
     }
 }
 
 impl<T: Element> Direct<T> {
-    /// Of a vector whose block, the elements `range`, lies in memory that no other rank shares; `alone` if there is
-    /// none.
+    /// For a vector whose block, the elements `range`, no other rank shares; `alone`: the job has one rank.
     pub(crate) fn to(permit: Arc<Permit>, block: Arc<dyn Storage>, range: Range<usize>, alone: bool) -> Self {
         // SAFETY: the vector's handle, which is about to be made, keeps the block; the kernel keeps the permit.
         let direct = unsafe { typed::<T>(block).direct(permit, range) };
         Direct { alone, ..direct }
     }
 
-    /// Of a vector whose block, the elements `range`, begins at `own`.
+    /// For a vector whose block, the elements `range`, begins at `own`.
     ///
     /// # Safety
     /// `own` is as invariant 1 says, and `permit` is kept as invariant 2 says.
@@ -87,7 +82,7 @@ impl<T: Element> Direct<T> {
         Direct { permit, own, range, words: cells::are_words(own), shared: None, alone: false, clear: Cell::new(0) }
     }
 
-    /// The same, of one whose memory several ranks share: `len` elements from `whole` on.
+    /// Adds the memory that several ranks share: `len` elements from `whole` on.
     ///
     /// # Safety
     /// `whole` is as invariant 1 says.
@@ -95,25 +90,23 @@ impl<T: Element> Direct<T> {
         self.shared = Some(Shared { whole, len, sharing, positions });
     }
 
-    /// The elements of this rank's block.
     #[inline]
     pub(crate) fn range(&self) -> Range<usize> {
         self.range.clone()
     }
 
-    /// Element `index`, of rank `owner`. None: ask the kernel.
+    /// Element `index`, which rank `owner` owns. `None`: ask the kernel.
     #[inline]
     pub(crate) fn at(&self, index: usize, owner: impl FnOnce() -> usize) -> Option<T> {
         self.at_by(self.permit.word(), index, owner)
     }
 
-    /// The same while looks are watched.
+    /// The same while reads are watched.
     pub(crate) fn at_watched(&self, index: usize, owner: impl FnOnce() -> usize) -> Option<T> {
         let (may, epoch) = self.permit.allowed();
         self.at_by(epoch << SCOPES | may, index, owner)
     }
 
-    /// See [`Permit::wake`].
     pub(crate) fn wake(&self, level: Level) -> bool {
         self.permit.wake(level)
     }
@@ -150,7 +143,7 @@ impl<T: Element> Direct<T> {
         sharing.release_latch(owner).then_some(value)
     }
 
-    /// Sets element `index`, of rank `owner`. False: it is not done, or does not count; ask the kernel.
+    /// Sets element `index`, which rank `owner` owns. False: not done, or it does not count; ask the kernel.
     #[inline]
     pub(crate) fn put(&self, index: usize, value: T, owner: impl FnOnce() -> usize) -> bool {
         let ready = self.permit.word();
@@ -172,7 +165,7 @@ impl<T: Element> Direct<T> {
         sharing.release_latch(owner)
     }
 
-    /// The same where there is no other rank.
+    /// The same in a job of one rank.
     #[inline]
     fn put_alone(&self, ready: u64, index: usize, value: T) -> bool {
         let local = index.wrapping_sub(self.range.start);
@@ -187,7 +180,7 @@ impl<T: Element> Direct<T> {
         may
     }
 
-    /// Whether nobody shows the memory any more. It stays so until the next load, for which this rank has to come.
+    /// Whether nobody shows the memory any more. That stays so until the next load, which needs this rank.
     #[inline]
     fn is_clear(&self, sharing: &Sharing) -> bool {
         let load = self.permit.load();
@@ -202,25 +195,19 @@ impl<T: Element> Direct<T> {
     }
 }
 
-/// Elements touched before whoever waits for us gets its turn: some microseconds.
+/// Elements accessed under one latch, before a waiting owner gets its turn: some microseconds.
 const AT_ONCE: usize = 256;
 
 impl<T: Element> Direct<T> {
-    /// Whether every element lies in memory that is shared.
     pub(crate) fn is_all_here(&self) -> bool {
         self.shared.as_ref().is_some_and(Shared::is_all_here)
     }
 
-    /// Whether the block of rank `owner` lies in memory that is shared.
     pub(crate) fn is_here(&self, owner: usize) -> bool {
         self.shared.as_ref().is_some_and(|shared| shared.position(owner).is_some())
     }
 
-    /// Reads the elements at `indices`, as long as all latches admit it. Returns how many it has read; for the rest ask
-    /// the kernel.
-    ///
-    /// # Panics
-    /// If there is no such element.
+    /// Reads the elements at `indices` while all latches admit it. Returns how many; ask the kernel for the rest.
     pub(crate) fn at_many(&self, indices: &[usize], values: &mut [T]) -> usize {
         let Some(shared) = self.shared.as_ref().filter(|shared| shared.is_all_here()) else {
             return 0;
@@ -228,10 +215,7 @@ impl<T: Element> Direct<T> {
         self.read(shared, (None, 0..shared.len), indices, values)
     }
 
-    /// The same of elements of `block`, which is that of rank `owner`, as long as its latch admits it.
-    ///
-    /// # Panics
-    /// If an element lies outside of it.
+    /// The same for elements of `block`, which rank `owner` owns, while its latch admits it.
     pub(crate) fn at_many_of(&self, owner: usize, block: Range<usize>, indices: &[usize], values: &mut [T]) -> usize {
         let Some((shared, position)) = self.shared.as_ref().and_then(|shared| Some((shared, shared.position(owner)?)))
         else {
@@ -240,7 +224,6 @@ impl<T: Element> Direct<T> {
         self.read(shared, (Some(position), block), indices, values)
     }
 
-    /// Reads elements of the `block` of one owner, or of all.
     fn read(
         &self,
         Shared { whole, len, sharing, .. }: &Shared<T>,
@@ -259,8 +242,7 @@ impl<T: Element> Direct<T> {
             let Some(latched) = Latched::acquire(sharing, owner, Intent::Read, epoch) else {
                 break;
             };
-            // No element waits for the one before, so the processor has as many cache misses under way as it can; it is
-            // told where to look before it comes there.
+            // No element depends on the one before, so many cache misses are in flight; prefetches start them early.
             indices.iter().for_each(|index| memory.fetch(*index));
             for (value, index) in values.iter_mut().zip(indices) {
                 assert!(block.contains(index), "element {index} of {block:?}");
@@ -282,11 +264,7 @@ impl<T: Element> Direct<T> {
         done
     }
 
-    /// Sets elements, in the order given, as long as all latches admit it. Returns how many it has set; for the rest
-    /// ask the kernel.
-    ///
-    /// # Panics
-    /// As [`Direct::at_many`].
+    /// Sets elements, in the order given, while all latches admit it. Returns how many; ask the kernel for the rest.
     pub(crate) fn put_many(&self, writes: &[(usize, T)]) -> usize {
         let Some(Shared { whole, len, sharing, .. }) = self.shared.as_ref().filter(|shared| shared.is_all_here())
         else {
@@ -321,8 +299,8 @@ impl<T: Element> Direct<T> {
 
 #[cfg(test)]
 impl<T: Element> Direct<T> {
-    /// Acquires the latch of the rank at this position and holds it, as if it was stopped before it sets an element.
-    /// Returns what it does when it goes on, which returns whether that counts.
+    /// Acquires the latch of the rank at this position and holds it, as if stopped before it sets an element. The
+    /// result continues, and returns whether the write counts.
     pub(crate) fn stop_holding(&self, owner: usize, index: usize, value: T) -> impl FnOnce() -> bool + '_ {
         let Shared { whole, len, sharing, .. } = self.shared.as_ref().expect("shared memory");
         let ready = self.permit.word();
@@ -337,7 +315,7 @@ impl<T: Element> Direct<T> {
         }
     }
 
-    /// The same before it reads an element, which comes back with whether that counts.
+    /// The same before it reads an element: the result returns the element too.
     pub(crate) fn stop_reading(&self, owner: usize, index: usize) -> impl FnOnce() -> (T, bool) + '_ {
         let Shared { whole, len, sharing, .. } = self.shared.as_ref().expect("shared memory");
         let ready = self.permit.word();

@@ -1,22 +1,22 @@
-//! The gate of one node: whether a rank reads shared elements of a vector, so that none writes to what another shows.
+//! The gate of one node: whether a rank reads shared elements of a vector, so that no rank writes what another shows.
 //!
-//! Each rank of the node has an *entry* in the registry of readers, which it alone writes. A rank that completes a load
-//! says so in its entry, after it has counted itself among the readers if it shows the shared memory. An owner may
-//! write to its block once all ranks have completed the last load that it has announced, and none reads any more: none
-//! can begin to read before the owner announces the next load. A rank that has announced a load and not completed it
-//! may show parts that are final already: no owner writes before that rank has completed the load.
+//! Each rank of the node has an *entry* in the registry of readers, which it alone writes. A rank that completes a
+//! load first counts itself among the readers, if it shows the shared memory, and then writes the load to its entry.
+//! An owner may write to its block once all ranks have completed the last load that the owner has announced, and none
+//! reads any more: none can begin to read before the owner announces the next load. A rank that has announced a load
+//! and not completed it may show final parts: no owner writes before it completes the load.
 //!
-//! A load may be of a range, and so may be what a rank writes to. Each entry says between which bytes all that its rank
-//! shows lies; that grows with each load, and begins anew once the rank shows nothing. A writer looks whether all ranks
-//! have completed the last load *of its range*, and where they read now. A later load of another range may widen that
-//! meanwhile, never narrow it.
+//! A load may be of a range, and so may a write. Each entry has the bounds of all bytes that its rank shows. They
+//! grow with each load, and begin anew once the rank shows nothing. A writer checks whether all ranks have completed
+//! the last load *of its range*, and where they read now. A later load of another range may widen the bounds
+//! meanwhile, never narrow them.
 //!
-//! A rank completes its loads one after the other, under the lock of its kernel, whose daemon may do it while the
-//! calling thread ends the guard of an earlier one. The range in the entry may then be wider than what the rank still
-//! shows; it begins anew only after all that has been read.
+//! A rank completes its loads one after the other, under the lock of its kernel. Its daemon may do so while the
+//! calling thread ends the guard of an earlier load. Then the bounds in the entry may be wider than what the rank
+//! still shows; they begin anew only after all of that has been read.
 //!
-//! A read happens before its rank leaves (release), leaving before the owner finds no reader (acquire), and that before
-//! the owner's write. So the two never race; `model` below has a checker try all interleavings.
+//! A read happens before its rank leaves (release). Leaving happens before the owner finds no reader (acquire), and
+//! that before the owner's write. So the two never race; in `model` below, loom tries all interleavings.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,11 +25,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) trait Word {
     fn load(&self, order: Ordering) -> u64;
     fn store(&self, value: u64, order: Ordering);
-    /// Adds, wrapping around.
     fn add(&self, value: u64, order: Ordering);
-    /// Writes before anything that this thread observes later: in one order with all that are published and observed.
+    /// Stores; sequentially consistent with all `publish` and `observe`.
     fn publish(&self, value: u64);
-    /// Reads, in that order.
+    /// Loads, in the same total order.
     fn observe(&self) -> u64;
 }
 
@@ -57,7 +56,7 @@ impl Word for AtomicU64 {
     }
 }
 
-/// The checker takes sequential consistency from fences alone.
+/// Loom implements sequential consistency only in fences.
 #[cfg(test)]
 impl Word for loom::sync::atomic::AtomicU64 {
     fn load(&self, order: Ordering) -> u64 {
@@ -83,33 +82,31 @@ impl Word for loom::sync::atomic::AtomicU64 {
     }
 }
 
-/// The entry of one rank. On a cache line of its own.
+/// The entry of one rank, on a cache line of its own.
 #[derive(Debug, Default)]
 #[repr(C, align(128))]
 pub(crate) struct Entry<W> {
-    /// The last load that it has completed.
     loaded: W,
-    /// How many guards of it show the shared memory.
+    /// The number of its guards that show the shared memory.
     readers: W,
-    /// If any, between these bytes.
+    /// The bounds of the bytes that they show.
     start: W,
     end: W,
 }
 
 impl<W: Word> Entry<W> {
-    /// Completes `load`, with a guard that shows these bytes if it `reads`. By its own rank alone, one load after the
-    /// other.
+    /// Completes `load`, with a guard that shows `reads`. Called by its own rank, one load after the other.
     pub(crate) fn enter(&self, load: u64, reads: Option<Range<usize>>) {
         if let Some(bytes) = reads {
-            // The kernel may complete a load while the calling thread ends the guard of another: what that has read
-            // comes before what is said from here on.
+            // The kernel may complete a load while the calling thread ends the guard of another. Its reads come
+            // before these stores.
             let readers = self.readers.load(Ordering::Acquire);
             let (mut start, mut end) = (bytes.start as u64, bytes.end as u64);
             if readers > 0 {
                 start = start.min(self.start.load(Ordering::Relaxed));
                 end = end.max(self.end.load(Ordering::Relaxed));
             }
-            // Whoever finds any of these knows that what was read before has been read.
+            // A writer that reads one of these knows that the earlier reads are over.
             self.start.store(start, Ordering::Release);
             self.end.store(end, Ordering::Release);
             self.readers.add(1, Ordering::Release);
@@ -117,13 +114,13 @@ impl<W: Word> Entry<W> {
         self.loaded.store(load, Ordering::Release);
     }
 
-    /// Such a guard is gone. By its own rank alone.
+    /// A guard is gone. Called only by its own rank.
     pub(crate) fn leave(&self) {
         self.readers.add(1u64.wrapping_neg(), Ordering::Release);
     }
 
-    /// Whether its rank has completed `load`, the last one of these bytes, and reads none of them. In this order: it
-    /// counts itself before it completes.
+    /// Whether its rank has completed `load`, the last one of these bytes, and reads none of them. The order matters:
+    /// a rank counts itself as a reader before it completes.
     pub(crate) fn is_clear(&self, load: u64, bytes: &Range<usize>) -> bool {
         self.loaded.load(Ordering::Acquire) >= load
             && (self.readers.load(Ordering::Acquire) == 0
@@ -143,11 +140,9 @@ mod model {
     struct Shared {
         entries: [Entry<Modelled>; 2],
         block: UnsafeCell<u64>,
-        /// The loads that the owner has announced.
         announced: Modelled,
     }
 
-    // By what the model is to show.
     #[allow(unsafe_code)]
     // SAFETY: the checker itself watches every access to the cell.
     unsafe impl Sync for Shared {}
@@ -169,7 +164,7 @@ mod model {
         }
     }
 
-    /// An owner writes between two loads as soon as it may, a reader reads in both.
+    /// An owner writes between two loads as soon as it may; a reader reads in both.
     fn owner_and_reader(is_clear: fn(&Entry<Modelled>, u64) -> bool, reads: [bool; 2]) {
         loom::model(move || {
             let shared = Arc::new(Shared {
@@ -246,8 +241,8 @@ mod model {
         owner_and_reader(|entry, load| entry.loaded.load(Ordering::Acquire) >= load, [true, true]);
     }
 
-    /// An owner of bytes 8 to 16 writes there, while another rank ends a load of both halves, where it `reads_first`,
-    /// and completes a later one of the first half.
+    /// An owner of bytes 8 to 16 writes there. Meanwhile another rank ends a load of both halves, in which it reads
+    /// if `reads_first`, and completes a later load of the first half.
     fn writer_beside_a_reader(is_clear: fn(&Entry<Modelled>, u64) -> bool, reads_first: bool) {
         loom::model(move || {
             let shared = Arc::new(Shared {
@@ -283,15 +278,15 @@ mod model {
         entry.enter(1, Some(0..8));
         assert!(entry.is_clear(1, &(8..16)) && !entry.is_clear(1, &(7..16)) && !entry.is_clear(2, &(8..16)));
         entry.enter(2, Some(20..30));
-        // Between the two it shows nothing, but does not say so.
+        // Between the two it shows nothing, but its bounds include that.
         assert!(!entry.is_clear(2, &(8..16)) && entry.is_clear(2, &(30..31)));
         entry.leave();
         entry.leave();
         assert!(entry.is_clear(2, &(0..30)));
     }
 
-    /// An owner of bytes 8 to 16 writes there, while a rank that has loaded both halves ends the guard of that, and its
-    /// daemon completes a load of the first half, which the rank `shows`.
+    /// An owner of bytes 8 to 16 writes there. Meanwhile a rank ends the guard of a load of both halves, and its
+    /// daemon completes a load of the first half, which the rank shows if `shows`.
     fn writer_beside_a_daemon(enter: fn(&Entry<Modelled>, u64, Option<Range<usize>>), shows: bool) {
         loom::model(move || {
             let shared = Arc::new(Shared {
@@ -330,7 +325,7 @@ mod model {
         }
     }
 
-    /// Says that it shows these bytes alone, once it finds no readers.
+    /// Sets the bounds to these bytes alone, once it finds no readers.
     fn narrow(entry: &Entry<Modelled>, load: u64, reads: Option<Range<usize>>, found: bool) {
         let bytes = reads.expect("it shows some");
         if found {

@@ -1,10 +1,8 @@
-//! Control groups as Linux describes them: which of them hold this process, and how much memory each still gives.
-//!
-//! Texts in, plain values out; who reads the files is `available.rs`.
+//! Control groups as Linux describes them: which of them contain this process, and how much memory each still gives.
+//! This file only parses; `available.rs` reads the files.
 
 use std::path::{Component, Path, PathBuf};
 
-/// The two designs of control groups, which call the same things by different names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Version {
     One,
@@ -18,14 +16,14 @@ pub(super) struct Group {
     pub(super) dir: PathBuf,
 }
 
-/// Every group that bounds the memory of a process, its own and all that hold it as far up as they can be seen; from
-/// its `/proc/self/cgroup` and `/proc/self/mountinfo`. Both versions may be in use beside each other.
+/// Every group that bounds the memory of a process: its own and all visible groups that contain it, from its
+/// `/proc/self/cgroup` and `/proc/self/mountinfo`. Both versions may be in use beside each other.
 pub(super) fn groups_of(cgroup: &str, mountinfo: &str) -> Vec<Group> {
     let mounts: Vec<Mount> = mountinfo.lines().filter_map(Mount::parse).collect();
     let mut groups = Vec::new();
     for (version, path) in cgroup.lines().filter_map(membership) {
         let mut candidates = mounts.iter().filter(|mount| mount.version == version);
-        // A mount that shows our group; else, in a container, one that shows nothing but the container's own.
+        // A mount that shows our group. Else, in a container, one that shows nothing but the container's own.
         let shown = candidates.clone().find_map(|mount| Some((mount, beneath(path, &mount.root)?)));
         let Some((mount, below)) = shown.or_else(|| Some((candidates.next()?, PathBuf::new()))) else {
             continue;
@@ -48,17 +46,17 @@ fn membership(line: &str) -> Option<(Version, &Path)> {
     }
 }
 
-/// The path from the group `root` down to the group `path`, if it leads there.
+/// The path from the group `root` down to the group `path`, if `root` contains it.
 fn beneath(path: &Path, root: &Path) -> Option<PathBuf> {
     let below = path.strip_prefix(root).ok()?;
-    // Outside of what its name space shows: `/../other`.
+    // A `..` leads out of the name space: `/../other`.
     below.components().all(|part| matches!(part, Component::Normal(_))).then(|| below.to_path_buf())
 }
 
-/// A mounted hierarchy of groups that has to do with memory.
+/// A mounted hierarchy of groups that bounds memory.
 struct Mount {
     version: Version,
-    /// The group that stands at the mount point.
+    /// The group at the mount point.
     root: PathBuf,
     point: PathBuf,
 }
@@ -79,7 +77,7 @@ impl Mount {
     }
 }
 
-/// A path of `mountinfo`, in which spaces and the like are octal.
+/// A path of `mountinfo`, in which spaces and some other characters are octal.
 fn unescape(text: &str) -> PathBuf {
     let mut parts = text.split('\\');
     let mut path = parts.next().unwrap_or_default().to_string();
@@ -92,17 +90,17 @@ fn unescape(text: &str) -> PathBuf {
     path.into()
 }
 
-/// What a bounded amount of memory comes to, in bytes.
+/// A bounded amount of memory, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Room {
     pub(super) limit: usize,
-    /// Of it not used, or used for nothing but copies of files.
+    /// Unused, or used only for copies of files.
     pub(super) left: usize,
 }
 
 /// How much a group still gives; `None` if it sets no limit. `file` reads a file of its directory.
 pub(super) fn room(version: Version, file: impl Fn(&str) -> Option<String>) -> Option<Room> {
-    /// Version 1 says "no limit" by the largest number of pages.
+    /// Version 1 expresses "no limit" by the largest number of pages.
     const UNLIMITED: usize = 1 << 60;
     let number = |name: &str| file(name)?.trim().parse::<usize>().ok();
     let stat = file("memory.stat").unwrap_or_default();
@@ -110,7 +108,7 @@ pub(super) fn room(version: Version, file: impl Fn(&str) -> Option<String>) -> O
     let (limit, used, cached) = match version {
         Version::Two => (number("memory.max"), number("memory.current"), counted("inactive_file ")),
         Version::One => {
-            // That of the groups above it too, also where those cannot be seen.
+            // Includes the limits of the groups above, even if those are not visible.
             let inherited = counted("hierarchical_memory_limit ");
             let limit = number("memory.limit_in_bytes").into_iter().chain(inherited).min();
             let cached = counted("total_inactive_file ").or_else(|| counted("inactive_file "));
@@ -170,7 +168,7 @@ mod tests {
 ";
         let expected = Group { version: Version::One, dir: "/sys/fs/cgroup/memory/".into() };
         assert_eq!(groups_of(own, mounts), [expected]);
-        // Another view of the same: the path is that of the host, which the mount does not lead to.
+        // The path is that of the host, which the mount does not lead to.
         let own = "11:memory:/kubepods/burstable/pod1/4f5c\n";
         assert_eq!(dirs(own, mounts), ["/sys/fs/cgroup/memory/"]);
     }

@@ -1,20 +1,18 @@
-//! How long the owner of a block waits for a rank that holds its [latch](super::latch), and which rank it has given up.
+//! How long the owner of a block waits for a holder of its [latch](super::latch), and which rank it has given up.
 //!
-//! A rank that runs releases a latch within nanoseconds. A rank that does not has been stopped, and nobody knows
-//! whether it will ever go on. The owner waits under the lock of its kernel and is silent meanwhile, so it gives up
-//! before its peers would take the owner itself for stuck.
+//! A running rank releases a latch within nanoseconds. A rank that does not has been stopped, and may never continue.
+//! The owner waits under its kernel's lock and sends nothing meanwhile. So it gives up before its peers do.
 
 use aurora_net::Rank;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// The longest time that an owner waits without a word.
+/// The longest time that an owner waits and sends nothing.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// What counts of the time between two looks. If it was longer, the owner was stopped itself, perhaps with all others.
+/// The most that counts of the time between two checks. If it was longer, the owner was stopped too.
 const MOST_OF_A_PAUSE: Duration = Duration::from_millis(100);
 
-/// The limit of one rank, for all of its blocks.
 #[derive(Debug)]
 pub(crate) struct HolderTimeout {
     limit: Duration,
@@ -22,13 +20,12 @@ pub(crate) struct HolderTimeout {
 }
 
 impl HolderTimeout {
-    /// The limit of a rank that its peers give up after `silence`.
+    /// The limit of a rank whose peers give it up after `silence`.
     pub(crate) fn new(silence: Duration) -> Self {
         HolderTimeout { limit: (silence / 5 * 4).min(LONGEST), given_up: OnceLock::new() }
     }
 
-    /// Whether enough time has been waited for `rank`, which is given up then. Once one is, no other is waited for: the
-    /// job is over.
+    /// Whether the wait for `rank` is over and it is given up. After that no rank is waited for: the job is over.
     pub(crate) fn is_over(&self, rank: Rank, waited: Duration) -> bool {
         let over = waited >= self.limit;
         if over {
@@ -37,14 +34,13 @@ impl HolderTimeout {
         over || self.given_up().is_some()
     }
 
-    /// The first rank that was given up, and how long it was waited for.
+    /// The first rank that was given up, and how long the wait for it took.
     #[inline]
     pub(crate) fn given_up(&self) -> Option<(Rank, Duration)> {
         self.given_up.get().copied()
     }
 }
 
-/// A wait for one rank after the other.
 #[derive(Debug, Default)]
 pub(crate) struct HolderWait {
     waited: Duration,
@@ -52,7 +48,7 @@ pub(crate) struct HolderWait {
 }
 
 impl HolderWait {
-    /// How long this rank has been waited for, since it was asked for first, and no other after that.
+    /// The time of the consecutive calls for this rank.
     pub(crate) fn waited_for(&mut self, rank: usize) -> Duration {
         self.waited_until(rank, Instant::now())
     }

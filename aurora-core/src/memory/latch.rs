@@ -1,18 +1,17 @@
-//! The latch of a block: with it ranks of one node read and write single elements of each other's blocks without a
-//! message.
+//! The latch of a block: with it ranks of one node access single elements of each other's blocks without a message.
 //!
-//! Each block has a latch, whose *mode* its owner sets. Each rank has one word that names the block whose latch it
-//! *holds*. A rank that wants an element writes that word first and reads the mode second. An owner that is about to
-//! use its block sets the mode first and reads all those words second. The four accesses have one total order, so
-//! either the rank reads the new mode and is refused, or the owner reads the rank's word and waits until the rank has
-//! released the latch, which takes some nanoseconds.
+//! Each block has a latch, whose *mode* its owner sets. Each rank has one word that names the block whose latch the
+//! rank *holds*. A rank that wants an element writes that word first and reads the mode second. An owner that is
+//! about to use its block sets the mode first and reads all those words second. The four accesses have one total
+//! order. So either the rank reads the new mode and is refused, or the owner reads the rank's word and waits until
+//! the rank has released the latch, which takes some nanoseconds.
 //!
-//! A rank may be stopped while it holds a latch, and go on at any later time. An owner that has waited long enough
-//! *gives the place up*: it sets a mode that says so and never uses the place again. A rank that releases a latch reads
-//! the mode once more, to see whether what it has done counts.
+//! A rank may be stopped while it holds a latch, and continue at any later time. An owner that has waited long enough
+//! *gives the place up*: it sets a mode that says so and never uses the place again. A rank that releases a latch
+//! reads the mode once more, to learn whether its access counts.
 //!
-//! The word of the mode also says how many scopes the owner has settled: a read must contain what all ranks did in the
-//! scopes before it. `model` below has a checker try all interleavings.
+//! The word of the mode also says how many scopes the owner has settled: a read must contain what all ranks did in
+//! the scopes before it. In `model` below, loom tries all interleavings.
 
 use super::gate::Word;
 use crate::ids::Epoch;
@@ -21,7 +20,6 @@ use std::sync::atomic::Ordering;
 /// What other ranks may do to a block's elements.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum LatchMode {
-    /// Read and write.
     Open,
     /// Read: a guard or a transfer reads the block.
     ReadOnly,
@@ -29,19 +27,16 @@ pub(crate) enum LatchMode {
     Busy,
     /// Nothing: the block is lent, or lies elsewhere. The mode of a new block.
     Shut,
-    /// Nothing, for good: a rank did not release the latch, and the owner has moved its block away. What that rank has
-    /// done here does not count.
+    /// Nothing, for good: a rank did not release the latch, and its access does not count. The block has moved away.
     GivenUp,
 }
 
-/// What a rank wants to do to an element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Intent {
     Read,
     Write,
 }
 
-/// What an attempt to acquire a latch has come to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Attempt {
     /// The rank holds the latch until it releases it.
@@ -56,21 +51,19 @@ pub(crate) enum Attempt {
 pub(crate) trait Latches {
     type Word: Word;
 
-    /// The number of ranks.
     fn ranks(&self) -> usize;
-    /// The latch of this rank's block. This rank alone writes it.
+    /// The latch of this rank's block. Only this rank writes it.
     fn latch(&self, rank: usize) -> &Self::Word;
-    /// The latch that this rank holds. This rank alone writes it.
+    /// The latch that this rank holds. Only this rank writes it.
     fn held(&self, rank: usize) -> &Self::Word;
 }
 
 impl LatchMode {
-    /// Whether a rank that was admitted `before` must release the latch first.
+    /// Whether a rank that `before` admitted must release the latch first.
     pub(crate) fn is_stricter_than(self, before: LatchMode) -> bool {
         [Intent::Read, Intent::Write].into_iter().any(|intent| before.admits(intent) && !self.admits(intent))
     }
 
-    /// Whether a rank may hold the latch for this.
     fn admits(self, intent: Intent) -> bool {
         match intent {
             Intent::Read => self <= LatchMode::ReadOnly,
@@ -112,7 +105,7 @@ fn hold_all(intent: Intent) -> u64 {
     hold(u32::MAX as usize, intent)
 }
 
-/// Rank `me` wants to use elements of a block whose owner must have settled `epoch`. Once it holds the latch it must
+/// Rank `me` wants to use elements of a block whose owner must have settled `epoch`. If it holds the latch, it must
 /// [`release`] it before it acquires another.
 #[inline]
 pub(crate) fn acquire<L: Latches>(latches: &L, me: usize, owner: usize, intent: Intent, epoch: Epoch) -> Attempt {
@@ -125,7 +118,7 @@ pub(crate) fn acquire<L: Latches>(latches: &L, me: usize, owner: usize, intent: 
     if mode == LatchMode::Busy { Attempt::Busy } else { Attempt::Refused }
 }
 
-/// As [`acquire`], for all latches of the node at once: it holds all of them or none.
+/// As [`acquire`], for all latches of the node: it holds all of them or none.
 #[inline]
 pub(crate) fn acquire_all<L: Latches>(latches: &L, me: usize, intent: Intent, epoch: Epoch) -> Attempt {
     latches.held(me).publish(hold_all(intent));
@@ -144,8 +137,7 @@ pub(crate) fn acquire_all<L: Latches>(latches: &L, me: usize, intent: Intent, ep
     attempt
 }
 
-/// Rank `me` is done with the block of `owner`. False: the owner has given the place up meanwhile, and what `me` has
-/// done there does not count.
+/// Rank `me` is done with the block of `owner`. False: the owner has given the place up; the access does not count.
 #[inline]
 #[must_use]
 pub(crate) fn release<L: Latches>(latches: &L, me: usize, owner: usize) -> bool {
@@ -154,7 +146,6 @@ pub(crate) fn release<L: Latches>(latches: &L, me: usize, owner: usize) -> bool 
     counts
 }
 
-/// As [`release`], for all latches of the node.
 #[inline]
 #[must_use]
 pub(crate) fn release_all<L: Latches>(latches: &L, me: usize) -> bool {
@@ -163,7 +154,7 @@ pub(crate) fn release_all<L: Latches>(latches: &L, me: usize) -> bool {
     counts
 }
 
-/// Releases whatever `me` holds, without a look whether its work counts.
+/// Releases whatever `me` holds, without checking whether its access counts.
 #[inline]
 pub(crate) fn abandon<L: Latches>(latches: &L, me: usize) {
     latches.held(me).store(NOTHING, Ordering::Release);
@@ -174,13 +165,13 @@ fn is_kept<L: Latches>(latches: &L, owner: usize) -> bool {
     LatchMode::decode(latches.latch(owner).load(Ordering::Acquire)).0 != LatchMode::GivenUp
 }
 
-/// An owner sets how its block may be used from now on, and what it has settled. Before it uses the block it waits
-/// until there is no [`holder`] that the mode does not admit.
+/// An owner sets how others may use its block, and what it has settled. Before it uses the block, it waits until
+/// there is no [`holder`] that the mode does not admit.
 pub(crate) fn set<L: Latches>(latches: &L, owner: usize, mode: LatchMode, settled: Epoch) {
     latches.latch(owner).publish(mode.encode(settled));
 }
 
-/// The first rank, from rank `from` on, that holds the latch for what `mode` does not admit.
+/// The first rank, from rank `from` on, that holds the latch for an intent that `mode` does not admit.
 pub(crate) fn holder<L: Latches>(latches: &L, owner: usize, mode: LatchMode, from: usize) -> Option<usize> {
     (from..latches.ranks()).find(|rank| {
         let word = latches.held(*rank).observe();
@@ -204,7 +195,6 @@ mod model {
         element: UnsafeCell<u64>,
     }
 
-    // By what the model is to show.
     #[allow(unsafe_code)]
     // SAFETY: the checker itself watches every access to the cell.
     unsafe impl Sync for Node {}
@@ -257,7 +247,7 @@ mod model {
         }
     }
 
-    /// Rank 1 uses an element of rank 0, which sets its latch to `mode` meanwhile, uses its block, and opens it again.
+    /// Rank 1 uses an element of rank 0, which sets its latch to `mode`, uses its block, and opens the latch.
     fn owner_and_peer(intent: Intent, mode: LatchMode, acquire: Acquire, wait: Wait) {
         loom::model(move || {
             let node = Node::new(LatchMode::Open);
@@ -332,8 +322,8 @@ mod model {
         });
     }
 
-    /// Rank 1 is stopped while it holds the latch and goes on at any moment. Rank 0 looks once whether the latch was
-    /// released, and `uses` its block even if it was not.
+    /// Rank 1 is stopped while it holds the latch, and continues at any moment. Rank 0 checks once whether the latch
+    /// was released, and `uses` its block even if it was not.
     fn owner_and_stopped_peer(uses: bool) {
         loom::model(move || {
             let node = Node::new(LatchMode::Open);

@@ -1,4 +1,4 @@
-//! Holding the latches of blocks: acquiring them, with a few tries, and releasing them.
+//! Holding the latches of blocks: acquires them, with some retries, and releases them.
 
 use super::latch::{Attempt, Intent};
 use super::shared::Sharing;
@@ -6,7 +6,7 @@ use crate::ids::Epoch;
 use std::hint;
 use std::thread;
 
-/// Holds the latch of one owner, or of all; a panic releases it too.
+/// The latch of one owner, or of all; a panic releases it too.
 pub(super) struct Latched<'s> {
     sharing: &'s Sharing,
     owner: Option<usize>,
@@ -22,7 +22,7 @@ impl<'s> Latched<'s> {
         may.then_some(Latched { sharing, owner })
     }
 
-    /// Releases the latch. Whether what was done under it counts.
+    /// Releases the latch. Returns whether the access counts.
     #[inline]
     pub(super) fn release(self) -> bool {
         let counts = match self.owner {
@@ -40,13 +40,13 @@ impl Drop for Latched<'_> {
     }
 }
 
-/// Acquires the latch of one owner; it has to be released by [`Sharing::release_latch`].
+/// Acquires the latch of one owner; [`Sharing::release_latch`] has to release it.
 #[inline]
 pub(super) fn acquire(sharing: &Sharing, owner: usize, intent: Intent, epoch: Epoch) -> bool {
     soon(|| sharing.acquire_latch(owner, intent, epoch))
 }
 
-/// Tries to acquire, and again while an owner writes: that is over sooner than a message would arrive.
+/// Tries to acquire, and retries while an owner writes: that is over sooner than a message would arrive.
 #[inline]
 fn soon(mut acquire: impl FnMut() -> Attempt) -> bool {
     match acquire() {

@@ -1,4 +1,4 @@
-//! A caller's own memory, lent to the I/O loop for the length of one call.
+//! A caller's own memory, lent to the I/O loop for one call.
 //!
 //! `distmemcpy` sends from and receives into slices of the caller. The loop may run on another thread, so it gets a
 //! pointer. Why that is sound:
@@ -6,22 +6,19 @@
 //! 1. The pointer comes from a borrowed slice and is valid for its length as long as that borrow lasts.
 //! 2. It is dereferenced only through a table of the kernel, under the endpoint's lock.
 //! 3. [`with_lent`] and [`with_lent_mut`] withdraw it from that table, under the same lock, before they return or
-//!    unwind; they hold the borrow until then and hand the guard that withdraws to nobody, so that it cannot be
-//!    forgotten.
+//!    unwind. They hold the borrow until then, and keep the guard that withdraws, so it cannot be forgotten.
 //! 4. The bytes of an [`Element`] may be read and written freely: it is plain data without padding.
-//! 5. Between lending and withdrawal the caller's code does not run, so nobody else uses a slice that is lent mutably.
+//! 5. Between lending and withdrawal the caller's code does not run, so nobody else uses a slice lent mutably.
 
 #![allow(unsafe_code)]
 
 use crate::element::Element;
 
-/// A lent `&[T]`, as bytes.
 pub(crate) struct Lent {
     from: *const u8,
     len: usize,
 }
 
-/// A lent `&mut [T]`, as bytes.
 pub(crate) struct LentMut {
     to: *mut u8,
     len: usize,
@@ -66,7 +63,7 @@ impl LentMut {
     }
 }
 
-/// Runs its closure when it goes.
+/// Runs its closure when it is dropped.
 struct Withdraw<W: FnMut()>(W);
 
 impl<W: FnMut()> Drop for Withdraw<W> {
@@ -75,7 +72,7 @@ impl<W: FnMut()> Drop for Withdraw<W> {
     }
 }
 
-/// Lends `slices` to whoever `lend` gives them to, runs `during`, and calls `withdraw` before it returns (invariant 3).
+/// Gives `slices` to `lend`, runs `during`, and calls `withdraw` before it returns (invariant 3).
 pub(crate) fn with_lent<T: Element, R>(
     slices: &[&[T]],
     lend: impl FnOnce(Vec<Lent>),
@@ -87,7 +84,6 @@ pub(crate) fn with_lent<T: Element, R>(
     during()
 }
 
-/// The same for memory that is written.
 pub(crate) fn with_lent_mut<T: Element, R>(
     slices: &mut [&mut [T]],
     lend: impl FnOnce(Vec<LentMut>),

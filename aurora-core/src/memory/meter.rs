@@ -1,8 +1,8 @@
-//! Taking memory that is there.
+//! Taking memory with a check.
 //!
-//! Linux hands out memory freely and takes it when it is touched; if there is none left then, it kills somebody. So
-//! large memory is touched on purpose, in steps, with a look at what is left before each. Others that take at the same
-//! time, ranks or strangers, are seen by that; who comes too late gets an error, and gives back what it took.
+//! Linux promises memory without a check. If none is left when a page is touched, Linux kills a process. So large
+//! memory is touched on purpose, in steps, with a check of the free memory before each step. A check sees what other
+//! ranks and processes have taken by then. A rank that finds too little gets an error and gives back what it took.
 
 use super::MemoryLimit;
 use super::available::{Limits, Pool};
@@ -10,37 +10,35 @@ use super::demand::Shortage;
 use crate::element::Element;
 use std::ops::Range;
 
-/// Less than this is not worth looking: it comes out of what is left over to live on.
+/// Smaller arrays are not checked: they come out of the memory that `available.rs` keeps back.
 pub(super) const LOOKED_AT: usize = 1 << 20;
 
-/// Touched memory is noted in pieces of this size.
 const GRANULE: usize = 256 << 10;
 
-/// This part of what is left may be taken without another look: so many may look at the same moment.
+/// A step takes at most this part of the free memory: so many ranks may check at the same moment.
 const PART: usize = 64;
 
-/// Knows what of an array has been touched, and looks now and then whether there is memory for the rest.
+/// Knows which parts of an array have been touched, and checks before each step whether there is memory for the rest.
 pub(crate) struct Meter {
     whole: usize,
-    /// By granules; of an array that is not looked at none.
+    /// One entry per granule; empty for an array that is not checked.
     touched: Vec<bool>,
     /// All granules before this one have been touched.
     next: usize,
     untouched: usize,
-    /// May be touched before the next look.
+    /// Bytes that may be touched before the next check.
     allowed: usize,
     limits: Option<Limits>,
 }
 
 impl Meter {
-    /// Of an array of so many bytes.
     pub(crate) fn new(whole: usize) -> Self {
         let looked_at = if whole < LOOKED_AT { 0 } else { whole };
         let touched = vec![false; looked_at.div_ceil(GRANULE)];
         Meter { whole, touched, next: 0, untouched: looked_at, allowed: 0, limits: None }
     }
 
-    /// These bytes are about to be written.
+    /// Call before these bytes are written.
     #[inline]
     pub(crate) fn touch(&mut self, bytes: Range<usize>) -> Result<(), Shortage> {
         if self.untouched > 0 {
@@ -51,7 +49,7 @@ impl Meter {
         Ok(())
     }
 
-    /// Bytes to be touched next, at most about so many; `None` when all have been.
+    /// Bytes to touch next, at most about `most`; `None` when all have been touched.
     pub(crate) fn next(&mut self, most: usize) -> Result<Option<Range<usize>>, Shortage> {
         while self.touched.get(self.next) == Some(&true) {
             self.next += 1;
@@ -68,7 +66,7 @@ impl Meter {
         Ok((self.next > first).then(|| first * GRANULE..(self.next * GRANULE).min(self.whole)))
     }
 
-    /// Bytes that have not been touched; of a small array none.
+    /// Bytes that have not been touched; 0 for a small array.
     pub(crate) fn untouched(&self) -> usize {
         self.untouched
     }
@@ -86,7 +84,7 @@ impl Meter {
         Ok(())
     }
 
-    /// A small part of what is left is allowed at a time, so that all who look at the same moment can have it.
+    /// Allows a small part of the free memory, so that all ranks that check at the same moment can have it.
     fn look(&mut self, pool: Option<Pool>) -> Result<(), Shortage> {
         self.allowed = match pool {
             None => usize::MAX,
@@ -100,7 +98,7 @@ impl Meter {
     }
 }
 
-/// The system has no addresses for so many bytes, or has been told to promise no more than it has.
+/// The shortage when the system refuses to map `asked` bytes: it has no addresses, or does not overcommit.
 pub(super) fn refused(asked: usize) -> Shortage {
     let tightest = Limits::find().tightest();
     short(asked, tightest.unwrap_or(Pool { id: 0, limit: MemoryLimit::Machine, available: 0 }))
@@ -110,7 +108,7 @@ fn short(asked: usize, Pool { limit, available, .. }: Pool) -> Shortage {
     Shortage { asked, together: asked, available, limit }
 }
 
-/// Whether there is memory for so many bytes that are about to be taken by the way.
+/// Whether there is memory for `bytes` that the caller will touch later, without a meter.
 pub(crate) fn promise(bytes: usize) -> Result<(), Shortage> {
     match Limits::find().tightest().filter(|pool| bytes >= LOOKED_AT && pool.available < bytes) {
         Some(pool) => Err(short(bytes, pool)),
@@ -118,12 +116,12 @@ pub(crate) fn promise(bytes: usize) -> Result<(), Shortage> {
     }
 }
 
-/// `len` zeros that become the user's.
+/// `len` zeros, as a `Vec` for the user.
 pub(crate) fn zeros<T: Element>(len: usize) -> Result<Vec<T>, Shortage> {
     filled(len, T::zeroed())
 }
 
-/// `len` times a value that has a size.
+/// `len` copies of a value, which must not be zero-sized.
 pub(crate) fn filled<T: Copy>(len: usize, value: T) -> Result<Vec<T>, Shortage> {
     let bytes = len.saturating_mul(size_of::<T>());
     let mut filled = Vec::new();
@@ -149,11 +147,11 @@ mod tests {
     #[test]
     fn some_who_take_at_the_same_time_see_each_other() {
         for (takers, each, fits) in [(2, 400, true), (3, 400, false), (4, 250, true), (16, 70, false)] {
-            // Near the end everyone may take a granule more.
+            // Near the end each rank may take one granule more.
             let (kept, mut left) = (takers * GRANULE, 1000 * MIB);
             let mut meters: Vec<_> = (0..takers).map(|_| Meter::new(each * MIB)).collect();
             let mut short = 0;
-            // In turns, each time a look and then as much as it allows.
+            // In turns: one check, then as much as it allows.
             while !meters.is_empty() {
                 let before = meters.len();
                 meters.retain_mut(|meter| meter.look(pool(left)).is_ok());

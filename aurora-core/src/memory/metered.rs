@@ -1,10 +1,9 @@
-//! Memory that others fill: taken before that, or as what arrives is written there.
+//! Memory that the data of other ranks fills: taken in advance, or while it is filled.
 
 use super::{Array, Meter, Shortage, Storage};
 use std::sync::Arc;
 
-/// Memory that the system has promised, with a meter for what is touched of it. What there is no memory for is not
-/// written, and the shortage is kept until somebody asks.
+/// Promised memory with a meter. Bytes for which there is no memory are not written; the shortage is kept.
 pub(crate) struct Metered {
     storage: Arc<dyn Storage>,
     meter: Meter,
@@ -12,7 +11,6 @@ pub(crate) struct Metered {
 }
 
 impl Metered {
-    /// Of `bytes` bytes, as they were promised.
     pub(crate) fn new(bytes: usize, promised: Result<Arc<dyn Storage>, Shortage>) -> Self {
         match promised {
             Ok(storage) => Metered { storage, meter: Meter::new(bytes), short: None },
@@ -22,17 +20,16 @@ impl Metered {
         }
     }
 
-    /// Why it cannot be filled.
     pub(crate) fn short(&self) -> Option<&Shortage> {
         self.short.as_ref()
     }
 
-    /// How many bytes it has, and how many of them the system has not given yet.
+    /// Its bytes, and how many of them have not been taken.
     pub(crate) fn size(&self) -> (usize, usize) {
         (self.storage.byte_len(), self.meter.untouched())
     }
 
-    /// Takes about `most` bytes of it, before they are written; false once all are taken.
+    /// Takes about `most` bytes before they are written; false once all are taken.
     pub(crate) fn take(&mut self, most: usize) -> Result<bool, Shortage> {
         if let Some(shortage) = &self.short {
             return Err(shortage.clone());
@@ -46,7 +43,7 @@ impl Metered {
         Ok(true)
     }
 
-    /// Writes bytes from `at` on; nothing where somebody shows it, nor once it is [`short`](Metered::short).
+    /// Writes bytes from `at` on. Does nothing while a guard shows the memory, or if it is `short`.
     pub(crate) fn write(&mut self, at: usize, bytes: &[u8]) {
         let range = at..at + bytes.len();
         if self.short.is_none() {
@@ -57,13 +54,12 @@ impl Metered {
         }
     }
 
-    /// All of it, unless somebody shows it or it is [`short`](Metered::short).
+    /// All bytes, unless a guard shows them or the memory is [`short`](Metered::short).
     pub(crate) fn bytes_mut(&mut self) -> Option<&mut [u8]> {
         let storage = Arc::get_mut(&mut self.storage).filter(|_| self.short.is_none());
         storage.map(Storage::bytes_mut)
     }
 
-    /// Shows it.
     pub(crate) fn share(&self) -> Arc<dyn Storage> {
         self.storage.clone()
     }

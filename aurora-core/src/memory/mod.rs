@@ -1,10 +1,10 @@
 //! The memory that shared vectors live in.
 //!
-//! A block or a cache is one [`Array`] behind an `Arc`, known to the kernel by its bytes ([`Storage`]) and to guards
-//! by its elements. **The `Arc` is the lending protocol**: a guard that shows a block holds a clone, so the kernel
-//! cannot get it mutably and parks remote writes; a guard that writes has taken the array itself, so there is nothing
-//! to serve and every remote access is parked. Nothing of this depends on a guard's `Drop` being run. Who shows a part
-//! of a block holds a piece that was cut off for it ([`Parts`]); the rest is served meanwhile.
+//! A block or a cache is one [`Array`] behind an `Arc`. The kernel sees its bytes ([`Storage`]), guards see its
+//! elements. **The `Arc` is the lending protocol**: a guard that shows a block holds a clone, so the kernel cannot
+//! borrow the array mutably and parks remote writes. A guard that writes has taken the array itself, so the kernel
+//! parks every remote access. Nothing of this depends on a guard's `Drop`. A guard of a part of a block holds a piece
+//! that was cut off for it ([`Parts`]); the rest is served meanwhile.
 //!
 //! Where large memory comes from, and what happens when there is none: `README.md`.
 
@@ -64,26 +64,25 @@ use std::sync::Arc;
 pub(crate) trait Storage: Any + Send + Sync {
     fn bytes(&self) -> &[u8];
     fn bytes_mut(&mut self) -> &mut [u8];
-    /// Where they begin, and how many they are, without borrowing them.
+    /// The address of the first byte, without borrowing the bytes.
     fn start(&self) -> NonNull<u8>;
     fn byte_len(&self) -> usize;
-    /// The same bytes, while single elements are read: [`Array::cells`].
+    /// The same bytes, while other threads may read single elements: [`Array::cells`].
     fn cells(&mut self) -> Cells<'_>;
-    /// Makes sure of memory for these bytes: [`Array::take`].
+    /// Takes the memory of these bytes from the system: [`Array::take`].
     fn take(&mut self, bytes: Range<usize>) -> Result<(), Shortage>;
-    /// Gives it back, where it is the memory of several ranks: [`Array::give_back`].
+    /// Returns memory that several ranks share to the system: [`Array::give_back`].
     fn give_back(&mut self);
-    /// A second one with the same contents.
+    /// A copy.
     fn duplicate(&self) -> Arc<dyn Storage>;
-    /// The same while others may write words of this one: each is as it was at some moment.
+    /// A copy while other ranks may write words: the copy has each word as it is at some moment.
     fn duplicate_by_words(&mut self) -> Arc<dyn Storage>;
-    /// One of the same type with these contents, one behind the other.
+    /// An array of the same type with these contents, concatenated.
     fn gathered(&self, contents: &[&[u8]]) -> Arc<dyn Storage>;
-    /// Cuts it at a byte: [`Array::split_off`].
     fn split_off(&mut self, at: usize) -> Arc<dyn Storage>;
-    /// Whether it comes behind another piece: [`Array::follows`].
+    /// Whether it comes directly after `before` in memory: [`Array::follows`].
     fn follows(&self, before: &(dyn Storage + 'static)) -> bool;
-    /// Undoes that, if it can be: [`Array::join`].
+    /// Undoes `split_off`, if possible: [`Array::join`].
     fn join(&mut self, next: &mut (dyn Storage + 'static)) -> bool;
 }
 
@@ -151,7 +150,7 @@ impl<T: Element> Storage for Array<T> {
     }
 }
 
-/// The array with its type again.
+/// The array with its element type.
 ///
 /// # Panics
 /// If the type is another one: a bug of ours.

@@ -1,20 +1,17 @@
-//! A block as the pieces of it that are here. Usually that is one, all of it; when a part is lent, it is cut off
-//! before.
-//!
-//! A piece that somebody holds is not cut and not joined. A piece that is lent for writing is not here at all.
+//! The pieces of a block that are here: usually one, the whole block. Before a part is lent, it is cut off. A piece
+//! that a guard holds is neither cut nor joined. A piece that is lent for writing is not here.
 
 use super::Storage;
 use super::array::across;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Pieces of a block, by the bytes at which they lie in it, in ascending order.
+/// Pieces of a block, in ascending order.
 #[derive(Default)]
 pub(crate) struct Parts {
     pieces: Vec<Piece>,
 }
 
-/// One of them.
 pub(crate) struct Piece {
     /// Its first byte within the block.
     pub(crate) at: usize,
@@ -22,7 +19,6 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
-    /// Its bytes within the block.
     pub(crate) fn range(&self) -> Range<usize> {
         self.at..self.at + self.array.byte_len()
     }
@@ -34,24 +30,21 @@ impl Piece {
 }
 
 impl Parts {
-    /// All of a block.
     pub(crate) fn new(array: Arc<dyn Storage>) -> Self {
         Parts { pieces: vec![Piece { at: 0, array }] }
     }
 
-    /// The pieces that are here.
     #[inline]
     pub(crate) fn pieces(&self) -> &[Piece] {
         &self.pieces
     }
 
-    /// The same, for who may change one.
     #[inline]
     pub(crate) fn pieces_mut(&mut self) -> &mut [Piece] {
         &mut self.pieces
     }
 
-    /// The one piece that a block of `len` bytes consists of, if it is here and has not been cut.
+    /// The single piece that is the whole block of `len` bytes, if it is here and has not been cut.
     #[inline]
     pub(crate) fn whole(&self, len: usize) -> Option<&Arc<dyn Storage>> {
         match &self.pieces[..] {
@@ -60,7 +53,6 @@ impl Parts {
         }
     }
 
-    /// The same, to be changed.
     #[inline]
     pub(crate) fn whole_mut(&mut self, len: usize) -> Option<&mut Arc<dyn Storage>> {
         match &mut self.pieces[..] {
@@ -69,7 +61,7 @@ impl Parts {
         }
     }
 
-    /// The positions of the pieces that a range lies in, if all of it is here.
+    /// The positions of the pieces that contain a range, if all of it is here.
     pub(crate) fn find(&self, range: &Range<usize>) -> Option<Range<usize>> {
         let first = self.pieces.partition_point(|piece| piece.range().end <= range.start);
         let (mut next, mut at) = (first, range.start);
@@ -91,7 +83,7 @@ impl Parts {
         Some(pieces.iter().map(|piece| &piece.array.bytes()[cut(piece)]).collect())
     }
 
-    /// Shows a range, which is a copy where its pieces lie in different places; `None` if not all of it is here.
+    /// Calls `show` with a range, copied if its pieces lie in different places; `None` if not all of it is here.
     pub(crate) fn show<R>(&self, range: &Range<usize>, show: impl FnOnce(&[u8]) -> R) -> Option<R> {
         match &self.pieces[self.find(range)?] {
             [] => Some(show(&[])),
@@ -107,7 +99,7 @@ impl Parts {
         }
     }
 
-    /// Cuts pieces at the ends of a range, unless somebody holds them.
+    /// Cuts pieces at the ends of a range, unless a guard holds them.
     pub(crate) fn cut(&mut self, range: &Range<usize>) {
         for at in [range.start, range.end] {
             let within = |piece: &Piece| piece.at < at && at < piece.range().end;
@@ -134,7 +126,7 @@ impl Parts {
         self.join();
     }
 
-    /// Joins neighbours that were one before and that nobody holds.
+    /// Joins neighbours that were one piece before, if nobody holds them.
     pub(crate) fn join(&mut self) {
         let mut at = 0;
         while at + 1 < self.pieces.len() {

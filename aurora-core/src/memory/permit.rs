@@ -1,8 +1,7 @@
-//! What the calling thread of a rank may do to an object without asking its kernel.
-//!
-//! That is one number, which every access reads first. The kernel writes it under its lock. So that it costs an access
-//! nothing to be watched (see [`polls`](crate::polls)), what is watched is put *aside* in this number: the fast paths
-//! then find that they may not do it, and the slow ones look there.
+//! What the calling thread of a rank may do to an object without asking its kernel: one number, which every access
+//! reads first. The kernel writes it under its lock. To watch accesses (see [`polls`](crate::polls)) at no cost to
+//! the others, the bits of watched accesses are moved *aside* in this number. Then the fast paths refuse, and the
+//! slow paths read them there.
 
 use crate::ids::Epoch;
 use crate::polls::Level;
@@ -10,27 +9,24 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// This rank's block may be read where it was made.
 pub(crate) const OWN: u64 = 1;
-/// Elements may be read, if their owners let us.
+/// Elements may be read, if their latches admit it.
 pub(crate) const READ: u64 = 2;
-/// Elements may be written, if their owners let us.
+/// Elements may be written, if their latches admit it.
 pub(crate) const WRITE: u64 = 4;
-/// All of them.
 const MAY: u64 = OWN | READ | WRITE;
-/// What is aside stands so many bits higher.
+/// Bits that are aside stand this much higher.
 const ASIDE: u32 = 3;
-/// Reads are aside, or would be.
+/// Reads are watched.
 const READS: u64 = 1 << 6;
-/// Writes are.
+/// Writes are watched.
 const WRITES: u64 = 1 << 7;
-/// Above all of these stands the number of scopes.
+/// The number of scopes stands above all of these.
 pub(super) const SCOPES: u32 = 8;
 
-/// What the calling thread may do to an object without asking its kernel. Changed under the kernel's lock, but for
-/// [`Permit::wake`].
+/// Changed under the kernel's lock, except by [`Permit::wake`].
 #[derive(Debug, Default)]
 pub(crate) struct Permit {
-    /// The scopes that this rank has entered and settled, above what may be done after them, at once or aside, and what
-    /// is watched.
+    /// The number of scopes that this rank has entered and settled; below it what is allowed, aside, and watched.
     ready: AtomicU64,
     /// The last load among them.
     load: AtomicU64,
@@ -39,42 +35,40 @@ pub(crate) struct Permit {
 }
 
 impl Permit {
-    /// Nothing may be done.
     pub(crate) fn close(&self) {
         self.store(0, 0);
     }
 
-    /// May be done from now on: any of the flags above.
+    /// Allows the flags `may` from now on, after `epoch` scopes of which `load` is the last load.
     pub(crate) fn set(&self, epoch: Epoch, load: Epoch, may: u64) {
         self.load.store(load, Ordering::Relaxed);
         self.store(epoch, may);
     }
 
-    /// Under the kernel's lock. The calling thread may wake meanwhile, and may have to do so again.
+    /// Under the kernel's lock. The calling thread may call `wake` meanwhile, and may have to repeat it.
     fn store(&self, epoch: Epoch, may: u64) {
         self.ready.store(arrange(self.ready.load(Ordering::Relaxed), epoch, may), Ordering::Release);
     }
 
-    /// What may be done at once, in the lowest bits, and above [`SCOPES`] of them after how many scopes.
+    /// The whole number: in its lowest bits what is allowed at once, from bit [`SCOPES`] on the number of scopes.
     #[inline(always)]
     pub(super) fn word(&self) -> u64 {
         self.ready.load(Ordering::Acquire)
     }
 
-    /// What may be done, at once or aside, and after how many scopes.
+    /// What is allowed, at once or aside, and the number of scopes.
     #[inline]
     pub(super) fn allowed(&self) -> (u64, Epoch) {
         let ready = self.word();
         (allowed(ready), ready >> SCOPES)
     }
 
-    /// From now on reads and writes are aside: who makes one finds out by [`Permit::allowed`] what may be done.
+    /// Moves reads and writes aside from now on: the slow paths find by [`Permit::allowed`] what is allowed.
     pub(crate) fn watch(&self) {
         self.replace(|ready| Some(arrange(ready | READS | WRITES, ready >> SCOPES, allowed(ready))));
     }
 
-    /// Nothing is aside any more that is not watched at this level. By the calling thread; what the kernel says
-    /// meanwhile stays. False if nothing was.
+    /// Moves back what this level does not watch. Keeps concurrent changes by the kernel. False: nothing was aside.
     pub(crate) fn wake(&self, level: Level) -> bool {
         let over = match level {
             Level::Nothing => READS | WRITES,
@@ -88,19 +82,18 @@ impl Permit {
         self.ready.fetch_update(Ordering::AcqRel, Ordering::Acquire, by).is_ok()
     }
 
-    /// The last load among the scopes.
     #[inline]
     pub(super) fn load(&self) -> Epoch {
         self.load.load(Ordering::Relaxed)
     }
 
-    /// The calling thread has written by itself.
+    /// The calling thread has written without the kernel.
     #[inline]
     pub(super) fn note_write(&self) {
         self.written.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the calling thread has written by itself since this was asked last.
+    /// Whether the calling thread has written without the kernel since the last call.
     pub(crate) fn take_written(&self) -> bool {
         self.written.swap(false, Ordering::Relaxed)
     }
@@ -110,7 +103,7 @@ fn allowed(ready: u64) -> u64 {
     (ready | ready >> ASIDE) & MAY
 }
 
-/// What may be done, with as much of it aside as `before`.
+/// What is allowed, with the same accesses aside as `before`.
 fn arrange(before: u64, epoch: Epoch, may: u64) -> u64 {
     let watched = before & (READS | WRITES);
     let aside = match (watched & READS != 0, watched & WRITES != 0) {
@@ -140,7 +133,7 @@ mod tests {
             assert_eq!((at_once(&permit), permit.allowed()), ((0, 5), (MAY, 5)));
             assert!(!permit.wake(Level::All));
         }
-        // The kernel goes on meanwhile.
+        // The kernel continues meanwhile.
         permit.set(6, 2, READ);
         assert_eq!((at_once(&permit), permit.allowed()), ((0, 6), (READ, 6)));
         permit.close();

@@ -1,27 +1,24 @@
-//! Asking the processor for memory before it is needed.
+//! Prefetches elements into the processor's cache before they are needed.
 //!
-//! Invariants that the unsafe code here relies on:
+//! Why the unsafe code is sound:
 //!
-//! 1. A prefetch is a hint: it reads and writes nothing that the program can observe, and never faults, whatever the
-//!    address.
+//! 1. A prefetch is a hint: nothing that the program can observe changes, and no address faults.
 #![allow(unsafe_code)]
 
-/// Elements that will be needed.
 #[derive(Debug)]
 pub(crate) struct Prefetch<T>(*const T);
 
 impl<T> Prefetch<T> {
-    /// Of these.
     pub(crate) fn of(elements: &[T]) -> Self {
         Prefetch(elements.as_ptr())
     }
 
-    /// Of those from `start` on.
+    /// The elements from `start` on.
     pub(super) fn from(start: *const T) -> Self {
         Prefetch(start)
     }
 
-    /// Has element `at` come into the cache, if there is such an element.
+    /// Prefetches element `at`, if there is such an element.
     #[inline(always)]
     pub(crate) fn fetch(&self, at: usize) {
         let element = self.0.wrapping_add(at);

@@ -1,4 +1,4 @@
-//! A set of numbers as the ranges that it consists of: which bytes of a copy have come, and which are shown.
+//! A set of numbers, stored as ranges: which bytes of a copy have arrived, and which are shown.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -6,17 +6,17 @@ use std::ops::Range;
 /// Ranges that neither touch nor overlap.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ranges {
-    /// Ends by starts.
+    /// End by start.
     ends: BTreeMap<usize, usize>,
 }
 
 impl Ranges {
-    /// Adds a range; may be there already, in part or whole.
+    /// Adds a range, of which some or all may be there already.
     pub(crate) fn insert(&mut self, range: Range<usize>) {
         if range.is_empty() {
             return;
         }
-        // What comes in order makes one range longer.
+        // The common case: a range that follows the last one makes it longer.
         let next = self.ends.range(range.start + 1..).next();
         if next.is_none_or(|(at, _)| *at > range.end)
             && let Some((_, end)) = self.ends.range_mut(..=range.start).next_back()
@@ -35,19 +35,18 @@ impl Ranges {
         self.ends.insert(start, end);
     }
 
-    /// Whether some of a range is there.
+    /// Whether the set contains some of a range.
     pub(crate) fn meets(&self, range: &Range<usize>) -> bool {
         let before = self.ends.range(..range.end).next_back();
         !range.is_empty() && before.is_some_and(|(_, end)| *end > range.start)
     }
 
-    /// How far everything is there from here on.
+    /// The end of the range that contains `from`; `from` if none does.
     pub(crate) fn reach(&self, from: usize) -> usize {
         let around = self.ends.range(..=from).next_back();
         around.map_or(from, |(_, end)| (*end).max(from))
     }
 
-    /// Forgets all.
     pub(crate) fn clear(&mut self) {
         self.ends.clear();
     }

@@ -1,25 +1,21 @@
-//! A vector's memory on one node: one segment with every rank's block in its place, so that the whole of it *is* the
-//! cache of all ranks.
-//!
-//! The segment begins with words of each rank: at the [gate](super::gate), at the [latches](super::latch)
-//! and at
-//! node barriers; the elements follow from a new page on.
+//! A vector's memory on one node: one segment with every rank's block in its place, so that the whole *is* the cache
+//! of all ranks. The segment begins with words of each rank, for the [gate](super::gate), the [latches](super::latch)
+//! and node barriers. The elements start at a new page.
 //!
 //! Why the unsafe code is sound:
 //!
-//! 1. A segment never changes its length and stays mapped as long as a handle to it exists; each array over it holds
-//!    one.
-//! 2. Its first bytes are those words, which are atomics and valid with all bits zero; nobody writes there otherwise.
-//! 3. The elements of a block are written by one rank alone, its owner or the one that receives it from another node,
-//!    through the one array over them ([`Sharing::arrays`], [`Sharing::slot`]); of an owner's, while its latch keeps
-//!    others out, and by ranks that hold that latch, as words ([`Direct`]). Where a rank does not release it, the owner
-//!    copies words from there once and never comes back. All of it only while the gate is clear of the bytes that are
-//!    written: [`Sharing::is_clear`], tested by whoever writes, between two loads of its own rank. Who receives a block
-//!    for a load writes before anybody can complete that load.
-//! 4. The whole is shown only between [`Sharing::enter`] with `reads` and the drop of what it returns, those bytes of
-//!    it, and copied from only before `enter`, within the load; by invariant 3 nobody writes there then.
-//! 5. All bytes of a new segment are zero, which is a value of every [`Element`]; the page that elements begin at is
-//!    aligned for them ([`Sharing::suits`]).
+//! 1. A segment never changes its length and stays mapped as long as a handle to it exists. Each array holds one.
+//! 2. Its first bytes are those words: atomics, valid with all bits zero. They are written only as such.
+//! 3. The elements of a block are written by one rank, its owner or the rank that receives it from another node,
+//!    through the one array over them ([`Sharing::arrays`], [`Sharing::slot`]). An owner writes while its latch keeps
+//!    others out. Other ranks write words while they hold that latch ([`Direct`]). If a rank does not release the
+//!    latch, the owner copies words from there once and never returns. All ranks write only while the gate is clear
+//!    of the bytes that they write: the writer tests [`Sharing::is_clear`] between two loads of its own rank. A rank
+//!    that receives a block for a load writes it before any rank can complete that load.
+//! 4. The whole is shown only between [`Sharing::enter`] with `reads` and the drop of the [`Reading`], and only those
+//!    bytes of it. It is copied from only before `enter`, within the load. By invariant 3 nobody writes there then.
+//! 5. All bytes of a new segment are zero, which is a value of every [`Element`]. The elements begin at a page,
+//!    which is aligned for them ([`Sharing::suits`]).
 #![allow(unsafe_code)]
 
 use super::array::Array;
@@ -40,8 +36,7 @@ use std::thread;
 
 const PAGE: usize = 4096;
 
-/// What a rank says of itself and of its block. What different ranks write lies apart, and so does what one of them
-/// writes often.
+/// The words that one rank writes. Those of different ranks, and those written often, have own cache lines.
 #[derive(Debug, Default)]
 #[repr(C)]
 struct RankWords {
@@ -54,7 +49,7 @@ struct RankWords {
     asleep: Line,
 }
 
-/// What it says when it comes to a load that needs no message.
+/// What a rank says at a barrier of the node.
 #[derive(Debug, Default)]
 #[repr(C, align(128))]
 struct BarrierWords {
@@ -69,30 +64,26 @@ struct Line(AtomicU64);
 /// A barrier of the ranks of a node about one vector.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turn {
-    /// Which, from 1.
+    /// Counted from 1.
     pub(crate) number: u64,
-    /// What this rank has come for.
     pub(crate) word: u64,
 }
 
-/// One vector's memory on one node, as one of its ranks sees it.
 #[derive(Debug)]
 pub(crate) struct Sharing {
     segment: Segment,
     node: Arc<Node>,
     holder_timeout: Arc<HolderTimeout>,
-    /// This rank, by its position on the node.
     me: usize,
     ranks: usize,
 }
 
 impl Sharing {
-    /// Whether elements of this type can lie in a segment.
     pub(crate) fn suits<T: Element>() -> bool {
         align_of::<T>() <= PAGE
     }
 
-    /// Bytes of the segment for `bytes` of elements; `None` where that is no number.
+    /// Bytes of the segment for `bytes` of elements; `None` on overflow.
     pub(crate) fn segment_len(ranks: usize, bytes: usize) -> Option<usize> {
         words_len(ranks).checked_add(bytes)
     }
@@ -104,16 +95,14 @@ impl Sharing {
         Sharing { segment, node, holder_timeout, me, ranks }
     }
 
-    /// The arrays over this rank's block, the elements `range`, and over all `len` elements. To be asked for once. The
-    /// first is written to by the rules of invariant 3, the second shown and copied from by those of invariant 4, and
-    /// never written to.
+    /// The array over this rank's block, the elements `range`, and the array over all `len` elements. To be called
+    /// once. The first is written by invariant 3. The second is shown by invariant 4, never written.
     pub(crate) fn arrays<T: Element>(&self, range: Range<usize>, len: usize) -> (Array<T>, Array<T>) {
         assert!(range.end <= len, "a block outside its vector");
         (self.part(range), self.part(0..len))
     }
 
-    /// The array over the place of a block of another node that this rank receives. To be asked for once, and only by
-    /// that rank.
+    /// The array over the slot of a block that this rank receives from another node. To be called once.
     pub(crate) fn slot<T: Element>(&self, range: Range<usize>) -> Array<T> {
         self.part(range)
     }
@@ -128,38 +117,33 @@ impl Sharing {
         self.node.spin_at(self, turn.number)
     }
 
-    /// Its state: [`Node::poll_at`].
     pub(crate) fn poll(&self, turn: Turn) -> BarrierState {
         self.node.poll_at(self, turn.number)
     }
 
-    /// Who has not come.
+    /// The ranks that have not arrived.
     pub(crate) fn absent(&self, turn: Turn) -> Vec<Rank> {
         self.node.absent_at(self, turn.number)
     }
 
-    /// This rank has completed a load. If it `reads`, it shows these bytes of the shared elements until what comes back
-    /// is dropped.
+    /// This rank has completed `load`. It shows the bytes `reads` of the shared elements until the result is dropped.
     pub(crate) fn enter(self: &Arc<Self>, load: Epoch, reads: Option<Range<usize>>) -> Option<Reading> {
         let shows = reads.is_some();
         self.words(self.me).gate.enter(load, reads);
         shows.then(|| Reading { sharing: self.clone() })
     }
 
-    /// How many ranks share it.
     #[inline]
     pub(crate) fn ranks(&self) -> usize {
         self.ranks
     }
 
-    /// Whether all ranks have completed `load`, the last one of these bytes of the shared elements, and none shows any
-    /// of them.
+    /// Whether all ranks have completed `load`, the last load of these shared bytes, and none shows any of them.
     pub(crate) fn is_clear(&self, load: Epoch, bytes: &Range<usize>) -> bool {
         (0..self.ranks).all(|rank| self.words(rank).gate.is_clear(load, bytes))
     }
 
-    /// Single elements of it, of which this rank owns `range`. `positions` are those of all ranks on the node; for
-    /// those of other nodes any other number.
+    /// Access to single elements; this rank owns `range`. `positions` on this node by rank; else any other number.
     pub(crate) fn direct<T: Element>(
         self: &Arc<Self>,
         permit: Arc<Permit>,
@@ -168,21 +152,21 @@ impl Sharing {
         positions: Box<[u32]>,
     ) -> Direct<T> {
         let (own, whole) = (self.start::<T>(&range), self.start::<T>(&(0..len)));
-        // SAFETY: of this module 1 and 5; the block's owner keeps its permit as `direct.rs` says.
+        // SAFETY: invariants 1 and 5 of this module; the block's owner keeps its permit as `direct.rs` says.
         let mut direct = unsafe { Direct::new(permit, own, range) };
         // SAFETY: as above.
         unsafe { direct.share(whole, len, self.clone(), positions) };
         direct
     }
 
-    /// Sets how this rank's block may be used from now on. Before the rank uses its block it
-    /// [waits](Sharing::await_holders) for those that the mode does not admit.
+    /// Sets how other ranks may use this rank's block. Before this rank uses its block, it
+    /// [waits](Sharing::await_holders) for holders that the mode does not admit.
     pub(crate) fn set_latch(&self, mode: LatchMode, settled: Epoch) {
         latch::set(self, self.me, mode, settled);
     }
 
-    /// Waits until nobody holds this rank's latch whom `mode`, which is set, does not admit. False: a rank still does,
-    /// and may go on at any time.
+    /// Waits until no rank holds this rank's latch that `mode`, which is set, does not admit. False: a rank still
+    /// holds it and may continue at any time.
     pub(crate) fn await_holders(&self, mode: LatchMode) -> bool {
         let (mut from, mut looks, mut none_holds) = (0, 0_u32, true);
         let mut wait = HolderWait::default();
@@ -200,14 +184,14 @@ impl Sharing {
             let has_ended = self.node.has_ended(rank);
             if has_ended || !self.node.notes_ends() || self.holder_timeout.is_over(self.node.ranks()[rank], waited) {
                 none_holds &= has_ended;
-                // No rank before it can hold the latch any more.
+                // No rank before this one can hold the latch any more.
                 from = rank + 1;
             }
         }
         none_holds
     }
 
-    /// Whether a rank holds this rank's latch at this moment, or is about to look whether it may.
+    /// Whether a rank holds this rank's latch at this moment, or is trying to acquire it.
     pub(crate) fn has_holders(&self) -> bool {
         latch::holder(self, self.me, LatchMode::Shut, 0).is_some()
     }
@@ -218,32 +202,30 @@ impl Sharing {
         latch::acquire(self, self.me, owner, intent, epoch)
     }
 
-    /// Acquires all latches of the node.
     #[inline]
     pub(super) fn acquire_latches(&self, intent: Intent, epoch: Epoch) -> Attempt {
         latch::acquire_all(self, self.me, intent, epoch)
     }
 
-    /// Releases it. False: its owner has given the place up meanwhile.
+    /// Releases the latch. False: its owner has given the place up meanwhile.
     #[inline]
     #[must_use]
     pub(super) fn release_latch(&self, owner: usize) -> bool {
         latch::release(self, self.me, owner)
     }
 
-    /// Releases all latches of the node.
     #[inline]
     #[must_use]
     pub(super) fn release_latches(&self) -> bool {
         latch::release_all(self, self.me)
     }
 
-    /// Releases whatever this rank holds, amid a panic.
+    /// Releases all that this rank holds, during a panic.
     pub(super) fn abandon(&self) {
         latch::abandon(self, self.me);
     }
 
-    /// While its latch is held: the block of `owner` has changed.
+    /// The block of `owner` has changed. Called while its latch is held.
     #[inline]
     pub(super) fn note_write(&self, owner: usize) {
         let written = &self.words(owner).written.0;
@@ -252,7 +234,7 @@ impl Sharing {
         }
     }
 
-    /// Whether another rank has written to our block by its latch since this was asked last.
+    /// Whether another rank has written to our block by its latch since the last call.
     pub(crate) fn take_written(&self) -> bool {
         self.words(self.me).written.0.swap(0, Ordering::Relaxed) != 0
     }
@@ -279,7 +261,6 @@ impl Sharing {
         NonNull::new(unsafe { self.segment.as_ptr().add(at) }.cast()).expect("nothing is mapped at null")
     }
 
-    /// Where these elements begin in the segment.
     fn offset<T: Element>(&self, range: &Range<usize>) -> usize {
         let size = size_of::<T>();
         let end = range.end.checked_mul(size).and_then(|end| end.checked_add(words_len(self.ranks)));
@@ -288,8 +269,7 @@ impl Sharing {
     }
 }
 
-/// As long as it lives, a guard shows the shared memory. One that is forgotten keeps everyone from writing there, for
-/// good: they write elsewhere.
+/// While it lives, a guard shows the shared memory. If it is forgotten, writers move their blocks away for good.
 #[derive(Debug)]
 pub(crate) struct Reading {
     sharing: Arc<Sharing>,

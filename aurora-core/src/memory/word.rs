@@ -1,20 +1,20 @@
 //! The value of a scalar of up to 8 bytes: a word that the ranks of its home's node read and change in place.
 //!
-//! Beside the value lies its *opening*, which the home's kernel alone writes. It says whether the value may be used in
+//! Beside the value lies its *opening*, which only the home's kernel writes. It says whether the value may be used in
 //! place, and how many collective scopes of the scalar are settled at its home. A rank that has settled more scopes
-//! than the opening says would miss what the home is about to merge: it asks the home by a message, which waits there.
-//! The opening is 0 for good when the scalar is at fault or the job over.
+//! than the opening says would miss what the home is about to merge: it asks the home by a message, which waits
+//! there. After a fault, and at the end of the job, the opening is 0 for good.
 //!
-//! Nobody waits for those who use the value, as owners of blocks do: every use is one atomic operation, the home's own
-//! among them, and it comes before or after any other. In a collective scope no rank uses the value in place, because
-//! each keeps its own [`Permit`] closed between entering a scope and hearing that it is settled.
+//! No rank waits for users of the value, as owners of blocks do: every use, also the home's own, is one atomic
+//! operation, before or after any other. In a collective scope no rank uses the value in place: each keeps its own
+//! [`Permit`] closed from entering a scope until it learns that the scope is settled.
 //!
 //! Why the unsafe code is sound:
 //!
-//! 1. The memory is a segment, which never changes its length and stays mapped as long as a handle to it exists; the
+//! 1. The memory is a segment, which never changes its length and stays mapped as long as a handle to it exists. The
 //!    word holds one.
-//! 2. It is page-aligned and no shorter than [`Word::LEN`], which is compared when the word is made.
-//! 3. It holds atomics alone, which are valid with all bits zero, and nobody uses it but as them.
+//! 2. It is page-aligned and no shorter than [`Word::LEN`], which is checked when the word is made.
+//! 3. It holds only atomics, which are valid with all bits zero, and is used only as atomics.
 #![allow(unsafe_code)]
 
 use super::permit::{Permit, READ, SCOPES, WRITE};
@@ -24,11 +24,10 @@ use aurora_net::Segment;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A number that several threads use.
 trait Number {
     fn get(&self) -> u64;
     fn set(&self, value: u64);
-    /// The value that was there, which is now `new` if it was `current`.
+    /// Sets `new` if the value is `current`. Returns the old value, as an error if it differs from `current`.
     fn exchange(&self, current: u64, new: u64) -> Result<u64, u64>;
 }
 
@@ -69,29 +68,26 @@ impl Number for loom::sync::atomic::AtomicU64 {
 #[repr(C, align(128))]
 struct Line<A>(A);
 
-/// The opening and the value.
 #[derive(Debug, Default)]
 #[repr(C)]
 struct Lines<A> {
-    /// 0: shut. Else the scopes that are settled at home, plus 1.
+    /// 0: shut. Else the number of scopes settled at home, plus 1.
     opening: Line<A>,
     value: Line<A>,
 }
 
 impl<A: Number> Lines<A> {
-    /// By the home alone: opens the value to those who have settled no more scopes than this.
+    /// Called by the home alone: admits ranks that have settled no more scopes than this.
     fn open(&self, settled: Epoch) {
         self.opening.0.set(settled + 1);
     }
 
-    /// Whether a rank that has settled so many scopes may use the value.
     #[inline]
     fn admits(&self, settled: Epoch) -> bool {
         self.opening.0.get() > settled
     }
 
-    /// Makes `new` of the value, again whenever another was faster. The value that was there; `None` if `new` gives
-    /// none.
+    /// Replaces the value by `new` of it, atomically. Returns the old value; `None` if `new` returns `None`.
     #[inline]
     fn change(&self, mut new: impl FnMut(u64) -> Option<u64>) -> Option<u64> {
         let mut current = self.value.0.get();
@@ -104,12 +100,9 @@ impl<A: Number> Lines<A> {
     }
 }
 
-/// Where it lies.
 #[derive(Debug)]
 enum Memory {
-    /// On this rank alone.
     Own(Box<Lines<AtomicU64>>),
-    /// Where all ranks of the home's node see it.
     Shared(Segment),
 }
 
@@ -120,7 +113,7 @@ pub(crate) struct Word {
 }
 
 impl Word {
-    /// Bytes of the segment that it takes.
+    /// Its bytes in the segment.
     pub(crate) const LEN: usize = size_of::<Lines<AtomicU64>>();
 
     /// In memory of this rank.
@@ -128,10 +121,7 @@ impl Word {
         Word { memory: Memory::Own(Box::default()) }
     }
 
-    /// At the begin of a segment.
-    ///
-    /// # Panics
-    /// If that is too short: a bug of ours.
+    /// At the begin of a segment. Panics if that is too short: a bug of ours.
     pub(crate) fn shared(segment: Segment) -> Self {
         assert!(segment.len() >= Self::LEN, "a segment that a word does not fit");
         Word { memory: Memory::Shared(segment) }
@@ -149,32 +139,30 @@ impl Word {
         }
     }
 
-    /// The value.
     #[inline]
     pub(crate) fn get(&self) -> u64 {
         self.lines().value.0.get()
     }
 
-    /// Makes `new` of the value, again whenever another was faster. The value that was there; `None` if `new` gives
-    /// none.
+    /// Replaces the value by `new` of it, atomically. Returns the old value; `None` if `new` returns `None`.
     #[inline]
     pub(crate) fn change(&self, new: impl FnMut(u64) -> Option<u64>) -> Option<u64> {
         self.lines().change(new)
     }
 
-    /// Sets the value to `new` if it is `expected`. The value that was there.
+    /// Sets the value to `new` if it is `expected`. Returns the old value.
     #[inline]
     pub(crate) fn exchange(&self, expected: u64, new: u64) -> u64 {
         let (Ok(old) | Err(old)) = self.lines().value.0.exchange(expected, new);
         old
     }
 
-    /// By the home alone: lets ranks use the value in place that have settled no more scopes than this.
+    /// Called by the home alone: admits ranks that have settled no more scopes than this.
     pub(crate) fn open(&self, settled: Epoch) {
         self.lines().open(settled);
     }
 
-    /// By the home alone: nobody is to use it in place.
+    /// Called by the home alone: admits no rank.
     pub(crate) fn shut(&self) {
         self.lines().opening.0.set(0);
     }
@@ -206,7 +194,7 @@ impl InPlace {
         self.admitted(ready & WRITE != 0, ready >> SCOPES)
     }
 
-    /// The value, if it may be changed, also by who is watched.
+    /// The value, if it may be changed, also while changes are watched.
     pub(crate) fn to_change_watched(&self) -> Option<&Word> {
         let (may, epoch) = self.permit.allowed();
         self.admitted(may & WRITE != 0, epoch)
@@ -217,7 +205,6 @@ impl InPlace {
         (may && self.word.lines().admits(epoch)).then_some(&*self.word)
     }
 
-    /// See [`Permit::wake`].
     pub(crate) fn wake(&self, level: Level) -> bool {
         self.permit.wake(level)
     }
@@ -264,7 +251,7 @@ mod model {
         });
     }
 
-    /// A scope ends in which 7 is merged into the value by its home; a node peer knows already that all have ended it.
+    /// A scope ends in which the home merges 7 into the value. A node peer already knows that it is settled.
     fn merged(home: fn(&Lines<Modelled>), admits: fn(&Lines<Modelled>) -> bool) {
         loom::model(move || {
             let lines = lines(0);

@@ -1,5 +1,3 @@
-//! What an object may use during a call of its kernel.
-
 use crate::Error;
 use crate::Site;
 use crate::ids::{CallId, ObjectId};
@@ -17,12 +15,12 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// How a message goes out.
+/// How a message is sent.
 #[derive(Clone, Copy, Debug)]
 pub struct How<'a> {
     pub(crate) kind: Kind,
     pub(crate) lazy: bool,
-    /// What the program does, and its line: a message is counted there.
+    /// What the program does, and its line: the message is counted there.
     pub(crate) reason: Option<&'a Reason>,
 }
 
@@ -33,21 +31,21 @@ impl Default for How<'_> {
 }
 
 impl<'a> How<'a> {
-    /// Its receiver's sleeping thread is not woken for it: it is looked at when that is awake.
+    /// Does not wake the receiver's thread if it sleeps: the message is handled when that thread wakes up.
     pub fn lazy(self) -> Self {
         How { lazy: true, ..self }
     }
 
-    /// On the account of this line of the program ([`Cx::reason`]), for [`World::usage`](crate::World::usage).
+    /// Counts the message at this line of the program ([`Cx::reason`]), for [`World::usage`](crate::World::usage).
     pub fn on(self, reason: &'a Reason) -> Self {
         How { reason: Some(reason), ..self }
     }
 }
 
-/// What a header says.
+/// Decodes a header.
 ///
 /// # Errors
-/// It is not a `T`: another build of the program has sent it.
+/// The header is not a `T`: another build of the program has sent it.
 pub fn decode<T: DeserializeOwned>(header: &[u8]) -> Result<T, Malformed> {
     postcard::from_bytes(header).map_err(|_| Malformed)
 }
@@ -70,22 +68,21 @@ impl Cx<'_> {
         self.core.size
     }
 
-    /// The time.
+    /// The present time.
     pub fn now(&self) -> Instant {
         self.core.clock.now()
     }
 
-    /// All ranks but this one, the next first.
+    /// All ranks but this one; the next rank comes first.
     pub fn others(&self) -> impl Iterator<Item = Rank> + use<> {
         self.core.me.others(self.core.size)
     }
 
-    /// The object that is called.
     pub(crate) fn id(&self) -> ObjectId {
         self.frame.id
     }
 
-    /// What has ended the object, if anything has.
+    /// The error that has ended the object, if any.
     pub fn sound(&self) -> Result<(), Error> {
         self.frame.sound()
     }
@@ -117,23 +114,21 @@ impl Cx<'_> {
         let asking = Asking { to, how, landing: None, when: When::Ahead, shown: true, forgotten: true };
         self.ask_as(asking, request, payload).unwrap_or_else(|error| {
             self.fail(error);
-            // Of no request.
             CallId(0)
         })
     }
 
-    /// Whether there is such a rank.
     fn existing(&self, rank: Rank) -> Result<(), Error> {
         let (size, site) = (self.size(), &self.frame.name.made_at);
         if rank.index() < size { Ok(()) } else { Err(Error::NoSuchRank { rank, size, site: site.clone() }) }
     }
 
-    /// Gives up a request: its answer is thrown away when it comes.
+    /// Gives up a request: its answer is discarded when it arrives.
     pub fn give_up(&mut self, id: CallId) {
         self.core.give_up(id);
     }
 
-    /// The same in full. An answer that the program waits for is taken with [`Core::take_reply`].
+    /// As `ask`, with all options. An answer that the program waits for is taken with [`Core::take_reply`].
     pub(crate) fn ask_as(
         &mut self,
         asking: Asking<'_>,
@@ -145,12 +140,12 @@ impl Cx<'_> {
         asked.map_err(|bad| self.error(bad))
     }
 
-    /// Before the calling thread sleeps, `to` looks at what has come lazily.
+    /// Wakes `to` for what was sent to it [lazily](How::lazy), before the calling thread sleeps.
     pub fn nudge(&mut self, to: Rank) {
         self.out.nudge(to);
     }
 
-    /// Memory for a payload of `len` bytes, which a rank of the same node reads where it lies.
+    /// Memory for a payload of `len` bytes. A rank of the same node reads the payload there, without a copy.
     pub fn buffer(&self, to: Rank, len: usize) -> Buffer {
         self.out.buffer(to, len)
     }
@@ -159,14 +154,14 @@ impl Cx<'_> {
     /// called while it is readable. It should be non-blocking.
     ///
     /// # Errors
-    /// [`Error::Object`], where Linux cannot watch it, or has reached a limit.
+    /// [`Error::Object`] if Linux cannot watch it, or has reached a limit.
     pub fn watch(&mut self, descriptor: impl Into<Arc<OwnedFd>>) -> Result<Source, Error> {
         let source = self.out.watch(descriptor).map_err(|error| self.error(error))?;
         self.core.sources.insert(source, self.frame.id);
         Ok(source)
     }
 
-    /// A doorbell, which any thread of this process may ring: [`ready`](super::SharedObject::ready) is called then.
+    /// A doorbell that any thread of this process may ring: then [`ready`](super::SharedObject::ready) is called.
     ///
     /// # Errors
     /// As [`watch`](Self::watch).
@@ -176,13 +171,13 @@ impl Cx<'_> {
         Ok((source, doorbell))
     }
 
-    /// Watches a source no more.
+    /// Stops watching a source.
     pub fn unwatch(&mut self, source: Source) {
         self.core.sources.remove(&source);
         self.out.unwatch(source);
     }
 
-    /// An error of this object on this rank, in words: `cause` says what is wrong and what to do.
+    /// An error of this object on this rank: `cause` says in words what is wrong and what to do.
     pub fn error(&self, cause: impl std::fmt::Display) -> Error {
         Error::Object { rank: self.me(), object: self.frame.name.clone(), cause: cause.to_string() }
     }
@@ -192,7 +187,7 @@ impl Cx<'_> {
         self.core.answer(call, self.frame.id, answer, self.out);
     }
 
-    /// `len` bytes of the object's memory as a payload: the transport reads them with
+    /// `len` bytes of the object's memory as a payload. The transport reads them with
     /// [`read`](super::SharedObject::read) until it calls [`released`](super::SharedObject::released).
     pub fn lent(&self, loan: Loan, len: usize) -> Payload {
         Payload::Lent { token: loan.token(self.frame.id), len }
@@ -203,14 +198,14 @@ impl Cx<'_> {
         self.core.watch.progress();
     }
 
-    /// The object is faulty from now on, on all ranks. The first fault stays.
+    /// Makes the object faulty from now on, on all ranks. The first fault stays.
     pub fn fail(&mut self, error: Error) {
         if self.note_fault(&error) {
             self.core.report_fault(Some(self.frame.id), &error, self.out);
         }
     }
 
-    /// The same on this rank alone. Whether the object was sound.
+    /// The same on this rank alone. Returns whether the object was sound.
     pub(crate) fn note_fault(&mut self, error: &Error) -> bool {
         if self.frame.fault.is_some() {
             return false;
@@ -221,8 +216,7 @@ impl Cx<'_> {
         true
     }
 
-    /// The rank has panicked amid `behaviour`, opened at this line: what the object holds is that of half a call. The
-    /// fault that it has.
+    /// The rank has panicked in `behaviour`, opened at this line: the object may be half changed. Returns its fault.
     pub(crate) fn poison(&mut self, behaviour: &str, opened: Option<Site>) -> Error {
         let object = self.frame.name.clone();
         let opened = opened.unwrap_or_else(|| object.made_at.clone());
@@ -231,7 +225,7 @@ impl Cx<'_> {
         error
     }
 
-    /// The job has failed, on all ranks.
+    /// Fails the job, on all ranks.
     pub fn fail_job(&mut self, error: Error) {
         self.core.fail_job(error, self.out);
     }
@@ -241,8 +235,8 @@ impl Cx<'_> {
         self.core.defer(self.frame.id, error);
     }
 
-    /// A guard that was forgotten forbids to use a part of the object, for writing if `mutable`: while a guard lives
-    /// the borrow checker keeps such a use from happening.
+    /// Fails if a forgotten guard forbids this use of a part of the object, for writing if `mutable`. While a guard
+    /// is in scope, the borrow checker prevents such a use.
     pub(crate) fn usable(&mut self, mutable: bool, window: Window) -> Result<(), Error> {
         let forgotten = self.frame.open.iter().find(|guard| guard.forbids(mutable, window));
         if let Some(guard) = forgotten
@@ -254,8 +248,8 @@ impl Cx<'_> {
         self.sound()
     }
 
-    /// Whether this rank may make a copy of so many bytes, so many of which the system has not given yet. If not, the
-    /// object is at fault on all ranks.
+    /// Whether this rank may make a copy of `bytes`, `untaken` of which the system has not given yet. If not, it
+    /// fails.
     pub(crate) fn admit_copy(
         &mut self,
         purpose: &str,
@@ -271,14 +265,14 @@ impl Cx<'_> {
         })
     }
 
-    /// There is no memory for what this rank needs it for: the object is at fault on all ranks.
+    /// There is no memory for `purpose` on this rank: the object is faulty on all ranks.
     pub(crate) fn no_memory(&mut self, shortage: Shortage, purpose: &str, site: &Site) -> Error {
         let error = shortage.error(self.core.me, purpose, self.frame.name.clone(), site);
         self.fail(error.clone());
         error
     }
 
-    /// Whether this rank has waited in vain for one that is inside of one of its blocks; then the job has failed.
+    /// Fails the job if this rank has given up a rank that holds a latch of one of its blocks.
     pub(crate) fn none_given_up(&mut self) -> Result<(), Error> {
         self.core.none_given_up(self.out)
     }

@@ -1,4 +1,4 @@
-//! What a kernel keeps of every object, whatever it is.
+//! What a kernel keeps of every object.
 
 use crate::error::ObjectName;
 use crate::ids::ObjectId;
@@ -8,49 +8,42 @@ use crate::{Error, Site};
 use aurora_net::Rank;
 use std::any::type_name;
 
-/// A guard that is open on this rank.
 #[derive(Clone, Debug)]
 pub(crate) struct OpenGuard {
     pub(crate) id: u64,
     pub(crate) behaviour: &'static str,
     pub(crate) site: Site,
-    /// It borrows the object mutably.
     pub(crate) mutable: bool,
-    /// Its end is awaited by all ranks.
+    /// All ranks await its end.
     pub(crate) awaited: bool,
-    /// What of the object.
+    /// The part of the object that it is about.
     pub(crate) window: Window,
-    /// Ends with it.
     pub(crate) _span: Option<Box<tracing::Span>>,
 }
 
 impl OpenGuard {
-    /// Whether it forbids to use a part of the object, for writing if `mutable`.
+    /// Whether it forbids the use of a part of the object, for writing if `mutable`.
     pub(crate) fn forbids(&self, mutable: bool, window: Window) -> bool {
         (mutable || self.mutable) && self.window.overlaps(window)
     }
 }
 
-/// The frame around an object.
 pub(crate) struct Frame {
     pub(crate) id: ObjectId,
     pub(crate) name: ObjectName,
-    /// What has ended it.
     pub(crate) fault: Option<Error>,
     /// The fault is new: the object has not been told.
     pub(crate) is_failing: bool,
     /// It has panicked where nothing could be sent: it is poisoned at the next call.
     pub(crate) is_broken: bool,
-    /// A call of it has panicked: it is not called for its timers any more.
+    /// A call of it has panicked: its timers do not call it any more.
     pub(crate) has_panicked: bool,
-    /// The guards that are open on this rank.
     pub(crate) open: Vec<OpenGuard>,
-    /// The ranks that have dropped their handle.
+    /// By rank: whether it has dropped its handle.
     pub(crate) dropped: Vec<bool>,
 }
 
 impl Frame {
-    /// Of an object that `ranks` share.
     pub(crate) fn new(id: ObjectId, name: ObjectName, ranks: usize) -> Self {
         Frame {
             id,
@@ -64,7 +57,6 @@ impl Frame {
         }
     }
 
-    /// What has ended the object, if anything has, as the error of a call.
     pub(crate) fn sound(&self) -> Result<(), Error> {
         self.fault.clone().map_or(Ok(()), Err)
     }
@@ -89,7 +81,7 @@ impl Frame {
         Error::UnknownOp { op: "of that name".into(), object: self.name.clone(), site: self.name.made_at.clone() }
     }
 
-    /// Two operations of the program have one number: the one with the function that is known, and `O`.
+    /// Two operations of the program have one number: the one whose function is known, and `O`.
     pub(crate) fn same_number<O>(&self, SameNumber(first): SameNumber, site: &Site) -> Error {
         let object = Box::new(self.name.clone());
         Error::SameNumber { first: first.into(), second: type_name::<O>().into(), object, site: site.clone() }

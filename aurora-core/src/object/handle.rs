@@ -16,17 +16,15 @@ use serde::Serialize;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// A rank's handle of a shared object: [`World::share`] makes it.
-///
-/// It belongs to the rank's program, on the thread that runs it. All ranks drop theirs, in any order; the object is
-/// freed when all have.
+/// A rank's handle of a shared object: [`World::share`] makes it. It belongs to the thread that runs the rank's
+/// program. All ranks drop their handles, in any order; then the object is freed.
 pub struct Shared<O: SharedObject> {
     way: Way<O>,
     id: ObjectId,
     name: String,
 }
 
-/// How threads of an object's own reach it: [`Shared::reach`].
+/// How an object's own threads reach it: [`Shared::reach`].
 pub struct Reach<O> {
     endpoint: Endpoint<Kernel>,
     id: ObjectId,
@@ -34,10 +32,10 @@ pub struct Reach<O> {
 }
 
 impl<O: SharedObject> Reach<O> {
-    /// Does something with this rank's part of the object, as [`Shared::act`]. Nothing, if it is gone.
+    /// Acts on this rank's part of the object, as [`Shared::act`] does.
     ///
     /// # Errors
-    /// What the action returns; whatever ended the job; [`Error::Ended`] if the object or the job is gone.
+    /// What the action returns; what ended the job; [`Error::Ended`] if the object or the job is gone.
     #[track_caller]
     pub fn act<R>(&self, action: impl FnOnce(&mut O, &mut Cx<'_>) -> Result<R>) -> Result<R> {
         let site = Site::here();
@@ -70,8 +68,8 @@ impl World {
     /// Collective. Makes a shared object of which each rank has its part, and returns once all ranks have agreed on it.
     ///
     /// # Errors
-    /// `Mismatch` where ranks construct different objects; on all ranks, what `make` returns on one of them; whatever
-    /// ended the job.
+    /// `Mismatch` if ranks construct different objects; on all ranks, the error that `make` returns on one of them;
+    /// what ended the job.
     pub fn share<O: SharedObject>(&self, mut plan: Plan, make: impl FnOnce(&Making) -> Result<O>) -> Result<Shared<O>> {
         let (way, name) = (Way::<O>::of(self.link()), plan.name().to_string());
         let id = way.next_object();
@@ -83,15 +81,15 @@ impl World {
         Ok(Shared { way, id, name })
     }
 
-    /// Collective. A [`barrier`](World::barrier) that carries words of these objects: each is asked for its word
-    /// ([`SharedObject::arrive`]), the words are merged, and each object gets what all ranks have said
+    /// Collective. A [`barrier`](World::barrier) that carries words of these objects. Each object returns its word
+    /// ([`SharedObject::arrive`]), the words are merged, and each object gets the merged word of all ranks
     /// ([`SharedObject::depart`]) before the call returns.
     ///
     /// # Errors
-    /// As [`barrier`](World::barrier); `Mismatch` also where ranks name different objects.
+    /// As [`barrier`](World::barrier); `Mismatch` also if ranks name different objects.
     ///
     /// # Panics
-    /// If the words of one rank have more than 8 KiB together.
+    /// If the words of one rank together have more than 8 KiB.
     #[track_caller]
     pub fn sync(&self, named: &[&dyn Named]) -> Result<()> {
         const LONGEST: usize = 8 << 10;
@@ -115,7 +113,6 @@ pub trait Named {
     fn id(&self) -> NamedId;
 }
 
-/// Which object it is.
 #[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NamedId(pub(crate) ObjectId);
@@ -137,13 +134,13 @@ impl<O: SharedObject> Shared<O> {
         self.way.size
     }
 
-    /// A way to the object for threads of its own, which may outlive it.
+    /// A way to the object for its own threads, which may outlive it.
     pub fn reach(&self) -> Reach<O> {
         Reach { endpoint: self.way.endpoint.clone(), id: self.id, object: PhantomData }
     }
 
-    /// Does something with this rank's part of the object, at once, and what follows from that
-    /// ([`SharedObject::advance`]). The action must not use shared objects: it runs inside a call.
+    /// Acts on this rank's part of the object, at once; then the kernel calls [`advance`](SharedObject::advance). The
+    /// action must not use shared objects: it runs inside a call.
     ///
     /// # Errors
     /// What the action returns; whatever ended the job.
@@ -152,12 +149,12 @@ impl<O: SharedObject> Shared<O> {
         self.way.on(&Site::here(), action)
     }
 
-    /// Waits until `look` gives something. It is called again after each change of the object, and has no effect while
-    /// it gives nothing. Meanwhile this thread drives the transport.
+    /// Waits until `look` returns `Some`. It is called again after each change of the object. While it returns
+    /// `None`, it must have no effect. Meanwhile this thread drives the transport.
     ///
     /// # Errors
-    /// What `look` returns; what ended the object or the job; `Deadlock` and its kin, if the wait can never end
-    /// ([`SharedObject::awaits`]).
+    /// What `look` returns; what ended the object or the job; `Deadlock` or a similar error, if the wait can never
+    /// end ([`SharedObject::awaits`]).
     #[track_caller]
     pub fn wait<R>(&self, wait: Wait, mut look: impl FnMut(&mut O, &mut Cx<'_>) -> Option<Result<R>>) -> Result<R> {
         self.way.wait_on(wait, &Site::here(), |object, cx| match cx.sound() {
@@ -166,12 +163,12 @@ impl<O: SharedObject> Shared<O> {
         })
     }
 
-    /// Sends a request to the object on a rank, this one or another, and waits for the answer; `action`: the call of
-    /// the program, as counters and errors name it.
+    /// Sends a request to the object on a rank, this one or another, and waits for the answer. `action` is the call
+    /// of the program, as counters and errors name it.
     ///
     /// # Errors
-    /// What the other rank answers; what ended the object or the job; `Deadlock` and its kin, if the answer can never
-    /// come ([`SharedObject::holds`]).
+    /// What the other rank answers; what ended the object or the job; `Deadlock` or a similar error, if the answer
+    /// can never arrive ([`SharedObject::holds`]).
     #[track_caller]
     pub fn ask(
         &self,
@@ -194,7 +191,7 @@ impl<O: SharedObject> Shared<O> {
         })?;
         let what = Blocked::Calls { object: self.id, action, kind: Kind::Object };
         let answer = self.way.wait(what, &site, |kernel, _| match kernel.core.take_reply(call) {
-            // A request that is kept where the object has failed is not answered.
+            // A rank on which the object has failed may not answer a parked request.
             None => kernel.sound(self.id).err().map(Err),
             answer => answer,
         });

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Loan(u64);
 
-/// Bits of a token that are the object's own. The object's number stands above them.
+/// Bits of a token that the object chooses. The object's number stands above them.
 const BITS: u32 = 40;
 
 impl Loan {
@@ -30,23 +30,22 @@ impl Loan {
         self.0
     }
 
-    /// The loan that a token of the transport stands for, as the object that is called knows it.
+    /// The loan that a token of the transport stands for, as the called object knows it.
     pub fn of(token: Token) -> Self {
         Loan(token.0 & ((1 << BITS) - 1))
     }
 
-    /// What the transport calls a loan of this object.
+    /// The transport's name of a loan of `object`.
     pub(crate) fn token(self, object: ObjectId) -> Token {
         Token(object.0 << BITS | self.0)
     }
 }
 
-/// The object of a token.
 pub(crate) fn object_of(token: Token) -> ObjectId {
     ObjectId(token.0 >> BITS)
 }
 
-/// What the loans of one object stand for.
+/// The loans of one object, each with a value of the object's own.
 #[derive(Debug)]
 pub struct Loans<L> {
     next: u64,
@@ -68,12 +67,12 @@ impl<L> Loans<L> {
         number
     }
 
-    /// What a loan stands for. `None`: it has ended.
+    /// The value of a loan. `None`: it has ended.
     pub fn get(&self, loan: Loan) -> Option<&L> {
         self.loans.get(&loan)
     }
 
-    /// The same, to be changed.
+    /// The value of a loan, mutably.
     pub fn get_mut(&mut self, loan: Loan) -> Option<&mut L> {
         self.loans.get_mut(&loan)
     }
@@ -83,12 +82,12 @@ impl<L> Loans<L> {
         self.loans.remove(&loan)
     }
 
-    /// All of them.
+    /// The values of all loans.
     pub fn values(&self) -> impl Iterator<Item = &L> {
         self.loans.values()
     }
 
-    /// All of them, to be changed.
+    /// The values of all loans, mutably.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut L> {
         self.loans.values_mut()
     }

@@ -1,7 +1,7 @@
-//! Shared objects of your own: what a rank's kernel and an object want of each other.
+//! Shared objects of your own.
 //!
 //! A [`GVector`](crate::GVector) and a [`GScalar`](crate::GScalar) are two implementations of [`SharedObject`]. A
-//! program or a library adds others: a queue, a map, a lock. See [`SharedObject`], which has the contract.
+//! program or a library can add others: a queue, a map, a lock. [`SharedObject`] has the contract.
 //!
 //! ```
 //! use aurora_core::object::{Call, Cx, Malformed, Payload, Plan, Received, SharedObject};

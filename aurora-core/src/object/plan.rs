@@ -1,4 +1,4 @@
-//! Collective construction: every rank makes its part, and all check that they mean the same object.
+//! Collective construction: every rank makes its part, and all check that they construct the same object.
 
 use super::SharedObject;
 use crate::collective::Came;
@@ -9,8 +9,7 @@ use crate::link::Link;
 use crate::{Error, Site};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// What a rank knows of an object that it constructs. What is wrong with it is kept: the other ranks have to hear of it
-/// too.
+/// What a rank knows of an object that it constructs. Why it cannot make its part is kept until all ranks learn it.
 #[derive(Debug)]
 pub struct Plan {
     what: String,
@@ -20,8 +19,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// `what` it is, in words such as `queue of u64 on rank 0`, and what must be equal on all ranks. Errors quote the
-    /// line that makes the plan.
+    /// `what` names the object in words, such as `queue of u64 on rank 0`. `alike` must be equal on all ranks. Errors
+    /// quote the line that makes the plan.
     #[track_caller]
     pub fn new(what: impl Into<String>, alike: &impl Hash) -> Self {
         Self::at(what.into(), alike, Site::here())
@@ -33,7 +32,6 @@ impl Plan {
         Plan { what, key: hasher.finish(), refusal: None, site }
     }
 
-    /// This rank cannot make its part.
     pub(crate) fn refuse(&mut self, error: Error) {
         self.refusal.get_or_insert(error);
     }
@@ -42,13 +40,12 @@ impl Plan {
         ObjectName { what: self.what.clone(), made_at: self.site.clone().clipped() }
     }
 
-    /// What a rank does that constructs it, in words.
     pub(crate) fn action(&self) -> String {
         format!("is in the construction of a {}", self.what)
     }
 
-    /// Collective. Registers the object and returns once all ranks have agreed on it: nothing comes for an object that
-    /// is not there.
+    /// Collective. Registers the object and returns once all ranks have agreed on it. It is registered first: a
+    /// message may arrive as soon as they have agreed.
     pub(crate) fn agree<O: SharedObject>(
         &mut self,
         (link, id): (&Link, ObjectId),

@@ -1,5 +1,4 @@
-//! What a program's thread waits for at an object, and what the object keeps others waiting for: the watch over waits
-//! judges by it whether a wait can ever end.
+//! What a program's thread waits for at an object, and what the object makes others wait for.
 
 use crate::ids::ObjectId;
 use crate::kernel::watch::{GuardState, RankState, Relay};
@@ -10,7 +9,7 @@ use std::ops::RangeInclusive;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wait {
     /// What is waited for, as the object numbers its waits for [`awaits`](super::SharedObject::awaits) and
-    /// [`Holds::work`]. Any number, if it has one kind of wait.
+    /// [`Holds::work`]. Any number, if the object has one kind of wait.
     pub number: u64,
     /// What ends it.
     pub until: Until,
@@ -19,46 +18,45 @@ pub struct Wait {
 /// What ends a wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Until {
-    /// The awaited ranks' programs do something: they enter a scope, come to an exchange, put a value.
+    /// The awaited ranks' programs act: they enter a scope, come to an exchange, put a value.
     Came,
     /// The awaited ranks' programs end a scope that they may have open.
     Ended,
-    /// The awaited ranks' kernels answer. The wait is for their programs only as far as these kernels keep something of
-    /// this rank's ([`Holds::call`]).
+    /// The awaited ranks' kernels answer. The wait is for their programs only if these kernels hold back something of
+    /// this rank ([`Holds::call`]).
     Answered,
 }
 
-/// Who has to act before a wait can end.
+/// The ranks that have to act before a wait can end.
 #[derive(Clone, Debug)]
 pub struct Awaited {
-    /// The programs of these ranks. None: it ends without any program, by a transfer that is under way, a timer, a
-    /// doorbell or a device. Such a wait is never taken for one that cannot end.
+    /// The programs of these ranks. If empty, the wait ends without any program: by a transfer under way, a timer, a
+    /// doorbell or a device. Such a wait is never reported as one that cannot end.
     pub ranks: Vec<Rank>,
     /// What the waiting rank does, in words that follow its name: `waits for the end of a scope of ..`.
     pub doing: String,
 }
 
-/// Who has to act before something that an object keeps can be done: all of them. None: a transfer is under way.
+/// The ranks that all have to act before an object can do what it holds back. If none, a transfer is under way.
 #[derive(Clone, Debug, Default)]
 pub struct Obstacle {
-    /// The program of the rank that keeps it.
+    /// The program of the rank that holds it back.
     pub by_itself: bool,
     /// The programs of these other ranks.
     pub behind: Vec<Rank>,
 }
 
-/// What an object keeps others waiting for: see [`SharedObject::holds`](super::SharedObject::holds).
+/// What an object makes others wait for: see [`SharedObject::holds`](super::SharedObject::holds).
 pub struct Holds<'a> {
     pub(crate) state: &'a mut RankState,
     pub(crate) object: ObjectId,
-    /// The guard that was opened last.
     pub(crate) guard: Option<GuardState>,
-    /// Nothing has ended the object: the work of one at fault goes on no more.
+    /// Nothing has ended the object: a faulty object does no more work.
     pub(crate) sound: bool,
 }
 
 impl Holds<'_> {
-    /// A request of `from` is kept until all that the obstacle names have acted.
+    /// A request of `from` is held back until all ranks that the obstacle names have acted.
     pub fn call(&mut self, from: Rank, Obstacle { by_itself, behind }: Obstacle) {
         let held = self.state.parked.entry(from).or_default();
         held.by_itself |= by_itself;
@@ -69,16 +67,15 @@ impl Holds<'_> {
         held.behind.extend(behind.into_iter().filter(|rank| rank.index() < ranks).map(|rank| (rank, self.object)));
     }
 
-    /// The same, until any one of these ranks' programs acts: the wait is hopeless only when all of them wait or have
-    /// left. This rank may be one of them.
+    /// A request of `from` is held back until any one of these ranks' programs acts. The wait can never end only if
+    /// all of them wait or have left. This rank may be one of them.
     pub fn call_any(&mut self, from: Rank, of: impl IntoIterator<Item = Rank>) {
         let held = self.state.parked.entry(from).or_default();
         let ranks = self.state.sent.len();
         held.any.push((of.into_iter().filter(|rank| rank.index() < ranks).collect(), self.object));
     }
 
-    /// This rank's part does something without its program, and waits at this object on other ranks depend on it: those
-    /// that have these numbers.
+    /// This rank's part works without its program. Other ranks' waits at this object with these numbers end after it.
     pub fn work(&mut self, waits: RangeInclusive<u64>, Obstacle { by_itself, behind }: Obstacle) {
         if !self.sound {
             return;

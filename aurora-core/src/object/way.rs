@@ -1,4 +1,4 @@
-//! The way of a handle to its object, with all that a link to the kernel can do.
+//! The way of a handle to its object: a link to the kernel, and the object's type.
 
 use super::{Cx, SharedObject, Wait};
 use crate::Site;
@@ -12,7 +12,6 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::time::Instant;
 
-/// The way from a handle to its object.
 pub(crate) struct Way<O> {
     link: Link,
     object: PhantomData<fn(O)>,
@@ -26,30 +25,27 @@ impl<O> Deref for Way<O> {
     }
 }
 
-/// Why there is an object.
 const THERE: &str = "an object lives as long as its handle";
 
 impl<O: SharedObject> Way<O> {
-    /// Another way than this of the rank itself, for an object that it makes.
     pub(crate) fn of(link: &Link) -> Self {
         Way { link: link.again(), object: PhantomData }
     }
 
-    /// Does something with the object whose way this is, at once, unless the job is over.
+    /// Acts on the object, at once, unless the job is over.
     pub(crate) fn on<R>(&self, site: &Site, action: impl FnOnce(&mut O, &mut Cx<'_>) -> Result<R>) -> Result<R> {
         let id = self.id();
         self.link.act(site, |kernel, out| kernel.with::<O, _>(id, out, action).expect(THERE))
     }
 
-    /// The same with the object whose way this is.
+    /// Acts on the object even if the job is over.
     pub(crate) fn tidy_on<R>(&self, action: impl FnOnce(&mut O, &mut Cx<'_>) -> R) -> R {
         let id = self.id();
         self.link.tidy(|kernel, out| kernel.with::<O, _>(id, out, action).expect(THERE))
     }
 
-    /// The same for what goes out of scope, wherever that happens: inside of a call of this rank, as in an operation of
-    /// the user's, it is done when that call is over, if the object is still there. Amid a panic no second one comes of
-    /// it.
+    /// The same for a guard or handle that goes out of scope. Inside a call of this rank, as in an operation of the
+    /// user, it is done when that call is over, if the object still exists. During a panic it causes no second panic.
     pub(crate) fn let_go(&self, action: impl FnOnce(&mut O, &mut Cx<'_>) + Send + 'static) {
         let id = self.id();
         self.link.let_go_of(move |kernel, out| {
@@ -57,7 +53,7 @@ impl<O: SharedObject> Way<O> {
         });
     }
 
-    /// The same of the object whose way this is.
+    /// Waits until `condition` returns `Some` or the job is over.
     pub(crate) fn wait_on<R>(
         &self,
         wait: impl Into<Wait>,
@@ -67,7 +63,7 @@ impl<O: SharedObject> Way<O> {
         self.wait_on_since(None, wait, site, condition)
     }
 
-    /// The same, of who has waited since `began` already.
+    /// The same, for a wait that has lasted since `began`.
     pub(crate) fn wait_on_since<R>(
         &self,
         began: Option<Instant>,
@@ -80,8 +76,7 @@ impl<O: SharedObject> Way<O> {
         self.link.wait_since(began, Blocked::Object(id, wait.into()), site, on)
     }
 
-    /// Ends the scope of a guard that is dropped. Nobody is there to be told of an error: it is kept for the program,
-    /// and all ranks hear of it.
+    /// Ends the scope of a guard that is dropped. Its error is kept for the end of `run`, and ends the object.
     pub(crate) fn end_dropped(&self, end: impl FnOnce() -> Result<()>) {
         if let Err(error) = self.link.quietly(end) {
             self.let_go(move |_, cx| {

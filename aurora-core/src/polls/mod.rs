@@ -1,15 +1,15 @@
-//! Polling: a rank that reads the same again and again until another has changed it.
+//! Polling: a rank that repeats the same read until another rank has changed the element.
 //!
-//! That is legal, and may last. But if nobody ever changes it, the rank would run for ever, and no watch over *waits*
-//! would see it. So now and then a rank's kernel has a look at what its calling thread does (`kernel/polling.rs`), in
-//! a *burst*: it sets all single accesses aside ([`Permit::watch`](crate::memory::Permit)), so that each goes by a slow
-//! path, where it is noted. If the next few are looks at the same few places that find the same again and again
-//! ([`record`]), the rank seems to poll. Reads are at once again then, until the next burst; but writes stay aside, and
-//! any that is made, or any other call, ends the poll, as does a burst that finds something else. So a poll is sampled
-//! as far as its reads go, and exact in that the rank has done nothing else; a single read pays nothing for being
-//! watched: no counter, no branch.
+//! That is legal, and may last. But if no rank ever changes it, the rank would run for ever, and the watch over
+//! *waits* would not see it. So from time to time a rank's kernel watches its calling thread (`kernel/polling.rs`),
+//! in a *burst*. It sets all single accesses aside ([`Permit::watch`](crate::memory::Permit)), so that each takes a
+//! slow path, where it is noted. If the next accesses are looks at the same few places that find the same each time
+//! ([`record`]), the rank seems to poll. After that, reads take the fast path until the next burst, but writes stay
+//! aside. A write or any other call ends the poll, and so does a burst that finds something else. So the reads of a
+//! poll are only sampled, but it is certain that the rank has done nothing else. Watching costs a single read
+//! nothing: no counter, no branch.
 //!
-//! What is here belongs to the calling thread ([`Watcher`]), but for what it tells its kernel ([`Polls`]).
+//! [`Watcher`] belongs to the calling thread, [`Polls`] is what it tells its kernel.
 
 mod record;
 
@@ -24,23 +24,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A rank that polls.
 #[derive(Clone, Debug)]
 pub(crate) struct Poll {
-    /// Which of this rank's.
+    /// Which of this rank's polls.
     pub(crate) number: u64,
     pub(crate) object: ObjectId,
-    /// What it calls, and where.
+    /// The call, and its line.
     pub(crate) action: &'static str,
     pub(crate) site: Site,
     pub(crate) since: Instant,
 }
 
-/// What is noted of what a rank's calling thread does.
+/// Which accesses of a rank's calling thread are noted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Level {
     Nothing,
-    /// Between two bursts: all but single reads in memory that is shared.
+    /// Between two bursts: all except single reads in shared memory.
     Writes,
     /// In a burst.
     All,
@@ -49,9 +48,9 @@ pub(crate) enum Level {
 /// What a rank's calling thread tells its kernel of its looks.
 #[derive(Debug, Default)]
 pub(crate) struct Polls {
-    /// The poll that there may be, times 2, and 1 more in a burst; 0: there is none.
+    /// The number of the possible poll, times 2, plus 1 in a burst; 0: none.
     state: AtomicU64,
-    /// How often it has looked in bursts.
+    /// Its looks in bursts.
     looks: AtomicU64,
     poll: Mutex<Option<Poll>>,
 }
@@ -59,19 +58,18 @@ pub(crate) struct Polls {
 const BURST: u64 = 1;
 
 impl Polls {
-    /// By the kernel: what may be poll `number` begins, with a burst.
+    /// Called by the kernel: poll `number` may begin; starts a burst.
     pub(crate) fn begin(&self, number: u64) {
         *self.poll() = None;
         self.looks.store(0, Ordering::Relaxed);
         self.state.store(number << 1 | BURST, Ordering::Release);
     }
 
-    /// By the kernel: another burst, if the poll has not ended meanwhile.
+    /// Called by the kernel: starts another burst, if the poll has not ended meanwhile.
     pub(crate) fn watch_again(&self, number: u64) {
         let _ = self.state.compare_exchange(number << 1, number << 1 | BURST, Ordering::AcqRel, Ordering::Acquire);
     }
 
-    /// What is noted.
     #[inline]
     pub(crate) fn level(&self) -> Level {
         match self.state.load(Ordering::Acquire) {
@@ -81,7 +79,6 @@ impl Polls {
         }
     }
 
-    /// How often the calling thread has looked in bursts.
     pub(crate) fn looks(&self) -> u64 {
         self.looks.load(Ordering::Relaxed)
     }
@@ -100,12 +97,11 @@ impl Polls {
 #[derive(Debug)]
 pub(crate) struct Watcher {
     polls: Arc<Polls>,
-    /// Of which time, since when.
+    /// The number of the poll, when its record began, and the record.
     record: RefCell<(u64, Instant, Record)>,
-    /// A look is under way: what it calls is a part of it.
+    /// A look is under way: calls inside it are a part of it.
     looking: Cell<bool>,
-    /// How much time of a processor the thread had used when its last look ended, and between that and the one under
-    /// way.
+    /// `used`: the thread's processor time when its last look ended. `computed`: that between this look and the last.
     used: Cell<Duration>,
     computed: Cell<Duration>,
 }
@@ -116,13 +112,12 @@ impl Watcher {
         Watcher { polls, record, looking, used: Cell::default(), computed: Cell::default() }
     }
 
-    /// What is noted at this moment.
     #[inline]
     pub(crate) fn level(&self) -> Level {
         self.polls.level()
     }
 
-    /// Something that is no look, unless it is a part of one.
+    /// Ends the poll: called for everything that is no look, and ignored inside a look.
     #[inline]
     pub(crate) fn disturb(&self) {
         if self.level() != Level::Nothing && !self.looking.get() {
@@ -130,7 +125,7 @@ impl Watcher {
         }
     }
 
-    /// Does something that may turn out to be a look.
+    /// Does something that may be a look.
     pub(crate) fn during<R>(&self, look: impl FnOnce() -> R) -> R {
         struct Looking<'a>(&'a Cell<bool>, bool);
         impl Drop for Looking<'_> {
@@ -142,12 +137,11 @@ impl Watcher {
         look()
     }
 
-    /// A look of a burst is about to begin.
     pub(crate) fn begin_look(&self) {
         self.computed.set(thread_time().saturating_sub(self.used.get()));
     }
 
-    /// It was one.
+    /// The action was a look.
     pub(crate) fn note(&self, look: &Look<'_>) {
         let state = self.polls.state.load(Ordering::Acquire);
         if state == 0 {
@@ -189,7 +183,7 @@ impl Watcher {
     }
 }
 
-/// How much time of a processor the calling thread has used.
+/// Processor time of the calling thread.
 fn thread_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.try_into().unwrap_or(0), time.tv_nsec.try_into().unwrap_or(0))

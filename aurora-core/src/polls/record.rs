@@ -1,4 +1,4 @@
-//! Which looks of a rank are polling. Pure.
+//! Decides which looks of a rank are polling. Pure.
 
 use crate::Site;
 use crate::ids::ObjectId;
@@ -8,7 +8,7 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Look<'a> {
     pub(crate) object: ObjectId,
-    /// What it is called.
+    /// The name of the call.
     pub(crate) action: &'static str,
     pub(crate) site: &'a Site,
     /// A digest of what was asked for.
@@ -17,14 +17,14 @@ pub(crate) struct Look<'a> {
     pub(crate) found: u64,
 }
 
-/// Looks of which a burst consists.
+/// Looks in a burst.
 pub(super) const BURST: u64 = 32;
-/// A loop that looks at more than this is no polling: it reads a vector.
+/// A loop that looks at more places than this is no polling: it reads a vector.
 const PLACES: usize = 8;
-/// A rank that computes for longer between two looks, on the average of a burst, does something useful meanwhile.
+/// A rank that computes for longer between two looks, averaged over a burst, does something useful meanwhile.
 const COMPUTES: Duration = Duration::from_micros(100);
 
-/// Where a rank looks again and again.
+/// A place at which a rank looks repeatedly.
 #[derive(Debug)]
 struct Place {
     object: ObjectId,
@@ -40,21 +40,20 @@ impl Place {
     }
 }
 
-/// The looks of one rank, as long as they may be polling: at the same few places, each time finding the same, and in a
-/// burst with no time to compute between them.
+/// The looks of one rank, as long as they may be polling: at few places, with the same result, and in a burst without
+/// computing between them.
 #[derive(Debug, Default)]
 pub(super) struct Record {
     places: Vec<Place>,
-    /// Of all bursts so far, and of the one under way.
+    /// `looks`: in all bursts so far. `in_burst`: in the present one.
     looks: u64,
     in_burst: u64,
-    /// How much time of a processor the thread has used between those.
+    /// Processor time that the thread has used between the looks of the burst.
     computed: Duration,
 }
 
 impl Record {
-    /// Notes a look of a burst, before which the thread has `computed` for so long since the last. False: this is no
-    /// polling.
+    /// Notes a look of a burst; since the last look the thread has `computed` for so long. False: this is no polling.
     pub(super) fn note(&mut self, look: &Look<'_>, computed: Duration) -> bool {
         self.computed = if self.in_burst == 0 { Duration::ZERO } else { self.computed + computed };
         if self.computed > COMPUTES * BURST as u32 {
@@ -86,12 +85,11 @@ impl Record {
         ends
     }
 
-    /// The first place: its object, what was called, and where.
+    /// The first place: its object, the call, and its line.
     pub(super) fn first(&self) -> Option<(ObjectId, &'static str, &Site)> {
         self.places.first().map(|place| (place.object, place.action, &place.site))
     }
 
-    /// How many there were in all bursts.
     pub(super) fn looks(&self) -> u64 {
         self.looks
     }
@@ -105,8 +103,7 @@ mod tests {
         Look { object: ObjectId(1), action: "at", site, asked, found }
     }
 
-    /// How many of these looks, each after so many microseconds of computing, are noted before one says that it is no
-    /// polling.
+    /// How many of these looks, each after so many microseconds of computing, are noted before one is no polling.
     fn noted(looks: impl Iterator<Item = (u64, u64, u64)>) -> usize {
         let (site, mut record) = (Site::here(), Record::default());
         let mut looks = looks.map(|(asked, found, computes)| {
@@ -122,7 +119,7 @@ mod tests {
         assert_eq!(noted((0..5000).map(|_| (7, 0, 1))), 5000);
         // At several places in turns.
         assert_eq!(noted((0..5000).map(|i| (i % 8, i % 8 + 1, 90))), 5000);
-        // Between bursts nobody knows what it does.
+        // Between bursts the time is not measured.
         assert_eq!(noted((0..5000).map(|i| (7, 0, if i % BURST == 0 { 9999 } else { 1 }))), 5000);
     }
 

@@ -4,23 +4,22 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 use tracing::span::EnteredSpan;
 
-/// How the time since the start divides. Looked at only where a message is sent or something is waited for: never on a
-/// local access.
+/// How the time since the start divides. Never read on a local access.
 #[derive(Debug)]
 pub(crate) struct Clock {
     started: Instant,
-    /// Whether calls are timed. Until somebody wants to know they are not, and count as computing.
+    /// Whether calls are timed. Until the first reading they are not, and count as computing.
     timed: Cell<bool>,
-    /// Calls under way, one inside of the other.
+    /// Nested calls under way.
     depth: Cell<u32>,
-    /// When the outermost of them began.
+    /// When the outermost call began.
     began: Cell<Instant>,
     /// In calls, waiting included.
     inside: Cell<Duration>,
     waiting: Cell<Duration>,
 }
 
-/// Where the time went; all of it together is what has passed.
+/// The sum of the three is the time that has passed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Times {
     pub(crate) computing: Duration,
@@ -41,18 +40,17 @@ impl Clock {
         }
     }
 
-    /// Calls are timed from now on.
     pub(crate) fn time_calls(&self) {
         self.timed.set(true);
     }
 
-    /// What time it is, where calls are timed.
+    /// The time, if calls are timed.
     #[inline]
     pub(crate) fn now(&self) -> Option<Instant> {
         self.timed.get().then(Instant::now)
     }
 
-    /// A call of this name begins that needs other ranks, perhaps inside of another.
+    /// Begins a call that needs other ranks, perhaps inside another call.
     #[inline]
     pub(crate) fn call(&self, name: &'static str) -> InCall<'_> {
         if !self.timed.get() {
@@ -65,13 +63,12 @@ impl Clock {
         InCall { _span: crate::trace::call(name), clock: Some(self) }
     }
 
-    /// A call of this name begins that is over in less time than the clock takes, unless it waits. Only who traces
-    /// notes it.
+    /// Begins a call that, apart from waits, takes less time than reading the clock. It appears only in traces.
     pub(crate) fn short_call(name: &'static str) -> InCall<'static> {
         InCall { _span: crate::trace::call(name), clock: None }
     }
 
-    /// The thread was blocked for so long, until now.
+    /// The thread was blocked for `waited`, until now.
     pub(crate) fn waited(&self, waited: Duration) {
         self.waiting.set(self.waiting.get() + waited);
         if self.depth.get() == 0 {
@@ -79,7 +76,6 @@ impl Clock {
         }
     }
 
-    /// How the time divides until now.
     pub(crate) fn times(&self) -> Times {
         self.times_at(Instant::now())
     }
@@ -87,17 +83,16 @@ impl Clock {
     fn times_at(&self, now: Instant) -> Times {
         let under_way = if self.depth.get() > 0 { now - self.began.get() } else { Duration::ZERO };
         let (inside, waiting) = (self.inside.get() + under_way, self.waiting.get());
-        // A wait is timed inside of its call, so none of these is negative.
+        // A wait is timed inside its call, so none of these is negative.
         let computing = (now - self.started).saturating_sub(inside);
         Times { computing, sharing: inside.saturating_sub(waiting), waiting }
     }
 }
 
-/// A call under way.
 #[derive(Debug)]
 pub(crate) struct InCall<'a> {
     _span: Option<EnteredSpan>,
-    /// Where its time is noted.
+    /// `None`: the call is not timed.
     clock: Option<&'a Clock>,
 }
 
@@ -132,7 +127,7 @@ mod tests {
         sleep(STEP);
         wait(&clock);
         let bare = clock.times();
-        // A wait outside of any call is a call by itself.
+        // A wait outside any call counts as a call.
         assert!(bare.waiting >= STEP && bare.sharing.is_zero() && bare.computing >= STEP, "{bare:?}");
         let outer = clock.call("a call");
         sleep(STEP);

@@ -1,5 +1,3 @@
-//! What messages are for, and waits.
-
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -7,45 +5,42 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Kind {
-    /// All ranks meet: barriers, constructions, `fill`, `gather`. Messages are about all objects, so they are the
-    /// job's; so are waits in a barrier, while others are of the object that is made, filled or gathered.
+    /// All ranks meet: barriers, constructions, `fill`, `gather`. The messages are the job's, because they are about
+    /// all objects. So are waits in a barrier; other waits belong to the object that is made, filled or gathered.
     Barrier,
-    /// What ranks give to each other in [reductions](crate::World::all_reduce) and their kin, where it does not travel
-    /// with the barrier; waiting for it.
+    /// What ranks give to each other in [reductions](crate::World::all_reduce) and similar calls, if it does not
+    /// travel with the barrier; waiting for it.
     Exchange,
-    /// A ReadCache: announcements and pushed blocks; waiting for all blocks. Until the last rank has come that is
-    /// waiting for it.
+    /// A ReadCache: announcements and pushed blocks; waiting for all blocks, also for the last rank to enter.
     Load,
-    /// Elements of other ranks, by `at`, `put`, `at_many`, `put_many`: questions and values to be written; waiting for
-    /// the answers.
+    /// Elements of other ranks, by `at`, `put`, `at_many`, `put_many`: requests and values; waiting for the answers.
     Access,
     /// Indices of a Gather; waiting for the values.
     Gather,
-    /// `distmemcpy`, and the moving of data in a `gather`: questions and what is written; waiting for the answers.
+    /// `distmemcpy`, and moving the data of a `gather`: requests and written data; waiting for the answers.
     Copy,
-    /// Batches and ends of a ReleaseC; waiting for room, and for others to end their scopes.
+    /// Batches and ends of a ReleaseC; waiting for room, and for other ranks to end their scopes.
     Flush,
-    /// The same of an Accumulate.
+    /// Batches and ends of an Accumulate, and the same waits.
     Merge,
-    /// Edges of a HaloCache; waiting for the neighbours'.
+    /// Edges of a HaloCache; waiting for the neighbours' edges.
     Halo,
     /// Operations and scopes of a [`GScalar`](crate::GScalar).
     Scalar,
-    /// Answers that this rank has sent to requests of other ranks. Nobody waits for that.
+    /// Answers of this rank to requests of other ranks. It has no waits.
     Answer,
     /// Waiting until the block's own transfers are acknowledged, before it is written.
     Gate,
-    /// Anything else: objects that are dropped, errors, ranks that ask each other what they wait for; comparing clocks
-    /// for a trace.
+    /// Everything else: drop notices, errors, the watch over waiting ranks; comparing clocks for a trace.
     Control,
-    /// Shared objects of the program itself or of another library: [`SharedObject`](crate::object::SharedObject).
+    /// Shared objects of the program or of another library: [`SharedObject`](crate::object::SharedObject).
     Object,
-    /// The end of `run`: waiting for those who are not there yet.
+    /// The end of `run`: waiting for the other ranks.
     End,
 }
 
 impl Kind {
-    /// All of them, in the order of a table.
+    /// All kinds, in the order of a table.
     pub const ALL: [Kind; 15] = [
         Kind::Load,
         Kind::Access,
@@ -64,7 +59,7 @@ impl Kind {
         Kind::End,
     ];
 
-    /// Of a one-sided request, by what the program has called.
+    /// The kind of a one-sided request, by what the program has called.
     pub(crate) fn of_action(action: &str) -> Kind {
         match action {
             "Gather" => Kind::Gather,
@@ -74,7 +69,7 @@ impl Kind {
         }
     }
 
-    /// In a word.
+    /// Its name, in a word.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Barrier => "barrier",

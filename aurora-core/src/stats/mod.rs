@@ -1,5 +1,5 @@
-//! Counters to judge by: what a rank has sent, what it has waited for, and where its time has gone. They are counted in
-//! `kernel/counters.rs` and read by `world/stats.rs`.
+//! The counters of a rank: what it has sent, what it has waited for, and where its time has gone.
+//! `kernel/counters.rs` counts, `world/stats.rs` reads.
 
 mod clock;
 mod kind;
@@ -17,43 +17,44 @@ use std::time::Duration;
 
 /// What one rank has done since its `run` began, or between two readings: [`World::stats`](crate::World::stats).
 ///
-/// **Time.** The three times are of the thread that runs the program and add up to what has passed
-/// ([`elapsed`](Stats::elapsed)): `waiting` is blocked in a call of Aurora's until another rank has done something;
-/// `sharing` is the rest of the time in calls that send, receive or meet; `computing` is everything else. What touches
-/// this rank's own memory or shared memory alone (`at`, `put`, slices, opening an OwnerComputes, filling the buffers of
-/// a ReleaseC) is computing: a time stamp would cost more than the access. So is, where all ranks are on one machine,
-/// what of a barrier or of entering a ReadCache is not waiting: under a microsecond. Calls are timed from the first
-/// reading on (with `AURORA_STATS=1` from the begin): before that their sharing counts as computing, and so does what a
-/// rank waits for the others of its machine in a barrier or in entering a ReadCache, if it is too short to sleep (some
-/// 20 us). Nothing is said of the daemon, which serves others meanwhile.
+/// **Time.** The three times are of the thread that runs the program. Their sum is the time that has passed
+/// ([`elapsed`](Stats::elapsed)). `waiting` is blocked in a call of Aurora until another rank has done something.
+/// `sharing` is the rest of the time in calls that send, receive or meet. `computing` is everything else. An access
+/// to this rank's own memory or to shared memory alone (`at`, `put`, slices, opening an OwnerComputes, filling the
+/// buffers of a ReleaseC) is computing: a time stamp would cost more than the access. If all ranks are on one
+/// machine, the part of a barrier or of entering a ReadCache that is not waiting, which is less than a microsecond,
+/// is computing too. Calls are timed from the first reading on (with `AURORA_STATS=1` from the begin). Before that
+/// their sharing counts as computing, and so does a wait for ranks of the same machine, in a barrier or in entering a
+/// ReadCache, that is too short to sleep (about 20 us). The daemon, which serves other ranks meanwhile, is not timed.
 ///
-/// **Messages.** A message is one transfer to one other rank, and belongs to the rank that sends it. Those of an object
-/// are in [`objects`](Stats::objects), all others in [`job`](Stats::job); together they are [`Traffic::transfers_out`]
-/// and [`Traffic::bytes_out`] of [`traffic`](Stats::traffic), headers included. Between ranks that share memory much
-/// needs no message. Packets carry pieces of several messages, so they are counted for the rank and not for objects.
+/// **Messages.** A message is one transfer to one other rank. It counts for the rank that sends it. Messages of an
+/// object are in [`objects`](Stats::objects), all others in [`job`](Stats::job). Their sums are
+/// [`Traffic::transfers_out`] and [`Traffic::bytes_out`] of [`traffic`](Stats::traffic), headers included. Between
+/// ranks that share memory many accesses need no message. Packets carry pieces of several messages, so they are
+/// counted for the rank and not for objects.
 ///
-/// The difference of two is what happened between: `let phase = world.stats() - before;`.
+/// The difference of two readings is what happened between them: `let phase = world.stats() - before;`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Whose.
+    /// The rank that these counters are of.
     pub rank: Rank,
-    /// Time outside of Aurora's calls, and in those that need no other rank.
+    /// Time outside Aurora's calls, and in calls that need no other rank.
     pub computing: Duration,
-    /// Time in Aurora's calls that send, receive or meet, without what was waited.
+    /// Time in Aurora's calls that send, receive or meet, without waiting.
     pub sharing: Duration,
-    /// Time blocked in them.
+    /// Time blocked in those calls.
     pub waiting: Duration,
-    /// Transfers, bytes and packets of this rank's endpoint, those received too.
+    /// Transfers, bytes and packets of this rank's endpoint, sent and received.
     pub traffic: Traffic,
-    /// What belongs to no object: barriers, the watch over waiting ranks, the end.
+    /// Costs that belong to no object: barriers, the watch over waiting ranks, the end.
     pub job: Costs,
-    /// What belongs to objects, by their names as in [`World::usage`](crate::World::usage): those made alike by one
-    /// line stand together, and those that are gone are there too. Only objects for which something was sent or waited.
+    /// Costs of objects, by name as in [`World::usage`](crate::World::usage): objects of one name that one line has
+    /// made are counted together. Dropped objects are included. An object that has cost nothing has no entry.
     pub objects: BTreeMap<String, Costs>,
 }
 
-/// Costs by what they were for; what has cost nothing is not there.
+/// Costs by kind. A kind that has cost nothing has no entry.
 pub type Costs = BTreeMap<Kind, Cost>;
 
 /// What one kind of operation has cost a rank.
@@ -63,14 +64,13 @@ pub struct Cost {
     pub messages: u64,
     /// Bytes sent, headers included.
     pub bytes: u64,
-    /// How often the program's thread had to block.
+    /// How often the program's thread was blocked.
     pub waits: u64,
-    /// For how long altogether.
+    /// For how long in total.
     pub waiting: Duration,
 }
 
 impl Cost {
-    /// Adds another.
     pub(crate) fn add(&mut self, other: &Cost) {
         self.messages += other.messages;
         self.bytes += other.bytes;
@@ -89,19 +89,19 @@ impl Cost {
 }
 
 impl Stats {
-    /// What has passed: the sum of the three times.
+    /// The time that has passed: the sum of the three times.
     pub fn elapsed(&self) -> Duration {
         self.computing + self.sharing + self.waiting
     }
 
-    /// All costs together, of the job and of all objects.
+    /// All costs of the job and of all objects.
     pub fn total(&self) -> Cost {
         let mut total = Cost::default();
         self.objects.values().chain([&self.job]).flat_map(Costs::values).for_each(|cost| total.add(cost));
         total
     }
 
-    /// What operations of this kind have cost, whatever they were done to.
+    /// The costs of one kind, of the job and of all objects.
     pub fn of(&self, kind: Kind) -> Cost {
         let mut total = Cost::default();
         self.objects.values().chain([&self.job]).filter_map(|costs| costs.get(&kind)).for_each(|cost| total.add(cost));
@@ -118,7 +118,6 @@ impl Stats {
     }
 }
 
-/// Adds costs to others.
 pub(crate) fn join(costs: &mut Costs, others: &Costs) {
     others.iter().for_each(|(kind, cost)| costs.entry(*kind).or_default().add(cost));
 }
@@ -126,7 +125,7 @@ pub(crate) fn join(costs: &mut Costs, others: &Costs) {
 impl Sub for Stats {
     type Output = Stats;
 
-    /// What happened between two readings of the same rank, this one and an earlier one.
+    /// What happened between two readings of the same rank.
     fn sub(self, earlier: Stats) -> Stats {
         let none = Costs::new();
         let between = |costs: Costs, before: &Costs| -> Costs {

@@ -1,17 +1,17 @@
-//! The counters as people read them.
+//! The counters as tables for people.
 
 use super::{Cost, Costs, Kind, Stats, join};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-/// With more ranks than this a table has rows for the least, the middle and the most of them.
+/// With more ranks than this a table has rows for the least, the middle and the most.
 const MOST_ROWS: usize = 8;
 
-/// What all ranks of a job have done, in their order.
+/// What all ranks of a job have done, in rank order.
 pub(crate) struct Job<'a>(pub(crate) &'a [Stats]);
 
-/// What a row of the table of ranks says, one name above the other: seconds three, and numbers.
+/// A row of the table of ranks: elapsed, computing, sharing and waiting seconds, then numbers.
 #[derive(Clone, Copy, Default)]
 struct Row {
     seconds: [f64; 4],
@@ -33,7 +33,7 @@ impl Row {
         }
     }
 
-    /// Each column by itself: of sorted ranks the one at this place.
+    /// Sorts each column by itself and takes the values at `place`.
     fn nth(rows: &[Row], place: usize) -> Self {
         let seconds = |column: usize| {
             let mut values: Vec<f64> = rows.iter().map(|row| row.seconds[column]).collect();
@@ -94,7 +94,7 @@ impl fmt::Display for Job<'_> {
         }
         let whom = if rows.len() > 1 { "all ranks together" } else { "this rank" };
         writeln!(f, "{whom:<49}{:>11}{:>12}{:>10}{:>18}", "messages", "MB", "waits", "seconds")?;
-        // What costs most first.
+        // The highest costs first.
         let mut objects: Vec<_> = objects.into_iter().collect();
         let weight = |costs: &Costs| {
             let mut total = Cost::default();
@@ -124,7 +124,7 @@ fn megabytes(bytes: u64) -> String {
     format!("{:.3}", bytes as f64 / 1e6)
 }
 
-/// A table: seconds and what was sent, and of each object what for.
+/// A table: times and messages, and the costs of each object by kind.
 impl fmt::Display for Stats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Job(std::slice::from_ref(self)).fmt(f)

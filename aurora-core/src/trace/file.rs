@@ -1,4 +1,4 @@
-//! The file: JSON of Chrome's trace-event format, whole at any time, to which one rank after the other adds its part.
+//! The file: JSON of Chrome's trace-event format. It is valid at any time, and each rank appends its part.
 
 use crate::Error;
 use rustix::fs::{FlockOperation, OFlags, flock};
@@ -8,28 +8,28 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
-/// The first event says what the file is; so there is always one before a comma.
+/// The first event says what the file is, so there is always an event before a comma.
 const BEGIN: &str = concat!(
     "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n",
     "{\"ph\":\"M\",\"name\":\"aurora\",\"pid\":0,\"tid\":0,\"args\":{\"version\":\"",
     env!("CARGO_PKG_VERSION"),
     "\"}}"
 );
-/// What all versions begin with.
+/// The begin of the file in all versions.
 const ANY_VERSION: &str = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n{\"ph\":\"M\",\"name\":\"aurora\"";
 const END: &str = "\n]}\n";
 
 /// Makes the file, without any rank's part, or empties one that is a trace.
 ///
 /// # Errors
-/// `TraceFile` where it cannot be written, or is something else.
+/// `TraceFile` if it cannot be written, or is not a trace.
 pub(crate) fn create(path: &Path) -> Result<(), Error> {
     let made = spare_others(path).and_then(|()| open(path, true));
     let made = made.and_then(|mut file| write(&mut file, &format!("{BEGIN}{END}")));
     made.map_err(|cause| refusal(path, &cause))
 }
 
-/// Looks that nothing is lost which is no trace: somebody's results, say.
+/// Refuses to overwrite a file that is not a trace, such as somebody's results.
 fn spare_others(path: &Path) -> io::Result<()> {
     let is_file = std::fs::metadata(path).is_ok_and(|about| about.is_file() && about.len() > 0);
     if !is_file {
@@ -43,20 +43,20 @@ fn spare_others(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether this rank can add its part, where another has made the file or will.
+/// Whether this rank can append its part to the file, which another rank has made or will make.
 ///
 /// # Errors
-/// `TraceFile` where it cannot.
+/// `TraceFile` if it cannot.
 pub(crate) fn check(path: &Path) -> Result<(), Error> {
     open(path, false).map(drop).map_err(|cause| refusal(path, &cause))
 }
 
 fn open(path: &Path, empty: bool) -> io::Result<File> {
-    // Nobody may read what is no file, and then opening it would wait.
+    // Without a reader, opening a pipe would wait.
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     let file = OpenOptions::new().write(true).create(true).truncate(empty).custom_flags(flags).open(path)?;
     if file.metadata()?.file_type().is_fifo() {
-        // One part cannot be put into another there; and when nobody reads any more, writing would wait for ever.
+        // A pipe cannot be changed in place, and once its reader is gone, a write would wait for ever.
         return Err(io::Error::new(ErrorKind::InvalidInput, "it is a pipe"));
     }
     Ok(file)
@@ -66,11 +66,11 @@ fn refusal(path: &Path, cause: &io::Error) -> Error {
     Error::TraceFile { path: path.display().to_string(), cause: cause.to_string() }
 }
 
-/// Adds events, each a JSON object. Ranks that do so at the same time take turns. Where the file is not there (on a
-/// machine that does not share rank 0's files) it is made.
+/// Appends events, each a JSON object. A lock orders ranks that do so at the same time. If the file does not exist
+/// (on a machine that does not share rank 0's files), it is made.
 pub(super) fn append(path: &Path, events: &[String]) -> io::Result<()> {
     let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-    // Until it is closed.
+    // Until the file is closed.
     flock(&file, FlockOperation::LockExclusive)?;
     let at = place(&mut file)?;
     let mut text = String::from(if at == 0 { BEGIN } else { "" });
@@ -81,7 +81,7 @@ pub(super) fn append(path: &Path, events: &[String]) -> io::Result<()> {
     text.push_str(END);
     let written = write(&mut file, &text);
     if written.is_err() {
-        // The disk is full, say: what others have written stays whole. There was room for this.
+        // If the disk is full, for example, the parts of the others stay valid. There was room for them.
         let begin = if at == 0 { BEGIN } else { "" };
         let again = file.set_len(at).and_then(|()| file.seek(SeekFrom::Start(at)));
         let _ = again.and_then(|_| write(&mut file, &format!("{begin}{END}")));
@@ -89,10 +89,9 @@ pub(super) fn append(path: &Path, events: &[String]) -> io::Result<()> {
     written
 }
 
-/// Writes text, unless that would make the file longer than files of this process may be: the system answers to it by a
-/// signal, which ends the process without a word.
+/// Writes text, unless the file would exceed this process's limit: then the system would kill the process.
 fn write(file: &mut File, text: &str) -> io::Result<()> {
-    // What is no file has no end, and no limit.
+    // What is no regular file has no end, and no limit.
     let end = if file.metadata()?.is_file() { file.stream_position()? + text.len() as u64 } else { 0 };
     match getrlimit(Resource::Fsize).current.filter(|allowed| *allowed < end) {
         None => file.write_all(text.as_bytes()),
@@ -105,7 +104,7 @@ fn write(file: &mut File, text: &str) -> io::Result<()> {
     }
 }
 
-/// Goes to where the next event is to stand, in the place of the end: behind all that is whole. 0 in an empty file.
+/// Seeks to where the next event goes, over `END` or after the last complete event. 0 in an empty file.
 fn place(file: &mut File) -> io::Result<u64> {
     let len = file.metadata()?.len();
     let mut end = [0; END.len()];
@@ -119,7 +118,7 @@ fn place(file: &mut File) -> io::Result<u64> {
     if len == 0 {
         return Ok(0);
     }
-    // A rank was ended while it wrote. Between two events, and nowhere else, there is a comma at the end of a line.
+    // A rank was ended while it wrote. Only between two events is there a comma at the end of a line.
     let mut text = Vec::new();
     file.rewind()?;
     file.read_to_end(&mut text)?;
@@ -156,12 +155,12 @@ mod tests {
         std::fs::write(&path, &text[..text.len() - END.len() - 1]).expect("cut off");
         append(&path, &["{}".into(), "{}".into()]).expect("added");
         assert_eq!(events(), 5);
-        // What is no trace stays as it is.
+        // A file that is no trace does not change.
         std::fs::write(&path, "something else").expect("written");
         append(&path, &["{}".into()]).expect_err("no trace");
         create(&path).expect_err("no trace");
         assert_eq!(std::fs::read_to_string(&path).expect("read"), "something else");
-        // On a machine where nobody has made it.
+        // On a machine where no rank has made it.
         std::fs::remove_file(&path).expect("removed");
         append(&path, &["{}".into()]).expect("made");
         assert_eq!(events(), 2);

@@ -1,5 +1,4 @@
-//! What ranks do when, as spans of the `tracing` crate; and where `AURORA_TRACE` asks for it, as a file that Perfetto
-//! and Chrome show.
+//! What ranks do and when, as spans of the `tracing` crate; with `AURORA_TRACE` as a file for Perfetto and Chrome.
 //!
 //! | target | span | lasts |
 //! |---|---|---|
@@ -9,12 +8,10 @@
 //! | `aurora::transfer` | a message to another rank | until that rank has it: its acknowledgement over UDP, its place in the ring in shared memory |
 //! | `aurora::deliver` | a message from another rank | while it is acted upon, by whoever drives the transport |
 //!
-//! Nobody listens as a rule, and then each costs a look at one number that does not change. There are none on local
-//! accesses.
+//! If nobody listens, a span costs one read of a number that does not change. Local accesses have no spans.
 //!
-//! A rank that is to be traced has a [`Tracer`]: a [subscriber](recorder) on the thread that runs the program and on
-//! its daemon, which keeps what it is told in memory, up to a limit. At the end of `run`, however it ends, it adds its
-//! part to the [file](file).
+//! A traced rank has a [`Tracer`]: a [subscriber](recorder) on the thread that runs the program and on its daemon. It
+//! keeps events in memory, up to a limit. When `run` ends, also by a panic, it appends its part to the [file](file).
 
 mod file;
 mod recorder;
@@ -33,7 +30,6 @@ use tracing::span::EnteredSpan;
 use tracing::subscriber::DefaultGuard;
 use tracing::{Level, Span, enabled, trace_span};
 
-/// The span of a scope, if anybody listens.
 pub(crate) fn scope(behaviour: &'static str, object: &dyn Display, site: &Site) -> Option<Box<Span>> {
     if !enabled!(target: "aurora::scope", Level::TRACE) {
         return None;
@@ -41,7 +37,6 @@ pub(crate) fn scope(behaviour: &'static str, object: &dyn Display, site: &Site) 
     Some(Box::new(trace_span!(target: "aurora::scope", "scope", name = behaviour, %object, %site)))
 }
 
-/// The span of a call.
 pub(crate) fn call(name: &'static str) -> Option<EnteredSpan> {
     if !enabled!(target: "aurora::call", Level::TRACE) {
         return None;
@@ -62,7 +57,7 @@ pub(crate) fn wait<'a>(
     Some(trace_span!(target: "aurora::wait", "wait", name, object, %site).entered())
 }
 
-/// The span of acting upon a message.
+/// The span of handling a message.
 pub(crate) fn deliver(from: Rank, word: impl FnOnce() -> &'static str, bytes: usize) -> Option<EnteredSpan> {
     if !enabled!(target: "aurora::deliver", Level::TRACE) {
         return None;
@@ -71,23 +66,23 @@ pub(crate) fn deliver(from: Rank, word: impl FnOnce() -> &'static str, bytes: us
     Some(trace_span!(target: "aurora::deliver", "deliver", name, from = from.index(), bytes).entered())
 }
 
-/// Writes down what this rank does, until it is dropped: then it is added to the file.
+/// Records what this rank does, until it is dropped: then it appends that to the file.
 pub(crate) struct Tracer {
     path: PathBuf,
     recorder: Arc<Recorder>,
-    /// Nothing else is told any more before the file is written.
+    /// Dropped first: nothing is recorded while the file is written.
     listening: Option<DefaultGuard>,
 }
 
 impl Tracer {
-    /// Begins, on this thread and on those that are started with its subscriber. The file is there.
+    /// Begins, on this thread and on threads that are started with its subscriber. The file exists.
     pub(crate) fn begin(path: PathBuf, me: Rank) -> Self {
         let recorder = Arc::new(Recorder::new(me));
         let listening = Some(recorder::listen(&recorder));
         Tracer { path, recorder, listening }
     }
 
-    /// Rank 0's clock is so many nanoseconds ahead of ours.
+    /// Rank 0's clock is this many nanoseconds ahead of this rank's.
     pub(crate) fn align(&self, ahead: i64) {
         self.recorder.align(ahead);
     }

@@ -1,4 +1,4 @@
-//! The subscriber: keeps in memory what this rank does, as events of the trace-event format.
+//! A `tracing` subscriber that keeps in memory what this rank does, as events of the trace-event format.
 
 use super::time::nanos;
 use aurora_net::Rank;
@@ -14,15 +14,13 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::DefaultGuard;
 use tracing::{Dispatch, Event, Level, Metadata, Subscriber};
 
-/// Events that are kept; what comes later is counted.
+/// Events that are kept; later ones are only counted.
 const MOST: usize = if cfg!(test) { 1000 } else { 100_000 };
 
-/// What a rank has done.
 pub(super) struct Recorder {
     me: Rank,
-    /// The thread that runs the program.
     run: ThreadId,
-    /// Nanoseconds by which rank 0's clock is ahead of ours.
+    /// Nanoseconds by which rank 0's clock is ahead of this rank's.
     ahead: AtomicI64,
     kept: Mutex<Kept>,
 }
@@ -33,13 +31,12 @@ struct Kept {
     dropped: u64,
     /// Spans that have begun and not ended.
     open: HashMap<u64, Open>,
-    /// How many there were.
+    /// The number of all spans so far.
     spans: u64,
-    /// Of them, those that lie on no thread.
+    /// The number of those that lie on no thread.
     asides: u64,
 }
 
-/// A span under way.
 struct Open {
     name: String,
     target: &'static str,
@@ -47,11 +44,10 @@ struct Open {
     begun: u64,
     /// When its thread has entered it, if it is one that threads enter.
     entered: Option<u64>,
-    /// It ends with the last of them.
+    /// The span ends when its last handle is dropped.
     handles: usize,
 }
 
-/// A span that is over, or an event.
 struct Done {
     name: String,
     target: &'static str,
@@ -60,11 +56,10 @@ struct Done {
     place: Place,
 }
 
-/// Where it is shown.
 enum Place {
-    /// On a thread, for so long.
+    /// On a thread, for a time.
     Thread { tid: u32, lasted: u64 },
-    /// On a row of its own, for so long.
+    /// On a row of its own, for a time.
     Aside { number: u64, lasted: u64 },
     /// On a thread, at one moment.
     Moment { tid: u32 },
@@ -74,39 +69,38 @@ enum Place {
 const RUN: u32 = 1;
 const DAEMON: u32 = 2;
 
-/// Has a recorder told what this thread does from now on, and threads that take over its subscriber. Who listened
-/// before goes on hearing events.
+/// From now on a recorder receives what this thread does, and what threads do that take over its subscriber. The one
+/// before still receives events.
 pub(super) fn listen(recorder: &Arc<Recorder>) -> DefaultGuard {
     let before = tracing::dispatcher::get_default(Dispatch::clone);
     tracing::subscriber::set_default(Listener { recorder: recorder.clone(), before })
 }
 
-/// Hears of spans and events. Not a registry of `tracing-subscriber`: that closes spans at whatever subscriber the
-/// thread has at that moment, and panics where it does not know them; but a transfer's span may end on another rank's
-/// thread, and the program may enter, inside of `run`, spans that it has made before.
+/// Receives spans and events. It is not a registry of `tracing-subscriber`, because a registry closes a span at the
+/// subscriber that the thread has at that moment, and panics if that one does not know the span. But a transfer's
+/// span may end on another rank's thread, and the program may enter, inside `run`, spans that it has made before.
 struct Listener {
     recorder: Arc<Recorder>,
     before: Dispatch,
 }
 
-/// Numbers of our spans begin here, so that no other subscriber's is taken for one. A registry of `tracing-subscriber`
-/// has a generation in the topmost bits, so it comes to all of them; the lower ones say which of the spans of a thread
-/// it is, of which there are never 2^36 at a time.
+/// The numbers of our spans begin here, so that they are not mistaken for those of another subscriber. A registry of
+/// `tracing-subscriber` puts a generation into the topmost bits, so its numbers may be in this range. Its lower bits
+/// number the spans of a thread, of which there are never 2^36 at a time.
 const FIRST: u64 = (1 << 63) | MOST_SPANS;
 const MOST_SPANS: u64 = 1 << 36;
 
-/// Whether it is the number of a span of ours.
 fn is_ours(number: u64) -> bool {
     (FIRST..FIRST + MOST_SPANS).contains(&number)
 }
 
-/// Whether spans of this kind lie beside each other, so that no thread is in them.
+/// Whether spans of this kind overlap freely, so that they lie on no thread.
 fn is_aside(target: &str) -> bool {
     matches!(target, "aurora::scope" | "aurora::transfer")
 }
 
 impl Subscriber for Listener {
-    /// Our own, and what the program says of itself at the levels that it would show.
+    /// Aurora's own spans, and the program's at the levels that it would show itself.
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.target().starts_with("aurora::") || *metadata.level() <= Level::INFO || self.before.enabled(metadata)
     }
@@ -125,7 +119,7 @@ impl Subscriber for Listener {
     }
 
     fn record(&self, id: &Id, values: &Record<'_>) {
-        // Before the lock: a value that is shown may say something itself.
+        // Before the lock: formatting a value may cause an event itself.
         let mut fields = Fields::default();
         values.record(&mut fields);
         if let Some(open) = self.recorder.kept().open.get_mut(&id.into_u64()) {
@@ -227,7 +221,7 @@ impl Recorder {
         if thread::current().id() == self.run { RUN } else { DAEMON }
     }
 
-    /// What the file is to say of this rank. Scopes and transfers that have not ended end here.
+    /// The events of this rank for the file. Scopes and transfers that have not ended end here.
     pub(super) fn events(&self) -> Vec<String> {
         let now = nanos();
         let mut kept = self.kept();
@@ -245,7 +239,7 @@ impl Recorder {
         events
     }
 
-    /// The names of the rank and its threads, and what is missing.
+    /// The names of the rank and its threads, and the number of dropped events.
     fn names(&self, dropped: u64) -> Vec<String> {
         let pid = self.me.index();
         let named = |what: &str, tid: u32, args: Value| {
@@ -283,7 +277,7 @@ impl Recorder {
     }
 }
 
-/// What all events of the format have; times in microseconds.
+/// The fields that all events of the format have; times in microseconds.
 #[derive(Serialize)]
 struct TraceEvent<'a> {
     ph: &'a str,
@@ -295,12 +289,11 @@ struct TraceEvent<'a> {
     args: &'a Map<String, Value>,
 }
 
-/// The fields of a span or an event.
 #[derive(Default)]
 struct Fields(Map<String, Value>);
 
 impl Fields {
-    /// What it is to be called: what it calls itself, or else the name in its source.
+    /// The name that the span gives itself, or else the name in its source.
     fn take_name(&mut self, otherwise: &str) -> String {
         match self.0.remove("name").or_else(|| self.0.remove("message")) {
             Some(Value::String(name)) => name,

@@ -1,5 +1,3 @@
-//! The world of a job: all its ranks, as one of them sees them.
-
 mod clock;
 mod reduce;
 mod spread;
@@ -24,17 +22,17 @@ pub struct World {
     about: About,
 }
 
-/// What was found out at the start.
+/// How the job was started and how its ranks reach each other.
 #[derive(Clone, Debug)]
 pub struct About {
     /// Who started the ranks.
     pub launcher: Launcher,
-    /// On how many nodes they run: machines, or parts of one that cannot share memory.
+    /// The number of nodes on which they run: machines, or parts of one that cannot share memory.
     pub nodes: usize,
     /// The ranks that share memory with this one, and itself, in ascending order.
     pub node_ranks: Vec<Rank>,
     /// What carries messages from this rank to the others: one route, or shared memory to the ranks of its node and
-    /// UDP to all others. None if there are no others.
+    /// UDP to all others. Empty if there are no others.
     pub routes: Vec<Route>,
     /// What moves long transfers between nodes, and why.
     pub bulk: BulkInfo,
@@ -45,13 +43,13 @@ pub struct About {
 /// What one line of the program cost in messages.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LineUsage {
-    /// The object, or `None` for what belongs to none.
+    /// The object; `None` for what belongs to no object.
     pub object: Option<String>,
     /// What was done: a behaviour, or a default access such as `at`.
     pub action: &'static str,
-    /// The line.
+    /// The line of the program.
     pub site: Option<Site>,
-    /// What it cost this rank.
+    /// Its messages and bytes.
     pub usage: Usage,
 }
 
@@ -71,7 +69,7 @@ impl std::fmt::Display for LineUsage {
 }
 
 impl World {
-    /// `timed`: calls are timed from the begin, as the counters of all will be printed.
+    /// `timed`: calls are timed from the begin, because the counters of all ranks will be printed.
     pub(crate) fn new(endpoint: Endpoint<Kernel>, me: Rank, size: usize, about: About, timed: bool) -> Self {
         World { link: Link::new(endpoint, me, size, timed), about }
     }
@@ -96,12 +94,12 @@ impl World {
         &self.about
     }
 
-    /// Collective. Returns when every rank has called it; what was written before it is seen after it. Scopes may be
-    /// open meanwhile, on all ranks alike.
+    /// Collective. Returns when every rank has called it. What was written before it is visible after it. Scopes may
+    /// be open meanwhile, if all ranks have them open.
     ///
     /// # Errors
-    /// `Mismatch` where a rank is in another collective call, or has entered other scopes than this one; `Leaked` where
-    /// a rank holds a scope that the others have ended; whatever ended the job.
+    /// `Mismatch` if a rank is in another collective call, or has entered other scopes than this one; `Leaked` if a
+    /// rank holds a scope open that the others have ended; what ended the job.
     #[track_caller]
     pub fn barrier(&self) -> Result<()> {
         self.link.synchronize("a barrier", &"a barrier", 0, None, &Site::here())
@@ -112,22 +110,23 @@ impl World {
         self.link.endpoint.traffic()
     }
 
-    /// What the system has given this rank as a UDP socket, where it has one: buffers, longest datagram, offload.
+    /// This rank's UDP socket, if it has one: buffers, longest datagram, offload.
     pub fn udp(&self) -> Option<UdpInfo> {
         self.link.endpoint.udp()
     }
 
-    /// What each line of the program has cost this rank in messages, the most first: where to add a behaviour. Objects
-    /// that are gone are there too, and those that were made alike by one line stand together.
+    /// What each line of the program has cost this rank in messages, the most first: it shows where to add a
+    /// behaviour. Dropped objects are included. Objects of one name that one line has made are counted together.
     ///
-    /// Counted is what this rank has sent on account of the line, not what came back: `at` sends nothing but the
-    /// question. A `barrier` is any call that all ranks make: a barrier, a construction, a `fill`, a `gather` or a
-    /// reduction, which has a line of its own besides for what is too long to travel with it. **What needs no message
-    /// is not counted**: elements of ranks that share this one's memory are read and written in place, so on one
-    /// machine a loop of `at` and `put` looks free, and would send a message for each remote element on a cluster. Two
-    /// settings show it on one machine: with `AURORA_ROUTE=udp` (or [`Config::route`](crate::Config::route)) no memory
-    /// is shared and each of them is counted here; with `AURORA_SCALAR=deny` (or
-    /// [`Config::deny_scalar`](crate::Config::deny_scalar)) the first of them ends the job with its line.
+    /// It counts what this rank has sent because of the line, not what it has received: `at` sends only a request.
+    /// `barrier` stands for any collective call: a barrier, a construction, a `fill`, a `gather` or a reduction. A
+    /// reduction whose data is too long to travel with the barrier also has a line of its own. **What needs no
+    /// message is not counted**: elements of ranks that share this one's memory are read and written in place. So on
+    /// one machine a loop of `at` and `put` looks free, and would send a message for each remote element on a
+    /// cluster. Two settings show it on one machine. With `AURORA_ROUTE=udp` (or
+    /// [`Config::route`](crate::Config::route)) no memory is shared and each access is counted here. With
+    /// `AURORA_SCALAR=deny` (or [`Config::deny_scalar`](crate::Config::deny_scalar)) the first access ends the job
+    /// with its line.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -156,7 +155,7 @@ impl World {
         &self.link
     }
 
-    /// The end of the closure: waits until all ranks have come here. `stats`: rank 0 prints the counters of all.
+    /// The end of the closure: waits until all ranks have come. `stats`: rank 0 prints the counters of all ranks.
     pub(crate) fn leave(&self, stats: bool, site: &Site) -> Result<()> {
         let call = self.link.bulk_call("end");
         self.link.act(site, |kernel, out| kernel.leave(out))?;
@@ -172,14 +171,14 @@ impl World {
         deferred.map_or(Ok(()), Err)
     }
 
-    /// The closure has failed: nothing is served or said any more.
+    /// The closure has failed: this rank serves and sends nothing any more.
     pub(crate) fn abandon(&self) {
         self.link.endpoint.act(|kernel, _| kernel.end());
     }
 }
 
 impl Drop for World {
-    /// By a panic: nothing has been said yet, and an object that is kept elsewhere must not wait for anybody.
+    /// During a panic no rank has been told yet, and an object that outlives this must not wait for any rank.
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.abandon();

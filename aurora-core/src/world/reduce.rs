@@ -17,13 +17,13 @@ use std::ops::Range;
 /// What becomes of the contributions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reduction {
-    /// Every rank has all of them, combined.
+    /// Every rank gets all contributions, combined.
     All,
-    /// One rank has.
+    /// One rank gets them.
     To(Rank),
-    /// Each rank has its own and those before it.
+    /// Each rank gets its own contribution and those of the ranks before it.
     Scan,
-    /// Each rank has those before it.
+    /// Each rank gets the contributions of the ranks before it.
     ExclusiveScan,
 }
 
@@ -37,7 +37,7 @@ impl Reduction {
         }
     }
 
-    /// A number that is the same of all that agree.
+    /// Equal on ranks that make the same call.
     fn key(self) -> u64 {
         match self {
             Reduction::All => 1,
@@ -47,7 +47,7 @@ impl Reduction {
         }
     }
 
-    /// The contributions that make what a rank has in the end: those of ranks below this number.
+    /// A rank's result combines the contributions of the ranks below this number.
     fn upto(self, rank: usize, size: usize) -> usize {
         match self {
             Reduction::All => size,
@@ -61,9 +61,9 @@ impl Reduction {
 impl World {
     /// Collective. Combines the values of all ranks with an operation, and gives the result to each: `MPI_Allreduce`.
     ///
-    /// Values are combined by [`Op::combine`] in the order of the ranks, `((x0 . x1) . x2) ..`, so all ranks have the
-    /// same bits, on each run and over each route. The operation need not commute. Like a [`barrier`](World::barrier)
-    /// it orders all ranks.
+    /// Values are combined by [`Op::combine`] in the order of the ranks, `((x0 . x1) . x2) ..`, with the same bits on
+    /// all ranks, runs and routes. The operation need not commute. Like a [`barrier`](World::barrier) it orders all
+    /// ranks.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -79,15 +79,15 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// `Mismatch`, with both lines, where a rank makes another collective call, or this one with another type or
-    /// operation; [`Error::ZeroSized`]; whatever ended the job.
+    /// `Mismatch`, with both lines, if a rank makes another collective call, or this one with another type or
+    /// operation; [`Error::ZeroSized`]; what ended the job.
     #[track_caller]
     pub fn all_reduce<T: Element, O: Op<T>>(&self, op: O, mut value: T) -> Result<T> {
         self.reduce(Reduction::All, op, std::slice::from_mut(&mut value), &Site::here()).map(|_| value)
     }
 
-    /// Collective. As [`all_reduce`](World::all_reduce) for each element of a slice, which has the same length on all
-    /// ranks: each is replaced by what all ranks have at its place, combined.
+    /// Collective. As [`all_reduce`](World::all_reduce) for each element of a slice of the same length on all ranks:
+    /// each element is replaced by the combination of all ranks' elements at its place.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -104,13 +104,13 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// As [`all_reduce`](World::all_reduce); `Mismatch` also where lengths differ.
+    /// As [`all_reduce`](World::all_reduce); `Mismatch` also if lengths differ.
     #[track_caller]
     pub fn all_reduce_slice<T: Element, O: Op<T>>(&self, op: O, values: &mut [T]) -> Result<()> {
         self.reduce(Reduction::All, op, values, &Site::here()).map(drop)
     }
 
-    /// Collective. Combines the values of all ranks as [`all_reduce`](World::all_reduce) does, for rank `root` alone:
+    /// Collective. Combines the values of all ranks as [`all_reduce`](World::all_reduce) does, for rank `root` only:
     /// `None` on the others. `MPI_Reduce`. It orders all ranks.
     ///
     /// # Errors
@@ -121,18 +121,17 @@ impl World {
         changed.map(|changed| changed.then_some(value))
     }
 
-    /// Collective. The same for each element of a slice, which has the same length on all ranks. On `root` each is
-    /// replaced by what all ranks have at its place, combined; on the others they stay as they are.
+    /// Collective. As [`reduce_to`](World::reduce_to) for each element of a slice of the same length on all ranks. On
+    /// `root` each element is replaced by the combination; on the other ranks the slice does not change.
     ///
     /// # Errors
-    /// As [`reduce_to`](World::reduce_to); `Mismatch` also where lengths differ.
+    /// As [`reduce_to`](World::reduce_to); `Mismatch` also if lengths differ.
     #[track_caller]
     pub fn reduce_slice_to<T: Element, O: Op<T>>(&self, root: impl Into<Rank>, op: O, values: &mut [T]) -> Result<()> {
         self.reduce(Reduction::To(root.into()), op, values, &Site::here()).map(drop)
     }
 
-    /// Collective. Combines the values of ranks 0 to this one, in their order: `MPI_Scan`. It orders all ranks, as
-    /// [`all_reduce`](World::all_reduce) does.
+    /// Collective. Combines the values of ranks 0 to this one, in their order: `MPI_Scan`. It orders all ranks.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -152,7 +151,7 @@ impl World {
         self.reduce(Reduction::Scan, op, std::slice::from_mut(&mut value), &Site::here()).map(|_| value)
     }
 
-    /// Collective. The same for each element of a slice, which has the same length on all ranks.
+    /// Collective. As [`scan`](World::scan) for each element of a slice of the same length on all ranks.
     ///
     /// # Errors
     /// As [`all_reduce_slice`](World::all_reduce_slice).
@@ -161,8 +160,8 @@ impl World {
         self.reduce(Reduction::Scan, op, values, &Site::here()).map(drop)
     }
 
-    /// Collective. Combines the values of the ranks before this one, in their order: `MPI_Exscan`. Before rank 0 there
-    /// are none: `None`. It orders all ranks.
+    /// Collective. Combines the values of the ranks before this one: `MPI_Exscan`. `None` on rank 0. It orders all
+    /// ranks.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -184,8 +183,8 @@ impl World {
         changed.map(|changed| changed.then_some(value))
     }
 
-    /// Collective. The same for each element of a slice, which has the same length on all ranks. False on rank 0, where
-    /// they stay as they are.
+    /// Collective. As [`exclusive_scan`](World::exclusive_scan) for each element of a slice of the same length on all
+    /// ranks. False on rank 0, where the slice does not change.
     ///
     /// # Errors
     /// As [`all_reduce_slice`](World::all_reduce_slice).
@@ -194,7 +193,7 @@ impl World {
         self.reduce(Reduction::ExclusiveScan, op, values, &Site::here())
     }
 
-    /// Whether this rank's values are replaced.
+    /// Returns whether this rank's values are replaced.
     fn reduce<T: Element, O: Op<T>>(&self, reduction: Reduction, _: O, values: &mut [T], site: &Site) -> Result<bool> {
         if size_of::<T>() == 0 {
             return Err(Error::ZeroSized { element: type_name::<T>().into(), site: site.clone() });
@@ -235,7 +234,7 @@ impl World {
         Ok(upto > 0)
     }
 
-    /// A rank of this job.
+    /// Fails if the job has no such rank.
     pub(super) fn is_there(&self, rank: Rank, site: &Site) -> Result<()> {
         match rank.index() < self.size() {
             true => Ok(()),
@@ -244,42 +243,42 @@ impl World {
     }
 }
 
-/// Whether every rank is to have all contributions and to combine them by itself. In the node's memory reading them
-/// takes longer at some length than sharing the work and meeting once more.
+/// Whether every rank gets all contributions and combines them by itself. In the node's memory, reading long
+/// contributions takes longer than sharing the work and one more barrier.
 fn is_short(bytes: usize, call: &CollectiveCall<'_>) -> bool {
     const READ: usize = 32 << 10;
     let fits = bytes <= call.longest_word(call.size());
     fits && (!call.is_on_one_node() || (call.size() - 1) * bytes <= READ)
 }
 
-/// Each rank combines the contributions to a share of the elements, and gives the others what they are to have of it.
-/// As many elements at a time as can be given.
+/// Each rank combines the contributions to a share of the elements, and gives the others the results that they need.
+/// In chunks that fit in a step.
 fn in_steps<T: Element, O: Op<T>>(call: &mut CollectiveCall<'_>, reduction: Reduction, values: &mut [T]) -> Result<()> {
     let (me, size) = (call.me(), call.size());
     if call.longest() < size * size_of::<T>() {
         call.by_messages();
     }
-    // A multiple of the ranks: so long as all shares are equal, those of a scan are no more than what was combined.
+    // A multiple of the number of ranks: then all shares are equal, and a rank never gives more than `longest`.
     let at_once = (call.longest() / size_of::<T>() / size).max(1) * size;
     let mut combined = Vec::new();
     for values in values.chunks_mut(at_once) {
         let len = values.len();
         let share = |rank: usize| fold::share(len, size, rank);
         let own = share(me).len();
-        // Which results there are, one beside the other, and which of them a rank is to have.
+        // A scan has one result for each rank, one after the other; other reductions have one.
         let each = matches!(reduction, Reduction::Scan | Reduction::ExclusiveScan);
         let results = if each { size } else { 1 };
         let place = |rank: usize| if each { rank } else { 0 };
         let bytes = |elements: Range<usize>| elements.start * size_of::<T>()..elements.end * size_of::<T>();
 
-        // What is there of the chunk before is overwritten.
+        // Keeps the length of the chunk before where possible; all elements are overwritten.
         combined.resize(results * own, T::zeroed());
         let give =
             Step { bytes: bytemuck::cast_slice(values), to: &|to| bytes(share(to)), from: &|_| bytes(share(me)) };
         call.share(Give::Pieces(give), |given| match reduction {
             Reduction::All | Reduction::To(_) => fold::all::<T, O>(&mut combined, size, |rank| given.of(rank)),
             Reduction::Scan => prefixes::<T, O>(&mut combined, own, |rank| given.of(rank)),
-            // That of rank 0 is not used.
+            // Rank 0's result is not used.
             Reduction::ExclusiveScan => prefixes::<T, O>(&mut combined[own..], own, |rank| given.of(rank)),
         })?;
 
@@ -299,8 +298,7 @@ fn in_steps<T: Element, O: Op<T>>(call: &mut CollectiveCall<'_>, reduction: Redu
     Ok(())
 }
 
-/// The contributions of rank 0, of ranks 0 and 1, and so on, each combined, one after the other: as many as there is
-/// room for.
+/// The combined contributions of rank 0, of ranks 0 and 1, and so on, one after the other, as many as `into` holds.
 fn prefixes<'a, T: Element, O: Op<T>>(into: &mut [T], len: usize, of: impl Fn(usize) -> &'a [u8]) {
     if len == 0 {
         return;
@@ -316,7 +314,7 @@ fn prefixes<'a, T: Element, O: Op<T>>(into: &mut [T], len: usize, of: impl Fn(us
     }
 }
 
-/// What a claim says of it.
+/// The call in a claim.
 struct Call<O> {
     reduction: Reduction,
     element: &'static str,

@@ -1,4 +1,4 @@
-//! What one rank has for all, and what each has for all.
+//! One rank's data for all ranks (`broadcast`), and each rank's data for all (`all_gather`).
 
 use super::World;
 use crate::collective::{Came, In, fold};
@@ -13,13 +13,13 @@ use aurora_net::Rank;
 use std::any::type_name;
 use std::ops::Range;
 
-/// What tells calls from each other.
+/// Keys of the calls.
 const BROADCAST: u64 = 11;
 const BROADCAST_SLICE: u64 = 12;
 const ALL_GATHER: u64 = 13;
 const ALL_GATHER_SLICE: u64 = 14;
 
-/// What a rank says at first: all that it has, if that is short, else how many bytes.
+/// What a rank sends first: its bytes, if they are short, else their number.
 enum Announced {
     Here(Vec<u8>),
     Follows(usize),
@@ -45,8 +45,8 @@ impl Announced {
 }
 
 impl World {
-    /// Collective. The value of rank `root` on every rank, of any type that serde knows: `MPI_Bcast`. What the others
-    /// give is not looked at. Like a [`barrier`](World::barrier) it orders all ranks.
+    /// Collective. The value of rank `root` on every rank, of any type that serde can encode: `MPI_Bcast`. The values
+    /// of the other ranks are ignored. Like a [`barrier`](World::barrier) it orders all ranks.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -61,8 +61,8 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// `Mismatch`, with both lines, where a rank makes another collective call, or this one with another type or root;
-    /// [`Error::Value`] for a value that serde cannot encode or decode; [`Error::NoSuchRank`]; whatever ended the job.
+    /// `Mismatch`, with both lines, if a rank makes another collective call, or this one with another type or root;
+    /// [`Error::Value`] for a value that serde cannot encode or decode; [`Error::NoSuchRank`]; what ended the job.
     #[track_caller]
     pub fn broadcast<V: ScalarValue>(&self, root: impl Into<Rank>, value: V) -> Result<V> {
         let (site, root) = (Site::here(), root.into());
@@ -95,10 +95,10 @@ impl World {
         }
     }
 
-    /// Collective. The elements of rank `root` replace those of all others; slices have the same length on all ranks.
+    /// Collective. The elements of rank `root` replace those of all other ranks. All slices have one length.
     ///
     /// # Errors
-    /// As [`broadcast`](World::broadcast); `Mismatch` also where lengths differ.
+    /// As [`broadcast`](World::broadcast); `Mismatch` also if lengths differ.
     #[track_caller]
     pub fn broadcast_slice<T: Element>(&self, root: impl Into<Rank>, values: &mut [T]) -> Result<()> {
         let (site, root) = (Site::here(), root.into());
@@ -121,7 +121,7 @@ impl World {
         Ok(())
     }
 
-    /// Collective. The values of all ranks, in their order, on every rank; of any type that serde knows.
+    /// Collective. The values of all ranks, in rank order, on every rank; of any type that serde can encode.
     /// `MPI_Allgather`. Like a [`barrier`](World::barrier) it orders all ranks.
     ///
     /// ```
@@ -136,8 +136,8 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// `Mismatch`, with both lines, where a rank makes another collective call, or this one with another type;
-    /// [`Error::Value`] for a value that serde cannot encode or decode; whatever ended the job.
+    /// `Mismatch`, with both lines, if a rank makes another collective call, or this one with another type;
+    /// [`Error::Value`] for a value that serde cannot encode or decode; what ended the job.
     #[track_caller]
     pub fn all_gather<V: ScalarValue>(&self, value: V) -> Result<Vec<V>> {
         let site = Site::here();
@@ -154,8 +154,7 @@ impl World {
         Ok(before.into_iter().chain([value]).chain(behind).collect())
     }
 
-    /// Collective. The elements of all ranks, in their order, on every rank; of each rank as many as it gives.
-    /// `MPI_Allgatherv`.
+    /// Collective. The elements of all ranks, in rank order, on every rank. Lengths may differ. `MPI_Allgatherv`.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -194,7 +193,7 @@ impl World {
             (0..size).map(|rank| Announced::decode(given.of(rank)).ok_or(rank)).collect::<Result<Vec<_>, usize>>()
         })?;
         let announced = announced.map_err(|rank| crate::kernel::message::malformed(Rank::new(rank)))?;
-        // How many bytes of each rank follow.
+        // The number of bytes of each rank that follow.
         let follow: Vec<usize> =
             announced.iter().map(|said| if let Announced::Follows(len) = said { *len } else { 0 }).collect();
         let mut all = Vec::with_capacity(size);
@@ -228,7 +227,7 @@ impl World {
     }
 }
 
-/// What a rank gives, or why it cannot.
+/// A rank's encoded value, or its refusal.
 fn given(encoded: Result<Vec<u8>>) -> (Vec<u8>, Option<Error>) {
     match encoded {
         Ok(bytes) => (bytes, None),
@@ -236,14 +235,14 @@ fn given(encoded: Result<Vec<u8>>) -> (Vec<u8>, Option<Error>) {
     }
 }
 
-/// Memory for what others give.
+/// Memory for what other ranks give.
 fn room<T: Element>(len: usize, world: &World, what: &'static str, site: &Site) -> Result<Vec<T>> {
     let name = || ObjectName { what: format!("{what} of {len} {}", short::<T>()), made_at: site.clone() };
     memory::zeros(len).map_err(|shortage| shortage.error(world.rank(), "what other ranks give", name(), site))
 }
 
-/// Spreads bytes of which there are as many on all ranks. In the node's memory they are read there; between machines
-/// each other rank is given a share, which it gives to all others, so that none sends much more than it receives.
+/// Spreads the bytes of `root`, of equal length on all ranks. In the node's memory all ranks read them. Between
+/// machines each other rank gets a share and gives it to all others, so none sends much more than it receives.
 fn spread(call: &mut CollectiveCall<'_>, root: usize, bytes: &mut [u8]) -> Result<()> {
     let (me, size) = (call.me(), call.size());
     let nothing = |_: usize| 0..0;
@@ -263,7 +262,7 @@ fn spread(call: &mut CollectiveCall<'_>, root: usize, bytes: &mut [u8]) -> Resul
         let own: &[u8] = if me == root { bytes } else { &[] };
         let give = Step { bytes: own, to, from: &from };
         let mine = call.share(Give::Pieces(give), |given| given.of(root).to_vec())?;
-        // Each rank, the root too, gives its share to all others but the root, which has the whole.
+        // Each rank, the root too, gives its share to all others except the root, which has the whole.
         let to = |to: usize| if to == root { 0..0 } else { 0..mine.len() };
         let from = |from: usize| if me == root { 0..0 } else { 0..share(from).len() };
         let give = Step { bytes: &mine, to: &to, from: &from };

@@ -1,4 +1,4 @@
-//! Reading the counters: by the program at any time, by rank 0 of all ranks at the end.
+//! Reading the counters: by the program at any time, and by rank 0 for all ranks at the end.
 
 use super::World;
 use crate::kernel::watch::Blocked;
@@ -7,12 +7,12 @@ use crate::{Result, Site};
 use std::time::{Duration, Instant};
 
 impl World {
-    /// What this rank has done since `run` began: where its time went, what it has sent and what it has waited for, by
-    /// objects and kinds of operations. Not collective; takes some microseconds.
+    /// What this rank has done since `run` began: where its time went, what it has sent and what it has waited for,
+    /// by object and kind of operation. Not collective; takes some microseconds.
     ///
-    /// For a phase, take the difference of two: between barriers, if others are not to count into it. `AURORA_STATS=1`
-    /// (or [`Config::stats`](crate::Config::stats)) prints those of all ranks at the end. Which line has sent how much,
-    /// [`usage`](World::usage) says.
+    /// For a phase, take the difference of two readings, between barriers if other ranks' phases should not count.
+    /// `AURORA_STATS=1` (or [`Config::stats`](crate::Config::stats)) prints the readings of all ranks at the end.
+    /// [`usage`](World::usage) says which line has sent how much.
     ///
     /// ```
     /// use aurora_core::{Config, Kind, prelude::*};
@@ -36,7 +36,7 @@ impl World {
         Stats { rank: self.rank(), computing, sharing, waiting, traffic, job, objects }
     }
 
-    /// Reports this rank's counters to rank 0, which prints those of all ranks, or those that have come after a while.
+    /// Reports this rank's counters to rank 0. Rank 0 prints those of all ranks, or those that arrive in 5 s.
     pub(crate) fn report_counters(&self, site: &Site) -> Result<()> {
         const LONG: Duration = Duration::from_secs(5);
         let (mine, until) = (self.stats(), Instant::now() + LONG);

@@ -9,35 +9,32 @@ use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a rank answers when asked what it is doing.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct RankState {
-    /// Its wait, unless it computes or has something new to look at.
+    /// Its wait, unless it computes or has something new to check.
     pub(crate) wait: Option<WaitState>,
     /// It has left the closure.
     pub(crate) leaving: bool,
     pub(crate) sent: Vec<u64>,
     pub(crate) received: Vec<u64>,
-    /// Ranks whose requests it holds back, and why.
     pub(crate) parked: BTreeMap<Rank, Held>,
     /// Its open scopes whose end all ranks await.
     pub(crate) open: BTreeMap<ObjectId, GuardState>,
-    /// What its kernel does for others by itself.
+    /// Unfinished work of its kernel for other ranks.
     pub(crate) relays: Vec<(ObjectId, Relay)>,
-    /// What it does that gets nothing done, even if something new is to be looked at.
+    /// What it does if it is idle, even if it has something new to check.
     pub(crate) idle: Option<Idle>,
 }
 
-/// Why the requests of a rank are held back. If for none of these reasons, then for a transfer under way.
+/// Why the requests of a rank are held back. If all fields are empty, a transfer is under way.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Held {
     /// Until the rank that was asked enters or ends a scope itself.
     pub(crate) by_itself: bool,
-    /// That scope, if it is open.
     pub(crate) guard: Option<GuardState>,
-    /// Until these ranks have entered or ended a scope, each of that object.
+    /// Until these ranks have entered or ended a scope of that object.
     pub(crate) behind: BTreeMap<Rank, ObjectId>,
-    /// Until one of these ranks does something to that object: for each request that is held back so.
+    /// One entry for each request that is held back until any of these ranks does something to that object.
     pub(crate) any: Vec<(Vec<Rank>, ObjectId)>,
 }
 
@@ -58,9 +55,8 @@ pub(crate) struct WaitState {
     pub(crate) for_answer: bool,
     /// It waits for the end of a scope of this object.
     pub(crate) for_end_of: Option<ObjectId>,
-    /// The object at which it waits, and the number that this wait has there.
+    /// The object at which it waits, and the number of this wait there.
     pub(crate) at: Option<(ObjectId, u64)>,
-    /// It waits for everyone.
     pub(crate) for_everyone: bool,
 }
 
@@ -78,19 +74,18 @@ pub(super) struct Step {
     from: Rank,
     to: Rank,
     wait: WaitState,
-    /// The ranks in between: the first was asked by `from`, each holds back what it is asked for until the next, the
-    /// last until `to`, is through with a scope of that object.
+    /// The ranks in between. `from` has asked the first. Each holds its request back until the next has ended its
+    /// scope of that object; the last waits for `to`.
     through: Vec<(Rank, ObjectId)>,
-    /// Messages that each of these, beginning with `from`, has got from the one behind it.
+    /// How many messages each rank of the chain, from `from` on, has received from the next.
     heard: Vec<u64>,
-    /// Where one of several ranks would be enough: all that are stuck beside it, each in this wait.
+    /// If one of several ranks would be enough: all that are stuck beside it, each in this wait.
     beside: Vec<Stuck>,
 }
 
-/// A rank, its wait, and the messages that it has got.
+/// A rank, the number of its wait, and the counts of the messages that it has received.
 type Stuck = (Rank, u64, Vec<u64>);
 
-/// The ranks that a rank waits for.
 pub(super) fn on(state: &RankState) -> &[Rank] {
     state.wait.as_ref().map_or(&[], |wait| &wait.on)
 }
@@ -100,8 +95,8 @@ fn steps(from: Rank, states: &BTreeMap<Rank, RankState>) -> Vec<Step> {
     steps_beside(from, states, &BTreeSet::from([from]))
 }
 
-/// Whether a rank can do nothing before others do, which can do nothing either; `stuck` are those that are assumed to
-/// be, and those that are found to be are added. A rank that has left does nothing any more.
+/// Whether a rank can do nothing before other ranks act that can do nothing either. `stuck` has the ranks assumed to
+/// be stuck; ranks that are found to be are added. A rank that has left does nothing any more.
 fn is_stuck(rank: Rank, states: &BTreeMap<Rank, RankState>, stuck: &mut BTreeSet<Rank>) -> bool {
     let Some(state) = states.get(&rank) else {
         return false;
@@ -122,7 +117,7 @@ fn is_stuck(rank: Rank, states: &BTreeMap<Rank, RankState>, stuck: &mut BTreeSet
     })
 }
 
-/// The same, where these ranks are assumed to be stuck.
+/// As [`steps`], where the ranks `assumed` are assumed to be stuck.
 fn steps_beside(from: Rank, states: &BTreeMap<Rank, RankState>, assumed: &BTreeSet<Rank>) -> Vec<Step> {
     let mut steps = Vec::new();
     let Some(wait) = states.get(&from).and_then(|state| state.wait.as_ref()) else {
@@ -143,7 +138,7 @@ fn steps_beside(from: Rank, states: &BTreeMap<Rank, RankState>, assumed: &BTreeS
         };
         let relay = other.relays.iter().find(|(object, relay)| relay.serves(wait, *object));
         let by_itself = if let Some(&(object, ref relay)) = relay {
-            // Who waits for each other's relays waits for what comes from elsewhere.
+            // Ranks that wait for each other's relays wait for data from elsewhere.
             let is_new = relayed_by.insert(asked);
             if is_new {
                 open.extend(relay.behind.iter().rev().map(|to| behind(*to, object)));
@@ -182,13 +177,13 @@ fn steps_beside(from: Rank, states: &BTreeMap<Rank, RankState>, assumed: &BTreeS
     steps
 }
 
-/// How many messages a rank has got from another, if that is all that it was sent.
+/// How many messages `by` has received from `from`; `None` if one is still under way.
 fn all_heard(by: Rank, from: Rank, states: &BTreeMap<Rank, RankState>) -> Option<u64> {
     let heard = states.get(&by)?.received[from.index()];
     (heard == states.get(&from)?.sent[by.index()]).then_some(heard)
 }
 
-/// A wait of ours for a rank that has left.
+/// A wait of `me` for a rank that has left.
 pub(super) fn left_behind(me: Rank, states: &BTreeMap<Rank, RankState>) -> Option<Step> {
     if states[&me].leaving {
         return None;
@@ -196,7 +191,6 @@ pub(super) fn left_behind(me: Rank, states: &BTreeMap<Rank, RankState>) -> Optio
     steps(me, states).into_iter().find(|step| states[&step.to].leaving)
 }
 
-/// A circle of waits through `me`, beginning with it.
 pub(super) fn circle(me: Rank, states: &BTreeMap<Rank, RankState>) -> Option<Vec<Step>> {
     fn search(
         at: Rank,
@@ -223,9 +217,9 @@ pub(super) fn circle(me: Rank, states: &BTreeMap<Rank, RankState>) -> Option<Vec
     found.then_some(path)
 }
 
-/// What to call a circle of waits, or a wait for a rank that has left.
+/// The error for a circle of waits, or for a wait for a rank that has left.
 pub(super) fn verdict(steps: &[Step], states: &BTreeMap<Rank, RankState>) -> Error {
-    /// What keeps the request of a step from being answered, where that is a guard of the rank that was asked.
+    /// The guard of the asked rank that keeps the request of a step from being answered, if there is one.
     fn guard<'a>(step: &Step, states: &'a BTreeMap<Rank, RankState>) -> Option<&'a GuardState> {
         let held = states[&step.to].parked.get(&step.from);
         held.filter(|_| step.through.is_empty())?.guard.as_ref()
@@ -235,7 +229,8 @@ pub(super) fn verdict(steps: &[Step], states: &BTreeMap<Rank, RankState>) -> Err
         let awaited = step.wait.for_end_of;
         let forgotten = awaited
             .or(step.through.last().map(|(_, object)| *object))
-            // Who waits for another scope of the same object is in a scope of each of two parts.
+            // If `to` waits for another scope of this object, the two are scopes of different parts: none is
+            // forgotten.
             .filter(|object| other.wait.as_ref().is_none_or(|wait| wait.for_end_of != Some(*object)))
             .and_then(|object| other.open.get(&object))
             .or_else(|| {
@@ -302,7 +297,6 @@ pub(super) mod tests {
         waits.iter().enumerate().map(|(r, on)| (Rank::new(r), state(waits.len(), r, on))).collect()
     }
 
-    /// Rank 1 waits for an answer of rank 2, which is in a barrier and waits for rank 1.
     pub(in crate::kernel::watch) fn held_back(held: Held) -> BTreeMap<Rank, RankState> {
         let mut states = states(&[&[], &[2], &[1]]);
         let asker = states.get_mut(&Rank::new(1)).unwrap();
@@ -357,7 +351,7 @@ pub(super) mod tests {
         assert_eq!(gone.to, Rank::new(0));
     }
 
-    /// Two nodes. Rank 3 loads; rank 2 is in a barrier, and receives for both what rank 0 has sent.
+    /// Two nodes. Rank 3 loads. Rank 2 is in a barrier, and receives for both what rank 0 has sent.
     fn relayed(relay: Option<Relay>) -> BTreeMap<Rank, RankState> {
         let mut states = states(&[&[], &[2], &[3], &[2]]);
         states.get_mut(&Rank::new(3)).unwrap().wait.as_mut().unwrap().at = Some((ObjectId(1), 5));
@@ -393,7 +387,7 @@ pub(super) mod tests {
 
     #[test]
     fn only_what_is_waited_for_counts() {
-        // A rank that streams a later load is through with this one.
+        // A rank that streams a later load has completed this one.
         assert_eq!(convicts(3, &relayed(Some(load(6, &[0])))), Some(vec![2, 3]));
         assert_eq!(convicts(3, &relayed(Some(load(4, &[0])))), None, "it comes before this one");
         let mut states = relayed(None);
@@ -452,7 +446,7 @@ pub(super) mod tests {
         assert_eq!(left_behind(Rank::new(3), &states).map(|step| step.to.index()), Some(0));
     }
 
-    /// Rank 1 waits for an answer of rank 0, which keeps it until some rank of these does something.
+    /// Rank 1 waits for an answer of rank 0, which holds it back until one of these ranks does something.
     fn kept_for_any(states: &mut BTreeMap<Rank, RankState>, asker: usize, ranks: &[usize]) {
         let held = Held { any: vec![(ranks.iter().copied().map(Rank::new).collect(), ObjectId(1))], ..Held::default() };
         states.get_mut(&Rank::new(0)).unwrap().parked.insert(Rank::new(asker), held);

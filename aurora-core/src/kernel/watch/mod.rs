@@ -1,14 +1,14 @@
 //! The watch over waits: a wait that can never end is an error, a wait for a late rank is not.
 //!
 //! A rank that has waited for 20 ms asks the ranks that it waits for what they are doing, then asks the ranks that
-//! *those* wait for, and so on: a *look*. A circle of waits in which no message is under way can never end. The answers
-//! of one look are not of one moment. So a circle counts only if a second look finds the same waits and the same
-//! message counts: then the whole circle existed at each moment between the two looks.
+//! *those* wait for, and so on: a *look*. A circle of waits in which no message is under way can never end. The
+//! answers of one look are not of one moment. So a circle counts only if a second look finds the same waits and the
+//! same message counts: then the whole circle existed at each moment between the two looks.
 //!
 //! A rank that waits for an answer waits for the rank that it has asked only if that rank itself holds the request
 //! back. If that rank holds the request back until other ranks have ended a scope, the first rank waits for those
-//! others, *through* the rank that it has asked. The same goes for ranks that the asked rank's kernel waits for in work
-//! that it does without its program ([`relay`]).
+//! others, *through* the rank that it has asked. The same holds for ranks that the asked rank's kernel waits for in
+//! work that it does without its program ([`relay`]).
 
 mod circle;
 mod relay;
@@ -27,34 +27,32 @@ use aurora_net::Rank;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-/// A wait this long is worth a first look.
+/// The first look comes after this long a wait.
 const FIRST_LOOK: Duration = Duration::from_millis(20);
-/// Looks that find nothing grow this far apart.
+/// The longest pause between looks that find nothing.
 const RARE_LOOKS: Duration = Duration::from_millis(500);
-/// A look whose answers are not all here is given up after so many pauses.
+/// An incomplete look is given up after this many pauses.
 const LONGEST_LOOK: u32 = 8;
 /// After this long a waiting rank prints once which ranks it waits for.
 pub(crate) const NOTICE: Duration = Duration::from_secs(30);
 
-/// What blocks the calling thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Blocked {
-    /// All ranks have to come: barrier, construction.
+    /// All ranks have to come: a barrier, a construction.
     Barrier(&'static str),
-    /// What other ranks give to this one in a step of a collective call.
+    /// Pieces of other ranks, in a step of a collective call.
     Pieces(&'static str),
     /// Answers to requests.
     Calls { object: ObjectId, action: &'static str, kind: Kind },
     /// All ranks have to leave `run`.
     Leave,
-    /// Rank 0 has to say what time it is, which its daemon does.
+    /// Rank 0's daemon has to send the time of its clock.
     Clock,
-    /// A wait of an object's own.
+    /// A wait that the object defines.
     Object(ObjectId, Wait),
 }
 
 impl Blocked {
-    /// The object that it is about.
     pub(crate) fn object(self) -> Option<ObjectId> {
         match self {
             Blocked::Calls { object, .. } | Blocked::Object(object, _) => Some(object),
@@ -62,36 +60,32 @@ impl Blocked {
         }
     }
 
-    /// The wait at an object that it is.
     pub(crate) fn wait(self) -> Option<(ObjectId, Wait)> {
         if let Blocked::Object(object, wait) = self { Some((object, wait)) } else { None }
     }
 }
 
-/// A wait under way.
 #[derive(Clone, Debug)]
 pub(crate) struct Waiting {
     pub(crate) id: u64,
     pub(crate) wait: Blocked,
     pub(crate) site: Site,
     since: Instant,
-    /// Something has arrived since the waiting thread last looked whether it can go on.
+    /// Something has arrived since the waiting thread last checked whether it can continue.
     stale: bool,
     noticed: bool,
 }
 
-/// What the watch wants done.
+/// What the kernel has to do for the watch.
 #[derive(Debug)]
 pub(crate) enum Act {
-    /// Ask this rank.
     Ask(Rank, u64),
-    /// Give up: this can never end.
+    /// This wait can never end.
     GiveUp(Error),
     /// Tell the user which ranks this rank waits for.
     Notice(Claim, Vec<Rank>),
 }
 
-/// A look under way.
 #[derive(Debug, Default)]
 struct Look {
     number: u64,
@@ -99,7 +93,6 @@ struct Look {
     asked: BTreeSet<Rank>,
 }
 
-/// The watch of one rank.
 pub(crate) struct Watch {
     me: Rank,
     waits: u64,
@@ -108,7 +101,7 @@ pub(crate) struct Watch {
     /// The circle that the last look found.
     suspect: Option<Vec<Step>>,
     pause: Duration,
-    /// For so many more pauses answers to the look under way are waited for.
+    /// How many more pauses to wait for answers to this look.
     patience: u32,
     next_look: Option<Instant>,
     limit: Option<Duration>,
@@ -129,7 +122,6 @@ impl Watch {
         }
     }
 
-    /// The calling thread begins to wait.
     pub(crate) fn begin(&mut self, now: Instant, wait: Blocked, site: &Site) {
         self.waits += 1;
         self.waiting =
@@ -140,14 +132,14 @@ impl Watch {
         self.next_look = Some(now + FIRST_LOOK);
     }
 
-    /// The calling thread has looked and must wait on.
+    /// The calling thread has checked, and must wait on.
     pub(crate) fn evaluated(&mut self) {
         if let Some(waiting) = &mut self.waiting {
             waiting.stale = false;
         }
     }
 
-    /// The wait is over, after so long.
+    /// The wait is over. Returns its length.
     pub(crate) fn done(&mut self, now: Instant) -> Duration {
         self.next_look = None;
         self.waiting.take().map(|waiting| now.saturating_duration_since(waiting.since)).unwrap_or_default()
@@ -160,7 +152,6 @@ impl Watch {
         }
     }
 
-    /// The wait under way.
     pub(crate) fn waiting(&self) -> Option<&Waiting> {
         self.waiting.as_ref()
     }
@@ -169,7 +160,7 @@ impl Watch {
         self.next_look
     }
 
-    /// The wait in the form that others get, unless something new is to be looked at first.
+    /// The wait as other ranks receive it; `None` if the waiting thread first has to check something new.
     pub(crate) fn wait_state(&self, claim: Claim, on: Vec<Rank>) -> Option<WaitState> {
         let waiting = self.waiting.as_ref().filter(|w| !w.stale)?;
         let at = waiting.wait.wait();
@@ -185,7 +176,7 @@ impl Watch {
         })
     }
 
-    /// A time to look has come; `mine` is this rank's own state, `waits` its claim and those missing.
+    /// It may be time to look: `mine` is this rank's own state, `claim` its wait, `on` the missing ranks.
     pub(crate) fn handle_timeout(
         &mut self,
         now: Instant,
@@ -221,7 +212,6 @@ impl Watch {
         self.add(self.me, mine, acts);
     }
 
-    /// Another rank has said what it is doing.
     pub(crate) fn heard(&mut self, now: Instant, from: Rank, look: u64, state: RankState, acts: &mut Vec<Act>) {
         if look == self.look.number && self.waiting.is_some() {
             self.add(from, state, acts);
@@ -231,7 +221,7 @@ impl Watch {
         }
     }
 
-    /// Whether all who were asked in the look under way have answered.
+    /// Whether all ranks that were asked in this look have answered.
     fn is_complete(&self) -> bool {
         self.look.asked.iter().all(|rank| self.look.states.contains_key(rank))
     }
@@ -254,12 +244,11 @@ impl Watch {
                 held.ranks().for_each(&mut ask);
             }
         }
-        // Whoever waits for it has been asked or is about to be.
+        // A rank that waits for this relay has been asked or will be.
         state.relays.iter().flat_map(|(_, relay)| &relay.behind).copied().for_each(&mut ask);
         self.look.states.insert(from, state);
     }
 
-    /// The look is complete.
     fn judge(&mut self, now: Instant, acts: &mut Vec<Act>) {
         let states = &self.look.states;
         let suspect = left_behind(self.me, states).map(|step| vec![step]).or_else(|| circle(self.me, states));
@@ -332,7 +321,7 @@ mod tests {
         assert_eq!([5, 6].map(|second| look(&mut watch, second, &mut acts)), [2; 2], "the second look");
         watch.heard(begin + Duration::from_secs(7), Rank::new(1), 2, other, &mut acts);
         assert!(acts.iter().any(|act| matches!(act, Act::GiveUp(_))));
-        // An answer that never comes is not waited for any longer than that.
+        // There is a limit: an answer that never arrives.
         let mut deaf = Watch::new(Rank::new(0), None);
         deaf.begin(begin, Blocked::Leave, &Site::here());
         let last = (1..=20).map(|second| look(&mut deaf, second, &mut acts)).last();

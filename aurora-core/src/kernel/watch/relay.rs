@@ -1,9 +1,8 @@
 //! What a rank's kernel does for other ranks while its calling thread does something else. Pure.
 //!
-//! The blocks of a streamed load arrive in the background, also those that a rank receives for its node; and the home
-//! of a scalar ends the scopes of all ranks. A rank that waits for either may wait for a rank whose calling thread is
-//! in a barrier, or has left. It does not wait for that thread, nor for what the thread waits for. It waits for the
-//! ranks that the kernel waits for.
+//! The blocks of a streamed load arrive in the background, also those that a rank receives for its node. The home of
+//! a scalar ends the scopes of all ranks. A rank that waits for such work may wait for a rank whose calling thread is
+//! in a barrier, or has left. It does not wait for that thread, but for the ranks that the kernel waits for.
 
 use super::circle::WaitState;
 use crate::ids::ObjectId;
@@ -11,19 +10,19 @@ use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// Work on one object that is not done yet.
+/// Unfinished work on one object.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Relay {
-    /// The waits at the object that can end only when this is done: their first and last number.
+    /// The first and last number of the waits at the object that can end only after this work.
     pub(crate) waits: (u64, u64),
-    /// The rank's own calling thread has to enter or to end that scope.
+    /// The rank's own calling thread has to enter or end the scope.
     pub(crate) by_itself: bool,
-    /// These ranks have to enter or to end it, or have such work themselves.
+    /// These ranks have to enter or end the scope, or have such work themselves.
     pub(crate) behind: BTreeSet<Rank>,
 }
 
 impl Relay {
-    /// Whether a wait can end only when this is done, which is done for that `object`.
+    /// Whether `wait` can end only after this work, which is on `object`.
     pub(super) fn serves(&self, wait: &WaitState, object: ObjectId) -> bool {
         let (first, last) = self.waits;
         wait.at.is_some_and(|(of, number)| of == object && (first..=last).contains(&number))

@@ -1,12 +1,11 @@
-//! A block's place in memory that the ranks of its node share, and when it has to be elsewhere.
+//! The place of a rank's block in memory that its node shares, and when the block moves away from it.
 //!
-//! A block that lies *at home* is part of everyone's cache without having been sent. While a node peer still shows the
-//! last load, its owner must not write there; instead of waiting for the node peer, which may take long or be waiting
-//! for us, it moves the block to memory of its own and writes there. The next load brings it home again, if all have
-//! finished reading by then, or else sends it like a block of another node.
+//! A block *at home* is part of the cache of every rank of the node, without being sent. While a node peer still
+//! shows the last load, the owner must not write there. The peer may take long, or may be waiting for this rank. So
+//! the owner does not wait: it moves the block to memory of its own and writes there. The next load moves the block
+//! back home if all ranks have finished reading by then, or else sends it like a block of another node.
 //!
-//! Who shows a range of the vector is in the way of those only who write there. A block of which parts are lent moves
-//! part by part.
+//! A guard that shows a range stops only writes to that range. A block with lent parts moves part by part.
 
 use super::cache::{NodeCache, Slot};
 use crate::element::Element;
@@ -18,38 +17,35 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a writer hopes that the readers are about to leave, before it copies its block. Nothing else is served
-/// meanwhile.
+/// How long a writer waits for readers to leave before it copies its block. The kernel serves nothing else meanwhile.
 const PATIENCE: Duration = Duration::from_micros(50);
 
-/// Our block's place, and the whole that it is part of.
+/// The place of this rank's block, and the whole memory that contains it.
 pub(crate) struct Home {
     sharing: Arc<Sharing>,
     whole: Arc<dyn Storage>,
-    /// Where it begins, to be compared.
+    /// The address at which the place begins, for comparison.
     address: usize,
-    /// The same, in bytes of the whole.
+    /// The place's first byte within the whole.
     start: usize,
-    /// The pieces of our place from which the block has moved.
+    /// The pieces of the place from which the block has moved away.
     vacant: Parts,
-    /// The loads that are settled here, and what they show, in bytes of the whole: everyone has begun them. Those that
-    /// show nothing besides what a later one shows are left out.
+    /// The loads that are settled here (every rank has begun them), with the bytes of the whole that they show. A
+    /// load is left out if a later one shows all of its bytes.
     loads: Vec<(Epoch, Range<usize>)>,
-    /// How the ranks that share the memory may use our block, and what of it they know to be settled.
+    /// The mode of the block's latch, and the number of settled scopes that it says.
     latch: (LatchMode, Epoch),
-    /// Nobody holds the latch whom its mode does not admit.
+    /// No rank holds the latch that its mode does not admit.
     none_holds: bool,
-    /// Somebody did not leave, and may go on in there at any time: our place is used no more.
+    /// A rank did not release the latch and may still write to the place: it is never used again.
     given_up: bool,
-    /// The blocks of other nodes.
     pub(crate) cache: NodeCache,
 }
 
-/// Memory shared by all ranks of a node, before anything lies there.
+/// Memory shared by all ranks of a node, before a block lies there.
 pub(crate) struct Place<T> {
-    /// For our block.
     pub(crate) own: Array<T>,
-    /// The byte of the whole at which that begins.
+    /// The byte of the whole at which `own` begins.
     start: usize,
     whole: Array<T>,
     cache: NodeCache,
@@ -57,8 +53,7 @@ pub(crate) struct Place<T> {
 }
 
 impl<T: Element> Place<T> {
-    /// For a vector of `len` elements, of which we own `range`, and receive the blocks of other nodes that are given
-    /// with their owners, of so many `ranks`.
+    /// For a vector of `len` elements in a job of `ranks` ranks. This rank owns `range` and receives `cache`.
     pub(crate) fn new(
         sharing: Sharing,
         range: Range<usize>,
@@ -72,7 +67,6 @@ impl<T: Element> Place<T> {
         Place { own, start, whole, cache, sharing }
     }
 
-    /// With our block in it.
     pub(crate) fn occupied(self) -> (Array<T>, Home) {
         let (address, whole) = (self.own.bytes().as_ptr().addr(), Arc::new(self.whole));
         let (sharing, cache, latch) = (Arc::new(self.sharing), self.cache, (LatchMode::Shut, 0));
@@ -85,13 +79,12 @@ impl<T: Element> Place<T> {
 }
 
 impl Home {
-    /// Whether what is here of a block lies in its place. An empty one is at home everywhere.
+    /// Whether the pieces of a block that are here lie in their place. An empty block is always at home.
     #[inline]
     pub(crate) fn holds(&self, block: &Parts) -> bool {
         block.pieces().iter().all(|piece| self.holds_piece(piece))
     }
 
-    /// The same of a range of it.
     pub(crate) fn holds_range(&self, block: &Parts, range: &Range<usize>) -> bool {
         let found = block.find(range);
         found.is_some_and(|found| block.pieces()[found].iter().all(|piece| self.holds_piece(piece)))
@@ -102,7 +95,7 @@ impl Home {
         piece.array.byte_len() == 0 || piece.array.start().addr().get() == self.address + piece.at
     }
 
-    /// Before a write to a range of the block: leaves the place to those who read there.
+    /// Called before a write to a range of the block: moves its pieces away if a rank still reads there.
     pub(crate) fn yield_to_readers(&mut self, block: &mut Parts, range: &Range<usize>) {
         let pieces = block.find(range).unwrap_or_default();
         for piece in &mut block.pieces_mut()[pieces] {
@@ -114,8 +107,8 @@ impl Home {
         }
     }
 
-    /// Leaves the place for good, because a rank does not release its latch: with what nobody holds of the block. What
-    /// a guard shows stays; nobody was let in to write there, and who writes there next yields.
+    /// Moves the block away for good, because a rank does not release its latch. Pieces that a guard holds stay. That
+    /// rank was not admitted to write there, and the next writer of such a piece yields to readers.
     fn flee(&mut self, block: &mut Parts) {
         for piece in block.pieces_mut() {
             if !self.holds_piece(piece) || piece.array.byte_len() == 0 {
@@ -127,14 +120,14 @@ impl Home {
         }
     }
 
-    /// A piece of the block has moved away, or lay elsewhere.
+    /// Keeps the memory of a piece that has moved away, if the piece lay in its place.
     pub(crate) fn leave(&mut self, piece: Piece) {
         if self.holds_piece(&piece) {
             self.vacant.insert(piece.at, piece.array);
         }
     }
 
-    /// Before a load: brings home what nobody holds of a block, if nobody reads there any more.
+    /// Before a load: moves the pieces home that nobody holds, if nobody reads there any more.
     pub(crate) fn take_in(&mut self, block: &mut Parts) {
         if self.holds(block) {
             return;
@@ -145,7 +138,7 @@ impl Home {
                 continue;
             }
             self.vacant.cut(&range);
-            // A guard that was forgotten may still hold the array.
+            // A forgotten guard may still hold the array.
             let Some(found) = self.vacant.find(&range).filter(|found| found.len() == 1) else {
                 continue;
             };
@@ -161,9 +154,9 @@ impl Home {
         block.join();
     }
 
-    /// A load of these bytes of the whole is settled: everyone has begun it.
+    /// A load of these bytes of the whole is settled: every rank has begun it.
     pub(crate) fn settled(&mut self, load: Epoch, bytes: Range<usize>) {
-        /// More are taken together.
+        /// More loads than this are merged.
         const LOADS: usize = 16;
         self.loads.retain(|(_, before)| before.start < bytes.start || before.end > bytes.end);
         self.loads.push((load, bytes));
@@ -174,20 +167,19 @@ impl Home {
         }
     }
 
-    /// The last one.
     pub(crate) fn load(&self) -> Epoch {
         self.loads.last().map_or(0, |(load, _)| *load)
     }
 
-    /// The last one that shows some of these bytes of the whole.
+    /// The last load that shows some of these bytes of the whole.
     fn load_of(&self, bytes: &Range<usize>) -> Epoch {
         let mut loads = self.loads.iter().rev();
         let load = loads.find(|(_, shown)| shown.start < bytes.end && bytes.start < shown.end);
         load.map_or(0, |(load, _)| *load)
     }
 
-    /// Sets the mode of the block's latch. Before the block is used, [those it does not admit](Home::await_holders)
-    /// must have released it.
+    /// Sets the mode of the block's latch. Before this rank uses the block, it must
+    /// [`await_holders`](Home::await_holders).
     pub(crate) fn set_latch(&mut self, mode: LatchMode, settled: Epoch) {
         let mode = if self.given_up { LatchMode::GivenUp } else { mode };
         if self.latch != (mode, settled) {
@@ -197,8 +189,8 @@ impl Home {
         }
     }
 
-    /// Waits until nobody holds the latch whom its mode does not admit. Where a rank does not release it, the place is
-    /// given up: what can be of the block lies elsewhere then.
+    /// Waits until no rank holds the latch that its mode does not admit. If a rank does not release it, gives the
+    /// place up: then all pieces that can be moved lie elsewhere.
     pub(crate) fn await_holders(&mut self, block: &mut Parts) {
         let (mode, settled) = self.latch;
         if !self.given_up {
@@ -212,27 +204,25 @@ impl Home {
         self.flee(block);
     }
 
-    /// Whether a rank holds the latch at this moment.
     pub(crate) fn has_holders(&self) -> bool {
         self.sharing.has_holders()
     }
 
-    /// How it was set, and what was settled then.
+    /// The mode that was set, and the number of scopes settled then.
     pub(crate) fn latch(&self) -> (LatchMode, Epoch) {
         self.latch
     }
 
-    /// Whether others have written to our block by themselves since this was asked last.
+    /// Whether other ranks have written to this rank's block directly since the last call.
     pub(crate) fn take_written(&self) -> bool {
         self.sharing.take_written()
     }
 
-    /// The memory itself.
     pub(crate) fn sharing(&self) -> &Arc<Sharing> {
         &self.sharing
     }
 
-    /// Single elements of a vector of `len`, of which `range` is our block, where ranks have these `positions`.
+    /// Access to single elements of a vector of `len`, of which this rank owns `range`: [`Sharing::direct`].
     pub(crate) fn direct<T: Element>(
         &self,
         permit: Arc<Permit>,
@@ -243,37 +233,36 @@ impl Home {
         self.sharing.direct(permit, range, len, positions)
     }
 
-    /// Whether the block of another node can be written to its slot, for a load: nobody shows the one before, and this
-    /// one nobody can complete without it.
+    /// Whether the block of another node may be written to its slot for a load: no rank shows the load before, and no
+    /// rank can complete this one without the block.
     pub(crate) fn is_free_for(&self, load: Epoch) -> bool {
         self.sharing.is_clear(self.cache.before(load), &(0..usize::MAX))
     }
 
-    /// The slot of a block of another node that comes for a load, if it can be written to.
+    /// The slot of a block of another node that arrives for a load, if it may be written to.
     pub(crate) fn open_slot(&mut self, owner: Rank, load: Epoch) -> Option<&mut Slot> {
         let free = self.is_free_for(load);
         self.cache.slot(owner).filter(|_| free)
     }
 
-    /// This rank has completed a load by which every block is in its place: shows these bytes of the whole.
+    /// This rank has completed a load for which every block is in its place: shows these bytes of the whole.
     pub(crate) fn show(&self, load: Epoch, bytes: Range<usize>) -> (Part, Option<Reading>) {
         let reading = self.sharing.enter(load, Some(bytes.clone()));
         (self.part(bytes), reading)
     }
 
-    /// It has completed it. If it has shown parts of these, it does so as long as what comes back lives.
+    /// This rank has completed a load otherwise. Parts that were `shown` stay shown while the result lives.
     pub(crate) fn pass(&self, load: Epoch, shown: bool) -> Option<Reading> {
         self.sharing.enter(load, shown.then_some(0..usize::MAX))
     }
 
-    /// A part of the whole that is final for a load which this rank has announced and not completed: until then nobody
-    /// writes there.
+    /// A part of the whole that is final for a load which this rank has announced and not completed. Until it
+    /// completes the load, nobody writes there.
     pub(crate) fn part(&self, bytes: Range<usize>) -> Part {
         Part::of_shared(&self.whole, bytes)
     }
 
-    /// Whether nobody shows these bytes of our block, nor will before the next load, and no rank may still hold its
-    /// latch.
+    /// Whether no rank shows these bytes of this rank's block, nor can before the next load. False once given up.
     pub(crate) fn is_clear(&self, range: &Range<usize>) -> bool {
         if self.given_up {
             return false;
