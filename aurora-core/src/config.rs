@@ -139,7 +139,7 @@ impl Config {
     ///
     /// Two ranks that write one element in one ReleaseC or ReadCache + ReleaseC, unless both by its operation, cause
     /// [`Error::Conflict`](crate::Error::Conflict) on all ranks. A rank that reads an element, or opens an
-    /// OwnerComputes that shows it, before another rank has ended the scope in which it wrote it, gets
+    /// OwnerComputes that shows it, while the scope in which another rank wrote it has not ended, gets
     /// [`Error::Unflushed`](crate::Error::Unflushed); so do all ranks that enter or refresh a HaloCache of it.
     ///
     /// Only writes in scopes are checked. Two ranks that `put` the same element of the bare vector, or a missing

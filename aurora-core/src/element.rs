@@ -34,9 +34,9 @@ impl<T: bytemuck::Pod + Send + Sync> Element for T {}
 /// An operation that the owner of an element applies to it: `current <- apply(current, operand)`.
 ///
 /// A stateless type, so that every rank has its code. Two types are two operations, even if they have one name. An
-/// application happens whole under the block's lock: no rank sees a value in between. Operands of several ranks are
-/// applied in any order, so the operation must be **commutative** in its operands: `apply(apply(x, a), b)` is the
-/// same as `apply(apply(x, b), a)`. Sums, differences, products, minima and unions are; "keep the last one" is not.
+/// application is atomic: no rank sees a value in between. Operands of several ranks are applied in any order, so the
+/// operation must be **commutative** in its operands: `apply(apply(x, a), b)` is the same as `apply(apply(x, b), a)`.
+/// Sums, differences, products, minima and unions are; "keep the last one" is not.
 /// [`accumulate_in_order`](crate::GVector::accumulate_in_order) and the reductions of
 /// [`World`](crate::World::all_reduce) keep the order of the ranks, and take any operation.
 ///

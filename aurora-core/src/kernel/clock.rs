@@ -1,4 +1,4 @@
-//! The one place where a rank's kernel and its objects read the clock.
+//! The clock of a rank's kernel, and of its objects through `Cx::now`.
 
 use std::time::Instant;
 

@@ -329,7 +329,7 @@ impl Scalar {
             replicated.close();
         }
         self.admit_to_value(usable);
-        // A guard that only reads shows a copy, which operations do not change.
+        // A guard that only reads does not forbid operations: each of them is atomic.
         let is_mine = usable && !self.check && settled >= epoch && !open.iter().any(|guard| guard.mutable);
         self.permit.set(epoch, 0, if is_mine { READ | WRITE } else { 0 });
     }

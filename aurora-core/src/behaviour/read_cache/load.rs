@@ -190,7 +190,6 @@ impl Vector {
             return drop(cx.no_memory(shortage, A_CACHE, &opening.site));
         }
         let arrival = &mut self.ledger.record(epoch).from[from.index()];
-        // A node peer may have forwarded the block before.
         arrival.came |= came;
         arrival.arrived = true;
         self.has_changed = true;
