@@ -47,17 +47,9 @@ impl Handler for Blocks {
         }
     }
 
-    fn released(&mut self, _: Token, _: &mut Outbox) {}
-
     fn peer_lost(&mut self, rank: Rank, silent_for: Duration, _: &mut Outbox) {
         self.failure = Some(Failure::of(rank, format_args!("silent for {silent_for:?}")));
     }
-
-    fn poll_timeout(&self) -> Option<Instant> {
-        None
-    }
-
-    fn handle_timeout(&mut self, _: Instant, _: &mut Outbox) {}
 }
 
 fn main() -> Result<(), Failure> {

@@ -54,6 +54,21 @@ impl Payload {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// The bytes, or the token by which the handler reads them.
+    pub(crate) fn contents(&self) -> Result<&[u8], Token> {
+        match self {
+            Payload::Empty => Ok(&[]),
+            Payload::Bytes(bytes) => Ok(bytes),
+            Payload::Shared(bytes) => Ok(bytes),
+            Payload::Lent { token, .. } => Err(*token),
+        }
+    }
+
+    /// The token of a lent payload.
+    pub(crate) fn token(&self) -> Option<Token> {
+        self.contents().err()
+    }
 }
 
 /// The destination of an incoming payload.
@@ -63,6 +78,22 @@ pub enum Placement {
     Buffer,
     /// Its final place, written by [`Handler::write`].
     At(Token),
+}
+
+/// Where the bytes of a payload go that arrives in parts.
+#[derive(Debug)]
+pub(crate) enum Destination {
+    Buffer(Vec<u8>),
+    At(Token),
+}
+
+impl Destination {
+    pub fn into_received(self) -> Received {
+        match self {
+            Destination::Buffer(bytes) => Received::Bytes(bytes),
+            Destination::At(token) => Received::Placed(token),
+        }
+    }
 }
 
 /// The payload of a delivered transfer.
@@ -103,22 +134,30 @@ impl Received {
     }
 }
 
-/// The library above the transport.
+/// The library above the transport. What has a default need not be implemented by a handler that lends and places no
+/// memory, has no timers, ignores lost peers and watches no sources.
 pub trait Handler: Send + 'static {
     /// The header of a transfer from `from` has arrived; its payload has `len > 0` bytes. Returns where they go.
     fn place(&mut self, from: Rank, header: &[u8], len: usize) -> Placement;
 
     /// Bytes of a placed payload from `offset` on have arrived. Ignore them if the token is no longer valid.
-    fn write(&mut self, token: Token, offset: usize, bytes: &[u8]);
+    fn write(&mut self, token: Token, offset: usize, bytes: &[u8]) {
+        let _ = (token, offset, bytes);
+    }
 
     /// Fills `into` with the lent payload's bytes from `offset` on. False: withdrawn, the transfer is abandoned.
-    fn read(&mut self, token: Token, offset: usize, into: &mut [u8]) -> bool;
+    fn read(&mut self, token: Token, offset: usize, into: &mut [u8]) -> bool {
+        let _ = (token, offset, into);
+        false
+    }
 
     /// A transfer has arrived.
     fn deliver(&mut self, from: Rank, header: &[u8], payload: Received, out: &mut Outbox);
 
     /// A lent payload is no longer needed: acknowledged, abandoned, or its peer is lost.
-    fn released(&mut self, token: Token, out: &mut Outbox);
+    fn released(&mut self, token: Token, out: &mut Outbox) {
+        let _ = (token, out);
+    }
 
     /// The meaning of a header in a few words, for traces.
     fn describe(&self, header: &[u8]) -> String {
@@ -128,7 +167,9 @@ pub trait Handler: Send + 'static {
 
     /// `rank` is lost: it has been silent for `silent_for` while something waited for its acknowledgement, or is known
     /// to be dead (`silent_for` is zero). Called once per rank. Transfers queued for it have been dropped.
-    fn peer_lost(&mut self, rank: Rank, silent_for: Duration, out: &mut Outbox);
+    fn peer_lost(&mut self, rank: Rank, silent_for: Duration, out: &mut Outbox) {
+        let _ = (rank, silent_for, out);
+    }
 
     /// Whether the job has failed, so that transfers in progress need not complete.
     fn has_failed(&self) -> bool {
@@ -136,14 +177,17 @@ pub trait Handler: Send + 'static {
     }
 
     /// When to call [`Handler::handle_timeout`], if at all.
-    fn poll_timeout(&self) -> Option<Instant>;
+    fn poll_timeout(&self) -> Option<Instant> {
+        None
+    }
 
     /// The requested time has come.
-    fn handle_timeout(&mut self, now: Instant, out: &mut Outbox);
+    fn handle_timeout(&mut self, now: Instant, out: &mut Outbox) {
+        let _ = (now, out);
+    }
 
     /// A source from [`Outbox::watch`] is readable or at its end, or one from [`Outbox::doorbell`] has been rung.
     /// Reads what is there, or calls [`Outbox::unwatch`]; a descriptor that is readable afterwards is reported again.
-    /// A handler that watches no sources need not implement this.
     fn ready(&mut self, source: Source, out: &mut Outbox) {
         out.unwatch(source);
     }

@@ -8,7 +8,6 @@
 //! ```
 //! use aurora_net::bootstrap::{Failure, Launch, Options, run};
 //! use aurora_net::*;
-//! use std::time::{Duration, Instant};
 //!
 //! /// Collects greetings.
 //! struct Guestbook(Vec<(Rank, Vec<u8>)>);
@@ -20,13 +19,6 @@
 //!     fn deliver(&mut self, from: Rank, header: &[u8], _: Received, _: &mut Outbox) {
 //!         self.0.push((from, header.to_vec()));
 //!     }
-//!     // It lends no memory, has no timers, and ignores lost peers.
-//!     fn write(&mut self, _: Token, _: usize, _: &[u8]) {}
-//!     fn read(&mut self, _: Token, _: usize, _: &mut [u8]) -> bool { false }
-//!     fn released(&mut self, _: Token, _: &mut Outbox) {}
-//!     fn peer_lost(&mut self, _: Rank, _: Duration, _: &mut Outbox) {}
-//!     fn poll_timeout(&self) -> Option<Instant> { None }
-//!     fn handle_timeout(&mut self, _: Instant, _: &mut Outbox) {}
 //! }
 //!
 //! let greetings = run(Launch::Threads(3), Options::default(), |seat| {

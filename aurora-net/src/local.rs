@@ -12,30 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) struct LocalTransfer {
     pub from: Rank,
     pub header: Bytes,
-    pub payload: LocalPayload,
-}
-
-/// Its payload. A lent one is copied when sent.
-#[derive(Debug)]
-pub(crate) enum LocalPayload {
-    Owned(Vec<u8>),
-    Shared(Bytes),
-}
-
-impl LocalPayload {
-    pub fn as_slice(&self) -> &[u8] {
-        match self {
-            LocalPayload::Owned(bytes) => bytes,
-            LocalPayload::Shared(bytes) => bytes,
-        }
-    }
-
-    pub fn into_vec(self) -> Vec<u8> {
-        match self {
-            LocalPayload::Owned(bytes) => bytes,
-            LocalPayload::Shared(bytes) => Vec::from(bytes),
-        }
-    }
+    /// A lent payload is copied when it is sent.
+    pub payload: Bytes,
 }
 
 /// The sending end of a rank's queue.

@@ -48,12 +48,6 @@ impl Handler for Slow {
     fn peer_lost(&mut self, rank: Rank, silent_for: Duration, _: &mut Outbox) {
         panic!("{rank} was silent for {silent_for:?}");
     }
-
-    fn poll_timeout(&self) -> Option<Instant> {
-        None
-    }
-
-    fn handle_timeout(&mut self, _: Instant, _: &mut Outbox) {}
 }
 
 /// The number of datagrams that Linux has dropped for lack of room in the socket at this port.

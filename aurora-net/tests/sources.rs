@@ -2,7 +2,7 @@
 
 use aurora_net::bootstrap::{Failure, Launch, Options, Seat, run};
 use aurora_net::{
-    Doorbell, Endpoint, Error, Handler, Outbox, Payload, Placement, Rank, Received, Route, Source, Token, Transport,
+    Doorbell, Endpoint, Error, Handler, Outbox, Payload, Placement, Rank, Received, Route, Source, Transport,
 };
 use std::collections::HashMap;
 use std::fs::File;
@@ -68,16 +68,6 @@ impl Handler for Watcher {
             out.send(from, STORM, Payload::Empty);
         }
     }
-    fn write(&mut self, _: Token, _: usize, _: &[u8]) {}
-    fn read(&mut self, _: Token, _: usize, _: &mut [u8]) -> bool {
-        false
-    }
-    fn released(&mut self, _: Token, _: &mut Outbox) {}
-    fn peer_lost(&mut self, _: Rank, _: Duration, _: &mut Outbox) {}
-    fn poll_timeout(&self) -> Option<Instant> {
-        None
-    }
-    fn handle_timeout(&mut self, _: Instant, _: &mut Outbox) {}
 
     fn ready(&mut self, source: Source, out: &mut Outbox) {
         self.calls.push(source);

@@ -9,7 +9,7 @@ use super::seat::{ControlPlane, Job};
 use crate::bulk::{BulkInfo, Probe};
 use crate::endpoint::carrier::Carriage;
 use crate::endpoint::{Endpoint, Nodes, Setup};
-use crate::{Error, Handler, Node, Outbox, Payload, Placement, Rank, Received, Route, Token, Transport};
+use crate::{Error, Handler, Node, Outbox, Payload, Placement, Rank, Received, Route, Transport};
 use bytes::Bytes;
 use std::time::{Duration, Instant};
 
@@ -148,20 +148,6 @@ impl Handler for Prober {
     fn has_failed(&self) -> bool {
         self.lost.is_some()
     }
-
-    fn write(&mut self, _: Token, _: usize, _: &[u8]) {}
-
-    fn read(&mut self, _: Token, _: usize, _: &mut [u8]) -> bool {
-        false
-    }
-
-    fn released(&mut self, _: Token, _: &mut Outbox) {}
-
-    fn poll_timeout(&self) -> Option<Instant> {
-        None
-    }
-
-    fn handle_timeout(&mut self, _: Instant, _: &mut Outbox) {}
 }
 
 #[cfg(test)]

@@ -6,11 +6,12 @@ use super::rendezvous::{Declined, Effects, Rendezvous};
 use super::rings::Rings;
 use super::trace;
 use crate::handler::{Lender, Queued};
-use crate::local::{Inbox, LocalAddress, LocalPayload, LocalTransfer};
+use crate::local::{Inbox, LocalAddress, LocalTransfer};
 use crate::poller::{News, Poller};
 use crate::proto::earlier;
 use crate::udp::UdpPort;
 use crate::{Handler, Outbox, Outgoing, Payload, Placement, Rank, Received, Traffic};
+use bytes::Bytes;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -253,16 +254,15 @@ impl<H: Handler> Core<H> {
 
     fn arrive(&mut self, transfer: LocalTransfer) {
         let LocalTransfer { from, header, payload } = transfer;
-        let bytes = payload.as_slice();
         self.traffic.transfers_in += 1;
-        self.traffic.bytes_in += (header.len() + bytes.len()) as u64;
-        let received = if bytes.is_empty() {
+        self.traffic.bytes_in += (header.len() + payload.len()) as u64;
+        let received = if payload.is_empty() {
             Received::Bytes(Vec::new())
         } else {
-            match self.handler.place(from, &header, bytes.len()) {
-                Placement::Buffer => Received::Bytes(payload.into_vec()),
+            match self.handler.place(from, &header, payload.len()) {
+                Placement::Buffer => Received::Bytes(Vec::from(payload)),
                 Placement::At(token) => {
-                    self.handler.write(token, 0, bytes);
+                    self.handler.write(token, 0, &payload);
                     Received::Placed(token)
                 }
             }
@@ -323,7 +323,7 @@ impl<H: Handler> Core<H> {
     }
 
     fn apply(&mut self, Effects { messages, declined, released, broken }: Effects) {
-        let datagrams = self.ways.datagrams.as_mut().expect("messages come by it");
+        let datagrams = self.ways.datagrams.as_mut().expect("datagrams exist while a rendezvous does");
         messages.into_iter().for_each(|(to, message)| datagrams.send_message(to, message));
         declined.into_iter().for_each(|Declined { to, header, payload }| datagrams.send(to, header, payload));
         for token in released {
@@ -331,7 +331,7 @@ impl<H: Handler> Core<H> {
         }
         for rank in broken {
             self.handler.peer_lost(rank, Duration::ZERO, &mut self.outbox);
-            self.rendezvous.as_mut().expect("whose effects these are").lose(rank);
+            self.rendezvous.as_mut().expect("the rendezvous exists while its effects are applied").lose(rank);
         }
     }
 
@@ -368,13 +368,12 @@ impl<H: Handler> Core<H> {
             }
             Peer::Local(address) => {
                 let copy = match &payload {
-                    Payload::Empty => Some(LocalPayload::Owned(Vec::new())),
-                    Payload::Bytes(bytes) => Some(LocalPayload::Shared(bytes.clone())),
-                    Payload::Shared(bytes) => Some(LocalPayload::Owned(bytes.to_vec())),
+                    Payload::Empty => Some(Bytes::new()),
+                    Payload::Bytes(bytes) => Some(bytes.clone()),
+                    Payload::Shared(bytes) => Some(Bytes::copy_from_slice(bytes)),
                     Payload::Lent { token, len } => {
                         let mut copy = vec![0; *len];
-                        let whole = self.handler.read(*token, 0, &mut copy);
-                        whole.then_some(LocalPayload::Owned(copy))
+                        self.handler.read(*token, 0, &mut copy).then(|| Bytes::from(copy))
                     }
                 };
                 // A withdrawn payload is not sent.
@@ -394,9 +393,7 @@ impl<H: Handler> Core<H> {
     }
 
     fn give_back(&mut self, payload: &Payload) -> bool {
-        if let Payload::Lent { token, .. } = payload {
-            self.handler.released(*token, &mut self.outbox);
-        }
-        matches!(payload, Payload::Lent { .. })
+        let token = payload.token();
+        token.inspect(|token| self.handler.released(*token, &mut self.outbox)).is_some()
     }
 }

@@ -196,7 +196,7 @@ impl Datagrams {
             let Some((to, transmit)) = transmit else {
                 return Ok(());
             };
-            let address = self.admission.address(to).expect("as many as connections");
+            let address = self.admission.address(to).expect("every connected peer has an address");
             self.port.send(address, transmit.segment_size, &self.train)?;
         }
     }

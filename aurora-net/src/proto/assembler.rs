@@ -2,16 +2,10 @@
 
 use super::Payloads;
 use super::range_set::RangeSet;
+use crate::handler::Destination;
 use crate::wire::DatagramError;
-use crate::{Placement, Rank, Received, Token};
+use crate::{Placement, Rank, Received};
 use bytes::Bytes;
-
-#[derive(Debug)]
-enum Destination {
-    /// Grows with the bytes that arrive, not with the announced length.
-    Buffer(Vec<u8>),
-    At(Token),
-}
 
 /// A transfer whose header has arrived, but not all of its payload.
 #[derive(Debug)]
@@ -20,6 +14,7 @@ pub(super) struct Assembler {
     total: u64,
     missing: u64,
     received: RangeSet,
+    /// A buffer grows with the bytes that arrive, not with the announced length.
     destination: Destination,
 }
 
@@ -130,11 +125,7 @@ impl Assembler {
 
     pub(super) fn finish(self) -> Finished {
         let size = self.header.len() as u64 + self.total;
-        let payload = match self.destination {
-            Destination::Buffer(buffer) => Received::Bytes(buffer),
-            Destination::At(token) => Received::Placed(token),
-        };
-        Finished { header: self.header, payload, size }
+        Finished { header: self.header, payload: self.destination.into_received(), size }
     }
 }
 

@@ -46,10 +46,7 @@ impl Outgoing {
     }
 
     pub(super) fn token(&self) -> Option<Token> {
-        match self.payload {
-            Payload::Lent { token, .. } => Some(token),
-            Payload::Empty | Payload::Bytes(_) | Payload::Shared(_) => None,
-        }
+        self.payload.token()
     }
 
     /// `amount` bytes (plus one for OPEN) have been acknowledged. True: the transfer is complete.
@@ -84,21 +81,15 @@ impl Outgoing {
 
     /// Appends payload bytes. False: the payload has been withdrawn.
     fn copy(&self, offset: usize, len: usize, buf: &mut Vec<u8>, io: &mut impl Payloads) -> bool {
-        match &self.payload {
-            Payload::Bytes(bytes) => {
-                buf.extend_from_slice(&bytes[offset..offset + len]);
-                true
-            }
-            Payload::Shared(bytes) => {
-                buf.extend_from_slice(&bytes[offset..offset + len]);
-                true
-            }
-            Payload::Lent { token, .. } if len > 0 => {
+        match self.payload.contents() {
+            Ok(bytes) => buf.extend_from_slice(&bytes[offset..offset + len]),
+            Err(_) if len == 0 => {}
+            Err(token) => {
                 let start = buf.len();
                 buf.resize(start + len, 0);
-                io.read(*token, offset, &mut buf[start..])
+                return io.read(token, offset, &mut buf[start..]);
             }
-            Payload::Empty | Payload::Lent { .. } => true,
         }
+        true
     }
 }

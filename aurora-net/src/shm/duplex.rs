@@ -15,6 +15,7 @@
 use super::buffer_pool::BufferPool;
 use super::control::{NodeRank, Ring, RingEnds};
 use super::ring::{Corrupt, Reader, Writer};
+use crate::handler::Destination;
 use crate::{Handler, MAX_HEADER, Outbox, Outgoing, Payload, Placement, Rank, Received, Token, Traffic};
 use bytes::Bytes;
 use std::collections::VecDeque;
@@ -88,12 +89,6 @@ struct Incoming {
     destination: Destination,
     total: usize,
     arrived: usize,
-}
-
-#[derive(Debug)]
-enum Destination {
-    Buffer(Vec<u8>),
-    At(Token),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -252,9 +247,8 @@ impl Duplex {
     }
 
     fn release(&mut self, done: impl FnOnce(&mut Self) -> Option<Outgoing>) {
-        if let Some(Outgoing { payload: Payload::Lent { token, .. }, .. }) = done(self) {
-            self.released.push(token);
-        }
+        let done = done(self);
+        self.released.extend(done.and_then(|outgoing| outgoing.payload.token()));
     }
 
     pub fn released(&mut self) -> std::vec::Drain<'_, Token> {
@@ -342,11 +336,7 @@ impl Duplex {
         let deliver = |incoming: Incoming, header: &[u8], handler: &mut _, out: &mut _, traffic: &mut Traffic| {
             traffic.transfers_in += 1;
             traffic.bytes_in += (header.len() + incoming.total) as u64;
-            let received = match incoming.destination {
-                Destination::Buffer(bytes) => Received::Bytes(bytes),
-                Destination::At(token) => Received::Placed(token),
-            };
-            Handler::deliver(handler, from, header, received, out);
+            Handler::deliver(handler, from, header, incoming.destination.into_received(), out);
         };
         match record.kind {
             Kind::Withdrawn => {}
@@ -403,17 +393,12 @@ fn put(
     writer.write(&record.encode());
     writer.write(header);
     writer.pad(UNIT);
-    let whole = writer.write_with(record.part, |at, part| match payload {
-        Payload::Empty => true,
-        Payload::Bytes(bytes) => {
+    let whole = writer.write_with(record.part, |at, part| match payload.contents() {
+        Ok(bytes) => {
             part.copy_from_slice(&bytes[from + at..from + at + part.len()]);
             true
         }
-        Payload::Shared(bytes) => {
-            part.copy_from_slice(&bytes[from + at..from + at + part.len()]);
-            true
-        }
-        Payload::Lent { token, .. } => handler.read(*token, from + at, part),
+        Err(token) => handler.read(token, from + at, part),
     });
     if whole {
         writer.pad(UNIT);

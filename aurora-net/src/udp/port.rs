@@ -139,7 +139,7 @@ impl UdpPort {
         let mut meta = [RecvMeta::default(); BATCH];
         let mut buffers = self.arrived.chunks_exact_mut(LONGEST).map(IoSliceMut::new);
         let mut buffers: [IoSliceMut<'_>; BATCH] =
-            std::array::from_fn(|_| buffers.next().expect("as many as messages"));
+            std::array::from_fn(|_| buffers.next().expect("one buffer for each message"));
         let socket = UdpSockRef::from(&self.socket);
         let count = match self.offload.recv(socket, &mut buffers, &mut meta) {
             Ok(count) => count,

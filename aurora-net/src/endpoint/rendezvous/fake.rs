@@ -8,7 +8,7 @@ use bytes::Bytes;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 #[derive(Default)]
 pub(super) struct Wire {
@@ -167,12 +167,6 @@ impl Handler for Library {
     fn has_failed(&self) -> bool {
         self.failed
     }
-
-    fn poll_timeout(&self) -> Option<Instant> {
-        None
-    }
-
-    fn handle_timeout(&mut self, _: Instant, _: &mut Outbox) {}
 }
 
 pub(super) struct End {

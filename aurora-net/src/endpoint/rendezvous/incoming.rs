@@ -2,7 +2,8 @@
 
 use super::carrier::Tag;
 use super::checksum::{self, verified};
-use crate::{Handler, Placement, Received, Token};
+use crate::handler::Destination;
+use crate::{Handler, Placement, Received};
 use bytes::Bytes;
 
 /// It exists until all its pieces have arrived.
@@ -19,12 +20,6 @@ pub(super) struct IncomingTransfer {
     left: usize,
     /// An empty piece has arrived: the sender has withdrawn the payload.
     withdrawn: bool,
-}
-
-#[derive(Debug)]
-enum Destination {
-    At(Token),
-    Buffer(Vec<u8>),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -78,10 +73,6 @@ impl IncomingTransfer {
 
     /// The payload to deliver; `None` if it was withdrawn.
     pub fn received(self) -> Option<Received> {
-        let received = match self.destination {
-            Destination::At(token) => Received::Placed(token),
-            Destination::Buffer(buffer) => Received::Bytes(buffer),
-        };
-        (!self.withdrawn).then_some(received)
+        (!self.withdrawn).then(|| self.destination.into_received())
     }
 }

@@ -174,7 +174,7 @@ impl Rendezvous {
                 if let Some(outgoing) = self.remove_outgoing(from, id) {
                     self.carried.carried_out += 1;
                     self.carried.carried_bytes_out += outgoing.payload.len() as u64;
-                    self.effects.released.extend(outgoing.token());
+                    self.effects.released.extend(outgoing.payload.token());
                 }
             }
             Some(Message::Abort { id, by_sender: true }) => {
@@ -184,11 +184,11 @@ impl Rendezvous {
             }
             Some(Message::Abort { id, by_sender: false }) => {
                 if let Some(outgoing) = self.remove_outgoing(from, id) {
-                    self.effects.released.extend(outgoing.token());
+                    self.effects.released.extend(outgoing.payload.token());
                 }
             }
             Some(Message::Ping) => {}
-            None => tracing::error!("{from} says something about a carrier that makes no sense"),
+            None => tracing::error!("malformed carrier message from {from}"),
         }
     }
 
@@ -213,7 +213,7 @@ impl Rendezvous {
             self.remove_incoming(rank, id);
         }
         for id in self.outgoing_to(rank) {
-            let token = self.remove_outgoing(rank, id).and_then(|outgoing| outgoing.token());
+            let token = self.remove_outgoing(rank, id).and_then(|outgoing| outgoing.payload.token());
             self.effects.released.extend(token);
         }
     }
@@ -223,7 +223,7 @@ impl Rendezvous {
         self.failed = true;
         for (id, outgoing) in std::mem::take(&mut self.outgoing) {
             self.message(outgoing.to, &Message::Abort { id, by_sender: true });
-            self.effects.released.extend(outgoing.token());
+            self.effects.released.extend(outgoing.payload.token());
         }
         for (from, id) in std::mem::take(&mut self.incoming).into_keys() {
             self.message(from, &Message::Abort { id, by_sender: false });

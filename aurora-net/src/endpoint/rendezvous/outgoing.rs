@@ -2,7 +2,7 @@
 
 use super::carrier::Tag;
 use super::checksum::append;
-use crate::{Handler, Payload, Rank, Token};
+use crate::{Handler, Payload, Rank};
 use bytes::Bytes;
 
 /// It exists until its receiver has declined it or has all of it.
@@ -30,28 +30,19 @@ impl OutgoingTransfer {
         self.next < self.payload.len()
     }
 
-    pub fn token(&self) -> Option<Token> {
-        match self.payload {
-            Payload::Lent { token, .. } => Some(token),
-            Payload::Empty | Payload::Bytes(_) | Payload::Shared(_) => None,
-        }
-    }
-
     /// Copies the next piece, of at most `longest` bytes, into an empty buffer. Returns its offset.
     pub fn load(&mut self, id: u64, longest: usize, handler: &mut impl Handler, buffer: &mut Vec<u8>) -> usize {
         let offset = self.next;
         let len = longest.min(self.payload.len() - offset);
         self.next += len;
         self.in_flight += 1;
-        match &self.payload {
+        match self.payload.contents() {
             _ if self.withdrawn => {}
-            Payload::Bytes(bytes) => buffer.extend_from_slice(&bytes[offset..offset + len]),
-            Payload::Shared(bytes) => buffer.extend_from_slice(&bytes[offset..offset + len]),
-            Payload::Lent { token, .. } => {
+            Ok(bytes) => buffer.extend_from_slice(&bytes[offset..offset + len]),
+            Err(token) => {
                 buffer.resize(len, 0);
-                self.withdrawn = !handler.read(*token, offset, buffer);
+                self.withdrawn = !handler.read(token, offset, buffer);
             }
-            Payload::Empty => unreachable!("nothing is not offered"),
         }
         match self.withdrawn {
             true => buffer.clear(),

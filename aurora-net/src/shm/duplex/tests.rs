@@ -6,7 +6,6 @@ use crate::shm::buffer_pool::{BUFFER, SharedView};
 use crate::shm::control::Control;
 use crate::shm::segment::Segment;
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
 
 /// Lends memory as told and keeps what arrives.
 #[derive(Default)]
@@ -51,13 +50,6 @@ impl Handler for Library {
         };
         self.arrived.push((header.to_vec(), bytes));
     }
-
-    fn released(&mut self, _: Token, _: &mut Outbox) {}
-    fn peer_lost(&mut self, _: Rank, _: Duration, _: &mut Outbox) {}
-    fn poll_timeout(&self) -> Option<Instant> {
-        None
-    }
-    fn handle_timeout(&mut self, _: Instant, _: &mut Outbox) {}
 }
 
 fn duplexes() -> (Duplex, Duplex) {
