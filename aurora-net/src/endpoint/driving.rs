@@ -43,12 +43,11 @@
 
 use super::backoff::Backoff;
 use super::core::{Core, Progress};
-use super::doorbell::OwnDoorbell;
 use super::later::Later;
 use super::lock::{Lock, Locked};
 use super::rendezvous::carrier::{Held, carrier_of};
 use crate::poller::Poller;
-use crate::shm::Look;
+use crate::shm::{Control, Look, SpinBudget};
 use crate::{Handler, Rank};
 use std::sync::{Arc, Condvar};
 use std::time::Instant;
@@ -59,7 +58,10 @@ const LOOKS: usize = 16;
 pub(super) struct Shared<H> {
     pub me: Rank,
     pub poller: Arc<Poller>,
-    pub doorbell: Option<OwnDoorbell>,
+    /// For this rank's doorbell; `None`: this rank is alone on its node.
+    pub control: Option<Arc<Control>>,
+    /// `None`: transfers arrive by routes that do not ring the doorbell.
+    pub spin: Option<SpinBudget>,
     pub lock: Lock<State<H>>,
     /// Actions for the next thread that takes the lock.
     pub later: Later<H>,
@@ -187,8 +189,8 @@ impl<H: Handler> Shared<H> {
 
     fn take_in(&self, state: &mut State<H>) -> Progress {
         // Before looking anywhere.
-        if let Some(doorbell) = &self.doorbell {
-            doorbell.acknowledge();
+        if let Some(control) = &self.control {
+            control.own_doorbell().acknowledge();
         }
         let now = Instant::now();
         if state.timer.is_some_and(|due| due <= now) {
@@ -213,8 +215,8 @@ impl<H: Handler> Shared<H> {
 
     /// Wakes a sleeping thread, or makes a driving thread look again.
     fn wake(&self) {
-        match &self.doorbell {
-            Some(doorbell) => doorbell.ring(),
+        match &self.control {
+            Some(control) => control.ring(control.me()),
             None => self.poller.waker().kick(),
         }
     }
@@ -228,8 +230,8 @@ impl<H: Handler> Shared<H> {
     /// A thread that has looked leaves: wakes the daemon for the remaining work.
     fn depart(&self, state: &State<H>, left: Progress) {
         // Messages since the last look have woken nobody. A waiter, if there is one, will see them.
-        let rung =
-            !state.waiter && self.doorbell.as_ref().is_some_and(|doorbell| doorbell.stop_polling() == Look::Again);
+        let rings = |control: &Arc<Control>| control.own_doorbell().stop_polling() == Look::Again;
+        let rung = !state.waiter && self.control.as_ref().is_some_and(rings);
         if left.more || rung {
             self.poller.waker().kick();
         }
@@ -277,8 +279,8 @@ impl<H: Handler> Shared<H> {
         if let Some(lull) = progress.lull {
             self.poller.pause(lull);
         }
-        if let Some(doorbell) = &self.doorbell {
-            let again = if spins { self.spin_then_prepare_sleep(doorbell) } else { self.withdraw(doorbell) };
+        if let Some(control) = &self.control {
+            let again = if spins { self.spin_then_prepare_sleep(control) } else { self.withdraw(control) };
             if again == Look::Again {
                 return;
             }
@@ -287,20 +289,20 @@ impl<H: Handler> Shared<H> {
     }
 
     /// The waiter's last checks before it sleeps.
-    fn spin_then_prepare_sleep(&self, doorbell: &OwnDoorbell) -> Look {
-        if doorbell.spin() {
+    fn spin_then_prepare_sleep(&self, control: &Control) -> Look {
+        if self.spin.is_some_and(|budget| control.spin(budget)) {
             return Look::Again;
         }
         self.lock.lock().core.nudge();
-        doorbell.prepare_sleep()
+        control.own_doorbell().prepare_sleep()
     }
 
     /// The daemon's last check. While a thread waits, the doorbell is in the waiter's charge. Otherwise lazy messages
     /// stay unread: once awake, the daemon would handle each of them.
-    fn withdraw(&self, doorbell: &OwnDoorbell) -> Look {
+    fn withdraw(&self, control: &Control) -> Look {
         // Under the lock: a new waiter comes entirely before or after this.
         let state = self.lock.lock();
-        if state.waiter { Look::Sleep } else { doorbell.stop_polling() }
+        if state.waiter { Look::Sleep } else { control.own_doorbell().stop_polling() }
     }
 
     pub fn daemon(&self) {

@@ -5,7 +5,6 @@ mod admission;
 mod backoff;
 mod core;
 mod datagrams;
-mod doorbell;
 mod driving;
 mod later;
 mod lock;

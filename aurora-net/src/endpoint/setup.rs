@@ -2,7 +2,6 @@
 
 use super::core::{Core, Peer, Ways};
 use super::datagrams::{Common, Datagrams};
-use super::doorbell::OwnDoorbell;
 use super::driving::{Shared, State};
 use super::later::Later;
 use super::lock::Lock;
@@ -15,7 +14,7 @@ use crate::key::JobKey;
 use crate::local::{self, Inbox, LocalAddress};
 use crate::poller::Poller;
 use crate::route::{Contact, UdpContact};
-use crate::shm::{Found, Node, Offer, ShmContact};
+use crate::shm::{Found, Node, Offer, ShmContact, SpinBudget};
 use crate::udp::UdpPort;
 use crate::{Bulk, BulkInfo, Error, Handler, Rank, Route, Transport};
 use std::sync::{Arc, Condvar, Mutex};
@@ -132,7 +131,6 @@ impl Setup {
         if !by(|peer| matches!(peer, Peer::Shm(_))) {
             rings = None;
         }
-        let doorbell = node.control().map(|control| OwnDoorbell::new(control.clone(), rings.is_some()));
         if rings.is_some() {
             for end in node.ends() {
                 self.poller.watch_end(end).map_err(Error::system("watch a connection to a node peer"))?;
@@ -160,7 +158,8 @@ impl Setup {
         let shared = Arc::new(Shared {
             me,
             poller: self.poller.clone(),
-            doorbell,
+            control: node.control().cloned(),
+            spin: ways.rings.as_ref().and(node.control()).map(|control| SpinBudget::of(control.ranks())),
             lock: Lock::new(State {
                 core: Core::new(me, handler, ways, peers, rendezvous, self.poller),
                 waiter: false,

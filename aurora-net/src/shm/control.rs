@@ -25,15 +25,14 @@
 
 use super::barrier::{BarrierEntry, Table};
 use super::buffer_pool::BUFFER;
-use super::doorbell::{Doorbell, Look};
+use super::doorbell::Doorbell;
 use super::ring::{Cells, Reader, Writer};
 use super::segment::Segment;
+use super::spin_budget::SpinBudget;
 use crate::poller::Waker;
 use std::fmt;
-use std::hint;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::thread;
 
 pub(super) const APART: usize = 128;
 const SLOTS: usize = 2 * APART;
@@ -236,37 +235,14 @@ impl Control {
         }
     }
 
-    pub fn acknowledge(&self) {
-        self.doorbell(self.me).acknowledge();
+    pub fn own_doorbell(&self) -> Doorbell<'_, AtomicU32> {
+        self.doorbell(self.me)
     }
 
-    pub fn prepare_sleep(&self) -> Look {
-        self.doorbell(self.me).prepare_sleep()
-    }
-
-    pub fn stop_polling(&self) -> Look {
-        self.doorbell(self.me).stop_polling()
-    }
-
-    /// Polls this rank's doorbell `spins` times, then `yields` times after giving up the core. True: it has rung.
-    pub fn spin(&self, spins: u32, yields: u32) -> bool {
-        let doorbell = self.doorbell(self.me);
-        if doorbell.start_polling() {
-            return true;
-        }
-        for _ in 0..spins {
-            if doorbell.has_rung() {
-                return true;
-            }
-            hint::spin_loop();
-        }
-        for _ in 0..yields {
-            if doorbell.has_rung() {
-                return true;
-            }
-            thread::yield_now();
-        }
-        doorbell.has_rung()
+    /// Polls this rank's doorbell for a short while. True: it has rung.
+    pub fn spin(&self, budget: SpinBudget) -> bool {
+        let doorbell = self.own_doorbell();
+        doorbell.start_polling() || budget.spin_then_yield(|| doorbell.has_rung())
     }
 
     pub fn deaths(&self) -> u32 {

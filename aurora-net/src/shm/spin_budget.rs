@@ -37,10 +37,10 @@ impl SpinBudget {
 
     /// Polls, in the end giving up the core each time. Returns whether the condition holds.
     pub fn spin_then_yield(self, mut has_come: impl FnMut() -> bool) -> bool {
-        let yielded = |has_come: &mut dyn FnMut() -> bool| {
-            thread::yield_now();
-            has_come()
-        };
-        self.spin(&mut has_come) || (0..self.yields).any(|_| yielded(&mut has_come))
+        self.spin(&mut has_come)
+            || (0..self.yields).any(|_| {
+                thread::yield_now();
+                has_come()
+            })
     }
 }
