@@ -208,6 +208,6 @@ fn no_events<const N: usize>() -> [epoll::Event; N] {
     [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(SOMETHING) }; N]
 }
 
-fn timespec(duration: Duration) -> Timespec {
+pub(crate) fn timespec(duration: Duration) -> Timespec {
     Timespec { tv_sec: duration.as_secs().min(1 << 40) as i64, tv_nsec: i64::from(duration.subsec_nanos()) }
 }

@@ -5,8 +5,12 @@
 //! [`PROTECTED`]; until then no connection is accepted. A rank sends its proof right after connecting, so it needs less
 //! time. A connection known by its process id to belong to the job has no time limit and is never closed for others.
 
+use crate::peer::Peer;
+use rustix::io::Errno;
+use rustix::net::{SocketFlags, accept_with};
 use rustix::process::{Resource, getrlimit};
 use std::collections::VecDeque;
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(2);
@@ -27,7 +31,7 @@ pub(crate) struct Strangers<T> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Room {
+enum Room {
     Here,
     /// Not yet: accepting has been suspended for a moment.
     Later,
@@ -54,13 +58,48 @@ impl<T> Strangers<T> {
         self.closed_until.is_none_or(|until| until <= now)
     }
 
-    pub fn room(&mut self, now: Instant) -> Room {
+    fn room(&mut self, now: Instant) -> Room {
         let strangers = self.waiting.iter().filter(|stranger| stranger.since.is_some()).count();
         if strangers < self.most { Room::Here } else { self.make_room(now) }
     }
 
+    /// Accepts at most `most` connections of this user, so that strangers cannot starve the rest of the job. `check` gets
+    /// each with its process id. It returns one whose proof is incomplete, and whether it is known to belong to the job.
+    ///
+    /// # Errors
+    /// There is no descriptor for another connection, and all connections belong to the job.
+    pub fn accept_from(
+        &mut self,
+        listener: impl AsFd,
+        most: usize,
+        mut check: impl FnMut(OwnedFd, i32) -> Option<(T, bool)>,
+    ) -> Result<(), Errno> {
+        for _ in 0..most {
+            let now = Instant::now();
+            if self.room(now) == Room::Later {
+                break;
+            }
+            match accept(&listener) {
+                Ok(None) => break,
+                Ok(Some(socket)) => {
+                    let peer = Peer::of(&socket).ok().filter(|peer| peer.is_same_user());
+                    if let Some((channel, is_known)) = peer.and_then(|peer| check(socket, peer.pid)) {
+                        self.admit(channel, is_known, now);
+                    }
+                }
+                // No descriptor is left: close a connection that has sent nothing.
+                Err(error) => match self.make_room(now) {
+                    Room::Here => {}
+                    Room::Later => break,
+                    Room::None => return Err(error),
+                },
+            }
+        }
+        Ok(())
+    }
+
     /// Closes a stranger, because there is no descriptor for another connection.
-    pub fn make_room(&mut self, now: Instant) -> Room {
+    fn make_room(&mut self, now: Instant) -> Room {
         let place = self.waiting.iter().position(|stranger| stranger.since.is_some());
         let Some((place, since)) = place.and_then(|place| Some((place, self.waiting[place].since?))) else {
             return Room::None;
@@ -73,7 +112,7 @@ impl<T> Strangers<T> {
         Room::Here
     }
 
-    pub fn admit(&mut self, channel: T, is_known: bool, now: Instant) {
+    fn admit(&mut self, channel: T, is_known: bool, now: Instant) {
         self.waiting.push_back(Stranger { channel, since: (!is_known).then_some(now) });
     }
 
@@ -98,6 +137,18 @@ impl<T> Strangers<T> {
 
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.waiting.iter().map(|stranger| &stranger.channel)
+    }
+}
+
+/// The next connection in the queue of a non-blocking listener, if there is one.
+pub(crate) fn accept(listener: impl AsFd) -> Result<Option<OwnedFd>, Errno> {
+    loop {
+        match accept_with(&listener, SocketFlags::CLOEXEC) {
+            Ok(socket) => return Ok(Some(socket)),
+            Err(Errno::INTR | Errno::CONNABORTED) => {}
+            Err(Errno::AGAIN) => return Ok(None),
+            Err(error) => return Err(error),
+        }
     }
 }
 

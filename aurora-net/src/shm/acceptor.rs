@@ -5,15 +5,15 @@
 
 use super::descriptor_passing::{Channel, Listener, Message};
 use super::handshake::Handshake;
-use crate::poller::Waker;
-use crate::strangers::{Room, Strangers};
-use crate::{Error, Rank, peer};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use crate::poller::{Waker, timespec};
+use crate::strangers::Strangers;
+use crate::{Error, Rank};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 #[derive(Debug)]
 pub(super) struct AcceptedPeer {
@@ -37,6 +37,9 @@ impl Accepted {
         }
     }
 }
+
+/// The most connections accepted at a time, however fast strangers connect.
+const FULL_QUEUE: usize = Listener::QUEUE as usize + 1;
 
 const TAKING: &str = "accept a connection of a rank of this machine";
 
@@ -106,15 +109,10 @@ impl Accepting {
     fn take_the_rest(&mut self) -> Result<(), Errno> {
         let Accepting { listener, handshake, accepted, strangers, .. } = self;
         strangers.poll(Instant::now(), |channel| check(channel, handshake, accepted).and(None));
-        // At most one full queue, however fast strangers connect.
-        for _ in 0..=Listener::QUEUE {
-            match listener.accept()? {
-                None => break,
-                Some(channel) if peer::is_same_user(&channel) => drop(check(channel, handshake, accepted)),
-                Some(_) => {}
-            }
-        }
-        Ok(())
+        strangers.accept_from(listener, FULL_QUEUE, |socket, _| {
+            check(socket.into(), handshake, accepted);
+            None
+        })
     }
 
     /// Sleeps until there is something to do. Returns true when the acceptor is to stop.
@@ -130,28 +128,9 @@ impl Accepting {
     }
 
     fn accept(&mut self) -> Result<(), Errno> {
-        for _ in 0..=Listener::QUEUE {
-            let now = Instant::now();
-            if self.strangers.room(now) == Room::Later {
-                break;
-            }
-            match self.listener.accept() {
-                Ok(None) => break,
-                Ok(Some(channel)) if !peer::is_same_user(&channel) => {}
-                Ok(Some(channel)) => {
-                    if let Some(channel) = check(channel, &self.handshake, &mut self.accepted) {
-                        self.strangers.admit(channel, false, now);
-                    }
-                }
-                // No descriptor is left: close a connection that has sent nothing.
-                Err(error) => match self.strangers.make_room(now) {
-                    Room::Here => {}
-                    Room::Later => break,
-                    Room::None => return Err(error),
-                },
-            }
-        }
-        Ok(())
+        let Accepting { listener, handshake, accepted, strangers, .. } = self;
+        strangers
+            .accept_from(listener, FULL_QUEUE, |socket, _| Some((check(socket.into(), handshake, accepted)?, false)))
     }
 }
 
@@ -180,8 +159,4 @@ fn is_kicked(waker: &Waker) -> bool {
     let mut polled = [PollFd::new(waker, PollFlags::IN)];
     let _ = poll(&mut polled, None);
     !polled[0].revents().is_empty()
-}
-
-fn timespec(wait: Duration) -> Timespec {
-    Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) }
 }

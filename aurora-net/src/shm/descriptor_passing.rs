@@ -7,8 +7,8 @@ use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, Shutdown, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect,
-    listen, recvmsg, sendmsg, shutdown, socket_with,
+    SendAncillaryMessage, SendFlags, Shutdown, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, recvmsg,
+    sendmsg, shutdown, socket_with,
 };
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -55,21 +55,16 @@ impl Listener {
         rustix::io::ioctl_fionbio(&socket, true)?;
         Ok(Listener(socket))
     }
-
-    pub fn accept(&self) -> Result<Option<Channel>, Errno> {
-        loop {
-            match accept_with(&self.0, SocketFlags::CLOEXEC) {
-                Ok(socket) => return Ok(Some(Channel(socket))),
-                Err(Errno::INTR | Errno::CONNABORTED) => {}
-                Err(Errno::AGAIN) => return Ok(None),
-                Err(error) => return Err(error),
-            }
-        }
-    }
 }
 
 #[derive(Debug)]
 pub(super) struct Channel(OwnedFd);
+
+impl From<OwnedFd> for Channel {
+    fn from(socket: OwnedFd) -> Self {
+        Channel(socket)
+    }
+}
 
 impl Channel {
     /// Connects to a listener. Fails at once if there is none, with `AGAIN` if its queue stays full for [`TIMEOUT`].
@@ -173,12 +168,13 @@ fn socket() -> Result<OwnedFd, Errno> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::strangers::accept;
 
     fn pair() -> (Channel, Channel) {
         let name = format!("aurora-test-{:016x}", getrandom::u64().unwrap());
         let listener = Listener::bind(name.as_bytes()).unwrap();
         let near = Channel::connect(name.as_bytes()).unwrap();
-        (near, listener.accept().unwrap().unwrap())
+        (near, Channel(accept(&listener).unwrap().unwrap()))
     }
 
     #[test]

@@ -6,8 +6,9 @@ use super::descriptor_passing::{Channel, Message, numbers};
 use super::node_barrier::NodeBarrier;
 use super::segment::{self, Segment};
 use super::spin_budget::SpinBudget;
+use crate::poller::timespec;
 use crate::{Error, Rank};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -90,8 +91,7 @@ impl Node {
         };
         for (index, channel) in self.channels().enumerate() {
             let mut polled = [PollFd::new(channel, PollFlags::RDHUP)];
-            let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-            let ready = poll(&mut polled, Some(&at_once));
+            let ready = poll(&mut polled, Some(&timespec(Duration::ZERO)));
             let is_hung_up = polled[0].revents().intersects(PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR);
             // The presence is read after the channel: a hang-up caused by this rank's own close does not count.
             if ready.is_ok() && is_hung_up && control.presence(control.me()) == Presence::Here {

@@ -5,6 +5,7 @@ use super::discovery::{Found, Offer, ShmContact};
 use super::node::Node;
 use crate::key::JobKey;
 use crate::poller::Waker;
+use crate::strangers::accept;
 use crate::{Error, Rank};
 use rustix::fs::Uid;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space, set_thread_uid};
@@ -197,7 +198,7 @@ fn with_an_impostor(listen: impl FnOnce(&[u8]) -> Listener) -> Error {
         Ok(found) => found,
         Err(error) => return error,
     };
-    let channel = listener.accept().unwrap().expect("the node peer has connected");
+    let channel = Channel::from(accept(&listener).unwrap().expect("the node peer has connected"));
     let hello = channel.try_receive().unwrap().expect("and has said who it is").bytes;
     // The node peer's own hello, and then memory.
     channel.send(&hello[8..], &[]).unwrap();

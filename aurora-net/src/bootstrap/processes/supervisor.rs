@@ -8,12 +8,12 @@ use super::frame::Trust;
 use super::output::OutputPipe;
 use super::parent::{Body, Control};
 use crate::key::JobKey;
-use crate::peer::Peer;
-use crate::strangers::{Room, Strangers};
+use crate::poller::timespec;
+use crate::strangers::Strangers;
 use crate::{Error, Rank};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::ExitStatusExt;
@@ -100,10 +100,7 @@ impl Supervisor {
         let someone = self.children.0.iter().any(|child| !child.ended);
         let now = Instant::now();
         let wake_at = [self.deadline, someone.then_some(self.next_tick), self.strangers.deadline(now)];
-        let wait = wake_at.into_iter().flatten().min().map(|at| {
-            let wait = at.saturating_duration_since(now);
-            Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: i64::from(wait.subsec_nanos()) }
-        });
+        let wait = wake_at.into_iter().flatten().min().map(|at| timespec(at.saturating_duration_since(now)));
         let strangers = self.strangers.iter();
         let running = self.children.0.iter().filter(|child| !child.ended);
         let fds: Vec<BorrowedFd<'_>> = [self.control.wake().as_fd()]
@@ -125,39 +122,21 @@ impl Supervisor {
         let _ = rustix::io::read(self.control.wake(), &mut [0; 8]);
     }
 
-    /// Accepts a limited number of connections, so that strangers cannot starve the rest of the job.
     fn accept(&mut self) {
         let Supervisor { listener: Some(listener), children, control, key, strangers, .. } = self else {
             return;
         };
-        for _ in 0..BATCH {
-            let now = Instant::now();
-            if strangers.room(now) == Room::Later {
-                return;
-            }
-            match listener.accept() {
-                Ok((socket, _)) => {
-                    let Some(peer) = Peer::of(&socket).ok().filter(|peer| peer.is_same_user()) else {
-                        continue;
-                    };
-                    if let Some(stranger) = children.check(ControlSocket::new(socket), control, key) {
-                        strangers.admit(stranger, children.has(peer.pid), now);
-                    }
-                }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                Err(error) if [ErrorKind::Interrupted, ErrorKind::ConnectionAborted].contains(&error.kind()) => {}
-                // No descriptor is left: close a connection that has sent nothing.
-                Err(error) => match strangers.make_room(now) {
-                    Room::Here => {}
-                    Room::Later => return,
-                    Room::None => return self.refuse(error),
-                },
-            }
+        let outcome = strangers.accept_from(listener, BATCH, |socket, process| {
+            let stranger = children.check(ControlSocket::new(socket.into()), control, key)?;
+            Some((stranger, children.has(process)))
+        });
+        if let Err(error) = outcome {
+            self.refuse(error);
         }
     }
 
     /// No further process can be accepted: fails the job and kills the processes that have not connected.
-    fn refuse(&mut self, error: io::Error) {
+    fn refuse(&mut self, error: Errno) {
         let failure = Failure::of(Rank::new(0), Error::system("accept the connection of a started rank")(error));
         for child in self.children.0.iter_mut().filter(|child| child.connection.is_none() && !child.ended) {
             // Reported in the child's name, so that all others are notified; the child itself cannot be notified.
