@@ -32,24 +32,34 @@ pub struct Traffic {
     pub datagrams_corrupt: u64,
 }
 
+impl Traffic {
+    fn by_field(self, other: Traffic, operation: fn(u64, u64) -> u64) -> Traffic {
+        Traffic {
+            transfers_out: operation(self.transfers_out, other.transfers_out),
+            transfers_in: operation(self.transfers_in, other.transfers_in),
+            bytes_out: operation(self.bytes_out, other.bytes_out),
+            bytes_in: operation(self.bytes_in, other.bytes_in),
+            packets_out: operation(self.packets_out, other.packets_out),
+            packets_resent: operation(self.packets_resent, other.packets_resent),
+            carried_out: operation(self.carried_out, other.carried_out),
+            carried_in: operation(self.carried_in, other.carried_in),
+            carried_bytes_out: operation(self.carried_bytes_out, other.carried_bytes_out),
+            carried_bytes_in: operation(self.carried_bytes_in, other.carried_bytes_in),
+            datagrams_foreign: operation(self.datagrams_foreign, other.datagrams_foreign),
+            datagrams_corrupt: operation(self.datagrams_corrupt, other.datagrams_corrupt),
+        }
+    }
+
+    pub(crate) fn plus(self, other: Traffic) -> Traffic {
+        self.by_field(other, |one, other| one + other)
+    }
+}
+
 impl Sub for Traffic {
     type Output = Traffic;
 
     /// The difference between two readings; zero where `earlier` is the later one.
     fn sub(self, earlier: Traffic) -> Traffic {
-        Traffic {
-            transfers_out: self.transfers_out.saturating_sub(earlier.transfers_out),
-            transfers_in: self.transfers_in.saturating_sub(earlier.transfers_in),
-            bytes_out: self.bytes_out.saturating_sub(earlier.bytes_out),
-            bytes_in: self.bytes_in.saturating_sub(earlier.bytes_in),
-            packets_out: self.packets_out.saturating_sub(earlier.packets_out),
-            packets_resent: self.packets_resent.saturating_sub(earlier.packets_resent),
-            carried_out: self.carried_out.saturating_sub(earlier.carried_out),
-            carried_in: self.carried_in.saturating_sub(earlier.carried_in),
-            carried_bytes_out: self.carried_bytes_out.saturating_sub(earlier.carried_bytes_out),
-            carried_bytes_in: self.carried_bytes_in.saturating_sub(earlier.carried_bytes_in),
-            datagrams_foreign: self.datagrams_foreign.saturating_sub(earlier.datagrams_foreign),
-            datagrams_corrupt: self.datagrams_corrupt.saturating_sub(earlier.datagrams_corrupt),
-        }
+        self.by_field(earlier, u64::saturating_sub)
     }
 }

@@ -4,7 +4,6 @@ use super::Failure;
 use super::coordinator::{Notice, Report};
 use super::seat::ControlPlane;
 use crate::route::Contact;
-use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Called once, when another rank has failed.
@@ -28,12 +27,6 @@ struct State {
     said_finished: bool,
 }
 
-impl fmt::Debug for Notices {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Notices").finish_non_exhaustive()
-    }
-}
-
 impl Notices {
     /// Stores a notice. Runs the failure callback on the calling thread.
     pub fn handle(&self, notice: Notice) {
@@ -53,27 +46,6 @@ impl Notices {
         self.changed.notify_all();
         if let Some((call, failure)) = callback {
             call(failure);
-        }
-    }
-
-    fn note_own(&self, failure: &Failure) {
-        let mut state = self.lock();
-        let callback = state.on_failure.take();
-        state.failure.get_or_insert_with(|| failure.clone());
-        drop(state);
-        self.changed.notify_all();
-        // Outside the lock, as in `leave`: this may close an endpoint whose daemon is about to report a failure.
-        drop(callback);
-    }
-
-    fn set_on_failure(&self, callback: OnFailure) {
-        let mut state = self.lock();
-        match state.failure.clone() {
-            None => state.on_failure = Some(callback),
-            Some(failure) => {
-                drop(state);
-                callback(failure);
-            }
         }
     }
 
@@ -115,12 +87,25 @@ impl ControlPlane for ControlClient {
     }
 
     fn fail(&self, failure: &Failure) {
-        self.notices.note_own(failure);
+        let mut state = self.notices.lock();
+        let callback = state.on_failure.take();
+        state.failure.get_or_insert_with(|| failure.clone());
+        drop(state);
+        self.notices.changed.notify_all();
+        // Outside the lock, as in `leave`: this may close an endpoint whose daemon is about to report a failure.
+        drop(callback);
         (self.reporter)(Report::Failed(failure.clone()));
     }
 
     fn on_failure(&self, callback: OnFailure) {
-        self.notices.set_on_failure(callback);
+        let mut state = self.notices.lock();
+        match state.failure.clone() {
+            None => state.on_failure = Some(callback),
+            Some(failure) => {
+                drop(state);
+                callback(failure);
+            }
+        }
     }
 
     fn leave(&self) {

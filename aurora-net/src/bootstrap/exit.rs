@@ -10,7 +10,6 @@
 //! 2. `_exit` may be called at any time from any thread: it runs no code of this process.
 #![allow(unsafe_code)]
 
-use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
@@ -21,13 +20,8 @@ static ARMED: Mutex<(u64, Vec<(u64, Action)>)> = Mutex::new((0, Vec::new()));
 
 /// Keeps an action armed: the action runs if the process calls `exit` before the guard is dropped.
 #[must_use]
+#[derive(Debug)]
 pub(super) struct ExitGuard(u64);
-
-impl fmt::Debug for ExitGuard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ExitGuard").field(&self.0).finish()
-    }
-}
 
 pub(super) fn guard(action: Action) -> ExitGuard {
     static REGISTERED: Once = Once::new();

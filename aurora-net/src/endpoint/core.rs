@@ -41,13 +41,13 @@ pub(crate) enum Peer {
 }
 
 pub(crate) struct Core<H> {
-    handler: H,
+    pub handler: H,
     traffic: Traffic,
     me: Rank,
     outbox: Outbox,
     ways: Ways,
     peers: Vec<Peer>,
-    rendezvous: Option<Rendezvous>,
+    pub(super) rendezvous: Option<Rendezvous>,
     nudges: Vec<Rank>,
     /// Whether a source may be ready.
     sources: bool,
@@ -156,41 +156,15 @@ impl<H: Handler> Core<H> {
         self.ways.datagrams.as_ref().map(Datagrams::port)
     }
 
-    pub fn handler(&self) -> &H {
-        &self.handler
-    }
-
     pub fn traffic(&self) -> Traffic {
         let mut traffic = self.traffic;
         if let Some(datagrams) = &self.ways.datagrams {
             datagrams.count(&mut traffic);
         }
         if let Some(rendezvous) = &self.rendezvous {
-            rendezvous.count(&mut traffic);
+            traffic = traffic.plus(rendezvous.carried);
         }
         traffic
-    }
-
-    /// The thread that has the carrier starts to attend to it.
-    pub fn attend(&mut self) {
-        if let Some(rendezvous) = &mut self.rendezvous {
-            rendezvous.open();
-        }
-    }
-
-    pub fn attend_no_more(&mut self) {
-        if let Some(rendezvous) = &mut self.rendezvous {
-            rendezvous.shut();
-        }
-    }
-
-    /// Whether that thread may stop polling: no transfer depends on the carrier.
-    pub fn may_leave(&self) -> bool {
-        self.rendezvous.as_ref().is_none_or(Rendezvous::may_leave)
-    }
-
-    pub fn is_moving(&self) -> bool {
-        self.rendezvous.as_ref().is_some_and(Rendezvous::is_moving)
     }
 
     /// Polls the carrier. True: it made progress.

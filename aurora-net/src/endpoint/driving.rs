@@ -45,6 +45,7 @@ use super::backoff::Backoff;
 use super::core::{Core, Progress};
 use super::later::Later;
 use super::lock::{Lock, Locked};
+use super::rendezvous::Rendezvous;
 use super::rendezvous::carrier::{Held, carrier_of};
 use crate::poller::Poller;
 use crate::shm::{Control, Look, SpinBudget};
@@ -132,7 +133,7 @@ impl<H: Handler> Shared<H> {
             self.arrange(&mut state);
             assert!(!state.ended, "waiting on the endpoint of {}, which is closed", self.me);
             // Polled, since a carrier wakes nobody.
-            let carries = carrier.is_some() && state.core.is_moving();
+            let carries = carrier.is_some() && state.core.rendezvous.as_ref().is_some_and(Rendezvous::is_moving);
             if driving.active || !state.waiter {
                 if !std::mem::replace(&mut driving.active, true) {
                     state.waiter = true;

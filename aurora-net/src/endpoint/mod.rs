@@ -16,7 +16,9 @@ mod trace;
 pub(crate) use rendezvous::carrier;
 pub(crate) use setup::Setup;
 
+use self::core::Core;
 use self::driving::Shared;
+use self::rendezvous::Rendezvous;
 use crate::udp::{UdpInfo, UdpPort};
 use crate::{BulkInfo, Handler, Node, Outbox, Rank, Route, Traffic};
 use std::fmt;
@@ -88,7 +90,7 @@ impl<H: Handler> Endpoint<H> {
     pub fn attend(&self) -> Option<Attending<'_, H>> {
         let shared = &*self.owner.shared;
         shared.carrier()?;
-        shared.lock.lock().core.attend();
+        shared.lock.lock().core.rendezvous.iter_mut().for_each(Rendezvous::open);
         Some(Attending { shared, not_send: PhantomData })
     }
 
@@ -100,7 +102,7 @@ impl<H: Handler> Endpoint<H> {
     /// Reads the handler, together with the counters of the same moment.
     pub fn read<R>(&self, read: impl FnOnce(&H) -> R) -> (R, Traffic) {
         let state = self.owner.shared.lock.lock();
-        (read(state.core.handler()), state.core.traffic())
+        (read(&state.core.handler), state.core.traffic())
     }
 
     /// The counters so far.
@@ -155,8 +157,9 @@ pub struct Attending<'a, H: Handler> {
 
 impl<H: Handler> Drop for Attending<'_, H> {
     fn drop(&mut self) {
-        self.shared.lock.lock().core.attend_no_more();
-        let moved = || self.shared.wait_until(|core| (core.may_leave().then_some(()), false));
+        self.shared.lock.lock().core.rendezvous.iter_mut().for_each(Rendezvous::shut);
+        let may_leave = |core: &mut Core<H>| core.rendezvous.as_ref().is_none_or(Rendezvous::may_leave);
+        let moved = || self.shared.wait_until(|core| (may_leave(core).then_some(()), false));
         if !thread::panicking() {
             return moved();
         }

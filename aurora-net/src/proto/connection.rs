@@ -74,7 +74,7 @@ impl Connection {
         let len = payload.len();
         let bulk = self.queue.push(header, payload);
         if bulk {
-            self.recovery.on_bulk(len);
+            self.recovery.path.want(len);
         }
         if self.lost {
             self.queue.clear();
@@ -106,7 +106,7 @@ impl Connection {
         // A sender with a share of only a packet or two waits for each acknowledgement.
         let urgent = urgent || self.crowd.sources > 1 || datagram.len() > LARGE;
         if self.is_idle() {
-            self.recovery.rest();
+            self.recovery.window.rest();
         }
         self.received.record(now, &packet, eliciting, urgent);
         self.counters.packets_in += 1;
@@ -148,7 +148,7 @@ impl Connection {
             self.build_mtu_probe(now, buf, len);
             return Some(Transmit { segment_size: len, segments: 1 });
         }
-        let mtu = self.recovery.mtu();
+        let mtu = self.recovery.path.size();
         let mut count = 0;
         let mut last = mtu;
         // In a train only the last datagram may be shorter.
@@ -167,7 +167,7 @@ impl Connection {
     /// Sets the competitors. To be called before [`poll_transmit`](Self::poll_transmit).
     pub fn set_crowd(&mut self, crowd: Crowd) {
         self.crowd = crowd;
-        self.recovery.set_crowd(crowd);
+        self.recovery.window.set_crowd(crowd);
     }
 
     /// Whether it has bulk data to send.
@@ -177,7 +177,7 @@ impl Connection {
 
     /// Whether it has bulk data to send or in flight.
     pub fn is_sending(&self) -> bool {
-        self.queue.has_bulk() || self.recovery.is_used()
+        self.queue.has_bulk() || self.recovery.window.is_used()
     }
 
     /// Announced payload bytes that have not arrived.
@@ -188,7 +188,7 @@ impl Connection {
     /// How long the shell may leave received data unread: a part of the round trip too small to matter.
     pub fn lull(&self) -> Option<Duration> {
         self.config.network?;
-        Some(self.recovery.round_trip()? / 8)
+        Some(self.recovery.rtt.smoothed()? / 8)
     }
 
     /// Whether the peer is sending bulk data.
@@ -204,7 +204,7 @@ impl Connection {
         }
         let recovery = self.recovery.poll_timeout();
         let silence = self.answer_is_due().then(|| self.silence.deadline());
-        let resumes = if self.queue.has_bulk() { self.recovery.resumes_at() } else { None };
+        let resumes = if self.queue.has_bulk() { self.recovery.window.poll_timeout() } else { None };
         earlier(earlier(self.received.poll_timeout(), recovery), earlier(resumes, silence))
     }
 
@@ -222,7 +222,7 @@ impl Connection {
 
     /// The present length of packets in bytes of UDP payload: [`Config::mtu`], or a longer one that has arrived.
     pub fn mtu(&self) -> usize {
-        self.recovery.mtu()
+        self.recovery.path.size()
     }
 
     /// The counters so far.
@@ -327,11 +327,11 @@ impl Connection {
         more: bool,
         io: &mut impl Payloads,
     ) -> Option<usize> {
-        let mtu = self.recovery.mtu();
+        let mtu = self.recovery.path.size();
         let probe = self.recovery.is_probing();
         let keep_some = !self.queue.is_bulks_turn();
-        let bulk = bulk && self.queue.has_bulk() && self.recovery.has_room(now, keep_some);
-        let small = self.queue.has_small() && self.recovery.has_room(now, false);
+        let bulk = bulk && self.queue.has_bulk() && self.recovery.window.has_room(now, keep_some);
+        let small = self.queue.has_small() && self.recovery.window.has_room(now, false);
         let ack_due = self.received.is_due();
         if !(bulk || small || probe || ack_due) {
             return None;

@@ -5,10 +5,9 @@ use super::rtt::Rtt;
 use super::send_queue::SendQueue;
 use super::sent::{Content, SentPackets};
 use super::window::Window;
-use super::{Config, Counters, Crowd, DatagramError, Instant};
+use super::{Config, Counters, DatagramError, Instant};
 use crate::charge::charge;
 use crate::wire::{Ack, PacketNumber};
-use std::time::Duration;
 
 /// After this many unanswered probes the congestion window closes.
 const COLLAPSE: u32 = 3;
@@ -16,9 +15,9 @@ const COLLAPSE: u32 = 3;
 #[derive(Debug)]
 pub(super) struct Recovery {
     sent: SentPackets,
-    rtt: Rtt,
-    window: Window,
-    path: PathMtu,
+    pub(super) rtt: Rtt,
+    pub(super) window: Window,
+    pub(super) path: PathMtu,
     /// Packets of the peer below this number carry an outdated window.
     granted_by: u64,
     /// Probe time-outs since the last acknowledgement.
@@ -52,39 +51,6 @@ impl Recovery {
     /// Whether the next packet is a probe, which leaves even if the window is full.
     pub(super) fn is_probing(&self) -> bool {
         self.probes > 0
-    }
-
-    pub(super) fn has_room(&self, now: Instant, keep_some: bool) -> bool {
-        self.window.has_room(now, keep_some)
-    }
-
-    pub(super) fn round_trip(&self) -> Option<Duration> {
-        self.rtt.smoothed()
-    }
-
-    pub(super) fn is_used(&self) -> bool {
-        self.window.is_used()
-    }
-
-    pub(super) fn resumes_at(&self) -> Option<Instant> {
-        self.window.poll_timeout()
-    }
-
-    pub(super) fn set_crowd(&mut self, crowd: Crowd) {
-        self.window.set_crowd(crowd);
-    }
-
-    /// Called when nothing is queued or in flight.
-    pub(super) fn rest(&mut self) {
-        self.window.rest();
-    }
-
-    pub(super) fn mtu(&self) -> usize {
-        self.path.size()
-    }
-
-    pub(super) fn on_bulk(&mut self, bytes: usize) {
-        self.path.want(bytes);
     }
 
     /// The length of an MTU probe that should precede further bulk data, and whether the window has room for it.

@@ -175,27 +175,29 @@ impl Node {
     /// from 1, equally on all ranks; `word` is compared with the others' words. For a rank alone the barrier is
     /// complete at once.
     pub fn arrive_at(&self, place: &impl BarrierMemory, number: u64, word: u64) -> BarrierState {
-        let table = TableIn(place, self.ranks.len());
-        let wake = |peer| self.control.iter().for_each(|control| control.ring(peer));
-        let me = self.control.as_deref().map(Control::me);
-        me.map_or(BarrierState::Agreed, |me| barrier::arrive(&table, me, number, word, wake))
+        self.barrier_in(place, |table, control| {
+            barrier::arrive(table, control.me(), number, word, |peer| control.ring(peer))
+        })
     }
 
     /// Polls that barrier for a very short time. Nothing that arrives is handled meanwhile.
     pub fn spin_at(&self, place: &impl BarrierMemory, number: u64) -> BarrierState {
-        let table = TableIn(place, self.ranks.len());
-        self.control
-            .as_deref()
-            .map_or(BarrierState::Agreed, |control| barrier::spin(&table, control.me(), number, self.budget))
+        self.barrier_in(place, |table, control| barrier::spin(table, control.me(), number, self.budget))
     }
 
     /// The state of the last barrier in `place`. For the condition of [`Endpoint::wait`](crate::Endpoint::wait), which
     /// is evaluated again when all ranks have arrived.
     pub fn poll_at(&self, place: &impl BarrierMemory, number: u64) -> BarrierState {
+        self.barrier_in(place, |table, control| barrier::prepare_sleep(table, control.me(), number))
+    }
+
+    fn barrier_in<P: BarrierMemory>(
+        &self,
+        place: &P,
+        act: impl FnOnce(&TableIn<'_, P>, &Control) -> BarrierState,
+    ) -> BarrierState {
         let table = TableIn(place, self.ranks.len());
-        self.control
-            .as_deref()
-            .map_or(BarrierState::Agreed, |control| barrier::prepare_sleep(&table, control.me(), number))
+        self.control.as_deref().map_or(BarrierState::Agreed, |control| act(&table, control))
     }
 
     /// The ranks that have not arrived at that barrier.

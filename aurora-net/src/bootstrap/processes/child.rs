@@ -115,18 +115,7 @@ struct Incoming {
 
 impl Incoming {
     fn next(&mut self) -> io::Result<Down> {
-        loop {
-            if let Some(message) = self.frames.next(Trust::Rank)? {
-                return Ok(message);
-            }
-            let mut chunk = [0; 4096];
-            match self.socket.read(&mut chunk) {
-                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-                Ok(length) => self.frames.push(&chunk[..length]),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
+        self.frames.receive(Trust::Rank, |chunk| self.socket.read(chunk))
     }
 
     /// From now on, this much silence is an error.

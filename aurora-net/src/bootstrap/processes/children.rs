@@ -6,7 +6,6 @@ use super::parent::Control;
 use super::{Claim, Up};
 use crate::Rank;
 use crate::key::JobKey;
-use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open, waitid};
 use std::io::{self, ErrorKind};
@@ -126,17 +125,9 @@ impl ControlSocket {
 
     /// The next message, if it has arrived. An error means that no further one will.
     pub fn next(&mut self, trust: Trust) -> io::Result<Option<Up>> {
-        loop {
-            if let Some(message) = self.frames.next(trust)? {
-                return Ok(Some(message));
-            }
-            let mut chunk = [0; 4096];
-            match recv(&self.socket, &mut chunk, RecvFlags::DONTWAIT) {
-                Ok((_, 0)) => return Err(ErrorKind::UnexpectedEof.into()),
-                Ok((_, length)) => self.frames.push(&chunk[..length]),
-                Err(Errno::AGAIN) => return Ok(None),
-                Err(error) => return Err(error.into()),
-            }
+        match self.frames.receive(trust, |chunk| Ok(recv(&self.socket, chunk, RecvFlags::DONTWAIT)?.1)) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),
+            outcome => outcome.map(Some),
         }
     }
 }

@@ -30,12 +30,32 @@ pub(crate) fn encode(message: &impl Serialize) -> Vec<u8> {
 pub(crate) struct Frames(Vec<u8>);
 
 impl Frames {
-    pub fn push(&mut self, bytes: &[u8]) {
+    fn push(&mut self, bytes: &[u8]) {
         self.0.extend(bytes);
     }
 
+    /// The next message, with as many calls of `read` as it takes.
+    pub fn receive<T: DeserializeOwned>(
+        &mut self,
+        trust: Trust,
+        mut read: impl FnMut(&mut [u8]) -> io::Result<usize>,
+    ) -> io::Result<T> {
+        loop {
+            if let Some(message) = self.next(trust)? {
+                return Ok(message);
+            }
+            let mut chunk = [0; 4096];
+            match read(&mut chunk) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(length) => self.push(&chunk[..length]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
     /// The next whole message. An error if the bytes are malformed or the message is too long for its sender.
-    pub fn next<T: DeserializeOwned>(&mut self, trust: Trust) -> io::Result<Option<T>> {
+    fn next<T: DeserializeOwned>(&mut self, trust: Trust) -> io::Result<Option<T>> {
         let Some(length) = self.0.first_chunk::<LENGTH>() else {
             return Ok(None);
         };

@@ -65,7 +65,8 @@ pub(super) struct Rendezvous {
     overtaken: BTreeSet<(Rank, u64)>,
     due: Option<Instant>,
     effects: Effects,
-    carried: Traffic,
+    /// The part of the endpoint's traffic that is counted here.
+    pub carried: Traffic,
 }
 
 #[derive(Debug, Default)]
@@ -131,6 +132,7 @@ impl Rendezvous {
         self.sessions -= 1;
     }
 
+    /// Whether a thread that attends no more may stop polling: no transfer depends on the carrier.
     pub fn may_leave(&self) -> bool {
         self.sessions > 0 || self.is_idle()
     }
@@ -209,10 +211,13 @@ impl Rendezvous {
 
     pub fn lose(&mut self, rank: Rank) {
         self.lost.insert(rank);
-        for id in self.incoming_from(rank) {
+        let ids: Vec<u64> = self.incoming.range((rank, 0)..=(rank, u64::MAX)).map(|((_, id), _)| *id).collect();
+        for id in ids {
             self.remove_incoming(rank, id);
         }
-        for id in self.outgoing_to(rank) {
+        let to_it = self.outgoing.iter().filter(|(_, outgoing)| outgoing.to == rank);
+        let ids: Vec<u64> = to_it.map(|(id, _)| *id).collect();
+        for id in ids {
             let token = self.remove_outgoing(rank, id).and_then(|outgoing| outgoing.payload.token());
             self.effects.released.extend(token);
         }
@@ -257,15 +262,6 @@ impl Rendezvous {
         std::mem::take(&mut self.effects)
     }
 
-    pub fn count(&self, traffic: &mut Traffic) {
-        traffic.transfers_in += self.carried.transfers_in;
-        traffic.bytes_in += self.carried.bytes_in;
-        traffic.carried_out += self.carried.carried_out;
-        traffic.carried_in += self.carried.carried_in;
-        traffic.carried_bytes_out += self.carried.carried_bytes_out;
-        traffic.carried_bytes_in += self.carried.carried_bytes_in;
-    }
-
     fn message(&mut self, to: Rank, message: &Message) {
         self.effects.messages.push((to, message.encode()));
     }
@@ -283,13 +279,5 @@ impl Rendezvous {
         let incoming = self.incoming.remove(&(from, id))?;
         self.posted -= incoming.posted;
         Some(incoming)
-    }
-
-    fn incoming_from(&self, rank: Rank) -> Vec<u64> {
-        self.incoming.range((rank, 0)..=(rank, u64::MAX)).map(|((_, id), _)| *id).collect()
-    }
-
-    fn outgoing_to(&self, rank: Rank) -> Vec<u64> {
-        self.outgoing.iter().filter(|(_, outgoing)| outgoing.to == rank).map(|(id, _)| *id).collect()
     }
 }
