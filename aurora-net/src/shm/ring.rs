@@ -41,39 +41,48 @@ pub(crate) trait Flag {
     fn compare_exchange(&self, from: u32, to: u32, order: Ordering) -> bool;
 }
 
-impl Position for AtomicU64 {
-    #[inline]
-    fn load(&self, order: Ordering) -> u64 {
-        AtomicU64::load(self, order)
-    }
+/// The words of real shared memory, and those that the model checker watches.
+macro_rules! words {
+    ($position:ty, $flag:ty, $fence:path) => {
+        impl Position for $position {
+            #[inline]
+            fn load(&self, order: Ordering) -> u64 {
+                <$position>::load(self, order)
+            }
 
-    #[inline]
-    fn store(&self, value: u64, order: Ordering) {
-        AtomicU64::store(self, value, order);
-    }
+            #[inline]
+            fn store(&self, value: u64, order: Ordering) {
+                <$position>::store(self, value, order);
+            }
 
-    #[inline]
-    fn fence() {
-        fence(Ordering::SeqCst);
-    }
+            #[inline]
+            fn fence() {
+                $fence(Ordering::SeqCst);
+            }
+        }
+
+        impl Flag for $flag {
+            #[inline]
+            fn load(&self, order: Ordering) -> u32 {
+                <$flag>::load(self, order)
+            }
+
+            #[inline]
+            fn compare_exchange(&self, from: u32, to: u32, order: Ordering) -> bool {
+                <$flag>::compare_exchange(self, from, to, order, Ordering::Relaxed).is_ok()
+            }
+
+            #[inline]
+            fn swap(&self, value: u32, order: Ordering) -> u32 {
+                <$flag>::swap(self, value, order)
+            }
+        }
+    };
 }
 
-impl Flag for AtomicU32 {
-    #[inline]
-    fn load(&self, order: Ordering) -> u32 {
-        AtomicU32::load(self, order)
-    }
-
-    #[inline]
-    fn compare_exchange(&self, from: u32, to: u32, order: Ordering) -> bool {
-        AtomicU32::compare_exchange(self, from, to, order, Ordering::Relaxed).is_ok()
-    }
-
-    #[inline]
-    fn swap(&self, value: u32, order: Ordering) -> u32 {
-        AtomicU32::swap(self, value, order)
-    }
-}
+words!(AtomicU64, AtomicU32, fence);
+#[cfg(test)]
+words!(loom::sync::atomic::AtomicU64, loom::sync::atomic::AtomicU32, loom::sync::atomic::fence);
 
 pub(crate) trait Cells {
     type Position: Position;

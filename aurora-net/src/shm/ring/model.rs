@@ -1,10 +1,10 @@
 //! Loom models of the ring, the doorbell and the ownership word; and tests of the ring with impossible positions.
 
-use super::{Cells, Corrupt, Flag, Position, Reader, Writer};
+use super::{Cells, Corrupt, Reader, Writer};
 use crate::shm::buffer_pool::Ownership;
 use crate::shm::doorbell::{Doorbell, Look};
 use loom::cell::UnsafeCell;
-use loom::sync::atomic::{AtomicU32, AtomicU64, fence};
+use loom::sync::atomic::{AtomicU32, AtomicU64};
 use loom::sync::{Arc, Mutex, Notify};
 use loom::thread;
 use std::sync::atomic::Ordering;
@@ -27,34 +27,6 @@ impl Small {
             wanting: AtomicU32::new(0),
             bytes: std::array::from_fn(|_| UnsafeCell::new(0)),
         })
-    }
-}
-
-impl Position for AtomicU64 {
-    fn load(&self, order: Ordering) -> u64 {
-        AtomicU64::load(self, order)
-    }
-
-    fn store(&self, value: u64, order: Ordering) {
-        AtomicU64::store(self, value, order);
-    }
-
-    fn fence() {
-        fence(Ordering::SeqCst);
-    }
-}
-
-impl Flag for AtomicU32 {
-    fn swap(&self, value: u32, order: Ordering) -> u32 {
-        AtomicU32::swap(self, value, order)
-    }
-
-    fn load(&self, order: Ordering) -> u32 {
-        AtomicU32::load(self, order)
-    }
-
-    fn compare_exchange(&self, from: u32, to: u32, order: Ordering) -> bool {
-        AtomicU32::compare_exchange(self, from, to, order, Ordering::Relaxed).is_ok()
     }
 }
 
