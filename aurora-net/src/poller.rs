@@ -81,13 +81,9 @@ impl Poller {
         let waker = Waker::new()?;
         let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
         let poller = Poller { epoll, sources: OnceLock::new(), waker, timer, news: AtomicU8::new(0) };
-        poller.watch(&poller.waker.0, epoll::EventFlags::IN)?;
-        poller.watch(&poller.timer, epoll::EventFlags::IN)?;
+        poller.watch(&poller.waker.0)?;
+        poller.watch(&poller.timer)?;
         Ok(poller)
-    }
-
-    pub fn watch_socket(&self, socket: impl AsFd) -> io::Result<()> {
-        self.watch(socket, epoll::EventFlags::IN)
     }
 
     pub fn watch_end(&self, connection: impl AsFd) -> io::Result<()> {
@@ -146,9 +142,10 @@ impl Poller {
         }
     }
 
-    fn watch(&self, fd: impl AsFd, flags: epoll::EventFlags) -> io::Result<()> {
+    /// Wakes when something can be read.
+    pub fn watch(&self, fd: impl AsFd) -> io::Result<()> {
         let data = epoll::EventData::new_u64(SOMETHING);
-        epoll::add(&self.epoll, fd, data, flags | epoll::EventFlags::ET)?;
+        epoll::add(&self.epoll, fd, data, epoll::EventFlags::IN | epoll::EventFlags::ET)?;
         Ok(())
     }
 

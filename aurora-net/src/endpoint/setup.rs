@@ -144,7 +144,7 @@ impl Setup {
             Datagrams::new(port, common, &contacts)
         });
         if let Some(datagrams) = &datagrams {
-            self.poller.watch_socket(datagrams.port().fd()).map_err(Error::system("watch a UDP socket"))?;
+            self.poller.watch(datagrams.port().fd()).map_err(Error::system("watch a UDP socket"))?;
         }
         let used = [
             (Route::Local, by(|peer| matches!(peer, Peer::Local(_)))),

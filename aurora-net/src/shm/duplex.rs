@@ -201,7 +201,7 @@ impl Duplex {
         }
         // Withdrawn: nothing is written.
         put(&mut self.writer, record, header, payload, 0, handler);
-        self.release(|duplex| duplex.short.pop_front());
+        self.released.extend(self.short.pop_front().and_then(|done| done.payload.token()));
         Ok(Step::Done)
     }
 
@@ -242,13 +242,8 @@ impl Duplex {
             self.writer.write(&record.encode());
             self.writer.show();
         }
-        self.release(|duplex| duplex.long.pop_front().map(|long| long.outgoing));
+        self.released.extend(self.long.pop_front().and_then(|done| done.outgoing.payload.token()));
         Ok(Step::Done)
-    }
-
-    fn release(&mut self, done: impl FnOnce(&mut Self) -> Option<Outgoing>) {
-        let done = done(self);
-        self.released.extend(done.and_then(|outgoing| outgoing.payload.token()));
     }
 
     pub fn released(&mut self) -> std::vec::Drain<'_, Token> {
@@ -256,12 +251,8 @@ impl Duplex {
     }
 
     pub fn give_up(&mut self) {
-        while !self.short.is_empty() {
-            self.release(|duplex| duplex.short.pop_front());
-        }
-        while !self.long.is_empty() {
-            self.release(|duplex| duplex.long.pop_front().map(|long| long.outgoing));
-        }
+        let queued = self.short.drain(..).chain(self.long.drain(..).map(|long| long.outgoing));
+        self.released.extend(queued.filter_map(|outgoing| outgoing.payload.token()));
         self.incoming = None;
     }
 

@@ -78,10 +78,7 @@ impl Cluster {
     /// Queues a transfer of lent memory, sends what can be sent, and returns the token.
     pub fn lend(&mut self, from: usize, to: usize, header: &[u8], bytes: impl Into<Bytes>) -> Token {
         let payload = self.hosts[from].memory.lend(bytes);
-        let token = match payload {
-            Payload::Lent { token, .. } => token,
-            _ => unreachable!("lend() lends"),
-        };
+        let token = payload.token().expect("lend() lends");
         self.send(from, to, header, payload);
         token
     }

@@ -7,7 +7,7 @@ use crate::{Error, Transport};
 use quinn_udp::{RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::fmt;
-use std::io::{self, ErrorKind, IoSliceMut};
+use std::io::{ErrorKind, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -161,14 +161,8 @@ impl UdpPort {
     /// and [`UdpPort::send_rest`] must succeed before anything else is sent.
     pub fn send(&mut self, to: SocketAddr, segment_size: usize, bytes: &[u8]) -> Result<(), Full> {
         debug_assert!(self.unsent.is_none(), "the rest goes first");
-        match self.try_send(to, segment_size, bytes) {
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                self.unsent = Some(Unsent { to, segment_size, bytes: bytes.to_vec() });
-                Err(Full)
-            }
-            // Any other error counts as loss.
-            Ok(()) | Err(_) => Ok(()),
-        }
+        self.try_send(to, segment_size, bytes)
+            .inspect_err(|Full| self.unsent = Some(Unsent { to, segment_size, bytes: bytes.to_vec() }))
     }
 
     /// Sends what an earlier [`UdpPort::send`] has kept, unless the buffer is [`Full`] again.
@@ -176,29 +170,28 @@ impl UdpPort {
         let Some(unsent) = self.unsent.take() else {
             return Ok(());
         };
-        match self.try_send(unsent.to, unsent.segment_size, &unsent.bytes) {
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                self.unsent = Some(unsent);
-                Err(Full)
-            }
-            Ok(()) | Err(_) => Ok(()),
-        }
+        self.try_send(unsent.to, unsent.segment_size, &unsent.bytes).inspect_err(|Full| self.unsent = Some(unsent))
     }
 
     pub fn is_full(&self) -> bool {
         self.unsent.is_some()
     }
 
-    fn try_send(&self, destination: SocketAddr, segment_size: usize, bytes: &[u8]) -> io::Result<()> {
+    fn try_send(&self, destination: SocketAddr, segment_size: usize, bytes: &[u8]) -> Result<(), Full> {
         let transmit =
             |contents| Transmit { destination, ecn: None, contents, segment_size: Some(segment_size), src_ip: None };
         let outcome = self.offload.try_send(UdpSockRef::from(&self.socket), &transmit(bytes));
-        match outcome {
+        let outcome = match outcome {
             // The interface does not support it after all: `offload` now sends single datagrams.
             Err(_) if bytes.len() > segment_size && self.offload.max_gso_segments() == 1 => bytes
                 .chunks(segment_size)
                 .try_for_each(|one| self.offload.try_send(UdpSockRef::from(&self.socket), &transmit(one))),
             outcome => outcome,
+        };
+        match outcome {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Err(Full),
+            // Any other error counts as loss.
+            Ok(()) | Err(_) => Ok(()),
         }
     }
 }
