@@ -14,7 +14,8 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-/// Wakes one thread that sleeps on the poller, or that is about to. Clones are the same eventfd.
+/// Wakes one thread that sleeps on the poller or polls this descriptor, or that is about to. Clones are the same
+/// eventfd.
 #[derive(Clone, Debug)]
 pub(crate) struct Waker(Arc<OwnedFd>);
 
@@ -34,7 +35,7 @@ impl Waker {
 
     /// Never blocks; any thread may call it.
     pub fn kick(&self) {
-        // Every write is an event; the counter is never read. If it is full, an event is pending anyway.
+        // Every write is an event. If the counter is full, one is pending anyway.
         let _ = write(&self.0, &1u64.to_ne_bytes());
     }
 }

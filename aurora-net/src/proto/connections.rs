@@ -229,13 +229,11 @@ impl Set {
     }
 
     fn put(&mut self, index: usize, member: bool) {
-        match member {
-            true if self.place[index] == 0 => {
-                self.members.push(index as u32);
-                self.place[index] = self.members.len() as u32;
-            }
-            true => {}
-            false => self.remove(index),
+        if !member {
+            self.remove(index);
+        } else if self.place[index] == 0 {
+            self.members.push(index as u32);
+            self.place[index] = self.members.len() as u32;
         }
     }
 

@@ -25,7 +25,7 @@ pub(super) struct Settled {
 
 /// All transfers that are not yet acknowledged. Small ones (at most one packet) go first; bulk ones go round-robin. In
 /// both lanes lost data precedes new data.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct SendQueue {
     /// Bytes of frames in a packet of the base length: a transfer that fits is small and never split.
     capacity: usize,
@@ -43,18 +43,7 @@ pub(super) struct SendQueue {
 
 impl SendQueue {
     pub(super) fn new(capacity: usize) -> Self {
-        SendQueue {
-            capacity,
-            slots: Slots::default(),
-            next_number: 0,
-            small_new: VecDeque::new(),
-            small_lost: VecDeque::new(),
-            bulk_new: RoundRobin::default(),
-            bulk_lost: VecDeque::new(),
-            resets: VecDeque::new(),
-            without_bulk: 0,
-            settled: Settled::default(),
-        }
+        SendQueue { capacity, ..SendQueue::default() }
     }
 
     /// Queues a transfer. True: it is a bulk transfer.

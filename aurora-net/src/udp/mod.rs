@@ -5,7 +5,6 @@
 //! exception is a full send buffer, which makes the sender wait, and so paces bulk data at the rate of the interface.
 
 pub(crate) mod address;
-mod buffers;
 mod mtu;
 mod port;
 #[cfg(test)]

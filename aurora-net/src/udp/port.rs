@@ -1,7 +1,8 @@
 //! A rank's UDP socket.
 
+use super::UdpInfo;
 use super::mtu::Mtu;
-use super::{UdpInfo, buffers};
+use crate::charge::charge;
 use crate::proto::Trains;
 use crate::{Error, Transport};
 use quinn_udp::{RecvMeta, Transmit, UdpSockRef, UdpSocketState};
@@ -22,6 +23,17 @@ const LONGEST_TRAIN: usize = 65_000;
 
 /// The same where the trains of several senders may meet in a short switch queue: a quarter of 32 KiB.
 const TRAIN_IN_TURNS: usize = 8 << 10;
+
+/// The receive buffer to request. Linux doubles it and charges each datagram's overhead to it.
+const RECEIVE_BUFFER: usize = 4 << 20;
+
+/// The send buffer on a real interface. It is small, so that a full interface queue is noticed here and not in a
+/// switch, and small transfers do not wait long behind bulk data. Linux doubles it and charges each packet's overhead:
+/// room for 8 packets of 9000 bytes, which take 4 ms at 155 Mbit/s.
+const SEND_BUFFER: usize = 64 << 10;
+
+/// The largest useful number of bytes in flight to one peer.
+const LARGEST_WINDOW: u64 = 1 << 20;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Reach {
@@ -76,10 +88,10 @@ impl UdpPort {
         socket.bind(&address.into()).map_err(|source| Error::Bind { address, source })?;
         let mtu = Mtu::of(address.ip(), transport.mtu)?;
         // A refused size is visible in `info`.
-        let receive_buffer = transport.receive_buffer.unwrap_or(buffers::RECEIVE);
+        let receive_buffer = transport.receive_buffer.unwrap_or(RECEIVE_BUFFER);
         let _ = socket.set_recv_buffer_size(receive_buffer);
         if reach == Reach::Network {
-            let _ = socket.set_send_buffer_size(buffers::SEND);
+            let _ = socket.set_send_buffer_size(SEND_BUFFER);
         }
         let offload = UdpSocketState::new(UdpSockRef::from(&socket)).map_err(Error::system(doing))?;
         let address = socket.local_addr().map_err(Error::system(doing))?;
@@ -109,7 +121,7 @@ impl UdpPort {
     }
 
     pub fn window(&self, peers: usize) -> u64 {
-        buffers::window(self.info().receive_buffer, peers, self.mtu)
+        window(self.info().receive_buffer, peers, self.mtu)
     }
 
     pub fn trains(&self) -> Trains {
@@ -196,10 +208,29 @@ impl UdpPort {
     }
 }
 
+/// The bytes that each of `peers` may have in flight to a socket with `receive_buffer` bytes (in Linux's accounting):
+/// together half of it, at least two datagrams each.
+fn window(receive_buffer: usize, peers: usize, mtu: Mtu) -> u64 {
+    let share = (receive_buffer / 2 / peers.max(1)) as u64;
+    let two = 2 * charge(mtu.base) as u64;
+    share.clamp(two, LARGEST_WINDOW)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::net::Ipv4Addr;
+
+    #[test]
+    fn all_peers_together_fit_half_the_buffer() {
+        let ethernet = Mtu { base: 1472, limit: 8972 };
+        for peers in 1..200 {
+            let window = window(8 << 20, peers, ethernet);
+            assert!(window * peers as u64 <= 4 << 20 && window >= 4864, "{peers}: {window}");
+        }
+        assert_eq!(window(8 << 20, 1, ethernet), 1 << 20);
+        assert_eq!(window(4096, 100, ethernet), 4864);
+    }
 
     fn port() -> UdpPort {
         UdpPort::bind(Ipv4Addr::LOCALHOST.into(), &Transport::default()).unwrap()

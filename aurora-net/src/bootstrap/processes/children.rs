@@ -65,7 +65,7 @@ impl Children {
 
     /// Whether this is the process id of a child that has not ended. The id of an ended process may have been reused.
     pub fn has(&self, process: i32) -> bool {
-        self.0.iter().any(|child| !child.ended && pid(&child.process).as_raw_pid() == process)
+        self.0.iter().any(|child| !child.ended && Pid::from_child(&child.process).as_raw_pid() == process)
     }
 
     /// Reads a stranger's hello and stores a child's connection. Returns the stranger if its hello is incomplete.
@@ -101,7 +101,7 @@ impl Drop for Children {
 
 impl ChildRank {
     fn watch(rank: Rank, process: &mut Child) -> io::Result<(OwnedFd, [OutputPipe; 2])> {
-        let pidfd = pidfd_open(pid(process), PidfdFlags::empty())?;
+        let pidfd = pidfd_open(Pid::from_child(process), PidfdFlags::empty())?;
         let stdout = process.stdout.take().expect("piped");
         let stderr = process.stderr.take().expect("piped");
         let output = [OutputPipe::new(rank, stdout)?, OutputPipe::new(rank, stderr)?];
@@ -110,12 +110,8 @@ impl ChildRank {
 
     pub fn is_stopped(&self) -> bool {
         let look = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        matches!(waitid(WaitId::Pid(pid(&self.process)), look), Ok(Some(status)) if status.stopped())
+        matches!(waitid(WaitId::Pid(Pid::from_child(&self.process)), look), Ok(Some(status)) if status.stopped())
     }
-}
-
-fn pid(process: &Child) -> Pid {
-    Pid::from_child(process)
 }
 
 impl ControlSocket {

@@ -10,10 +10,9 @@ use super::supervisor::Supervisor;
 use super::ticket::Ticket;
 use super::{Claim, Down};
 use crate::key::{JobKey, Nonce, nonce};
+use crate::poller::Waker;
 use crate::{Error, Rank, limits};
-use rustix::event::{EventfdFlags, eventfd};
 use std::io::{self, ErrorKind, Write};
-use std::os::fd::OwnedFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::os::unix::process::CommandExt;
@@ -132,7 +131,7 @@ pub(super) enum Body {
 pub(super) struct Control {
     state: Mutex<State>,
     notices: Arc<Notices>,
-    wake: OwnedFd,
+    wake: Waker,
     key: JobKey,
 }
 
@@ -152,11 +151,11 @@ impl Control {
                 body: Body::Running,
             }),
             notices: Arc::default(),
-            wake: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
+            wake: Waker::new()?,
         })
     }
 
-    pub fn wake(&self) -> &OwnedFd {
+    pub fn wake(&self) -> &Waker {
         &self.wake
     }
 
@@ -178,7 +177,7 @@ impl Control {
                 None => {}
             }
         }
-        self.kick();
+        self.wake.kick();
     }
 
     /// Accepts a process that has proved its rank, with its nonce. False: that rank has already connected.
@@ -212,7 +211,7 @@ impl Control {
             state.body = body;
         }
         drop(state);
-        self.kick();
+        self.wake.kick();
     }
 
     fn client(self: &Arc<Self>) -> ControlClient {
@@ -221,11 +220,6 @@ impl Control {
             notices: self.notices.clone(),
             reporter: Arc::new(move |report| control.report(Rank::new(0), report)),
         }
-    }
-
-    fn kick(&self) {
-        // If the counter is full, the supervisor is awake already.
-        let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -35,13 +35,15 @@ pub(super) struct Limits {
     pub incoming: usize,
 }
 
-impl Limits {
+impl Default for Limits {
     /// At most 4 MiB in sends and 16 MiB in receives; 64 MiB in receives if more than 64 ranks send at a time.
-    const ORDINARY: Limits = Limits { piece: 256 << 10, ahead: 4, in_flight: 16, posted: 64, incoming: 256 };
+    fn default() -> Self {
+        Limits { piece: 256 << 10, ahead: 4, in_flight: 16, posted: 64, incoming: 256 }
+    }
 }
 
 /// The decisions about transfers by a carrier. `pump.rs` carries them out.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Rendezvous {
     /// The shortest transfer for which a request is worthwhile.
     from: usize,
@@ -97,7 +99,7 @@ impl Effects {
 impl Rendezvous {
     /// `silence`: the time after which a silent rank is lost.
     pub fn new(from: usize, silence: Duration) -> Self {
-        Rendezvous::limited(from, silence, Limits::ORDINARY)
+        Rendezvous::limited(from, silence, Limits::default())
     }
 
     fn limited(from: usize, silence: Duration, limits: Limits) -> Self {
@@ -105,20 +107,8 @@ impl Rendezvous {
             from: from.max(1),
             limits,
             ping_after: silence / PINGS,
-            sessions: 0,
-            failed: false,
-            lost: BTreeSet::new(),
-            next: 0,
-            outgoing: BTreeMap::new(),
-            turns: VecDeque::new(),
-            in_flight: 0,
-            incoming: BTreeMap::new(),
-            posted: 0,
             tags: (0..limits.incoming as Tag).collect(),
-            overtaken: BTreeSet::new(),
-            due: None,
-            effects: Effects::default(),
-            carried: Traffic::default(),
+            ..Rendezvous::default()
         }
     }
 
