@@ -7,6 +7,7 @@
 //! - After a failure the other ranks are notified ([`Seat::on_failure`]) and have [`Options::grace`] to return.
 
 #[cfg(any(feature = "mpi", test))]
+#[cfg_attr(not(feature = "mpi"), expect(dead_code, reason = "under mpirun alone a failure is announced"))]
 mod announcer;
 mod control_client;
 mod coordinator;
