@@ -63,8 +63,9 @@ impl<T> Strangers<T> {
         if strangers < self.most { Room::Here } else { self.make_room(now) }
     }
 
-    /// Accepts at most `most` connections of this user, so that strangers cannot starve the rest of the job. `check` gets
-    /// each with its process id. It returns one whose proof is incomplete, and whether it is known to belong to the job.
+    /// Accepts at most `most` connections of this user, so that strangers cannot starve the rest of the job. `check`
+    /// gets each one with its process id. It returns the connection if its proof is incomplete, and whether it is known
+    /// to belong to the job.
     ///
     /// # Errors
     /// There is no descriptor for another connection, and all connections belong to the job.
