@@ -1,6 +1,6 @@
 //! How a job is started: the program's choice, the environment's, or what its launcher implies.
 
-use crate::environment::{Environment, MOST_RANKS, bad, variables};
+use crate::environment::{Environment, MOST_RANKS, Values, bad, variables};
 use crate::error::Result;
 use aurora_net::bootstrap::{Launch, Options};
 use aurora_net::{Bulk, Network, Route, Transport};
@@ -22,18 +22,9 @@ enum Start {
 #[derive(Clone, Debug, Default)]
 pub struct Config {
     start: Start,
-    ranks: Option<usize>,
-    route: Option<Route>,
-    timeout: Option<Duration>,
-    silence: Option<Duration>,
-    cache_limit: Option<usize>,
-    network: Option<Network>,
-    bulk: Option<Bulk>,
+    chosen: Values,
+    /// For tests.
     mpi_from: Option<usize>,
-    check: Option<bool>,
-    deny: Option<bool>,
-    stats: Option<bool>,
-    trace: Option<PathBuf>,
     ranks_per_node: Option<usize>,
 }
 
@@ -77,14 +68,14 @@ impl Config {
     /// The number of ranks where Aurora starts them itself. Under `mpirun` any number but the launcher's is an error.
     #[must_use]
     pub fn ranks(mut self, ranks: usize) -> Self {
-        self.ranks = Some(ranks);
+        self.chosen.ranks = Some(ranks);
         self
     }
 
     /// Uses one route between all ranks, for tests of that route.
     #[must_use]
     pub fn route(mut self, route: Route) -> Self {
-        self.route = Some(route);
+        self.chosen.route = Some(route);
         self
     }
 
@@ -92,14 +83,14 @@ impl Config {
     /// reads the same few elements or scalars, finds them unchanged, and computes for less than 100 us between reads.
     #[must_use]
     pub fn timeout(mut self, limit: Duration) -> Self {
-        self.timeout = Some(limit);
+        self.chosen.timeout = Some(limit);
         self
     }
 
     /// How long a rank may leave messages unacknowledged before it is lost (default: `AURORA_SILENCE`, else 5 s).
     #[must_use]
     pub fn silence(mut self, limit: Duration) -> Self {
-        self.silence = Some(limit);
+        self.chosen.silence = Some(limit);
         self
     }
 
@@ -108,14 +99,14 @@ impl Config {
     /// of one machine share does not count.
     #[must_use]
     pub fn cache_limit(mut self, bytes: usize) -> Self {
-        self.cache_limit = Some(bytes);
+        self.chosen.cache_limit = Some(bytes);
         self
     }
 
     /// Says who uses the network (default: `AURORA_NETWORK`, else [`Network::Dedicated`]).
     #[must_use]
     pub fn network(mut self, network: Network) -> Self {
-        self.network = Some(network);
+        self.chosen.network = Some(network);
         self
     }
 
@@ -123,7 +114,7 @@ impl Config {
     /// error unless `mpirun` has started the ranks. All ranks must choose the same.
     #[must_use]
     pub fn bulk(mut self, bulk: Bulk) -> Self {
-        self.bulk = Some(bulk);
+        self.chosen.bulk = Some(bulk);
         self
     }
 
@@ -149,7 +140,7 @@ impl Config {
     /// once, and owners keep 40 to 80 bytes for each element written until the scope is over.
     #[must_use]
     pub fn check(mut self, check: bool) -> Self {
-        self.check = Some(check);
+        self.chosen.check = Some(check);
         self
     }
 
@@ -159,7 +150,7 @@ impl Config {
     /// operations of a [`GScalar`](crate::GScalar).
     #[must_use]
     pub fn deny_scalar(mut self, deny: bool) -> Self {
-        self.deny = Some(deny);
+        self.chosen.deny = Some(deny);
         self
     }
 
@@ -167,7 +158,7 @@ impl Config {
     /// not). See [`World::stats`](crate::World::stats).
     #[must_use]
     pub fn stats(mut self, stats: bool) -> Self {
-        self.stats = Some(stats);
+        self.chosen.stats = Some(stats);
         self
     }
 
@@ -186,7 +177,7 @@ impl Config {
     /// of the quickest of ten round trips to rank 0, measured at the start; later drift is not corrected.
     #[must_use]
     pub fn trace(mut self, file: impl Into<PathBuf>) -> Self {
-        self.trace = Some(file.into());
+        self.chosen.trace = Some(file.into());
         self
     }
 
@@ -217,34 +208,40 @@ impl Config {
     }
 
     fn settle_in(self, environment: &Environment, cores: usize) -> Result<Settings> {
-        // Also what this configuration overrides: every invalid value is reported.
-        let said = environment.values()?;
-        let route = self.route.or(said.route);
-        let ranks = || self.ranks.map_or(Ok(said.ranks.unwrap_or(cores.min(4))), possible);
+        let chosen = self.chosen.ranks;
+        let said = environment.values(self.chosen)?;
+        let ranks = || possible(said.ranks.unwrap_or(cores.min(4)));
         let launch = match self.start {
             Start::Threads(ranks) => Launch::Threads(possible(ranks)?),
-            Start::Mpi => environment.mpi(self.ranks)?,
+            Start::Mpi => environment.mpi(chosen)?,
             Start::Processes(_) | Start::Surroundings if environment.job.is_some() => {
                 Launch::Child(environment.job.clone().unwrap_or_default())
             }
             Start::Processes(ranks) => Launch::Processes(possible(ranks)?),
-            Start::Surroundings if environment.launcher.is_some() => environment.mpi(self.ranks)?,
-            Start::Surroundings if route == Some(Route::Local) => Launch::Threads(ranks()?),
+            Start::Surroundings if environment.launcher.is_some() => environment.mpi(chosen)?,
+            Start::Surroundings if said.route == Some(Route::Local) => Launch::Threads(ranks()?),
             Start::Surroundings => Launch::Processes(ranks()?),
         };
-        let silence = self.silence.or(said.silence).unwrap_or(Duration::from_secs(5));
-        let network = self.network.or(said.network).unwrap_or_default();
-        let bulk = self.bulk.or(said.bulk).unwrap_or_default();
-        let (timeout, ranks_per_node, mpi_from) = (self.timeout.or(said.timeout), self.ranks_per_node, self.mpi_from);
-        let or_else = |chosen: Option<bool>, said: Option<bool>| chosen.or(said).unwrap_or_default();
-        let modes = Modes { check: or_else(self.check, said.check), deny: or_else(self.deny, said.deny) };
-        let cache_limit = self.cache_limit.or(said.cache_limit);
-        let (stats, trace) = (or_else(self.stats, said.stats), self.trace.or(said.trace));
-        let mtu = said.mtu;
-        let transport =
-            Transport { route, silence, network, bulk, mpi_from, mtu, ranks_per_node, ..Transport::default() };
-        let options = Options { interface: environment.of("AURORA_INTERFACE").cloned(), ..Options::default() };
-        Ok(Settings { launch, transport, timeout, modes, cache_limit, stats, trace, options })
+        let transport = Transport {
+            route: said.route,
+            silence: said.silence.unwrap_or(Duration::from_secs(5)),
+            network: said.network.unwrap_or_default(),
+            bulk: said.bulk.unwrap_or_default(),
+            mpi_from: self.mpi_from,
+            mtu: said.mtu,
+            ranks_per_node: self.ranks_per_node,
+            ..Transport::default()
+        };
+        Ok(Settings {
+            launch,
+            transport,
+            timeout: said.timeout,
+            modes: Modes { check: said.check.unwrap_or_default(), deny: said.deny.unwrap_or_default() },
+            cache_limit: said.cache_limit,
+            stats: said.stats.unwrap_or_default(),
+            trace: said.trace,
+            options: Options { interface: environment.of("AURORA_INTERFACE").cloned(), ..Options::default() },
+        })
     }
 }
 

@@ -6,6 +6,7 @@ use crate::operation::Operations;
 use crate::vector::batch::Batch;
 use crate::vector::places::Places;
 use std::any::TypeId;
+use std::ops::{Add as _, BitOr as _};
 
 /// A type whose values may be elements of a [`GVector`](crate::GVector): plain data without padding or pointers.
 ///
@@ -119,46 +120,19 @@ pub struct Max;
 #[derive(Clone, Copy, Debug)]
 pub struct Or;
 
-macro_rules! integers {
-    ($($t:ty)*) => {$(
-        impl Op<$t> for Add {
+macro_rules! operation {
+    ($op:ty; $($method:ident: $($t:ty)*;)*) => {$($(
+        impl Op<$t> for $op {
             #[inline]
-            fn apply(current: $t, operand: $t) -> $t { current.wrapping_add(operand) }
+            fn apply(current: $t, operand: $t) -> $t { current.$method(operand) }
         }
-        impl Op<$t> for Min {
-            #[inline]
-            fn apply(current: $t, operand: $t) -> $t { current.min(operand) }
-        }
-        impl Op<$t> for Max {
-            #[inline]
-            fn apply(current: $t, operand: $t) -> $t { current.max(operand) }
-        }
-        impl Op<$t> for Or {
-            #[inline]
-            fn apply(current: $t, operand: $t) -> $t { current | operand }
-        }
-    )*};
+    )*)*};
 }
 
-macro_rules! floats {
-    ($($t:ty)*) => {$(
-        impl Op<$t> for Add {
-            #[inline]
-            fn apply(current: $t, operand: $t) -> $t { current + operand }
-        }
-        impl Op<$t> for Min {
-            #[inline]
-            fn apply(current: $t, operand: $t) -> $t { current.min(operand) }
-        }
-        impl Op<$t> for Max {
-            #[inline]
-            fn apply(current: $t, operand: $t) -> $t { current.max(operand) }
-        }
-    )*};
-}
-
-integers! { u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize }
-floats! { f32 f64 }
+operation! { Add; wrapping_add: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; add: f32 f64; }
+operation! { Min; min: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64; }
+operation! { Max; max: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64; }
+operation! { Or; bitor: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; }
 
 /// Applies a batch of operands to a block.
 pub(crate) type ApplyFn = fn(block: Cells<'_>, batch: &Batch<'_>);

@@ -5,6 +5,7 @@ use crate::{Bulk, Error, Network, Route};
 use aurora_net::Transport;
 use aurora_net::bootstrap::Launch;
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -129,7 +130,8 @@ pub(crate) struct Environment {
     pub(crate) launcher: Option<Announced>,
 }
 
-/// The values of Aurora's variables; `None` where one is not set.
+/// What a program chooses, or Aurora's variables say; `None` where nothing is said.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Values {
     pub(crate) ranks: Option<usize>,
     pub(crate) route: Option<Route>,
@@ -165,107 +167,45 @@ impl Environment {
         self.ours.get(name)
     }
 
-    pub(crate) fn values(&self) -> Result<Values> {
+    /// What these variables say, where nothing is `chosen`. Each is read all the same: an invalid value is an error.
+    pub(crate) fn values(&self, chosen: Values) -> Result<Values> {
+        const SWITCH: [(&str, bool); 2] = [("0", false), ("1", true)];
+        const ROUTES: [(&str, Option<Route>); 4] =
+            [("auto", None), ("local", Some(Route::Local)), ("shm", Some(Route::Shm)), ("udp", Some(Route::Udp))];
+        let within = |range: RangeInclusive<usize>| move |value: &str| value.parse().ok().filter(|n| range.contains(n));
+        let ranks = format!("a number from 1 to {MOST_RANKS}");
+        let (least, most) = Transport::MTU.into_inner();
+        let mtu = format!("bytes of an IP packet, from {least} to {most}");
+        let limit = "bytes: a whole number, alone or with K, M, G or T (also as KiB, MiB, GiB, TiB)";
+        let networks = [("dedicated", Network::Dedicated), ("shared", Network::Shared)];
+        let bulks = [("auto", Bulk::Auto), ("udp", Bulk::Udp), ("mpi", Bulk::Mpi)];
         Ok(Values {
-            ranks: self.ranks()?,
-            route: self.route()?,
-            network: self.network()?,
-            bulk: self.bulk()?,
-            mtu: self.mtu()?,
-            silence: self.seconds("AURORA_SILENCE")?,
-            timeout: self.seconds("AURORA_TIMEOUT")?,
-            check: self.choice("AURORA_CHECK", ["0", "1"])?,
-            deny: self.choice("AURORA_SCALAR", ["allow", "deny"])?,
-            cache_limit: self.bytes("AURORA_CACHE_LIMIT")?,
-            stats: self.choice("AURORA_STATS", ["0", "1"])?,
-            trace: self.of("AURORA_TRACE").map(PathBuf::from),
+            ranks: chosen.ranks.or(self.parsed("AURORA_RANKS", &ranks, within(1..=MOST_RANKS))?),
+            route: chosen.route.or(self.one_of("AURORA_ROUTE", &ROUTES)?.flatten()),
+            network: chosen.network.or(self.one_of("AURORA_NETWORK", &networks)?),
+            bulk: chosen.bulk.or(self.one_of("AURORA_BULK", &bulks)?),
+            mtu: chosen.mtu.or(self.parsed("AURORA_MTU", &mtu, within(Transport::MTU))?),
+            silence: chosen.silence.or(self.parsed("AURORA_SILENCE", "seconds, more than 0", seconds)?),
+            timeout: chosen.timeout.or(self.parsed("AURORA_TIMEOUT", "seconds, more than 0", seconds)?),
+            check: chosen.check.or(self.one_of("AURORA_CHECK", &SWITCH)?),
+            deny: chosen.deny.or(self.one_of("AURORA_SCALAR", &[("allow", false), ("deny", true)])?),
+            cache_limit: chosen.cache_limit.or(self.parsed("AURORA_CACHE_LIMIT", limit, bytes)?),
+            stats: chosen.stats.or(self.one_of("AURORA_STATS", &SWITCH)?),
+            trace: chosen.trace.or(self.of("AURORA_TRACE").map(PathBuf::from)),
         })
     }
 
-    fn ranks(&self) -> Result<Option<usize>> {
-        let Some(value) = self.of("AURORA_RANKS") else {
-            return Ok(None);
-        };
-        match value.parse() {
-            Ok(ranks) if (1..=MOST_RANKS).contains(&ranks) => Ok(Some(ranks)),
-            _ => Err(bad("AURORA_RANKS", value, &format!("a number from 1 to {MOST_RANKS}"))),
-        }
+    /// A variable's value as `parse` reads it; an error that says what is `expected` if it cannot.
+    fn parsed<T>(&self, name: &str, expected: &str, parse: impl Fn(&str) -> Option<T>) -> Result<Option<T>> {
+        self.of(name).map(|value| parse(value).ok_or_else(|| bad(name, value, expected))).transpose()
     }
 
-    fn route(&self) -> Result<Option<Route>> {
-        match self.of("AURORA_ROUTE").map(String::as_str) {
-            None | Some("auto") => Ok(None),
-            Some("local") => Ok(Some(Route::Local)),
-            Some("shm") => Ok(Some(Route::Shm)),
-            Some("udp") => Ok(Some(Route::Udp)),
-            Some(other) => Err(bad("AURORA_ROUTE", other, "one of auto, local, shm, udp")),
-        }
-    }
-
-    fn network(&self) -> Result<Option<Network>> {
-        match self.of("AURORA_NETWORK").map(String::as_str) {
-            None => Ok(None),
-            Some("dedicated") => Ok(Some(Network::Dedicated)),
-            Some("shared") => Ok(Some(Network::Shared)),
-            Some(other) => Err(bad("AURORA_NETWORK", other, "one of dedicated, shared")),
-        }
-    }
-
-    fn bulk(&self) -> Result<Option<Bulk>> {
-        match self.of("AURORA_BULK").map(String::as_str) {
-            None => Ok(None),
-            Some("auto") => Ok(Some(Bulk::Auto)),
-            Some("udp") => Ok(Some(Bulk::Udp)),
-            Some("mpi") => Ok(Some(Bulk::Mpi)),
-            Some(other) => Err(bad("AURORA_BULK", other, "one of auto, udp, mpi")),
-        }
-    }
-
-    /// `true` if a variable has the second of two values.
-    fn choice(&self, name: &str, values: [&str; 2]) -> Result<Option<bool>> {
-        let Some(value) = self.of(name) else {
-            return Ok(None);
-        };
-        match values.iter().position(|possible| possible == value) {
-            Some(at) => Ok(Some(at == 1)),
-            None => Err(bad(name, value, &format!("one of {}", values.join(", ")))),
-        }
-    }
-
-    fn mtu(&self) -> Result<Option<usize>> {
-        let Some(value) = self.of("AURORA_MTU") else {
-            return Ok(None);
-        };
-        match value.parse() {
-            Ok(mtu) if Transport::MTU.contains(&mtu) => Ok(Some(mtu)),
-            _ => {
-                let (least, most) = Transport::MTU.into_inner();
-                Err(bad("AURORA_MTU", value, &format!("bytes of an IP packet, from {least} to {most}")))
-            }
-        }
-    }
-
-    fn seconds(&self, name: &str) -> Result<Option<Duration>> {
-        let Some(value) = self.of(name) else {
-            return Ok(None);
-        };
-        let seconds = value.parse().ok().filter(|seconds: &f64| *seconds > 0.0);
-        match seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) {
-            Some(limit) => Ok(Some(limit)),
-            None => Err(bad(name, value, "seconds, more than 0")),
-        }
-    }
-
-    fn bytes(&self, name: &str) -> Result<Option<usize>> {
-        let Some(value) = self.of(name) else {
-            return Ok(None);
-        };
-        match bytes(value) {
-            Some(bytes) => Ok(Some(bytes)),
-            None => {
-                Err(bad(name, value, "bytes: a whole number, alone or with K, M, G or T (also as KiB, MiB, GiB, TiB)"))
-            }
-        }
+    /// What a variable's value means, one of these.
+    fn one_of<T: Copy>(&self, name: &str, values: &[(&str, T)]) -> Result<Option<T>> {
+        let texts: Vec<_> = values.iter().map(|(text, _)| *text).collect();
+        self.parsed(name, &format!("one of {}", texts.join(", ")), |value| {
+            values.iter().find(|(text, _)| *text == value).map(|(_, meaning)| *meaning)
+        })
     }
 
     #[cfg(feature = "mpi")]
@@ -288,6 +228,11 @@ impl Environment {
             aurora_net::bootstrap::BUILD_WITH_MPI
         )))
     }
+}
+
+fn seconds(text: &str) -> Option<Duration> {
+    let seconds = text.parse().ok().filter(|seconds: &f64| *seconds > 0.0)?;
+    Duration::try_from_secs_f64(seconds).ok()
 }
 
 /// Parses a number of bytes, as `AURORA_CACHE_LIMIT` takes it: `17`, `500M`, `2GiB`. Units are powers of 1024.

@@ -193,7 +193,8 @@ impl<'a, T: Element> Reading<'a, T> {
             if window.is_whole() {
                 vector.read_own(site, |block| here.spread(block, &wanted.positions, values))?;
             } else {
-                let read = vector.read_own_in(*window, &here.numbers(), site)?;
+                let places: Vec<_> = here.iter().collect();
+                let read = vector.read_own_in(*window, &places, site)?;
                 put_into_place(&read, &wanted.positions, values);
             }
             wanted.positions.clear();
@@ -254,14 +255,12 @@ fn read_of_node_peer<T: Element>(
     values: &mut [T],
 ) -> bool {
     let block = vector.dist.range(owner);
-    let indices = places.indices(block.start);
+    let indices: Vec<_> = places.iter().map(|place| block.start + place).collect();
     let mut read = vec![T::zeroed(); indices.len()];
     if vector.direct.at_many_of(owner.index(), block, &indices, &mut read) < indices.len() {
         return false;
     }
-    for (position, value) in positions.iter().zip(read) {
-        values[*position as usize] = value;
-    }
+    put_into_place(bytemuck::cast_slice(&read), positions, values);
     true
 }
 

@@ -45,12 +45,8 @@ impl PlacesBuilder {
     /// Appends a place, for which there is room.
     #[inline(always)]
     pub(crate) fn push(&mut self, place: usize) {
-        let end = self.len + self.width;
-        match self.width {
-            4 => self.memory[self.len..end].copy_from_slice(&(place as u32).to_le_bytes()),
-            _ => self.memory[self.len..end].copy_from_slice(&(place as u64).to_le_bytes()),
-        }
-        self.len = end;
+        write_place(&mut self.memory[self.len..], self.width, place as u64);
+        self.len += self.width;
     }
 
     /// Takes the bytes with their memory.
@@ -58,6 +54,15 @@ impl PlacesBuilder {
         let mut memory = std::mem::replace(&mut self.memory, Buffer::own(Vec::new()));
         memory.truncate(std::mem::take(&mut self.len));
         memory
+    }
+}
+
+/// Writes a place of `width` bytes to the beginning of `memory`.
+#[inline(always)]
+pub(crate) fn write_place(memory: &mut [u8], width: usize, place: u64) {
+    match width {
+        4 => memory[..4].copy_from_slice(&(place as u32).to_le_bytes()),
+        _ => memory[..8].copy_from_slice(&place.to_le_bytes()),
     }
 }
 
@@ -78,39 +83,28 @@ pub(crate) trait Place: Copy {
     fn is_below(self, len: usize) -> bool;
 }
 
-impl Place for [u8; 4] {
-    #[inline(always)]
-    fn number(self) -> usize {
-        (u32::from_le_bytes(self) & (u32::MAX >> 1)) as usize
-    }
+macro_rules! places {
+    ($($word:ty)*) => {$(
+        impl Place for [u8; size_of::<$word>()] {
+            #[inline(always)]
+            fn number(self) -> usize {
+                (<$word>::from_le_bytes(self) & (<$word>::MAX >> 1)) as usize
+            }
 
-    #[inline(always)]
-    fn is_marked(self) -> bool {
-        u32::from_le_bytes(self) >> 31 != 0
-    }
+            #[inline(always)]
+            fn is_marked(self) -> bool {
+                <$word>::from_le_bytes(self) >> (<$word>::BITS - 1) != 0
+            }
 
-    #[inline(always)]
-    fn is_below(self, len: usize) -> bool {
-        u32::from_le_bytes(self) < len as u32
-    }
+            #[inline(always)]
+            fn is_below(self, len: usize) -> bool {
+                <$word>::from_le_bytes(self) < len as $word
+            }
+        }
+    )*};
 }
 
-impl Place for [u8; 8] {
-    #[inline(always)]
-    fn number(self) -> usize {
-        (u64::from_le_bytes(self) & (u64::MAX >> 1)) as usize
-    }
-
-    #[inline(always)]
-    fn is_marked(self) -> bool {
-        u64::from_le_bytes(self) >> 63 != 0
-    }
-
-    #[inline(always)]
-    fn is_below(self, len: usize) -> bool {
-        u64::from_le_bytes(self) < len as u64
-    }
-}
+places! { u32 u64 }
 
 impl<'b> Places<'b> {
     /// Bytes of a place in a block of `len` elements.
@@ -143,21 +137,6 @@ impl<'b> Places<'b> {
         match self {
             Places::Narrow(places) => places.len(),
             Places::Wide(places) => places.len(),
-        }
-    }
-
-    /// The global indices of these unmarked places, in a block that begins at index `start`.
-    pub(crate) fn indices(self, start: usize) -> Vec<usize> {
-        match self {
-            Places::Narrow(places) => places.iter().map(|place| start + place.number()).collect(),
-            Places::Wide(places) => places.iter().map(|place| start + place.number()).collect(),
-        }
-    }
-
-    pub(crate) fn numbers(self) -> Vec<usize> {
-        match self {
-            Places::Narrow(places) => places.iter().map(|place| place.number()).collect(),
-            Places::Wide(places) => places.iter().map(|place| place.number()).collect(),
         }
     }
 

@@ -57,9 +57,10 @@ impl Vector {
                 Some(places) if !places.are_below(self.block.len()) => Outcome::Refuse(cx.frame.nonsense()),
                 Some(places) => match self.unflushed(&cx.frame.name, from, places.iter()) {
                     Some(error) => Outcome::Refuse(error),
-                    None if self.block.is_cut() => {
-                        self.block.read_elements(&places.numbers()).map_or(Outcome::Park, Outcome::Reply)
-                    }
+                    None if self.block.is_cut() => self
+                        .block
+                        .read_elements(&places.iter().collect::<Vec<_>>())
+                        .map_or(Outcome::Park, Outcome::Reply),
                     None => Outcome::Gather { width: (*width).into(), len: places.len() * element },
                 },
                 None => Outcome::Refuse(cx.frame.nonsense()),

@@ -53,8 +53,7 @@ pub struct Slice<'v, T: Element> {
 /// Opening a behaviour consumes it. To keep it, open the behaviour on a part of it: `part.slice_mut(..).release_c()?`.
 #[must_use = "a part does nothing before it is given a behaviour"]
 pub struct SliceMut<'v, T: Element> {
-    vector: &'v GVector<T>,
-    part: Part,
+    shown: Slice<'v, T>,
     alone: PhantomData<&'v mut GVector<T>>,
 }
 
@@ -70,30 +69,6 @@ impl Part {
         let range = resolve(range, within);
         let fits = range.start <= range.end && within.start <= range.start && range.end <= within.end;
         Part { range, outside: outside.or(if fits { None } else { Some(within.clone()) }) }
-    }
-
-    fn rows<T: Element>(vector: &GVector<T>, rows: impl RangeBounds<usize>, part: &Part) -> Self {
-        let cols = vector.row_len();
-        let within = part.range.start.div_ceil(cols.max(1))..part.range.end / cols.max(1);
-        let rows = resolve(rows, &within);
-        Part::of(rows.start.saturating_mul(cols)..rows.end.saturating_mul(cols), &part.range, part.outside.clone())
-    }
-
-    /// The window and the caller's line, or the error of a range that does not exist.
-    #[track_caller]
-    fn place<T: Element>(&self, vector: &GVector<T>) -> Result<(Window, Site)> {
-        let site = Site::here();
-        let (len, Range { start, end }) = (vector.len(), self.range.clone());
-        if start > end || end > len {
-            return Err(Error::RangeOutside { start, end, len, object: vector.name(), site });
-        }
-        match &self.outside {
-            None => Ok((Window::of(&self.range, len), site)),
-            Some(within) => {
-                let index = if start < within.start { start } else { end.saturating_sub(1) };
-                Err(vector.not_shown(index, within, "a slice", site))
-            }
-        }
     }
 }
 
@@ -111,27 +86,24 @@ impl<T: Element> GVector<T> {
 
     /// The same, also for writing.
     pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> SliceMut<'_, T> {
-        let part = Part::of(range, &(0..self.len()), None);
-        SliceMut { vector: self, part, alone: PhantomData }
+        SliceMut::of(self.slice(range))
     }
 
     /// Rows of a matrix, or elements of a vector that is no matrix.
     pub fn rows(&self, rows: impl RangeBounds<usize>) -> Slice<'_, T> {
-        Slice { vector: self, part: Part::rows(self, rows, &Part::of(.., &(0..self.len()), None)) }
+        self.slice(..).rows(rows)
     }
 
     /// The same, also for writing.
     pub fn rows_mut(&mut self, rows: impl RangeBounds<usize>) -> SliceMut<'_, T> {
-        let part = Part::rows(self, rows, &Part::of(.., &(0..self.len()), None));
-        SliceMut { vector: self, part, alone: PhantomData }
+        SliceMut::of(self.rows(rows))
     }
 
     /// The elements before `at`, and those from `at` on. Both parts can have scopes open at the same time. Panics if
     /// `at` is beyond the end.
     #[track_caller]
     pub fn split_at_mut(&mut self, at: usize) -> (SliceMut<'_, T>, SliceMut<'_, T>) {
-        let whole = Part::of(.., &(0..self.len()), None);
-        SliceMut { vector: self, part: whole, alone: PhantomData }.cut(at)
+        self.slice_mut(..).cut(at)
     }
 }
 
@@ -148,58 +120,78 @@ impl<'v, T: Element> Slice<'v, T> {
 
     /// Some of its rows, by their global numbers.
     pub fn rows(&self, rows: impl RangeBounds<usize>) -> Slice<'v, T> {
-        Slice { vector: self.vector, part: Part::rows(self.vector, rows, &self.part) }
+        let (cols, Range { start, end }) = (self.vector.row_len(), self.range());
+        let rows = resolve(rows, &(start.div_ceil(cols.max(1))..end / cols.max(1)));
+        self.slice(rows.start.saturating_mul(cols)..rows.end.saturating_mul(cols))
+    }
+
+    /// Opens a behaviour of it for the caller's line; an error for a range that does not exist.
+    #[track_caller]
+    fn open<R>(self, open: impl FnOnce(&'v GVector<T>, Window, Site) -> Result<R>) -> Result<R> {
+        let Slice { vector, part: Part { range, outside } } = self;
+        let site = Site::here();
+        let (len, Range { start, end }) = (vector.len(), range.clone());
+        if start > end || end > len {
+            return Err(Error::RangeOutside { start, end, len, object: vector.name(), site });
+        }
+        match &outside {
+            None => open(vector, Window::of(&range, len), site),
+            Some(within) => {
+                let index = if start < within.start { start } else { end.saturating_sub(1) };
+                Err(vector.not_shown(index, within, "a slice", site))
+            }
+        }
     }
 
     /// What this rank owns of it: [`GVector::owner_computes`].
     #[track_caller]
     pub fn owner_computes(self) -> Result<OwnerComputes<'v, T>> {
-        let (window, site) = self.part.place(self.vector)?;
-        self.vector.open_owner(window, site)
+        self.open(GVector::open_owner)
     }
 
     /// Collective. All of it, on every rank: [`GVector::read_cache`]. If all ranks are on one machine the guard shows
     /// the elements' own memory. Otherwise each owner sends its elements to all ranks on other machines, every time.
     #[track_caller]
     pub fn read_cache(self) -> Result<ReadCache<'v, T>> {
-        let (window, site) = self.part.place(self.vector)?;
-        self.vector.open_cache(window, site)
+        self.open(GVector::open_cache)
     }
 
     /// Single elements of it, read in batches: [`GVector::gatherer`].
     #[track_caller]
     pub fn gatherer(self) -> Result<Gather<'v, T>> {
-        let (window, site) = self.part.place(self.vector)?;
-        self.vector.open_gather(window, site)
+        self.open(GVector::open_gather)
     }
 }
 
 impl<'v, T: Element> SliceMut<'v, T> {
+    /// The caller has borrowed these elements mutably.
+    fn of(shown: Slice<'v, T>) -> Self {
+        SliceMut { shown, alone: PhantomData }
+    }
+
     /// The global indices of its elements.
     pub fn range(&self) -> Range<usize> {
-        self.part.range.clone()
+        self.shown.range()
     }
 
     /// Some of its elements, by their global indices, to read.
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Slice<'_, T> {
-        Slice { vector: self.vector, part: Part::of(range, &self.part.range, self.part.outside.clone()) }
+        self.shown.slice(range)
     }
 
     /// Some of its elements, by their global indices.
     pub fn slice_mut(&mut self, range: impl RangeBounds<usize>) -> SliceMut<'_, T> {
-        let part = Part::of(range, &self.part.range, self.part.outside.clone());
-        SliceMut { vector: self.vector, part, alone: PhantomData }
+        SliceMut::of(self.shown.slice(range))
     }
 
     /// Some of its rows, by their global numbers, to read.
     pub fn rows(&self, rows: impl RangeBounds<usize>) -> Slice<'_, T> {
-        Slice { vector: self.vector, part: Part::rows(self.vector, rows, &self.part) }
+        self.shown.rows(rows)
     }
 
     /// Some of its rows, by their global numbers.
     pub fn rows_mut(&mut self, rows: impl RangeBounds<usize>) -> SliceMut<'_, T> {
-        let part = Part::rows(self.vector, rows, &self.part);
-        SliceMut { vector: self.vector, part, alone: PhantomData }
+        SliceMut::of(self.shown.rows(rows))
     }
 
     /// Its elements before element `at` of the vector, and those from `at` on. Panics if `at` is outside of it.
@@ -210,91 +202,76 @@ impl<'v, T: Element> SliceMut<'v, T> {
 
     #[track_caller]
     fn cut(self, at: usize) -> (SliceMut<'v, T>, SliceMut<'v, T>) {
-        let Part { range: Range { start, end }, outside } = self.part;
+        let Slice { vector, part: Part { range: Range { start, end }, outside } } = self.shown;
         assert!(start <= at && at <= end, "element {at} is outside {start}..{end}, the elements that are split");
-        let part = |range| SliceMut {
-            vector: self.vector,
-            part: Part { range, outside: outside.clone() },
-            alone: PhantomData,
-        };
+        let part = |range| SliceMut::of(Slice { vector, part: Part { range, outside: outside.clone() } });
         (part(start..at), part(at..end))
     }
 
     /// As [`Slice::owner_computes`].
     #[track_caller]
     pub fn owner_computes(self) -> Result<OwnerComputes<'v, T>> {
-        let (window, site) = self.part.place(self.vector)?;
-        self.vector.open_owner(window, site)
+        self.shown.owner_computes()
     }
 
     /// Collective. As [`Slice::read_cache`].
     #[track_caller]
     pub fn read_cache(self) -> Result<ReadCache<'v, T>> {
-        let (window, site) = self.part.place(self.vector)?;
-        self.vector.open_cache(window, site)
+        self.shown.read_cache()
     }
 
     /// As [`Slice::gatherer`].
     #[track_caller]
     pub fn gatherer(self) -> Result<Gather<'v, T>> {
-        let (window, site) = self.part.place(self.vector)?;
-        self.vector.open_gather(window, site)
+        self.shown.gatherer()
     }
 
     /// What this rank owns of it, for writing: [`GVector::owner_computes_mut`].
     #[track_caller]
     pub fn owner_computes_mut(self) -> Result<OwnerComputesMut<'v, T>> {
-        let (window, site) = self.part.place(self.vector)?;
-        self.vector.open_owner_mut(window, site)
+        self.shown.open(GVector::open_owner_mut)
     }
 
     /// Collective. Buffered writes of all ranks to it: [`GVector::release_c`].
     #[track_caller]
     pub fn release_c(self) -> Result<ReleaseC<'v, T>> {
-        let (window, site) = self.part.place(self.vector)?;
-        self.vector.open_together(None, window, site)
+        self.shown.open(|vector, window, site| vector.open_together(None, window, site))
     }
 
     /// Collective. The same, with an operation: [`GVector::release_c_with`].
     #[track_caller]
     pub fn release_c_with<O: Op<T>>(self) -> Result<ReleaseC<'v, T, O>> {
-        let (window, site) = self.part.place(self.vector)?;
-        self.vector.open_together_with(window, site)
+        self.shown.open(GVector::open_together_with)
     }
 
     /// Collective. All of it to read and to write: [`GVector::read_cache_release_c`].
     #[track_caller]
     pub fn read_cache_release_c(self) -> Result<ReadCacheReleaseC<'v, T>> {
-        let (window, site) = self.part.place(self.vector)?;
-        self.vector.open_combined(window, site)
+        self.shown.open(GVector::open_combined)
     }
 
     /// Collective. Updates by all ranks, each into a partial copy of it: [`GVector::accumulate`].
     #[track_caller]
     pub fn accumulate<O: Op<T>>(self) -> Result<Accumulate<'v, T, O>> {
-        let (window, site) = self.part.place(self.vector)?;
-        self.vector.open_accumulate(false, window, site)
+        self.shown.open(|vector, window, site| vector.open_accumulate(false, window, site))
     }
 
     /// Collective. The same, merged in the order of the ranks: [`GVector::accumulate_in_order`].
     #[track_caller]
     pub fn accumulate_in_order<O: Op<T>>(self) -> Result<Accumulate<'v, T, O>> {
-        let (window, site) = self.part.place(self.vector)?;
-        self.vector.open_accumulate(true, window, site)
+        self.shown.open(|vector, window, site| vector.open_accumulate(true, window, site))
     }
 
     /// Buffered writes of this rank alone: [`GVector::release_alone`].
     #[track_caller]
     pub fn release_alone(self) -> Result<ReleaseAlone<'v, T>> {
-        let (window, site) = self.part.place(self.vector)?;
-        self.vector.open_alone(None, window, site)
+        self.shown.open(|vector, window, site| vector.open_alone(None, window, site))
     }
 
     /// The same, with an operation: [`GVector::release_alone_with`].
     #[track_caller]
     pub fn release_alone_with<O: Op<T>>(self) -> Result<ReleaseAlone<'v, T, O>> {
-        let (window, site) = self.part.place(self.vector)?;
-        self.vector.open_alone_with(window, site)
+        self.shown.open(GVector::open_alone_with)
     }
 }
 
@@ -306,6 +283,6 @@ impl<T: Element> std::fmt::Debug for Slice<'_, T> {
 
 impl<T: Element> std::fmt::Debug for SliceMut<'_, T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "elements {:?} of {:?}", self.part.range, self.vector)
+        self.shown.fmt(f)
     }
 }

@@ -4,7 +4,7 @@ use super::HEAD;
 use crate::Site;
 use crate::element::Element;
 use crate::vector::check::Lines;
-use crate::vector::places::Places;
+use crate::vector::places::{Places, write_place};
 use aurora_net::Buffer;
 use std::marker::PhantomData;
 
@@ -140,11 +140,7 @@ impl<T: Element> BatchBuilder<T> {
     #[inline(always)]
     fn set_last_place(&mut self, place: u64) {
         let at = self.places_at + (self.places - 1) * self.width;
-        if self.width == 4 {
-            self.memory[at..at + 4].copy_from_slice(&(place as u32).to_le_bytes());
-        } else {
-            self.memory[at..at + 8].copy_from_slice(&place.to_le_bytes());
-        }
+        write_place(&mut self.memory[at..], self.width, place);
     }
 
     fn last_place(&self) -> u64 {
