@@ -192,11 +192,6 @@ impl Distribution {
         self.shape
     }
 
-    /// The one rank that owns everything, if it was placed so.
-    pub fn placed_on(&self) -> Option<Rank> {
-        self.on
-    }
-
     /// Elements in all.
     #[inline]
     pub fn len(&self) -> usize {

@@ -1,11 +1,9 @@
 //! The collective scopes of a scalar, on the receiving side: the home hears which ranks have come and ended, the
 //! others receive values and hear which scopes are over.
 
-use super::Scalar;
-use super::Value;
 use super::message::Message;
 use super::scopes::{ACCUMULATE, READ_CACHE, READ_MOSTLY, RELEASE};
-use super::spreading::Spreading;
+use super::{Scalar, Spreading, Value};
 use crate::epoch::Opening;
 use crate::ids::Epoch;
 use crate::object::Cx;
@@ -27,7 +25,6 @@ impl Scalar {
 
     /// A value from the home: the first one of a ReadCache or ReadMostly, or a newer one.
     pub(crate) fn told(&mut self, epoch: Epoch, numbers: (u64, u64), value: &[u8], cx: &mut Cx<'_>) {
-        let home = self.home;
         if self.ledger.epoch < epoch || self.ledger.settled >= epoch {
             return;
         }
@@ -46,16 +43,12 @@ impl Scalar {
             };
             self.send_offers(&reason, false, cx);
             if let Some(seen) = seen {
-                Message::Seen { epoch, seen }.send(&reason, home, Payload::Empty, cx);
+                Message::Seen { epoch, seen }.send(&reason, self.home, Payload::Empty, cx);
             }
         } else if self.is_of(epoch, READ_CACHE) {
             self.ledger.conclude(epoch);
             self.shown = Some((epoch, value.to_vec()));
         }
-    }
-
-    pub(crate) fn is_over(&mut self, epoch: Epoch) {
-        self.ledger.conclude(epoch);
     }
 
     pub(crate) fn has_seen(&mut self, from: Rank, epoch: Epoch, seen: u64) {
@@ -75,7 +68,7 @@ impl Scalar {
                 let value = self.value.as_ref().map(Value::read).unwrap_or_default();
                 self.shown = Some((epoch, value.clone()));
                 let message = Message::Spread { epoch, number: 0, answered: 0 };
-                return self.say_to_all((READ_CACHE, site), &message, Payload::Bytes(value.into()), cx);
+                return self.say_to_all((READ_CACHE, site), &message, value.into(), cx);
             }
             READ_MOSTLY => {
                 self.spreading = None;
@@ -99,31 +92,26 @@ impl Scalar {
                 RELEASE
             }
         };
-        self.say_to_all((name, site), &Message::Over { epoch }, Payload::Empty, cx);
+        self.say_to_all((name, site), &Message::Over { epoch }, Bytes::new(), cx);
     }
 
     fn say_to_all(
         &mut self,
         (action, site): (&'static str, Option<crate::Site>),
         message: &Message,
-        payload: Payload,
+        payload: Bytes,
         cx: &mut Cx<'_>,
     ) {
         let reason = cx.reason(action, site);
-        let bytes = match payload {
-            Payload::Bytes(bytes) => bytes,
-            _ => Bytes::new(),
-        };
         for rank in cx.me().others(cx.size()) {
-            message.send(&reason, rank, Payload::Bytes(bytes.clone()), cx);
+            message.send(&reason, rank, Payload::Bytes(payload.clone()), cx);
         }
     }
 
     /// At home: begins a ReadMostly to which all ranks have come, and sends the value to each that has not got it.
     pub(crate) fn spread(&mut self, cx: &mut Cx<'_>) {
         let (me, size) = (cx.me(), cx.size());
-        let home = self.home;
-        if home != me || !cx.is_sound() {
+        if self.home != me || !cx.is_sound() {
             return;
         }
         let Some(epoch) = self.all_have_come() else {
@@ -131,7 +119,7 @@ impl Scalar {
         };
         let site = self.site_of(epoch);
         let spreading = self.spreading.get_or_insert_with(|| Spreading::new(size));
-        let number = spreading.number();
+        let number = spreading.number;
         // This rank may be in the next one already, while others are still in this one.
         let mine = self.replicated.as_mut().filter(|replicated| replicated.epoch == epoch);
         if let Some((replicated, value)) = mine.zip(self.value.as_ref()) {

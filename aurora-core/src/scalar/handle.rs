@@ -62,7 +62,7 @@ pub struct GScalar<T: ScalarValue> {
     pub(crate) link: Way<Scalar>,
     pub(crate) id: ObjectId,
     home: Rank,
-    made_at: Site,
+    name: ObjectName,
     /// The value in memory, on ranks that share it.
     in_place: Option<InPlace>,
     value: PhantomData<*const T>,
@@ -95,7 +95,8 @@ impl<T: ScalarValue> GScalar<T> {
         let id = link.next_object();
         plan.agree((&link, id), |core| Scalar::new(core, home, value, plain::ops::<T>()))?;
         let in_place = if is_word { find_word(&link, id, home) } else { None };
-        Ok(GScalar { link, id, home, made_at: site, in_place, value: PhantomData })
+        let name = ObjectName { made_at: site, ..plan.name() };
+        Ok(GScalar { link, id, home, name, in_place, value: PhantomData })
     }
 
     /// The rank where the value lives.
@@ -351,8 +352,6 @@ impl<T: ScalarValue> Drop for GScalar<T> {
 
 impl<T: ScalarValue> std::fmt::Debug for GScalar<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let name =
-            ObjectName { what: format!("GScalar<{}> on {}", short::<T>(), self.home), made_at: self.made_at.clone() };
-        write!(f, "{name}")
+        write!(f, "{}", self.name)
     }
 }

@@ -216,13 +216,11 @@ impl SharedObject for Scalar {
                 self.opened(from, epoch, &opening, cx);
                 self.has_ended(from, epoch, offers, contributes.then(|| payload.into_vec()));
             }
-            Message::Over { epoch } => self.is_over(epoch),
+            Message::Over { epoch } => self.ledger.conclude(epoch),
             Message::Spread { epoch, number, answered } => {
                 self.told(epoch, (number, answered), payload.bytes(), cx);
             }
-            Message::Seen { epoch, seen } => {
-                self.has_seen(from, epoch, seen);
-            }
+            Message::Seen { epoch, seen } => self.has_seen(from, epoch, seen),
             Message::Offer { epoch, seq, op } => {
                 self.work(Parked { from, work: Work::Offer { epoch, seq, op }, payload }, cx);
             }
@@ -312,7 +310,7 @@ impl SharedObject for Scalar {
     fn watch_looks(&self) {
         self.permit.watch();
         if let Some(replicated) = &self.replicated {
-            replicated.watch();
+            replicated.replica.watch();
         }
     }
 
@@ -326,7 +324,7 @@ impl Scalar {
     fn set_permit(&mut self, usable: bool, open: &[OpenGuard]) {
         let Ledger { epoch, settled, .. } = self.ledger;
         if !usable && let Some(replicated) = &self.replicated {
-            replicated.close();
+            replicated.replica.close();
         }
         self.admit_to_value(usable);
         // A guard that only reads does not forbid operations: each of them is atomic.

@@ -19,7 +19,7 @@ pub(crate) use machine::{Scalar, ScalarFn};
 pub(crate) use offers::Offered;
 use offers::Replicated;
 pub(crate) use replica::{Replica, WORD};
-pub(crate) use scopes::{Ended, offered};
+pub(crate) use scopes::Entered;
 pub(crate) use serving::NumberedReply;
 use spreading::Spreading;
 pub(crate) use value::{Value, change_word, requested};

@@ -22,12 +22,12 @@ pub(crate) struct Offered {
 #[derive(Debug)]
 pub(super) struct Replicated {
     pub(super) epoch: Epoch,
-    replica: Arc<Replica>,
+    pub(super) replica: Arc<Replica>,
     known: Option<(u64, Vec<u8>)>,
     shown: Vec<u8>,
     offered: Option<Offered>,
     /// Offers sent, and how many of them the home has applied.
-    sent: u64,
+    pub(super) sent: u64,
     answered: u64,
     /// The offers between these, and the one to be sent next.
     under_way: VecDeque<Vec<u8>>,
@@ -105,20 +105,8 @@ impl Replicated {
         Some((self.sent - 1, operand))
     }
 
-    pub(super) fn sent(&self) -> u64 {
-        self.sent
-    }
-
     pub(super) fn op(&self) -> Option<OpId> {
         self.offered.map(|offered| offered.op)
-    }
-
-    pub(super) fn watch(&self) {
-        self.replica.watch();
-    }
-
-    pub(super) fn close(&self) {
-        self.replica.close();
     }
 
     fn show(&mut self) {

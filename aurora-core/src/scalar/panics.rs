@@ -2,8 +2,8 @@
 //! it is caught, because any call, or the daemon, may do that work. In either case the scalar is poisoned.
 
 use super::Scalar;
+use crate::Site;
 use crate::object::Cx;
-use crate::{Error, Site};
 use aurora_net::bootstrap::capture;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -21,7 +21,7 @@ impl Scalar {
         match capture(cx.me(), || act(self, cx)) {
             Ok(outcome) => Some(outcome),
             Err(failure) => {
-                let error = poison(within, cx);
+                let error = cx.poison(within.0, within.1);
                 crate::notice::operation_panicked(&failure, &error);
                 cx.defer(error);
                 None
@@ -37,12 +37,8 @@ impl Scalar {
         act: impl FnOnce(&mut Self, &mut Cx<'_>) -> R,
     ) -> R {
         catch_unwind(AssertUnwindSafe(|| act(self, cx))).unwrap_or_else(|panic| {
-            poison(within, cx);
+            cx.poison(within.0, within.1);
             resume_unwind(panic)
         })
     }
-}
-
-fn poison((behaviour, opened): Within, cx: &mut Cx<'_>) -> Error {
-    cx.poison(behaviour, opened)
 }

@@ -2,12 +2,8 @@
 //! All go through the home. A rank that enters a scope that shows something, or ends one that changes something,
 //! tells the home; once all ranks have, the home answers them all.
 
-use super::Replica;
-use super::Scalar;
-use super::machine::ScalarFn;
 use super::message::Message;
-use super::offers::{Offered, Replicated};
-use crate::element::OpId;
+use super::{Offered, Replica, Replicated, Scalar, ScalarFn};
 use crate::epoch::{Opening, Rule, SCOPES_AHEAD};
 use crate::ids::Epoch;
 use crate::kernel::Reason;
@@ -31,11 +27,11 @@ pub(super) fn opening(name: &'static str, site: &Site) -> Opening {
     Opening::new(name, Kind::Scalar, rule, site)
 }
 
-/// The end of a scope on one rank.
-pub(crate) struct Ended<'a> {
+/// A collective scope of a scalar that this rank has entered.
+pub(crate) struct Entered {
     pub(crate) epoch: Epoch,
-    pub(crate) opening: &'a Opening,
-    pub(crate) reason: &'a Reason,
+    pub(crate) opening: Opening,
+    pub(crate) reason: Reason,
 }
 
 impl Scalar {
@@ -58,9 +54,7 @@ impl Scalar {
         let mostly = record.mine.as_ref()?.name == READ_MOSTLY;
         (mostly && record.from.iter().all(|arrival| arrival.came)).then_some(next)
     }
-}
 
-impl Scalar {
     /// Enters a scope of a scalar. `None`: this rank is too far ahead of the others.
     pub(crate) fn enter_scalar(
         &mut self,
@@ -79,16 +73,13 @@ impl Scalar {
     }
 
     /// Tells the home that this rank has come to a scope that shows something.
-    pub(crate) fn come_to_scalar(&mut self, ended: &Ended<'_>, cx: &mut Cx<'_>) {
-        let (epoch, me) = (ended.epoch, cx.me());
-        let home = self.home;
-        let record = self.ledger.record(epoch);
-        record.mine_complete = ended.opening.is_load();
-        record.from[me.index()].came = true;
-        if home == me {
-        } else {
-            let message = Message::Come { epoch, opening: ended.opening.clone() };
-            message.send(ended.reason, home, Payload::Empty, cx);
+    pub(crate) fn come_to_scalar(&mut self, Entered { epoch, opening, reason }: &Entered, cx: &mut Cx<'_>) {
+        let record = self.ledger.record(*epoch);
+        record.mine_complete = opening.is_load();
+        record.from[cx.me().index()].came = true;
+        if self.home != cx.me() {
+            let message = Message::Come { epoch: *epoch, opening: opening.clone() };
+            message.send(reason, self.home, Payload::Empty, cx);
         }
     }
 
@@ -126,18 +117,17 @@ impl Scalar {
     }
 
     /// Ends a scope, with what this rank contributes or with the offers that it has made.
-    pub(crate) fn end_scalar(&mut self, ended: &Ended<'_>, part: Option<Vec<u8>>, cx: &mut Cx<'_>) {
-        let (epoch, me) = (ended.epoch, cx.me());
-        self.send_offers(ended.reason, true, cx);
-        let home = self.home;
-        self.ledger.record(epoch).mine_complete = true;
-        let offers = self.replicated.take().filter(|_| home != me).map_or(0, |replicated| replicated.sent());
-        if home == me {
-            self.contribute(epoch, me, part);
+    pub(crate) fn end_scalar(&mut self, entered: &Entered, part: Option<Vec<u8>>, cx: &mut Cx<'_>) {
+        let Entered { epoch, opening, reason } = entered;
+        self.send_offers(reason, true, cx);
+        self.ledger.record(*epoch).mine_complete = true;
+        let offers = self.replicated.take().map_or(0, |replicated| replicated.sent);
+        if self.home == cx.me() {
+            self.contribute(*epoch, cx.me(), part);
         } else {
-            let opening = ended.opening.clone();
-            let message = Message::Part { epoch, opening, offers, contributes: part.is_some() };
-            message.send(ended.reason, home, Payload::Bytes(part.unwrap_or_default().into()), cx);
+            let (opening, contributes) = (opening.clone(), part.is_some());
+            let message = Message::Part { epoch: *epoch, opening, offers, contributes };
+            message.send(reason, self.home, Payload::Bytes(part.unwrap_or_default().into()), cx);
         }
     }
 
@@ -148,40 +138,32 @@ impl Scalar {
 
     /// Makes an offer in the ReadMostly that is open here.
     pub(crate) fn offer(&mut self, operand: Vec<u8>, reason: &Reason, cx: &mut Cx<'_>) -> Result<(), Error> {
-        let me = cx.me();
-        let home = self.home;
         cx.sound()?;
         let within = (READ_MOSTLY, reason.site.clone());
-        if home == me {
-            let updated = self.do_own(within, cx, |object, cx| match &mut object.replicated {
-                Some(replicated) => {
-                    let op = replicated.op();
-                    object.update(op, &operand, cx)
-                }
+        if self.home == cx.me() {
+            return self.do_own(within, cx, |object, cx| match &object.replicated {
+                Some(replicated) => object.update(replicated.op(), &operand, cx),
                 None => Ok(()),
             });
-            updated?;
-        } else {
-            let fits = self.do_own(within, cx, |object, _| match &mut object.replicated {
-                Some(replicated) => replicated.offer(operand),
-                None => Some(()),
-            });
-            fits.ok_or_else(|| malformed(me))?;
-            self.send_offers(reason, false, cx);
         }
+        let fits = self.do_own(within, cx, |object, _| match &mut object.replicated {
+            Some(replicated) => replicated.offer(operand),
+            None => Some(()),
+        });
+        fits.ok_or_else(|| malformed(cx.me()))?;
+        self.send_offers(reason, false, cx);
         Ok(())
     }
 
     /// Sends the next offer if it may go, or `must`. Returns how many offers have been sent in all.
     pub(crate) fn send_offers(&mut self, reason: &Reason, must: bool, cx: &mut Cx<'_>) -> u64 {
-        let home = self.home;
         let Some(replicated) = &mut self.replicated else {
             return 0;
         };
-        let (next, sent, epoch, op) = (replicated.next(must), replicated.sent(), replicated.epoch, replicated.op());
+        let (next, sent, epoch, op) = (replicated.next(must), replicated.sent, replicated.epoch, replicated.op());
         if let (Some((seq, operand)), Some(op)) = (next, op) {
             let message = Message::Offer { epoch, seq, op };
-            message.send(reason, home, Payload::Bytes(operand.into()), cx);
+            message.send(reason, self.home, Payload::Bytes(operand.into()), cx);
         }
         sent
     }
@@ -194,9 +176,7 @@ impl Scalar {
             replicated.into_iter().for_each(|replicated| replicated.learn(number, value, answered));
         });
     }
-}
 
-impl Scalar {
     pub(super) fn contribute(&mut self, epoch: Epoch, rank: Rank, part: Option<Vec<u8>>) {
         if part.is_some() {
             let size = self.ledger.record(epoch).from.len();
@@ -213,8 +193,4 @@ impl Scalar {
     pub(super) fn site_of(&self, epoch: Epoch) -> Option<Site> {
         Some(self.ledger.find(epoch)?.mine.as_ref()?.site.clone())
     }
-}
-
-pub(crate) fn offered<O: 'static>([apply, combine]: [ScalarFn; 2], absorbs: bool) -> Offered {
-    Offered { op: OpId::of::<O>(), apply, combine, absorbs }
 }

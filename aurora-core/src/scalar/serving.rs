@@ -2,7 +2,7 @@
 
 use super::machine::{Outcome, Scalar, Work};
 use super::message::{Asked, ScalarRequest};
-use super::requested;
+use super::{Value, requested};
 use crate::Error;
 use crate::element::OpId;
 use crate::object::Cx;
@@ -27,9 +27,9 @@ impl Scalar {
         };
         let number = self.spreading.as_mut().map_or(0, |spreading| {
             spreading.answers(from, answered);
-            spreading.number()
+            spreading.number
         });
-        let new = self.value.as_ref().map(|value| value.read()).unwrap_or_default();
+        let new = self.value.as_ref().map(Value::read).unwrap_or_default();
         Outcome::Done(NumberedReply { number, old: &old, new: &new }.encode())
     }
 

@@ -20,7 +20,7 @@ struct Told {
 /// The values of one ReadMostly, numbered.
 #[derive(Debug)]
 pub(super) struct Spreading {
-    number: u64,
+    pub(super) number: u64,
     told: Vec<Told>,
 }
 
@@ -31,10 +31,6 @@ impl Spreading {
 
     pub(super) fn changed(&mut self) {
         self.number += 1;
-    }
-
-    pub(super) fn number(&self) -> u64 {
-        self.number
     }
 
     /// The answer to a rank's request carries the value, which contains `answered` of the rank's offers.

@@ -9,11 +9,11 @@ use crate::error::{ObjectName, Result};
 use crate::ids::ObjectId;
 use crate::kernel::Reason;
 use crate::kernel::asking::When;
+use crate::kernel::message::malformed;
 use crate::kernel::watch::Blocked;
 use crate::memory::node::home::Place;
 use crate::memory::{self, Array, Direct};
 use crate::object::Way;
-use crate::operation::short;
 use crate::polls::Level;
 use crate::stats::Kind;
 use crate::vector::construct::VectorPlan;
@@ -42,7 +42,7 @@ pub struct GVector<T: Element> {
     pub(crate) link: Way<Vector>,
     pub(crate) id: ObjectId,
     pub(crate) dist: Distribution,
-    pub(crate) made_at: Site,
+    name: ObjectName,
     /// Memory of the last `at_many`, for reuse.
     pub(super) positions: Cell<Vec<Vec<u32>>>,
     pub(crate) direct: Direct<T>,
@@ -78,9 +78,8 @@ impl<T: Element> GVector<T> {
     }
 
     #[track_caller]
-    fn construct(plan: VectorPlan, world: &World, value: Option<&mut dyn FnMut(usize) -> T>) -> Result<Self> {
-        let (dist, made_at) = (plan.dist, Site::here());
-        let mut plan = plan;
+    fn construct(mut plan: VectorPlan, world: &World, value: Option<&mut dyn FnMut(usize) -> T>) -> Result<Self> {
+        let (dist, name) = (plan.dist, ObjectName { made_at: Site::here(), ..plan.plan.name() });
         let link = Way::<Vector>::of(world.link());
         let (id, modes) = (link.next_object(), link.modes);
         // A large block is made in the shared memory where it stays.
@@ -103,7 +102,7 @@ impl<T: Element> GVector<T> {
             link,
             id,
             dist,
-            made_at,
+            name,
             positions: Cell::default(),
             direct,
             private: Cell::default(),
@@ -206,7 +205,7 @@ impl<T: Element> GVector<T> {
         self.check_single("at", index, owner, site)?;
         let request = Request::Read { start: local as u64, len: 1, owners: 1 };
         let bytes = self.ask(owner, request, Vec::new(), "at", site)?;
-        Ok(self.elements(owner, &bytes, 1)?[0])
+        bytemuck::try_pod_read_unaligned(&bytes).map_err(|_| malformed(owner))
     }
 
     /// Sets element `index`: a store if this rank owns it, or shares memory with its owner and the element has at
@@ -312,11 +311,7 @@ impl<T: Element> GVector<T> {
     }
 
     pub(crate) fn name(&self) -> ObjectName {
-        let placed = self.dist.placed_on().map_or(String::new(), |rank| format!(" on {rank}"));
-        ObjectName {
-            what: format!("GVector<{}> of {}{placed}", short::<T>(), self.dist.shape()),
-            made_at: self.made_at.clone(),
-        }
+        self.name.clone()
     }
 
     pub(crate) fn check_index(&self, index: usize, site: &Site) -> Result<()> {
@@ -443,13 +438,6 @@ impl<T: Element> GVector<T> {
             })
             .inspect_err(|_| self.link.tidy(|kernel, _| kernel.core.give_up(call)))
     }
-
-    fn elements(&self, from: Rank, bytes: &[u8], len: usize) -> Result<Vec<T>> {
-        if bytes.len() != len * size_of::<T>() {
-            return Err(crate::kernel::message::malformed(from));
-        }
-        Ok(bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect())
-    }
 }
 
 impl<T: Element> Drop for GVector<T> {
@@ -461,6 +449,6 @@ impl<T: Element> Drop for GVector<T> {
 
 impl<T: Element> std::fmt::Debug for GVector<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.name().what)
+        f.write_str(&self.name.what)
     }
 }

@@ -166,9 +166,10 @@ impl<'a, T: Element> Reading<'a, T> {
         let owner = Rank::new(owner);
         let vector = self.vector;
         self.ask(owner, false)?;
+        let asked = &mut self.wanted[owner.index()].asked;
         if owner != vector.link.me
-            && self.wanted[owner.index()].asked.len() >= AHEAD
-            && let Some(question) = self.wanted[owner.index()].asked.pop_front()
+            && asked.len() >= AHEAD
+            && let Some(question) = asked.pop_front()
         {
             self.take(owner, question)?;
         }

@@ -86,6 +86,14 @@ impl Request {
             _ => Window::WHOLE,
         }
     }
+
+    pub(crate) fn is_read(&self) -> bool {
+        matches!(self, Request::Read { .. } | Request::ReadMany { .. })
+    }
+
+    pub(crate) fn writes(&self) -> bool {
+        matches!(self, Request::Write { .. } | Request::WriteAt { .. })
+    }
 }
 
 /// A request, of a rank that has entered `epoch` scopes of the vector.
@@ -95,18 +103,10 @@ pub(crate) struct Asked {
     pub(crate) request: Request,
 }
 
-impl Request {
+impl Asked {
     /// Decodes a header; `None` if it cannot be about a vector of this distribution.
-    pub(crate) fn decode(header: &[u8], dist: &Distribution) -> Option<Asked> {
+    pub(crate) fn decode(header: &[u8], dist: &Distribution) -> Option<Self> {
         let asked: Asked = postcard::from_bytes(header).ok()?;
         asked.request.window().is_of(dist.len()).then_some(asked)
-    }
-
-    pub(crate) fn is_read(&self) -> bool {
-        matches!(self, Request::Read { .. } | Request::ReadMany { .. })
-    }
-
-    pub(crate) fn writes(&self) -> bool {
-        matches!(self, Request::Write { .. } | Request::WriteAt { .. })
     }
 }

@@ -7,7 +7,6 @@ pub(crate) mod block;
 pub(crate) mod check;
 pub(crate) mod construct;
 mod copy;
-pub(crate) mod entering;
 mod handle;
 pub(crate) mod incast;
 pub(crate) mod loans;

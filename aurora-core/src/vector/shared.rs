@@ -3,7 +3,7 @@
 use super::incast::IncastGuard;
 use super::loans::VectorLoan;
 use super::machine::{Parked, Vector, Work};
-use super::message::{Message, Request};
+use super::message::{Asked, Message, Request};
 use crate::Error;
 use crate::epoch::{Ends, defer_lost_writes};
 use crate::error::{Claim, ObjectName};
@@ -54,7 +54,7 @@ impl SharedObject for Vector {
     }
 
     fn request(&mut self, call: Call, header: &[u8], payload: Received, cx: &mut Cx<'_>) -> Result<(), Malformed> {
-        let asked = Request::decode(header, &self.dist).ok_or(Malformed)?;
+        let asked = Asked::decode(header, &self.dist).ok_or(Malformed)?;
         let Call { from, id } = call;
         let is_held = match (&self.incast, &asked.request) {
             (Some(incast), Request::Read { len, owners, .. }) => {
@@ -137,7 +137,8 @@ impl SharedObject for Vector {
     }
 
     fn awaits(&self, wait: Wait, name: &ObjectName) -> Awaited {
-        self.who_is_awaited(wait.into(), name)
+        let wait = wait.into();
+        Awaited { ranks: self.awaited(wait), doing: self.doing(wait, name) }
     }
 
     fn holds(&self, held: &mut Holds<'_>) {
@@ -156,7 +157,7 @@ impl SharedObject for Vector {
         if !is_request {
             return Message::decode(header, &self.dist).map_or("message", |message| message.kind().name());
         }
-        match Request::decode(header, &self.dist).map(|asked| asked.request) {
+        match Asked::decode(header, &self.dist).map(|asked| asked.request) {
             Some(Request::Write { .. } | Request::WriteAt { .. }) => "write",
             Some(Request::Read { .. } | Request::ReadMany { .. }) => "read",
             _ => Kind::of_action("").name(),

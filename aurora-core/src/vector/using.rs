@@ -1,6 +1,8 @@
-//! Whether a vector may be used now, and lending its block.
+//! Entering collective scopes, whether a vector may be used now, and lending its block.
 
 use crate::Error;
+use crate::epoch::Opening;
+use crate::ids::Epoch;
 use crate::memory::Storage;
 use crate::object::Cx;
 use crate::vector::machine::Vector;
@@ -9,6 +11,21 @@ use std::ops::Range;
 use std::sync::Arc;
 
 impl Vector {
+    pub(crate) fn enter(&mut self, opening: Opening, cx: &mut Cx<'_>) -> Result<Epoch, Error> {
+        // Announcements that others have sent before, of which perhaps only the first packets are here.
+        self.take_announcements(cx);
+        let entered = self.ledger.enter_as(opening, &cx.frame.name);
+        self.refresh_permit(cx);
+        entered.inspect_err(|error| cx.fail(error.clone()))
+    }
+
+    /// `fill` is over on this rank. Its epoch needs no other rank: all have met before.
+    pub(crate) fn end_fill(&mut self, epoch: Epoch) {
+        self.ledger.set_settled(epoch);
+        self.ledger.forget(epoch);
+        self.has_changed = true;
+    }
+
     /// Whether all earlier scopes of a part are over, so that it may be used (written, if `mutable`). `None`: not yet.
     pub(crate) fn settled(&mut self, mutable: bool, window: Window, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
         if let Err(error) = cx.usable(mutable, window) {

@@ -2,7 +2,7 @@
 
 use crate::error::ObjectName;
 use crate::ids::Epoch;
-use crate::object::{Awaited, Holds, Obstacle, Until, Wait};
+use crate::object::{Holds, Obstacle, Until, Wait};
 use crate::stats::Kind;
 use crate::vector::machine::Vector;
 use aurora_net::Rank;
@@ -61,11 +61,7 @@ impl From<Wait> for VectorWait {
 }
 
 impl Vector {
-    pub(super) fn who_is_awaited(&self, wait: VectorWait, name: &ObjectName) -> Awaited {
-        Awaited { ranks: self.awaited(wait), doing: self.doing(wait, name) }
-    }
-
-    fn awaited(&self, wait: VectorWait) -> Vec<Rank> {
+    pub(super) fn awaited(&self, wait: VectorWait) -> Vec<Rank> {
         let me = self.ledger.me();
         match wait {
             VectorWait::Load(epoch) => match self.node_barrier() {
@@ -95,7 +91,7 @@ impl Vector {
         self.ledger.first_awaited(self.behind)
     }
 
-    fn doing(&self, wait: VectorWait, name: &ObjectName) -> String {
+    pub(super) fn doing(&self, wait: VectorWait, name: &ObjectName) -> String {
         match wait {
             VectorWait::Halo => {
                 let doing = self.halo.exchange();

@@ -17,12 +17,9 @@ use crate::behaviour::{PutOnly, sealed};
 use crate::element::Op;
 use crate::epoch::Opening;
 use crate::error::Result;
-use crate::ids::Epoch;
 use crate::kernel::Reason;
-use crate::scalar::Ended;
-use crate::scalar::ScalarFn;
 use crate::scalar::machine::ScalarWait;
-use crate::scalar::{GScalar, ScalarValue, decode, encode};
+use crate::scalar::{Entered, GScalar, ScalarFn, ScalarValue, decode, encode};
 use crate::window::Window;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -71,19 +68,6 @@ pub struct ScalarScope<'s, B: ScalarBehaviour> {
     /// Opened while the thread was already unwinding: that panic is not this scope's.
     amid_panic: bool,
     not_send: PhantomData<*const B>,
-}
-
-/// A collective scope of a scalar that this rank has entered.
-struct Entered {
-    epoch: Epoch,
-    opening: Opening,
-    reason: Reason,
-}
-
-impl Entered {
-    fn ended(&self) -> Ended<'_> {
-        Ended { epoch: self.epoch, opening: &self.opening, reason: &self.reason }
-    }
 }
 
 impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
@@ -143,7 +127,7 @@ impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
         })?;
         scalar.link.on(&self.site, |object, cx| {
             let lost = if part.is_some() { cx.sound() } else { Ok(()) };
-            object.end_scalar(&self.entered.ended(), part, cx);
+            object.end_scalar(&self.entered, part, cx);
             lost
         })?;
         if !checked {

@@ -2,7 +2,6 @@
 
 use super::{ScalarBehaviour, ScalarReadCache, ScalarScope, sealed};
 use crate::Site;
-
 use crate::error::Result;
 use crate::scalar::machine::ScalarWait;
 use crate::scalar::scopes::{READ_CACHE, opening};
@@ -58,7 +57,7 @@ impl<T: ScalarValue> GScalar<T> {
         let entered = self.enter((READ_CACHE, false), opening(READ_CACHE, &site), &site)?;
         let epoch = entered.epoch;
         self.link.on(&site, |object, cx| {
-            object.come_to_scalar(&entered.ended(), cx);
+            object.come_to_scalar(&entered, cx);
             Ok(())
         })?;
         let value = self.link.wait_on(ScalarWait::Load(epoch), &site, |object, cx| object.take_shown(epoch, cx))?;

@@ -1,6 +1,6 @@
 //! `ReadMostly`: a replica on every rank that follows the value, read without a message; writes go through the home.
 
-use super::{Entered, ReadMostly, ScalarBehaviour, ScalarScope, encoded, sealed};
+use super::{ReadMostly, ScalarBehaviour, ScalarScope, encoded, sealed};
 use crate::digest;
 use crate::element::{Add, Max, Min, Op, OpId, Or};
 use crate::epoch::Opening;
@@ -10,8 +10,7 @@ use crate::polls::Level;
 use crate::scalar::machine::ScalarWait;
 use crate::scalar::message::ScalarRequest;
 use crate::scalar::scopes::{READ_MOSTLY, opening};
-use crate::scalar::{Atomic, GScalar, ScalarValue, decode, encode, plain};
-use crate::scalar::{NumberedReply, Offered, Replica, offered};
+use crate::scalar::{Atomic, Entered, GScalar, NumberedReply, Offered, Replica, ScalarValue, decode, encode, plain};
 use crate::{Error, Site};
 use std::any::TypeId;
 use std::marker::PhantomData;
@@ -99,8 +98,9 @@ impl<T: ScalarValue> GScalar<T> {
     pub fn read_mostly_with<O: Op<T>>(&self) -> Result<ReadMostly<'_, T, O>> {
         let of = TypeId::of::<O>();
         let absorbs = [TypeId::of::<Min>(), TypeId::of::<Max>(), TypeId::of::<Or>()].contains(&of);
-        let (site, offered) = (Site::here(), offered::<O>(encoded::<T, O>(), absorbs));
-        self.link.on(&site, |object, cx| object.know_scalar_op::<O>(offered.apply, &site, cx))?;
+        let (site, [apply, combine]) = (Site::here(), encoded::<T, O>());
+        let offered = Offered { op: OpId::of::<O>(), apply, combine, absorbs };
+        self.link.on(&site, |object, cx| object.know_scalar_op::<O>(apply, &site, cx))?;
         self.open_mostly(Some(offered), opening(READ_MOSTLY, &site).with_op::<O>(), site)
     }
 
@@ -108,7 +108,7 @@ impl<T: ScalarValue> GScalar<T> {
         let entered = self.enter((READ_MOSTLY, false), opening, &site)?;
         let replica = self.link.on(&site, |object, cx| {
             let replica = object.replicate(entered.epoch, offered);
-            object.come_to_scalar(&entered.ended(), cx);
+            object.come_to_scalar(&entered, cx);
             Ok(replica)
         })?;
         let epoch = entered.epoch;

@@ -2,7 +2,6 @@
 
 use super::{ScalarBehaviour, ScalarReleaseC, ScalarScope, sealed};
 use crate::Site;
-
 use crate::error::Result;
 use crate::scalar::scopes::{RELEASE, opening};
 use crate::scalar::{GScalar, ScalarValue, encode};
