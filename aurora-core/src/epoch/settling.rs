@@ -101,7 +101,7 @@ impl Ledger {
     }
 
     /// The epoch after which an access comes, once nothing of its part is pending: all ranks have entered it.
-    pub(crate) fn behind(&self) -> Epoch {
+    pub(crate) fn predecessor(&self) -> Epoch {
         self.early.last().unwrap_or(self.settled)
     }
 

@@ -115,7 +115,7 @@ fn a_scope_of_another_part_is_settled_while_one_is_open() {
     assert_eq!(ledger.try_settle(), Some((2, Rule::Announced)));
     assert!(ledger.is_settled(2) && !ledger.is_settled(1) && ledger.settled == 0 && ledger.ahead() == 1);
     assert_eq!((ledger.pending(left.window, 2), ledger.pending(Window::of(&(5..7), 10), 2)), (Some(1), None));
-    assert_eq!(ledger.behind(), 2);
+    assert_eq!(ledger.predecessor(), 2);
     assert!(ledger.may_apply(1) && !ledger.may_apply(2) && !ledger.may_apply(3));
     complete(&mut ledger, 1);
     assert_eq!(ledger.try_settle(), Some((1, Rule::Ended)));

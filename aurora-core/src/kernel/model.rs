@@ -159,8 +159,8 @@ fn uniform(bytes: &[u8]) -> u64 {
 
 /// What [`OwnerComputesMut`](crate::OwnerComputesMut) does: opens, passes the gate, takes the block, gives it back.
 fn write_by_a_guard(node: &Node) {
-    node.wait(|object, cx| object.settled(true, Window::WHOLE, cx)).expect("no fault");
-    node.wait(|object, cx| object.gate(Window::WHOLE, cx)).expect("no fault");
+    node.wait(|object, cx| object.poll_usable(true, Window::WHOLE, cx)).expect("no fault");
+    node.wait(|object, cx| object.poll_writable(Window::WHOLE, cx)).expect("no fault");
     let guard = node.on(|object, cx| {
         let guard = cx.open_guard(("OwnerComputes", &node.site), (true, false), Window::WHOLE);
         object.refresh_permit(cx);
@@ -182,7 +182,7 @@ fn write_by_a_guard(node: &Node) {
 /// A wrong guard: it writes in two steps without taking the block.
 fn write_without_lending(node: &Node) {
     for half in [0..node.len / 2, node.len / 2..node.len] {
-        node.wait(|object, cx| object.gate(Window::WHOLE, cx)).expect("no fault");
+        node.wait(|object, cx| object.poll_writable(Window::WHOLE, cx)).expect("no fault");
         node.on(|object, _| {
             object.block.write(|bytes| bytemuck::cast_slice_mut::<_, u64>(bytes)[half].fill(2));
         });
@@ -209,7 +209,7 @@ fn write_under_transfers(node: &Node) {
 
 /// What [`OwnerComputes`](crate::OwnerComputes) does: shows the block, which does not change meanwhile.
 fn read_by_a_guard(node: &Node) {
-    node.wait(|object, cx| object.settled(false, Window::WHOLE, cx)).expect("no fault");
+    node.wait(|object, cx| object.poll_usable(false, Window::WHOLE, cx)).expect("no fault");
     let guard = node.on(|object, cx| {
         let guard = cx.open_guard(("OwnerComputes", &node.site), (false, false), Window::WHOLE);
         object.refresh_permit(cx);
@@ -323,7 +323,7 @@ fn split_end(entered: u64) {
             object.has_changed = true;
         });
         let own = node.wait(|object, cx| {
-            object.settled(false, Window::WHOLE, cx)?.expect("no fault");
+            object.poll_usable(false, Window::WHOLE, cx)?.expect("no fault");
             object.block.read(uniform)
         });
         assert_eq!(own, 5, "what all have written is seen after the scope");
@@ -373,6 +373,6 @@ fn a_write_does_not_wait_for_reads_that_come_after_it() {
             assert_eq!(uniform(&answers.read[&id]), 3);
         }
         node.send(&mut answers);
-        assert!(node.on(|object, cx| object.gate(Window::WHOLE, cx)).is_some_and(|gate| gate.is_ok()));
+        assert!(node.on(|object, cx| object.poll_writable(Window::WHOLE, cx)).is_some_and(|gate| gate.is_ok()));
     });
 }

@@ -243,7 +243,7 @@ impl<T: Element> GVector<T> {
     pub fn fill(&mut self, value: T) -> Result<()> {
         let site = Site::here();
         let settled =
-            self.link.wait_on(VectorWait::Settle, &site, |object, cx| object.settled(true, Window::WHOLE, cx));
+            self.link.wait_on(VectorWait::Settle, &site, |object, cx| object.poll_usable(true, Window::WHOLE, cx));
         let key = self.id.0;
         self.link.synchronize(
             "a fill",
@@ -358,7 +358,7 @@ impl<T: Element> GVector<T> {
         let (me, mut places) = (self.link.me, Some(places));
         // Writes in a scope that this rank has ended may be read once all ranks have ended it.
         self.link.wait_on(VectorWait::Settle, site, |object, cx| {
-            if let Err(error) = object.settled(false, window, cx)? {
+            if let Err(error) = object.poll_usable(false, window, cx)? {
                 return Some(Err(error));
             }
             let found = places.take().and_then(|places| object.unflushed(&cx.frame.name, me, places));
@@ -374,7 +374,7 @@ impl<T: Element> GVector<T> {
     pub(crate) fn read_own<R>(&self, site: &Site, read: impl FnOnce(&[T]) -> R) -> Result<R> {
         let mut read = Some(read);
         self.link.wait_on(VectorWait::Settle, site, |object, cx| {
-            if let Err(error) = object.settled(false, Window::WHOLE, cx)? {
+            if let Err(error) = object.poll_usable(false, Window::WHOLE, cx)? {
                 return Some(Err(error));
             }
             let read = &mut read;
@@ -385,7 +385,7 @@ impl<T: Element> GVector<T> {
     /// The bytes of single elements of our own block, given by their places, once all earlier scopes of `window`,
     /// which holds them, are over: scopes of other parts may be open.
     pub(crate) fn read_own_in(&self, window: Window, places: &[usize], site: &Site) -> Result<Vec<u8>> {
-        self.link.wait_on(VectorWait::Settle, site, |object, cx| match object.settled(false, window, cx)? {
+        self.link.wait_on(VectorWait::Settle, site, |object, cx| match object.poll_usable(false, window, cx)? {
             Ok(()) => object.block.read_elements(places).map(Ok),
             Err(error) => Some(Err(error)),
         })
@@ -393,10 +393,10 @@ impl<T: Element> GVector<T> {
 
     /// Writes our own block, once all earlier scopes are over and no transfer reads the block.
     pub(crate) fn write_own(&self, site: &Site, write: impl FnOnce(&mut [T])) -> Result<()> {
-        self.link.wait_on(VectorWait::Settle, site, |object, cx| object.settled(true, Window::WHOLE, cx))?;
+        self.link.wait_on(VectorWait::Settle, site, |object, cx| object.poll_usable(true, Window::WHOLE, cx))?;
         let mut write = Some(write);
         self.link.wait_on(VectorWait::Gate, site, |object, cx| {
-            if let Err(error) = object.gate(Window::WHOLE, cx)? {
+            if let Err(error) = object.poll_writable(Window::WHOLE, cx)? {
                 return Some(Err(error));
             }
             let write = &mut write;

@@ -58,7 +58,7 @@ impl Vector {
             }
             Some(&VectorLoan::EdgeIn { exchange, from }) => self.write_edge(from, exchange, offset, bytes),
             Some(&VectorLoan::RoomIn { owner, epoch, len }) => {
-                let slot = self.block.home().and_then(|home| home.cache.slot(owner));
+                let slot = self.block.home_mut().and_then(|home| home.cache.slot(owner));
                 if let Some((place, slot)) = within(0, len).zip(slot.filter(|slot| slot.is_open_for(epoch))) {
                     slot.write(place.start, bytes);
                 }

@@ -83,7 +83,7 @@ pub(crate) struct Vector {
     /// Which ranks share its memory.
     pub(crate) nodes: Arc<Nodes>,
     /// What the calling thread waits for, if it waits for scopes to end: those of this part, up to this epoch.
-    pub(crate) behind: (Window, Epoch),
+    pub(crate) awaited_scopes: (Window, Epoch),
     pub(crate) parked: VecDeque<Parked>,
     /// Holds back bulk reads that come at once; only between nodes, because only a switch overflows.
     pub(crate) incast: Option<IncastGuard<Parked>>,
@@ -95,7 +95,7 @@ pub(crate) struct Vector {
 
 impl Vector {
     /// The fault of a vector that a user's operation in this piece of work, our `own` or not, has left half written.
-    pub(crate) fn broken_off(&self, frame: &Frame, work: &Work, own: bool) -> Error {
+    pub(crate) fn poison_error(&self, frame: &Frame, work: &Work, own: bool) -> Error {
         let rank = self.ledger.me();
         let mine = match work {
             Work::Batch { epoch, .. } => self.ledger.find(*epoch).and_then(|record| record.mine.as_ref()),
@@ -131,11 +131,11 @@ impl Vector {
         let readable = direct && settled >= epoch && !open.iter().any(|guard| guard.mutable);
         let may = [
             (READ, readable),
-            (OWN, readable && (self.block.find_home().is_none() || self.block.is_at_home())),
+            (OWN, readable && (self.block.home().is_none() || self.block.is_at_home())),
             (WRITE, readable && open.is_empty()),
         ];
         let may = may.into_iter().filter(|(_, may)| *may).map(|(flag, _)| flag).sum();
-        let load = self.block.find_home().map_or(0, Home::load);
+        let load = self.block.home().map_or(0, Home::load);
         self.block.permit.set(epoch, load, may);
     }
 
@@ -143,7 +143,7 @@ impl Vector {
     pub(crate) fn direct<T: Element>(&self, own: bool) -> Direct<T> {
         let me = self.ledger.me();
         let (permit, range) = (self.block.permit.clone(), self.dist.range(me));
-        match self.block.find_home() {
+        match self.block.home() {
             Some(home) => {
                 let position = |rank| match self.nodes.same_node(rank, me) && (rank == me || !own) {
                     true => self.nodes.position(rank) as u32,
@@ -217,7 +217,7 @@ impl Vector {
     ) -> CallId {
         let how = How { kind: Kind::of_action(reason.action), lazy: false, reason: Some(reason) };
         // While a scope of a part is open, scopes of other parts may be open too.
-        let epoch = if request.window().is_whole() { self.ledger.epoch } else { self.ledger.behind() };
+        let epoch = if request.window().is_whole() { self.ledger.epoch } else { self.ledger.predecessor() };
         let shown = request.writes();
         let asking = Asking { to, how, landing, when, shown, forgotten: false };
         cx.ask_as(asking, &Asked { epoch, request }, payload).expect("headers of vectors are short")

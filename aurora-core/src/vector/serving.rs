@@ -1,6 +1,6 @@
 //! A vector's answers to requests.
 
-use super::check::Deed;
+use super::check::WriteKind;
 use super::machine::{Outcome, Parked, Vector, Work};
 use super::message::Request;
 use super::places::Places;
@@ -70,10 +70,10 @@ impl Vector {
             Request::Announce { start, len, update, line, opened, window } => {
                 let place = |at: Option<u64>| at.and_then(|at| usize::try_from(at).ok());
                 let run = place(Some(*start)).zip(place(start.checked_add(*len))).map(|(start, end)| start..end);
-                let deed = if *update { Deed::Update } else { Deed::Put };
+                let kind = if *update { WriteKind::Update } else { WriteKind::Put };
                 match run.filter(|run| run.end <= self.dist.range(self.ledger.me()).len()) {
                     None => Outcome::Refuse(cx.frame.nonsense()),
-                    Some(run) => match self.announced(&cx.frame.name, (from, *window), deed, run, [line, opened]) {
+                    Some(run) => match self.announced(&cx.frame.name, (from, *window), kind, run, [line, opened]) {
                         Ok(()) => Outcome::Reply(Vec::new()),
                         Err(error) => Outcome::Refuse(error),
                     },

@@ -67,7 +67,7 @@ impl SharedObject for Vector {
             Some(incast) => {
                 let now = cx.now();
                 incast.hold(now, from, parked);
-                self.end_rally(now, cx);
+                self.release_incast(now, cx);
             }
             None => self.serve_now(parked, cx),
         }
@@ -101,7 +101,7 @@ impl SharedObject for Vector {
     }
 
     fn handle_timeout(&mut self, now: Instant, cx: &mut Cx<'_>) {
-        self.end_rally(now, cx);
+        self.release_incast(now, cx);
     }
 
     fn entered(&self) -> u64 {
@@ -172,7 +172,7 @@ impl Vector {
         error.into_iter().for_each(|error| cx.defer(error));
     }
 
-    fn end_rally(&mut self, now: Instant, cx: &mut Cx<'_>) {
+    fn release_incast(&mut self, now: Instant, cx: &mut Cx<'_>) {
         let released = self.incast.as_mut().map(|incast| incast.release(now));
         released.into_iter().flatten().for_each(|parked| self.serve_now(parked, cx));
     }

@@ -27,20 +27,20 @@ impl Vector {
     }
 
     /// Whether all earlier scopes of a part are over, so that it may be used (written, if `mutable`). `None`: not yet.
-    pub(crate) fn settled(&mut self, mutable: bool, window: Window, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
+    pub(crate) fn poll_usable(&mut self, mutable: bool, window: Window, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
         if let Err(error) = cx.usable(mutable, window) {
             return Some(Err(error));
         }
         if self.ledger.pending(window, self.ledger.epoch).is_none() {
             return Some(Ok(()));
         }
-        self.behind = (window, self.ledger.epoch);
+        self.awaited_scopes = (window, self.ledger.epoch);
         None
     }
 
-    /// As [`Vector::settled`], for a write: waits also until no transfer reads the block.
-    pub(crate) fn gate(&mut self, window: Window, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
-        if let Err(error) = self.settled(true, window, cx)? {
+    /// As [`Vector::poll_usable`], for a write: waits also until no transfer reads the block.
+    pub(crate) fn poll_writable(&mut self, window: Window, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
+        if let Err(error) = self.poll_usable(true, window, cx)? {
             return Some(Err(error));
         }
         if self.block.is_in_flight() {
@@ -68,7 +68,7 @@ impl Vector {
         self.load.release();
         self.halo.release();
         let epoch = self.ledger.epoch;
-        if let Some(home) = self.block.home() {
+        if let Some(home) = self.block.home_mut() {
             home.cache.release(epoch);
         }
     }

@@ -69,11 +69,11 @@ impl Vector {
                 None => self.load_awaits(epoch),
             },
             VectorWait::Halo => self.halo.awaited().collect(),
-            VectorWait::Settle => self.behind_awaits().unwrap_or_default(),
+            VectorWait::Settle => self.scopes_awaited().unwrap_or_default(),
             VectorWait::Lead => self.ledger.laggards(),
-            VectorWait::OwnRoom => {
-                self.behind_awaits().unwrap_or_else(|| self.ledger.awaited_before(self.behind.1 + 1, me).collect())
-            }
+            VectorWait::OwnRoom => self
+                .scopes_awaited()
+                .unwrap_or_else(|| self.ledger.awaited_before(self.awaited_scopes.1 + 1, me).collect()),
             VectorWait::Room(owner) => vec![owner],
             VectorWait::Gate => Vec::new(),
         }
@@ -87,8 +87,8 @@ impl Vector {
     }
 
     /// The ranks that must end the scopes that the calling thread waits for.
-    fn behind_awaits(&self) -> Option<Vec<Rank>> {
-        self.ledger.first_awaited(self.behind)
+    fn scopes_awaited(&self) -> Option<Vec<Rank>> {
+        self.ledger.first_awaited(self.awaited_scopes)
     }
 
     pub(super) fn doing(&self, wait: VectorWait, name: &ObjectName) -> String {

@@ -118,7 +118,7 @@ impl Vector {
             Ok(outcome) => return Some(cx.none_given_up().map_or_else(Outcome::Refuse, |()| outcome)),
             Err(failure) => failure,
         };
-        let error = self.break_off(work, false, cx);
+        let error = self.poison(work, false, cx);
         crate::notice::operation_panicked(&failure, &error);
         if let Work::Call { id, .. } = work {
             cx.answer(Call { from, id: *id }, Err(error.clone()));
@@ -135,14 +135,14 @@ impl Vector {
         act: impl FnOnce(&mut Self, &mut Cx<'_>) -> R,
     ) -> R {
         catch_unwind(AssertUnwindSafe(|| act(self, cx))).unwrap_or_else(|panic| {
-            self.break_off(work, true, cx);
+            self.poison(work, true, cx);
             resume_unwind(panic)
         })
     }
 
     /// Poisons the object, which a user's operation has left half written.
-    fn break_off(&mut self, work: &Work, own: bool, cx: &mut Cx<'_>) -> Error {
-        let error = self.broken_off(cx.frame, work, own);
+    fn poison(&mut self, work: &Work, own: bool, cx: &mut Cx<'_>) -> Error {
+        let error = self.poison_error(cx.frame, work, own);
         cx.fail(error.clone());
         error
     }

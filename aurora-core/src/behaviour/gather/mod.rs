@@ -89,7 +89,7 @@ impl<T: Element> GVector<T> {
             self.link.during_look(|| self.link.on(&site, |_, cx| cx.usable(false, Window::WHOLE)))?;
         } else {
             // A request comes after what is settled here, and scopes of other parts may be open.
-            self.link.wait_on(VectorWait::Settle, &site, |object, cx| object.settled(false, window, cx))?;
+            self.link.wait_on(VectorWait::Settle, &site, |object, cx| object.poll_usable(false, window, cx))?;
         }
         Ok(Scope::open_in(self, window, site, Gathering(PhantomData), false, false))
     }

@@ -190,7 +190,7 @@ impl<T: Element> GVector<T> {
 
     pub(crate) fn open_owner(&self, window: Window, site: Site) -> Result<OwnerComputes<'_, T>> {
         self.link.wait_on(VectorWait::Settle, &site, |object, cx| {
-            object.settled(false, window, cx).map(|settled| settled.map(|()| object.block.see_visitors_out()))
+            object.poll_usable(false, window, cx).map(|settled| settled.map(|()| object.block.see_visitors_out()))
         })?;
         self.check_read(self.own_part(window), window, <Owner<T> as Behaviour>::NAME, &site)?;
         let state = Owner::of(self.own_part(window));
@@ -229,10 +229,10 @@ impl<T: Element> GVector<T> {
 
     /// The caller has exclusive use of that part.
     pub(crate) fn open_owner_mut(&self, window: Window, site: Site) -> Result<OwnerComputesMut<'_, T>> {
-        self.link.wait_on(VectorWait::Settle, &site, |object, cx| object.settled(true, window, cx))?;
+        self.link.wait_on(VectorWait::Settle, &site, |object, cx| object.poll_usable(true, window, cx))?;
         self.check_read(self.own_part(window), window, <OwnerMut<T> as Behaviour>::NAME, &site)?;
         self.link.wait_on(VectorWait::Gate, &site, |object, cx| {
-            object.gate(window, cx).map(|open| open.map(|()| object.block.see_visitors_out()))
+            object.poll_writable(window, cx).map(|open| open.map(|()| object.block.see_visitors_out()))
         })?;
         let state = OwnerMut::of(self.own_part(window));
         Ok(Scope::open_in(self, window, site, state, true, false))

@@ -28,7 +28,7 @@ impl Vector {
         let (me, size) = (cx.me(), cx.size());
         let (digest, window) = (opening.digest(), opening.window);
         let epoch = self.enter(opening, cx)?;
-        if self.block.find_home().is_none() || self.nodes.with(me).len() < size {
+        if self.block.home().is_none() || self.nodes.with(me).len() < size {
             self.announce(epoch, cx);
             return Ok(epoch);
         }
@@ -44,7 +44,7 @@ impl Vector {
 
     /// The node barrier at which this rank has arrived for a ReadCache.
     pub(crate) fn node_barrier(&self) -> Option<(&Arc<Sharing>, Turn)> {
-        Some((self.block.find_home()?.sharing(), self.load.node_barrier?))
+        Some((self.block.home()?.sharing(), self.load.node_barrier?))
     }
 
     /// All have passed the node barrier. `agreed`: no rank has anything to announce, so all announcements are known.
@@ -76,7 +76,7 @@ impl Vector {
         let version = self.block.version;
         // A part is sent from a copy, so that writes to the rest of the block need not wait.
         let from_block = at_home && window.is_whole();
-        if let Some(home) = self.block.home().filter(|_| window.is_whole()) {
+        if let Some(home) = self.block.home_mut().filter(|_| window.is_whole()) {
             home.cache.enter(epoch);
         }
         if !at_home || if window.is_whole() { self.load.cache.is_used() } else { !is_alone } {

@@ -73,7 +73,7 @@ impl Vector {
 
     /// The node peers that have neither installed nor forwarded a block that this rank needs.
     pub(crate) fn receivers_awaited(&self, epoch: Epoch) -> Vec<Rank> {
-        if self.block.find_home().is_none() || self.ledger.find(epoch).is_none() {
+        if self.block.home().is_none() || self.ledger.find(epoch).is_none() {
             return Vec::new();
         }
         let me = self.ledger.me();
@@ -94,7 +94,7 @@ impl Vector {
             if owner.index() >= size || !nodes.receives(owner, from) || !nodes.same_node(from, me) {
                 return cx.fail_job(malformed(from));
             }
-            if let Some(home) = self.block.home() {
+            if let Some(home) = self.block.home_mut() {
                 home.cache.note_installed(owner, version, epoch);
             }
         }
@@ -185,7 +185,7 @@ impl Vector {
     /// Whether the final version of a block of another node is in its slot. Slots hold whole blocks.
     pub(crate) fn is_installed(&self, owner: Rank, (epoch, window): (Epoch, Window)) -> bool {
         let version = self.arrival(owner, epoch).final_version();
-        window.is_whole() && self.block.find_home().is_some_and(|home| home.cache.installed(owner) == version)
+        window.is_whole() && self.block.home().is_some_and(|home| home.cache.installed(owner) == version)
     }
 
     /// Whether the final version of the block can be read here: in its slot, or in a copy of this rank's own.
@@ -199,7 +199,7 @@ impl Vector {
         if self.is_installed(owner, (epoch, window)) {
             return Ok(Outcome::Settled);
         }
-        let Some(home) = self.block.home() else {
+        let Some(home) = self.block.home_mut() else {
             return Ok(Outcome::Settled);
         };
         let free = home.is_free_for(epoch);
@@ -219,7 +219,7 @@ impl Vector {
         let Arrival { version: base, .. } = *self.arrival(owner, epoch);
         let (version, bytes) = (self.arrival(owner, epoch).final_version(), self.within(owner, Window::WHOLE));
         let changes = self.changes(owner, (epoch, Window::WHOLE));
-        let home = self.block.home().expect("it has a slot there");
+        let home = self.block.home_mut().expect("it has a slot there");
         let is_base = home.cache.installed(owner) == base;
         let slot = home.cache.slot(owner).expect("just looked at");
         if !is_base && !slot.is_open_for(epoch) {
@@ -248,7 +248,7 @@ impl Vector {
         let kept = self.load.cache.carry_over(epoch, owner, base, bytes.clone());
         let replica = self.load.cache.find_loading((epoch, window)).expect("all agree about the window");
         if !kept {
-            let home = self.block.find_home().filter(|home| home.cache.installed(owner) == base);
+            let home = self.block.home().filter(|home| home.cache.installed(owner) == base);
             let place = home.expect("what has not come is kept since it came").part(bytes.clone());
             replica.write(bytes.start, place.bytes());
         }

@@ -102,7 +102,7 @@ impl Vector {
         if len != place.len() || !ours {
             return Place::Buffer;
         }
-        let home = self.block.home().filter(|_| window.is_whole());
+        let home = self.block.home_mut().filter(|_| window.is_whole());
         if let Some(slot) = home.and_then(|home| home.open_slot(from, epoch)) {
             slot.open_for(epoch);
             return Place::At(self.loans.add(VectorLoan::RoomIn { owner: from, epoch, len }));
@@ -181,7 +181,7 @@ impl Vector {
                 }
             }
             Some(VectorLoan::RoomIn { .. }) => {
-                let slot = self.block.home().and_then(|home| home.cache.slot(from));
+                let slot = self.block.home_mut().and_then(|home| home.cache.slot(from));
                 (came, short) = (true, slot.and_then(|slot| slot.short().cloned()));
             }
             _ => {}
@@ -217,7 +217,7 @@ impl Vector {
             record.from[me.index()].version = sent;
         }
         self.block.thaw();
-        if let Some(home) = self.block.home() {
+        if let Some(home) = self.block.home_mut() {
             home.settled(epoch, shown.start * element..shown.end * element);
         }
         let mut replica = self.load.cache.find_loading((epoch, window)).filter(|_| !announced_at_home);
@@ -284,7 +284,7 @@ impl Vector {
             let is_final = block.correction.as_ref().is_none_or(|correction| correction.changes.is_empty());
             block.range.is_empty() || block.at_home && is_final
         });
-        if let Some(home) = self.block.home().filter(|_| all_is_home) {
+        if let Some(home) = self.block.home_mut().filter(|_| all_is_home) {
             let (part, reading) = home.show(epoch, bytes);
             self.load.cache.give_up(epoch, window);
             return Some(Ok(Loaded { part, reading }));
@@ -293,7 +293,7 @@ impl Vector {
         self.loading((epoch, window));
         let replica = self.load.cache.find_loading((epoch, window)).expect("all agree about the window");
         let mut reading = None;
-        if let Some(home) = self.block.home() {
+        if let Some(home) = self.block.home_mut() {
             // Ranks may have changed a node peer's block in place since its owner announced the version.
             let lacking = |rank: usize, block: &BlockArrived| {
                 nodes.same_node(Rank::new(rank), me) || replica.have[rank] != block.version
@@ -345,7 +345,7 @@ impl Vector {
     fn block_arrived(&self, rank: Rank, me: Rank, (epoch, window): (Epoch, Window)) -> BlockArrived {
         let arrival = &self.ledger.find(epoch).expect("it is complete, not over").from[rank.index()];
         let range = self.within(rank, window);
-        if self.block.find_home().is_some() && !self.nodes.same_node(rank, me) {
+        if self.block.home().is_some() && !self.nodes.same_node(rank, me) {
             // The rank that received it for this node has already applied the correction.
             let (version, at_home) = (arrival.final_version(), self.is_installed(rank, (epoch, window)));
             return BlockArrived { range, version, at_home, correction: None };

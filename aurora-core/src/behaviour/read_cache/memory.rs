@@ -13,7 +13,7 @@ impl Vector {
     pub(crate) fn admit_cache(&mut self, window: Window, site: &Site, cx: &mut Cx<'_>) -> Result<(), Error> {
         let (apart, bytes) = (self.is_apart(cx), self.block.bytes_of(&window.range(self.dist.len())).len());
         let epoch = self.ledger.epoch + 1;
-        let demand = match self.block.home() {
+        let demand = match self.block.home_mut() {
             Some(home) if window.is_whole() => home.cache.size(),
             Some(_) if !apart => (0, 0),
             _ => self.loading((epoch, window)).map_or((0, 0), |replica| (bytes, replica.untaken())),
@@ -24,7 +24,7 @@ impl Vector {
     /// Takes one step of memory for the next load, while no earlier scope is open; false once all is taken.
     pub(crate) fn take_cache(&mut self, window: Window, site: &Site, cx: &mut Cx<'_>) -> Result<bool, Error> {
         let (apart, epoch) = (self.is_apart(cx), self.ledger.epoch + 1);
-        let taken = match self.block.home() {
+        let taken = match self.block.home_mut() {
             // The whole probably needs no copy, only this rank's share of the node cache.
             Some(home) if window.is_whole() => home.cache.take(STEP),
             Some(_) if !apart => Ok(false),

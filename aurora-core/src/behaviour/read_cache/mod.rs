@@ -131,7 +131,7 @@ impl<T: Element> GVector<T> {
         let mut admitted = false;
         loop {
             let step = self.link.wait_on(VectorWait::Settle, site, |object, cx| {
-                if let Err(error) = object.settled(false, window, cx)? {
+                if let Err(error) = object.poll_usable(false, window, cx)? {
                     return Some(Err(error));
                 }
                 if let Some(stream) = &object.load.stream {

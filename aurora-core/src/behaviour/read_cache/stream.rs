@@ -163,7 +163,7 @@ impl Vector {
         let (owner, range, place) = longest?;
         let bytes = range.start * element..range.end * element;
         let part = match place {
-            Place::Home => self.block.find_home()?.part(bytes),
+            Place::Home => self.block.home()?.part(bytes),
             Place::Copy => self.load.cache.find_loading((epoch, Window::WHOLE))?.show(bytes),
         };
         Some(Ok(Some(Piece { owner, range, part })))
@@ -181,7 +181,7 @@ impl Vector {
             return None;
         }
         let ours = self.nodes.same_node(owner, me);
-        if self.block.find_home().is_some() {
+        if self.block.home().is_some() {
             let is_here = if ours { at_home } else { self.is_installed(owner, (epoch, Window::WHOLE)) };
             if is_here {
                 return Some((block.end, Place::Home));

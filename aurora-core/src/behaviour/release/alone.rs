@@ -10,7 +10,7 @@ use crate::kernel::asking::When;
 use crate::object::Cx;
 use crate::vector::GVector;
 use crate::vector::batch::BatchBuilder;
-use crate::vector::check::Deed;
+use crate::vector::check::WriteKind;
 use crate::vector::machine::{Vector, Work};
 use crate::vector::message::{Asked, Request};
 use crate::vector::waits::VectorWait;
@@ -118,18 +118,18 @@ impl<T: Element> Sender<T> for Calls {
         self.announced[owner.index()] = true;
         let first = vector.dist.range(owner).start;
         let run = run.start - first..run.end - first;
-        let (deed, [line, opened]) = (Deed::of(op), [line, site].map(|site| site.clone().clipped()));
+        let (kind, [line, opened]) = (WriteKind::of(op), [line, site].map(|site| site.clone().clipped()));
         let request = Request::Announce {
             start: run.start as u64,
             len: run.len() as u64,
-            update: deed == Deed::Update,
+            update: kind == WriteKind::Update,
             line: line.clone(),
             opened: opened.clone(),
             window: self.window,
         };
         let from = (vector.link.me, self.window);
         check(vector, owner, request, &line, |object, cx| {
-            object.announced(&cx.frame.name, from, deed, run, [&line, &opened])
+            object.announced(&cx.frame.name, from, kind, run, [&line, &opened])
         })
     }
 }
@@ -241,7 +241,7 @@ impl<T: Element> GVector<T> {
 
     /// The caller has exclusive use of that part.
     pub(crate) fn open_alone<O>(&self, op: Option<OpId>, window: Window, site: Site) -> Result<ReleaseAlone<'_, T, O>> {
-        self.link.wait_on(VectorWait::Settle, &site, |object, cx| object.settled(true, window, cx))?;
+        self.link.wait_on(VectorWait::Settle, &site, |object, cx| object.poll_usable(true, window, cx))?;
         let (reason, under_way) = (self.reason("ReleaseC alone", &site), vec![None; self.link.size]);
         let calls = Calls { reason, window, under_way, announced: Vec::new() };
         let state = Alone { buffers: Buffers::new(self), calls, op, operation: PhantomData };

@@ -91,7 +91,7 @@ impl<T: Element> Sender<T> for Batches {
                 return Some(Err(fault));
             }
             if object.flush.outstanding(owner) >= AHEAD {
-                object.behind = (self.opening.window, self.epoch - 1);
+                object.awaited_scopes = (self.opening.window, self.epoch - 1);
                 if owner != cx.me() {
                     cx.out.nudge(owner);
                 }
@@ -132,7 +132,7 @@ impl<T: Element, O> Behaviour for Together<T, O> {
         }
         let (epoch, window) = (sent.epoch, sent.opening.window);
         vector.link.wait_on(VectorWait::Settle, site, |object, cx| {
-            object.behind = (window, epoch);
+            object.awaited_scopes = (window, epoch);
             cx.frame.sound_if(object.ledger.is_settled(epoch))
         })
     }

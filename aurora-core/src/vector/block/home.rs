@@ -18,11 +18,11 @@ impl Block {
         self.home = Some(home);
     }
 
-    pub(crate) fn home(&mut self) -> Option<&mut Home> {
+    pub(crate) fn home_mut(&mut self) -> Option<&mut Home> {
         self.home.as_mut()
     }
 
-    pub(crate) fn find_home(&self) -> Option<&Home> {
+    pub(crate) fn home(&self) -> Option<&Home> {
         self.home.as_ref()
     }
 

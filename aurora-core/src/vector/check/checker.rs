@@ -13,21 +13,21 @@ use std::num::NonZeroU32;
 use std::ops::Range;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Deed {
+pub(crate) enum WriteKind {
     Put,
     Update,
 }
 
-impl Deed {
+impl WriteKind {
     pub(crate) fn of(op: Option<OpId>) -> Self {
-        if op.is_some() { Deed::Update } else { Deed::Put }
+        if op.is_some() { WriteKind::Update } else { WriteKind::Put }
     }
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Write {
     pub(crate) rank: Rank,
-    pub(crate) deed: Deed,
+    pub(crate) kind: WriteKind,
     /// In a ReleaseC alone.
     pub(crate) alone: bool,
     pub(crate) line: Site,
@@ -62,17 +62,18 @@ struct Writers {
 
 impl Writers {
     /// Notes a write; returns another that it clashes with.
-    fn note(&mut self, deed: Deed, mark: Mark) -> Option<(Deed, Mark)> {
+    fn note(&mut self, kind: WriteKind, mark: Mark) -> Option<(WriteKind, Mark)> {
         let is_other = |other: &Mark| other.rank != mark.rank;
-        let put = self.put.filter(is_other).map(|other| (Deed::Put, other));
-        match deed {
-            Deed::Put => {
-                let update = || self.updates.into_iter().flatten().find(is_other).map(|other| (Deed::Update, other));
+        let put = self.put.filter(is_other).map(|other| (WriteKind::Put, other));
+        match kind {
+            WriteKind::Put => {
+                let update =
+                    || self.updates.into_iter().flatten().find(is_other).map(|other| (WriteKind::Update, other));
                 let clash = put.or_else(update);
                 self.put = self.put.or(Some(mark));
                 clash
             }
-            Deed::Update => {
+            WriteKind::Update => {
                 match self.updates {
                     [None, _] => self.updates[0] = Some(mark),
                     [Some(first), None] if is_other(&first) => self.updates[1] = Some(mark),
@@ -83,9 +84,9 @@ impl Writers {
         }
     }
 
-    fn of_another(&self, reader: u32) -> Option<(Deed, Mark)> {
-        let put = self.put.map(|mark| (Deed::Put, mark));
-        let all = put.into_iter().chain(self.updates.into_iter().flatten().map(|mark| (Deed::Update, mark)));
+    fn of_another(&self, reader: u32) -> Option<(WriteKind, Mark)> {
+        let put = self.put.map(|mark| (WriteKind::Put, mark));
+        let all = put.into_iter().chain(self.updates.into_iter().flatten().map(|mark| (WriteKind::Update, mark)));
         all.into_iter().find(|(_, mark)| mark.rank != reader)
     }
 }
@@ -112,7 +113,7 @@ struct Collective {
 #[derive(Debug)]
 struct Alone {
     opened: LineNumber,
-    writes: HashMap<usize, (Deed, Mark)>,
+    writes: HashMap<usize, (WriteKind, Mark)>,
 }
 
 impl Checker {
@@ -122,11 +123,11 @@ impl Checker {
         &mut self,
         epoch: Epoch,
         (from, opened): (Rank, &Site),
-        deed: Deed,
+        kind: WriteKind,
         batch: &Batch<'_>,
     ) -> Result<Option<Clash>, Shortage> {
         let mut scope = self.scopes.remove(&epoch).unwrap_or_default();
-        let clash = self.note(&mut scope, (from, opened), deed, batch);
+        let clash = self.note(&mut scope, (from, opened), kind, batch);
         self.scopes.insert(epoch, scope);
         clash
     }
@@ -135,7 +136,7 @@ impl Checker {
         &mut self,
         scope: &mut Collective,
         (from, opened): (Rank, &Site),
-        deed: Deed,
+        kind: WriteKind,
         batch: &Batch<'_>,
     ) -> Result<Option<Clash>, Shortage> {
         make_room(&mut scope.writers, batch.len())?;
@@ -147,8 +148,8 @@ impl Checker {
             for place in run {
                 let line = of_values.next().flatten().map_or(opened, |line| self.number(line));
                 let mark = Mark { rank, line };
-                if let Some(earlier) = scope.writers.entry(place).or_default().note(deed, mark) {
-                    let later = Some(self.together(scope, (deed, mark)));
+                if let Some(earlier) = scope.writers.entry(place).or_default().note(kind, mark) {
+                    let later = Some(self.together(scope, (kind, mark)));
                     return Ok(Some(Clash { place, earlier: self.together(scope, earlier), later }));
                 }
             }
@@ -165,7 +166,7 @@ impl Checker {
     pub(crate) fn announced(
         &mut self,
         from: (Rank, Window),
-        deed: Deed,
+        kind: WriteKind,
         run: Range<usize>,
         write: [&Site; 2],
     ) -> Result<(), Shortage> {
@@ -173,7 +174,7 @@ impl Checker {
         let mark = Mark { rank: from.0.index() as u32, line };
         let alone = self.alone.entry(from).or_insert_with(|| Alone { opened, writes: HashMap::new() });
         make_room(&mut alone.writes, run.len())?;
-        alone.writes.extend(run.map(|place| (place, (deed, mark))));
+        alone.writes.extend(run.map(|place| (place, (kind, mark))));
         Ok(())
     }
 
@@ -212,13 +213,13 @@ impl Checker {
     }
 
     /// A write in a collective scope.
-    fn together(&self, scope: &Collective, (deed, mark): (Deed, Mark)) -> Write {
-        self.write((deed, mark), false, scope.opened.get(&mark.rank).copied().unwrap_or(mark.line))
+    fn together(&self, scope: &Collective, (kind, mark): (WriteKind, Mark)) -> Write {
+        self.write((kind, mark), false, scope.opened.get(&mark.rank).copied().unwrap_or(mark.line))
     }
 
-    fn write(&self, (deed, mark): (Deed, Mark), alone: bool, opened: LineNumber) -> Write {
+    fn write(&self, (kind, mark): (WriteKind, Mark), alone: bool, opened: LineNumber) -> Write {
         let line = |number: LineNumber| self.lines[number.get() as usize - 1].clone();
-        Write { rank: Rank::new(mark.rank as usize), deed, alone, line: line(mark.line), opened: line(opened) }
+        Write { rank: Rank::new(mark.rank as usize), kind, alone, line: line(mark.line), opened: line(opened) }
     }
 }
 
@@ -251,13 +252,13 @@ mod tests {
     }
 
     /// What comes of the writes of some ranks in one scope: the place, and the two ranks.
-    fn clash(writes: &[(usize, Deed, &[usize])]) -> Option<(usize, usize, usize)> {
+    fn clash(writes: &[(usize, WriteKind, &[usize])]) -> Option<(usize, usize, usize)> {
         let (mut checker, opened) = (Checker::default(), Site::here());
-        writes.iter().find_map(|(rank, deed, places)| {
+        writes.iter().find_map(|(rank, kind, places)| {
             let (line, rank) = (Site::here(), Rank::new(*rank));
             let bytes = batch(places, &line);
             let batch = Batch::parse(&bytes, 2, 100).expect("it fits");
-            let clash = checker.applied(1, (rank, &opened), *deed, &batch).expect("there is memory")?;
+            let clash = checker.applied(1, (rank, &opened), *kind, &batch).expect("there is memory")?;
             let later = clash.later.expect("a write");
             assert_eq!((&later.line, &later.opened, later.rank), (&line, &opened, rank));
             Some((clash.place, clash.earlier.rank.index(), later.rank.index()))
@@ -272,7 +273,7 @@ mod tests {
 
     #[test]
     fn puts_of_two_ranks_clash_and_those_of_one_do_not() {
-        use Deed::{Put, Update};
+        use WriteKind::{Put, Update};
         assert_eq!(clash(&[(0, Put, &[1, 2, 3]), (0, Put, &[2]), (1, Put, &[4, 5])]), None);
         assert_eq!(clash(&[(0, Put, &[1, 2, 3]), (1, Put, &[4, 3])]), Some((3, 0, 1)));
         assert_eq!(clash(&[(0, Update, &[1]), (1, Update, &[1]), (2, Update, &[1])]), None);
@@ -289,7 +290,7 @@ mod tests {
         let bytes = batch(&[1, 2], &line);
         let batch = Batch::parse(&bytes, 2, 100).expect("it fits");
         let mut wrote = |epoch, rank| {
-            let clash = checker.applied(epoch, (Rank::new(rank), &line), Deed::Put, &batch);
+            let clash = checker.applied(epoch, (Rank::new(rank), &line), WriteKind::Put, &batch);
             clash.expect("there is memory").is_some()
         };
         assert!(!wrote(1, 0) && !wrote(2, 1) && wrote(2, 0));
@@ -303,11 +304,14 @@ mod tests {
     fn what_is_announced_is_not_for_others_to_read_until_it_is_flushed() {
         let (mut checker, line, opened) = (Checker::default(), Site::here(), Site::here());
         let [me, other] = [0, 1].map(Rank::new);
-        checker.announced((me, Window::WHOLE), Deed::Put, 3..5, [&line, &opened]).expect("there is memory");
+        checker.announced((me, Window::WHOLE), WriteKind::Put, 3..5, [&line, &opened]).expect("there is memory");
         assert_eq!(checker.unflushed(me, 0..10), None);
         assert_eq!(checker.unflushed(other, [0, 1, 2, 5].into_iter()), None);
         let clash = checker.unflushed(other, 0..10).expect("it is not flushed");
-        assert_eq!((clash.place, clash.earlier), (3, Write { rank: me, deed: Deed::Put, alone: true, line, opened }));
+        assert_eq!(
+            (clash.place, clash.earlier),
+            (3, Write { rank: me, kind: WriteKind::Put, alone: true, line, opened })
+        );
         checker.flushed(me, Window::WHOLE);
         assert_eq!(checker.unflushed(other, 0..10), None);
     }

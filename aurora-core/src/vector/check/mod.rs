@@ -13,7 +13,7 @@
 mod checker;
 mod lines;
 
-pub(crate) use checker::{Checker, Deed};
+pub(crate) use checker::{Checker, WriteKind};
 pub(crate) use lines::Lines;
 
 use super::batch::Batch;
@@ -49,7 +49,7 @@ impl Vector {
             return Ok(());
         };
         let site = opening.site.clone();
-        match checker.applied(epoch, (from, &site), Deed::of(op), &batch) {
+        match checker.applied(epoch, (from, &site), WriteKind::of(op), &batch) {
             Ok(None) => Ok(()),
             Ok(Some(clash)) => Err(self.clash(name, clash, from)),
             Err(shortage) => Err(self.no_notes(name, shortage, &site)),
@@ -61,12 +61,12 @@ impl Vector {
         &mut self,
         name: &ObjectName,
         from: (Rank, Window),
-        deed: Deed,
+        kind: WriteKind,
         run: Range<usize>,
         write: [&Site; 2],
     ) -> Result<(), Error> {
         let checker = self.check.get_or_insert_default();
-        checker.announced(from, deed, run, write).map_err(|shortage| self.no_notes(name, shortage, write[0]))
+        checker.announced(from, kind, run, write).map_err(|shortage| self.no_notes(name, shortage, write[0]))
     }
 
     pub(crate) fn flushed(&mut self, from: Rank, window: Window) {
@@ -89,14 +89,14 @@ impl Vector {
     /// A clash as an error. A reader's line is known to the reader alone.
     fn clash(&self, name: &ObjectName, Clash { place, earlier, later }: Clash, reader: Rank) -> Error {
         let index = self.dist.range(self.ledger.me()).start + place;
-        let claim = |Write { rank, deed, alone, line, opened }: Write| {
-            let deed = match deed {
-                Deed::Put => "put it",
-                Deed::Update => "updated it",
+        let claim = |Write { rank, kind, alone, line, opened }: Write| {
+            let kind = match kind {
+                WriteKind::Put => "put it",
+                WriteKind::Update => "updated it",
             };
             let behaviour = if alone { "ReleaseC alone" } else { "ReleaseC" };
             let place = if line == opened { String::new() } else { format!(" at {opened},") };
-            Claim { rank, action: format!("{deed} inside the {behaviour} opened{place}"), site: line }
+            Claim { rank, action: format!("{kind} inside the {behaviour} opened{place}"), site: line }
         };
         let object = Box::new(name.clone());
         match later {
