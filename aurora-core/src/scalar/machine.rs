@@ -84,13 +84,6 @@ pub(super) enum Work {
     Offer { epoch: Epoch, seq: u64, op: OpId },
 }
 
-pub(super) enum Outcome {
-    /// The answer, if a rank waits for one.
-    Done(Vec<u8>),
-    Refuse(Error),
-    Park,
-}
-
 impl Scalar {
     pub(crate) fn new(core: &Core, home: Rank, value: Option<Value>, ops: Operations<ScalarFn>) -> Self {
         Scalar {
@@ -118,14 +111,14 @@ impl Scalar {
         let payload = &parked.payload;
         let outcome = self.contain(within, cx, |scalar, cx| scalar.attempt(from, work, payload.bytes(), cx));
         let answer = match outcome {
-            Some(Outcome::Park) => {
+            Some(Ok(None)) => {
                 // It may stay parked for long, and its sender needs the memory back.
                 parked.payload.detach();
                 self.parked.push_back(parked);
                 return false;
             }
-            Some(Outcome::Done(answer)) => Ok(answer),
-            Some(Outcome::Refuse(error)) => Err(error),
+            Some(Ok(Some(answer))) => Ok(answer),
+            Some(Err(error)) => Err(error),
             None => cx.sound().map(|()| Vec::new()),
         };
         match (work, answer) {
@@ -141,26 +134,26 @@ impl Scalar {
         true
     }
 
-    /// Does a piece of work, or says that it must be parked.
-    pub(super) fn attempt(&mut self, from: Rank, work: Work, payload: &[u8], cx: &mut Cx<'_>) -> Outcome {
-        if let Err(fault) = cx.sound() {
-            return Outcome::Refuse(fault);
-        }
+    /// Does a piece of work and returns the answer, for which nobody may wait. `None`: it must be parked.
+    pub(super) fn attempt(
+        &mut self,
+        from: Rank,
+        work: Work,
+        payload: &[u8],
+        cx: &mut Cx<'_>,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        cx.sound()?;
         match work {
-            Work::Request(_, asked) if self.ledger.pending(Window::WHOLE, asked.epoch).is_some() => Outcome::Park,
+            Work::Request(_, asked) if self.ledger.pending(Window::WHOLE, asked.epoch).is_some() => Ok(None),
             Work::Request(_, asked) => self.serve(from, asked, payload, cx),
             Work::Offer { epoch, seq, op } => {
                 let is_due = self.ledger.may_apply(epoch) && self.ledger.is_turn(epoch, from);
                 if !is_due || self.ledger.record(epoch).from[from.index()].applied != seq {
-                    return Outcome::Park;
+                    return Ok(None);
                 }
-                match self.update(Some(op), payload, cx) {
-                    Ok(()) => {
-                        self.ledger.record(epoch).from[from.index()].applied += 1;
-                        Outcome::Done(Vec::new())
-                    }
-                    Err(error) => Outcome::Refuse(error),
-                }
+                self.update(Some(op), payload, cx)?;
+                self.ledger.record(epoch).from[from.index()].applied += 1;
+                Ok(Some(Vec::new()))
             }
         }
     }

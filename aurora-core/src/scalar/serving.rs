@@ -1,6 +1,6 @@
 //! Requests to a scalar at its home, each done in one round trip. Its scopes: `scopes.rs`.
 
-use super::machine::{Outcome, Scalar, Work};
+use super::machine::{Scalar, Work};
 use super::message::{Asked, ScalarRequest};
 use super::{Value, requested};
 use crate::Error;
@@ -11,26 +11,29 @@ use aurora_net::Rank;
 
 impl Scalar {
     /// Serves a request: the answer is the old value. In a ReadMostly it is a [`NumberedReply`], once `after` offers
-    /// are applied, which the asking rank has made before.
-    pub(super) fn serve(&mut self, from: Rank, asked: Asked, payload: &[u8], cx: &Cx<'_>) -> Outcome {
+    /// are applied, which the asking rank has made before. `None`: they are not yet.
+    pub(super) fn serve(
+        &mut self,
+        from: Rank,
+        asked: Asked,
+        payload: &[u8],
+        cx: &Cx<'_>,
+    ) -> Result<Option<Vec<u8>>, Error> {
         let Some(after) = asked.after else {
-            return self.change(asked.request, payload, cx).map_or_else(Outcome::Refuse, Outcome::Done);
+            return self.change(asked.request, payload, cx).map(Some);
         };
         let next = self.ledger.settled + 1;
         let answered = self.ledger.record(next).from[from.index()].applied;
         if answered < after {
-            return Outcome::Park;
+            return Ok(None);
         }
-        let old = match self.change(asked.request, payload, cx) {
-            Ok(old) => old,
-            Err(error) => return Outcome::Refuse(error),
-        };
+        let old = self.change(asked.request, payload, cx)?;
         let number = self.spreading.as_mut().map_or(0, |spreading| {
             spreading.answers(from, answered);
             spreading.number
         });
         let new = self.value.as_ref().map(Value::read).unwrap_or_default();
-        Outcome::Done(NumberedReply { number, old: &old, new: &new }.encode())
+        Ok(Some(NumberedReply { number, old: &old, new: &new }.encode()))
     }
 
     fn change(&mut self, request: ScalarRequest, payload: &[u8], cx: &Cx<'_>) -> Result<Vec<u8>, Error> {
@@ -63,12 +66,7 @@ impl Scalar {
             return Some(Err(error));
         }
         let asked = Asked { epoch: self.asking_epoch(), request, after };
-        let reply = match self.attempt(cx.me(), Work::Request(None, asked), payload, cx) {
-            Outcome::Done(reply) => Ok(reply),
-            Outcome::Refuse(error) => Err(error),
-            Outcome::Park => return None,
-        };
-        Some(reply)
+        self.attempt(cx.me(), Work::Request(None, asked), payload, cx).transpose()
     }
 }
 

@@ -5,6 +5,7 @@ use super::machine::{Outcome, Parked, Vector, Work};
 use super::message::Request;
 use super::places::Places;
 use super::waits::VectorWait;
+use crate::Error;
 use crate::kernel::watch::Blocked;
 use crate::memory;
 use crate::object::Cx;
@@ -25,65 +26,56 @@ impl Vector {
             Work::Call { asked, .. } if self.ledger.pending(asked.request.window(), asked.epoch).is_some() => {
                 Outcome::Park
             }
-            Work::Call { asked, .. } => self.serve(from, &asked.request, payload, cx),
+            Work::Call { asked, .. } => self.serve(from, &asked.request, payload, cx).unwrap_or_else(Outcome::Refuse),
             Work::Batch { epoch, seq, op, .. } => self.apply_batch(from, (*epoch, *seq), *op, payload, cx),
         }
     }
 
-    fn serve(&mut self, from: Rank, request: &Request, payload: &[u8], cx: &mut Cx<'_>) -> Outcome {
-        let element = self.block.element;
-        match request {
+    fn serve(&mut self, from: Rank, request: &Request, payload: &[u8], cx: &mut Cx<'_>) -> Result<Outcome, Error> {
+        let nonsense = || cx.frame.nonsense();
+        Ok(match request {
             Request::Read { start, len, .. } => {
-                let bytes = self.block.len() * element;
-                let range = start.checked_add(*len).and_then(|end| {
-                    let range = usize::try_from(*start).ok()?.checked_mul(element)?
-                        ..usize::try_from(end).ok()?.checked_mul(element)?;
-                    (range.end <= bytes).then_some(range)
-                });
-                let unflushed = range
-                    .as_ref()
-                    .and_then(|range| self.unflushed(&cx.frame.name, from, range.start / element..range.end / element));
-                match range {
-                    None => Outcome::Refuse(cx.frame.nonsense()),
-                    _ if unflushed.is_some() => Outcome::Refuse(unflushed.expect("just seen")),
-                    Some(range) if range.len() > COPIED_REPLY && self.block.is_all_here() => {
-                        let copy = if self.is_write_waiting(cx) { self.copy_of(&range) } else { None };
-                        copy.map_or(Outcome::ReplyFromBlock(range), Outcome::Reply)
-                    }
-                    Some(range) => self.block.read_range(&range, <[u8]>::to_vec).map_or(Outcome::Park, Outcome::Reply),
+                let elements = self.run(*start, *len).ok_or_else(nonsense)?;
+                let range = self.block.bytes_of(&elements);
+                self.unflushed(&cx.frame.name, from, elements).map_or(Ok(()), Err)?;
+                if range.len() > COPIED_REPLY && self.block.is_all_here() {
+                    let copy = if self.is_write_waiting(cx) { self.copy_of(&range) } else { None };
+                    copy.map_or(Outcome::ReplyFromBlock(range), Outcome::Reply)
+                } else {
+                    self.block.read_range(&range, <[u8]>::to_vec).map_or(Outcome::Park, Outcome::Reply)
                 }
             }
-            Request::ReadMany { width, .. } => match Places::parse((*width).into(), payload) {
-                Some(places) if !places.are_below(self.block.len()) => Outcome::Refuse(cx.frame.nonsense()),
-                Some(places) => match self.unflushed(&cx.frame.name, from, places.iter()) {
-                    Some(error) => Outcome::Refuse(error),
-                    None if self.block.is_cut() => self
-                        .block
-                        .read_elements(&places.iter().collect::<Vec<_>>())
-                        .map_or(Outcome::Park, Outcome::Reply),
-                    None => Outcome::Gather { width: (*width).into(), len: places.len() * element },
-                },
-                None => Outcome::Refuse(cx.frame.nonsense()),
-            },
-            Request::Write { op, .. } => self.write_for_another(|object| object.write(*op, payload, cx)),
-            Request::WriteAt { start } => self.write_for_another(|object| object.write_at(*start, payload, cx)),
-            Request::Announce { start, len, update, line, opened, window } => {
-                let place = |at: Option<u64>| at.and_then(|at| usize::try_from(at).ok());
-                let run = place(Some(*start)).zip(place(start.checked_add(*len))).map(|(start, end)| start..end);
-                let kind = if *update { WriteKind::Update } else { WriteKind::Put };
-                match run.filter(|run| run.end <= self.dist.range(self.ledger.me()).len()) {
-                    None => Outcome::Refuse(cx.frame.nonsense()),
-                    Some(run) => match self.announced(&cx.frame.name, (from, *window), kind, run, [line, opened]) {
-                        Ok(()) => Outcome::Reply(Vec::new()),
-                        Err(error) => Outcome::Refuse(error),
-                    },
+            Request::ReadMany { width, .. } => {
+                let width = (*width).into();
+                let places = Places::parse(width, payload).filter(|places| places.are_below(self.block.len()));
+                let places = places.ok_or_else(nonsense)?;
+                self.unflushed(&cx.frame.name, from, places.iter()).map_or(Ok(()), Err)?;
+                if self.block.is_cut() {
+                    let places: Vec<_> = places.iter().collect();
+                    self.block.read_elements(&places).map_or(Outcome::Park, Outcome::Reply)
+                } else {
+                    Outcome::Gather { width, len: places.len() * self.block.element }
                 }
+            }
+            Request::Write { op, .. } => self.write(*op, payload, cx).map(|done| self.written(done))?,
+            Request::WriteAt { start } => self.write_at(*start, payload, cx).map(|done| self.written(done))?,
+            Request::Announce { start, len, update, line, opened, window } => {
+                let run = self.run(*start, *len).ok_or_else(nonsense)?;
+                let kind = if *update { WriteKind::Update } else { WriteKind::Put };
+                self.announced(&cx.frame.name, (from, *window), kind, run, [line, opened])?;
+                Outcome::Reply(Vec::new())
             }
             Request::Flushed { window } => {
                 self.flushed(from, *window);
                 Outcome::Reply(Vec::new())
             }
-        }
+        })
+    }
+
+    /// These elements of our block, if there are so many.
+    pub(crate) fn run(&self, start: u64, len: u64) -> Option<Range<usize>> {
+        let end = start.checked_add(len).filter(|end| *end <= self.block.len() as u64)?;
+        Some(start as usize..end as usize)
     }
 
     /// Whether a write waits until transfers from the block are acknowledged: one of this rank's own calls, or parked

@@ -69,34 +69,32 @@ impl Vector {
         let Some(outcome) = self.attempt(work.from, &work.work, work.payload.bytes(), cx) else {
             return true;
         };
-        match (outcome, &work.work) {
-            (Outcome::Park, _) => {
+        let from = work.from;
+        let answer = match outcome {
+            Outcome::Park => {
                 // It may stay parked for long, and its sender needs the memory back.
                 work.payload.detach();
                 self.parked.push_back(work);
                 return false;
             }
-            (Outcome::Applied, applied) => self.batch_done(work.from, applied, cx),
-            (Outcome::Refuse(error), refused @ Work::Batch { .. }) => {
-                self.batch_done(work.from, refused, cx);
-                cx.fail(error);
-            }
-            (Outcome::Refuse(error), Work::Call { id, .. }) => cx.answer(Call { from: work.from, id: *id }, Err(error)),
-            (Outcome::Reply(bytes), Work::Call { id, .. }) => {
-                cx.answer(Call { from: work.from, id: *id }, Ok(Buffer::own(bytes).into()))
-            }
-            (Outcome::Gather { width, len }, Work::Call { id, .. }) => {
-                let mut answer = cx.out.buffer(work.from, len);
+            Outcome::Refuse(error) => Err(error),
+            Outcome::Applied => Ok(Payload::Empty),
+            Outcome::Reply(bytes) => Ok(Buffer::own(bytes).into()),
+            Outcome::Gather { width, len } => {
+                let mut answer = cx.out.buffer(from, len);
                 self.gather(width, work.payload.bytes(), &mut answer);
-                cx.answer(Call { from: work.from, id: *id }, Ok(answer.into()));
+                Ok(answer.into())
             }
-            (Outcome::ReplyFromBlock(range), Work::Call { id, .. }) => {
+            Outcome::ReplyFromBlock(range) => {
                 self.block.lend_to_transfer();
-                let answer = self.lend(VectorLoan::Block { base: range.start }, range.len(), cx);
-                cx.answer(Call { from: work.from, id: *id }, Ok(answer));
+                Ok(self.lend(VectorLoan::Block { base: range.start }, range.len(), cx))
             }
-            (Outcome::Reply(_) | Outcome::Gather { .. } | Outcome::ReplyFromBlock(_), Work::Batch { .. }) => {
-                unreachable!("a batch is applied, not answered")
+        };
+        match &work.work {
+            Work::Call { id, .. } => cx.answer(Call { from, id: *id }, answer),
+            batch @ Work::Batch { .. } => {
+                self.batch_done(from, batch, cx);
+                answer.map_or_else(|error| cx.fail(error), drop);
             }
         }
         if let Received::Bytes(buffer) = work.payload {

@@ -8,13 +8,9 @@ use crate::object::Cx;
 use std::ops::Range;
 
 impl Vector {
-    /// Does a write of another rank; the answer is its write mark.
-    pub(crate) fn write_for_another(&mut self, write: impl FnOnce(&mut Self) -> Result<bool, Error>) -> Outcome {
-        match write(self) {
-            Ok(true) => Outcome::Reply(self.load.write_marks.apply()),
-            Ok(false) => Outcome::Park,
-            Err(error) => Outcome::Refuse(error),
-        }
+    /// The answer to a write of another rank, its write mark, if the write is done.
+    pub(crate) fn written(&mut self, done: bool) -> Outcome {
+        if done { Outcome::Reply(self.load.write_marks.apply()) } else { Outcome::Park }
     }
 
     /// Applies a batch. False: not yet.
@@ -59,21 +55,14 @@ impl Vector {
 
     pub(crate) fn write_at(&mut self, start: u64, values: &[u8], cx: &mut Cx<'_>) -> Result<bool, Error> {
         let (element, len) = (self.block.element, self.block.len());
-        let end = (start as usize).checked_add(values.len() / element);
-        match end.filter(|end| *end <= len && values.len().is_multiple_of(element)) {
-            Some(end) => self.write_run(start as usize..end, values),
-            None => Err(cx.frame.nonsense()),
-        }
-    }
-
-    fn write_run(&mut self, run: Range<usize>, values: &[u8]) -> Result<bool, Error> {
+        let run = self.run(start, (values.len() / element) as u64).filter(|_| values.len().is_multiple_of(element));
+        let run = run.ok_or_else(|| cx.frame.nonsense())?;
         let store = self.access.store;
         let range = self.block.bytes_of(&run);
         if self.block.write_cells(|| range, |cells| store(cells, run.start, values)).is_none() {
             if !self.block.is_cut() {
                 return Ok(false);
             }
-            let (len, element) = (self.block.len(), self.block.element);
             let batch = batch_of_runs(len, element, std::iter::once((run.clone(), values)));
             let batch = Batch::parse(&batch, element, len).expect("it was found to fit");
             if !self.write_in_pieces(self.access.put, &batch) {
