@@ -368,26 +368,19 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_printed_or_traced_unless_asked_for() {
+    fn modes_and_reports_are_off_unless_asked_for_and_a_program_decides_before_the_environment() {
         let what = |config, variables| {
-            let settings = settle(config, variables).expect("settles");
-            (settings.stats, settings.trace)
+            let Settings { modes: Modes { check, deny }, stats, trace, .. } =
+                settle(config, variables).expect("settles");
+            (check, deny, stats, trace)
         };
-        assert_eq!(what(Config::default(), &[]), (false, None));
-        let on = [("AURORA_STATS", "1"), ("AURORA_TRACE", "a.json")];
-        assert_eq!(what(Config::default(), &on), (true, Some("a.json".into())));
-        assert_eq!(what(Config::default().stats(false).trace("b.json"), &on), (false, Some("b.json".into())));
+        assert_eq!(what(Config::default(), &[]), (false, false, false, None));
+        let on = [("AURORA_CHECK", "1"), ("AURORA_SCALAR", "deny"), ("AURORA_STATS", "1"), ("AURORA_TRACE", "a.json")];
+        assert_eq!(what(Config::default(), &on), (true, true, true, Some("a.json".into())));
+        let off = Config::default().check(false).deny_scalar(false).stats(false).trace("b.json");
+        assert_eq!(what(off, &on), (false, false, false, Some("b.json".into())));
+        assert!(what(Config::default().check(true), &[("AURORA_CHECK", "0")]).0);
         assert!(refusal(&[("AURORA_STATS", "yes")]).contains("AURORA_STATS=yes is not possible: one of 0, 1"));
-    }
-
-    #[test]
-    fn modes_are_off_unless_asked_for_and_a_program_decides_before_the_environment() {
-        let modes = |config, variables| settle(config, variables).map(|settings| settings.modes).expect("settles");
-        assert_eq!(modes(Config::default(), &[]), Modes::default());
-        let on = [("AURORA_CHECK", "1"), ("AURORA_SCALAR", "deny")];
-        assert_eq!(modes(Config::default(), &on), Modes { check: true, deny: true });
-        assert_eq!(modes(Config::default().check(false).deny_scalar(false), &on), Modes::default());
-        assert_eq!(modes(Config::default().check(true), &[("AURORA_CHECK", "0")]), Modes { check: true, deny: false });
     }
 
     #[cfg(not(feature = "mpi"))]

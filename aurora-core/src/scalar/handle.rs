@@ -76,19 +76,16 @@ impl<T: ScalarValue> GScalar<T> {
     #[track_caller]
     pub fn new(world: &World, home: impl Into<Rank>, value: T) -> Result<Self> {
         let (site, home) = (Site::here(), home.into());
-        let initial = if home == world.rank() { Some(encode(&value, &site)) } else { None };
         let what = format!("GScalar<{}> on {home}", short::<T>());
         let mut plan = Plan::at(what, &("GScalar", TypeKey::of::<T>(), home), site.clone());
         if home.index() >= world.size() {
             plan.refuse(Error::NoSuchRank { rank: home, size: world.size(), site: site.clone() });
         }
-        let initial = match initial.transpose() {
-            Ok(initial) => initial,
-            Err(error) => {
-                plan.refuse(error);
-                None
-            }
-        };
+        let initial = (home == world.rank()).then(|| encode(&value, &site)).transpose();
+        let initial = initial.unwrap_or_else(|error| {
+            plan.refuse(error);
+            None
+        });
         let is_word = plain::fits_a_word::<T>();
         let value = initial.map(|initial| Value::new(initial, is_word));
         let link = Way::of(world.link());

@@ -2,9 +2,7 @@
 
 use crate::element::{Add, BUILT_IN, Max, Min, Op};
 use crate::operation::{OpId, Operations};
-use crate::scalar::ScalarFn;
-use crate::scalar::WORD;
-use crate::scalar::handle::Atomic;
+use crate::scalar::{Atomic, ScalarFn, WORD};
 use std::any::{Any, TypeId};
 
 macro_rules! numbers {

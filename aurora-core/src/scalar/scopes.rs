@@ -110,10 +110,7 @@ impl Scalar {
 
     /// Whether the replica of a ReadMostly shows something.
     pub(crate) fn is_replicated(&self, cx: &Cx<'_>) -> Option<Result<(), Error>> {
-        match cx.sound() {
-            Err(fault) => Some(Err(fault)),
-            Ok(()) => self.replicated.as_ref()?.is_shown().then_some(Ok(())),
-        }
+        cx.frame.sound_if(self.replicated.as_ref().is_some_and(Replicated::is_shown))
     }
 
     /// Ends a scope, with what this rank contributes or with the offers that it has made.

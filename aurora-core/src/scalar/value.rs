@@ -2,9 +2,8 @@
 
 use crate::element::OpId;
 use crate::memory::Word;
-use crate::scalar::ScalarFn;
 use crate::scalar::message::ScalarRequest;
-use crate::scalar::plain;
+use crate::scalar::{ScalarFn, plain};
 use std::sync::Arc;
 
 /// The value, encoded.

@@ -33,30 +33,24 @@ pub(crate) struct VectorPlan {
 impl VectorPlan {
     /// Checks what this rank can check alone. A refusal is kept: the other ranks must hear of it too.
     pub(crate) fn new<T: Element>(world: &World, shape: Shape, on: Option<Rank>, site: Site) -> Self {
-        let mut refusal = None;
-        let mut len =
-            shape.checked_len().filter(|len| len.checked_mul(size_of::<T>()).is_some_and(|b| b <= isize::MAX as usize));
-        if size_of::<T>() == 0 {
-            refusal = Some(Error::ZeroSized { element: type_name::<T>().into(), site: site.clone() });
-        } else if len.is_none() {
-            let (rank, shape, element) = (world.rank(), shape.to_string(), short::<T>().into());
-            refusal = Some(Error::TooLarge { rank, shape, element, site: site.clone() });
-        }
-        if let Some(rank) = on.filter(|rank| rank.index() >= world.size()) {
-            refusal.get_or_insert(Error::NoSuchRank { rank, size: world.size(), site: site.clone() });
-        }
-        if refusal.is_some() {
-            len = None;
-        }
-        let made = if len.is_some() { shape } else { Shape::Vector(0) };
-        let dist = match on {
-            Some(rank) if refusal.is_none() => Distribution::on(rank, made),
-            _ => Distribution::block(made, world.size()),
-        };
         let placed = on.map_or(String::new(), |rank| format!(" on {rank}"));
         let what = format!("GVector<{}> of {shape}{placed}", short::<T>());
-        let mut plan = Plan::at(what, &("GVector", TypeKey::of::<T>(), shape, on), site);
-        refusal.into_iter().for_each(|refusal| plan.refuse(refusal));
+        let mut plan = Plan::at(what, &("GVector", TypeKey::of::<T>(), shape, on), site.clone());
+        let bytes = shape.checked_len().and_then(|len| len.checked_mul(size_of::<T>()));
+        if size_of::<T>() == 0 {
+            plan.refuse(Error::ZeroSized { element: type_name::<T>().into(), site: site.clone() });
+        } else if bytes.is_none_or(|bytes| bytes > isize::MAX as usize) {
+            let (rank, shape, element) = (world.rank(), shape.to_string(), short::<T>().into());
+            plan.refuse(Error::TooLarge { rank, shape, element, site: site.clone() });
+        }
+        if let Some(rank) = on.filter(|rank| rank.index() >= world.size()) {
+            plan.refuse(Error::NoSuchRank { rank, size: world.size(), site });
+        }
+        let dist = match on {
+            _ if plan.refusal.is_some() => Distribution::block(Shape::Vector(0), world.size()),
+            Some(rank) => Distribution::on(rank, shape),
+            None => Distribution::block(shape, world.size()),
+        };
         VectorPlan { plan, dist }
     }
 

@@ -281,19 +281,12 @@ impl<T: Element> GVector<T> {
         let text = format!("the gathering of {} on {root}", self.name());
         let key = self.id.0 ^ ((root.index() as u64 + 1) << 32);
         self.link.synchronize("a gather", &text, key, refusal, &site)?;
-        let (whole, failed) = if root == self.link.me {
-            let made = memory::zeros(self.len());
-            let made = made.map_err(|shortage| shortage.error(root, "a gather", self.name(), &site));
-            let gathered = made.and_then(|mut whole| {
-                distmemcpy(&mut whole[..], VectorRange::new(self, .., site.clone())).map(|()| whole)
-            });
-            match gathered {
-                Ok(whole) => (Some(whole), None),
-                Err(error) => (None, Some(error)),
-            }
-        } else {
-            (None, None)
-        };
+        let gathered = (root == self.link.me).then(|| {
+            let whole = memory::zeros(self.len());
+            let mut whole = whole.map_err(|shortage| shortage.error(root, "a gather", self.name(), &site))?;
+            distmemcpy(&mut whole[..], VectorRange::new(self, .., site.clone())).map(|()| whole)
+        });
+        let (whole, failed) = gathered.transpose().map_or_else(|error| (None, Some(error)), |whole| (whole, None));
         self.link.synchronize("the end of a gather", &text, key, failed, &site)?;
         Ok(whole)
     }

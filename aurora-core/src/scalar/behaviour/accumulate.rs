@@ -3,7 +3,6 @@
 use super::{ScalarAccumulate, ScalarBehaviour, ScalarScope, encoded, sealed};
 use crate::Site;
 use crate::element::Op;
-
 use crate::error::Result;
 use crate::scalar::scopes::{ACCUMULATE, opening};
 use crate::scalar::{GScalar, ScalarValue, encode};

@@ -42,14 +42,14 @@ pub trait ScalarBehaviour: sealed::Sealed + Sized {
     #[doc(hidden)]
     const NAME: &'static str;
 
-    /// What this rank contributes at the end, encoded.
-    #[doc(hidden)]
-    fn take_part(&mut self, site: &Site) -> Result<Option<Vec<u8>>>;
-
     /// Whether the end is one that all ranks wait for.
     #[doc(hidden)]
-    fn is_awaited(&self) -> bool {
-        true
+    const AWAITED: bool = true;
+
+    /// What this rank contributes at the end, encoded.
+    #[doc(hidden)]
+    fn take_part(&mut self, _: &Site) -> Result<Option<Vec<u8>>> {
+        Ok(None)
     }
 }
 
@@ -72,8 +72,7 @@ pub struct ScalarScope<'s, B: ScalarBehaviour> {
 
 impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
     fn open(scalar: &'s GScalar<B::Value>, site: Site, entered: Entered, state: B, mutable: bool) -> Self {
-        let awaited = state.is_awaited();
-        let how = (mutable, awaited);
+        let how = (mutable, B::AWAITED);
         let guard = scalar.link.tidy_on(|_, cx| cx.open_guard((B::NAME, &site), how, Window::WHOLE));
         let amid_panic = std::thread::panicking();
         ScalarScope { scalar, site, entered, state, guard, closed: false, amid_panic, not_send: PhantomData }
@@ -116,7 +115,7 @@ impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
     }
 
     fn close(&mut self, checked: bool) -> Result<()> {
-        if !self.state.is_awaited() {
+        if !B::AWAITED {
             return Ok(());
         }
         let (scalar, epoch) = (self.scalar, self.entered.epoch);

@@ -18,14 +18,7 @@ impl<T> sealed::Sealed for Shown<T> {}
 impl<T: ScalarValue> ScalarBehaviour for Shown<T> {
     type Value = T;
     const NAME: &'static str = READ_CACHE;
-
-    fn take_part(&mut self, _: &Site) -> Result<Option<Vec<u8>>> {
-        Ok(None)
-    }
-
-    fn is_awaited(&self) -> bool {
-        false
-    }
+    const AWAITED: bool = false;
 }
 
 impl<T: ScalarValue> GScalar<T> {

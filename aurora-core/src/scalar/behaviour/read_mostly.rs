@@ -27,10 +27,6 @@ impl<T, O> sealed::Sealed for Mostly<T, O> {}
 impl<T: ScalarValue, O> ScalarBehaviour for Mostly<T, O> {
     type Value = T;
     const NAME: &'static str = READ_MOSTLY;
-
-    fn take_part(&mut self, _: &Site) -> Result<Option<Vec<u8>>> {
-        Ok(None)
-    }
 }
 
 impl<T: ScalarValue> GScalar<T> {
