@@ -192,10 +192,7 @@ impl<T: ScalarValue> GScalar<T> {
     }
 
     fn exchange(&self, expected: &[u8], new: &[u8], action: &'static str, site: &Site) -> Result<Vec<u8>> {
-        let mut payload = Vec::with_capacity(4 + expected.len() + new.len());
-        payload.extend_from_slice(&(expected.len() as u32).to_le_bytes());
-        payload.extend_from_slice(expected);
-        payload.extend_from_slice(new);
+        let payload = [&(expected.len() as u32).to_le_bytes()[..], expected, new].concat();
         self.ask(ScalarRequest::CompareExchange, payload, action, site)
     }
 

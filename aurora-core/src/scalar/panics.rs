@@ -18,15 +18,12 @@ impl Scalar {
         cx: &mut Cx<'_>,
         act: impl FnOnce(&mut Self, &mut Cx<'_>) -> R,
     ) -> Option<R> {
-        match capture(cx.me(), || act(self, cx)) {
-            Ok(outcome) => Some(outcome),
-            Err(failure) => {
-                let error = cx.poison(within.0, within.1);
-                crate::notice::operation_panicked(&failure, &error);
-                cx.defer(error);
-                None
-            }
-        }
+        let outcome = capture(cx.me(), || act(self, cx)).inspect_err(|failure| {
+            let error = cx.poison(within.0, within.1);
+            crate::notice::operation_panicked(failure, &error);
+            cx.defer(error);
+        });
+        outcome.ok()
     }
 
     /// Does work of this rank's own call. A panic of an operation poisons the scalar and continues.

@@ -79,12 +79,8 @@ pub(crate) struct NumberedReply<'a> {
 
 impl<'a> NumberedReply<'a> {
     fn encode(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(12 + self.old.len() + self.new.len());
-        bytes.extend_from_slice(&self.number.to_le_bytes());
-        bytes.extend_from_slice(&(self.old.len() as u32).to_le_bytes());
-        bytes.extend_from_slice(self.old);
-        bytes.extend_from_slice(self.new);
-        bytes
+        let (number, len) = (self.number.to_le_bytes(), (self.old.len() as u32).to_le_bytes());
+        [&number[..], &len, self.old, self.new].concat()
     }
 
     pub(crate) fn parse(bytes: &'a [u8]) -> Option<Self> {

@@ -19,7 +19,7 @@ use crate::kernel::asking::{Asking, When};
 use crate::kernel::nodes::Nodes;
 use crate::memory::node::home::Home;
 use crate::memory::{Direct, OWN, READ, WRITE};
-use crate::object::{Cx, Frame, How, Loans, Obstacle, OpenGuard};
+use crate::object::{Cx, How, Loans, Obstacle, OpenGuard};
 use crate::operation::Operations;
 use crate::stats::Kind;
 use crate::window::Window;
@@ -93,22 +93,6 @@ pub(crate) struct Vector {
 }
 
 impl Vector {
-    /// The fault of a vector that a user's operation in this piece of work, our `own` or not, has left half written.
-    pub(crate) fn poison_error(&self, frame: &Frame, work: &Work, own: bool) -> Error {
-        let rank = self.ledger.me();
-        let mine = match work {
-            Work::Batch { epoch, .. } => self.ledger.find(*epoch).and_then(|record| record.mine.as_ref()),
-            Work::Call { .. } => None,
-        };
-        let (behaviour, opened) = match (mine, frame.open.last()) {
-            (Some(mine), _) => (&*mine.name, &mine.site),
-            (None, Some(guard)) if own => (guard.behaviour, &guard.site),
-            // A scope that another rank has opened.
-            _ => ("ReleaseC alone", &frame.name.made_at),
-        };
-        Error::Poisoned { rank, behaviour: behaviour.into(), object: frame.name.clone(), opened: opened.clone() }
-    }
-
     /// Sets anew what the calling thread and other ranks may do to the block without its kernel.
     pub(crate) fn refresh_permit(&mut self, cx: &Cx<'_>) {
         self.set_permit(cx.core.is_usable() && cx.is_sound(), &cx.frame.open);

@@ -44,7 +44,9 @@ use std::ops::{Range, RangeBounds};
 #[must_use = "a part does nothing before it is given a behaviour"]
 pub struct Slice<'v, T: Element> {
     vector: &'v GVector<T>,
-    part: Part,
+    range: Range<usize>,
+    /// What it was cut from, if it lies outside of that.
+    outside: Option<Range<usize>>,
 }
 
 /// A part of a vector, borrowed mutably, to read and to write: [`GVector::slice_mut`], [`GVector::rows_mut`],
@@ -57,31 +59,16 @@ pub struct SliceMut<'v, T: Element> {
     alone: PhantomData<&'v mut GVector<T>>,
 }
 
-#[derive(Clone, Debug)]
-struct Part {
-    range: Range<usize>,
-    /// What it was cut from, if it lies outside of that.
-    outside: Option<Range<usize>>,
-}
-
-impl Part {
-    fn of(range: impl RangeBounds<usize>, within: &Range<usize>, outside: Option<Range<usize>>) -> Self {
-        let range = resolve(range, within);
-        let fits = range.start <= range.end && within.start <= range.start && range.end <= within.end;
-        Part { range, outside: outside.or(if fits { None } else { Some(within.clone()) }) }
-    }
-}
-
 impl<T: Element> Clone for Slice<'_, T> {
     fn clone(&self) -> Self {
-        Slice { vector: self.vector, part: self.part.clone() }
+        Slice { vector: self.vector, range: self.range(), outside: self.outside.clone() }
     }
 }
 
 impl<T: Element> GVector<T> {
     /// Elements of the vector, for a behaviour of their own. If one does not exist, opening the behaviour is an error.
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Slice<'_, T> {
-        Slice { vector: self, part: Part::of(range, &(0..self.len()), None) }
+        Slice { vector: self, range: 0..self.len(), outside: None }.slice(range)
     }
 
     /// The same, also for writing.
@@ -110,12 +97,15 @@ impl<T: Element> GVector<T> {
 impl<'v, T: Element> Slice<'v, T> {
     /// The global indices of its elements.
     pub fn range(&self) -> Range<usize> {
-        self.part.range.clone()
+        self.range.clone()
     }
 
     /// Some of its elements, by their global indices.
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Slice<'v, T> {
-        Slice { vector: self.vector, part: Part::of(range, &self.part.range, self.part.outside.clone()) }
+        let (within, range) = (&self.range, resolve(range, &self.range));
+        let fits = range.start <= range.end && within.start <= range.start && range.end <= within.end;
+        let outside = self.outside.clone().or_else(|| (!fits).then(|| within.clone()));
+        Slice { vector: self.vector, range, outside }
     }
 
     /// Some of its rows, by their global numbers.
@@ -128,7 +118,7 @@ impl<'v, T: Element> Slice<'v, T> {
     /// Opens a behaviour of it for the caller's line; an error for a range that does not exist.
     #[track_caller]
     fn open<R>(self, open: impl FnOnce(&'v GVector<T>, Window, Site) -> Result<R>) -> Result<R> {
-        let Slice { vector, part: Part { range, outside } } = self;
+        let Slice { vector, range, outside } = self;
         let site = Site::here();
         let (len, Range { start, end }) = (vector.len(), range.clone());
         if start > end || end > len {
@@ -202,9 +192,9 @@ impl<'v, T: Element> SliceMut<'v, T> {
 
     #[track_caller]
     fn cut(self, at: usize) -> (SliceMut<'v, T>, SliceMut<'v, T>) {
-        let Slice { vector, part: Part { range: Range { start, end }, outside } } = self.shown;
+        let Slice { vector, range: Range { start, end }, outside } = self.shown;
         assert!(start <= at && at <= end, "element {at} is outside {start}..{end}, the elements that are split");
-        let part = |range| SliceMut::of(Slice { vector, part: Part { range, outside: outside.clone() } });
+        let part = |range| SliceMut::of(Slice { vector, range, outside: outside.clone() });
         (part(start..at), part(at..end))
     }
 
@@ -277,7 +267,7 @@ impl<'v, T: Element> SliceMut<'v, T> {
 
 impl<T: Element> std::fmt::Debug for Slice<'_, T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "elements {:?} of {:?}", self.part.range, self.vector)
+        write!(f, "elements {:?} of {:?}", self.range, self.vector)
     }
 }
 

@@ -138,11 +138,18 @@ impl Vector {
         })
     }
 
-    /// Poisons the object, which a user's operation has left half written.
-    fn poison(&mut self, work: &Work, own: bool, cx: &mut Cx<'_>) -> Error {
-        let error = self.poison_error(cx.frame, work, own);
-        cx.fail(error.clone());
-        error
+    /// Poisons the object, which a user's operation in this piece of work, our `own` or not, has left half written.
+    fn poison(&self, work: &Work, own: bool, cx: &mut Cx<'_>) -> Error {
+        let mine = match work {
+            Work::Batch { epoch, .. } => self.ledger.find(*epoch).and_then(|record| record.mine.as_ref()),
+            Work::Call { .. } => None,
+        };
+        match (mine, cx.frame.open.last()) {
+            (Some(mine), _) => cx.poison(&mine.name, Some(mine.site.clone())),
+            (None, Some(guard)) if own => cx.poison(guard.behaviour, Some(guard.site.clone())),
+            // A scope that another rank has opened.
+            _ => cx.poison("ReleaseC alone", None),
+        }
     }
 
     /// Tells the sender of a batch that there is room again, if the sender waits for that.
