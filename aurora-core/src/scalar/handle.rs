@@ -305,11 +305,9 @@ fn find_word(link: &Way<Scalar>, id: ObjectId, home: Rank) -> Option<InPlace> {
     let node = link.node().filter(|_| link.nodes.same_node(home, link.me));
     let segment = node.and_then(|node| node.share(id.0, Word::LEN).ok());
     link.tidy_on(|object, cx| {
-        let at_home = home == cx.me();
         let permit = object.permit.clone();
-        if !at_home {
-            let word = segment.map(|segment| InPlace::new(permit, Arc::new(Word::shared(segment))));
-            return word;
+        if home != cx.me() {
+            return segment.map(|segment| InPlace::new(permit, Arc::new(Word::shared(segment))));
         }
         let value = object.value.as_mut()?;
         if let Some(segment) = segment {

@@ -43,41 +43,4 @@ impl Vector {
             }
         }
     }
-
-    /// Writes bytes of a payload to the memory of a loan. A loan that has ended is ignored.
-    pub(super) fn write_loan(&mut self, loan: Loan, offset: usize, bytes: &[u8]) {
-        let within = |base: usize, len: usize| {
-            let end = offset.checked_add(bytes.len()).filter(|end| *end <= len)?;
-            Some(base + offset..base + end)
-        };
-        match self.loans.get(loan) {
-            Some(&VectorLoan::CacheIn { epoch, base, len }) => {
-                if let Some(place) = within(base, len) {
-                    self.load.cache.receive(epoch, place.start, bytes);
-                }
-            }
-            Some(&VectorLoan::EdgeIn { exchange, from }) => self.write_edge(from, exchange, offset, bytes),
-            Some(&VectorLoan::RoomIn { owner, epoch, len }) => {
-                let slot = self.block.home_mut().and_then(|home| home.cache.slot(owner));
-                if let Some((place, slot)) = within(0, len).zip(slot.filter(|slot| slot.is_open_for(epoch))) {
-                    slot.write(place.start, bytes);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Reads bytes of a lent payload. False: they are no longer there.
-    pub(super) fn read_loan(&self, loan: Loan, offset: usize, into: &mut [u8]) -> bool {
-        let bytes = match self.loans.get(loan) {
-            Some(VectorLoan::Block { base }) => return self.block.copy(base + offset, into),
-            Some(VectorLoan::Detached { copy, base }) => copy.bytes().get(base + offset..),
-            Some(VectorLoan::CacheOut { serial, base }) => {
-                self.load.cache.bytes(*serial).and_then(|bytes| bytes.get(base + offset..))
-            }
-            _ => None,
-        };
-        let from = bytes.and_then(|bytes| bytes.get(..into.len()));
-        from.map(|bytes| into.copy_from_slice(bytes)).is_some()
-    }
 }

@@ -4,6 +4,7 @@ use super::incast::IncastGuard;
 use super::loans::VectorLoan;
 use super::machine::{Parked, Vector, Work};
 use super::message::{Asked, Message, Request};
+use super::waits::VectorWait;
 use crate::Error;
 use crate::epoch::{Ends, defer_lost_writes};
 use crate::error::{Claim, ObjectName};
@@ -22,12 +23,40 @@ impl SharedObject for Vector {
         }
     }
 
+    /// A loan that has ended is ignored.
     fn write(&mut self, loan: Loan, offset: usize, bytes: &[u8]) {
-        self.write_loan(loan, offset, bytes);
+        let within = |base: usize, len: usize| {
+            let end = offset.checked_add(bytes.len()).filter(|end| *end <= len)?;
+            Some(base + offset..base + end)
+        };
+        match self.loans.get(loan) {
+            Some(&VectorLoan::CacheIn { epoch, base, len }) => {
+                if let Some(place) = within(base, len) {
+                    self.load.cache.receive(epoch, place.start, bytes);
+                }
+            }
+            Some(&VectorLoan::EdgeIn { exchange, from }) => self.write_edge(from, exchange, offset, bytes),
+            Some(&VectorLoan::RoomIn { owner, epoch, len }) => {
+                let slot = self.block.home_mut().and_then(|home| home.cache.slot(owner));
+                if let Some((place, slot)) = within(0, len).zip(slot.filter(|slot| slot.is_open_for(epoch))) {
+                    slot.write(place.start, bytes);
+                }
+            }
+            _ => {}
+        }
     }
 
     fn read(&mut self, loan: Loan, offset: usize, into: &mut [u8]) -> bool {
-        self.read_loan(loan, offset, into)
+        let bytes = match self.loans.get(loan) {
+            Some(VectorLoan::Block { base }) => return self.block.copy(base + offset, into),
+            Some(VectorLoan::Detached { copy, base }) => copy.bytes().get(base + offset..),
+            Some(VectorLoan::CacheOut { serial, base }) => {
+                self.load.cache.bytes(*serial).and_then(|bytes| bytes.get(base + offset..))
+            }
+            _ => None,
+        };
+        let from = bytes.and_then(|bytes| bytes.get(..into.len()));
+        from.map(|bytes| into.copy_from_slice(bytes)).is_some()
     }
 
     fn released(&mut self, loan: Loan, cx: &mut Cx<'_>) {
@@ -146,7 +175,12 @@ impl SharedObject for Vector {
     }
 
     fn wait_kind(&self, wait: Wait) -> Kind {
-        self.kind_of_wait(wait.into())
+        match wait.into() {
+            VectorWait::Load(_) => Kind::Load,
+            VectorWait::Halo => Kind::Halo,
+            VectorWait::Gate => Kind::Gate,
+            _ => self.writing(),
+        }
     }
 
     fn watch_looks(&self) {

@@ -112,16 +112,6 @@ impl Vector {
         }
     }
 
-    /// What the time of a wait is counted under.
-    pub(super) fn kind_of_wait(&self, wait: VectorWait) -> Kind {
-        match wait {
-            VectorWait::Load(_) => Kind::Load,
-            VectorWait::Halo => Kind::Halo,
-            VectorWait::Gate => Kind::Gate,
-            _ => self.writing(),
-        }
-    }
-
     /// The parked work, and a load in the background.
     pub(super) fn what_is_held(&self, held: &mut Holds<'_>) {
         self.parked.iter().for_each(|parked| held.call(parked.from, self.obstacle(parked.from, &parked.work)));

@@ -16,7 +16,13 @@ impl Vector {
     pub(super) fn settle_and_retry(&mut self, cx: &mut Cx<'_>) {
         loop {
             let settled = self.settle(cx);
-            let worked = self.retry_parked(cx);
+            let mut worked = false;
+            // One by one: if a user's operation panics, the work behind it must be answered all the same.
+            for _ in 0..self.parked.len() {
+                if let Some(parked) = self.parked.pop_front() {
+                    worked |= self.work(parked, cx);
+                }
+            }
             if !settled && !worked {
                 break;
             }
@@ -50,18 +56,6 @@ impl Vector {
             }
         }
         true
-    }
-
-    fn retry_parked(&mut self, cx: &mut Cx<'_>) -> bool {
-        let mut progress = false;
-        // One by one: if a user's operation panics, the work behind it must be answered all the same.
-        for _ in 0..self.parked.len() {
-            let Some(parked) = self.parked.pop_front() else {
-                break;
-            };
-            progress |= self.work(parked, cx);
-        }
-        progress
     }
 
     /// Does a piece of work or parks it; true if it is done.
