@@ -4,7 +4,6 @@
 //! kind, and ends the scope when it is dropped. The README beside this file has the rules.
 
 mod accumulate;
-mod blocks;
 pub(crate) mod buffers;
 mod combined;
 mod gather;
@@ -17,12 +16,11 @@ mod rows;
 mod shown;
 
 pub use accumulate::Accumulated;
-pub use blocks::{Blocks, Streamed};
 pub use combined::Combined;
 pub use gather::{GatherIter, GatherPairs, GatherQueue, Gathering};
 pub use halo::Haloed;
 pub use owner::{Owner, OwnerMut, ShowsOwnPart};
-pub use read_cache::Cached;
+pub use read_cache::{Blocks, Cached, Streamed};
 pub use release::{Alone, PutOnly, Together};
 
 use crate::element::Element;

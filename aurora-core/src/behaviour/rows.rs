@@ -5,8 +5,9 @@ use super::owner::{Owner, OwnerMut, ShowsOwnPart};
 use super::read_cache::Cached;
 use super::{Behaviour, ReadCache, ReadCacheReleaseC, Scope};
 use crate::element::Element;
-use crate::vector::{GVector, resolve};
-use std::ops::{Index, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
+use crate::error::Result;
+use crate::vector::{GVector, GlobalRead, resolve};
+use std::ops::{Deref, Index, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
 /// A behaviour that shows consecutive elements. Not for users to implement.
 pub trait ShowsElements: Behaviour {
@@ -135,43 +136,86 @@ impl<B: ShowsElementsMut> Scope<'_, B> {
     }
 }
 
-impl<T: Element> ReadCache<'_, T> {
-    /// The global numbers of the rows that are shown. If the vector is no matrix, each element is a row.
-    pub fn rows(&self) -> Range<usize> {
-        self.whole_rows().0.rows
-    }
+/// What guards have that show all elements of their window, as a slice and by global index. Not one implementation for
+/// all kinds of scopes that show elements: it would conflict with that of the rank's own part.
+macro_rules! shows_window {
+    ($guard:ident) => {
+        impl<T: Element> $guard<'_, T> {
+            /// The global numbers of the rows that are shown. If the vector is no matrix, each element is a row.
+            pub fn rows(&self) -> Range<usize> {
+                self.whole_rows().0.rows
+            }
+
+            /// Row `row` of the matrix, by its global number. If the vector is no matrix, each element is a row.
+            ///
+            /// # Panics
+            /// If the guard does not show this row.
+            #[track_caller]
+            pub fn row(&self, row: usize) -> &[T] {
+                &self.state.shown()[self.places_of_row(row)]
+            }
+
+            /// Number of elements of the whole vector.
+            pub fn len(&self) -> usize {
+                self.vector.len()
+            }
+
+            /// Whether the vector has no elements.
+            pub fn is_empty(&self) -> bool {
+                self.vector.is_empty()
+            }
+        }
+
+        /// All elements that the guard shows: those of its [`window`](Scope::window).
+        impl<T: Element> Deref for $guard<'_, T> {
+            type Target = [T];
+
+            #[inline]
+            fn deref(&self) -> &[T] {
+                self.state.shown()
+            }
+        }
+
+        /// By global index.
+        impl<T: Element> Index<usize> for $guard<'_, T> {
+            type Output = T;
+
+            #[inline]
+            #[track_caller]
+            fn index(&self, index: usize) -> &T {
+                self.element(self.state.shown(), index)
+            }
+        }
+
+        /// By global row and column.
+        impl<T: Element> Index<(usize, usize)> for $guard<'_, T> {
+            type Output = T;
+
+            #[inline]
+            #[track_caller]
+            fn index(&self, cell: (usize, usize)) -> &T {
+                &self[self.index_of(cell)]
+            }
+        }
+
+        impl<T: Element> GlobalRead<T> for $guard<'_, T> {
+            fn len(&self) -> usize {
+                self.vector.len()
+            }
+
+            #[track_caller]
+            fn at(&self, index: usize) -> Result<T> {
+                self.check_shown(index)?;
+                Ok(self[index])
+            }
+        }
+
+        // rustc does not try the slice's `Index` for a guard that has an `Index` of its own.
+        index_by_ranges!($guard by Range<usize>, RangeTo<usize>, RangeFrom<usize>, RangeFull);
+        index_by_ranges!($guard by RangeInclusive<usize>, RangeToInclusive<usize>);
+    };
 }
 
-impl<T: Element> ReadCacheReleaseC<'_, T> {
-    /// The global numbers of the rows that are shown. If the vector is no matrix, each element is a row.
-    pub fn rows(&self) -> Range<usize> {
-        self.whole_rows().0.rows
-    }
-}
-
-/// By global row and column.
-impl<T: Element> Index<(usize, usize)> for ReadCache<'_, T> {
-    type Output = T;
-
-    #[inline]
-    #[track_caller]
-    fn index(&self, cell: (usize, usize)) -> &T {
-        &self[self.index_of(cell)]
-    }
-}
-
-/// By global index.
-impl<T: Element> Index<usize> for ReadCache<'_, T> {
-    type Output = T;
-
-    #[inline]
-    #[track_caller]
-    fn index(&self, index: usize) -> &T {
-        self.element(self.state.shown(), index)
-    }
-}
-
-/// Indexing by ranges: rustc does not try the slice's `Index` for a guard that has an `Index` of its own.
 macro_rules! index_by_ranges {
     ($guard:ident by $($index:ty),+) => {$(
         /// By global indices; an open end is that of what is shown.
@@ -187,10 +231,8 @@ macro_rules! index_by_ranges {
     )+};
 }
 
-index_by_ranges!(ReadCache by Range<usize>, RangeTo<usize>, RangeFrom<usize>, RangeFull);
-index_by_ranges!(ReadCache by RangeInclusive<usize>, RangeToInclusive<usize>);
-index_by_ranges!(ReadCacheReleaseC by Range<usize>, RangeTo<usize>, RangeFrom<usize>, RangeFull);
-index_by_ranges!(ReadCacheReleaseC by RangeInclusive<usize>, RangeToInclusive<usize>);
+shows_window!(ReadCache);
+shows_window!(ReadCacheReleaseC);
 
 #[cfg(feature = "rayon")]
 mod parallel {

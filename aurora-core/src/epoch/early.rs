@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 /// A set of epochs, as ranges. Between two ranges lies at least one epoch that is not settled.
 #[derive(Debug, Default)]
-pub(super) struct Early {
+pub(super) struct EpochSet {
     /// The last epoch of each range, by the first.
     lasts: BTreeMap<Epoch, Epoch>,
 }
 
-impl Early {
+impl EpochSet {
     pub(super) fn insert(&mut self, epoch: Epoch) {
         if self.contains(epoch) {
             return;
@@ -85,7 +85,7 @@ mod tests {
     proptest! {
         #[test]
         fn ranges_say_what_single_epochs_do(order in prop::collection::vec(1u64..40, 0..60), upto in 0u64..45) {
-            let (mut want, mut settled, mut early) = (OneByOne::default(), 0, Early::default());
+            let (mut want, mut settled, mut early) = (OneByOne::default(), 0, EpochSet::default());
             for epoch in order.into_iter().filter(|epoch| *epoch > 1 || upto % 2 == 0) {
                 if epoch <= settled {
                     continue;
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn many_scopes_beside_an_open_one_are_one_range() {
-        let mut early = Early::default();
+        let mut early = EpochSet::default();
         (2..100_000).for_each(|epoch| early.insert(epoch));
         assert_eq!((early.lasts.len(), early.take_up_to(0)), (1, 0));
         assert_eq!(early.lacking(1, 100_001).collect::<Vec<_>>(), [1, 100_000, 100_001]);
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn what_is_over_is_forgotten() {
-        let mut early = Early::default();
+        let mut early = EpochSet::default();
         [3, 4, 5, 8].into_iter().for_each(|epoch| early.insert(epoch));
         assert_eq!((early.take_up_to(4), early.last()), (5, Some(8)));
         assert_eq!((early.take_up_to(9), early.last()), (9, None));

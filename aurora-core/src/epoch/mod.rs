@@ -28,7 +28,7 @@ use crate::error::{Claim, ObjectName};
 use crate::ids::Epoch;
 use crate::window::Window;
 use aurora_net::Rank;
-use early::Early;
+use early::EpochSet;
 use std::collections::{BTreeMap, VecDeque};
 
 /// How many unsettled scopes of one object, of all parts together, a rank may have ended before it waits in the next:
@@ -51,7 +51,7 @@ pub(crate) struct Ledger {
     /// All epochs up to this one are settled.
     pub(crate) settled: Epoch,
     /// Later epochs that are settled.
-    early: Early,
+    early: EpochSet,
     records: BTreeMap<Epoch, Record>,
     /// By ranks: the last scope that the rank is known to have entered.
     entered: Vec<Epoch>,
@@ -64,7 +64,7 @@ pub(crate) struct Ledger {
 impl Ledger {
     pub(crate) fn new(me: Rank, size: usize) -> Self {
         let (records, without_some) = (BTreeMap::new(), VecDeque::new());
-        let (early, entered) = (Early::default(), vec![0; size]);
+        let (early, entered) = (EpochSet::default(), vec![0; size]);
         Ledger { me, size, epoch: 0, settled: 0, early, records, entered, without_some, last: None }
     }
 

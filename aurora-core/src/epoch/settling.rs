@@ -51,10 +51,10 @@ impl Ledger {
     /// The number of scopes that count against [`SCOPES_AHEAD`](super::SCOPES_AHEAD). Scopes that all awaited ranks
     /// are known to have entered do not count: those ranks may need this rank to go on before they end them.
     pub(crate) fn ahead(&self) -> usize {
-        self.left_behind().count()
+        self.scopes_ahead().count()
     }
 
-    fn left_behind(&self) -> impl Iterator<Item = Epoch> + '_ {
+    fn scopes_ahead(&self) -> impl Iterator<Item = Epoch> + '_ {
         let counts = |epoch: &Epoch| self.awaited(*epoch).next().is_none() || self.late(*epoch).next().is_some();
         self.unsettled(self.epoch).filter(|epoch| self.is_complete(*epoch)).filter(counts)
     }
@@ -65,12 +65,12 @@ impl Ledger {
     }
 
     /// The ranks to wait for when [too far ahead](Self::ahead): late in the first of these scopes means late in all.
-    pub(crate) fn laggards(&self) -> Vec<Rank> {
-        if self.left_behind().any(|epoch| self.awaited(epoch).next().is_none()) {
+    pub(crate) fn late_ranks(&self) -> Vec<Rank> {
+        if self.scopes_ahead().any(|epoch| self.awaited(epoch).next().is_none()) {
             // No rank has to enter that scope.
             return Vec::new();
         }
-        self.left_behind().next().map_or(Vec::new(), |first| self.late(first).collect())
+        self.scopes_ahead().next().map_or(Vec::new(), |first| self.late(first).collect())
     }
 
     /// Whether this rank has announced or ended its part of an epoch.
@@ -142,7 +142,7 @@ impl Ledger {
     }
 
     /// Whether the batches of a rank may be applied: in an ordered scope, once those of all ranks before it are.
-    pub(crate) fn is_turn(&self, epoch: Epoch, of: Rank) -> bool {
+    pub(crate) fn may_apply_from(&self, epoch: Epoch, of: Rank) -> bool {
         let Some(record) = self.records.get(&epoch).filter(|record| record.is_in_order()) else {
             return true;
         };

@@ -19,7 +19,7 @@ fn of_four(rule: Rule) -> Ledger {
 /// The ranks whose turn it is, and those that rank 3 waits for.
 fn state(ledger: &Ledger) -> (Vec<usize>, Vec<usize>) {
     let ranks = (0..4).map(Rank::new);
-    let turns = ranks.filter(|rank| ledger.is_turn(FIRST, *rank)).map(Rank::index).collect();
+    let turns = ranks.filter(|rank| ledger.may_apply_from(FIRST, *rank)).map(Rank::index).collect();
     let mut awaited: Vec<_> = ledger.awaited_before(FIRST, Rank::new(3)).map(Rank::index).collect();
     awaited.sort_unstable();
     (turns, awaited)
@@ -45,7 +45,7 @@ fn in_order_each_rank_waits_for_those_before_it() {
 fn else_nobody_waits_for_a_turn() {
     let ledger = of_four(Rule::Ended);
     assert_eq!(state(&ledger), (vec![0, 1, 2, 3], vec![]));
-    assert!(ledger.is_turn(FIRST + 1, Rank::new(3)), "no such scope is known yet");
+    assert!(ledger.may_apply_from(FIRST + 1, Rank::new(3)), "no such scope is known yet");
 }
 
 fn halo(width: usize) -> Opening {

@@ -51,7 +51,7 @@ pub(crate) use parts::{Parts, Piece};
 pub(crate) use permit::{OWN, Permit, READ, WRITE};
 pub(crate) use prefetch::Prefetch;
 pub(crate) use ranges::Ranges;
-pub(crate) use shared::{Reading, Sharing, Turn};
+pub(crate) use shared::{BarrierRound, Reading, Sharing};
 pub(crate) use word::{InPlace, Word};
 
 use crate::element::Element;

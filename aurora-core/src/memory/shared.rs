@@ -63,7 +63,7 @@ struct Line(AtomicU64);
 
 /// A barrier of the ranks of a node about one vector.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Turn {
+pub(crate) struct BarrierRound {
     /// Counted from 1.
     pub(crate) number: u64,
     pub(crate) word: u64,
@@ -108,22 +108,22 @@ impl Sharing {
     }
 
     /// Collective over the node's ranks. Arrives at the next barrier of this vector: [`Node::arrive_at`].
-    pub(crate) fn arrive(&self, Turn { number, word }: Turn) -> BarrierState {
+    pub(crate) fn arrive(&self, BarrierRound { number, word }: BarrierRound) -> BarrierState {
         self.node.arrive_at(self, number, word)
     }
 
     /// Waits a very short time for the others: [`Node::spin_at`].
-    pub(crate) fn spin(&self, turn: Turn) -> BarrierState {
-        self.node.spin_at(self, turn.number)
+    pub(crate) fn spin(&self, round: BarrierRound) -> BarrierState {
+        self.node.spin_at(self, round.number)
     }
 
-    pub(crate) fn poll(&self, turn: Turn) -> BarrierState {
-        self.node.poll_at(self, turn.number)
+    pub(crate) fn poll(&self, round: BarrierRound) -> BarrierState {
+        self.node.poll_at(self, round.number)
     }
 
     /// The ranks that have not arrived.
-    pub(crate) fn absent(&self, turn: Turn) -> Vec<Rank> {
-        self.node.absent_at(self, turn.number)
+    pub(crate) fn absent(&self, round: BarrierRound) -> Vec<Rank> {
+        self.node.absent_at(self, round.number)
     }
 
     /// This rank has completed `load`. It shows the bytes `reads` of the shared elements until the result is dropped.
@@ -305,7 +305,7 @@ impl BarrierMemory for Sharing {
         let words = self.words(rank);
         match entry {
             BarrierEntry::Number => &words.barrier.number,
-            BarrierEntry::Word(turn) => &words.barrier.words[(turn % 2) as usize],
+            BarrierEntry::Word(number) => &words.barrier.words[(number % 2) as usize],
             BarrierEntry::Asleep => &words.asleep.0,
         }
     }

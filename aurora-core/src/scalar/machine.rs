@@ -147,7 +147,7 @@ impl Scalar {
             Work::Request(_, asked) if self.ledger.pending(Window::WHOLE, asked.epoch).is_some() => Ok(None),
             Work::Request(_, asked) => self.serve(from, asked, payload, cx),
             Work::Offer { epoch, seq, op } => {
-                let is_due = self.ledger.may_apply(epoch) && self.ledger.is_turn(epoch, from);
+                let is_due = self.ledger.may_apply(epoch) && self.ledger.may_apply_from(epoch, from);
                 if !is_due || self.ledger.record(epoch).from[from.index()].applied != seq {
                     return Ok(None);
                 }

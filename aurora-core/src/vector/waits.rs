@@ -70,7 +70,7 @@ impl Vector {
             },
             VectorWait::Halo => self.halo.awaited().collect(),
             VectorWait::Settle => self.scopes_awaited().unwrap_or_default(),
-            VectorWait::Lead => self.ledger.laggards(),
+            VectorWait::Lead => self.ledger.late_ranks(),
             VectorWait::OwnRoom => self
                 .scopes_awaited()
                 .unwrap_or_else(|| self.ledger.awaited_before(self.awaited_scopes.1 + 1, me).collect()),

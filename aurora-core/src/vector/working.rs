@@ -28,7 +28,7 @@ impl Vector {
             }
             cx.progress();
         }
-        self.carry_on(cx);
+        self.advance_stream(cx);
         self.refresh_permit(cx);
         let _ = cx.none_given_up();
     }

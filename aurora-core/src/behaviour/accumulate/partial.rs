@@ -213,13 +213,9 @@ mod tests {
         assert!(next.is_dense());
         next.seal();
         assert_eq!(touched(&next, 40..9000), Vec::from_iter((40..48).map(|i| (i, 1)).chain([(8999, 2)])));
-        assert_eq!(next.end().len(), 9000);
-    }
-
-    #[test]
-    fn memory_of_another_length_is_of_no_use() {
-        let partial = Partial::new(10, Array::<u64>::zeroed(9).expect("there is memory"));
-        assert!(partial.spare.is_empty());
+        let memory = next.end();
+        assert_eq!(memory.len(), 9000);
+        assert!(Partial::new(9001, memory).spare.is_empty(), "it has another length");
     }
 
     proptest! {

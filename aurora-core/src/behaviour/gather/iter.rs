@@ -4,7 +4,7 @@ use super::queue::GatherQueue;
 use crate::Error;
 use crate::element::Element;
 use crate::error::Result;
-use std::iter::FusedIterator;
+use std::iter::{FusedIterator, Repeat, Zip, repeat};
 
 /// The elements at the indices of another iterator, each with a key: [`Gather::pairs`](crate::Gather).
 ///
@@ -103,26 +103,11 @@ impl<T: Element, K, I: Iterator<Item = (K, usize)>> FusedIterator for GatherPair
 
 /// As [`GatherPairs`], without keys: [`Gather::iter`](crate::Gather).
 #[must_use = "iterators read nothing before they are used"]
-pub struct GatherIter<'g, T: Element, I>(GatherPairs<'g, T, (), WithoutKeys<I>>);
-
-struct WithoutKeys<I>(I);
-
-impl<I: Iterator> Iterator for WithoutKeys<I> {
-    type Item = ((), I::Item);
-
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        self.0.next().map(|index| ((), index))
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.0.size_hint()
-    }
-}
+pub struct GatherIter<'g, T: Element, I>(GatherPairs<'g, T, (), Zip<Repeat<()>, I>>);
 
 impl<'g, T: Element, I: Iterator<Item = usize>> GatherIter<'g, T, I> {
     pub(super) fn new(queue: GatherQueue<'g, T>, source: I) -> Self {
-        GatherIter(GatherPairs::new(queue, WithoutKeys(source)))
+        GatherIter(GatherPairs::new(queue, repeat(()).zip(source)))
     }
 }
 

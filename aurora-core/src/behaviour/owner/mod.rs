@@ -190,7 +190,7 @@ impl<T: Element> GVector<T> {
 
     pub(crate) fn open_owner(&self, window: Window, site: Site) -> Result<OwnerComputes<'_, T>> {
         self.link.wait_on(VectorWait::Settle, &site, |object, cx| {
-            object.poll_usable(false, window, cx).map(|settled| settled.map(|()| object.block.see_visitors_out()))
+            object.poll_usable(false, window, cx).map(|settled| settled.map(|()| object.block.await_latch_holders()))
         })?;
         self.check_read(self.own_part(window), window, <Owner<T> as Behaviour>::NAME, &site)?;
         let state = Owner::of(self.own_part(window));
@@ -232,7 +232,7 @@ impl<T: Element> GVector<T> {
         self.link.wait_on(VectorWait::Settle, &site, |object, cx| object.poll_usable(true, window, cx))?;
         self.check_read(self.own_part(window), window, <OwnerMut<T> as Behaviour>::NAME, &site)?;
         self.link.wait_on(VectorWait::Gate, &site, |object, cx| {
-            object.poll_writable(window, cx).map(|open| open.map(|()| object.block.see_visitors_out()))
+            object.poll_writable(window, cx).map(|open| open.map(|()| object.block.await_latch_holders()))
         })?;
         let state = OwnerMut::of(self.own_part(window));
         Ok(Scope::open_in(self, window, site, state, true, false))

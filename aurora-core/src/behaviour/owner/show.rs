@@ -71,22 +71,13 @@ impl<B: ShowsOwnPart> Scope<'_, B> {
         start..start + cols
     }
 
+    /// The place of element `index` in this rank's part. `row`: the row of that index, if the program named a cell.
     #[inline]
     #[track_caller]
-    fn local_index(&self, index: usize, aim: Aim) -> usize {
+    fn local_index(&self, index: usize, row: Option<usize>, aim: Aim) -> usize {
         let own = self.indices();
         if !own.contains(&index) {
-            self.no_element(index, own, aim);
-        }
-        index - own.start
-    }
-
-    #[inline]
-    #[track_caller]
-    fn local_cell(&self, cell: (usize, usize), aim: Aim) -> usize {
-        let (own, index) = (self.indices(), self.index_of(cell));
-        if !own.contains(&index) {
-            self.no_cell(cell.0, index, own, aim);
+            self.no_element(index, row, own, aim);
         }
         index - own.start
     }
@@ -94,20 +85,12 @@ impl<B: ShowsOwnPart> Scope<'_, B> {
     #[cold]
     #[inline(never)]
     #[track_caller]
-    fn no_cell(&self, row: usize, index: usize, own: Range<usize>, aim: Aim) -> ! {
-        let cols = self.cols();
-        let rows = own.start / cols..own.end.div_ceil(cols);
+    fn no_element(&self, index: usize, row: Option<usize>, own: Range<usize>, aim: Aim) -> ! {
         // The first and the last row of a slice may be shown in part.
-        if rows.contains(&row) {
-            self.no_element(index, own, aim);
+        let rows = own.start / self.cols()..own.end.div_ceil(self.cols());
+        if let Some(row) = row.filter(|row| !rows.contains(row)) {
+            self.no_row(row, rows, aim);
         }
-        self.no_row(row, rows, aim)
-    }
-
-    #[cold]
-    #[inline(never)]
-    #[track_caller]
-    fn no_element(&self, index: usize, own: Range<usize>, aim: Aim) -> ! {
         self.assert_element(index);
         let (others, local) = match aim {
             Aim::Read => ("`at` or `read_cache`", "local"),
@@ -157,7 +140,7 @@ impl<B: ShowsOwnPart> Index<usize> for Scope<'_, B> {
     #[inline]
     #[track_caller]
     fn index(&self, index: usize) -> &B::Element {
-        let local = self.local_index(index, Aim::Read);
+        let local = self.local_index(index, None, Aim::Read);
         &self.local()[local]
     }
 }
@@ -169,7 +152,7 @@ impl<B: ShowsOwnPart> Index<(usize, usize)> for Scope<'_, B> {
     #[inline]
     #[track_caller]
     fn index(&self, cell: (usize, usize)) -> &B::Element {
-        let local = self.local_cell(cell, Aim::Read);
+        let local = self.local_index(self.index_of(cell), Some(cell.0), Aim::Read);
         &self.local()[local]
     }
 }
@@ -178,7 +161,7 @@ impl<T: Element> IndexMut<usize> for OwnerComputesMut<'_, T> {
     #[inline]
     #[track_caller]
     fn index_mut(&mut self, index: usize) -> &mut T {
-        let local = self.local_index(index, Aim::Write);
+        let local = self.local_index(index, None, Aim::Write);
         &mut self.local_mut()[local]
     }
 }
@@ -187,7 +170,7 @@ impl<T: Element> IndexMut<(usize, usize)> for OwnerComputesMut<'_, T> {
     #[inline]
     #[track_caller]
     fn index_mut(&mut self, cell: (usize, usize)) -> &mut T {
-        let local = self.local_cell(cell, Aim::Write);
+        let local = self.local_index(self.index_of(cell), Some(cell.0), Aim::Write);
         &mut self.local_mut()[local]
     }
 }

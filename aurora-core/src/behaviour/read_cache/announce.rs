@@ -6,7 +6,7 @@ use super::write_marks::merge_marks;
 use crate::Error;
 use crate::epoch::Opening;
 use crate::ids::Epoch;
-use crate::memory::{Sharing, Turn};
+use crate::memory::{BarrierRound, Sharing};
 use crate::object::Cx;
 use crate::vector::loans::VectorLoan;
 use crate::vector::machine::Vector;
@@ -38,12 +38,12 @@ impl Vector {
         self.load.barriers += 1;
         // Equal on all ranks that have nothing to announce.
         let word = epoch << 24 | if to_tell { me.index() as u64 + 1 } else { 0 };
-        self.load.node_barrier = Some(Turn { number: self.load.barriers, word: word ^ digest });
+        self.load.node_barrier = Some(BarrierRound { number: self.load.barriers, word: word ^ digest });
         Ok(epoch)
     }
 
     /// The node barrier at which this rank has arrived for a ReadCache.
-    pub(crate) fn node_barrier(&self) -> Option<(&Arc<Sharing>, Turn)> {
+    pub(crate) fn node_barrier(&self) -> Option<(&Arc<Sharing>, BarrierRound)> {
         Some((self.block.home()?.sharing(), self.load.node_barrier?))
     }
 
@@ -98,11 +98,12 @@ impl Vector {
         let mut marks = self.load.write_marks.take();
         let writes = self.load.write_marks.applied();
         // No rank keeps a copy of a part.
-        let (pushed, sent_abroad) = if window.is_whole() { (self.load.pushed, self.load.sent_abroad) } else { (0, 0) };
+        let (pushed, sent) = if window.is_whole() { (self.load.pushed, self.load.sent_to_other_nodes) } else { (0, 0) };
         // Node peers see a block that is at home; on each other node one rank receives the block for all.
         let to_peers = !at_home && version != pushed && !own.is_empty();
-        let abroad = version != sent_abroad && !own.is_empty() && !is_alone;
-        let sends_to = |rank| if nodes.same_node(me, rank) { to_peers } else { abroad && nodes.receives(me, rank) };
+        let to_other_nodes = version != sent && !own.is_empty() && !is_alone;
+        let sends_to =
+            |rank| if nodes.same_node(me, rank) { to_peers } else { to_other_nodes && nodes.receives(me, rank) };
         let record = self.ledger.record(epoch);
         merge_marks(&mut record.marks, &marks);
         record.mine_complete = true;
@@ -116,7 +117,7 @@ impl Vector {
         let list_follows = list.is_some();
         let message =
             Message::Load(LoadMessage::Enter { epoch, opening, version, at_home, writes, marks, list_follows });
-        let is_short = (to_peers || abroad) && own.len() <= COPIED_BLOCK;
+        let is_short = (to_peers || to_other_nodes) && own.len() <= COPIED_BLOCK;
         let copied = if is_short { self.block.read_range(&own, bytes::Bytes::copy_from_slice) } else { None };
         for rank in me.others(size) {
             let payload = match &copied {

@@ -207,7 +207,7 @@ impl Cache {
     }
 
     /// Makes the replica of `epoch` hold this version of a block, from the last copy if need be. False: none has it.
-    pub(crate) fn carry_over(&mut self, epoch: Epoch, owner: Rank, version: u64, range: Range<usize>) -> bool {
+    pub(crate) fn ensure_block(&mut self, epoch: Epoch, owner: Rank, version: u64, range: Range<usize>) -> bool {
         let replica = self.loading.get_mut(&epoch).expect("a load that was begun");
         let have = &mut replica.have[owner.index()];
         if *have == version {
@@ -247,7 +247,7 @@ impl Cache {
     /// Completes the load of `epoch`: takes unchanged blocks over from the last copy, then applies corrections.
     pub(crate) fn complete(&mut self, epoch: Epoch, arrived: &[BlockArrived]) -> Part {
         for (rank, block) in arrived.iter().enumerate().filter(|(_, block)| !block.range.is_empty()) {
-            let here = self.carry_over(epoch, Rank::new(rank), block.version, block.range.clone());
+            let here = self.ensure_block(epoch, Rank::new(rank), block.version, block.range.clone());
             assert!(here, "an owner leaves out only a block that it has sent before");
         }
         let mut replica = self.loading.remove(&epoch).expect("a load that was begun");

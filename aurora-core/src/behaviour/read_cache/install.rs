@@ -37,7 +37,7 @@ impl Vector {
         let (mut installed, mut to_forward) = (Vec::new(), Vec::new());
         let incomplete: Vec<Rank> = self.ledger.incomplete_blocks(epoch).collect();
         let window = self.ledger.scope_of(epoch).0;
-        for owner in self.abroad(me, window).into_iter().filter(|owner| !incomplete.contains(owner)) {
+        for owner in self.owners_elsewhere(me, window).into_iter().filter(|owner| !incomplete.contains(owner)) {
             match self.install(owner, (epoch, window))? {
                 Outcome::Installed(version) => installed.push((owner.index() as u32, version)),
                 Outcome::Forward(version) => to_forward.push((owner, version)),
@@ -47,7 +47,10 @@ impl Vector {
         if !installed.is_empty() || !to_forward.is_empty() {
             self.tell_node_peers(epoch, &installed, &to_forward, cx);
         }
-        let missing = self.abroad(me, window).into_iter().any(|owner| !self.has_from_abroad(owner, (epoch, window)));
+        let missing = self
+            .owners_elsewhere(me, window)
+            .into_iter()
+            .any(|owner| !self.has_from_other_node(owner, (epoch, window)));
         Ok(!missing)
     }
 
@@ -78,8 +81,10 @@ impl Vector {
         }
         let me = self.ledger.me();
         let window = self.ledger.scope_of(epoch).0;
-        let missing =
-            self.abroad(me, window).into_iter().filter(|owner| !self.has_from_abroad(*owner, (epoch, window)));
+        let missing = self
+            .owners_elsewhere(me, window)
+            .into_iter()
+            .filter(|owner| !self.has_from_other_node(*owner, (epoch, window)));
         missing.map(|owner| self.nodes.receiver(owner, me)).collect()
     }
 
@@ -173,7 +178,7 @@ impl Vector {
     }
 
     /// The owners on other nodes whose blocks overlap a window.
-    fn abroad(&self, me: Rank, window: Window) -> Vec<Rank> {
+    fn owners_elsewhere(&self, me: Rank, window: Window) -> Vec<Rank> {
         let others = me.others(self.nodes.size());
         others.filter(|owner| !self.nodes.same_node(*owner, me) && !self.within(*owner, window).is_empty()).collect()
     }
@@ -189,7 +194,7 @@ impl Vector {
     }
 
     /// Whether the final version of the block can be read here: in its slot, or in a copy of this rank's own.
-    fn has_from_abroad(&self, owner: Rank, load: (Epoch, Window)) -> bool {
+    fn has_from_other_node(&self, owner: Rank, load: (Epoch, Window)) -> bool {
         let version = self.arrival(owner, load.0).final_version();
         self.is_installed(owner, load) || self.load.cache.has(load, owner, version)
     }
@@ -245,7 +250,7 @@ impl Vector {
         }
         let changes = self.changes(owner, (epoch, window));
         self.loading((epoch, window));
-        let kept = self.load.cache.carry_over(epoch, owner, base, bytes.clone());
+        let kept = self.load.cache.ensure_block(epoch, owner, base, bytes.clone());
         let replica = self.load.cache.find_loading((epoch, window)).expect("all agree about the window");
         if !kept {
             let home = self.block.home().filter(|home| home.cache.installed(owner) == base);

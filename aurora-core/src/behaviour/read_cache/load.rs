@@ -12,7 +12,7 @@ use super::write_marks::merge_marks;
 use crate::epoch::Opening;
 use crate::ids::Epoch;
 use crate::kernel::message::malformed;
-use crate::memory::{Part, Reading, Shortage, Turn};
+use crate::memory::{BarrierRound, Part, Reading, Shortage};
 use crate::object::{Cx, Place};
 use crate::vector::batch::{Batch, batch_of_runs};
 use crate::vector::loans::VectorLoan;
@@ -55,11 +55,11 @@ pub(crate) struct Load {
     /// Version of this rank's block that its node peers have in copies of their own.
     pub(super) pushed: u64,
     /// Version of this rank's block that the other nodes have.
-    pub(super) sent_abroad: u64,
+    pub(super) sent_to_other_nodes: u64,
     /// Number of node barriers that this rank has arrived at.
     pub(super) barriers: u64,
     /// The node barrier at which this rank waits.
-    pub(super) node_barrier: Option<Turn>,
+    pub(super) node_barrier: Option<BarrierRound>,
 }
 
 impl Load {
@@ -71,14 +71,14 @@ impl Load {
             pending: Vec::new(),
             touched: None,
             pushed: 0,
-            sent_abroad: 0,
+            sent_to_other_nodes: 0,
             barriers: 0,
             node_barrier: None,
         }
     }
 
     pub(crate) fn release(&mut self) {
-        (self.pushed, self.sent_abroad) = (0, 0);
+        (self.pushed, self.sent_to_other_nodes) = (0, 0);
         self.cache.release();
     }
 }
@@ -211,7 +211,7 @@ impl Vector {
         if window.is_whole() {
             // If the block is at home, no rank needs a copy of it.
             self.load.pushed = if announced_at_home { 0 } else { sent };
-            self.load.sent_abroad = sent;
+            self.load.sent_to_other_nodes = sent;
         }
         if !announced_at_home {
             record.from[me.index()].version = sent;

@@ -11,11 +11,11 @@ pub(crate) const A_CACHE: &str = "a ReadCache";
 impl Vector {
     /// Whether this rank may take the memory that a load needs. If all ranks share memory it needs none.
     pub(crate) fn admit_cache(&mut self, window: Window, site: &Site, cx: &mut Cx<'_>) -> Result<(), Error> {
-        let (apart, bytes) = (self.is_apart(cx), self.block.bytes_of(&window.range(self.dist.len())).len());
+        let (has_others, bytes) = (self.has_other_nodes(cx), self.block.bytes_of(&window.range(self.dist.len())).len());
         let epoch = self.ledger.epoch + 1;
         let demand = match self.block.home_mut() {
             Some(home) if window.is_whole() => home.cache.size(),
-            Some(_) if !apart => (0, 0),
+            Some(_) if !has_others => (0, 0),
             _ => self.loading((epoch, window)).map_or((0, 0), |replica| (bytes, replica.untaken())),
         };
         cx.admit_copy(A_CACHE, demand, site)
@@ -23,18 +23,18 @@ impl Vector {
 
     /// Takes one step of memory for the next load, while no earlier scope is open; false once all is taken.
     pub(crate) fn take_cache(&mut self, window: Window, site: &Site, cx: &mut Cx<'_>) -> Result<bool, Error> {
-        let (apart, epoch) = (self.is_apart(cx), self.ledger.epoch + 1);
+        let (has_others, epoch) = (self.has_other_nodes(cx), self.ledger.epoch + 1);
         let taken = match self.block.home_mut() {
             // The whole probably needs no copy, only this rank's share of the node cache.
             Some(home) if window.is_whole() => home.cache.take(STEP),
-            Some(_) if !apart => Ok(false),
+            Some(_) if !has_others => Ok(false),
             _ => self.loading((epoch, window)).map_or(Ok(false), Replica::take),
         };
         taken.map_err(|shortage| cx.no_memory(shortage, A_CACHE, site))
     }
 
     /// Whether some rank does not share memory with this one. If all do, a load of a part probably needs no copy.
-    fn is_apart(&self, cx: &Cx<'_>) -> bool {
+    fn has_other_nodes(&self, cx: &Cx<'_>) -> bool {
         self.nodes.with(cx.me()).len() < cx.size()
     }
 }

@@ -1,6 +1,7 @@
 //! `ReadCache`: a copy of the whole vector on every rank, pushed by its owners (paper sections 2.2 and 3.3).
 
 pub(crate) mod announce;
+mod blocks;
 pub(crate) mod cache;
 mod install;
 pub(crate) mod load;
@@ -8,6 +9,8 @@ pub(crate) mod memory;
 pub(crate) mod message;
 pub(crate) mod stream;
 pub(crate) mod write_marks;
+
+pub use blocks::{Blocks, Streamed};
 
 use self::memory::A_CACHE;
 use super::{Behaviour, ReadCache, Scope, sealed};
@@ -21,11 +24,10 @@ use crate::ids::Epoch;
 use crate::kernel::watch::Blocked;
 use crate::memory::{Kept, Reading};
 use crate::stats::Kind;
+use crate::vector::GVector;
 use crate::vector::waits::VectorWait;
-use crate::vector::{GVector, GlobalRead};
 use crate::window::Window;
 use aurora_net::BarrierState;
-use std::ops::Deref;
 
 /// What a rank does next on its way into a load.
 enum Step {
@@ -155,16 +157,16 @@ impl<T: Element> GVector<T> {
             cx.usable(false, window)?;
             let opening = Opening::new(name, Kind::Load, Rule::Announced, site).of(window);
             let epoch = object.enter_read_cache(opening, cx)?;
-            Ok((epoch, object.node_barrier().map(|(sharing, turn)| (sharing.clone(), turn))))
+            Ok((epoch, object.node_barrier().map(|(sharing, round)| (sharing.clone(), round))))
         })?;
-        if let Some((sharing, turn)) = node_barrier {
-            let mut state = sharing.arrive(turn);
+        if let Some((sharing, round)) = node_barrier {
+            let mut state = sharing.arrive(round);
             if state == BarrierState::Waiting {
-                let linger = || sharing.spin(turn);
+                let linger = || sharing.spin(round);
                 let waits = Blocked::Object(self.id, VectorWait::Load(epoch).into());
                 state = self.link.await_node_peers(waits, site, linger, |kernel| {
                     kernel.sound(self.id)?;
-                    Ok(sharing.poll(turn))
+                    Ok(sharing.poll(round))
                 })?;
             }
             self.link.on(site, |object, cx| {
@@ -212,48 +214,5 @@ impl<T: Element> GVector<T> {
         })?;
         self.private.take();
         Ok(())
-    }
-}
-
-impl<T: Element> ReadCache<'_, T> {
-    /// Row `row` of the matrix, by its global number. If the vector is no matrix, each element is a row.
-    ///
-    /// # Panics
-    /// If the guard does not show this row.
-    #[track_caller]
-    pub fn row(&self, row: usize) -> &[T] {
-        &self.state.shown()[self.places_of_row(row)]
-    }
-
-    /// Number of elements of the whole vector.
-    pub fn len(&self) -> usize {
-        self.vector.len()
-    }
-
-    /// Whether the vector has no elements.
-    pub fn is_empty(&self) -> bool {
-        self.vector.is_empty()
-    }
-}
-
-/// All elements that the guard shows: those of its [`window`](Scope::window).
-impl<T: Element> Deref for ReadCache<'_, T> {
-    type Target = [T];
-
-    #[inline]
-    fn deref(&self) -> &[T] {
-        self.state.shown()
-    }
-}
-
-impl<T: Element> GlobalRead<T> for ReadCache<'_, T> {
-    fn len(&self) -> usize {
-        self.vector.len()
-    }
-
-    #[track_caller]
-    fn at(&self, index: usize) -> Result<T> {
-        self.check_shown(index)?;
-        Ok(self[index])
     }
 }

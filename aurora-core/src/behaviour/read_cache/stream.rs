@@ -80,7 +80,7 @@ impl Vector {
         let outcome = Arc::<Outcome>::default();
         self.load.stream = Some(Stream { epoch, site: site.clone(), outcome: outcome.clone(), unread: false });
         self.take_announcements(cx);
-        self.carry_on(cx);
+        self.advance_stream(cx);
         outcome
     }
 
@@ -92,7 +92,7 @@ impl Vector {
     }
 
     /// Does the next steps of a streamed load, as far as possible.
-    pub(crate) fn carry_on(&mut self, cx: &mut Cx<'_>) {
+    pub(crate) fn advance_stream(&mut self, cx: &mut Cx<'_>) {
         let settled = self.load.stream.as_ref().filter(|stream| cx.is_sound() && self.ledger.is_settled(stream.epoch));
         let Some((epoch, site)) = settled.map(|stream| (stream.epoch, stream.site.clone())) else {
             return;
@@ -118,7 +118,7 @@ impl Vector {
     /// Whether the streamed load is complete, or its error.
     pub(crate) fn poll_streamed(&mut self, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
         self.take_announcements(cx);
-        self.carry_on(cx);
+        self.advance_stream(cx);
         cx.frame.sound_if(self.load.stream.is_none())
     }
 
@@ -197,7 +197,7 @@ impl Vector {
             block.end
         } else if coming {
             replica.come(bytes.start).min(bytes.end) / element
-        } else if arrived && self.load.cache.carry_over(epoch, owner, version, bytes) {
+        } else if arrived && self.load.cache.ensure_block(epoch, owner, version, bytes) {
             block.end
         } else {
             return None;

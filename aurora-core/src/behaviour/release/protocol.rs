@@ -137,7 +137,7 @@ impl Vector {
 
     /// Whether batches of this rank and epoch may be applied.
     pub(crate) fn is_due(&self, from: Rank, epoch: Epoch) -> bool {
-        self.ledger.may_apply(epoch) && self.ledger.is_turn(epoch, from)
+        self.ledger.may_apply(epoch) && self.ledger.may_apply_from(epoch, from)
     }
 
     pub(crate) fn apply_batch(

@@ -76,7 +76,7 @@ impl Block {
     }
 
     /// Waits for ranks that hold its latch now: one that does not release it is detected before anything is lent.
-    pub(crate) fn see_visitors_out(&mut self) {
+    pub(crate) fn await_latch_holders(&mut self) {
         if self.home.as_ref().is_some_and(Home::has_holders) {
             drop(Held::new(self, LatchMode::Busy));
         }

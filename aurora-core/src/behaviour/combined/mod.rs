@@ -1,17 +1,17 @@
 //! `ReadCache` and `ReleaseC` in one (paper, Table 2): a copy of the whole vector, whose written elements are sent.
 
-use super::buffers::{Buffered, write_run};
-use super::marks::Marks;
-use super::read_cache::Cached;
-use super::release::{PutOnly, Together};
-use super::{Behaviour, ReadCacheReleaseC, Scope, sealed};
 use crate::Site;
+use crate::behaviour::buffers::{Buffered, write_run};
+use crate::behaviour::marks::Marks;
+use crate::behaviour::read_cache::Cached;
+use crate::behaviour::release::{PutOnly, Together};
+use crate::behaviour::{Behaviour, ReadCacheReleaseC, Scope, sealed};
 use crate::element::Element;
 use crate::error::Result;
 use crate::memory::Array;
-use crate::vector::{GVector, GlobalRead, GlobalWrite};
+use crate::vector::{GVector, GlobalWrite};
 use crate::window::Window;
-use std::ops::{Deref, Index, IndexMut, Range};
+use std::ops::{IndexMut, Range};
 
 /// Holds what was loaded and, from the first write on, a copy of it.
 pub struct Combined<T: Element> {
@@ -21,13 +21,13 @@ pub struct Combined<T: Element> {
     copied: bool,
     written: Marks,
     /// The global index of the first element shown.
-    pub(super) first: usize,
+    pub(in crate::behaviour) first: usize,
     release: Together<T, PutOnly>,
 }
 
 impl<T: Element> Combined<T> {
     #[inline]
-    pub(super) fn shown(&self) -> &[T] {
+    pub(in crate::behaviour) fn shown(&self) -> &[T] {
         if self.copied { &self.copy } else { self.loaded.shown() }
     }
 
@@ -68,7 +68,7 @@ impl<T: Element> Behaviour for Combined<T> {
         let (buffers, sender) = release.parts();
         let mut put =
             |run: Range<usize>| write_run(buffers, sender, vector, None, *first + run.start, &copy[run], site);
-        let sent = written.runs().try_for_each(&mut put);
+        let sent = written.runs_in(0..copy.len()).try_for_each(&mut put);
         self.end(vector);
         sent?;
         self.release.close(vector, site, checked)
@@ -139,16 +139,10 @@ impl<T: Element> GVector<T> {
 }
 
 impl<T: Element> ReadCacheReleaseC<'_, T> {
-    /// Row `row` of the matrix, by its global number. If the vector is no matrix, each element is a row.
+    /// Row `row` for writing: all of it counts as written.
     ///
     /// # Panics
-    /// If the guard does not show this row; the methods below panic likewise.
-    #[track_caller]
-    pub fn row(&self, row: usize) -> &[T] {
-        &self.state.shown()[self.places_of_row(row)]
-    }
-
-    /// Row `row` for writing: all of it counts as written.
+    /// If the guard does not show this row.
     #[track_caller]
     pub fn row_mut(&mut self, row: usize) -> &mut [T] {
         let places = self.places_of_row(row);
@@ -156,6 +150,9 @@ impl<T: Element> ReadCacheReleaseC<'_, T> {
     }
 
     /// The elements of a range, for writing: all of them count as written.
+    ///
+    /// # Panics
+    /// If the guard does not show all of them.
     #[track_caller]
     pub fn slice_mut(&mut self, range: Range<usize>) -> &mut [T] {
         let places = self.places_of(range);
@@ -166,37 +163,6 @@ impl<T: Element> ReadCacheReleaseC<'_, T> {
         self.state.writable();
         self.state.written.mark_all(places.clone());
         &mut self.state.copy[places]
-    }
-
-    /// Number of elements of the whole vector.
-    pub fn len(&self) -> usize {
-        self.vector.len()
-    }
-
-    /// Whether the vector has no elements.
-    pub fn is_empty(&self) -> bool {
-        self.vector.is_empty()
-    }
-}
-
-/// All elements that the guard shows: those of its [`window`](Scope::window).
-impl<T: Element> Deref for ReadCacheReleaseC<'_, T> {
-    type Target = [T];
-
-    #[inline]
-    fn deref(&self) -> &[T] {
-        self.state.shown()
-    }
-}
-
-/// By global index.
-impl<T: Element> Index<usize> for ReadCacheReleaseC<'_, T> {
-    type Output = T;
-
-    #[inline]
-    #[track_caller]
-    fn index(&self, index: usize) -> &T {
-        self.element(self.state.shown(), index)
     }
 }
 
@@ -212,17 +178,6 @@ impl<T: Element> IndexMut<usize> for ReadCacheReleaseC<'_, T> {
     }
 }
 
-/// By global row and column.
-impl<T: Element> Index<(usize, usize)> for ReadCacheReleaseC<'_, T> {
-    type Output = T;
-
-    #[inline]
-    #[track_caller]
-    fn index(&self, cell: (usize, usize)) -> &T {
-        &self[self.index_of(cell)]
-    }
-}
-
 /// By global row and column. The element counts as written.
 impl<T: Element> IndexMut<(usize, usize)> for ReadCacheReleaseC<'_, T> {
     #[inline]
@@ -230,18 +185,6 @@ impl<T: Element> IndexMut<(usize, usize)> for ReadCacheReleaseC<'_, T> {
     fn index_mut(&mut self, cell: (usize, usize)) -> &mut T {
         let index = self.index_of(cell);
         &mut self[index]
-    }
-}
-
-impl<T: Element> GlobalRead<T> for ReadCacheReleaseC<'_, T> {
-    fn len(&self) -> usize {
-        self.vector.len()
-    }
-
-    #[track_caller]
-    fn at(&self, index: usize) -> Result<T> {
-        self.check_shown(index)?;
-        Ok(self[index])
     }
 }
 

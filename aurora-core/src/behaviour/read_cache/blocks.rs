@@ -1,10 +1,10 @@
 //! The streaming `ReadCache`: shows the whole vector while it arrives, so that computing hides the transfer.
 
-use super::{Behaviour, ReadCacheBlocks, Scope, sealed};
+use super::Cached;
+use super::load::Loaded;
+use super::stream::{Outcome, Piece};
 use crate::Site;
-use crate::behaviour::read_cache::Cached;
-use crate::behaviour::read_cache::load::Loaded;
-use crate::behaviour::read_cache::stream::{Outcome, Piece};
+use crate::behaviour::{Behaviour, ReadCacheBlocks, Scope, sealed};
 use crate::element::Element;
 use crate::error::Result;
 use crate::ids::Epoch;
@@ -107,7 +107,7 @@ impl<T: Element> ReadCacheBlocks<'_, T> {
         blocks.map(move |block| block.map(|(range, rows)| (range.start / cols..range.end / cols, rows)))
     }
 
-    /// Waits for the load, and shows the whole: from now on this is a [`ReadCache`](super::ReadCache).
+    /// Waits for the load, and shows the whole: from now on this is a [`ReadCache`](crate::ReadCache).
     ///
     /// # Errors
     /// The error that prevented a block from arriving.
