@@ -1,7 +1,7 @@
 //! Matrices by whole rows: one after the other, in parallel (feature `rayon`), or as views (feature `ndarray`).
 
 use super::combined::Combined;
-use super::owner::{Owner, OwnerMut, ShowsOwnPart};
+use super::owner::{HasOwnPart, Owner, OwnerMut};
 use super::read_cache::Cached;
 use super::{Behaviour, ReadCache, ReadCacheReleaseC, Scope};
 use crate::element::Element;

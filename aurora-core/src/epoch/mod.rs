@@ -21,7 +21,7 @@ mod tests;
 
 pub(crate) use ends::{Ends, defer_lost_writes};
 pub(crate) use opening::{Opening, Rule};
-pub(crate) use record::{Arrival, Record};
+pub(crate) use record::{Announced, Arrival, Record};
 
 use crate::Error;
 use crate::error::{Claim, ObjectName};
@@ -39,7 +39,7 @@ pub(crate) const SCOPES_AHEAD: usize = 8;
 /// How many openings settled under [`Rule::Neighbours`] are remembered.
 const REMEMBERED: usize = 64;
 
-pub(crate) type Disagreement = (Rank, Box<Opening>);
+type Disagreement = (Rank, Box<Opening>);
 
 /// The state of all epochs that are not over.
 #[derive(Debug)]
@@ -101,24 +101,17 @@ impl Ledger {
     }
 
     /// Enters the next scope. Fails with a rank whose opening differs.
-    pub(crate) fn enter(&mut self, opening: Opening) -> Result<Epoch, Disagreement> {
+    fn enter(&mut self, opening: Opening) -> Result<Epoch, Disagreement> {
         self.epoch += 1;
         let epoch = self.epoch;
         self.last = Some(opening.clone());
         let record = self.record(epoch);
         record.mine = Some(opening.clone());
-        let other = record.from.iter().enumerate().find_map(|(rank, arrival)| {
-            arrival
-                .opening
-                .as_ref()
-                .filter(|theirs| !theirs.agrees_with(&opening))
-                .map(|o| (Rank::new(rank), Box::new(o.clone())))
-        });
-        other.map_or(Ok(epoch), Err)
+        record.all_agree_with(&opening).map(|()| epoch)
     }
 
     /// Records what another rank has opened. Fails with an opening that differs: this rank's or a third rank's.
-    pub(crate) fn opened(&mut self, from: Rank, epoch: Epoch, opening: &Opening) -> Result<(), Disagreement> {
+    fn opened(&mut self, from: Rank, epoch: Epoch, opening: &Opening) -> Result<(), Disagreement> {
         let me = self.me;
         self.has_entered(from, epoch);
         if self.is_settled(epoch) {
@@ -134,14 +127,7 @@ impl Ledger {
         {
             return Err((me, Box::new(mine.clone())));
         }
-        let other = record.from.iter().enumerate().find_map(|(rank, arrival)| {
-            arrival
-                .opening
-                .as_ref()
-                .filter(|theirs| !theirs.agrees_with(opening))
-                .map(|o| (Rank::new(rank), Box::new(o.clone())))
-        });
-        other.map_or(Ok(()), Err)
+        record.all_agree_with(opening)
     }
 
     /// As [`opened`](Self::opened), with an error for users. `name`: the object's.
@@ -153,17 +139,13 @@ impl Ledger {
         name: &ObjectName,
     ) -> Result<(), Error> {
         let opened = self.opened(from, epoch, opening);
-        opened.map_err(|(other, theirs)| {
-            crate::collective::mismatch(opening.claim(from, name), theirs.claim(other, name))
-        })
+        opened.map_err(|other| mismatch((from, opening), other, name))
     }
 
     /// As [`enter`](Self::enter), with an error for users. `name`: the object's.
     pub(crate) fn enter_as(&mut self, opening: Opening, name: &ObjectName) -> Result<Epoch, Error> {
         let entered = self.enter(opening.clone());
-        entered.map_err(|(other, theirs)| {
-            crate::collective::mismatch(opening.claim(self.me, name), theirs.claim(other, name))
-        })
+        entered.map_err(|other| mismatch((self.me, &opening), other, name))
     }
 
     pub(crate) fn has_entered(&mut self, rank: Rank, epoch: Epoch) {
@@ -219,4 +201,8 @@ impl Ledger {
             },
         }
     }
+}
+
+fn mismatch((rank, opening): (Rank, &Opening), (other, theirs): Disagreement, name: &ObjectName) -> Error {
+    crate::collective::mismatch(opening.claim(rank, name), theirs.claim(other, name))
 }

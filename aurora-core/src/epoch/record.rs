@@ -1,7 +1,23 @@
 //! What is known of one epoch: this rank's opening, and what has arrived from the others.
 
-use crate::epoch::{Opening, Rule};
+use crate::epoch::{Disagreement, Opening, Rule};
 use aurora_net::Rank;
+use serde::{Deserialize, Serialize};
+
+/// What a rank says of its block when it announces a load.
+#[derive(Clone, Default, Debug, Serialize, Deserialize)]
+pub(crate) struct Announced {
+    /// The block's version. Unless the receiver has this version, the block is sent.
+    pub(crate) version: u64,
+    /// The block lies in memory that its node shares, and is not sent to its node peers.
+    pub(crate) at_home: bool,
+    /// The number of other ranks' writes that the block contains.
+    pub(crate) writes: u64,
+    /// The rank's write marks, by owners.
+    pub(crate) marks: Vec<(u32, u64)>,
+    /// There are too many write marks for the announcement; they come in a list of their own.
+    pub(crate) list_follows: bool,
+}
 
 /// What has arrived from one rank for one epoch.
 #[derive(Clone, Debug, Default)]
@@ -9,23 +25,17 @@ pub(crate) struct Arrival {
     pub(crate) opening: Option<Opening>,
     /// The rank has announced its load, ended its scope of writes, or sent its edge on entry of a halo.
     pub(crate) complete: bool,
-    /// Load: the version of its block. Unless the receiver has this version, the block is sent.
-    pub(crate) version: u64,
+    /// Load: its announcement; with a correction, the number of writes is that of the correction.
+    pub(crate) said: Announced,
     /// Load: its block comes with its announcement, and has a place here.
     pub(crate) coming: bool,
     /// Load: the transfer of its announcement is complete.
     pub(crate) arrived: bool,
     /// Load: its block came with its announcement. Scalar: the rank has entered the scope.
     pub(crate) came: bool,
-    /// Load: its block lies in memory that its node shares, and is not sent to its node peers.
-    pub(crate) at_home: bool,
-    /// Load: the number of other ranks' writes that its block contains.
-    pub(crate) writes: u64,
     /// Load: its correction, applied when the load completes: the new version, and a batch.
     pub(crate) correction: Option<(u64, Vec<u8>)>,
-    /// Load: it has too many write marks for its announcement; they come in a list of their own.
-    pub(crate) list_follows: bool,
-    /// Load: that list has arrived.
+    /// Load: the list of its write marks has arrived.
     pub(crate) list_came: bool,
     /// Scopes of writes: batches that it says it has sent to this rank.
     pub(crate) batches: u64,
@@ -35,7 +45,7 @@ pub(crate) struct Arrival {
 
 impl Arrival {
     pub(crate) fn final_version(&self) -> u64 {
-        self.correction.as_ref().map_or(self.version, |(version, _)| *version)
+        self.correction.as_ref().map_or(self.said.version, |(version, _)| *version)
     }
 }
 
@@ -50,12 +60,20 @@ pub(crate) struct Record {
 }
 
 impl Record {
+    /// Fails with the first rank whose opening differs.
+    pub(super) fn all_agree_with(&self, opening: &Opening) -> Result<(), Disagreement> {
+        let openings =
+            self.from.iter().enumerate().filter_map(|(rank, arrival)| Some((rank, arrival.opening.as_ref()?)));
+        let other = openings.into_iter().find(|(_, theirs)| !theirs.agrees_with(opening));
+        other.map_or(Ok(()), |(rank, theirs)| Err((Rank::new(rank), Box::new(theirs.clone()))))
+    }
+
     pub(super) fn is_in_order(&self) -> bool {
         self.mine.as_ref().is_some_and(|mine| mine.rule == Rule::EndedInOrder)
     }
 
     /// Load: once all ranks have announced, whether a rank's block, with its correction, contains all earlier writes.
     pub(crate) fn is_final(&self, rank: Rank) -> bool {
-        self.from[rank.index()].writes >= self.marks[rank.index()]
+        self.from[rank.index()].said.writes >= self.marks[rank.index()]
     }
 }

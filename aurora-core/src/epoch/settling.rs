@@ -10,7 +10,7 @@ impl Ledger {
     /// Settles an epoch to which nothing is missing; returns its rule.
     pub(crate) fn try_settle(&mut self) -> Option<(Epoch, Rule)> {
         let epoch = self.unsettled(self.epoch).find(|epoch| self.is_ripe(*epoch))?;
-        let mine = self.records[&epoch].mine.clone().expect("it is ripe");
+        let mine = self.records[&epoch].mine.clone().expect("only an epoch that this rank has entered is ripe");
         let rule = mine.rule;
         if rule == Rule::Neighbours {
             self.without_some.push_back((epoch, mine));
@@ -123,7 +123,7 @@ impl Ledger {
                     // Batches to itself, which may be parked behind another scope's guard.
                     record.mine_complete && !applied
                 } else {
-                    !arrival.complete || arrival.list_follows != arrival.list_came || !applied
+                    !arrival.complete || arrival.said.list_follows != arrival.list_came || !applied
                 }
             }
         })
@@ -136,7 +136,7 @@ impl Ledger {
             !over
                 && record.is_none_or(|record| {
                     let arrival = &record.from[rank.index()];
-                    !arrival.complete || arrival.list_follows != arrival.list_came
+                    !arrival.complete || arrival.said.list_follows != arrival.list_came
                 })
         })
     }

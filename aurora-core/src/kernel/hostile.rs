@@ -7,7 +7,7 @@ use crate::behaviour::halo::message::HaloMessage;
 use crate::behaviour::read_cache::message::LoadMessage;
 use crate::behaviour::release::message::FlushMessage;
 use crate::distribution::{Distribution, Shape};
-use crate::epoch::{Opening, Rule};
+use crate::epoch::{Announced, Opening, Rule};
 use crate::error::ObjectName;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::message::{self, to_object};
@@ -62,15 +62,8 @@ fn opening(rule: Rule, window: Window) -> Opening {
 }
 
 fn enter(window: Window, marks: Vec<(u32, u64)>) -> Message {
-    Message::Load(LoadMessage::Enter {
-        epoch: 1,
-        opening: opening(Rule::Announced, window),
-        version: 0,
-        at_home: false,
-        writes: 0,
-        marks,
-        list_follows: false,
-    })
+    let said = Announced { marks, ..Announced::default() };
+    Message::Load(LoadMessage::Enter { epoch: 1, opening: opening(Rule::Announced, window), said })
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::Haloed;
 use super::geometry::{Boundary, Halo};
 use crate::Site;
-use crate::behaviour::owner::OwnerMut;
+use crate::behaviour::owner::{HasOwnPart, OwnerMut};
 use crate::behaviour::rows::{ShowsElements, ShowsElementsMut};
 use crate::behaviour::{HaloCacheMut, Scope, ShowsOwnPart};
 use crate::element::Element;
@@ -26,31 +26,6 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
         self.state.halo
     }
 
-    /// The global indices of this rank's own part.
-    #[inline]
-    pub fn indices(&self) -> Range<usize> {
-        self.vector.local_range()
-    }
-
-    /// The same as [`indices`](Scope::indices), under the vector's name for it.
-    #[inline]
-    pub fn local_range(&self) -> Range<usize> {
-        self.indices()
-    }
-
-    /// The global numbers of this rank's own rows. If the vector is no matrix, each element is a row.
-    #[inline]
-    pub fn rows(&self) -> Range<usize> {
-        let (own, cols) = (self.indices(), self.cols());
-        own.start / cols..own.end / cols
-    }
-
-    /// This rank's own part.
-    #[inline]
-    pub fn local(&self) -> &[O::Element] {
-        self.state.own.part(self.vector)
-    }
-
     /// The halo before this rank's own part: its last element is just before the part. A fixed end shortens it.
     #[inline]
     pub fn before(&self) -> &[O::Element] {
@@ -70,7 +45,7 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
     #[inline]
     #[track_caller]
     pub fn row(&self, row: usize) -> &[O::Element] {
-        let (own, cols) = (self.indices(), self.cols());
+        let (own, cols) = (self.vector.local_range(), self.cols());
         let at = row.saturating_mul(cols).wrapping_sub(own.start);
         if at < own.len() { &self.local()[at..at + cols] } else { self.row_around(row) }
     }
@@ -86,13 +61,8 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
     }
 
     #[inline]
-    pub(super) fn cols(&self) -> usize {
-        self.vector.row_len().max(1)
-    }
-
-    #[inline]
     pub(super) fn place(&self, index: usize) -> Option<Place> {
-        let own = self.indices();
+        let own = self.vector.local_range();
         let local = index.wrapping_sub(own.start);
         if local < own.len() { Some(Place::Own(local)) } else { self.place_around(index, own) }
     }
@@ -148,7 +118,7 @@ impl<T: Element> HaloCacheMut<'_, T> {
     #[inline]
     #[track_caller]
     pub fn row_mut(&mut self, row: usize) -> &mut [T] {
-        let (own, cols) = (self.indices(), self.cols());
+        let (own, cols) = (self.vector.local_range(), self.cols());
         let at = row.saturating_mul(cols).wrapping_sub(own.start);
         if at >= own.len() {
             self.row_not_writable(row, self.rows());
@@ -159,7 +129,7 @@ impl<T: Element> HaloCacheMut<'_, T> {
     #[inline]
     #[track_caller]
     fn writable(&mut self, index: usize) -> &mut T {
-        let own = self.indices();
+        let own = self.vector.local_range();
         if !own.contains(&index) {
             self.not_writable(index);
         }
@@ -216,6 +186,13 @@ impl<T: Element> IndexMut<(usize, usize)> for HaloCacheMut<'_, T> {
     }
 }
 
+impl<O: ShowsOwnPart> HasOwnPart for Haloed<O> {
+    #[inline]
+    fn part<'a>(&'a self, vector: &GVector<O::Element>) -> &'a [O::Element] {
+        self.own.part(vector)
+    }
+}
+
 /// The own part only, row by row.
 impl<O: ShowsOwnPart> ShowsElements for Haloed<O> {
     fn elements<'a>(&'a self, vector: &GVector<O::Element>) -> (usize, &'a [O::Element]) {
@@ -251,7 +228,7 @@ impl<O: ShowsOwnPart> GlobalRead<O::Element> for Scope<'_, Haloed<O>> {
 impl<T: Element> GlobalWrite<T> for HaloCacheMut<'_, T> {
     #[track_caller]
     fn put(&mut self, index: usize, value: T) -> Result<()> {
-        let own = self.indices();
+        let own = self.vector.local_range();
         if own.contains(&index) {
             self.local_mut()[index - own.start] = value;
             return Ok(());

@@ -36,11 +36,17 @@ struct Shown<T> {
     copy: Option<Array<T>>,
 }
 
-/// A behaviour that shows this rank's own part.
-pub trait ShowsOwnPart: Behaviour {
+/// A behaviour that shows this rank's own part, alone or with what lies around it.
+pub trait HasOwnPart: Behaviour {
     #[doc(hidden)]
     fn part<'a>(&'a self, vector: &GVector<Self::Element>) -> &'a [Self::Element];
 }
+
+/// A behaviour that shows this rank's own part and nothing else.
+pub trait ShowsOwnPart: HasOwnPart {}
+
+impl<T: Element> ShowsOwnPart for Owner<T> {}
+impl<T: Element> ShowsOwnPart for OwnerMut<T> {}
 
 impl<T> Owner<T> {
     pub(super) fn of(local: Range<usize>) -> Self {
@@ -117,14 +123,14 @@ impl<T: Element> Shown<T> {
     }
 }
 
-impl<T: Element> ShowsOwnPart for Owner<T> {
+impl<T: Element> HasOwnPart for Owner<T> {
     #[inline]
     fn part<'a>(&'a self, vector: &GVector<T>) -> &'a [T] {
         self.shown.get_or_init(|| Shown::new(vector, &self.local)).elements(self.local.len())
     }
 }
 
-impl<T: Element> ShowsOwnPart for OwnerMut<T> {
+impl<T: Element> HasOwnPart for OwnerMut<T> {
     #[inline]
     fn part<'a>(&'a self, vector: &GVector<T>) -> &'a [T] {
         self.take(vector)

@@ -1,6 +1,6 @@
 //! What an `OwnerComputes` shows: by global index, by row, and as a slice.
 
-use super::ShowsOwnPart;
+use super::{HasOwnPart, ShowsOwnPart};
 use crate::Site;
 use crate::behaviour::{OwnerComputesMut, Scope};
 use crate::element::Element;
@@ -16,8 +16,9 @@ enum Aim {
     Write,
 }
 
-impl<B: ShowsOwnPart> Scope<'_, B> {
+impl<B: HasOwnPart> Scope<'_, B> {
     /// This rank's part. Its element 0 is element `indices().start` of the vector (the paper's C-style pointer).
+    #[inline]
     pub fn local(&self) -> &[B::Element] {
         self.state.part(self.vector)
     }
@@ -41,18 +42,21 @@ impl<B: ShowsOwnPart> Scope<'_, B> {
         own.start.div_ceil(cols)..(own.end / cols).max(own.start.div_ceil(cols))
     }
 
+    #[inline]
+    pub(in crate::behaviour) fn cols(&self) -> usize {
+        self.vector.row_len().max(1)
+    }
+}
+
+impl<B: ShowsOwnPart> Scope<'_, B> {
     /// Row `row` of the matrix, by its global number.
     ///
     /// # Panics
-    /// If it is not one of [`rows`](Self::rows).
+    /// If it is not one of [`rows`](Scope::rows).
     #[track_caller]
     pub fn row(&self, row: usize) -> &[B::Element] {
         let range = self.row_range(row, Aim::Read);
         &self.local()[range]
-    }
-
-    fn cols(&self) -> usize {
-        self.vector.row_len().max(1)
     }
 
     #[cold]

@@ -4,7 +4,7 @@ use super::memory::A_CACHE;
 use super::message::LoadMessage;
 use super::write_marks::merge_marks;
 use crate::Error;
-use crate::epoch::Opening;
+use crate::epoch::{Announced, Opening};
 use crate::ids::Epoch;
 use crate::memory::{BarrierRound, Sharing};
 use crate::object::Cx;
@@ -56,7 +56,7 @@ impl Vector {
         let record = self.ledger.record(epoch);
         record.mine_complete = true;
         for arrival in &mut record.from {
-            (arrival.complete, arrival.arrived, arrival.at_home) = (true, true, true);
+            (arrival.complete, arrival.arrived, arrival.said.at_home) = (true, true, true);
         }
         self.has_changed = true;
     }
@@ -107,16 +107,14 @@ impl Vector {
         let record = self.ledger.record(epoch);
         merge_marks(&mut record.marks, &marks);
         record.mine_complete = true;
-        let mine = &mut record.from[me.index()];
-        (mine.version, mine.at_home, mine.writes) = (version, at_home, writes);
         let reason = cx.reason("ReadCache", Some(site));
         let list = (marks.len() > ANNOUNCED_WRITES).then(|| {
             let list = postcard::to_allocvec(&std::mem::take(&mut marks)).expect("pairs of numbers");
             bytes::Bytes::from(list)
         });
-        let list_follows = list.is_some();
-        let message =
-            Message::Load(LoadMessage::Enter { epoch, opening, version, at_home, writes, marks, list_follows });
+        let said = Announced { version, at_home, writes, marks, list_follows: list.is_some() };
+        record.from[me.index()].said = said.clone();
+        let message = Message::Load(LoadMessage::Enter { epoch, opening, said });
         let is_short = (to_peers || to_other_nodes) && own.len() <= COPIED_BLOCK;
         let copied = if is_short { self.block.read_range(&own, bytes::Bytes::copy_from_slice) } else { None };
         for rank in me.others(size) {

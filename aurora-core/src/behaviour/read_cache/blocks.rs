@@ -115,7 +115,7 @@ impl<T: Element> ReadCacheBlocks<'_, T> {
         if self.state.outcome.whole().is_none() {
             self.vector.await_stream(self.state.epoch, &self.site)?;
         }
-        Ok(self.here().expect("it is over, and well"))
+        Ok(self.here().expect("the load is complete: waiting for it has returned no error"))
     }
 
     /// The whole, if it is here. If all ranks share memory it always is.

@@ -63,14 +63,6 @@ impl Replica {
         }
     }
 
-    /// Writes bytes that the load has received.
-    fn receive(&mut self, at: usize, bytes: &[u8]) {
-        self.write(at, bytes);
-        if self.short.is_none() {
-            self.come.insert(at..at + bytes.len());
-        }
-    }
-
     /// Where the bytes received end that begin at `from`.
     pub(crate) fn come(&self, from: usize) -> usize {
         self.come.reach(from)
@@ -104,13 +96,6 @@ impl Replica {
     }
 }
 
-pub(crate) struct Correction {
-    /// The version of the block with these changes.
-    pub(crate) version: u64,
-    /// Byte offsets in the part of the block that lies in the load's window, and the new bytes.
-    pub(crate) changes: Vec<(usize, Vec<u8>)>,
-}
-
 /// What has arrived of one rank's block, or of its part that lies in the load's window.
 pub(crate) struct BlockArrived {
     /// Its bytes within the copy.
@@ -119,7 +104,9 @@ pub(crate) struct BlockArrived {
     pub(crate) version: u64,
     /// It lies in memory that this rank shares.
     pub(crate) at_home: bool,
-    pub(crate) correction: Option<Correction>,
+    /// The version of the block with its correction, and what that changes: byte offsets in the part of the block that
+    /// lies in the load's window, and the new bytes.
+    pub(crate) correction: Option<(u64, Vec<(usize, Vec<u8>)>)>,
 }
 
 /// All copies of one vector on this rank.
@@ -189,9 +176,13 @@ impl Cache {
         self.loading.get_mut(&epoch).filter(|replica| replica.window == window)
     }
 
+    /// Writes bytes that the load of `epoch` has received.
     pub(crate) fn receive(&mut self, epoch: Epoch, at: usize, bytes: &[u8]) {
         if let Some(replica) = self.loading.get_mut(&epoch) {
-            replica.receive(at, bytes);
+            replica.write(at, bytes);
+            if replica.short.is_none() {
+                replica.come.insert(at..at + bytes.len());
+            }
         }
     }
 
@@ -200,10 +191,6 @@ impl Cache {
         let last = self.latest.as_ref().filter(|_| window.is_whole());
         let mut copies = self.loading.get(&epoch).into_iter().chain(last);
         copies.find(|copy| copy.have[owner.index()] == version).map(|copy| copy.array.bytes())
-    }
-
-    pub(crate) fn has(&self, load: (Epoch, Window), owner: Rank, version: u64) -> bool {
-        self.find_block(load, owner, version).is_some()
     }
 
     /// Makes the replica of `epoch` hold this version of a block, from the last copy if need be. False: none has it.
@@ -253,7 +240,7 @@ impl Cache {
         let mut replica = self.loading.remove(&epoch).expect("a load that was begun");
         for (rank, block) in arrived.iter().enumerate() {
             replica.have[rank] = block.version;
-            if let Some(Correction { version, changes }) = &block.correction {
+            if let Some((version, changes)) = &block.correction {
                 for (at, bytes) in changes {
                     replica.write(block.range.start + at, bytes);
                 }

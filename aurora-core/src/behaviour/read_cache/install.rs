@@ -13,6 +13,7 @@ use crate::vector::loans::VectorLoan;
 use crate::vector::machine::Vector;
 use crate::vector::message::Message;
 use crate::window::{Window, common};
+use crate::{Error, Site};
 use aurora_net::{Payload, Rank, Received};
 use std::ops::Range;
 
@@ -29,7 +30,7 @@ enum Outcome {
 impl Vector {
     /// Once all ranks have announced a load: installs or forwards the complete blocks that this rank receives for its
     /// node. Returns whether all blocks of other nodes can be read here.
-    pub(crate) fn install_all(&mut self, epoch: Epoch, cx: &mut Cx<'_>) -> Result<bool, Shortage> {
+    pub(crate) fn install_all(&mut self, epoch: Epoch, site: &Site, cx: &mut Cx<'_>) -> Result<bool, Error> {
         let me = cx.me();
         if self.block.home().is_none() || self.ledger.find(epoch).is_none() {
             return Ok(true);
@@ -38,7 +39,8 @@ impl Vector {
         let incomplete: Vec<Rank> = self.ledger.incomplete_blocks(epoch).collect();
         let window = self.ledger.scope_of(epoch).0;
         for owner in self.owners_elsewhere(me, window).into_iter().filter(|owner| !incomplete.contains(owner)) {
-            match self.install(owner, (epoch, window))? {
+            let done = self.install(owner, (epoch, window));
+            match done.map_err(|shortage| cx.no_memory(shortage, A_CACHE, site))? {
                 Outcome::Installed(version) => installed.push((owner.index() as u32, version)),
                 Outcome::Forward(version) => to_forward.push((owner, version)),
                 Outcome::Settled => {}
@@ -196,7 +198,7 @@ impl Vector {
     /// Whether the final version of the block can be read here: in its slot, or in a copy of this rank's own.
     fn has_from_other_node(&self, owner: Rank, load: (Epoch, Window)) -> bool {
         let version = self.arrival(owner, load.0).final_version();
-        self.is_installed(owner, load) || self.load.cache.has(load, owner, version)
+        self.is_installed(owner, load) || self.load.cache.find_block(load, owner, version).is_some()
     }
 
     /// If this rank receives this block and has not done so yet: installs it, or completes it in this rank's copy.
@@ -221,15 +223,15 @@ impl Vector {
 
     /// Installs a block. No rank reads its slot.
     fn write_slot(&mut self, owner: Rank, epoch: Epoch) -> Result<Outcome, Shortage> {
-        let Arrival { version: base, .. } = *self.arrival(owner, epoch);
+        let base = self.arrival(owner, epoch).said.version;
         let (version, bytes) = (self.arrival(owner, epoch).final_version(), self.within(owner, Window::WHOLE));
         let changes = self.changes(owner, (epoch, Window::WHOLE));
         let home = self.block.home_mut().expect("it has a slot there");
         let is_base = home.cache.installed(owner) == base;
-        let slot = home.cache.slot(owner).expect("just looked at");
+        let slot = home.cache.slot(owner).expect("only a block that has a slot is installed");
         if !is_base && !slot.is_open_for(epoch) {
             let copy = self.load.cache.find_block((epoch, Window::WHOLE), owner, base);
-            slot.write(0, &copy.expect("what has not come is kept since it came")[bytes]);
+            slot.write(0, &copy.expect("a block that is not in its slot is in a copy")[bytes]);
         }
         for (at, bytes) in changes {
             slot.write(at, &bytes);
@@ -243,8 +245,9 @@ impl Vector {
 
     /// Completes a block in this rank's copy. A block of an earlier load is in its slot, or was forwarded and kept.
     fn complete_copy(&mut self, owner: Rank, (epoch, window): (Epoch, Window)) -> Result<Outcome, Shortage> {
-        let Arrival { version: base, came, .. } = *self.arrival(owner, epoch);
-        let (version, bytes) = (self.arrival(owner, epoch).final_version(), self.within(owner, window));
+        let arrival = self.arrival(owner, epoch);
+        let (base, came, version) = (arrival.said.version, arrival.came, arrival.final_version());
+        let bytes = self.within(owner, window);
         if !came && (version == base || !window.is_whole()) {
             return Ok(Outcome::Settled);
         }
@@ -254,7 +257,7 @@ impl Vector {
         let replica = self.load.cache.find_loading((epoch, window)).expect("all agree about the window");
         if !kept {
             let home = self.block.home().filter(|home| home.cache.installed(owner) == base);
-            let place = home.expect("what has not come is kept since it came").part(bytes.clone());
+            let place = home.expect("a block that is in no copy is in its slot").part(bytes.clone());
             replica.write(bytes.start, place.bytes());
         }
         for (at, change) in changes {

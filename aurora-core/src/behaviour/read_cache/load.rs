@@ -3,42 +3,29 @@
 //! An announcement is the header of its block's transfer, so a rank knows it when the first bytes of the block
 //! arrive. An epoch may be settled while blocks are still arriving; a streamed load shows what has arrived of them.
 
-use super::cache::{BlockArrived, Cache, Correction, LOADS};
+use super::cache::{BlockArrived, Cache, LOADS};
 use super::memory::A_CACHE;
 use super::message::LoadMessage;
 use super::stream::Stream;
 use super::write_marks::WriteMarks;
 use super::write_marks::merge_marks;
-use crate::epoch::Opening;
+use crate::epoch::{Announced, Opening};
 use crate::ids::Epoch;
 use crate::kernel::message::malformed;
-use crate::memory::{BarrierRound, Part, Reading, Shortage};
+use crate::memory::{BarrierRound, Part, Reading};
 use crate::object::{Cx, Place};
 use crate::vector::batch::{Batch, batch_of_runs};
 use crate::vector::loans::VectorLoan;
 use crate::vector::machine::Vector;
 use crate::vector::message::Message;
 use crate::window::{Window, common};
+use crate::{Error, Site};
 use aurora_net::{Payload, Rank, Received};
 use std::ops::Range;
 
-/// An announcement that is not recorded yet.
-pub(crate) struct PendingAnnouncement {
-    from: Rank,
-    epoch: Epoch,
-    opening: Opening,
-    said: Announced,
-}
-
-pub(crate) struct Announced {
-    pub(crate) version: u64,
-    pub(crate) at_home: bool,
-    pub(crate) writes: u64,
-    pub(crate) marks: Vec<(u32, u64)>,
-    pub(crate) list_follows: bool,
-    /// Its block follows, and has a place in this rank's memory.
-    pub(crate) coming: bool,
-}
+/// An announcement that is not recorded yet: the rank, its opening, and whether its block follows and has a place in
+/// this rank's memory.
+type PendingAnnouncement = (Rank, (Epoch, Opening), (Announced, bool));
 
 /// The state of the loads of one vector on this rank.
 pub(crate) struct Load {
@@ -117,13 +104,8 @@ impl Vector {
         }
     }
 
-    /// Keeps an announcement whose header is here: nothing can be sent at this moment.
-    pub(crate) fn keep_announcement(&mut self, from: Rank, (epoch, opening): (Epoch, Opening), said: Announced) {
-        self.load.pending.push(PendingAnnouncement { from, epoch, opening, said });
-    }
-
     pub(crate) fn take_announcements(&mut self, cx: &mut Cx<'_>) {
-        for PendingAnnouncement { from, epoch, opening, said } in std::mem::take(&mut self.load.pending) {
+        for (from, (epoch, opening), said) in std::mem::take(&mut self.load.pending) {
             self.note_announcement(from, (epoch, &opening), said, cx);
         }
     }
@@ -133,7 +115,7 @@ impl Vector {
         &mut self,
         from: Rank,
         (epoch, opening): (Epoch, &Opening),
-        said: Announced,
+        (said, coming): (Announced, bool),
         cx: &mut Cx<'_>,
     ) {
         if self.ledger.find(epoch).is_some_and(|record| record.from[from.index()].complete) {
@@ -144,13 +126,9 @@ impl Vector {
         merge_marks(&mut record.marks, &said.marks);
         let arrival = &mut record.from[from.index()];
         arrival.complete = true;
-        arrival.version = said.version;
-        arrival.at_home = said.at_home;
-        arrival.list_follows = said.list_follows;
-        arrival.coming = said.coming;
-        if arrival.correction.is_none() {
-            arrival.writes = said.writes;
-        }
+        arrival.coming = coming;
+        let writes = if arrival.correction.is_some() { arrival.said.writes } else { said.writes };
+        arrival.said = Announced { writes, ..said };
         self.has_changed = true;
     }
 
@@ -174,7 +152,7 @@ impl Vector {
         let (mut came, mut short) = (false, None);
         match loan {
             Some(VectorLoan::CacheIn { .. }) => {
-                let version = self.ledger.record(epoch).from[from.index()].version;
+                let version = self.ledger.record(epoch).from[from.index()].said.version;
                 if let Some(replica) = self.load.cache.find_loading((epoch, opening.window)) {
                     replica.have[from.index()] = version;
                     (came, short) = (true, replica.short().cloned());
@@ -190,7 +168,7 @@ impl Vector {
             return drop(cx.no_memory(shortage, A_CACHE, &opening.site));
         }
         let arrival = &mut self.ledger.record(epoch).from[from.index()];
-        arrival.came |= came;
+        arrival.came = came;
         arrival.arrived = true;
         self.has_changed = true;
     }
@@ -205,16 +183,16 @@ impl Vector {
         let touched: Vec<_> = touched.iter().map(|run| common(&elements, run)).filter(|run| !run.is_empty()).collect();
         let (version, writes) = (self.block.version, self.load.write_marks.applied());
         let record = self.ledger.record(epoch);
-        let (is_final, announced_at_home) = (record.is_final(me), record.from[me.index()].at_home);
+        let (is_final, announced_at_home) = (record.is_final(me), record.from[me.index()].said.at_home);
         // A write that no rank has announced belongs to the next load.
-        let sent = if is_final && !touched.is_empty() { record.from[me.index()].version } else { version };
+        let sent = if is_final && !touched.is_empty() { record.from[me.index()].said.version } else { version };
         if window.is_whole() {
             // If the block is at home, no rank needs a copy of it.
             self.load.pushed = if announced_at_home { 0 } else { sent };
             self.load.sent_to_other_nodes = sent;
         }
         if !announced_at_home {
-            record.from[me.index()].version = sent;
+            record.from[me.index()].said.version = sent;
         }
         self.block.thaw();
         if let Some(home) = self.block.home_mut() {
@@ -263,16 +241,16 @@ impl Vector {
     }
 
     /// The loaded window, once all blocks of it are here and final.
-    pub(crate) fn poll_loaded(&mut self, epoch: Epoch, cx: &mut Cx<'_>) -> Option<Result<Loaded, Shortage>> {
+    pub(crate) fn poll_loaded(&mut self, epoch: Epoch, site: &Site, cx: &mut Cx<'_>) -> Option<Result<Loaded, Error>> {
         let me = cx.me();
         if !self.ledger.is_settled(epoch) || self.ledger.incomplete_blocks(epoch).next().is_some() {
             return None;
         }
         self.ledger.find(epoch)?;
-        match self.install_all(epoch, cx) {
+        match self.install_all(epoch, site, cx) {
             Ok(true) => {}
             Ok(false) => return None,
-            Err(shortage) => return Some(Err(shortage)),
+            Err(error) => return Some(Err(error)),
         }
         let window = self.ledger.scope_of(epoch).0;
         let bytes = self.block.bytes_of(&window.range(self.dist.len()));
@@ -281,7 +259,7 @@ impl Vector {
             (0..cx.size()).map(|rank| self.block_arrived(Rank::new(rank), me, (epoch, window))).collect();
         self.ledger.forget(epoch);
         let all_is_home = arrived.iter().all(|block| {
-            let is_final = block.correction.as_ref().is_none_or(|correction| correction.changes.is_empty());
+            let is_final = block.correction.as_ref().is_none_or(|(_, changes)| changes.is_empty());
             block.range.is_empty() || block.at_home && is_final
         });
         if let Some(home) = self.block.home_mut().filter(|_| all_is_home) {
@@ -307,7 +285,7 @@ impl Vector {
             reading = home.pass(epoch, streamed);
         }
         if let Some(shortage) = replica.short().cloned() {
-            return Some(Err(shortage));
+            return Some(Err(cx.no_memory(shortage, A_CACHE, site)));
         }
         Some(Ok(Loaded { part: self.load.cache.complete(epoch, &arrived), reading }))
     }
@@ -336,14 +314,14 @@ impl Vector {
         }
         if let Some(record) = self.ledger.find_mut(epoch) {
             let arrival = &mut record.from[from.index()];
-            (arrival.correction, arrival.writes) = (Some(correction), writes);
+            (arrival.correction, arrival.said.writes) = (Some(correction), writes);
         }
         true
     }
 
     /// What has arrived of a rank's block for a load whose blocks are all here.
     fn block_arrived(&self, rank: Rank, me: Rank, (epoch, window): (Epoch, Window)) -> BlockArrived {
-        let arrival = &self.ledger.find(epoch).expect("it is complete, not over").from[rank.index()];
+        let arrival = &self.ledger.find(epoch).expect("a load is remembered until it is complete").from[rank.index()];
         let range = self.within(rank, window);
         if self.block.home().is_some() && !self.nodes.same_node(rank, me) {
             // The rank that received it for this node has already applied the correction.
@@ -351,10 +329,9 @@ impl Vector {
             return BlockArrived { range, version, at_home, correction: None };
         }
         let correction = arrival.correction.as_ref();
-        let correction = correction
-            .map(|(version, _)| Correction { version: *version, changes: self.changes(rank, (epoch, window)) });
-        let at_home = arrival.at_home && self.nodes.same_node(rank, me);
-        BlockArrived { range, version: arrival.version, at_home, correction }
+        let correction = correction.map(|(version, _)| (*version, self.changes(rank, (epoch, window))));
+        let at_home = arrival.said.at_home && self.nodes.same_node(rank, me);
+        BlockArrived { range, version: arrival.said.version, at_home, correction }
     }
 }
 

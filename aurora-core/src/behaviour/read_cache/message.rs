@@ -1,7 +1,6 @@
 //! The messages of the load protocol, and what each of them does.
 
-use super::load::Announced;
-use crate::epoch::Opening;
+use crate::epoch::{Announced, Opening};
 use crate::ids::Epoch;
 use crate::object::{Cx, Malformed, Place};
 use crate::vector::machine::Vector;
@@ -11,16 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum LoadMessage {
     /// The announcement: the sender has entered a load. Payload: its block, if the receiver needs this version.
-    Enter {
-        epoch: Epoch,
-        opening: Opening,
-        version: u64,
-        /// The sender's block lies where its node peers have it mapped.
-        at_home: bool,
-        writes: u64,
-        marks: Vec<(u32, u64)>,
-        list_follows: bool,
-    },
+    Enter { epoch: Epoch, opening: Opening, said: Announced },
     /// The write marks for which the announcement had no room. Payload: pairs of owner and number.
     Made { epoch: Epoch },
     /// A correction: what late writes changed in a block that had already been pushed. Payload: a batch.
@@ -44,11 +34,11 @@ impl Vector {
     /// Where the payload of a message goes. An announcement is kept, to be recorded before its block is complete.
     pub(crate) fn place_load(&mut self, from: Rank, message: LoadMessage, len: usize, cx: &Cx<'_>) -> Place {
         match message {
-            LoadMessage::Enter { epoch, opening, version, at_home, writes, marks, list_follows } => {
+            LoadMessage::Enter { epoch, opening, said } => {
                 let placement = self.place_block(from, (epoch, opening.window), len, cx);
                 let coming = matches!(placement, Place::At(_));
-                let said = Announced { version, at_home, writes, marks, list_follows, coming };
-                self.keep_announcement(from, (epoch, opening), said);
+                // Nothing can be sent at this moment.
+                self.load.pending.push((from, (epoch, opening), (said, coming)));
                 placement
             }
             LoadMessage::Forward { epoch, owner, .. } => self.place_forward(from, (epoch, owner), len, cx),
@@ -64,9 +54,8 @@ impl Vector {
         cx: &mut Cx<'_>,
     ) -> Result<(), Malformed> {
         match message {
-            LoadMessage::Enter { epoch, opening, version, at_home, writes, marks, list_follows } => {
-                let said = Announced { version, at_home, writes, marks, list_follows, coming: false };
-                self.note_announcement(from, (epoch, &opening), said, cx);
+            LoadMessage::Enter { epoch, opening, said } => {
+                self.note_announcement(from, (epoch, &opening), (said, false), cx);
                 self.arrived(from, (epoch, &opening), payload, cx);
             }
             LoadMessage::Made { epoch } => {

@@ -12,7 +12,6 @@ pub(crate) mod write_marks;
 
 pub use blocks::{Blocks, Streamed};
 
-use self::memory::A_CACHE;
 use super::{Behaviour, ReadCache, Scope, sealed};
 use crate::Site;
 use crate::behaviour::read_cache::load::Loaded;
@@ -121,8 +120,7 @@ impl<T: Element> GVector<T> {
             if let Err(fault) = cx.sound() {
                 return Some(Err(fault));
             }
-            let loaded = object.poll_loaded(epoch, cx)?;
-            Some(loaded.map_err(|shortage| cx.no_memory(shortage, A_CACHE, site)))
+            object.poll_loaded(epoch, site, cx)
         })?;
         Ok(Cached { part: part.into(), first: window.range(self.len()).start, reading })
     }

@@ -9,7 +9,7 @@
 //! all ranks of the node have completed the load (`memory/gate.rs`).
 
 use super::load::Loaded;
-use super::memory::A_CACHE;
+use crate::epoch::Announced;
 use crate::ids::Epoch;
 use crate::memory::Part;
 use crate::object::Cx;
@@ -98,20 +98,16 @@ impl Vector {
             return;
         };
         // Node peers may wait for blocks that this rank receives for them.
-        let loaded = match self.install_all(epoch, cx) {
-            Ok(_) => self.poll_loaded(epoch, cx),
-            Err(shortage) => Some(Err(shortage)),
-        };
-        match loaded {
-            None => {}
-            Some(Err(shortage)) => drop(cx.no_memory(shortage, A_CACHE, &site)),
-            Some(Ok(loaded)) => {
-                if let Some(stream) = self.load.stream.take().filter(|stream| !stream.unread) {
-                    // No other code sets it.
-                    let _ = stream.outcome.whole.set((loaded, Instant::now()));
-                }
-                cx.progress();
+        let installed = self.install_all(epoch, &site, cx);
+        // An error is kept with the vector: the guard gets it from there.
+        if installed.is_ok()
+            && let Some(Ok(loaded)) = self.poll_loaded(epoch, &site, cx)
+        {
+            if let Some(stream) = self.load.stream.take().filter(|stream| !stream.unread) {
+                // No other code sets it.
+                let _ = stream.outcome.whole.set((loaded, Instant::now()));
             }
+            cx.progress();
         }
     }
 
@@ -176,7 +172,8 @@ impl Vector {
         let block = self.dist.range(owner);
         let record = self.ledger.find(epoch)?;
         let (arrival, is_final) = (&record.from[owner.index()], owner == me || record.is_final(owner));
-        let (at_home, coming, arrived, version) = (arrival.at_home, arrival.coming, arrival.arrived, arrival.version);
+        let Announced { at_home, version, .. } = arrival.said;
+        let (coming, arrived) = (arrival.coming, arrival.arrived);
         if !is_final || !self.changes(owner, (epoch, Window::WHOLE)).is_empty() {
             return None;
         }

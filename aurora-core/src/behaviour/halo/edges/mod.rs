@@ -155,7 +155,7 @@ impl Vector {
         let halo = edges.halos.get_mut(&epoch).expect("it was entered and has not ended");
         let element = block.element;
         let begun = block.read(|block| halo.begin(number, block, element, cx.out));
-        match begun.expect("its own guard has given it back") {
+        match begun.expect("a guard that exchanges edges does not hold the block") {
             Ok(edges) => {
                 for ByMessage { to, edge, mailbox } in edges {
                     let entry = opening.cloned().map(|opening| (opening, halo.halo));

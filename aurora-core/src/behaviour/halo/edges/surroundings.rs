@@ -59,10 +59,6 @@ impl Surroundings {
         Surroundings { halo, plan, posts, letters: Arc::default(), halves, number: 0 }
     }
 
-    fn half(&mut self, number: u64) -> &mut Half {
-        &mut self.halves[(number % 2) as usize]
-    }
-
     /// Begins an exchange: copies what the halo has of this block, fills mailboxes, returns edges to be sent.
     pub(super) fn begin(
         &mut self,
@@ -74,7 +70,7 @@ impl Surroundings {
         self.number = number;
         let in_bytes = |range: &Range<usize>| range.start * element..range.end * element;
         for (from, at) in &self.plan.around {
-            self.halves[(number % 2) as usize].memory.write(at * element, &block[in_bytes(from)]);
+            half_of(&mut self.halves, number).memory.write(at * element, &block[in_bytes(from)]);
         }
         let mut messages = Vec::new();
         for (neighbour, post) in self.plan.neighbours.iter().zip(&mut self.posts) {
@@ -82,7 +78,7 @@ impl Surroundings {
             match &mut post.out {
                 Some(mailbox) if number > 0 => {
                     let put = mailbox.put(|letter| neighbour.take_edge(block, element, letter));
-                    assert!(put, "{to} has its edge of the exchange before the last, or that one was not complete");
+                    assert!(put, "{to} has taken its last letter: each exchange waits for the edges of the one before");
                 }
                 _ => {
                     let len = neighbour.gets() * element;
@@ -117,19 +113,19 @@ impl Surroundings {
     /// Whether an edge of so many bytes is missing.
     pub(super) fn wants(&mut self, from: Rank, number: u64, len: usize, element: usize) -> bool {
         let gives = self.plan.neighbour(from).map(|neighbour| neighbour.gives() * element);
-        self.is_due(number) && gives == Some(len) && !self.half(number).came.contains(&from)
+        self.is_due(number) && gives == Some(len) && !half_of(&mut self.halves, number).came.contains(&from)
     }
 
     pub(super) fn write(&mut self, from: Rank, number: u64, element: usize, offset: usize, bytes: &[u8]) {
         let Surroundings { plan, halves, .. } = self;
         if let Some(neighbour) = plan.neighbour(from) {
-            let memory = &mut halves[(number % 2) as usize].memory;
+            let memory = &mut half_of(halves, number).memory;
             neighbour.land(element, offset, bytes, |at, part| memory.write(at, part));
         }
     }
 
     pub(super) fn came(&mut self, from: Rank, number: u64) {
-        self.half(number).came.push(from);
+        half_of(&mut self.halves, number).came.push(from);
     }
 
     /// Keeps the mailbox behind a neighbour's first edge. False: there is none.
@@ -146,7 +142,7 @@ impl Surroundings {
     /// Returns whether all edges are in the halo: false if a letter arrives after this look.
     pub(super) fn take_letters(&mut self, element: usize) -> bool {
         let Surroundings { plan, posts, halves, number, .. } = self;
-        let Half { memory, came } = &mut halves[(*number % 2) as usize];
+        let Half { memory, came } = half_of(halves, *number);
         for (neighbour, post) in plan.neighbours.iter().zip(posts) {
             if *number > 0
                 && !came.contains(&neighbour.rank)
@@ -186,7 +182,7 @@ impl Surroundings {
         if number == 0 {
             self.letters = self.posts.iter().filter_map(|post| Some(post.into.as_ref()?.count())).collect();
         }
-        let half = &mut self.halves[(number % 2) as usize];
+        let half = half_of(&mut self.halves, number);
         half.came.clear();
         if let Some(halo) = half.memory.bytes_mut() {
             self.plan.repeat(halo, element);
@@ -208,6 +204,11 @@ impl Surroundings {
         let free = self.halves.iter_mut().all(|half| half.memory.bytes_mut().is_some());
         free.then_some(self)
     }
+}
+
+/// The half for exchanges of this number.
+fn half_of(halves: &mut [Half; 2], number: u64) -> &mut Half {
+    &mut halves[(number % 2) as usize]
 }
 
 impl Neighbour {
