@@ -93,12 +93,8 @@ const BEHAVIOURS: InCrate = InCrate { of: "aurora-core", modules: &["behaviour"]
 const SHARED_BY_BEHAVIOURS: &[&str] = &["buffers", "marks", "rows", "sealed", "shown"];
 
 /// And except for these: a behaviour, and those that it is made of.
-const MADE_OF: &[(&str, &[&str])] = &[
-    ("accumulate", &["release"]),
-    ("blocks", &["read_cache"]),
-    ("combined", &["read_cache", "release"]),
-    ("halo", &["owner"]),
-];
+const MADE_OF: &[(&str, &[&str])] =
+    &[("accumulate", &["release"]), ("combined", &["read_cache", "release"]), ("halo", &["owner"])];
 
 /// Machines: they are told the time (`cx.now`) and never read the clock, so that tests run in virtual time.
 const MACHINES: &[InCrate] = &[

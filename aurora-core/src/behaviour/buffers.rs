@@ -23,6 +23,13 @@ pub trait Buffered: Behaviour {
     /// The operation's number, or `None`: the scope only puts.
     #[doc(hidden)]
     fn op(&self) -> Option<OpId>;
+
+    /// For writes that may have to be sent.
+    #[doc(hidden)]
+    fn writer<'a>(&'a mut self, vector: &'a GVector<Self::Element>, site: &'a Site) -> Writer<'a, Self::Element> {
+        let (buffers, sender) = self.parts();
+        Writer { buffers, sender, vector, site }
+    }
 }
 
 /// How buffers are sent: the difference between a collective ReleaseC and that of one rank alone.
@@ -141,11 +148,11 @@ impl<B: Buffered> Scope<'_, B> {
     #[track_caller]
     pub fn put_slice(&mut self, start: usize, values: &[B::Element]) -> Result<()> {
         self.check_shown_range(start, values.len())?;
-        let (buffers, sender) = self.state.parts();
-        if buffers.check {
-            buffers.line = Some(Site::here());
+        let mut writer = self.state.writer(self.vector, &self.site);
+        if writer.buffers.check {
+            writer.buffers.line = Some(Site::here());
         }
-        write_run(buffers, sender, self.vector, None, start, values, &self.site)
+        writer.write_run(None, start, values)
     }
 
     /// Applies the scope's operation to element `index` at its owner, after this rank's earlier writes.
@@ -176,86 +183,87 @@ impl<B: Buffered> Scope<'_, B> {
     #[inline(never)]
     #[track_caller]
     fn write_with_room(&mut self, owner: Rank, op: Option<OpId>, index: usize, value: B::Element) -> Result<()> {
-        let (buffers, sender) = self.state.parts();
-        room(buffers, sender, self.vector, owner, op, &self.site)?;
-        buffers.push(op, index, value);
-        if buffers.check {
-            buffers.line = Some(Site::here());
-            note(buffers, sender, self.vector, owner, index..index + 1, &self.site)?;
+        let mut writer = self.state.writer(self.vector, &self.site);
+        writer.make_room(owner, op)?;
+        writer.buffers.push(op, index, value);
+        if writer.buffers.check {
+            writer.buffers.line = Some(Site::here());
+            writer.note(owner, index..index + 1)?;
         }
         Ok(())
     }
 }
 
-/// Makes room in an owner's buffer for writes of this kind.
-fn room<T: Element>(
-    buffers: &mut Buffers<T>,
-    sender: &mut dyn Sender<T>,
-    vector: &GVector<T>,
-    owner: Rank,
-    op: Option<OpId>,
-    site: &Site,
-) -> Result<()> {
-    let pending = &mut buffers.owners[owner.index()];
-    pending.limits = [0; 2];
-    if pending.must_leave(op) {
-        sender.send(vector, owner, pending.op, &mut pending.batch, site)?;
-    }
-    if pending.batch.capacity() == 0 {
-        let wanted = pending.batch.wanted();
-        pending.batch.open(vector.link.tidy(|_, out| out.buffer(owner, wanted)));
-    }
-    pending.open_for(op);
-    Ok(())
+/// Buffers with what sends them.
+pub struct Writer<'a, T: Element> {
+    buffers: &'a mut Buffers<T>,
+    sender: &'a mut dyn Sender<T>,
+    vector: &'a GVector<T>,
+    site: &'a Site,
 }
 
-/// Checking mode: notes the run that was just added for an owner, and sends the next write on the slow path too.
-fn note<T: Element>(
-    buffers: &mut Buffers<T>,
-    sender: &mut dyn Sender<T>,
-    vector: &GVector<T>,
-    owner: Rank,
-    run: Range<usize>,
-    site: &Site,
-) -> Result<()> {
-    let pending = &mut buffers.owners[owner.index()];
-    let line = buffers.line.as_ref().unwrap_or(site);
-    pending.batch.note(run.len(), line);
-    pending.limits = [0; 2];
-    sender.announce(vector, owner, pending.op, run, line, site)
-}
-
-/// Sets consecutive elements, or applies an operation to each. The range is in bounds.
-pub(super) fn write_run<T: Element>(
-    buffers: &mut Buffers<T>,
-    sender: &mut dyn Sender<T>,
-    vector: &GVector<T>,
-    op: Option<OpId>,
-    start: usize,
-    values: &[T],
-    site: &Site,
-) -> Result<()> {
-    if let [value] = values
-        && buffers.push(op, start, *value).is_none()
-    {
-        return Ok(());
-    }
-    let dist = vector.dist;
-    for (owner, piece) in dist.pieces(start..start + values.len()) {
-        let first = dist.range(owner).start;
-        let mut at = piece.start;
-        while at < piece.end {
-            room(buffers, sender, vector, owner, op, site)?;
-            let batch = &mut buffers.owners[owner.index()].batch;
-            let upto = piece.end.min(at + batch.capacity() - batch.len());
-            batch.extend(at - first, &values[at - start..upto - start]);
-            if buffers.check {
-                note(buffers, sender, vector, owner, at..upto, site)?;
-            }
-            at = upto;
+impl<T: Element> Writer<'_, T> {
+    /// Makes room in an owner's buffer for writes of this kind.
+    fn make_room(&mut self, owner: Rank, op: Option<OpId>) -> Result<()> {
+        let pending = &mut self.buffers.owners[owner.index()];
+        pending.limits = [0; 2];
+        if pending.must_leave(op) {
+            self.sender.send(self.vector, owner, pending.op, &mut pending.batch, self.site)?;
         }
+        if pending.batch.capacity() == 0 {
+            let wanted = pending.batch.wanted();
+            pending.batch.open(self.vector.link.tidy(|_, out| out.buffer(owner, wanted)));
+        }
+        pending.open_for(op);
+        Ok(())
     }
-    Ok(())
+
+    /// Checking mode: notes the run that was just added for an owner, and sends the next write on the slow path too.
+    fn note(&mut self, owner: Rank, run: Range<usize>) -> Result<()> {
+        let pending = &mut self.buffers.owners[owner.index()];
+        let line = self.buffers.line.as_ref().unwrap_or(self.site);
+        pending.batch.note(run.len(), line);
+        pending.limits = [0; 2];
+        self.sender.announce(self.vector, owner, pending.op, run, line, self.site)
+    }
+
+    /// Sets consecutive elements, or applies an operation to each. The range is in bounds.
+    pub(super) fn write_run(&mut self, op: Option<OpId>, start: usize, values: &[T]) -> Result<()> {
+        if let [value] = values
+            && self.buffers.push(op, start, *value).is_none()
+        {
+            return Ok(());
+        }
+        let dist = self.vector.dist;
+        for (owner, piece) in dist.pieces(start..start + values.len()) {
+            let first = dist.range(owner).start;
+            let mut at = piece.start;
+            while at < piece.end {
+                self.make_room(owner, op)?;
+                let batch = &mut self.buffers.owners[owner.index()].batch;
+                let upto = piece.end.min(at + batch.capacity() - batch.len());
+                batch.extend(at - first, &values[at - start..upto - start]);
+                if self.buffers.check {
+                    self.note(owner, at..upto)?;
+                }
+                at = upto;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends all that is left.
+    pub(super) fn flush(&mut self) -> Result<()> {
+        let me = self.vector.link.me;
+        for owner in me.others(self.vector.link.size).chain([me]) {
+            let pending = &mut self.buffers.owners[owner.index()];
+            pending.limits = [0; 2];
+            if !pending.batch.is_empty() {
+                self.sender.send(self.vector, owner, pending.op, &mut pending.batch, self.site)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 impl<B: Buffered> GlobalWrite<B::Element> for Scope<'_, B> {
@@ -264,21 +272,4 @@ impl<B: Buffered> GlobalWrite<B::Element> for Scope<'_, B> {
     fn put(&mut self, index: usize, value: B::Element) -> Result<()> {
         self.write(None, index, value)
     }
-}
-
-pub(super) fn flush<T: Element>(
-    buffers: &mut Buffers<T>,
-    sender: &mut impl Sender<T>,
-    vector: &GVector<T>,
-    site: &Site,
-) -> Result<()> {
-    let me = vector.link.me;
-    for owner in me.others(vector.link.size).chain([me]) {
-        let pending = &mut buffers.owners[owner.index()];
-        pending.limits = [0; 2];
-        if !pending.batch.is_empty() {
-            sender.send(vector, owner, pending.op, &mut pending.batch, site)?;
-        }
-    }
-    Ok(())
 }

@@ -71,7 +71,10 @@ pub trait Behaviour: sealed::Sealed + Sized {
 
     /// Gives back what was lent and sends what is buffered. `checked`: waits until all of it is done on every rank.
     #[doc(hidden)]
-    fn close(&mut self, vector: &GVector<Self::Element>, site: &Site, checked: bool) -> Result<()>;
+    fn close(&mut self, vector: &GVector<Self::Element>, _: &Site, _checked: bool) -> Result<()> {
+        self.abandon(vector);
+        Ok(())
+    }
 
     /// Gives back what was lent, after a panic. Nothing of the unfinished scope is sent.
     #[doc(hidden)]

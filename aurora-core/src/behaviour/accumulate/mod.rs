@@ -6,7 +6,7 @@
 mod partial;
 mod sparse;
 
-use super::buffers::{Buffered, write_run};
+use super::buffers::Buffered;
 use super::release::Together;
 use super::{Accumulate, Behaviour, Scope, sealed};
 use crate::Site;
@@ -65,9 +65,9 @@ impl<T: Element, O: Op<T>> Accumulated<T, O> {
             return Ok(());
         }
         let (op, first) = (self.release.op(), self.first);
-        let (buffers, sender) = self.release.parts();
+        let mut writer = self.release.writer(vector, site);
         self.partial.runs(range.start - first..range.end - first, |start, operands| {
-            write_run(buffers, sender, vector, op, first + start, operands, site)
+            writer.write_run(op, first + start, operands)
         })
     }
 }

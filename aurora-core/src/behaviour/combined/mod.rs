@@ -1,7 +1,7 @@
 //! `ReadCache` and `ReleaseC` in one (paper, Table 2): a copy of the whole vector, whose written elements are sent.
 
 use crate::Site;
-use crate::behaviour::buffers::{Buffered, write_run};
+use crate::behaviour::buffers::Buffered;
 use crate::behaviour::marks::Marks;
 use crate::behaviour::read_cache::Cached;
 use crate::behaviour::release::{PutOnly, Together};
@@ -65,10 +65,9 @@ impl<T: Element> Behaviour for Combined<T> {
 
     fn close(&mut self, vector: &GVector<T>, site: &Site, checked: bool) -> Result<()> {
         let Combined { copy, written, first, release, .. } = self;
-        let (buffers, sender) = release.parts();
-        let mut put =
-            |run: Range<usize>| write_run(buffers, sender, vector, None, *first + run.start, &copy[run], site);
-        let sent = written.runs_in(0..copy.len()).try_for_each(&mut put);
+        let mut writer = release.writer(vector, site);
+        let mut write = |run: Range<usize>| writer.write_run(None, *first + run.start, &copy[run]);
+        let sent = written.runs_in(0..copy.len()).try_for_each(&mut write);
         self.end(vector);
         sent?;
         self.release.close(vector, site, checked)

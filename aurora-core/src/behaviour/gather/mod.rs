@@ -29,10 +29,6 @@ impl<T: Element> Behaviour for Gathering<T> {
     type Element = T;
     const NAME: &'static str = "Gather";
 
-    fn close(&mut self, _: &GVector<T>, _: &Site, _: bool) -> Result<()> {
-        Ok(())
-    }
-
     fn abandon(&mut self, _: &GVector<T>) {}
 }
 

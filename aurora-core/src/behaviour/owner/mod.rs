@@ -67,11 +67,6 @@ impl<T: Element> Behaviour for Owner<T> {
     type Element = T;
     const NAME: &'static str = "OwnerComputes";
 
-    fn close(&mut self, _: &GVector<T>, _: &Site, _: bool) -> Result<()> {
-        self.shown.take();
-        Ok(())
-    }
-
     fn abandon(&mut self, _: &GVector<T>) {
         self.shown.take();
     }
@@ -80,11 +75,6 @@ impl<T: Element> Behaviour for Owner<T> {
 impl<T: Element> Behaviour for OwnerMut<T> {
     type Element = T;
     const NAME: &'static str = "OwnerComputes";
-
-    fn close(&mut self, vector: &GVector<T>, _: &Site, _: bool) -> Result<()> {
-        self.abandon(vector);
-        Ok(())
-    }
 
     fn abandon(&mut self, vector: &GVector<T>) {
         if let Some(part) = self.taken.take().filter(|part| !part.is_empty()) {

@@ -49,11 +49,7 @@ impl Vector {
         if !installed.is_empty() || !to_forward.is_empty() {
             self.tell_node_peers(epoch, &installed, &to_forward, cx);
         }
-        let missing = self
-            .owners_elsewhere(me, window)
-            .into_iter()
-            .any(|owner| !self.has_from_other_node(owner, (epoch, window)));
-        Ok(!missing)
+        Ok(self.receivers_awaited(epoch).is_empty())
     }
 
     fn tell_node_peers(&mut self, epoch: Epoch, installed: &[(u32, u64)], to_forward: &[(Rank, u64)], cx: &mut Cx<'_>) {
@@ -81,13 +77,10 @@ impl Vector {
         if self.block.home().is_none() || self.ledger.find(epoch).is_none() {
             return Vec::new();
         }
-        let me = self.ledger.me();
-        let window = self.ledger.scope_of(epoch).0;
-        let missing = self
-            .owners_elsewhere(me, window)
-            .into_iter()
-            .filter(|owner| !self.has_from_other_node(*owner, (epoch, window)));
-        missing.map(|owner| self.nodes.receiver(owner, me)).collect()
+        let (me, load) = (self.ledger.me(), (epoch, self.ledger.scope_of(epoch).0));
+        let mut missing = self.owners_elsewhere(me, load.1);
+        missing.retain(|owner| !self.has_from_other_node(*owner, load));
+        missing.into_iter().map(|owner| self.nodes.receiver(owner, me)).collect()
     }
 
     pub(crate) fn installed(&mut self, from: Rank, epoch: Epoch, list: &[u8], cx: &mut Cx<'_>) {

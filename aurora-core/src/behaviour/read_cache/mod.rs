@@ -63,11 +63,6 @@ impl<T: Element> Behaviour for Cached<T> {
     type Element = T;
     const NAME: &'static str = "ReadCache";
 
-    fn close(&mut self, vector: &GVector<T>, _: &Site, _: bool) -> Result<()> {
-        self.abandon(vector);
-        Ok(())
-    }
-
     fn abandon(&mut self, _: &GVector<T>) {
         self.let_go();
     }

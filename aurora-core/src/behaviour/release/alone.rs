@@ -1,6 +1,6 @@
 //! `ReleaseC` of one rank alone (the paper's Figure 1): each owner acknowledges every batch.
 
-use crate::behaviour::buffers::{Buffered, Buffers, Sender, flush};
+use crate::behaviour::buffers::{Buffered, Buffers, Sender};
 use crate::behaviour::{Behaviour, ReleaseAlone, Scope, sealed};
 use crate::element::{Element, Op, OpId};
 use crate::error::Result;
@@ -159,7 +159,7 @@ impl<T: Element, O> Behaviour for Alone<T, O> {
     const SENDS: bool = true;
 
     fn close(&mut self, vector: &GVector<T>, site: &Site, _: bool) -> Result<()> {
-        let flushed = flush(&mut self.buffers, &mut self.calls, vector, site);
+        let flushed = self.writer(vector, site).flush();
         let mut owners = vector.link.me.others(vector.link.size);
         let ended = flushed.and_then(|()| owners.try_for_each(|owner| self.calls.wait_for(vector, owner, site)));
         let known = self.calls.all_flushed(vector, site);
