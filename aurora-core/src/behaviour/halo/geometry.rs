@@ -267,7 +267,7 @@ mod tests {
                     from.clone().enumerate().for_each(|(i, local)| around[at + i] = value(rank, local));
                 }
                 for neighbour in &plan.neighbours {
-                    let edge = sent.remove(&(neighbour.rank.index(), rank)).expect("neighbours are mutual: each sends the other an edge");
+                    let edge = sent.remove(&(neighbour.rank.index(), rank)).expect("neighbours send to each other");
                     prop_assert_eq!(neighbour.gives(), edge.len());
                     // An edge arrives in pieces of any length.
                     let bytes: &[u8] = bytemuck::cast_slice(&edge);

@@ -96,6 +96,9 @@ impl Replica {
     }
 }
 
+/// A byte offset in the part of a block that lies in the load's window, and the new bytes there.
+pub(crate) type Change = (usize, Vec<u8>);
+
 /// What has arrived of one rank's block, or of its part that lies in the load's window.
 pub(crate) struct BlockArrived {
     /// Its bytes within the copy.
@@ -104,9 +107,8 @@ pub(crate) struct BlockArrived {
     pub(crate) version: u64,
     /// It lies in memory that this rank shares.
     pub(crate) at_home: bool,
-    /// The version of the block with its correction, and what that changes: byte offsets in the part of the block that
-    /// lies in the load's window, and the new bytes.
-    pub(crate) correction: Option<(u64, Vec<(usize, Vec<u8>)>)>,
+    /// The version of the block with its correction, and what that changes.
+    pub(crate) correction: Option<(u64, Vec<Change>)>,
 }
 
 /// All copies of one vector on this rank.

@@ -1,6 +1,6 @@
 //! Blocks of other nodes: one rank of this node receives each block, installs it in the node cache or forwards it.
 
-use super::cache::Replica;
+use super::cache::{Change, Replica};
 use super::memory::A_CACHE;
 use super::message::LoadMessage;
 use crate::epoch::Arrival;
@@ -260,8 +260,8 @@ impl Vector {
         replica.short().map_or(Ok(Outcome::Forward(version)), |shortage| Err(shortage.clone()))
     }
 
-    /// The corrections of the part of a block that lies in a window: byte offsets in that part, and the new bytes.
-    pub(crate) fn changes(&self, owner: Rank, (epoch, window): (Epoch, Window)) -> Vec<(usize, Vec<u8>)> {
+    /// The corrections of the part of a block that lies in a window.
+    pub(crate) fn changes(&self, owner: Rank, (epoch, window): (Epoch, Window)) -> Vec<Change> {
         let (element, block) = (self.block.element, self.dist.range(owner));
         let shown = common(&block, &window.range(self.dist.len()));
         let shown = shown.start - block.start..shown.end - block.start;
