@@ -13,6 +13,9 @@ use std::ops::Range;
 /// Smaller arrays are not checked: they come out of the memory that `available.rs` keeps back.
 pub(super) const LOOKED_AT: usize = 1 << 20;
 
+/// Bytes of memory taken at a time. Taking them lasts a few milliseconds, in which the daemon serves nothing.
+pub(crate) const STEP: usize = 16 << 20;
+
 const GRANULE: usize = 256 << 10;
 
 /// A step takes at most this part of the free memory: so many ranks may check at the same moment.

@@ -1,6 +1,6 @@
 //! Memory that the data of other ranks fills: taken in advance, or while it is filled.
 
-use super::{Array, Meter, Shortage, Storage};
+use super::{Array, Fresh, Meter, Shortage, Storage};
 use std::sync::Arc;
 
 /// Promised memory with a meter. Bytes for which there is no memory are not written; the shortage is kept.
@@ -11,7 +11,7 @@ pub(crate) struct Metered {
 }
 
 impl Metered {
-    pub(crate) fn new(bytes: usize, promised: Result<Arc<dyn Storage>, Shortage>) -> Self {
+    pub(crate) fn new(bytes: usize, promised: Fresh) -> Self {
         match promised {
             Ok(storage) => Metered { storage, meter: Meter::new(bytes), short: None },
             Err(shortage) => {

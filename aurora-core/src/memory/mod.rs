@@ -45,7 +45,7 @@ pub(crate) use direct::Direct;
 pub(crate) use holder_timeout::HolderTimeout;
 pub(crate) use latch::LatchMode;
 pub(crate) use lent::{Lent, LentMut, with_lent, with_lent_mut};
-pub(crate) use meter::{Meter, filled, promise, zeros};
+pub(crate) use meter::{Meter, STEP, filled, promise, zeros};
 pub(crate) use metered::Metered;
 pub(crate) use parts::{Parts, Piece};
 pub(crate) use permit::{OWN, Permit, READ, WRITE};
@@ -59,6 +59,9 @@ use std::any::Any;
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
+
+/// Memory that the system has promised.
+pub(crate) type Fresh = Result<Arc<dyn Storage>, Shortage>;
 
 /// An [`Array`] whose element type is not known here.
 pub(crate) trait Storage: Any + Send + Sync {

@@ -4,7 +4,7 @@
 //! nothing is sent from it. At most two loads are under way, the second for ranks that are one scope ahead.
 
 use crate::ids::Epoch;
-use crate::memory::{Array, Arriving, Meter, Part, Ranges, Shortage, Storage};
+use crate::memory::{Array, Arriving, Fresh, Meter, Part, Ranges, STEP, Shortage, Storage};
 use crate::window::Window;
 use aurora_net::Rank;
 use std::collections::BTreeMap;
@@ -13,9 +13,6 @@ use std::sync::Arc;
 
 /// Loads under way at a time: no rank enters a third ReadCache before this rank has entered the second.
 pub(crate) const LOADS: usize = 2;
-
-/// Bytes of memory taken at a time. Taking them lasts a few milliseconds, in which the daemon serves nothing.
-pub(crate) const STEP: usize = 16 << 20;
 
 pub(crate) struct Replica {
     serial: u64,
@@ -32,8 +29,6 @@ pub(crate) struct Replica {
     /// Why there is no memory for the copy: it will never be complete.
     short: Option<Shortage>,
 }
-
-pub(crate) type Fresh = Result<Arc<dyn Storage>, Shortage>;
 
 impl Replica {
     fn new((serial, window): (u64, Window), ranks: usize, bytes: usize, fresh: Fresh) -> Self {

@@ -1,6 +1,7 @@
 //! Memory for the copy of a load: how much a rank may take, and taking it.
 
-use super::cache::{Replica, STEP};
+use super::cache::Replica;
+use crate::memory::STEP;
 use crate::object::Cx;
 use crate::vector::machine::Vector;
 use crate::window::Window;

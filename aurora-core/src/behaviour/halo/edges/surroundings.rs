@@ -2,9 +2,8 @@
 
 use super::{Shown, memory_for};
 use crate::behaviour::halo::geometry::{Halo, Neighbour, Plan};
-use crate::behaviour::read_cache::cache::{Fresh, STEP};
 use crate::distribution::Distribution;
-use crate::memory::{Metered, Shortage};
+use crate::memory::{Fresh, Metered, STEP, Shortage};
 use aurora_net::{Buffer, LetterCount, MailboxReceiver, MailboxSender, Outbox, Rank, SharedView};
 use std::ops::Range;
 use std::sync::Arc;
