@@ -106,6 +106,54 @@ proptest! {
         prop_assert_eq!(headers.len(), seen.len());
         prop_assert!(memory.written <= 9000);
     }
+
+    /// A peer with the key that sends nonsense.
+    #[test]
+    fn sealed_nonsense_never_panics(
+        packets in prop::collection::vec(
+            (
+                0u64..50, 0u64..70_000, prop::collection::vec(mad_frame(), 0..6),
+                prop::collection::vec(any::<u8>(), 0..20),
+            ), 0..60),
+    ) {
+        let (mut receiver, mut memory) = (connection(1), Memory::default());
+        receiver.send(Bytes::from_static(b"x"), Payload::Bytes(Bytes::from(vec![0; 5000])));
+        let mut buf = Vec::new();
+        let mut now = NOW;
+        for (number, distance, frames, tail) in packets {
+            let mut body: Vec<u8> = frames.concat();
+            body.extend(tail);
+            let _ = receiver.handle_datagram(now, &sealed(number, distance, &body), &mut memory);
+            let _ = deliveries(&mut receiver, &mut memory);
+            while receiver.poll_transmit(now, &mut buf, 4, &mut memory).is_some() {}
+            buf.clear();
+            now += MS;
+            receiver.handle_timeout(now);
+        }
+    }
+}
+
+/// Well-formed frames with arbitrary numbers.
+fn mad_frame() -> impl Strategy<Value = Vec<u8>> {
+    let number = prop_oneof![0u64..6, Just((1 << 48) - 1)];
+    let size = prop_oneof![0u64..40, Just(1u64 << 40), Just((1 << 48) - 1)];
+    (0..5, number, size, 0usize..30, any::<bool>()).prop_map(|(kind, number, size, len, place)| {
+        let mut buf = Vec::new();
+        let header: &[u8] = if place { b"place" } else { b"buffer" };
+        // A placed payload is bounded by the handler; this one allocates what it is told.
+        let total = if place { size.min(1 << 20) } else { size };
+        match kind {
+            0 => wire::put_ping(&mut buf),
+            1 => wire::put_reset(&mut buf, number),
+            2 => wire::put_open(&mut buf, number, header, total, len),
+            3 => wire::put_data(&mut buf, number, size, len),
+            _ => wire::put_ack(&mut buf, MS, number, number as u32, std::iter::once(0..number + 1)),
+        }
+        if kind == 2 || kind == 3 {
+            buf.extend(vec![9; len]);
+        }
+        buf
+    })
 }
 
 #[test]
