@@ -289,6 +289,24 @@ pub const ALL: &[Want] = &[
         },
     },
     Want {
+        name: "a_block_that_moves_away_from_its_readers",
+        nodes: Nodes::One,
+        cache_limit: ANY,
+        words: &["OutOfMemory", "needs 50 MiB for its block, which moves away from its readers, of"],
+        body: |world| {
+            let mut v = GVector::<u64>::new(world, 150 * MIB / 8)?;
+            let copy = v.read_cache()?;
+            if world.rank().index() > 0 {
+                let met = world.barrier();
+                assert!(copy.iter().all(|value| *value == 0));
+                return met;
+            }
+            drop(copy);
+            v.owner_computes_mut()?.local_mut().fill(1);
+            world.barrier()
+        },
+    },
+    Want {
         // Of less than 166 MiB that are free.
         name: "a_cache_of_more_than_half_of_what_is_free",
         nodes: Nodes::Apart,

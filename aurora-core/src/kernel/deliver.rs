@@ -27,7 +27,7 @@ impl Handler for Kernel {
                     Some(CallerLoan::Write(lent)) => lent.len() == len,
                     _ => false,
                 };
-                landing.filter(fits).map_or(Placement::Buffer, Placement::At)
+                landing.map_or(Placement::Buffer, |to| Placement::At(if fits(&to) { to } else { nowhere() }))
             }
             Some(Header::Object { object: id, header }) => {
                 self.core.placed.push(id);
@@ -282,7 +282,7 @@ impl Kernel {
             self.fail_job(malformed(from), out);
         }
         let reply = match (payload, landing) {
-            (placed @ Received::Placed(_), _) => Ok(placed),
+            (Received::Placed(token), Some(landing)) if token == landing => Ok(Received::Placed(token)),
             (error, _) if refused => Err(decode_error(from, error.bytes())),
             (answer, None) => Ok(answer),
             // The call has a place for the answer, and this one came elsewhere: its length is not what was asked for.

@@ -76,8 +76,8 @@ pub(crate) trait Storage: Any + Send + Sync {
     fn take(&mut self, bytes: Range<usize>) -> Result<(), Shortage>;
     /// Returns memory that several ranks share to the system: [`Array::give_back`].
     fn give_back(&mut self);
-    /// A copy.
-    fn duplicate(&self) -> Arc<dyn Storage>;
+    /// Another of this type and length, of zeros: [`Array::promised`].
+    fn promised(&self) -> Fresh;
     /// A copy while other ranks may write words: the copy has each word as it is at some moment.
     fn duplicate_by_words(&mut self) -> Arc<dyn Storage>;
     /// An array of the same type with these contents, concatenated.
@@ -118,8 +118,8 @@ impl<T: Element> Storage for Array<T> {
         Array::give_back(self);
     }
 
-    fn duplicate(&self) -> Arc<dyn Storage> {
-        Arc::new(self.clone())
+    fn promised(&self) -> Fresh {
+        Ok(Arc::new(Array::<T>::promised(self.elements())?))
     }
 
     fn duplicate_by_words(&mut self) -> Arc<dyn Storage> {

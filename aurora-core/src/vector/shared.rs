@@ -111,6 +111,7 @@ impl SharedObject for Vector {
 
     fn advance(&mut self, cx: &mut Cx<'_>) {
         self.take_announcements(cx);
+        self.leave(cx);
         while std::mem::take(&mut self.has_changed) {
             self.settle_and_retry(cx);
         }
@@ -126,7 +127,8 @@ impl SharedObject for Vector {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        self.incast.as_ref().and_then(IncastGuard::poll_timeout)
+        let answers = self.incast.as_ref().and_then(IncastGuard::poll_timeout);
+        answers.into_iter().chain(self.block.next_step()).min()
     }
 
     fn handle_timeout(&mut self, now: Instant, cx: &mut Cx<'_>) {
@@ -200,6 +202,21 @@ impl SharedObject for Vector {
 }
 
 impl Vector {
+    /// Does a step of the block's move away from its readers.
+    fn leave(&mut self, cx: &mut Cx<'_>) {
+        match self.block.leave(|| cx.now()) {
+            Ok(false) => {}
+            Ok(true) => {
+                self.has_changed = true;
+                cx.progress();
+            }
+            Err(shortage) => {
+                let made_at = cx.frame.name.made_at.clone();
+                cx.no_memory(shortage, "its block, which moves away from its readers,", &made_at);
+            }
+        }
+    }
+
     fn compare_ends(&self, cx: &mut Cx<'_>) {
         let gone = cx.frame.dropped[cx.core.me.index()];
         let error = self.ends.compare(&self.ledger, &cx.frame.name, gone).filter(|_| cx.is_sound());

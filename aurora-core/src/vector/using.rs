@@ -53,6 +53,16 @@ impl Vector {
         Some(Ok(()))
     }
 
+    /// As [`Vector::poll_writable`], for this rank's own part of the window, before it is lent for writing: waits also
+    /// until no rank reads there, or the block has moved away.
+    pub(crate) fn poll_exclusive(&mut self, window: Window, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
+        if let Err(error) = self.poll_writable(window, cx)? {
+            return Some(Err(error));
+        }
+        let part = self.own_part(window);
+        self.block.is_writable(&part).then_some(Ok(()))
+    }
+
     /// Lends elements of our block to this rank's program for writing. Transfers that read it continue from a copy.
     pub(crate) fn take_part(&mut self, elements: &Range<usize>) -> Option<Arc<dyn Storage>> {
         if self.block.is_in_flight() {

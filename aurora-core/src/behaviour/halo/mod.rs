@@ -123,7 +123,7 @@ impl<T: Element> GVector<T> {
     {
         self.link.wait_on(VectorWait::Settle, &site, |object, cx| object.poll_usable(writes, Window::WHOLE, cx))?;
         if writes {
-            self.link.wait_on(VectorWait::Gate, &site, |object, cx| object.poll_writable(Window::WHOLE, cx))?;
+            self.link.wait_on(VectorWait::Gate, &site, |object, cx| object.poll_exclusive(Window::WHOLE, cx))?;
         }
         while self.link.on(&site, |object, cx| object.take_halo(halo, &site, cx))? {}
         let detail = format!(" ({halo}{})", if writes { ", for writing" } else { "" });

@@ -228,7 +228,7 @@ impl<T: Element> GVector<T> {
         self.link.wait_on(VectorWait::Settle, &site, |object, cx| object.poll_usable(true, window, cx))?;
         self.check_read(self.own_part(window), window, <OwnerMut<T> as Behaviour>::NAME, &site)?;
         self.link.wait_on(VectorWait::Gate, &site, |object, cx| {
-            object.poll_writable(window, cx).map(|open| open.map(|()| object.block.await_latch_holders()))
+            object.poll_exclusive(window, cx).map(|open| open.map(|()| object.block.await_latch_holders()))
         })?;
         let state = OwnerMut::of(self.own_part(window));
         Ok(Scope::open_in(self, window, site, state, true, false))

@@ -14,11 +14,6 @@ use crate::memory::{Array, Direct, LatchMode, Part, Parts, Permit, Piece, Readin
 use aurora_net::Rank;
 use std::ops::Range;
 use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant};
-
-/// How long a writer waits for readers to leave before it copies its block. The kernel serves nothing else meanwhile.
-const PATIENCE: Duration = Duration::from_micros(50);
 
 /// The place of this rank's block, and the whole memory that contains it.
 pub(crate) struct Home {
@@ -95,16 +90,17 @@ impl Home {
         piece.array.byte_len() == 0 || piece.array.start().addr().get() == self.address + piece.at
     }
 
-    /// Called before a write to a range of the block: moves its pieces away if a rank still reads there.
-    pub(crate) fn yield_to_readers(&mut self, block: &mut Parts, range: &Range<usize>) {
-        let pieces = block.find(range).unwrap_or_default();
-        for piece in &mut block.pieces_mut()[pieces] {
-            if !self.holds_piece(piece) || piece.array.byte_len() == 0 || self.becomes_clear(range) {
-                continue;
-            }
-            let copy = piece.array.duplicate();
-            self.vacant.insert(piece.at, std::mem::replace(&mut piece.array, copy));
+    /// The position of the first piece of a range of the block that lies here while another rank reads in the range.
+    pub(crate) fn piece_with_readers(&self, block: &Parts, range: &Range<usize>) -> Option<usize> {
+        if range.is_empty() || self.is_clear(range) {
+            return None;
         }
+        block.find(range)?.find(|piece| self.holds_piece(&block.pieces()[*piece]))
+    }
+
+    /// A piece of the block moves away, to a copy of it.
+    pub(crate) fn vacate(&mut self, piece: &mut Piece, copy: Arc<dyn Storage>) {
+        self.vacant.insert(piece.at, std::mem::replace(&mut piece.array, copy));
     }
 
     /// Moves the block away for good, because a rank does not release its latch. Pieces that a guard holds stay. That
@@ -115,7 +111,7 @@ impl Home {
                 continue;
             }
             if let Some(copy) = Arc::get_mut(&mut piece.array).map(|array| array.duplicate_by_words()) {
-                self.vacant.insert(piece.at, std::mem::replace(&mut piece.array, copy));
+                self.vacate(piece, copy);
             }
         }
     }
@@ -269,19 +265,5 @@ impl Home {
         }
         let bytes = self.start + range.start..self.start + range.end;
         self.sharing.is_clear(self.load_of(&bytes), &bytes)
-    }
-
-    fn becomes_clear(&self, range: &Range<usize>) -> bool {
-        if self.given_up || self.is_clear(range) {
-            return !self.given_up;
-        }
-        let until = Instant::now() + PATIENCE;
-        while Instant::now() < until {
-            thread::yield_now();
-            if self.is_clear(range) {
-                return true;
-            }
-        }
-        false
     }
 }

@@ -93,7 +93,7 @@ impl Block {
     pub(super) fn resting_mode(&self) -> LatchMode {
         if self.closed || !self.is_at_home() {
             LatchMode::Shut
-        } else if self.frozen || self.in_flight > 0 || self.is_lent() {
+        } else if self.frozen || self.in_flight > 0 || self.is_lent() || self.is_moving() {
             LatchMode::ReadOnly
         } else {
             LatchMode::Open

@@ -27,7 +27,7 @@ impl Block {
         Some(pieces.iter().map(|piece| (piece.at, piece.array.clone())).collect())
     }
 
-    /// Lends a range for writing.
+    /// Lends a range for writing, which [is writable](Block::is_writable).
     pub(crate) fn take_part(&mut self, range: &Range<usize>) -> Option<Arc<dyn Storage>> {
         if !self.is_here(range) {
             return None;
@@ -35,7 +35,7 @@ impl Block {
         self.set_latch(LatchMode::Shut);
         self.parts.join();
         self.parts.cut(range);
-        self.yield_to_readers(range);
+        self.begin_leaving_anew();
         let found = self.parts.find(range)?;
         let mut taken = self.parts.remove(found);
         if taken.len() > 1 {
@@ -53,17 +53,6 @@ impl Block {
     pub(crate) fn give_back_part(&mut self, at: usize, storage: Arc<dyn Storage>) {
         self.version += 1;
         self.parts.insert(at, storage);
-    }
-
-    /// Before a write: leaves its place where guards read there.
-    pub(super) fn yield_to_readers(&mut self, range: &Range<usize>) {
-        if let Some(home) = &mut self.home {
-            home.yield_to_readers(&mut self.parts, range);
-            if !home.holds(&self.parts) {
-                // It must not be read in its old place.
-                self.permit.close();
-            }
-        }
     }
 
     /// Joins what was cut for guards that are gone, and brings it into one place again.
@@ -103,13 +92,8 @@ impl Block {
 
     /// A copy, from which all transfers continue.
     pub(crate) fn take_from_transfers(&mut self) -> Option<Arc<dyn Storage>> {
-        let copy = match self.parts.whole(self.bytes) {
-            Some(whole) => whole.duplicate(),
-            None => {
-                let contents = self.parts.bytes(&(0..self.bytes))?;
-                self.parts.pieces().first()?.array.gathered(&contents)
-            }
-        };
+        let contents = self.parts.bytes(&(0..self.bytes))?;
+        let copy = self.parts.pieces().first()?.array.gathered(&contents);
         self.in_flight = 0;
         Some(copy)
     }

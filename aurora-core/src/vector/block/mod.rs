@@ -1,11 +1,13 @@
 //! The part of a vector that a rank owns: its memory, what of it is lent, and what others may do to it meanwhile.
 
 mod home;
+mod leaving;
 mod lending;
 
 use crate::memory::node::home::Home;
 use crate::memory::{Cells, LatchMode, Parts, Permit, Storage};
 use home::Held;
+use leaving::Leaving;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -25,6 +27,8 @@ pub(crate) struct Block {
     in_flight: usize,
     /// Its place in the node's shared memory, if it has one.
     home: Option<Home>,
+    /// The move away from there for which a write waits.
+    leaving: Option<Leaving>,
     /// What the calling thread may do without the kernel.
     pub(crate) permit: Arc<Permit>,
     /// It is sent to other nodes: no other rank may change it.
@@ -42,6 +46,7 @@ impl Block {
             version: 1,
             in_flight: 0,
             home,
+            leaving: None,
             permit: Arc::default(),
             frozen: false,
             closed: false,
@@ -139,12 +144,14 @@ impl Block {
         if self.in_flight > 0 || !free {
             return None;
         }
-        let held = Held::new(self, LatchMode::Busy);
-        let all = held.block.bytes;
-        if held.block.home.as_ref().is_some_and(|home| !home.is_clear(&(0..all))) {
-            let range = range(held.block);
-            held.block.yield_to_readers(&range);
+        let all = self.bytes;
+        if self.leaving.is_some() || self.home.as_ref().is_some_and(|home| !home.is_clear(&(0..all))) {
+            let range = range(self);
+            if !self.is_writable(&range) {
+                return None;
+            }
         }
+        let held = Held::new(self, LatchMode::Busy);
         held.block.version += 1;
         Some(change(Arc::get_mut(held.block.parts.whole_mut(all)?)?))
     }
@@ -159,13 +166,13 @@ impl Block {
         wanted.dedup();
         let pieces = self.parts.pieces_mut();
         let free = self.in_flight == 0 && wanted.iter().all(|piece| pieces[*piece].is_free());
-        free.then(|| wanted.into_iter().map(|piece| pieces[piece].range()).collect())
+        let wanted: Vec<_> = wanted.into_iter().map(|piece| pieces[piece].range()).collect();
+        (free && wanted.iter().all(|piece| self.is_writable(piece))).then_some(wanted)
     }
 
     /// Writes one of those pieces, element by element.
     pub(crate) fn write_piece<R>(&mut self, piece: &Range<usize>, fill: impl FnOnce(Cells<'_>) -> R) -> Option<R> {
         let held = Held::new(self, LatchMode::Busy);
-        held.block.yield_to_readers(piece);
         held.block.version += 1;
         let found = held.block.parts.find(piece)?;
         let [piece] = &mut held.block.parts.pieces_mut()[found] else {

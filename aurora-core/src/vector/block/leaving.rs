@@ -1,0 +1,111 @@
+//! A block moves away from its readers in steps: the rank's lock is free between two of them.
+
+use super::Block;
+use crate::memory::{LatchMode, Metered, Piece, Shortage};
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+/// How long a write waits for readers to leave before the block moves away.
+const PATIENCE: Duration = Duration::from_micros(50);
+
+/// Bytes copied in a step: about 100 us, in memory that is touched for the first time.
+const STEP: usize = 512 << 10;
+
+/// A write waits until nobody reads where it writes, or until the block has moved away from there.
+pub(super) struct Leaving {
+    /// The bytes of the block that are to be written.
+    range: Range<usize>,
+    /// When the move begins.
+    due: Option<Instant>,
+    copy: Option<Copying>,
+}
+
+/// The copy of a piece of the block.
+struct Copying {
+    piece: Range<usize>,
+    into: Metered,
+    done: usize,
+}
+
+impl Copying {
+    fn of(piece: &Piece) -> Self {
+        let range = piece.range();
+        Copying { into: Metered::new(range.len(), piece.array.promised()), piece: range, done: 0 }
+    }
+
+    /// Copies some more of the piece.
+    fn step(&mut self, piece: &Piece) -> Result<(), Shortage> {
+        let next = (self.done + STEP).min(self.piece.len());
+        self.into.write(self.done, &piece.array.bytes()[self.done..next]);
+        self.done = next;
+        self.into.short().map_or(Ok(()), |shortage| Err(shortage.clone()))
+    }
+}
+
+impl Block {
+    /// Whether these bytes may be written where they lie. If another rank reads there, the block begins to leave: until
+    /// [that is over](Block::leave) nothing of the block may be written.
+    pub(crate) fn is_writable(&mut self, range: &Range<usize>) -> bool {
+        if self.leaving.is_none() && self.piece_with_readers(range).is_some() {
+            self.leaving = Some(Leaving { range: range.clone(), due: None, copy: None });
+        }
+        self.leaving.is_none()
+    }
+
+    /// Does a step. True: writes can be tried again.
+    pub(crate) fn leave(&mut self, now: impl FnOnce() -> Instant) -> Result<bool, Shortage> {
+        let Some(mut leaving) = self.leaving.take() else {
+            return Ok(false);
+        };
+        let copy = leaving.copy.take();
+        if copy.is_none() && self.piece_with_readers(&leaving.range).is_some() {
+            let now = now();
+            if now < *leaving.due.get_or_insert(now + PATIENCE) {
+                self.leaving = Some(leaving);
+                return Ok(false);
+            }
+            // From now on no node peer writes to the place either; one that does not leave has the place given up.
+            self.set_latch(LatchMode::ReadOnly);
+        }
+        let Some(found) = self.piece_with_readers(&leaving.range) else {
+            return Ok(true);
+        };
+        let piece = &mut self.parts.pieces_mut()[found];
+        if self.in_flight > 0 || !piece.is_free() {
+            return Ok(true);
+        }
+        let mut copy = copy.filter(|copy| copy.piece == piece.range()).unwrap_or_else(|| Copying::of(piece));
+        copy.step(piece)?;
+        if copy.done < copy.piece.len() {
+            leaving.copy = Some(copy);
+        } else if let Some(home) = &mut self.home {
+            home.vacate(piece, copy.into.share());
+            // It is not to be read where it was.
+            self.permit.close();
+        }
+        self.leaving = Some(leaving);
+        Ok(false)
+    }
+
+    /// Some of it is about to change: what has been copied so far is out of date.
+    pub(super) fn begin_leaving_anew(&mut self) {
+        if let Some(leaving) = &mut self.leaving {
+            leaving.copy = None;
+        }
+    }
+
+    /// When the next step is due.
+    pub(crate) fn next_step(&self) -> Option<Instant> {
+        self.leaving.as_ref().and_then(|leaving| leaving.due)
+    }
+
+    /// Whether a copy is being made, during which nobody may write to the place.
+    pub(super) fn is_moving(&self) -> bool {
+        self.leaving.as_ref().is_some_and(|leaving| leaving.copy.is_some())
+    }
+
+    /// The position of the first piece of a range that lies where another rank reads.
+    fn piece_with_readers(&self, range: &Range<usize>) -> Option<usize> {
+        self.home.as_ref()?.piece_with_readers(&self.parts, range)
+    }
+}
