@@ -12,6 +12,7 @@
 //! Ranks that share a node's memory first compare one number there (`Kernel::digest`), and send summaries if it
 //! differs.
 
+use super::came::Came;
 use super::words::{Merge, Merging, Words};
 use crate::error::Claim;
 use crate::ids::{Epoch, ObjectId};
@@ -86,22 +87,13 @@ pub(crate) struct Summary {
     claim: Claim,
     objects: BTreeMap<ObjectId, ObjectState>,
     verdict: Option<Error>,
+    /// The memory that these ranks will take if all agree.
     demand: Demand,
 }
 
 impl Summary {
-    pub(crate) fn new(
-        claim: Claim,
-        key: u64,
-        objects: BTreeMap<ObjectId, ObjectState>,
-        refusal: Option<Error>,
-    ) -> Self {
-        Summary { key, claim, objects, verdict: refusal, demand: Demand::default() }
-    }
-
-    /// With the memory that the rank will take if all agree.
-    pub(crate) fn asking(self, demand: Demand) -> Self {
-        Summary { demand, ..self }
+    pub(crate) fn new(claim: Claim, came: &Came<'_>, objects: BTreeMap<ObjectId, ObjectState>) -> Self {
+        Summary { key: came.key, claim, objects, verdict: came.refusal.clone(), demand: came.demand.clone() }
     }
 
     fn merge(&mut self, other: Summary) {
@@ -321,7 +313,7 @@ mod tests {
 
     fn summary(rank: usize, key: u64) -> Summary {
         let claim = Claim { rank: Rank::new(rank), action: format!("came for {key}"), site: Site::here() };
-        Summary::new(claim, key, BTreeMap::new(), None)
+        Summary::new(claim, &Came::new("a barrier", &key, key), BTreeMap::new())
     }
 
     /// Ranks that exchange messages until none is left.
@@ -398,7 +390,7 @@ mod tests {
                 let mut ranks = Ranks::new(size);
                 let asking = |rank| {
                     let pool = Pool { id: 7, limit: MemoryLimit::Machine, available };
-                    summary(rank, 1).asking(Demand::new(Rank::new(rank), 40, vec![pool]))
+                    Summary { demand: Demand::new(Rank::new(rank), 40, vec![pool]), ..summary(rank, 1) }
                 };
                 for rank in 0..size {
                     // One rank that requests a second pass is enough.
