@@ -17,9 +17,8 @@ impl Marks {
     }
 
     /// Takes memory for the marks of `len` elements.
-    pub(super) fn prepare(&mut self, len: usize) -> Result<(), Shortage> {
-        self.words = memory::zeros(len.div_ceil(BITS))?;
-        Ok(())
+    pub(super) fn new(len: usize) -> Result<Self, Shortage> {
+        Ok(Marks { words: memory::zeros(len.div_ceil(BITS))? })
     }
 
     /// Cuts a range at the borders of the words of bits.
@@ -97,12 +96,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn marks(len: usize) -> Marks {
-        let mut marks = Marks::default();
-        marks.prepare(len).expect("there is memory");
-        marks
-    }
-
     proptest! {
         #[test]
         fn runs_cover_what_was_marked_and_nothing_else(
@@ -110,7 +103,7 @@ mod tests {
             ranges in prop::collection::vec((0usize..512, 0usize..150), 0..5),
             cuts in (0usize..513, 0usize..513),
         ) {
-            let mut marks = marks(512);
+            let mut marks = Marks::new(512).expect("there is memory");
             let mut model = vec![false; 512];
             for index in single {
                 prop_assert_eq!(marks.mark(index), !model[index]);

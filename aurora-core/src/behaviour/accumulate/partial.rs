@@ -85,8 +85,7 @@ impl<T: Element> Partial<T> {
         if !copies {
             return sparse.grow();
         }
-        let mut touched = Marks::default();
-        touched.prepare(self.len)?;
+        let mut touched = Marks::new(self.len)?;
         let mut values = if is_spare { std::mem::take(&mut self.spare) } else { Array::zeroed(self.len)? };
         for (index, value) in sparse.iter() {
             touched.mark(index);

@@ -118,22 +118,19 @@ impl<T: Element> GVector<T> {
         const COPY: &str = "the copy of a ReadCache + ReleaseC";
         let shown = window.range(self.len());
         let mut copy = self.private.take();
-        let mut written = Marks::default();
         let short = |shortage| self.short_of(shortage, COPY, &site);
         let is_kept = copy.len() == shown.len();
         if !is_kept {
             self.admit_copy(COPY, shown.len() * size_of::<T>(), &site)?;
         }
-        written.prepare(shown.len()).map_err(short)?;
+        let written = Marks::new(shown.len()).map_err(short)?;
         if !is_kept {
             copy = Array::zeroed(shown.len()).map_err(short)?;
         }
         let loaded = self.load(<Combined<T> as Behaviour>::NAME, window, &site)?;
         let release = self.enter_release(None, window, &site)?;
         let state = Combined { loaded, copy, copied: false, written, first: shown.start, release };
-        let scope = Scope::open_in(self, window, site, state, true, true);
-        scope.vector.opened();
-        Ok(scope)
+        Ok(Scope::open_together(self, window, site, state))
     }
 }
 

@@ -133,7 +133,7 @@ impl<T: Element> GVector<T> {
         let mut state = Haloed { own, halo, around: Arc::default(), reach: (0, 0), exchange, letters: Arc::default() };
         let entered = state.exchange(self, Some(&opening), &site);
         entered.inspect_err(|_| state.end(self))?;
-        Ok(Scope::open(self, site, state, writes, false))
+        Ok(Scope::open(self, Window::WHOLE, site, state, writes, false))
     }
 }
 

@@ -125,16 +125,6 @@ impl<T: Element> HaloCacheMut<'_, T> {
         }
         &mut self.local_mut()[at..at + cols]
     }
-
-    #[inline]
-    #[track_caller]
-    fn writable(&mut self, index: usize) -> &mut T {
-        let own = self.vector.local_range();
-        if !own.contains(&index) {
-            self.not_writable(index);
-        }
-        &mut self.local_mut()[index - own.start]
-    }
 }
 
 /// By global index, in the own part or in the halo.
@@ -172,7 +162,11 @@ impl<T: Element> IndexMut<usize> for HaloCacheMut<'_, T> {
     #[inline]
     #[track_caller]
     fn index_mut(&mut self, index: usize) -> &mut T {
-        self.writable(index)
+        let own = self.vector.local_range();
+        if !own.contains(&index) {
+            self.not_writable(index);
+        }
+        &mut self.local_mut()[index - own.start]
     }
 }
 

@@ -86,7 +86,7 @@ impl<T: Element> GVector<T> {
         let epoch = self.enter_load(Cached::<T>::NAME, Window::WHOLE, &site)?;
         let outcome = self.link.on(&site, |object, cx| Ok(object.stream(epoch, &site, cx)))?;
         let state = Streamed { epoch, opened, outcome, parts: Shown::default(), whole: OnceCell::new() };
-        Ok(Scope::open(self, site, state, false, false))
+        Ok(Scope::open(self, Window::WHOLE, site, state, false, false))
     }
 }
 

@@ -254,7 +254,7 @@ impl Vector {
         }
         let window = self.ledger.scope_of(epoch).0;
         let bytes = self.block.bytes_of(&window.range(self.dist.len()));
-        let streamed = self.load.stream.as_ref().is_some_and(|stream| stream.shows(epoch));
+        let streamed = self.load.stream.as_ref().is_some_and(|stream| stream.epoch == epoch && !stream.unread);
         let arrived: Vec<_> =
             (0..cx.size()).map(|rank| self.block_arrived(Rank::new(rank), me, (epoch, window))).collect();
         self.ledger.forget(epoch);

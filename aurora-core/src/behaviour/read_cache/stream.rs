@@ -29,10 +29,11 @@ const PART: usize = 8;
 const PIECE: RangeInclusive<usize> = 8 << 10..=64 << 10;
 
 pub(crate) struct Stream {
-    epoch: Epoch,
+    pub(crate) epoch: Epoch,
     site: Site,
     outcome: Arc<Outcome>,
-    unread: bool,
+    /// Its guard was dropped.
+    pub(super) unread: bool,
 }
 
 /// The result of a streamed load, for its guard.
@@ -48,16 +49,6 @@ impl Outcome {
 
     pub(crate) fn complete_since(&self) -> Option<Instant> {
         self.whole.get().map(|(_, since)| *since)
-    }
-}
-
-impl Stream {
-    pub(crate) fn epoch(&self) -> Epoch {
-        self.epoch
-    }
-
-    pub(crate) fn shows(&self, load: Epoch) -> bool {
-        self.epoch == load && !self.unread
     }
 }
 
