@@ -47,13 +47,13 @@ impl Marks {
 
     /// Marked elements of a [piece](Self::pieces).
     pub(super) fn count(&self, piece: Range<usize>) -> usize {
-        let word = self.words[piece.start / BITS] & mask(bits(&piece));
+        let word = self.words[piece.start / BITS] & mask(&piece);
         word.count_ones() as usize
     }
 
     pub(super) fn mark_all(&mut self, range: Range<usize>) {
         for piece in Self::pieces(range) {
-            self.words[piece.start / BITS] |= mask(bits(&piece));
+            self.words[piece.start / BITS] |= mask(&piece);
         }
     }
 
@@ -82,13 +82,10 @@ impl Marks {
     }
 }
 
-fn bits(piece: &Range<usize>) -> Range<usize> {
-    piece.start % BITS..piece.start % BITS + piece.len()
-}
-
-fn mask(bits: Range<usize>) -> u64 {
-    let upto = |bit: usize| if bit == BITS { u64::MAX } else { (1 << bit) - 1 };
-    upto(bits.end) & !upto(bits.start)
+/// The bits of a [piece](Marks::pieces) in its word.
+fn mask(piece: &Range<usize>) -> u64 {
+    let (first, upto) = (piece.start % BITS, |bit: usize| if bit == BITS { u64::MAX } else { (1 << bit) - 1 });
+    upto(first + piece.len()) & !upto(first)
 }
 
 #[cfg(test)]

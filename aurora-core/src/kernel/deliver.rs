@@ -129,11 +129,11 @@ impl Handler for Kernel {
     fn poll_timeout(&self) -> Option<Instant> {
         // Messages to this rank itself are due at once.
         let to_self = (!self.core.mail.to_self.is_empty()).then_some(self.core.polling.began);
-        [to_self, self.core.watch.poll_timeout(), self.timers.next(), self.next_tick()].into_iter().flatten().min()
+        [to_self, self.core.watch.next_look, self.timers.next(), self.next_tick()].into_iter().flatten().min()
     }
 
     fn handle_timeout(&mut self, now: Instant, out: &mut Outbox) {
-        if self.core.watch.poll_timeout().is_some_and(|at| at <= now) {
+        if self.core.watch.next_look.is_some_and(|at| at <= now) {
             self.look(now, out);
         }
         while let Some(id) = self.timers.take_due(now) {

@@ -9,17 +9,11 @@ use crate::memory::Demand;
 use crate::object::{Cx, OpenGuard};
 use crate::window::Window;
 use crate::{Error, Site};
-use aurora_net::bootstrap::Failure;
 use aurora_net::{Outbox, Payload, Rank};
 use bytes::Bytes;
 use std::collections::BTreeMap;
 
 impl Kernel {
-    /// The control plane says that another rank has failed.
-    pub(crate) fn job_failed(&mut self, failure: Failure) {
-        self.note_job_fault(&Error::heard(failure));
-    }
-
     pub(crate) fn sound(&self, id: ObjectId) -> Result<(), Error> {
         self.objects.get(&id).map_or(Ok(()), |entry| entry.frame.sound())
     }

@@ -36,7 +36,7 @@ impl<T: Element, O: Op<T>> Accumulated<T, O> {
     fn merge(&mut self, vector: &GVector<T>, site: &Site) -> Result<()> {
         self.partial.seal();
         let (me, first) = (vector.link.me, self.first);
-        let shown = first..first + self.partial.len();
+        let shown = first..first + self.partial.len;
         for owner in me.others(vector.link.size) {
             self.ship(common(&vector.dist.range(owner), &shown), vector, site)?;
         }

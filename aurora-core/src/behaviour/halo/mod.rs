@@ -39,12 +39,6 @@ impl<O: ShowsOwnPart> Behaviour for Haloed<O> {
     type Element = O::Element;
     const NAME: &'static str = "HaloCache";
 
-    fn close(&mut self, vector: &GVector<O::Element>, site: &Site, checked: bool) -> Result<()> {
-        self.own.close(vector, site, checked)?;
-        self.end(vector);
-        Ok(())
-    }
-
     fn abandon(&mut self, vector: &GVector<O::Element>) {
         self.own.abandon(vector);
         self.end(vector);

@@ -3,9 +3,10 @@
 use super::Haloed;
 use super::geometry::{Boundary, Halo};
 use super::show::Place;
+use crate::Site;
 use crate::behaviour::{HaloCacheMut, Scope, ShowsOwnPart};
 use crate::element::Element;
-use crate::{Error, Site};
+use crate::error::Result;
 use std::ops::Range;
 
 impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
@@ -65,8 +66,9 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
         }
     }
 
-    pub(super) fn outside(&self, index: usize, shown: &Range<usize>, site: Site) -> Error {
-        self.vector.not_shown(index, shown, format!("a HaloCache ({})", self.state.halo), site)
+    pub(super) fn outside<R>(&self, index: usize, shown: &Range<usize>, site: Site) -> Result<R> {
+        self.vector.check_index(index, &site)?;
+        Err(self.vector.not_shown(index, shown, format!("a HaloCache ({})", self.state.halo), site))
     }
 }
 

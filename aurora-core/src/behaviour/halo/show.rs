@@ -210,11 +210,7 @@ impl<O: ShowsOwnPart> GlobalRead<O::Element> for Scope<'_, Haloed<O>> {
         match self.place(index) {
             Some(Place::Own(at)) => Ok(self.local()[at]),
             Some(Place::Around(at)) => Ok(self.state.around[at]),
-            None => {
-                let site = Site::here();
-                self.vector.check_index(index, &site)?;
-                Err(self.outside(index, &self.shown(), site))
-            }
+            None => self.outside(index, &self.shown(), Site::here()),
         }
     }
 }
@@ -227,8 +223,6 @@ impl<T: Element> GlobalWrite<T> for HaloCacheMut<'_, T> {
             self.local_mut()[index - own.start] = value;
             return Ok(());
         }
-        let site = Site::here();
-        self.vector.check_index(index, &site)?;
-        Err(self.outside(index, &own, site))
+        self.outside(index, &own, Site::here())
     }
 }

@@ -151,13 +151,11 @@ impl Vector {
         let bytes = range.start * element..range.end * element;
         let part = match place {
             Place::Home => self.block.home()?.part(bytes),
-            Place::Copy => self.load.cache.find_loading((epoch, Window::WHOLE))?.show(bytes),
+            Place::Copy => self.load.cache.find_loading((epoch, Window::WHOLE))?.array.show(bytes),
         };
         Some(Ok(Some(Piece { owner, range, part })))
     }
-}
 
-impl Vector {
     /// Up to which element a rank's block is here and final, once all ranks have announced the load.
     fn shown_up_to(&mut self, owner: Rank, me: Rank, epoch: Epoch) -> Option<(usize, Place)> {
         let block = self.dist.range(owner);
@@ -179,12 +177,11 @@ impl Vector {
             }
         }
         let (bytes, element) = (self.within(owner, Window::WHOLE), self.block.element);
-        let replica =
-            self.load.cache.find_loading((epoch, Window::WHOLE)).filter(|replica| replica.short().is_none())?;
+        let replica = self.load.cache.find_loading((epoch, Window::WHOLE)).filter(|replica| replica.short.is_none())?;
         let end = if owner == me {
             block.end
         } else if coming {
-            replica.come(bytes.start).min(bytes.end) / element
+            replica.come.reach(bytes.start).min(bytes.end) / element
         } else if arrived && self.load.cache.ensure_block(epoch, owner, version, bytes) {
             block.end
         } else {
