@@ -91,7 +91,7 @@ fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, 
         });
         let watched = endpoint.clone();
         seat.on_failure(Box::new(move |failure| {
-            watched.act(|kernel, _| kernel.job_failed(failure));
+            watched.act(|kernel, _| kernel.note_job_fault(&Error::heard(failure)));
             // Ends waits for memory of a rank that will not come any more.
             watched.node().close();
         }));

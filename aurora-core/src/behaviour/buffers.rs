@@ -79,18 +79,6 @@ struct Pending<T> {
     limits: [usize; 2],
 }
 
-impl<T: Element> Pending<T> {
-    fn must_leave(&self, op: Option<OpId>) -> bool {
-        !self.batch.is_empty() && (self.op != op || self.batch.len() >= self.batch.capacity())
-    }
-
-    fn open_for(&mut self, op: Option<OpId>) {
-        self.op = op;
-        self.limits = [0; 2];
-        self.limits[usize::from(op.is_some())] = self.batch.capacity();
-    }
-}
-
 impl<T: Element> Buffers<T> {
     pub(super) fn new(vector: &GVector<T>) -> Self {
         let check = vector.link.modes.check;
@@ -207,14 +195,16 @@ impl<T: Element> Writer<'_, T> {
     fn make_room(&mut self, owner: Rank, op: Option<OpId>) -> Result<()> {
         let pending = &mut self.buffers.owners[owner.index()];
         pending.limits = [0; 2];
-        if pending.must_leave(op) {
+        let is_full = pending.batch.len() >= pending.batch.capacity();
+        if !pending.batch.is_empty() && (pending.op != op || is_full) {
             self.sender.send(self.vector, owner, pending.op, &mut pending.batch, self.site)?;
         }
         if pending.batch.capacity() == 0 {
             let wanted = pending.batch.wanted();
             pending.batch.open(self.vector.link.tidy(|_, out| out.buffer(owner, wanted)));
         }
-        pending.open_for(op);
+        pending.op = op;
+        pending.limits[usize::from(op.is_some())] = pending.batch.capacity();
         Ok(())
     }
 

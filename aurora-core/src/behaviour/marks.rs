@@ -17,9 +17,8 @@ impl Marks {
     }
 
     /// Takes memory for the marks of `len` elements.
-    pub(super) fn prepare(&mut self, len: usize) -> Result<(), Shortage> {
-        self.words = memory::zeros(len.div_ceil(BITS))?;
-        Ok(())
+    pub(super) fn new(len: usize) -> Result<Self, Shortage> {
+        Ok(Marks { words: memory::zeros(len.div_ceil(BITS))? })
     }
 
     /// Cuts a range at the borders of the words of bits.
@@ -48,13 +47,13 @@ impl Marks {
 
     /// Marked elements of a [piece](Self::pieces).
     pub(super) fn count(&self, piece: Range<usize>) -> usize {
-        let word = self.words[piece.start / BITS] & mask(bits(&piece));
+        let word = self.words[piece.start / BITS] & mask(&piece);
         word.count_ones() as usize
     }
 
     pub(super) fn mark_all(&mut self, range: Range<usize>) {
         for piece in Self::pieces(range) {
-            self.words[piece.start / BITS] |= mask(bits(&piece));
+            self.words[piece.start / BITS] |= mask(&piece);
         }
     }
 
@@ -83,25 +82,16 @@ impl Marks {
     }
 }
 
-fn bits(piece: &Range<usize>) -> Range<usize> {
-    piece.start % BITS..piece.start % BITS + piece.len()
-}
-
-fn mask(bits: Range<usize>) -> u64 {
-    let upto = |bit: usize| if bit == BITS { u64::MAX } else { (1 << bit) - 1 };
-    upto(bits.end) & !upto(bits.start)
+/// The bits of a [piece](Marks::pieces) in its word.
+fn mask(piece: &Range<usize>) -> u64 {
+    let (first, upto) = (piece.start % BITS, |bit: usize| if bit == BITS { u64::MAX } else { (1 << bit) - 1 });
+    upto(first + piece.len()) & !upto(first)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    fn marks(len: usize) -> Marks {
-        let mut marks = Marks::default();
-        marks.prepare(len).expect("there is memory");
-        marks
-    }
 
     proptest! {
         #[test]
@@ -110,7 +100,7 @@ mod tests {
             ranges in prop::collection::vec((0usize..512, 0usize..150), 0..5),
             cuts in (0usize..513, 0usize..513),
         ) {
-            let mut marks = marks(512);
+            let mut marks = Marks::new(512).expect("there is memory");
             let mut model = vec![false; 512];
             for index in single {
                 prop_assert_eq!(marks.mark(index), !model[index]);

@@ -111,11 +111,15 @@ pub struct Scope<'v, B: Behaviour> {
 }
 
 impl<'v, B: Behaviour> Scope<'v, B> {
-    pub(crate) fn open(vector: &'v GVector<B::Element>, site: Site, state: B, mutable: bool, awaited: bool) -> Self {
-        Self::open_in(vector, Window::WHOLE, site, state, mutable, awaited)
+    /// Opens a scope whose end all ranks await. Then retries parked batches: ranks that opened the scope earlier may
+    /// have sent batches that waited for this.
+    fn open_together(vector: &'v GVector<B::Element>, window: Window, site: Site, state: B) -> Self {
+        let scope = Self::open(vector, window, site, state, true, true);
+        vector.link.tidy_on(|object, _| object.has_changed = true);
+        scope
     }
 
-    pub(crate) fn open_in(
+    pub(crate) fn open(
         vector: &'v GVector<B::Element>,
         window: Window,
         site: Site,

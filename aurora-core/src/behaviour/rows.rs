@@ -56,6 +56,7 @@ impl<T: Element> ShowsElementsMut for OwnerMut<T> {
 /// The whole rows among consecutive elements.
 struct WholeRows {
     rows: Range<usize>,
+    /// 0 if rows are empty; chunks have at least one element.
     cols: usize,
     /// Their indices among the elements.
     within: Range<usize>,
@@ -64,16 +65,11 @@ struct WholeRows {
 impl WholeRows {
     fn of<T: Element>(vector: &GVector<T>, first: usize, len: usize) -> Self {
         let cols = vector.row_len();
-        let per_row = cols.max(1);
-        let start = first.div_ceil(per_row);
-        let rows = start..((first + len) / per_row).max(start);
+        let chunk = cols.max(1);
+        let start = first.div_ceil(chunk);
+        let rows = start..((first + len) / chunk).max(start);
         let within = if rows.is_empty() { 0..0 } else { rows.start * cols - first..rows.end * cols - first };
         WholeRows { rows, cols, within }
-    }
-
-    /// The length of a row for `chunks`; not 0 even if rows are empty.
-    fn chunk(&self) -> usize {
-        self.cols.max(1)
     }
 }
 
@@ -101,8 +97,7 @@ impl<B: ShowsElements> Scope<'_, B> {
     /// ```
     pub fn iter_rows(&self) -> impl ExactSizeIterator<Item = (usize, &[B::Element])> {
         let (whole, elements) = self.whole_rows();
-        let chunk = whole.chunk();
-        whole.rows.zip(elements.chunks_exact(chunk))
+        whole.rows.zip(elements.chunks_exact(whole.cols.max(1)))
     }
 }
 
@@ -131,8 +126,7 @@ impl<B: ShowsElementsMut> Scope<'_, B> {
     /// ```
     pub fn iter_rows_mut(&mut self) -> impl ExactSizeIterator<Item = (usize, &mut [B::Element])> {
         let (whole, elements) = self.whole_rows_mut();
-        let chunk = whole.chunk();
-        whole.rows.zip(elements.chunks_exact_mut(chunk))
+        whole.rows.zip(elements.chunks_exact_mut(whole.cols.max(1)))
     }
 }
 
@@ -247,8 +241,7 @@ mod parallel {
         /// a pool with this rank's share of the cores.
         pub fn par_rows(&self) -> impl IndexedParallelIterator<Item = (usize, &[B::Element])> {
             let (whole, elements) = self.whole_rows();
-            let chunk = whole.chunk();
-            whole.rows.into_par_iter().zip(elements.par_chunks_exact(chunk))
+            whole.rows.into_par_iter().zip(elements.par_chunks_exact(whole.cols.max(1)))
         }
     }
 
@@ -272,8 +265,7 @@ mod parallel {
         /// ```
         pub fn par_rows_mut(&mut self) -> impl IndexedParallelIterator<Item = (usize, &mut [B::Element])> {
             let (whole, elements) = self.whole_rows_mut();
-            let chunk = whole.chunk();
-            whole.rows.into_par_iter().zip(elements.par_chunks_exact_mut(chunk))
+            whole.rows.into_par_iter().zip(elements.par_chunks_exact_mut(whole.cols.max(1)))
         }
     }
 }

@@ -99,13 +99,6 @@ impl<B: Behaviour> Scope<'_, B> {
         self.places_of(elements)
     }
 
-    /// Panics if the vector has no element `index`.
-    #[track_caller]
-    pub(crate) fn assert_element(&self, index: usize) {
-        let len = self.vector.len();
-        assert!(index < len, "index {index} is outside a vector of {len} elements");
-    }
-
     /// The number of rows of the whole, and a description of it. Without a matrix each element is a row.
     pub(crate) fn all_rows(&self) -> (usize, String) {
         match (self.vector.dim(), self.vector.len()) {
@@ -134,7 +127,7 @@ impl<B: Behaviour> Scope<'_, B> {
 
     #[cold]
     #[inline(never)]
-    pub(crate) fn not_shown(&self, index: usize, shown: &Range<usize>, site: Site) -> Result<()> {
+    pub(crate) fn not_shown<R>(&self, index: usize, shown: &Range<usize>, site: Site) -> Result<R> {
         self.vector.check_index(index, &site)?;
         Err(self.vector.not_shown(index, shown, B::NAME, site))
     }

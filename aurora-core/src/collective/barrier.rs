@@ -12,6 +12,7 @@
 //! Ranks that share a node's memory first compare one number there (`Kernel::digest`), and send summaries if it
 //! differs.
 
+use super::came::Came;
 use super::words::{Merge, Merging, Words};
 use crate::error::Claim;
 use crate::ids::{Epoch, ObjectId};
@@ -86,22 +87,13 @@ pub(crate) struct Summary {
     claim: Claim,
     objects: BTreeMap<ObjectId, ObjectState>,
     verdict: Option<Error>,
+    /// The memory that these ranks will take if all agree.
     demand: Demand,
 }
 
 impl Summary {
-    pub(crate) fn new(
-        claim: Claim,
-        key: u64,
-        objects: BTreeMap<ObjectId, ObjectState>,
-        refusal: Option<Error>,
-    ) -> Self {
-        Summary { key, claim, objects, verdict: refusal, demand: Demand::default() }
-    }
-
-    /// With the memory that the rank will take if all agree.
-    pub(crate) fn asking(self, demand: Demand) -> Self {
-        Summary { demand, ..self }
+    pub(crate) fn new(claim: Claim, came: &Came<'_>, objects: BTreeMap<ObjectId, ObjectState>) -> Self {
+        Summary { key: came.key, claim, objects, verdict: came.refusal.clone(), demand: came.demand.clone() }
     }
 
     fn merge(&mut self, other: Summary) {
@@ -321,7 +313,7 @@ mod tests {
 
     fn summary(rank: usize, key: u64) -> Summary {
         let claim = Claim { rank: Rank::new(rank), action: format!("came for {key}"), site: Site::here() };
-        Summary::new(claim, key, BTreeMap::new(), None)
+        Summary::new(claim, &Came::new("a barrier", &key, key), BTreeMap::new())
     }
 
     /// Ranks that exchange messages until none is left.
@@ -368,8 +360,11 @@ mod tests {
         all.extend_from_slice(more);
     }
 
-    fn digest(rank: usize, digest: u64) -> Digest {
-        Digest::new(Rank::new(rank), (digest, false), None, Words::new())
+    /// The outcomes of one barrier.
+    fn met(size: usize, digest: impl Fn(usize) -> Digest, summary: &dyn Fn(usize) -> Summary) -> Vec<Outcome> {
+        let mut ranks = Ranks::new(size);
+        (0..size).for_each(|rank| ranks.arrive(rank, digest(rank), summary));
+        ranks.outcomes()
     }
 
     /// Runs one barrier of `keys.len()` ranks and returns the outcomes and the number of messages.
@@ -377,7 +372,8 @@ mod tests {
         let mut ranks = Ranks::new(keys.len());
         for (rank, key) in keys.iter().enumerate() {
             assert!(ranks.barriers.iter_mut().all(|barrier| barrier.poll().is_none()), "not before all have come");
-            ranks.arrive(rank, digest(rank, *key), &|rank| summary(rank, keys[rank]));
+            let digest = Digest::new(Rank::new(rank), (*key, false), None, Words::new());
+            ranks.arrive(rank, digest, &|rank| summary(rank, keys[rank]));
         }
         (ranks.outcomes().into_iter().map(|outcome| outcome.verdict).collect(), ranks.messages)
     }
@@ -395,17 +391,13 @@ mod tests {
     fn what_all_ask_for_is_known_to_all() {
         for size in 1..20 {
             for available in [40 * size - 1, 40 * size] {
-                let mut ranks = Ranks::new(size);
                 let asking = |rank| {
                     let pool = Pool { id: 7, limit: MemoryLimit::Machine, available };
-                    summary(rank, 1).asking(Demand::new(Rank::new(rank), 40, vec![pool]))
+                    Summary { demand: Demand::new(Rank::new(rank), 40, vec![pool]), ..summary(rank, 1) }
                 };
-                for rank in 0..size {
-                    // One rank that requests a second pass is enough.
-                    let digest = Digest::new(Rank::new(rank), (1, rank == 0), None, Words::new());
-                    ranks.arrive(rank, digest, &asking);
-                }
-                for outcome in ranks.outcomes() {
+                // One rank that requests a second pass is enough.
+                let digest = |rank| Digest::new(Rank::new(rank), (1, rank == 0), None, Words::new());
+                for outcome in met(size, digest, &asking) {
                     let together = outcome.shortage.map(|(_, shortage)| shortage.together);
                     assert_eq!(together, (available < 40 * size).then_some(40 * size));
                 }
@@ -418,13 +410,11 @@ mod tests {
         for size in 1..20 {
             // Also if digests differ: some ranks request a second pass.
             for differ in [false, true] {
-                let mut ranks = Ranks::new(size);
-                for rank in 0..size {
+                let digest = |rank| {
                     let word = (rank != 2).then(|| Bytes::from(vec![rank as u8; rank]));
-                    let digest = Digest::new(Rank::new(rank), (1, differ && rank == 0), word, Words::new());
-                    ranks.arrive(rank, digest, &|rank| summary(rank, 1));
-                }
-                for outcome in ranks.outcomes() {
+                    Digest::new(Rank::new(rank), (1, differ && rank == 0), word, Words::new())
+                };
+                for outcome in met(size, digest, &|rank| summary(rank, 1)) {
                     let words = (0..size).filter(|rank| *rank != 2);
                     let wanted = words.map(|rank| (Rank::new(rank), vec![rank as u8; rank].into()));
                     assert!(outcome.verdict.is_ok() && outcome.words.into_iter().eq(wanted));
@@ -436,15 +426,13 @@ mod tests {
     #[test]
     fn the_words_of_objects_come_in_exactly_once() {
         for size in 1..40 {
-            let mut ranks = Ranks::new(size);
-            for rank in 0..size {
+            let digest = |rank| {
                 // Two objects; a rank has nothing of the second.
                 let mut words = Words::from([(ObjectId(1), vec![rank as u8])]);
                 words.extend((rank != 1).then(|| (ObjectId(2), vec![100 + rank as u8])));
-                let digest = Digest::new(Rank::new(rank), (1, false), None, words);
-                ranks.arrive(rank, digest, &|rank| summary(rank, 1));
-            }
-            for outcome in ranks.outcomes() {
+                Digest::new(Rank::new(rank), (1, false), None, words)
+            };
+            for outcome in met(size, digest, &|rank| summary(rank, 1)) {
                 let sorted = |id| {
                     let mut word = outcome.named.get(&ObjectId(id)).cloned().unwrap_or_default();
                     word.sort_unstable();

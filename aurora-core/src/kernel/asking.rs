@@ -1,12 +1,12 @@
 //! Requests to other ranks, their answers, and memory of the caller that is lent for them.
 
-use super::loans::CallerLoan;
+use super::loans::{CallerLoan, KERNEL};
 use super::{Core, OpenCall, message};
 use crate::Error;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::message::{BadHeader, encode_error};
 use crate::memory::{Lent, LentMut};
-use crate::object::{Call, How};
+use crate::object::{Call, How, Loan};
 use crate::stats::Kind;
 use aurora_net::{Outbox, Payload, Rank, Received, Token};
 use serde::Serialize;
@@ -96,15 +96,15 @@ impl Core {
 
     /// Lends memory of the caller to the transport, to be written.
     pub(crate) fn lend_mut(&mut self, lent: LentMut) -> Token {
-        self.loans.add(CallerLoan::Write(lent))
+        self.loans.add(CallerLoan::Write(lent)).token(KERNEL)
     }
 
     /// Lends memory of the caller to the transport, to be read.
     pub(crate) fn lend(&mut self, lent: Lent) -> Token {
-        self.loans.add(CallerLoan::Read(lent))
+        self.loans.add(CallerLoan::Read(lent)).token(KERNEL)
     }
 
     pub(crate) fn withdraw(&mut self, token: Token) {
-        self.loans.end(token);
+        self.loans.end(Loan::of(token));
     }
 }

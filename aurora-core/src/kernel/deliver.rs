@@ -8,6 +8,7 @@ use crate::collective::Told;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::message::{Header, Message, decode_error, malformed};
 use crate::object::{Call, Cx, Loan, Malformed, Place, SharedObject, object_of};
+use crate::trace::Time;
 use aurora_net::bootstrap::capture;
 use aurora_net::{Handler, Outbox, Payload, Placement, Rank, Received, Source, Token};
 use std::collections::hash_map::Entry;
@@ -23,7 +24,7 @@ impl Handler for Kernel {
             Some(Header::Reply { id, .. }) if !self.core.calls.contains_key(&id) => Placement::At(nowhere()),
             Some(Header::Reply { id, refused: false }) => {
                 let landing = self.core.calls.get(&id).and_then(|call| call.landing);
-                let fits = |token: &Token| match self.core.loans.get(*token) {
+                let fits = |token: &Token| match self.core.loans.get(Loan::of(*token)) {
                     Some(CallerLoan::Write(lent)) => lent.len() == len,
                     _ => false,
                 };
@@ -44,7 +45,7 @@ impl Handler for Kernel {
     fn write(&mut self, token: Token, offset: usize, bytes: &[u8]) {
         match object_of(token) {
             KERNEL => {
-                if let Some(CallerLoan::Write(lent)) = self.core.loans.get_mut(token) {
+                if let Some(CallerLoan::Write(lent)) = self.core.loans.get_mut(Loan::of(token)) {
                     lent.write(offset, bytes);
                 }
             }
@@ -58,7 +59,7 @@ impl Handler for Kernel {
 
     fn read(&mut self, token: Token, offset: usize, into: &mut [u8]) -> bool {
         match object_of(token) {
-            KERNEL => match self.core.loans.get(token) {
+            KERNEL => match self.core.loans.get(Loan::of(token)) {
                 Some(CallerLoan::Read(lent)) => lent.read(offset, into),
                 _ => false,
             },
@@ -101,7 +102,7 @@ impl Handler for Kernel {
 
     fn released(&mut self, token: Token, out: &mut Outbox) {
         match object_of(token) {
-            KERNEL => self.core.loans.end(token),
+            KERNEL => drop(self.core.loans.end(Loan::of(token))),
             object => {
                 self.hand(object, out, |object, cx| object.released(Loan::of(token), cx));
                 self.reap(object);
@@ -128,11 +129,11 @@ impl Handler for Kernel {
     fn poll_timeout(&self) -> Option<Instant> {
         // Messages to this rank itself are due at once.
         let to_self = (!self.core.mail.to_self.is_empty()).then_some(self.core.polling.began);
-        [to_self, self.core.watch.poll_timeout(), self.timers.next(), self.next_tick()].into_iter().flatten().min()
+        [to_self, self.core.watch.next_look, self.timers.next(), self.next_tick()].into_iter().flatten().min()
     }
 
     fn handle_timeout(&mut self, now: Instant, out: &mut Outbox) {
-        if self.core.watch.poll_timeout().is_some_and(|at| at <= now) {
+        if self.core.watch.next_look.is_some_and(|at| at <= now) {
             self.look(now, out);
         }
         while let Some(id) = self.timers.take_due(now) {
@@ -243,16 +244,22 @@ impl Kernel {
                 }
                 Err(_) => self.fail_job(malformed(from), out),
             },
-            Message::AskTime { sent } => self.answer_time(from, sent, out),
+            Message::AskTime { sent } => {
+                let Time { nanos: here, machine } = Time::now();
+                self.core.mail.say(out, from, &Message::Time { sent, here, machine }, Payload::Empty);
+            }
             Message::Time { sent, here, machine } => self.time_answered(sent, here, machine),
-            Message::Report => self.reported(from, payload.bytes(), out),
+            Message::Report => match postcard::from_bytes(payload.bytes()) {
+                Ok(stats) => self.core.reports.counters.push(stats),
+                Err(_) => self.fail_job(malformed(from), out),
+            },
         }
     }
 
     fn word(&self, header: &Header<'_>) -> &'static str {
         let known = header.object().and_then(|id| self.objects.get(&id));
         match header {
-            Header::Kernel(message, _) => message.word(),
+            Header::Kernel(message, _) => message.kind().name(),
             Header::Reply { .. } => "answer",
             Header::Object { header, .. } => known.map_or("message", |entry| entry.machine.describe(header, false)),
             Header::Request { header, .. } => known.map_or("request", |entry| entry.machine.describe(header, true)),
@@ -263,7 +270,7 @@ impl Kernel {
         let Some(call) = self.core.calls.get_mut(&id) else {
             // The answer to a call that was given up.
             if let Received::Placed(token) = payload {
-                self.core.loans.end(token);
+                self.core.loans.end(Loan::of(token));
             }
             return;
         };

@@ -32,8 +32,9 @@ impl Digests {
         }
     }
 
-    /// Adds the shares of the objects that were called. An object that this rank has dropped has none.
-    pub(super) fn update(&mut self, objects: &mut BTreeMap<ObjectId, Entry>, me: Rank) {
+    /// Adds the shares of the objects that were called. An object that this rank has dropped has none. Returns the sum,
+    /// and whether there are objects with a fault.
+    pub(super) fn update(&mut self, objects: &mut BTreeMap<ObjectId, Entry>, me: Rank) -> (u64, bool) {
         for id in self.stale.drain(..) {
             let Some(Entry { frame, machine, share }) = objects.get_mut(&id) else {
                 continue;
@@ -49,18 +50,11 @@ impl Digests {
             self.faulty = self.faulty - usize::from(share.is_faulty) + usize::from(now.is_faulty);
             *share = now;
         }
+        (self.sum, self.faulty > 0)
     }
 
     pub(super) fn remove(&mut self, share: Share) {
         self.sum = self.sum.wrapping_sub(share.digest);
         self.faulty -= usize::from(share.is_faulty);
-    }
-
-    pub(super) fn sum(&self) -> u64 {
-        self.sum
-    }
-
-    pub(super) fn has_faults(&self) -> bool {
-        self.faulty > 0
     }
 }

@@ -22,20 +22,18 @@ impl Kernel {
         outcome
     }
 
-    /// Marks the job as failed on this rank alone; false if it was before.
-    pub(crate) fn note_job_fault(&mut self, error: &Error) -> bool {
-        if self.core.fault.is_some() {
-            return false;
+    /// Marks the job as failed on this rank alone. The first fault stays.
+    pub(crate) fn note_job_fault(&mut self, error: &Error) {
+        if self.core.fault.is_none() {
+            self.core.fault = Some(error.clone());
+            self.core.watch.progress();
+            self.shut_all();
         }
-        self.core.fault = Some(error.clone());
-        self.core.watch.progress();
-        self.shut_all();
-        true
     }
 
     pub(crate) fn note_fault(&mut self, object: Option<ObjectId>, error: &Error, out: &mut Outbox) {
         match object {
-            None => drop(self.note_job_fault(error)),
+            None => self.note_job_fault(error),
             Some(id) => drop(self.call(id, out, |_, cx| cx.note_fault(error))),
         }
     }

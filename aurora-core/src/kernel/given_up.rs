@@ -78,10 +78,20 @@ fn check(owner: impl Fn(&mut GVector<u64>, &Steps) -> Result<()> + Sync) {
         *told[world.rank().index()].lock().unwrap() = format!("{outcome:?}");
         outcome
     });
-    let run = format!("{run:?}");
-    for told in told.iter().map(|told| told.lock().unwrap().clone()).chain([run]) {
-        assert!(told.contains("rank 0 has been silent") && !told.contains("rank 1"), "{told}");
-    }
+    told.iter().for_each(|told| names_rank_0(&told.lock().unwrap()));
+    names_rank_0(&format!("{run:?}"));
+}
+
+fn names_rank_0(told: &str) {
+    assert!(told.contains("rank 0 has been silent") && !told.contains("rank 1"), "{told}");
+}
+
+/// The same for an owner that does nothing before rank 0 is stopped.
+fn check_stopped(owner: impl Fn(&mut GVector<u64>) -> Result<()> + Sync) {
+    check(|v, steps| {
+        steps.wait_for(STOPPED);
+        owner(v)
+    });
 }
 
 fn is_lost<R>(outcome: Result<R>) -> Result<()> {
@@ -94,22 +104,10 @@ fn is_lost<R>(outcome: Result<R>) -> Result<()> {
 
 #[test]
 fn nothing_is_lent_while_another_rank_is_inside() {
-    check(|v, steps| {
-        steps.wait_for(STOPPED);
-        is_lost(v.owner_computes_mut())
-    });
-    check(|v, steps| {
-        steps.wait_for(STOPPED);
-        is_lost(v.owner_computes())
-    });
-    check(|v, steps| {
-        steps.wait_for(STOPPED);
-        is_lost(v.slice_mut(LEN / 2..LEN / 2 + 8).owner_computes_mut())
-    });
-    check(|v, steps| {
-        steps.wait_for(STOPPED);
-        is_lost(v.halo_cache_mut(1))
-    });
+    check_stopped(|v| is_lost(v.owner_computes_mut()));
+    check_stopped(|v| is_lost(v.owner_computes()));
+    check_stopped(|v| is_lost(v.slice_mut(LEN / 2..LEN / 2 + 8).owner_computes_mut()));
+    check_stopped(|v| is_lost(v.halo_cache_mut(1)));
 }
 
 #[test]
@@ -134,8 +132,7 @@ fn what_a_guard_shows_that_was_open_before_does_not_change() {
 
 #[test]
 fn nothing_is_written_as_a_whole_while_another_rank_is_inside() {
-    check(|v, steps| {
-        steps.wait_for(STOPPED);
+    check_stopped(|v| {
         // A write to another element, as a word, still succeeds.
         v.put_many(&[(LEN - 1, 1)])?;
         is_lost(distmemcpy(v.range_mut(LEN / 2..), &[0; LEN / 2][..]))
@@ -144,16 +141,12 @@ fn nothing_is_written_as_a_whole_while_another_rank_is_inside() {
 
 #[test]
 fn nothing_is_copied_while_another_rank_is_inside() {
-    check(|v, steps| {
-        steps.wait_for(STOPPED);
-        is_lost(distmemcpy(&mut [0; LEN / 2][..], v.range(LEN / 2..)))
-    });
+    check_stopped(|v| is_lost(distmemcpy(&mut [0; LEN / 2][..], v.range(LEN / 2..))));
 }
 
 #[test]
 fn nothing_is_added_while_another_rank_is_inside() {
-    check(|v, steps| {
-        steps.wait_for(STOPPED);
+    check_stopped(|v| {
         let mut adds = v.release_alone_with::<Add>()?;
         let added = (0..LEN).try_for_each(|i| adds.update(i, 1));
         is_lost(added.and_then(|()| adds.finish()))
@@ -183,6 +176,5 @@ fn who_reads_sees_nothing_of_what_is_written_meanwhile() {
         assert!(own.local_mut().iter().all(|x| *x == [5; 3]));
         is_lost(own.finish().and_then(|()| v.owner_computes()))
     });
-    let told = format!("{run:?}");
-    assert!(told.contains("rank 0 has been silent") && !told.contains("rank 1"), "{told}");
+    names_rank_0(&format!("{run:?}"));
 }

@@ -142,11 +142,6 @@ impl Message {
         !matches!(self, Message::Ask { .. } | Message::State { .. })
     }
 
-    /// What it is, in a word, for traces.
-    pub(crate) fn word(&self) -> &'static str {
-        self.kind().name()
-    }
-
     pub(crate) fn kind(&self) -> Kind {
         match self {
             Message::Round { .. } => Kind::Barrier,

@@ -37,12 +37,12 @@ use crate::error::{A_CALL, ObjectName};
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::message::Message;
 use crate::memory::{Budget, HolderTimeout};
-use crate::object::{Cx, Frame, SharedObject};
+use crate::object::{Cx, Frame, Loans, SharedObject};
 use aurora_net::bootstrap::capture;
 use aurora_net::{Node, Outbox, Payload, Rank, Received, Source, Token};
 use clock::Clock;
 use digests::{Digests, Share};
-use loans::CallerLoans;
+use loans::CallerLoan;
 use mail::Mail;
 use nodes::Nodes;
 use polling::Polling;
@@ -91,7 +91,7 @@ pub(crate) struct Core {
     pub(crate) size: usize,
     pub(crate) modes: Modes,
     pub(crate) mail: Mail,
-    loans: CallerLoans,
+    loans: Loans<CallerLoan>,
     pub(crate) barrier: Barrier,
     /// What other ranks have given to this one in steps of collective calls.
     pub(crate) pieces: Pieces,
@@ -140,7 +140,7 @@ impl Kernel {
             size,
             modes: Modes::default(),
             mail: Mail::new(me, size),
-            loans: CallerLoans::default(),
+            loans: Loans::default(),
             barrier: Barrier::new(me, size),
             pieces: Pieces::default(),
             node: None,

@@ -5,7 +5,6 @@
 //! between the calls. The other is the endpoint, which delivers the messages of rank 1 and sends what is lent. Only
 //! waiting differs from the real program: a waiting thread retries in a loop. What ranks that share memory do without
 //! the lock has models of its own (`memory/gate.rs`, `memory/latch.rs`).
-//! models of its own (`memory/gate.rs`, `memory/latch.rs`).
 
 use super::nodes::Nodes;
 use super::watch::Blocked;
@@ -92,24 +91,39 @@ impl Node {
         }
     }
 
+    fn open(&self, behaviour: &'static str, how: (bool, bool)) -> u64 {
+        self.on(|object, cx| {
+            let guard = cx.open_guard((behaviour, &self.site), how, Window::WHOLE);
+            object.refresh_permit(cx);
+            guard
+        })
+    }
+
+    fn close(&self, guard: u64) {
+        self.on(|object, cx| {
+            cx.close_guard(guard, false);
+            object.has_changed = true;
+        });
+    }
+
     fn deliver(&self, header: &[u8], payload: Vec<u8>) {
         self.act(|kernel, out| kernel.deliver(Rank::new(OTHER), header, Received::Bytes(payload), out));
     }
 
     /// Rank 1, which has entered `epoch` scopes, asks for the whole block.
     fn ask(&self, id: u64, epoch: u64) {
-        let read = Request::Read { start: 0, len: self.len as u64, owners: 1 };
-        self.deliver(&request(OBJECT, CallId(id), false, &Asked { epoch, request: read }).expect("short"), Vec::new());
+        self.request(id, epoch, Request::Read { start: 0, len: self.len as u64, owners: 1 }, Vec::new());
     }
 
     /// Rank 1 sets the whole block.
     fn set(&self, id: u64, value: u64) {
-        let write = Asked { epoch: 0, request: Request::WriteAt { start: 0 } };
         let values = vec![value; self.len];
-        self.deliver(
-            &request(OBJECT, CallId(id), false, &write).expect("short"),
-            bytemuck::cast_slice(&values).to_vec(),
-        );
+        self.request(id, 0, Request::WriteAt { start: 0 }, bytemuck::cast_slice(&values).to_vec());
+    }
+
+    fn request(&self, id: u64, epoch: u64, asked: Request, payload: Vec<u8>) {
+        let asked = Asked { epoch, request: asked };
+        self.deliver(&request(OBJECT, CallId(id), false, &asked).expect("short"), payload);
     }
 
     fn take_answers(&self, answers: &mut Answers) {
@@ -145,6 +159,12 @@ impl Node {
     }
 }
 
+/// Runs the endpoint in a thread of its own.
+fn beside<R: 'static>(node: &Arc<Node>, endpoint: impl FnOnce(&Node) -> R + 'static) -> thread::JoinHandle<R> {
+    let node = node.clone();
+    thread::spawn(move || endpoint(&node))
+}
+
 /// The value that all elements have: a half-written block has two.
 fn uniform(bytes: &[u8]) -> u64 {
     let values: Vec<u64> = bytes.chunks_exact(8).map(bytemuck::pod_read_unaligned).collect();
@@ -161,11 +181,7 @@ fn uniform(bytes: &[u8]) -> u64 {
 fn write_by_a_guard(node: &Node) {
     node.wait(|object, cx| object.poll_usable(true, Window::WHOLE, cx)).expect("no fault");
     node.wait(|object, cx| object.poll_writable(Window::WHOLE, cx)).expect("no fault");
-    let guard = node.on(|object, cx| {
-        let guard = cx.open_guard(("OwnerComputes", &node.site), (true, false), Window::WHOLE);
-        object.refresh_permit(cx);
-        guard
-    });
+    let guard = node.open("OwnerComputes", (true, false));
     let block = node.on(|object, _| object.take_part(&(0..node.len))).expect("one write guard at a time");
     let mut block = std::sync::Arc::try_unwrap(typed::<u64>(block)).unwrap_or_else(|shared| Array::clone(&shared));
     let half = block.len() / 2;
@@ -173,10 +189,7 @@ fn write_by_a_guard(node: &Node) {
     thread::yield_now();
     block[half..].fill(2);
     node.on(|object, _| object.block.give_back(std::sync::Arc::new(block)));
-    node.on(|object, cx| {
-        cx.close_guard(guard, false);
-        object.has_changed = true;
-    });
+    node.close(guard);
 }
 
 /// A wrong guard: it writes in two steps without taking the block.
@@ -191,57 +204,40 @@ fn write_without_lending(node: &Node) {
 
 /// A wrong guard: it takes the block while transfers read it.
 fn write_under_transfers(node: &Node) {
-    let guard = node.on(|object, cx| {
-        let guard = cx.open_guard(("OwnerComputes", &node.site), (true, false), Window::WHOLE);
-        object.refresh_permit(cx);
-        guard
-    });
+    let guard = node.open("OwnerComputes", (true, false));
     let block = node.on(|object, _| object.block.take());
     if let Some(block) = block {
         thread::yield_now();
         node.on(|object, _| object.block.give_back(block));
     }
-    node.on(|object, cx| {
-        cx.close_guard(guard, false);
-        object.has_changed = true;
-    });
+    node.close(guard);
 }
 
 /// What [`OwnerComputes`](crate::OwnerComputes) does: shows the block, which does not change meanwhile.
 fn read_by_a_guard(node: &Node) {
     node.wait(|object, cx| object.poll_usable(false, Window::WHOLE, cx)).expect("no fault");
-    let guard = node.on(|object, cx| {
-        let guard = cx.open_guard(("OwnerComputes", &node.site), (false, false), Window::WHOLE);
-        object.refresh_permit(cx);
-        guard
-    });
+    let guard = node.open("OwnerComputes", (false, false));
     let shown = node.on(|object, _| object.block.share());
     let shown = typed::<u64>(shown.expect("no write guard beside a shared one"));
     let before = uniform(bytemuck::cast_slice(&shown));
     thread::yield_now();
     assert_eq!(uniform(bytemuck::cast_slice(&shown)), before, "it has changed under a guard");
     drop(shown);
-    node.on(|object, cx| {
-        cx.close_guard(guard, false);
-        object.has_changed = true;
-    });
+    node.close(guard);
 }
 
 /// Runs `program` beside a rank that reads and writes. Every request is answered, and no answer is of half a phase.
 fn beside_requests(len: usize, program: fn(&Node)) {
     loom::model(move || {
         let node = Node::new(len);
-        let endpoint = {
-            let node = node.clone();
-            thread::spawn(move || {
-                let mut answers = Answers::default();
-                node.ask(1, 0);
-                node.take_answers(&mut answers);
-                node.send(&mut answers);
-                node.set(2, 3);
-                answers
-            })
-        };
+        let endpoint = beside(&node, |node| {
+            let mut answers = Answers::default();
+            node.ask(1, 0);
+            node.take_answers(&mut answers);
+            node.send(&mut answers);
+            node.set(2, 3);
+            answers
+        });
         program(&node);
         let mut answers = endpoint.join().expect("it has not panicked");
         node.take_answers(&mut answers);
@@ -295,33 +291,20 @@ fn batch(place: usize, value: u64) -> Buffer {
 fn split_end(entered: u64) {
     loom::model(move || {
         let node = Node::new(FEW);
-        let endpoint = {
-            let node = node.clone();
-            thread::spawn(move || {
-                let opening = Opening::new("ReleaseC", Kind::Flush, Rule::Ended, &node.site);
-                let end =
-                    to_object(OBJECT, &Message::Flush(FlushMessage::End { epoch: 1, opening, batches: 1, op: None }))
-                        .expect("short");
-                node.ask(1, entered);
-                node.deliver(&end, batch(1, 5).into());
-            })
-        };
         let opening = Opening::new("ReleaseC", Kind::Flush, Rule::Ended, &node.site);
-        let epoch = node.on(|object, cx| object.enter(opening.clone(), cx)).expect("the same scope");
-        let guard = node.on(|object, cx| {
-            let guard = cx.open_guard(("ReleaseC", &node.site), (true, true), Window::WHOLE);
-            object.refresh_permit(cx);
-            guard
+        let end = FlushMessage::End { epoch: 1, opening: opening.clone(), batches: 1, op: None };
+        let endpoint = beside(&node, move |node| {
+            node.ask(1, entered);
+            node.deliver(&to_object(OBJECT, &Message::Flush(end)).expect("short"), batch(1, 5).into());
         });
+        let epoch = node.on(|object, cx| object.enter(opening.clone(), cx)).expect("the same scope");
+        let guard = node.open("ReleaseC", (true, true));
         node.on(|object, _| object.has_changed = true);
         let reason = Reason { action: "ReleaseC", site: None };
-        let scope = ReleaseScope { epoch, opening: &opening, reason: &reason, sent: 0 };
+        let scope = ReleaseScope { epoch, opening, reason };
         let last = vec![Some(LastBatch { op: None, bytes: batch(0, 5) }), None];
         node.on(|object, cx| object.end_release(&scope, &[0, 0], last, cx));
-        node.on(|object, cx| {
-            cx.close_guard(guard, false);
-            object.has_changed = true;
-        });
+        node.close(guard);
         let own = node.wait(|object, cx| {
             object.poll_usable(false, Window::WHOLE, cx)?.expect("no fault");
             object.block.read(uniform)

@@ -84,26 +84,24 @@ enum Tick {
 
 impl Polling {
     pub(crate) fn new(limit: Option<Duration>, began: Instant) -> Self {
-        let polls = Arc::default();
-        let (ticks, number, looks, silent, noticed, look) = (0, 0, 0, 0, BTreeSet::new(), LOOKS);
-        let (heard, before, steady, next) = (BTreeMap::new(), BTreeMap::new(), 0, began);
-        let polling = Polling {
-            polls,
+        let mut polling = Polling {
+            polls: Arc::default(),
             limit,
             notice: NOTICE,
             began,
-            next,
-            ticks,
-            number,
-            looks,
-            silent,
-            noticed,
-            look,
-            heard,
-            before,
-            steady,
+            next: began,
+            ticks: 0,
+            number: 0,
+            looks: 0,
+            silent: 0,
+            noticed: BTreeSet::new(),
+            look: LOOKS,
+            heard: BTreeMap::new(),
+            before: BTreeMap::new(),
+            steady: 0,
         };
-        Polling { next: next + polling.period(), ..polling }
+        polling.next += polling.period();
+        polling
     }
 
     #[cfg(test)]

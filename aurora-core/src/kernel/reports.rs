@@ -1,7 +1,7 @@
 //! What ranks report to rank 0: their counters at the end of `run`. What they ask it: the time of its clock.
 
 use super::Kernel;
-use crate::kernel::message::{Message, malformed};
+use crate::kernel::message::Message;
 use crate::stats::Stats;
 use crate::trace::Time;
 use aurora_net::{Outbox, Payload, Rank};
@@ -25,20 +25,8 @@ impl Kernel {
         self.core.mail.say(out, Rank::new(0), &Message::Report, Payload::Bytes(payload.into()));
     }
 
-    pub(crate) fn reported(&mut self, from: Rank, report: &[u8], out: &mut Outbox) {
-        match postcard::from_bytes(report) {
-            Ok(stats) => self.core.reports.counters.push(stats),
-            Err(_) => self.fail_job(malformed(from), out),
-        }
-    }
-
     pub(crate) fn ask_time(&mut self, out: &mut Outbox) {
         self.core.mail.say(out, Rank::new(0), &Message::AskTime { sent: Time::now().nanos }, Payload::Empty);
-    }
-
-    pub(crate) fn answer_time(&mut self, to: Rank, sent: u64, out: &mut Outbox) {
-        let Time { nanos: here, machine } = Time::now();
-        self.core.mail.say(out, to, &Message::Time { sent, here, machine }, Payload::Empty);
     }
 
     /// The clock of rank 0 showed `there` between `sent` and now, most likely half way. A machine has one.

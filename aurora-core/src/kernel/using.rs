@@ -9,17 +9,11 @@ use crate::memory::Demand;
 use crate::object::{Cx, OpenGuard};
 use crate::window::Window;
 use crate::{Error, Site};
-use aurora_net::bootstrap::Failure;
 use aurora_net::{Outbox, Payload, Rank};
 use bytes::Bytes;
 use std::collections::BTreeMap;
 
 impl Kernel {
-    /// The control plane says that another rank has failed.
-    pub(crate) fn job_failed(&mut self, failure: Failure) {
-        self.note_job_fault(&Error::heard(failure));
-    }
-
     pub(crate) fn sound(&self, id: ObjectId) -> Result<(), Error> {
         self.objects.get(&id).map_or(Ok(()), |entry| entry.frame.sound())
     }
@@ -27,9 +21,9 @@ impl Kernel {
     /// This rank's number for a barrier, equal if ranks agree, and whether it requests a second pass.
     pub(crate) fn digest(&mut self, came: &Came<'_>) -> (u64, bool) {
         let Kernel { core, objects, digests, .. } = self;
-        digests.update(objects, core.me);
-        let to_tell = came.refusal.is_some() || came.demand != Demand::default() || digests.has_faults();
-        (crate::digest::add(came.key, digests.sum()), to_tell)
+        let (sum, has_faults) = digests.update(objects, core.me);
+        let to_tell = came.refusal.is_some() || came.demand != Demand::default() || has_faults;
+        (crate::digest::add(came.key, sum), to_tell)
     }
 
     /// Arrives at a barrier: sends the digest and this rank's contributions to the next rank.
@@ -83,8 +77,8 @@ impl Kernel {
 
     /// Starts the second pass of a barrier: tells all ranks what this one has come for.
     pub(crate) fn start_second_pass(&mut self, came: &Came<'_>, site: &Site, out: &mut Outbox) {
-        let claim = Claim { rank: self.core.me, action: came.action.to_string(), site: site.clone() };
         let me = self.core.me;
+        let claim = Claim { rank: me, action: came.action.to_string(), site: site.clone() };
         let objects = self.objects.iter().filter(|(_, entry)| !entry.frame.dropped[me.index()]);
         let objects: BTreeMap<_, _> = objects
             .map(|(id, Entry { frame, machine: object, .. })| {
@@ -100,7 +94,7 @@ impl Kernel {
                 (*id, state)
             })
             .collect();
-        let summary = Summary::new(claim, came.key, objects, came.refusal.clone()).asking(came.demand.clone());
+        let summary = Summary::new(claim, came, objects);
         self.barrier(out, |barrier, _, told| barrier.start_second_pass(summary, site, told));
     }
 

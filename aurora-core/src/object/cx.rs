@@ -271,9 +271,4 @@ impl Cx<'_> {
         self.fail(error.clone());
         error
     }
-
-    /// Fails the job if this rank has given up a rank that holds a latch of one of its blocks.
-    pub(crate) fn none_given_up(&mut self) -> Result<(), Error> {
-        self.core.none_given_up(self.out)
-    }
 }

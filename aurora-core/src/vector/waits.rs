@@ -116,7 +116,7 @@ impl Vector {
     pub(super) fn what_is_held(&self, held: &mut Holds<'_>) {
         self.parked.iter().for_each(|parked| held.call(parked.from, self.obstacle(parked.from, &parked.work)));
         if let Some(stream) = &self.load.stream {
-            let (epoch, me) = (stream.epoch(), self.ledger.me());
+            let (epoch, me) = (stream.epoch, self.ledger.me());
             let behind = self.load_awaits(epoch).into_iter().filter(|rank| *rank != me).collect();
             // Nobody enters a later load before this one is complete.
             held.work(epoch..=LAST, Obstacle { by_itself: false, behind });

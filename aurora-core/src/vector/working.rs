@@ -30,7 +30,7 @@ impl Vector {
         }
         self.advance_stream(cx);
         self.refresh_permit(cx);
-        let _ = cx.none_given_up();
+        let _ = cx.core.none_given_up(cx.out);
     }
 
     /// Settles the next epoch, if possible.
@@ -40,7 +40,7 @@ impl Vector {
             return false;
         };
         let marks = self.ledger.find(epoch).map_or(0, |record| record.marks[me.index()]);
-        if marks > self.load.write_marks.applied() {
+        if marks > self.load.write_marks.applied {
             // Others have seen more writes than this rank has applied, which cannot be.
             cx.fail(cx.frame.nonsense());
             return true;
@@ -107,7 +107,7 @@ impl Vector {
             capture(cx.me(), || self.try_work(from, work, payload, cx))
         };
         let failure = match attempted {
-            Ok(outcome) => return Some(cx.none_given_up().map_or_else(Outcome::Refuse, |()| outcome)),
+            Ok(outcome) => return Some(cx.core.none_given_up(cx.out).map_or_else(Outcome::Refuse, |()| outcome)),
             Err(failure) => failure,
         };
         let error = self.poison(work, false, cx);

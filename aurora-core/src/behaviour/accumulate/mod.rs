@@ -36,14 +36,15 @@ impl<T: Element, O: Op<T>> Accumulated<T, O> {
     fn merge(&mut self, vector: &GVector<T>, site: &Site) -> Result<()> {
         self.partial.seal();
         let (me, first) = (vector.link.me, self.first);
-        let shown = first..first + self.partial.len();
+        let shown = first..first + self.partial.len;
         for owner in me.others(vector.link.size) {
             self.ship(common(&vector.dist.range(owner), &shown), vector, site)?;
         }
         let block_start = vector.dist.range(me).start;
         let own = common(&vector.dist.range(me), &shown);
-        for start in own.clone().step_by((AT_A_TIME / size_of::<T>()).max(1)) {
-            let piece = start..own.end.min(start + (AT_A_TIME / size_of::<T>()).max(1));
+        let at_a_time = (AT_A_TIME / size_of::<T>()).max(1);
+        for start in own.clone().step_by(at_a_time) {
+            let piece = start..own.end.min(start + at_a_time);
             let partial = &self.partial;
             let merged = self.release.merge_own(vector, site, |block| {
                 partial.runs(piece.start - first..piece.end - first, |start, operands| {
@@ -174,9 +175,7 @@ impl<T: Element> GVector<T> {
         let release = self.enter_together(NAME, opening, &site)?;
         let shown = window.range(self.len());
         let (partial, first) = (Partial::new(shown.len(), self.private.take()), shown.start);
-        let scope = Scope::open_in(self, window, site, Accumulated { partial, first, release }, true, true);
-        scope.vector.opened();
-        Ok(scope)
+        Ok(Scope::open_together(self, window, site, Accumulated { partial, first, release }))
     }
 }
 
@@ -205,17 +204,14 @@ impl<T: Element, O: Op<T>> Accumulate<'_, T, O> {
     #[track_caller]
     pub fn update_slice(&mut self, start: usize, operands: &[T]) -> Result<()> {
         self.check_shown_range(start, operands.len())?;
-        if operands.is_empty() {
-            return Ok(());
-        }
         let (mut done, first) = (0, self.state.first);
-        loop {
+        while done < operands.len() {
             done += self.state.partial.update_slice(start - first + done, &operands[done..], O::combine);
-            if done == operands.len() {
-                return Ok(());
+            if done < operands.len() {
+                self.grow()?;
             }
-            self.grow()?;
         }
+        Ok(())
     }
 
     #[cold]

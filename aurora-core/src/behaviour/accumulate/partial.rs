@@ -12,7 +12,7 @@ use crate::memory::{Array, Shortage};
 use std::ops::Range;
 
 pub(super) struct Partial<T> {
-    len: usize,
+    pub(super) len: usize,
     form: Form<T>,
     /// Memory for a copy of the whole, kept from an earlier scope, or empty.
     spare: Array<T>,
@@ -30,10 +30,6 @@ impl<T: Element> Partial<T> {
     pub(super) fn new(len: usize, spare: Array<T>) -> Self {
         let spare = if spare.len() == len { spare } else { Array::default() };
         Partial { len, form: Form::Sparse(Sparse::new()), spare }
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.len
     }
 
     /// Adds an operand to an element. False: the partial copy must [grow](Self::grow) first. The index is in bounds.
@@ -85,8 +81,7 @@ impl<T: Element> Partial<T> {
         if !copies {
             return sparse.grow();
         }
-        let mut touched = Marks::default();
-        touched.prepare(self.len)?;
+        let mut touched = Marks::new(self.len)?;
         let mut values = if is_spare { std::mem::take(&mut self.spare) } else { Array::zeroed(self.len)? };
         for (index, value) in sparse.iter() {
             touched.mark(index);

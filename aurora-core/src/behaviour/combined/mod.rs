@@ -46,14 +46,6 @@ impl<T: Element> Combined<T> {
         // Ranks that wait to write to the loaded memory no longer wait for this guard.
         self.loaded.let_go();
     }
-
-    /// Keeps the memory of the copy for the next scope.
-    fn end(&mut self, vector: &GVector<T>) {
-        self.loaded.let_go();
-        self.copied = false;
-        self.written = Marks::default();
-        vector.private.set(std::mem::take(&mut self.copy));
-    }
 }
 
 impl<T: Element> sealed::Sealed for Combined<T> {}
@@ -68,13 +60,17 @@ impl<T: Element> Behaviour for Combined<T> {
         let mut writer = release.writer(vector, site);
         let mut write = |run: Range<usize>| writer.write_run(None, *first + run.start, &copy[run]);
         let sent = written.runs_in(0..copy.len()).try_for_each(&mut write);
-        self.end(vector);
+        self.abandon(vector);
         sent?;
         self.release.close(vector, site, checked)
     }
 
+    /// Keeps the memory of the copy for the next scope.
     fn abandon(&mut self, vector: &GVector<T>) {
-        self.end(vector);
+        self.loaded.let_go();
+        self.copied = false;
+        self.written = Marks::default();
+        vector.private.set(std::mem::take(&mut self.copy));
     }
 }
 
@@ -118,22 +114,19 @@ impl<T: Element> GVector<T> {
         const COPY: &str = "the copy of a ReadCache + ReleaseC";
         let shown = window.range(self.len());
         let mut copy = self.private.take();
-        let mut written = Marks::default();
         let short = |shortage| self.short_of(shortage, COPY, &site);
         let is_kept = copy.len() == shown.len();
         if !is_kept {
             self.admit_copy(COPY, shown.len() * size_of::<T>(), &site)?;
         }
-        written.prepare(shown.len()).map_err(short)?;
+        let written = Marks::new(shown.len()).map_err(short)?;
         if !is_kept {
             copy = Array::zeroed(shown.len()).map_err(short)?;
         }
         let loaded = self.load(<Combined<T> as Behaviour>::NAME, window, &site)?;
         let release = self.enter_release(None, window, &site)?;
         let state = Combined { loaded, copy, copied: false, written, first: shown.start, release };
-        let scope = Scope::open_in(self, window, site, state, true, true);
-        scope.vector.opened();
-        Ok(scope)
+        Ok(Scope::open_together(self, window, site, state))
     }
 }
 

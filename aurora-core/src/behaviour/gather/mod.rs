@@ -87,7 +87,7 @@ impl<T: Element> GVector<T> {
             // A request comes after what is settled here, and scopes of other parts may be open.
             self.link.wait_on(VectorWait::Settle, &site, |object, cx| object.poll_usable(false, window, cx))?;
         }
-        Ok(Scope::open_in(self, window, site, Gathering(PhantomData), false, false))
+        Ok(Scope::open(self, window, site, Gathering(PhantomData), false, false))
     }
 }
 

@@ -39,12 +39,6 @@ impl<O: ShowsOwnPart> Behaviour for Haloed<O> {
     type Element = O::Element;
     const NAME: &'static str = "HaloCache";
 
-    fn close(&mut self, vector: &GVector<O::Element>, site: &Site, checked: bool) -> Result<()> {
-        self.own.close(vector, site, checked)?;
-        self.end(vector);
-        Ok(())
-    }
-
     fn abandon(&mut self, vector: &GVector<O::Element>) {
         self.own.abandon(vector);
         self.end(vector);
@@ -133,7 +127,7 @@ impl<T: Element> GVector<T> {
         let mut state = Haloed { own, halo, around: Arc::default(), reach: (0, 0), exchange, letters: Arc::default() };
         let entered = state.exchange(self, Some(&opening), &site);
         entered.inspect_err(|_| state.end(self))?;
-        Ok(Scope::open(self, site, state, writes, false))
+        Ok(Scope::open(self, Window::WHOLE, site, state, writes, false))
     }
 }
 

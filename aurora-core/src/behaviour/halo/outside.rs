@@ -3,34 +3,22 @@
 use super::Haloed;
 use super::geometry::{Boundary, Halo};
 use super::show::Place;
+use crate::Site;
 use crate::behaviour::{HaloCacheMut, Scope, ShowsOwnPart};
 use crate::element::Element;
-use crate::{Error, Site};
-use std::fmt;
+use crate::error::Result;
 use std::ops::Range;
-
-struct Shown(Range<usize>, Halo);
-
-impl fmt::Display for Shown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let around = match self.1.boundary {
-            Boundary::Fixed => "",
-            Boundary::Periodic => " around the ends",
-        };
-        write!(f, "{}..{}{around}, the part and the halo that this rank shows", self.0.start, self.0.end)
-    }
-}
 
 impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
     #[cold]
     #[inline(never)]
     #[track_caller]
     pub(super) fn no_index(&self, index: usize) -> ! {
-        let (len, shown) = (self.vector.len(), Shown(self.shown(), self.state.halo));
+        let len = self.vector.len();
         if index >= len {
             panic!("index {index} is outside a vector of {len} elements{}", self.beyond(index, len));
         }
-        let wrap = self.wrap_hint(index);
+        let (shown, wrap) = (self.in_words(self.shown()), self.wrap_hint(index));
         panic!("index {index} is outside {shown}: use a wider halo, or `at` of the vector outside of this scope{wrap}")
     }
 
@@ -45,9 +33,15 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
             let why = if hint.is_empty() { self.beyond(row, all) } else { hint.into() };
             panic!("row {row} is outside {whole}{why}");
         }
-        let rows = Shown(shown.start / cols..shown.end / cols, self.state.halo);
+        let rows = self.in_words(shown.start / cols..shown.end / cols);
         let wrap = self.wrap_hint(row * cols);
         panic!("row {row} is outside rows {rows}: use a wider halo, or `read_cache` of the matrix{wrap}{hint}")
+    }
+
+    /// What is shown, as a range of indices or rows.
+    fn in_words(&self, Range { start, end }: Range<usize>) -> String {
+        let around = if self.state.halo.boundary == Boundary::Periodic { " around the ends" } else { "" };
+        format!("{start}..{end}{around}, the part and the halo that this rank shows")
     }
 
     /// A hint for an element that a periodic halo would show.
@@ -72,8 +66,9 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
         }
     }
 
-    pub(super) fn outside(&self, index: usize, shown: &Range<usize>, site: Site) -> Error {
-        self.vector.not_shown(index, shown, format!("a HaloCache ({})", self.state.halo), site)
+    pub(super) fn outside<R>(&self, index: usize, shown: &Range<usize>, site: Site) -> Result<R> {
+        self.vector.check_index(index, &site)?;
+        Err(self.vector.not_shown(index, shown, format!("a HaloCache ({})", self.state.halo), site))
     }
 }
 

@@ -125,16 +125,6 @@ impl<T: Element> HaloCacheMut<'_, T> {
         }
         &mut self.local_mut()[at..at + cols]
     }
-
-    #[inline]
-    #[track_caller]
-    fn writable(&mut self, index: usize) -> &mut T {
-        let own = self.vector.local_range();
-        if !own.contains(&index) {
-            self.not_writable(index);
-        }
-        &mut self.local_mut()[index - own.start]
-    }
 }
 
 /// By global index, in the own part or in the halo.
@@ -172,7 +162,11 @@ impl<T: Element> IndexMut<usize> for HaloCacheMut<'_, T> {
     #[inline]
     #[track_caller]
     fn index_mut(&mut self, index: usize) -> &mut T {
-        self.writable(index)
+        let own = self.vector.local_range();
+        if !own.contains(&index) {
+            self.not_writable(index);
+        }
+        &mut self.local_mut()[index - own.start]
     }
 }
 
@@ -216,11 +210,7 @@ impl<O: ShowsOwnPart> GlobalRead<O::Element> for Scope<'_, Haloed<O>> {
         match self.place(index) {
             Some(Place::Own(at)) => Ok(self.local()[at]),
             Some(Place::Around(at)) => Ok(self.state.around[at]),
-            None => {
-                let site = Site::here();
-                self.vector.check_index(index, &site)?;
-                Err(self.outside(index, &self.shown(), site))
-            }
+            None => self.outside(index, &self.shown(), Site::here()),
         }
     }
 }
@@ -233,8 +223,6 @@ impl<T: Element> GlobalWrite<T> for HaloCacheMut<'_, T> {
             self.local_mut()[index - own.start] = value;
             return Ok(());
         }
-        let site = Site::here();
-        self.vector.check_index(index, &site)?;
-        Err(self.outside(index, &own, site))
+        self.outside(index, &own, Site::here())
     }
 }

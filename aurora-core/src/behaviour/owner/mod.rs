@@ -190,7 +190,7 @@ impl<T: Element> GVector<T> {
         })?;
         self.check_read(self.own_part(window), window, <Owner<T> as Behaviour>::NAME, &site)?;
         let state = Owner::of(self.own_part(window));
-        Ok(Scope::open_in(self, window, site, state, false, false))
+        Ok(Scope::open(self, window, site, state, false, false))
     }
 
     /// Opens `OwnerComputes` for writing: this rank's own part, as a mutable slice. No message.
@@ -231,7 +231,7 @@ impl<T: Element> GVector<T> {
             object.poll_exclusive(window, cx).map(|open| open.map(|()| object.block.await_latch_holders()))
         })?;
         let state = OwnerMut::of(self.own_part(window));
-        Ok(Scope::open_in(self, window, site, state, true, false))
+        Ok(Scope::open(self, window, site, state, true, false))
     }
 
     /// The elements of a window that this rank owns, by local indices.

@@ -86,6 +86,13 @@ impl<B: ShowsOwnPart> Scope<'_, B> {
         index - own.start
     }
 
+    /// The same for `at` and `put`, with an error.
+    #[track_caller]
+    fn shown(&self, index: usize) -> Result<usize> {
+        let own = self.indices();
+        if own.contains(&index) { Ok(index - own.start) } else { self.not_shown(index, &own, Site::here()) }
+    }
+
     #[cold]
     #[inline(never)]
     #[track_caller]
@@ -95,7 +102,8 @@ impl<B: ShowsOwnPart> Scope<'_, B> {
         if let Some(row) = row.filter(|row| !rows.contains(row)) {
             self.no_row(row, rows, aim);
         }
-        self.assert_element(index);
+        let len = self.vector.len();
+        assert!(index < len, "index {index} is outside a vector of {len} elements");
         let (others, local) = match aim {
             Aim::Read => ("`at` or `read_cache`", "local"),
             Aim::Write => ("`put` or `release_c`", "local_mut"),
@@ -176,18 +184,6 @@ impl<T: Element> IndexMut<(usize, usize)> for OwnerComputesMut<'_, T> {
     fn index_mut(&mut self, cell: (usize, usize)) -> &mut T {
         let local = self.local_index(self.index_of(cell), Some(cell.0), Aim::Write);
         &mut self.local_mut()[local]
-    }
-}
-
-impl<B: ShowsOwnPart> Scope<'_, B> {
-    #[track_caller]
-    fn shown(&self, index: usize) -> Result<usize> {
-        let own = self.indices();
-        if own.contains(&index) {
-            return Ok(index - own.start);
-        }
-        self.not_shown(index, &own, Site::here())?;
-        unreachable!("an index inside is shown")
     }
 }
 

@@ -90,13 +90,13 @@ impl Vector {
                 written.expect("no write guard is open");
                 replica.have[me.index()] = version;
             }
-            if let Some(shortage) = replica.short().cloned() {
+            if let Some(shortage) = replica.short.clone() {
                 return drop(cx.no_memory(shortage, A_CACHE, &site));
             }
         }
         self.load.touched = Some(Vec::new());
         let mut marks = self.load.write_marks.take();
-        let writes = self.load.write_marks.applied();
+        let writes = self.load.write_marks.applied;
         // No rank keeps a copy of a part.
         let (pushed, sent) = if window.is_whole() { (self.load.pushed, self.load.sent_to_other_nodes) } else { (0, 0) };
         // Node peers see a block that is at home; on each other node one rank receives the block for all.

@@ -86,7 +86,7 @@ impl<T: Element> GVector<T> {
         let epoch = self.enter_load(Cached::<T>::NAME, Window::WHOLE, &site)?;
         let outcome = self.link.on(&site, |object, cx| Ok(object.stream(epoch, &site, cx)))?;
         let state = Streamed { epoch, opened, outcome, parts: Shown::default(), whole: OnceCell::new() };
-        Ok(Scope::open(self, site, state, false, false))
+        Ok(Scope::open(self, Window::WHOLE, site, state, false, false))
     }
 }
 
@@ -115,12 +115,13 @@ impl<T: Element> ReadCacheBlocks<'_, T> {
         if self.state.outcome.whole().is_none() {
             self.vector.await_stream(self.state.epoch, &self.site)?;
         }
-        Ok(self.here().expect("the load is complete: waiting for it has returned no error"))
+        Ok(self.try_whole().expect("the load is complete: waiting for it has returned no error"))
     }
 
     /// The whole, if it is here. If all ranks share memory it always is.
     pub fn try_whole(&self) -> Option<&[T]> {
-        self.here()
+        let Loaded { part, .. } = self.state.outcome.whole()?;
+        Some(self.state.whole.get_or_init(|| part.clone().into()).elements())
     }
 
     /// How long the load has taken, from the call that opened this guard to the last byte; `None` before the last
@@ -128,17 +129,6 @@ impl<T: Element> ReadCacheBlocks<'_, T> {
     pub fn load_time(&self) -> Option<Duration> {
         let since = self.state.outcome.complete_since()?;
         Some(since.saturating_duration_since(self.state.opened))
-    }
-
-    fn here(&self) -> Option<&[T]> {
-        let Loaded { part, .. } = self.state.outcome.whole()?;
-        Some(self.state.whole.get_or_init(|| part.clone().into()).elements())
-    }
-
-    fn next_piece(&self, read: &[usize], unit: usize) -> Result<Option<Piece>> {
-        let epoch = self.state.epoch;
-        let what = VectorWait::Load(epoch);
-        self.vector.link.wait_on(what, &self.site, |object, cx| object.next_piece(epoch, (read, unit), cx))
     }
 }
 
@@ -178,8 +168,13 @@ impl<'g, T: Element> Iterator for Blocks<'g, T> {
         if self.ended {
             return None;
         }
-        if guard.here().is_none() {
-            match guard.next_piece(&self.read, self.unit) {
+        if guard.try_whole().is_none() {
+            let (epoch, shown) = (guard.state.epoch, (&self.read[..], self.unit));
+            let next = guard
+                .vector
+                .link
+                .wait_on(VectorWait::Load(epoch), &guard.site, |object, cx| object.next_piece(epoch, shown, cx));
+            match next {
                 Ok(None) => {}
                 Ok(Some(Piece { owner, range, part })) => {
                     self.read[owner.index()] += range.len();
@@ -191,7 +186,7 @@ impl<'g, T: Element> Iterator for Blocks<'g, T> {
                 }
             }
         }
-        let rest = guard.here().and_then(|whole| self.rest(whole));
+        let rest = guard.try_whole().and_then(|whole| self.rest(whole));
         self.ended = rest.is_none();
         rest.map(Ok)
     }

@@ -17,17 +17,18 @@ pub(crate) const LOADS: usize = 2;
 pub(crate) struct Replica {
     serial: u64,
     window: Window,
-    array: Arriving,
+    /// Bytes that are final are shown while others are being written.
+    pub(super) array: Arriving,
     /// Bytes of the copy that this load has received.
-    come: Ranges,
+    pub(super) come: Ranges,
     /// The version of each rank's block in it; 0 is none.
     pub(crate) have: Vec<u64>,
     /// Transfers that read it.
     in_flight: usize,
     /// Charges memory when it is written for the first time.
-    meter: Meter,
+    pub(super) meter: Meter,
     /// Why there is no memory for the copy: it will never be complete.
-    short: Option<Shortage>,
+    pub(super) short: Option<Shortage>,
 }
 
 impl Replica {
@@ -48,7 +49,7 @@ impl Replica {
         }
     }
 
-    /// Writes bytes from `at` on; does nothing once the replica is [`short`](Replica::short).
+    /// Writes bytes from `at` on; does nothing once the replica is `short`.
     pub(crate) fn write(&mut self, at: usize, bytes: &[u8]) {
         if self.short.is_none() {
             self.short = self.meter.touch(at..at + bytes.len()).err();
@@ -56,21 +57,6 @@ impl Replica {
         if self.short.is_none() {
             self.array.write(at, bytes);
         }
-    }
-
-    /// Where the bytes received end that begin at `from`.
-    pub(crate) fn come(&self, from: usize) -> usize {
-        self.come.reach(from)
-    }
-
-    /// Shows bytes that are final, while others are being written.
-    pub(crate) fn show(&mut self, bytes: Range<usize>) -> Part {
-        self.array.show(bytes)
-    }
-
-    /// Bytes of it that the system has not given yet.
-    pub(crate) fn untaken(&self) -> usize {
-        self.meter.untouched()
     }
 
     /// Takes the next step of its memory, before anything is written; false once all is taken.
@@ -84,10 +70,6 @@ impl Replica {
         let array = self.array.free().expect("memory is taken before anything of it is shown");
         array.take(bytes)?;
         Ok(true)
-    }
-
-    pub(crate) fn short(&self) -> Option<&Shortage> {
-        self.short.as_ref()
     }
 }
 

@@ -135,9 +135,8 @@ impl Vector {
         let Received::Placed(token) = payload else {
             return cx.fail_job(malformed(from));
         };
-        match self.end_loan(token) {
-            Some(VectorLoan::CacheIn { .. }) => {}
-            _ => return,
+        if !matches!(self.end_loan(token), Some(VectorLoan::CacheIn { .. })) {
+            return;
         }
         let site = self.ledger.find(epoch).and_then(|record| record.mine.as_ref()).map(|mine| mine.site.clone());
         let load = (epoch, self.ledger.scope_of(epoch).0);
@@ -145,13 +144,11 @@ impl Vector {
             return;
         };
         replica.have[owner.index()] = version;
-        if let Some(shortage) = replica.short().cloned() {
+        if let Some(shortage) = replica.short.clone() {
             cx.no_memory(shortage, A_CACHE, &site);
         }
     }
-}
 
-impl Vector {
     /// The copy that is loaded for an epoch. `None`: another rank has begun to load a different part.
     pub(crate) fn loading(&mut self, load: (Epoch, Window)) -> Option<&mut Replica> {
         let (size, len) = (self.nodes.size(), load.1.range(self.dist.len()).len());
@@ -257,7 +254,7 @@ impl Vector {
             replica.write(bytes.start + at, &change);
         }
         replica.have[owner.index()] = version;
-        replica.short().map_or(Ok(Outcome::Forward(version)), |shortage| Err(shortage.clone()))
+        replica.short.clone().map_or(Ok(Outcome::Forward(version)), Err)
     }
 
     /// The corrections of the part of a block that lies in a window.

@@ -28,6 +28,7 @@ use std::ops::Range;
 type PendingAnnouncement = (Rank, (Epoch, Opening), (Announced, bool));
 
 /// The state of the loads of one vector on this rank.
+#[derive(Default)]
 pub(crate) struct Load {
     /// Copies in memory of this rank's own.
     pub(crate) cache: Cache,
@@ -51,17 +52,7 @@ pub(crate) struct Load {
 
 impl Load {
     pub(crate) fn new(ranks: usize) -> Self {
-        Load {
-            cache: Cache::default(),
-            stream: None,
-            write_marks: WriteMarks::new(ranks),
-            pending: Vec::new(),
-            touched: None,
-            pushed: 0,
-            sent_to_other_nodes: 0,
-            barriers: 0,
-            node_barrier: None,
-        }
+        Load { write_marks: WriteMarks::new(ranks), ..Load::default() }
     }
 
     pub(crate) fn release(&mut self) {
@@ -155,7 +146,7 @@ impl Vector {
                 let version = self.ledger.record(epoch).from[from.index()].said.version;
                 if let Some(replica) = self.load.cache.find_loading((epoch, opening.window)) {
                     replica.have[from.index()] = version;
-                    (came, short) = (true, replica.short().cloned());
+                    (came, short) = (true, replica.short.clone());
                 }
             }
             Some(VectorLoan::RoomIn { .. }) => {
@@ -181,7 +172,7 @@ impl Vector {
         let elements = own.start / element..own.end / element;
         let touched = self.load.touched.take().unwrap_or_default();
         let touched: Vec<_> = touched.iter().map(|run| common(&elements, run)).filter(|run| !run.is_empty()).collect();
-        let (version, writes) = (self.block.version, self.load.write_marks.applied());
+        let (version, writes) = (self.block.version, self.load.write_marks.applied);
         let record = self.ledger.record(epoch);
         let (is_final, announced_at_home) = (record.is_final(me), record.from[me.index()].said.at_home);
         // A write that no rank has announced belongs to the next load.
@@ -254,7 +245,7 @@ impl Vector {
         }
         let window = self.ledger.scope_of(epoch).0;
         let bytes = self.block.bytes_of(&window.range(self.dist.len()));
-        let streamed = self.load.stream.as_ref().is_some_and(|stream| stream.shows(epoch));
+        let streamed = self.load.stream.as_ref().is_some_and(|stream| stream.epoch == epoch && !stream.unread);
         let arrived: Vec<_> =
             (0..cx.size()).map(|rank| self.block_arrived(Rank::new(rank), me, (epoch, window))).collect();
         self.ledger.forget(epoch);
@@ -284,7 +275,7 @@ impl Vector {
             }
             reading = home.pass(epoch, streamed);
         }
-        if let Some(shortage) = replica.short().cloned() {
+        if let Some(shortage) = replica.short.clone() {
             return Some(Err(cx.no_memory(shortage, A_CACHE, site)));
         }
         Some(Ok(Loaded { part: self.load.cache.complete(epoch, &arrived), reading }))

@@ -17,7 +17,7 @@ impl Vector {
         let demand = match self.block.home_mut() {
             Some(home) if window.is_whole() => home.cache.size(),
             Some(_) if !has_others => (0, 0),
-            _ => self.loading((epoch, window)).map_or((0, 0), |replica| (bytes, replica.untaken())),
+            _ => self.loading((epoch, window)).map_or((0, 0), |replica| (bytes, replica.meter.untouched())),
         };
         cx.admit_copy(A_CACHE, demand, site)
     }

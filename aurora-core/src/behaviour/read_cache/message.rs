@@ -63,24 +63,19 @@ impl Vector {
                 if cx.is_sound() && !self.list_came(from, epoch, &marks) {
                     return Err(Malformed);
                 }
-                self.has_changed = true;
             }
             LoadMessage::Correct { epoch, version, writes } => {
                 let correction = (version, payload.into_vec());
                 if cx.is_sound() && !self.corrected(from, epoch, correction, writes) {
                     return Err(Malformed);
                 }
-                self.has_changed = true;
             }
-            LoadMessage::Installed { epoch } => {
-                self.installed(from, epoch, payload.bytes(), cx);
-                self.has_changed = true;
-            }
+            LoadMessage::Installed { epoch } => self.installed(from, epoch, payload.bytes(), cx),
             LoadMessage::Forward { epoch, owner, version } => {
                 self.forwarded(from, (epoch, owner), version, payload, cx);
-                self.has_changed = true;
             }
         }
+        self.has_changed = true;
         Ok(())
     }
 }

@@ -15,7 +15,6 @@ pub use blocks::{Blocks, Streamed};
 use super::{Behaviour, ReadCache, Scope, sealed};
 use crate::Site;
 use crate::behaviour::read_cache::load::Loaded;
-use crate::behaviour::read_cache::stream::Stream;
 use crate::element::Element;
 use crate::epoch::{Opening, Rule};
 use crate::error::Result;
@@ -104,7 +103,7 @@ impl<T: Element> GVector<T> {
 
     pub(crate) fn open_cache(&self, window: Window, site: Site) -> Result<ReadCache<'_, T>> {
         let cached = self.load(Cached::<T>::NAME, window, &site)?;
-        Ok(Scope::open_in(self, window, site, cached, false, false))
+        Ok(Scope::open(self, window, site, cached, false, false))
     }
 
     pub(crate) fn load(&self, name: &'static str, window: Window, site: &Site) -> Result<Cached<T>> {
@@ -130,7 +129,7 @@ impl<T: Element> GVector<T> {
                     return Some(Err(error));
                 }
                 if let Some(stream) = &object.load.stream {
-                    return Some(Ok(Step::After(stream.epoch())));
+                    return Some(Ok(Step::After(stream.epoch)));
                 }
                 if !std::mem::replace(&mut admitted, true)
                     && let Err(error) = object.admit_cache(window, site, cx)
@@ -190,7 +189,7 @@ impl<T: Element> GVector<T> {
     pub fn release_cache(&mut self) -> Result<()> {
         let site = Site::here();
         let (streamed, refusal) = self.link.tidy_on(|object, cx| match cx.usable(true, Window::WHOLE) {
-            Ok(()) => (object.load.stream.as_ref().map(Stream::epoch), None),
+            Ok(()) => (object.load.stream.as_ref().map(|stream| stream.epoch), None),
             Err(error) => (None, Some(error)),
         });
         // Its guard was dropped before the load was complete. The barrier reports an error of it.

@@ -29,10 +29,11 @@ const PART: usize = 8;
 const PIECE: RangeInclusive<usize> = 8 << 10..=64 << 10;
 
 pub(crate) struct Stream {
-    epoch: Epoch,
+    pub(crate) epoch: Epoch,
     site: Site,
     outcome: Arc<Outcome>,
-    unread: bool,
+    /// Its guard was dropped.
+    pub(super) unread: bool,
 }
 
 /// The result of a streamed load, for its guard.
@@ -48,16 +49,6 @@ impl Outcome {
 
     pub(crate) fn complete_since(&self) -> Option<Instant> {
         self.whole.get().map(|(_, since)| *since)
-    }
-}
-
-impl Stream {
-    pub(crate) fn epoch(&self) -> Epoch {
-        self.epoch
-    }
-
-    pub(crate) fn shows(&self, load: Epoch) -> bool {
-        self.epoch == load && !self.unread
     }
 }
 
@@ -160,13 +151,11 @@ impl Vector {
         let bytes = range.start * element..range.end * element;
         let part = match place {
             Place::Home => self.block.home()?.part(bytes),
-            Place::Copy => self.load.cache.find_loading((epoch, Window::WHOLE))?.show(bytes),
+            Place::Copy => self.load.cache.find_loading((epoch, Window::WHOLE))?.array.show(bytes),
         };
         Some(Ok(Some(Piece { owner, range, part })))
     }
-}
 
-impl Vector {
     /// Up to which element a rank's block is here and final, once all ranks have announced the load.
     fn shown_up_to(&mut self, owner: Rank, me: Rank, epoch: Epoch) -> Option<(usize, Place)> {
         let block = self.dist.range(owner);
@@ -188,12 +177,11 @@ impl Vector {
             }
         }
         let (bytes, element) = (self.within(owner, Window::WHOLE), self.block.element);
-        let replica =
-            self.load.cache.find_loading((epoch, Window::WHOLE)).filter(|replica| replica.short().is_none())?;
+        let replica = self.load.cache.find_loading((epoch, Window::WHOLE)).filter(|replica| replica.short.is_none())?;
         let end = if owner == me {
             block.end
         } else if coming {
-            replica.come(bytes.start).min(bytes.end) / element
+            replica.come.reach(bytes.start).min(bytes.end) / element
         } else if arrived && self.load.cache.ensure_block(epoch, owner, version, bytes) {
             block.end
         } else {

@@ -9,10 +9,10 @@
 use aurora_net::Rank;
 
 /// What one rank knows of the one-sided writes to one vector.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct WriteMarks {
     /// The number of the last write that this rank, as an owner, has applied for another rank.
-    applied: u64,
+    pub(crate) applied: u64,
     /// For each owner, the highest number of this rank's writes that no load contains yet; 0: none.
     marks: Vec<u64>,
 }
@@ -26,10 +26,6 @@ impl WriteMarks {
     pub(crate) fn apply(&mut self) -> Vec<u8> {
         self.applied += 1;
         self.applied.to_le_bytes().to_vec()
-    }
-
-    pub(crate) fn applied(&self) -> u64 {
-        self.applied
     }
 
     /// An owner has answered a write of this rank. False: malformed.
@@ -75,7 +71,7 @@ mod tests {
             assert!(writer.answered(Rank::new(1), answer));
         }
         assert!(writer.any());
-        assert_eq!((writer.take(), owner.applied()), (vec![(1, 2)], 3));
+        assert_eq!((writer.take(), owner.applied), (vec![(1, 2)], 3));
         assert!(!writer.any() && writer.take().is_empty());
         assert!(!writer.answered(Rank::new(1), &[]) && !writer.answered(Rank::new(0), &[1; 9]));
     }

@@ -245,6 +245,6 @@ impl<T: Element> GVector<T> {
         let (reason, under_way) = (self.reason("ReleaseC alone", &site), vec![None; self.link.size]);
         let calls = Calls { reason, window, under_way, announced: Vec::new() };
         let state = Alone { buffers: Buffers::new(self), calls, op, operation: PhantomData };
-        Ok(Scope::open_in(self, window, site, state, true, false))
+        Ok(Scope::open(self, window, site, state, true, false))
     }
 }

@@ -12,12 +12,10 @@ use crate::vector::machine::{Outcome, Parked, Vector, Work};
 use crate::vector::message::Message;
 use aurora_net::{Buffer, Payload, Rank, Received};
 
-pub(crate) struct ReleaseScope<'a> {
+pub(crate) struct ReleaseScope {
     pub(crate) epoch: Epoch,
-    pub(crate) opening: &'a Opening,
-    pub(crate) reason: &'a Reason,
-    /// Batches already sent to the owner in question.
-    pub(crate) sent: u64,
+    pub(crate) opening: Opening,
+    pub(crate) reason: Reason,
 }
 
 pub(crate) struct LastBatch {
@@ -28,16 +26,12 @@ pub(crate) struct LastBatch {
 /// The state of the buffered writes to one vector on this rank.
 pub(crate) struct Flush {
     /// By owners: batches that the owner has not yet applied.
-    outstanding: Vec<usize>,
+    pub(super) outstanding: Vec<usize>,
 }
 
 impl Flush {
     pub(crate) fn new(ranks: usize) -> Self {
         Flush { outstanding: vec![0; ranks] }
-    }
-
-    pub(super) fn outstanding(&self, owner: Rank) -> usize {
-        self.outstanding[owner.index()]
     }
 
     pub(crate) fn has_room(&mut self, owner: Rank) {
@@ -47,9 +41,10 @@ impl Flush {
 }
 
 impl Vector {
+    /// `seq`: the number of batches already sent to the owner.
     pub(crate) fn send_batch(
         &mut self,
-        scope: &ReleaseScope<'_>,
+        (scope, seq): (&ReleaseScope, u64),
         owner: Rank,
         op: Option<OpId>,
         bytes: Buffer,
@@ -57,14 +52,14 @@ impl Vector {
     ) {
         self.flush.outstanding[owner.index()] += 1;
         let (epoch, opening) = (scope.epoch, scope.opening.clone());
-        let message = Message::Flush(FlushMessage::Batch { epoch, seq: scope.sent, opening, op });
-        message.send(scope.reason, owner, bytes.into(), cx);
+        let message = Message::Flush(FlushMessage::Batch { epoch, seq, opening, op });
+        message.send(&scope.reason, owner, bytes.into(), cx);
     }
 
     /// Applies a batch to this rank's own block, or keeps a copy until that is possible.
-    pub(crate) fn apply_own(&mut self, scope: &ReleaseScope<'_>, op: Option<OpId>, bytes: &[u8], cx: &mut Cx<'_>) {
+    pub(crate) fn apply_own(&mut self, (epoch, seq): (Epoch, u64), op: Option<OpId>, bytes: &[u8], cx: &mut Cx<'_>) {
         let me = cx.me();
-        let work = Work::Batch { epoch: scope.epoch, seq: scope.sent, op, acknowledge: true };
+        let work = Work::Batch { epoch, seq, op, acknowledge: true };
         let Some(outcome) = self.attempt(me, &work, bytes, cx) else {
             return;
         };
@@ -81,12 +76,12 @@ impl Vector {
 
     pub(crate) fn merge_own(
         &mut self,
-        scope: &ReleaseScope<'_>,
+        epoch: Epoch,
         merge: impl FnOnce(&mut [u8]) -> Result<(), Error>,
         cx: &mut Cx<'_>,
     ) -> Result<bool, Error> {
         cx.sound()?;
-        let merged = if self.is_due(cx.me(), scope.epoch) { self.block.write(merge) } else { None };
+        let merged = if self.is_due(cx.me(), epoch) { self.block.write(merge) } else { None };
         self.refresh_permit(cx);
         merged.map_or(Ok(false), |merged| merged.map(|()| true))
     }
@@ -95,7 +90,7 @@ impl Vector {
     /// the announcement of the end. No rank waits for room here: the scopes that a rank may be ahead are bounded.
     pub(crate) fn end_release(
         &mut self,
-        scope: &ReleaseScope<'_>,
+        scope: &ReleaseScope,
         sent: &[u64],
         mut last: Vec<Option<LastBatch>>,
         cx: &mut Cx<'_>,
@@ -113,7 +108,7 @@ impl Vector {
                 op: last.as_ref().and_then(|last| last.op),
             });
             let payload = last.map_or(Payload::Empty, |last| last.bytes.into());
-            message.send(scope.reason, rank, payload, cx);
+            message.send(&scope.reason, rank, payload, cx);
         }
         if let Some(LastBatch { op, bytes }) = last[me.index()].take() {
             let work = Work::Batch { epoch, seq: sent[me.index()], op, acknowledge: false };

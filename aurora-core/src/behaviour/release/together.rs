@@ -7,8 +7,6 @@ use crate::behaviour::{Behaviour, ReleaseC, Scope, sealed};
 use crate::element::{Element, Op, OpId, apply_op};
 use crate::epoch::{Opening, Rule, SCOPES_AHEAD};
 use crate::error::Result;
-use crate::ids::Epoch;
-use crate::kernel::Reason;
 use crate::stats::Kind;
 use crate::vector::GVector;
 use crate::vector::batch::BatchBuilder;
@@ -28,9 +26,8 @@ pub struct Together<T, O> {
 }
 
 struct Batches {
-    epoch: Epoch,
-    opening: Opening,
-    reason: Reason,
+    scope: ReleaseScope,
+    /// By owners.
     sent: Vec<u64>,
 }
 
@@ -61,14 +58,8 @@ impl<T: Element, O> Together<T, O> {
     ) -> Result<bool> {
         // Serves other ranks' batches, for which this rank is not woken.
         vector.link.look();
-        let scope = self.sent.scope(0);
-        vector.link.on(site, |object, cx| object.merge_own(&scope, |own| merge(bytemuck::cast_slice_mut(own)), cx))
-    }
-}
-
-impl Batches {
-    fn scope(&self, sent: u64) -> ReleaseScope<'_> {
-        ReleaseScope { epoch: self.epoch, opening: &self.opening, reason: &self.reason, sent }
+        let epoch = self.sent.scope.epoch;
+        vector.link.on(site, |object, cx| object.merge_own(epoch, |own| merge(bytemuck::cast_slice_mut(own)), cx))
     }
 }
 
@@ -81,31 +72,31 @@ impl<T: Element> Sender<T> for Batches {
         batch: &mut BatchBuilder<T>,
         site: &Site,
     ) -> Result<()> {
-        let _call = vector.link.call(self.reason.action);
+        let Batches { scope, sent } = self;
+        let (_call, seq) = (vector.link.call(scope.reason.action), sent[owner.index()]);
         // Serves other ranks' batches, for which this rank is not woken.
         vector.link.look();
-        let scope = self.scope(self.sent[owner.index()]);
         let room = if owner == vector.link.me { VectorWait::OwnRoom } else { VectorWait::Room(owner) };
         vector.link.wait_on(room, site, |object, cx| {
             if let Err(fault) = cx.sound() {
                 return Some(Err(fault));
             }
-            if object.flush.outstanding(owner) >= AHEAD {
-                object.awaited_scopes = (self.opening.window, self.epoch - 1);
+            if object.flush.outstanding[owner.index()] >= AHEAD {
+                object.awaited_scopes = (scope.opening.window, scope.epoch - 1);
                 if owner != cx.me() {
                     cx.out.nudge(owner);
                 }
                 return None;
             }
             if owner == cx.me() {
-                object.apply_own(&scope, op, batch.bytes(), cx);
+                object.apply_own((scope.epoch, seq), op, batch.bytes(), cx);
                 batch.clear();
             } else {
-                object.send_batch(&scope, owner, op, batch.take(), cx);
+                object.send_batch((scope, seq), owner, op, batch.take(), cx);
             }
             Some(Ok(()))
         })?;
-        self.sent[owner.index()] += 1;
+        sent[owner.index()] += 1;
         Ok(())
     }
 }
@@ -118,19 +109,19 @@ impl<T: Element, O> Behaviour for Together<T, O> {
     const SENDS: bool = true;
 
     fn close(&mut self, vector: &GVector<T>, site: &Site, checked: bool) -> Result<()> {
-        let sent = &self.sent;
+        let Batches { scope, sent } = &self.sent;
         let last = self.buffers.take_all();
         vector.link.on(site, |object, cx| {
             if last.iter().any(Option::is_some) {
                 cx.sound()?;
             }
-            object.end_release(&sent.scope(0), &sent.sent, last, cx);
+            object.end_release(scope, sent, last, cx);
             Ok(())
         })?;
         if !checked {
             return Ok(());
         }
-        let (epoch, window) = (sent.epoch, sent.opening.window);
+        let (epoch, window) = (scope.epoch, scope.opening.window);
         vector.link.wait_on(VectorWait::Settle, site, |object, cx| {
             object.awaited_scopes = (window, epoch);
             cx.frame.sound_if(object.ledger.is_settled(epoch))
@@ -218,17 +209,10 @@ impl<T: Element> GVector<T> {
         site: Site,
     ) -> Result<ReleaseC<'_, T, O>> {
         let state = self.enter_release(op, window, &site)?;
-        let scope = Scope::open_in(self, window, site, state, true, true);
-        scope.vector.opened();
-        Ok(scope)
+        Ok(Scope::open_together(self, window, site, state))
     }
 
-    /// Retries parked batches: ranks that opened a scope earlier may have sent batches that waited for this one.
-    pub(crate) fn opened(&self) {
-        self.link.tidy_on(|object, _| object.has_changed = true);
-    }
-
-    /// Enters a ReleaseC. The caller opens its guard and then calls [`opened`](Self::opened).
+    /// Enters a ReleaseC. The caller opens its guard with [`Scope::open_together`].
     pub(crate) fn enter_release<O: 'static>(
         &self,
         op: Option<OpId>,
@@ -254,7 +238,7 @@ impl<T: Element> GVector<T> {
         })?;
         let reason = self.reason(name, site);
         self.link.tidy_on(|object, cx| object.tell_if_many_are_open(epoch, &reason, cx));
-        let sent = Batches { epoch, opening, reason, sent: vec![0; self.link.size] };
+        let sent = Batches { scope: ReleaseScope { epoch, opening, reason }, sent: vec![0; self.link.size] };
         Ok(Together { buffers: Buffers::new(self), sent, op, operation: PhantomData })
     }
 }

@@ -434,14 +434,9 @@ pub(super) mod tests {
         let mut states = relayed(Some(load(5, &[0])));
         states.get_mut(&Rank::new(2)).unwrap().leaving = true;
         assert_eq!(left_behind(Rank::new(3), &states), None);
-        assert!(
-            left_behind(Rank::new(3), &{
-                let mut over = states.clone();
-                over.get_mut(&Rank::new(2)).unwrap().relays.clear();
-                over
-            })
-            .is_some()
-        );
+        let mut over = states.clone();
+        over.get_mut(&Rank::new(2)).unwrap().relays.clear();
+        assert!(left_behind(Rank::new(3), &over).is_some());
         states.get_mut(&Rank::new(0)).unwrap().leaving = true;
         assert_eq!(left_behind(Rank::new(3), &states).map(|step| step.to.index()), Some(0));
     }
