@@ -21,9 +21,7 @@
 use super::Storage;
 use super::cells::Cells;
 use super::demand::Shortage;
-use super::direct::Direct;
 use super::meter::{LOOKED_AT, Meter, refused};
-use super::permit::Permit;
 use crate::element::Element;
 use aurora_net::Segment;
 use memmap2::{Advice, MmapMut};
@@ -157,7 +155,7 @@ impl<T: Element> Array<T> {
         of_one && before.as_ptr_range().end.addr() == self.as_ptr().addr()
     }
 
-    /// The address of its first element, for callers that borrow some elements or more: `arriving.rs`, [`across`].
+    /// The address of its first element, for callers that borrow some elements or more: `arriving.rs`, `direct.rs`, [`across`].
     pub(super) fn start(&self) -> NonNull<T> {
         self.start
     }
@@ -170,15 +168,6 @@ impl<T: Element> Array<T> {
     pub(crate) fn cells(&mut self) -> Cells<'_> {
         // SAFETY: invariants 1 and 2.
         unsafe { Cells::new(self.start.cast(), self.len * size_of::<T>()) }
-    }
-
-    /// Access to its single elements, which are the elements `range` of a vector that no other rank shares.
-    ///
-    /// # Safety
-    /// The array stays in its place as long as the result is used, and it is otherwise used only as `direct.rs` says.
-    pub(super) unsafe fn direct(&self, permit: Arc<Permit>, range: Range<usize>) -> Direct<T> {
-        // SAFETY: the caller promises it.
-        unsafe { Direct::new(permit, self.start, range) }
     }
 
     /// Takes all of its memory, in steps with a check before each (`meter.rs`).

@@ -141,18 +141,7 @@ impl<T: Element> Elements<'_, T> {
 
     #[inline(always)]
     pub(crate) fn update(&mut self, index: usize, change: impl FnOnce(T) -> T) {
-        let at = self.at(index);
-        if self.words {
-            // SAFETY: invariants 1 to 4.
-            let old = unsafe { read(at) };
-            // SAFETY: invariants 1 to 4.
-            unsafe { write(at, change(old)) };
-        } else {
-            // SAFETY: invariants 1, 2, 3 and 5.
-            let old = unsafe { at.read_unaligned() };
-            // SAFETY: invariants 1 to 3.
-            unsafe { at.write_unaligned(change(old)) };
-        }
+        self.set(index, change(self.get(index)));
     }
 
     pub(crate) fn prefetch(&self) -> Prefetch<T> {

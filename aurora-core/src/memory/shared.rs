@@ -196,28 +196,17 @@ impl Sharing {
         latch::holder(self, self.me, LatchMode::Shut, 0).is_some()
     }
 
-    /// Acquires the latch of the owner at this position, to [release](Sharing::release_latch) it soon.
+    /// Acquires the latch of the owner at this position, or of all, to [release](Sharing::release_latch) it soon.
     #[inline]
-    pub(super) fn acquire_latch(&self, owner: usize, intent: Intent, epoch: Epoch) -> Attempt {
+    pub(super) fn acquire_latch(&self, owner: Option<usize>, intent: Intent, epoch: Epoch) -> Attempt {
         latch::acquire(self, self.me, owner, intent, epoch)
     }
 
-    #[inline]
-    pub(super) fn acquire_latches(&self, intent: Intent, epoch: Epoch) -> Attempt {
-        latch::acquire_all(self, self.me, intent, epoch)
-    }
-
-    /// Releases the latch. False: its owner has given the place up meanwhile.
+    /// Releases the latch. False: an owner has given its place up meanwhile.
     #[inline]
     #[must_use]
-    pub(super) fn release_latch(&self, owner: usize) -> bool {
+    pub(super) fn release_latch(&self, owner: Option<usize>) -> bool {
         latch::release(self, self.me, owner)
-    }
-
-    #[inline]
-    #[must_use]
-    pub(super) fn release_latches(&self) -> bool {
-        latch::release_all(self, self.me)
     }
 
     /// Releases all that this rank holds, during a panic.
