@@ -157,7 +157,7 @@ impl<T: Element> Direct<T> {
         if !acquire(sharing, Some(owner), Intent::Read, ready >> SCOPES) {
             return None;
         }
-        // SAFETY: this rank holds the latch, and the index was compared.
+        // SAFETY: invariant 4, and this rank holds the latch.
         let value = unsafe { shared.read(index) };
         sharing.release_latch(Some(owner)).then_some(value)
     }
@@ -176,7 +176,7 @@ impl<T: Element> Direct<T> {
         if !acquire(sharing, Some(owner), Intent::Write, ready >> SCOPES) {
             return false;
         }
-        // SAFETY: this rank holds the latch, the index was compared, and elements are words.
+        // SAFETY: invariant 4; this rank holds the latch for writing, and elements are words.
         unsafe { shared.write(index, value) };
         sharing.note_write(owner);
         sharing.release_latch(Some(owner))
@@ -264,7 +264,7 @@ impl<T: Element> Direct<T> {
             indices.iter().for_each(|index| memory.fetch(*index));
             for (value, index) in values.iter_mut().zip(indices) {
                 assert!(block.contains(index), "element {index} of {block:?}");
-                // SAFETY: this rank holds the latches, and the index was compared.
+                // SAFETY: invariant 4, and this rank holds the latch of the owner, or all.
                 *value = unsafe { shared.read(*index) };
             }
             if !latched.release() {
@@ -293,7 +293,7 @@ impl<T: Element> Direct<T> {
             };
             for (index, value) in writes {
                 assert!(index < len, "element {index} of {len}");
-                // SAFETY: this rank holds all latches, the index was compared, and elements are words.
+                // SAFETY: invariant 4; this rank holds all latches for writing, and elements are words.
                 unsafe { shared.write(*index, *value) };
             }
             (0..sharing.ranks()).for_each(|owner| sharing.note_write(owner));

@@ -97,6 +97,7 @@ impl LatchMode {
 const NOTHING: u64 = 0;
 
 /// Of one block, or of all blocks of the node: no node has so many ranks.
+#[inline]
 fn hold(owner: Option<usize>, intent: Intent) -> u64 {
     (owner.unwrap_or(u32::MAX as usize) as u64 + 1) << 1 | u64::from(intent == Intent::Write)
 }
@@ -169,25 +170,17 @@ pub(crate) fn holder<L: Latches>(latches: &L, owner: usize, mode: LatchMode, fro
 
 #[cfg(test)]
 mod model {
+    use super::super::model::{Modelled, Plain, beside};
     use super::*;
-    use loom::cell::UnsafeCell;
     use loom::sync::Arc;
-    use loom::sync::atomic::AtomicU64 as Modelled;
     use loom::thread;
 
     struct Node {
         latches: [Modelled; 2],
         held: [Modelled; 2],
         /// An element of rank 0's block.
-        element: UnsafeCell<u64>,
+        element: Plain,
     }
-
-    #[allow(unsafe_code)]
-    // SAFETY: the checker itself watches every access to the cell.
-    unsafe impl Sync for Node {}
-    #[allow(unsafe_code)]
-    // SAFETY: as above.
-    unsafe impl Send for Node {}
 
     impl Latches for Node {
         type Word = Modelled;
@@ -209,19 +202,7 @@ mod model {
         fn new(mode: LatchMode) -> Arc<Self> {
             let latches = [Modelled::new(mode.encode(1)), Modelled::new(0)];
             let held = std::array::from_fn(|_| Modelled::new(NOTHING));
-            Arc::new(Node { latches, held, element: UnsafeCell::new(1) })
-        }
-
-        fn read(&self) -> u64 {
-            // SAFETY: as above.
-            #[allow(unsafe_code)]
-            self.element.with(|element| unsafe { *element })
-        }
-
-        fn write(&self, value: u64) {
-            // SAFETY: as above.
-            #[allow(unsafe_code)]
-            self.element.with_mut(|element| unsafe { *element = value });
+            Arc::new(Node { latches, held, element: Plain::new(1) })
         }
     }
 
@@ -238,23 +219,20 @@ mod model {
     fn owner_and_peer(intent: Intent, mode: LatchMode, acquire: Acquire, wait: Wait) {
         loom::model(move || {
             let node = Node::new(LatchMode::Open);
-            let peer = {
-                let node = node.clone();
-                thread::spawn(move || {
-                    if acquire(&node, 1, Some(0), intent, 1) == Attempt::Held {
-                        match intent {
-                            Intent::Read => assert!([1, 2].contains(&node.read())),
-                            Intent::Write => node.write(3),
-                        }
-                        let _ = release(&*node, 1, Some(0));
+            let peer = beside(&node, move |node| {
+                if acquire(node, 1, Some(0), intent, 1) == Attempt::Held {
+                    match intent {
+                        Intent::Read => assert!([1, 2].contains(&node.element.read())),
+                        Intent::Write => node.element.write(3),
                     }
-                })
-            };
+                    let _ = release(node, 1, Some(0));
+                }
+            });
             set(&*node, 0, mode, 1);
             wait(&node, mode);
             match mode {
-                LatchMode::ReadOnly => assert!([1, 3].contains(&node.read())),
-                _ => node.write(2),
+                LatchMode::ReadOnly => assert!([1, 3].contains(&node.element.read())),
+                _ => node.element.write(2),
             }
             set(&*node, 0, LatchMode::Open, 1);
             peer.join().unwrap();
@@ -315,20 +293,17 @@ mod model {
         loom::model(move || {
             let node = Node::new(LatchMode::Open);
             assert_eq!(acquire(&*node, 1, Some(0), Intent::Write, 1), Attempt::Held);
-            let peer = {
-                let node = node.clone();
-                thread::spawn(move || {
-                    node.write(3);
-                    release(&*node, 1, Some(0))
-                })
-            };
+            let peer = beside(&node, |node| {
+                node.element.write(3);
+                release(node, 1, Some(0))
+            });
             set(&*node, 0, LatchMode::Shut, 1);
             let gives_up = holder(&*node, 0, LatchMode::Shut, 0).is_some();
             if gives_up {
                 set(&*node, 0, LatchMode::GivenUp, 1);
             }
             if !gives_up || uses {
-                node.write(2);
+                node.element.write(2);
             }
             let counts = peer.join().unwrap();
             assert!(counts || gives_up, "what an owner has waited for counts");

@@ -23,6 +23,8 @@ mod latched;
 mod lent;
 mod meter;
 mod metered;
+#[cfg(test)]
+mod model;
 pub(crate) mod node;
 mod parts;
 mod permit;

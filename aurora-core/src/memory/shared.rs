@@ -41,12 +41,12 @@ const PAGE: usize = 4096;
 #[repr(C)]
 struct RankWords {
     gate: gate::Entry<AtomicU64>,
-    latch: Line,
-    held: Line,
+    latch: Line<AtomicU64>,
+    held: Line<AtomicU64>,
     /// Not 0: a rank has written to this block while it held the latch.
-    written: Line,
+    written: Line<AtomicU64>,
     barrier: BarrierWords,
-    asleep: Line,
+    asleep: Line<AtomicU64>,
 }
 
 /// What a rank says at a barrier of the node.
@@ -57,9 +57,10 @@ struct BarrierWords {
     words: [AtomicU64; 2],
 }
 
+/// A number on cache lines of its own.
 #[derive(Debug, Default)]
 #[repr(C, align(128))]
-struct Line(AtomicU64);
+pub(super) struct Line<A>(pub(super) A);
 
 /// A barrier of the ranks of a node about one vector.
 #[derive(Clone, Copy, Debug)]
