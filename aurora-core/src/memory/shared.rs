@@ -33,6 +33,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
+use std::time::Instant;
 
 const PAGE: usize = 4096;
 
@@ -181,7 +182,7 @@ impl Sharing {
             if !looks.is_multiple_of(64) {
                 continue;
             }
-            let waited = wait.waited_for(rank);
+            let waited = wait.waited_for(rank, Instant::now());
             let has_ended = self.node.has_ended(rank);
             if has_ended || !self.node.notes_ends() || self.holder_timeout.is_over(self.node.ranks()[rank], waited) {
                 none_holds &= has_ended;
