@@ -51,14 +51,16 @@ pub(crate) struct Settings {
 
 /// Methods of [`Config`] that choose one of the [`Values`] each.
 macro_rules! choices {
-    ($($(#[$doc:meta])* $method:ident($choice:ident: $type:ty) => $value:ident;)*) => {$(
-        $(#[$doc])*
-        #[must_use]
-        pub fn $method(mut self, $choice: $type) -> Self {
-            self.chosen.$value = Some($choice);
-            self
-        }
-    )*};
+    ($($(#[$doc:meta])* $method:ident($choice:ident: $type:ty) => $value:ident;)*) => {
+        impl Config {$(
+            $(#[$doc])*
+            #[must_use]
+            pub fn $method(mut self, $choice: $type) -> Self {
+                self.chosen.$value = Some($choice);
+                self
+            }
+        )*}
+    };
 }
 
 impl Config {
@@ -76,58 +78,60 @@ impl Config {
     pub fn mpi() -> Self {
         Config { start: Start::Mpi, ..Config::default() }
     }
+}
 
-    choices! {
-        /// The number of ranks where Aurora starts them itself. Under `mpirun` any number but the launcher's is an error.
-        ranks(ranks: usize) => ranks;
+choices! {
+    /// The number of ranks where Aurora starts them itself. Under `mpirun` any number but the launcher's is an error.
+    ranks(ranks: usize) => ranks;
 
-        /// Uses one route between all ranks, for tests of that route.
-        route(route: Route) => route;
+    /// Uses one route between all ranks, for tests of that route.
+    route(route: Route) => route;
 
-        /// Ends the job when a wait takes longer (default: `AURORA_TIMEOUT`, else never). A rank also waits while it only
-        /// reads the same few elements or scalars, finds them unchanged, and computes for less than 100 us between reads.
-        timeout(limit: Duration) => timeout;
+    /// Ends the job when a wait takes longer (default: `AURORA_TIMEOUT`, else never). A rank also waits while it only
+    /// reads the same few elements or scalars, finds them unchanged, and computes for less than 100 us between reads.
+    timeout(limit: Duration) => timeout;
 
-        /// How long a rank may leave messages unacknowledged before it is lost (default: `AURORA_SILENCE`, else 5 s).
-        silence(limit: Duration) => silence;
+    /// How long a rank may leave messages unacknowledged before it is lost (default: `AURORA_SILENCE`, else 5 s).
+    silence(limit: Duration) => silence;
 
-        /// The most bytes of one copy of a vector on a rank (default: `AURORA_CACHE_LIMIT`, else half of the free
-        /// memory). A larger copy is an [`Error::CacheLimit`](crate::Error::CacheLimit) on all ranks. Memory that ranks
-        /// of one machine share does not count.
-        cache_limit(bytes: usize) => cache_limit;
+    /// The most bytes of one copy of a vector on a rank (default: `AURORA_CACHE_LIMIT`, else half of the free
+    /// memory). A larger copy is an [`Error::CacheLimit`](crate::Error::CacheLimit) on all ranks. Memory that ranks
+    /// of one machine share does not count.
+    cache_limit(bytes: usize) => cache_limit;
 
-        /// Says who uses the network (default: `AURORA_NETWORK`, else [`Network::Dedicated`]).
-        network(network: Network) => network;
+    /// Says who uses the network (default: `AURORA_NETWORK`, else [`Network::Dedicated`]).
+    network(network: Network) => network;
 
-        /// What carries long transfers between nodes (default: `AURORA_BULK`, else [`Bulk::Auto`]). [`Bulk::Mpi`] is an
-        /// error unless `mpirun` has started the ranks. All ranks must choose the same.
-        bulk(bulk: Bulk) => bulk;
+    /// What carries long transfers between nodes (default: `AURORA_BULK`, else [`Bulk::Auto`]). [`Bulk::Mpi`] is an
+    /// error unless `mpirun` has started the ranks. All ranks must choose the same.
+    bulk(bulk: Bulk) => bulk;
 
-        /// Checking mode: detects misuse that otherwise shows only as a wrong result (default: `AURORA_CHECK`, else off).
-        ///
-        /// Two ranks that write one element in one ReleaseC or ReadCache + ReleaseC, unless both by its operation, cause
-        /// [`Error::Conflict`](crate::Error::Conflict) on all ranks. A rank that reads an element, or opens an
-        /// OwnerComputes that shows it, while the scope in which another rank wrote it has not ended, gets
-        /// [`Error::Unflushed`](crate::Error::Unflushed); so do all ranks that enter or refresh a HaloCache of it.
-        ///
-        /// Only writes in scopes are checked. Two ranks that `put` the same element of the bare vector, or a missing
-        /// barrier between one rank's `put` and another's `at`, are not detected, and give an old or a new value.
-        ///
-        /// It is slow: every access goes through the kernel, each write in a ReleaseC alone is announced to its owner at
-        /// once, and owners keep 40 to 80 bytes for each element written until the scope is over.
-        check(check: bool) => check;
+    /// Checking mode: detects misuse that otherwise shows only as a wrong result (default: `AURORA_CHECK`, else off).
+    ///
+    /// Two ranks that write one element in one ReleaseC or ReadCache + ReleaseC, unless both by its operation, cause
+    /// [`Error::Conflict`](crate::Error::Conflict) on all ranks. A rank that reads an element, or opens an
+    /// OwnerComputes that shows it, while the scope in which another rank wrote it has not ended, gets
+    /// [`Error::Unflushed`](crate::Error::Unflushed); so do all ranks that enter or refresh a HaloCache of it.
+    ///
+    /// Only writes in scopes are checked. Two ranks that `put` the same element of the bare vector, or a missing
+    /// barrier between one rank's `put` and another's `at`, are not detected, and give an old or a new value.
+    ///
+    /// It is slow: every access goes through the kernel, each write in a ReleaseC alone is announced to its owner at
+    /// once, and owners keep 40 to 80 bytes for each element written until the scope is over.
+    check(check: bool) => check;
 
-        /// Whether `at` and `put` of a vector refuse elements of other ranks, with
-        /// [`Error::Denied`](crate::Error::Denied), which names a behaviour to use instead (default: `AURORA_SCALAR`,
-        /// else not). Bulk calls stay allowed (`at_many`, `put_many`, [`distmemcpy`](crate::distmemcpy)), and so do the
-        /// operations of a [`GScalar`](crate::GScalar).
-        deny_scalar(deny: bool) => deny;
+    /// Whether `at` and `put` of a vector refuse elements of other ranks, with
+    /// [`Error::Denied`](crate::Error::Denied), which names a behaviour to use instead (default: `AURORA_SCALAR`,
+    /// else not). Bulk calls stay allowed (`at_many`, `put_many`, [`distmemcpy`](crate::distmemcpy)), and so do the
+    /// operations of a [`GScalar`](crate::GScalar).
+    deny_scalar(deny: bool) => deny;
 
-        /// Whether rank 0 prints the counters of all ranks at the end of `run`, on stderr (default: `AURORA_STATS`, else
-        /// not). See [`World::stats`](crate::World::stats).
-        stats(stats: bool) => stats;
-    }
+    /// Whether rank 0 prints the counters of all ranks at the end of `run`, on stderr (default: `AURORA_STATS`, else
+    /// not). See [`World::stats`](crate::World::stats).
+    stats(stats: bool) => stats;
+}
 
+impl Config {
     /// For tests of [`Bulk::Mpi`]: the shortest transfer, in bytes, that MPI carries.
     #[doc(hidden)]
     #[must_use]

@@ -134,7 +134,8 @@ impl<T: Element> Array<T> {
         Array { start, len, owner }
     }
 
-    /// The address of its first element, for callers that borrow some elements or more: `arriving.rs`, `direct.rs`, [`across`].
+    /// The address of its first element, for callers that borrow some elements or more: `arriving.rs`, `direct.rs`,
+    /// [`across`].
     pub(super) fn start(&self) -> NonNull<T> {
         self.start
     }

@@ -187,7 +187,7 @@ mod model {
     fn sums(add: fn(&Lines<Modelled>)) {
         loom::model(move || {
             let lines = lines(0);
-            let others = [(); 2].map(|()| beside(&lines, move |lines| add(lines)));
+            let others = [(); 2].map(|()| beside(&lines, add));
             add(&lines);
             others.into_iter().for_each(|other| other.join().unwrap());
             assert_eq!(lines.get(), 3);
