@@ -37,6 +37,7 @@ pub(crate) enum Intent {
     Write,
 }
 
+/// Of several attempts at once the greatest counts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Attempt {
     /// The rank holds the latch until it releases it.
@@ -96,7 +97,7 @@ impl LatchMode {
 
 const NOTHING: u64 = 0;
 
-/// Of one block, or of all blocks of the node: no node has so many ranks.
+/// The word of a rank that holds the latch of one block, or of all blocks of the node: no node has so many ranks.
 #[inline]
 fn hold(owner: Option<usize>, intent: Intent) -> u64 {
     (owner.unwrap_or(u32::MAX as usize) as u64 + 1) << 1 | u64::from(intent == Intent::Write)
