@@ -49,6 +49,20 @@ pub(crate) struct Settings {
     pub(crate) options: Options,
 }
 
+/// Methods of [`Config`] that choose one of the [`Values`] each.
+macro_rules! choices {
+    ($($(#[$doc:meta])* $method:ident($choice:ident: $type:ty) => $value:ident;)*) => {
+        impl Config {$(
+            $(#[$doc])*
+            #[must_use]
+            pub fn $method(mut self, $choice: $type) -> Self {
+                self.chosen.$value = Some($choice);
+                self
+            }
+        )*}
+    };
+}
+
 impl Config {
     /// `ranks` threads of this process: for tests, doctests and debuggers. `run` returns rank 0's value.
     pub fn threads(ranks: usize) -> Self {
@@ -64,67 +78,33 @@ impl Config {
     pub fn mpi() -> Self {
         Config { start: Start::Mpi, ..Config::default() }
     }
+}
 
+choices! {
     /// The number of ranks where Aurora starts them itself. Under `mpirun` any number but the launcher's is an error.
-    #[must_use]
-    pub fn ranks(mut self, ranks: usize) -> Self {
-        self.chosen.ranks = Some(ranks);
-        self
-    }
+    ranks(ranks: usize) => ranks;
 
     /// Uses one route between all ranks, for tests of that route.
-    #[must_use]
-    pub fn route(mut self, route: Route) -> Self {
-        self.chosen.route = Some(route);
-        self
-    }
+    route(route: Route) => route;
 
     /// Ends the job when a wait takes longer (default: `AURORA_TIMEOUT`, else never). A rank also waits while it only
     /// reads the same few elements or scalars, finds them unchanged, and computes for less than 100 us between reads.
-    #[must_use]
-    pub fn timeout(mut self, limit: Duration) -> Self {
-        self.chosen.timeout = Some(limit);
-        self
-    }
+    timeout(limit: Duration) => timeout;
 
     /// How long a rank may leave messages unacknowledged before it is lost (default: `AURORA_SILENCE`, else 5 s).
-    #[must_use]
-    pub fn silence(mut self, limit: Duration) -> Self {
-        self.chosen.silence = Some(limit);
-        self
-    }
+    silence(limit: Duration) => silence;
 
     /// The most bytes of one copy of a vector on a rank (default: `AURORA_CACHE_LIMIT`, else half of the free
     /// memory). A larger copy is an [`Error::CacheLimit`](crate::Error::CacheLimit) on all ranks. Memory that ranks
     /// of one machine share does not count.
-    #[must_use]
-    pub fn cache_limit(mut self, bytes: usize) -> Self {
-        self.chosen.cache_limit = Some(bytes);
-        self
-    }
+    cache_limit(bytes: usize) => cache_limit;
 
     /// Says who uses the network (default: `AURORA_NETWORK`, else [`Network::Dedicated`]).
-    #[must_use]
-    pub fn network(mut self, network: Network) -> Self {
-        self.chosen.network = Some(network);
-        self
-    }
+    network(network: Network) => network;
 
     /// What carries long transfers between nodes (default: `AURORA_BULK`, else [`Bulk::Auto`]). [`Bulk::Mpi`] is an
     /// error unless `mpirun` has started the ranks. All ranks must choose the same.
-    #[must_use]
-    pub fn bulk(mut self, bulk: Bulk) -> Self {
-        self.chosen.bulk = Some(bulk);
-        self
-    }
-
-    /// For tests of [`Bulk::Mpi`]: the shortest transfer, in bytes, that MPI carries.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn mpi_from(mut self, bytes: usize) -> Self {
-        self.mpi_from = Some(bytes);
-        self
-    }
+    bulk(bulk: Bulk) => bulk;
 
     /// Checking mode: detects misuse that otherwise shows only as a wrong result (default: `AURORA_CHECK`, else off).
     ///
@@ -138,27 +118,25 @@ impl Config {
     ///
     /// It is slow: every access goes through the kernel, each write in a ReleaseC alone is announced to its owner at
     /// once, and owners keep 40 to 80 bytes for each element written until the scope is over.
-    #[must_use]
-    pub fn check(mut self, check: bool) -> Self {
-        self.chosen.check = Some(check);
-        self
-    }
+    check(check: bool) => check;
 
     /// Whether `at` and `put` of a vector refuse elements of other ranks, with
     /// [`Error::Denied`](crate::Error::Denied), which names a behaviour to use instead (default: `AURORA_SCALAR`,
     /// else not). Bulk calls stay allowed (`at_many`, `put_many`, [`distmemcpy`](crate::distmemcpy)), and so do the
     /// operations of a [`GScalar`](crate::GScalar).
-    #[must_use]
-    pub fn deny_scalar(mut self, deny: bool) -> Self {
-        self.chosen.deny = Some(deny);
-        self
-    }
+    deny_scalar(deny: bool) => deny;
 
     /// Whether rank 0 prints the counters of all ranks at the end of `run`, on stderr (default: `AURORA_STATS`, else
     /// not). See [`World::stats`](crate::World::stats).
+    stats(stats: bool) => stats;
+}
+
+impl Config {
+    /// For tests of [`Bulk::Mpi`]: the shortest transfer, in bytes, that MPI carries.
+    #[doc(hidden)]
     #[must_use]
-    pub fn stats(mut self, stats: bool) -> Self {
-        self.chosen.stats = Some(stats);
+    pub fn mpi_from(mut self, bytes: usize) -> Self {
+        self.mpi_from = Some(bytes);
         self
     }
 

@@ -86,7 +86,7 @@ fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, 
             let node = endpoint.node();
             kernel.core.node = (size > 1 && node.ranks().len() == size).then(|| node.clone());
             kernel.core.nodes = Arc::new(Nodes::new(endpoint.leaders()));
-            kernel.core.budget = Budget::new(cache_limit);
+            kernel.core.budget = Budget(cache_limit);
             kernel.core.holder_timeout = Arc::new(HolderTimeout::new(transport.silence));
         });
         let watched = endpoint.clone();

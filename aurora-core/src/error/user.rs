@@ -59,15 +59,8 @@ impl Error {
     }
 }
 
-impl From<std::io::Error> for Error {
-    #[track_caller]
-    fn from(error: std::io::Error) -> Self {
-        Error::user(error)
-    }
-}
-
-/// Errors of the standard library that programs meet when they read their input, so that `?` passes them on.
-macro_rules! from_std {
+/// Errors that programs meet, above all when they read their input, so that `?` passes them on.
+macro_rules! from_others {
     ($($error:ty)*) => {$(
         impl From<$error> for Error {
             #[track_caller]
@@ -78,18 +71,13 @@ macro_rules! from_std {
     )*};
 }
 
-from_std! {
+from_others! {
+    Box<dyn std::error::Error + Send + Sync>
+    std::io::Error
     std::fmt::Error
     std::num::ParseIntError
     std::num::ParseFloatError
     std::num::TryFromIntError
     std::str::Utf8Error
     std::string::FromUtf8Error
-}
-
-impl From<Box<dyn std::error::Error + Send + Sync>> for Error {
-    #[track_caller]
-    fn from(error: Box<dyn std::error::Error + Send + Sync>) -> Self {
-        Error::user(error)
-    }
 }

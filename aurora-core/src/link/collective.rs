@@ -266,19 +266,14 @@ impl<'a> CollectiveCall<'a> {
 
     /// Agrees by the rounds of a barrier; without a `digest`, ranks know that they differ: only the second pass.
     fn confer(&self, digest: Option<(u64, bool)>, give: Give<'_>) -> Result<Agreed> {
-        let by_rounds = !self.is_on_one_node();
-        let word = match give {
-            Give::Word(word) | Give::Text(word) if by_rounds => Some(Bytes::copy_from_slice(word)),
-            _ => None,
-        };
-        let named = match give {
-            Give::Named(words) if by_rounds => words.clone(),
-            _ => Words::new(),
-        };
-        let early = match give {
-            Give::Pieces(step) if by_rounds && is_early(step, self.size()) => Some(step),
-            _ => None,
-        };
+        let (mut word, mut named, mut early) = (None, Words::new(), None);
+        match give {
+            _ if self.is_on_one_node() => {}
+            Give::Word(bytes) | Give::Text(bytes) => word = Some(Bytes::copy_from_slice(bytes)),
+            Give::Named(words) => named = words.clone(),
+            Give::Pieces(step) => early = Some(step).filter(|step| is_early(*step, self.size())),
+            Give::Nothing => {}
+        }
         let (mut brings, sent) = (Some((word, named)), early.is_some());
         self.link.wait(Blocked::Barrier(self.came.what), self.site, |kernel, out| {
             if let Some(brings) = brings.take() {

@@ -58,14 +58,9 @@ impl Link {
     /// The link of a rank's job. `timed`: calls are timed from the begin.
     pub(crate) fn new(endpoint: Endpoint<Kernel>, me: Rank, size: usize, timed: bool) -> Self {
         let (node, nodes, modes, holder_timeout, polls) = endpoint.act(|kernel, _| {
-            let polls = kernel.core.polling.polls.clone();
-            (
-                kernel.core.node.clone(),
-                kernel.core.nodes.clone(),
-                kernel.core.modes,
-                kernel.core.holder_timeout.clone(),
-                polls,
-            )
+            let core = &kernel.core;
+            let (nodes, holder_timeout) = (core.nodes.clone(), core.holder_timeout.clone());
+            (core.node.clone(), nodes, core.modes, holder_timeout, core.polling.polls.clone())
         });
         let barrier = node.and_then(|node| node.barrier()).map(|barrier| Rc::new(RefCell::new(barrier)));
         let (next_object, object, quiet) = (Rc::new(Cell::new(0)), Cell::new(None), Cell::new(false));
@@ -149,13 +144,10 @@ impl Link {
     pub(crate) fn act<R>(&self, site: &Site, action: impl FnOnce(&mut Kernel, &mut Outbox) -> Result<R>) -> Result<R> {
         self.watcher.disturb();
         self.endpoint.act(|kernel, out| {
-            let outcome = match over(kernel, site) {
-                Some(error) => Err(error),
-                None => {
-                    let outcome = action(kernel, out);
-                    kernel.none_given_up(out).and(outcome)
-                }
-            };
+            let outcome = is_under_way(kernel, site).and_then(|()| {
+                let outcome = action(kernel, out);
+                kernel.none_given_up(out).and(outcome)
+            });
             outcome.inspect_err(|error| self.reported(kernel, error))
         })
     }
@@ -301,13 +293,11 @@ impl Link {
         self.watcher.disturb();
         let (mut first, mut waited, mut span) = (true, None, None);
         let outcome = self.endpoint.wait(|kernel, out| {
-            let outcome = match over(kernel, site) {
-                Some(error) => Some(Err(error)),
-                None => {
-                    let outcome = condition(kernel, out);
-                    kernel.none_given_up(out).map_or_else(|error| Some(Err(error)), |()| outcome)
-                }
-            };
+            let outcome = is_under_way(kernel, site).and_then(|()| {
+                let outcome = condition(kernel, out).transpose();
+                kernel.none_given_up(out).and(outcome)
+            });
+            let outcome = outcome.transpose();
             if let Some(Err(error)) = &outcome {
                 self.reported(kernel, error);
             }
@@ -345,10 +335,11 @@ impl Link {
     }
 }
 
-fn over(kernel: &Kernel, site: &Site) -> Option<Error> {
+/// Fails once the job is over.
+fn is_under_way(kernel: &Kernel, site: &Site) -> Result<()> {
     match &kernel.core.fault {
-        Some(fault) => Some(fault.clone()),
-        None if kernel.core.ended => Some(Error::Ended { site: site.clone() }),
-        None => None,
+        Some(fault) => Err(fault.clone()),
+        None if kernel.core.ended => Err(Error::Ended { site: site.clone() }),
+        None => Ok(()),
     }
 }

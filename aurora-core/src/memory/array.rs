@@ -18,15 +18,14 @@
 
 #![allow(unsafe_code)]
 
-use super::Storage;
 use super::cells::Cells;
 use super::demand::Shortage;
-use super::direct::Direct;
 use super::meter::{LOOKED_AT, Meter, refused};
-use super::permit::Permit;
+use super::{Fresh, Storage};
 use crate::element::Element;
 use aurora_net::Segment;
 use memmap2::{Advice, MmapMut};
+use std::any::Any;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut, Range};
 use std::ptr::NonNull;
@@ -110,7 +109,7 @@ impl<T: Element> Array<T> {
         Ok(array)
     }
 
-    /// Returns the elements from `at` on and keeps the others. [`join`](Array::join) undoes it.
+    /// Returns the elements from `at` on and keeps the others. [`join`](Storage::join) undoes it.
     ///
     /// # Panics
     /// If the array is shorter.
@@ -135,50 +134,10 @@ impl<T: Element> Array<T> {
         Array { start, len, owner }
     }
 
-    /// Appends the elements of `next` if they [follow](Self::follows) its own. False: nothing is changed.
-    pub(crate) fn join(&mut self, next: &mut Self) -> bool {
-        let joins = next.follows(self);
-        if joins {
-            // Invariants 1 and 5: all of them lie in what was one array.
-            self.len += std::mem::take(next).len;
-        }
-        joins
-    }
-
-    /// Whether it comes directly after `before`, and both are pieces of one array.
-    pub(super) fn follows(&self, before: &Self) -> bool {
-        let of_one = match (&before.owner, &self.owner) {
-            (Owner::Shared { segment: one, .. }, Owner::Shared { segment: other, .. }) => {
-                one.as_ptr() == other.as_ptr()
-            }
-            (Owner::Piece(one), Owner::Piece(other)) => Arc::ptr_eq(one, other),
-            _ => false,
-        };
-        of_one && before.as_ptr_range().end.addr() == self.as_ptr().addr()
-    }
-
-    /// The address of its first element, for callers that borrow some elements or more: `arriving.rs`, [`across`].
+    /// The address of its first element, for callers that borrow some elements or more: `arriving.rs`, `direct.rs`,
+    /// [`across`].
     pub(super) fn start(&self) -> NonNull<T> {
         self.start
-    }
-
-    pub(super) fn elements(&self) -> usize {
-        self.len
-    }
-
-    /// The same memory, for writes that other threads see element by element.
-    pub(crate) fn cells(&mut self) -> Cells<'_> {
-        // SAFETY: invariants 1 and 2.
-        unsafe { Cells::new(self.start.cast(), self.len * size_of::<T>()) }
-    }
-
-    /// Access to its single elements, which are the elements `range` of a vector that no other rank shares.
-    ///
-    /// # Safety
-    /// The array stays in its place as long as the result is used, and it is otherwise used only as `direct.rs` says.
-    pub(super) unsafe fn direct(&self, permit: Arc<Permit>, range: Range<usize>) -> Direct<T> {
-        // SAFETY: the caller promises it.
-        unsafe { Direct::new(permit, self.start, range) }
     }
 
     /// Takes all of its memory, in steps with a check before each (`meter.rs`).
@@ -189,33 +148,100 @@ impl<T: Element> Array<T> {
         }
         Ok(())
     }
+}
 
-    /// Returns shared memory to the system while the array lives: it is then zeros, as if never touched.
-    pub(crate) fn give_back(&mut self) {
-        if let Owner::Shared { segment, at } = &self.owner {
-            // SAFETY: invariant 1: it is borrowed mutably. By invariant 3 it is zeros afterwards.
-            unsafe { segment.discard(*at..at + self.len * size_of::<T>()) };
-        }
+impl<T: Element> Storage for Array<T> {
+    fn bytes(&self) -> &[u8] {
+        bytemuck::cast_slice(self)
     }
 
-    /// Touches these bytes, if the system has only promised them. Their contents do not change.
-    pub(crate) fn take(&mut self, bytes: Range<usize>) -> Result<(), Shortage> {
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        bytemuck::cast_slice_mut(self)
+    }
+
+    fn start(&self) -> NonNull<u8> {
+        self.start.cast()
+    }
+
+    fn byte_len(&self) -> usize {
+        self.len * size_of::<T>()
+    }
+
+    fn cells(&mut self) -> Cells<'_> {
+        // SAFETY: invariants 1 and 2.
+        unsafe { Cells::new(self.start.cast(), self.byte_len()) }
+    }
+
+    fn take(&mut self, bytes: Range<usize>) -> Result<(), Shortage> {
         let mapping = match &self.owner {
             // An array is taken before it is cut.
             Owner::Heap(_) | Owner::Piece(_) => return Ok(()),
             Owner::Shared { segment, at } => {
                 let taken = segment.populate(at + bytes.start..at + bytes.end);
-                return taken.map_err(|_| refused(self.len * size_of::<T>()));
+                return taken.map_err(|_| refused(self.byte_len()));
             }
             Owner::Mapping(mapping) => mapping,
         };
         match mapping.advise_range(Advice::PopulateWrite, bytes.start, bytes.len()) {
             Err(error) if error.raw_os_error() != Some(rustix::io::Errno::INVAL.raw_os_error()) => {
-                Err(refused(self.len * size_of::<T>()))
+                Err(refused(self.byte_len()))
             }
             // Linux before 5.14 has no `PopulateWrite`: the pages are touched when they are written, which is soon.
             Ok(()) | Err(_) => Ok(()),
         }
+    }
+
+    fn give_back(&mut self) {
+        if let Owner::Shared { segment, at } = &self.owner {
+            // SAFETY: invariant 1: it is borrowed mutably. By invariant 3 it is zeros afterwards.
+            unsafe { segment.discard(*at..at + self.byte_len()) };
+        }
+    }
+
+    fn promised(&self) -> Fresh {
+        Ok(Arc::new(Array::<T>::promised(self.len)?))
+    }
+
+    fn duplicate_by_words(&mut self) -> Arc<dyn Storage> {
+        let (len, elements) = (self.len, self.cells().elements::<T>());
+        Arc::new(Array::from((0..len).map(|at| elements.get(at)).collect::<Vec<T>>()))
+    }
+
+    fn gathered(&self, contents: &[&[u8]]) -> Arc<dyn Storage> {
+        let mut all = vec![T::zeroed(); contents.iter().map(|part| part.len()).sum::<usize>() / size_of::<T>()];
+        let mut rest: &mut [u8] = bytemuck::cast_slice_mut(&mut all);
+        for part in contents {
+            let (own, behind) = rest.split_at_mut(part.len());
+            own.copy_from_slice(part);
+            rest = behind;
+        }
+        Arc::new(Array::from(all))
+    }
+
+    fn split_off(&mut self, at: usize) -> Arc<dyn Storage> {
+        Arc::new(Array::split_off(self, at / size_of::<T>()))
+    }
+
+    fn follows(&self, before: &(dyn Storage + 'static)) -> bool {
+        let before: &dyn Any = before;
+        let Some(before) = before.downcast_ref::<Self>() else {
+            return false;
+        };
+        let of_one = match (&before.owner, &self.owner) {
+            (Owner::Shared { segment: one, .. }, Owner::Shared { segment: other, .. }) => {
+                one.as_ptr() == other.as_ptr()
+            }
+            (Owner::Piece(one), Owner::Piece(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        };
+        of_one && before.as_ptr_range().end.addr() == self.as_ptr().addr()
+    }
+
+    fn join(&mut self, next: &mut (dyn Storage + 'static)) -> bool {
+        let next: &mut dyn Any = next;
+        let next = next.downcast_mut::<Self>().filter(|next| next.follows(self));
+        // Invariants 1 and 5: all of them lie in what was one array.
+        next.map(|next| self.len += std::mem::take(next).len).is_some()
     }
 }
 

@@ -148,17 +148,14 @@ impl<T: Element> Shown<T> {
     ///
     /// # Panics
     /// If it is of a third array, of another type, or cuts an element: a bug of ours.
-    pub(crate) fn show(&self, Part { array, bytes }: Part) -> &[T] {
-        let array = typed::<T>(array);
+    pub(crate) fn show(&self, part: Part) -> &[T] {
+        let Kept { array, places } = part.into();
         let place = self.arrays.iter().find(|place| place.get().is_none_or(|held| Arc::ptr_eq(held, &array)));
         let array = place.expect("a copy, and what is shared").get_or_init(|| array);
-        let size = size_of::<T>();
-        let (start, len) = (bytes.start / size, bytes.len() / size);
-        assert!(bytes.end <= array.byte_len() && bytes.start % size == 0 && bytes.end % size == 0);
         // SAFETY: invariants 1 and 4, and inside, as was just compared.
-        let start = unsafe { array.start().cast::<T>().add(start) };
+        let start = unsafe { Array::start(array).add(places.start) };
         // SAFETY: as above; by invariants 2 and 3 nobody writes there as long as we hold the array.
-        unsafe { std::slice::from_raw_parts(start.as_ptr(), len) }
+        unsafe { std::slice::from_raw_parts(start.as_ptr(), places.len()) }
     }
 }
 

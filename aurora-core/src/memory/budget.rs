@@ -17,24 +17,18 @@ pub enum CacheLimit {
     HalfOf(usize),
 }
 
+/// This many bytes for each copy; `None`: half of the free memory.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Budget {
-    set: Option<usize>,
-}
+pub(crate) struct Budget(pub(crate) Option<usize>);
 
 impl Budget {
-    /// This many bytes for each copy; `None`: half of the free memory.
-    pub(crate) fn new(set: Option<usize>) -> Self {
-        Budget { set }
-    }
-
     /// Whether a copy of `bytes` may exist, of which `untaken` have not been taken from the system yet.
     pub(crate) fn admit(self, bytes: usize, untaken: usize) -> Result<(), CacheLimit> {
         self.decide(bytes, untaken, || Limits::find().tightest().map(|pool| pool.available))
     }
 
     fn decide(self, bytes: usize, untaken: usize, free: impl FnOnce() -> Option<usize>) -> Result<(), CacheLimit> {
-        if let Some(limit) = self.set {
+        if let Some(limit) = self.0 {
             return if bytes <= limit { Ok(()) } else { Err(CacheLimit::Set(limit)) };
         }
         // Less is not checked: it comes out of the memory that is kept back.
@@ -73,11 +67,11 @@ mod tests {
 
     #[test]
     fn a_limit_that_is_set_counts_the_whole() {
-        let budget = Budget::new(Some(10 * MIB));
+        let budget = Budget(Some(10 * MIB));
         let never = || unreachable!("nobody looks");
         assert_eq!(budget.decide(10 * MIB, 10 * MIB, never), Ok(()));
         assert_eq!(budget.decide(10 * MIB + 1, 0, never), Err(CacheLimit::Set(10 * MIB)));
-        assert_eq!(Budget::new(Some(0)).decide(0, 0, never), Ok(()));
+        assert_eq!(Budget(Some(0)).decide(0, 0, never), Ok(()));
     }
 
     #[test]

@@ -25,26 +25,31 @@ pub(super) fn are_words<T>(start: NonNull<T>) -> bool {
     is_word::<T>() && start.addr().get().is_multiple_of(size_of::<T>())
 }
 
+/// Uses the word at `$at`, which the caller promises to be one, as the atomic of its size.
+macro_rules! as_atomic {
+    ($at:ident, |$word:ident| $use:expr) => {
+        match size_of::<T>() {
+            1 => as_atomic!(AtomicU8, $at, $word, $use),
+            2 => as_atomic!(AtomicU16, $at, $word, $use),
+            4 => as_atomic!(AtomicU32, $at, $word, $use),
+            8 => as_atomic!(AtomicU64, $at, $word, $use),
+            _ => unreachable!("no word"),
+        }
+    };
+    ($atomic:ty, $at:ident, $word:ident, $use:expr) => {{
+        // SAFETY: the caller promises it.
+        let $word = unsafe { <$atomic>::from_ptr($at.as_ptr().cast()) };
+        $use
+    }};
+}
+
 /// Reads a word.
 ///
 /// # Safety
 /// `at` is a word, inside memory that only [`read`] and [`write`] touch meanwhile.
 #[inline(always)]
 pub(super) unsafe fn read<T: Element>(at: NonNull<T>) -> T {
-    macro_rules! read {
-        ($atomic:ty) => {{
-            // SAFETY: the caller promises it.
-            let word = unsafe { <$atomic>::from_ptr(at.as_ptr().cast()) };
-            value(word.load(Ordering::Relaxed))
-        }};
-    }
-    match size_of::<T>() {
-        1 => read!(AtomicU8),
-        2 => read!(AtomicU16),
-        4 => read!(AtomicU32),
-        8 => read!(AtomicU64),
-        _ => unreachable!("no word"),
-    }
+    as_atomic!(at, |word| value(word.load(Ordering::Relaxed)))
 }
 
 /// Writes a word.
@@ -53,20 +58,7 @@ pub(super) unsafe fn read<T: Element>(at: NonNull<T>) -> T {
 /// As for [`read`].
 #[inline(always)]
 pub(super) unsafe fn write<T: Element>(at: NonNull<T>, new: T) {
-    macro_rules! write {
-        ($atomic:ty) => {{
-            // SAFETY: the caller promises it.
-            let word = unsafe { <$atomic>::from_ptr(at.as_ptr().cast()) };
-            word.store(value(new), Ordering::Relaxed);
-        }};
-    }
-    match size_of::<T>() {
-        1 => write!(AtomicU8),
-        2 => write!(AtomicU16),
-        4 => write!(AtomicU32),
-        8 => write!(AtomicU64),
-        _ => unreachable!("no word"),
-    }
+    as_atomic!(at, |word| word.store(value(new), Ordering::Relaxed))
 }
 
 #[inline(always)]
@@ -141,18 +133,7 @@ impl<T: Element> Elements<'_, T> {
 
     #[inline(always)]
     pub(crate) fn update(&mut self, index: usize, change: impl FnOnce(T) -> T) {
-        let at = self.at(index);
-        if self.words {
-            // SAFETY: invariants 1 to 4.
-            let old = unsafe { read(at) };
-            // SAFETY: invariants 1 to 4.
-            unsafe { write(at, change(old)) };
-        } else {
-            // SAFETY: invariants 1, 2, 3 and 5.
-            let old = unsafe { at.read_unaligned() };
-            // SAFETY: invariants 1 to 3.
-            unsafe { at.write_unaligned(change(old)) };
-        }
+        self.set(index, change(self.get(index)));
     }
 
     pub(crate) fn prefetch(&self) -> Prefetch<T> {

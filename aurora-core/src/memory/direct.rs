@@ -66,11 +66,38 @@ impl<T> Shared<T> {
     }
 }
 
+impl<T: Element> Shared<T> {
+    /// # Safety
+    /// The element exists, and this rank holds the latch of its owner.
+    #[inline]
+    unsafe fn read(&self, index: usize) -> T {
+        // SAFETY: invariants 1 and 4.
+        let at = unsafe { self.whole.add(index) };
+        if cells::is_word::<T>() {
+            // SAFETY: invariant 3.
+            unsafe { cells::read(at) }
+        } else {
+            // SAFETY: invariant 3: holders write words only.
+            unsafe { at.read() }
+        }
+    }
+
+    /// # Safety
+    /// As for [`Shared::read`]. The element is a word, and the latch is held for writing.
+    #[inline]
+    unsafe fn write(&self, index: usize, value: T) {
+        // SAFETY: invariants 1 and 4.
+        let at = unsafe { self.whole.add(index) };
+        // SAFETY: invariant 3.
+        unsafe { cells::write(at, value) };
+    }
+}
+
 impl<T: Element> Direct<T> {
     /// For a vector whose block, the elements `range`, no other rank shares; `alone`: the job has one rank.
     pub(crate) fn to(permit: Arc<Permit>, block: Arc<dyn Storage>, range: Range<usize>, alone: bool) -> Self {
         // SAFETY: the vector's handle, which is about to be made, keeps the block; the kernel keeps the permit.
-        let direct = unsafe { typed::<T>(block).direct(permit, range) };
+        let direct = unsafe { Direct::new(permit, typed::<T>(block).start(), range) };
         Direct { alone, ..direct }
     }
 
@@ -126,21 +153,13 @@ impl<T: Element> Direct<T> {
     #[inline]
     fn at_node_peer(&self, ready: u64, index: usize, owner: impl FnOnce() -> usize) -> Option<T> {
         let shared = self.shared.as_ref().filter(|shared| ready & READ != 0 && index < shared.len)?;
-        let Shared { whole, sharing, .. } = shared;
-        let owner = shared.position(owner())?;
-        if !acquire(sharing, owner, Intent::Read, ready >> SCOPES) {
+        let (sharing, owner) = (&*shared.sharing, shared.position(owner())?);
+        if !acquire(sharing, Some(owner), Intent::Read, ready >> SCOPES) {
             return None;
         }
-        // SAFETY: invariants 1 and 4.
-        let at = unsafe { whole.add(index) };
-        let value = if cells::is_word::<T>() {
-            // SAFETY: invariant 3.
-            unsafe { cells::read(at) }
-        } else {
-            // SAFETY: invariant 3: holders write words only.
-            unsafe { at.read() }
-        };
-        sharing.release_latch(owner).then_some(value)
+        // SAFETY: invariant 4, and this rank holds the latch.
+        let value = unsafe { shared.read(index) };
+        sharing.release_latch(Some(owner)).then_some(value)
     }
 
     /// Sets element `index`, which rank `owner` owns. False: not done, or it does not count; ask the kernel.
@@ -150,19 +169,17 @@ impl<T: Element> Direct<T> {
         let Some(shared) = self.shared.as_ref().filter(|shared| ready & WRITE != 0 && index < shared.len) else {
             return self.put_alone(ready, index, value);
         };
-        let Shared { whole, sharing, .. } = shared;
+        let sharing = &*shared.sharing;
         let Some(owner) = shared.position(owner()).filter(|_| cells::is_word::<T>() && self.is_clear(sharing)) else {
             return false;
         };
-        if !acquire(sharing, owner, Intent::Write, ready >> SCOPES) {
+        if !acquire(sharing, Some(owner), Intent::Write, ready >> SCOPES) {
             return false;
         }
-        // SAFETY: invariants 1 and 4.
-        let at = unsafe { whole.add(index) };
-        // SAFETY: invariant 3.
-        unsafe { cells::write(at, value) };
+        // SAFETY: invariant 4; this rank holds the latch for writing, and elements are words.
+        unsafe { shared.write(index, value) };
         sharing.note_write(owner);
-        sharing.release_latch(owner)
+        sharing.release_latch(Some(owner))
     }
 
     /// The same in a job of one rank.
@@ -226,11 +243,12 @@ impl<T: Element> Direct<T> {
 
     fn read(
         &self,
-        Shared { whole, len, sharing, .. }: &Shared<T>,
+        shared: &Shared<T>,
         (owner, block): (Option<usize>, Range<usize>),
         indices: &[usize],
         values: &mut [T],
     ) -> usize {
+        let Shared { whole, len, sharing, .. } = shared;
         assert!(block.end <= *len, "elements {block:?} of {len}");
         let memory = Prefetch::from(whole.as_ptr());
         let mut done = 0;
@@ -246,15 +264,8 @@ impl<T: Element> Direct<T> {
             indices.iter().for_each(|index| memory.fetch(*index));
             for (value, index) in values.iter_mut().zip(indices) {
                 assert!(block.contains(index), "element {index} of {block:?}");
-                // SAFETY: invariants 1 and 4.
-                let at = unsafe { whole.add(*index) };
-                *value = if cells::is_word::<T>() {
-                    // SAFETY: invariant 3.
-                    unsafe { cells::read(at) }
-                } else {
-                    // SAFETY: invariant 3: holders write words only.
-                    unsafe { at.read() }
-                };
+                // SAFETY: invariant 4, and this rank holds the latch of the owner, or all.
+                *value = unsafe { shared.read(*index) };
             }
             if !latched.release() {
                 break;
@@ -266,10 +277,10 @@ impl<T: Element> Direct<T> {
 
     /// Sets elements, in the order given, while all latches admit it. Returns how many; ask the kernel for the rest.
     pub(crate) fn put_many(&self, writes: &[(usize, T)]) -> usize {
-        let Some(Shared { whole, len, sharing, .. }) = self.shared.as_ref().filter(|shared| shared.is_all_here())
-        else {
+        let Some(shared) = self.shared.as_ref().filter(|shared| shared.is_all_here()) else {
             return 0;
         };
+        let Shared { len, sharing, .. } = shared;
         let mut done = 0;
         for writes in writes.chunks(AT_ONCE).take_while(|_| cells::is_word::<T>()) {
             let (may, epoch) = self.permit.allowed();
@@ -282,10 +293,8 @@ impl<T: Element> Direct<T> {
             };
             for (index, value) in writes {
                 assert!(index < len, "element {index} of {len}");
-                // SAFETY: invariants 1 and 4.
-                let at = unsafe { whole.add(*index) };
-                // SAFETY: invariant 3.
-                unsafe { cells::write(at, *value) };
+                // SAFETY: invariant 4; this rank holds all latches for writing, and elements are words.
+                unsafe { shared.write(*index, *value) };
             }
             (0..sharing.ranks()).for_each(|owner| sharing.note_write(owner));
             if !latched.release() {
@@ -302,31 +311,29 @@ impl<T: Element> Direct<T> {
     /// Acquires the latch of the rank at this position and holds it, as if stopped before it sets an element. The
     /// result continues, and returns whether the write counts.
     pub(crate) fn stop_holding(&self, owner: usize, index: usize, value: T) -> impl FnOnce() -> bool + '_ {
-        let Shared { whole, len, sharing, .. } = self.shared.as_ref().expect("shared memory");
+        let shared = self.shared.as_ref().expect("shared memory");
+        let Shared { len, sharing, .. } = shared;
         let ready = self.permit.word();
         assert!(ready & WRITE != 0 && self.is_clear(sharing) && index < *len && cells::is_word::<T>());
-        assert!(acquire(sharing, owner, Intent::Write, ready >> SCOPES), "the latch is open");
+        assert!(acquire(sharing, Some(owner), Intent::Write, ready >> SCOPES), "the latch is open");
         move || {
-            // SAFETY: invariants 1 and 4.
-            let at = unsafe { whole.add(index) };
-            // SAFETY: invariant 3.
-            unsafe { cells::write(at, value) };
-            sharing.release_latch(owner)
+            // SAFETY: as in `put`.
+            unsafe { shared.write(index, value) };
+            sharing.release_latch(Some(owner))
         }
     }
 
     /// The same before it reads an element: the result returns the element too.
     pub(crate) fn stop_reading(&self, owner: usize, index: usize) -> impl FnOnce() -> (T, bool) + '_ {
-        let Shared { whole, len, sharing, .. } = self.shared.as_ref().expect("shared memory");
+        let shared = self.shared.as_ref().expect("shared memory");
+        let Shared { len, sharing, .. } = shared;
         let ready = self.permit.word();
         assert!(ready & READ != 0 && index < *len && !cells::is_word::<T>());
-        assert!(acquire(sharing, owner, Intent::Read, ready >> SCOPES), "the latch is open");
+        assert!(acquire(sharing, Some(owner), Intent::Read, ready >> SCOPES), "the latch is open");
         move || {
-            // SAFETY: invariants 1 and 4.
-            let at = unsafe { whole.add(index) };
-            // SAFETY: invariant 3: holders write words only.
-            let value = unsafe { at.read() };
-            (value, sharing.release_latch(owner))
+            // SAFETY: as in `at`.
+            let value = unsafe { shared.read(index) };
+            (value, sharing.release_latch(Some(owner)))
         }
     }
 }

@@ -21,64 +21,71 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A number that one rank writes and others read.
+/// A number that ranks share.
 pub(crate) trait Word {
     fn load(&self, order: Ordering) -> u64;
     fn store(&self, value: u64, order: Ordering);
     fn add(&self, value: u64, order: Ordering);
+    /// Sets `new` if the value is `current`. Returns the old value, as an error if it differs from `current`.
+    fn exchange(&self, current: u64, new: u64) -> Result<u64, u64>;
     /// Stores; sequentially consistent with all `publish` and `observe`.
     fn publish(&self, value: u64);
     /// Loads, in the same total order.
     fn observe(&self) -> u64;
 }
 
+/// What all kinds of atomics do in the same way.
+macro_rules! as_atomic {
+    () => {
+        #[inline]
+        fn load(&self, order: Ordering) -> u64 {
+            self.load(order)
+        }
+
+        #[inline]
+        fn store(&self, value: u64, order: Ordering) {
+            self.store(value, order);
+        }
+
+        #[inline]
+        fn add(&self, value: u64, order: Ordering) {
+            self.fetch_add(value, order);
+        }
+
+        #[inline]
+        fn exchange(&self, current: u64, new: u64) -> Result<u64, u64> {
+            self.compare_exchange(current, new, Ordering::AcqRel, Ordering::Acquire)
+        }
+    };
+}
+
 impl Word for AtomicU64 {
-    fn load(&self, order: Ordering) -> u64 {
-        AtomicU64::load(self, order)
-    }
-
-    fn store(&self, value: u64, order: Ordering) {
-        AtomicU64::store(self, value, order);
-    }
-
-    fn add(&self, value: u64, order: Ordering) {
-        self.fetch_add(value, order);
-    }
+    as_atomic! {}
 
     #[inline]
     fn publish(&self, value: u64) {
-        AtomicU64::store(self, value, Ordering::SeqCst);
+        self.store(value, Ordering::SeqCst);
     }
 
     #[inline]
     fn observe(&self) -> u64 {
-        AtomicU64::load(self, Ordering::SeqCst)
+        self.load(Ordering::SeqCst)
     }
 }
 
 /// Loom implements sequential consistency only in fences.
 #[cfg(test)]
 impl Word for loom::sync::atomic::AtomicU64 {
-    fn load(&self, order: Ordering) -> u64 {
-        loom::sync::atomic::AtomicU64::load(self, order)
-    }
-
-    fn store(&self, value: u64, order: Ordering) {
-        loom::sync::atomic::AtomicU64::store(self, value, order);
-    }
-
-    fn add(&self, value: u64, order: Ordering) {
-        self.fetch_add(value, order);
-    }
+    as_atomic! {}
 
     fn publish(&self, value: u64) {
-        loom::sync::atomic::AtomicU64::store(self, value, Ordering::Release);
+        self.store(value, Ordering::Release);
         loom::sync::atomic::fence(Ordering::SeqCst);
     }
 
     fn observe(&self) -> u64 {
         loom::sync::atomic::fence(Ordering::SeqCst);
-        loom::sync::atomic::AtomicU64::load(self, Ordering::Acquire)
+        self.load(Ordering::Acquire)
     }
 }
 
@@ -131,66 +138,43 @@ impl<W: Word> Entry<W> {
 
 #[cfg(test)]
 mod model {
+    use super::super::model::{Modelled, Plain, beside};
     use super::*;
-    use loom::cell::UnsafeCell;
     use loom::sync::Arc;
-    use loom::sync::atomic::AtomicU64 as Modelled;
-    use loom::thread;
 
     struct Shared {
         entries: [Entry<Modelled>; 2],
-        block: UnsafeCell<u64>,
+        block: Plain,
         announced: Modelled,
     }
 
-    #[allow(unsafe_code)]
-    // SAFETY: the checker itself watches every access to the cell.
-    unsafe impl Sync for Shared {}
-    #[allow(unsafe_code)]
-    // SAFETY: as above.
-    unsafe impl Send for Shared {}
-
     impl Shared {
-        fn read(&self) -> u64 {
-            // SAFETY: as above.
-            #[allow(unsafe_code)]
-            self.block.with(|block| unsafe { *block })
-        }
-
-        fn write(&self, value: u64) {
-            // SAFETY: as above.
-            #[allow(unsafe_code)]
-            self.block.with_mut(|block| unsafe { *block = value });
+        fn new(announced: u64) -> Arc<Self> {
+            let entries = [Entry::default_modelled(), Entry::default_modelled()];
+            Arc::new(Shared { entries, block: Plain::new(1), announced: Modelled::new(announced) })
         }
     }
 
     /// An owner writes between two loads as soon as it may; a reader reads in both.
     fn owner_and_reader(is_clear: fn(&Entry<Modelled>, u64) -> bool, reads: [bool; 2]) {
         loom::model(move || {
-            let shared = Arc::new(Shared {
-                entries: [Entry::default_modelled(), Entry::default_modelled()],
-                block: UnsafeCell::new(1),
-                announced: Modelled::new(1),
-            });
-            let reader = {
-                let shared = shared.clone();
-                thread::spawn(move || {
-                    for (load, shows) in [(1, reads[0]), (2, reads[1])] {
-                        if shared.announced.load(Ordering::Acquire) < load {
-                            return;
-                        }
-                        if shows {
-                            shared.entries[1].enter(load, Some(0..8));
-                        }
-                        let value = shared.read();
-                        assert!(load == 1 && value == 1 || load == 2 && value == 2, "load {load} shows {value}");
-                        if shows { shared.entries[1].leave() } else { shared.entries[1].enter(load, None) }
+            let shared = Shared::new(1);
+            let reader = beside(&shared, move |shared| {
+                for (load, shows) in [(1, reads[0]), (2, reads[1])] {
+                    if shared.announced.load(Ordering::Acquire) < load {
+                        return;
                     }
-                })
-            };
+                    if shows {
+                        shared.entries[1].enter(load, Some(0..8));
+                    }
+                    let value = shared.block.read();
+                    assert!(load == 1 && value == 1 || load == 2 && value == 2, "load {load} shows {value}");
+                    if shows { shared.entries[1].leave() } else { shared.entries[1].enter(load, None) }
+                }
+            });
             shared.entries[0].enter(1, None);
             if shared.entries.iter().all(|entry| is_clear(entry, 1)) {
-                shared.write(2);
+                shared.block.write(2);
                 shared.announced.store(2, Ordering::Release);
             }
             reader.join().unwrap();
@@ -217,10 +201,7 @@ mod model {
         loom::model(|| {
             let entry = Arc::new(Entry::default_modelled());
             entry.enter(1, Some(0..8));
-            let daemon = {
-                let entry = entry.clone();
-                thread::spawn(move || entry.enter(2, Some(0..8)))
-            };
+            let daemon = beside(&entry, |entry| entry.enter(2, Some(0..8)));
             entry.leave();
             daemon.join().unwrap();
             assert!(!entry.is_clear(2, &(0..8)), "a guard shows it");
@@ -245,25 +226,18 @@ mod model {
     /// if `reads_first`, and completes a later load of the first half.
     fn writer_beside_a_reader(is_clear: fn(&Entry<Modelled>, u64) -> bool, reads_first: bool) {
         loom::model(move || {
-            let shared = Arc::new(Shared {
-                entries: [Entry::default_modelled(), Entry::default_modelled()],
-                block: UnsafeCell::new(1),
-                announced: Modelled::new(2),
+            let shared = Shared::new(2);
+            let reader = beside(&shared, move |shared| {
+                shared.entries[1].enter(1, reads_first.then_some(0..16));
+                if reads_first {
+                    assert_eq!(shared.block.read(), 1);
+                    shared.entries[1].leave();
+                }
+                // It shows nothing of what is written.
+                shared.entries[1].enter(2, Some(0..8));
             });
-            let reader = {
-                let shared = shared.clone();
-                thread::spawn(move || {
-                    shared.entries[1].enter(1, reads_first.then_some(0..16));
-                    if reads_first {
-                        assert_eq!(shared.read(), 1);
-                        shared.entries[1].leave();
-                    }
-                    // It shows nothing of what is written.
-                    shared.entries[1].enter(2, Some(0..8));
-                })
-            };
             if is_clear(&shared.entries[1], 1) {
-                shared.write(2);
+                shared.block.write(2);
             }
             reader.join().unwrap();
         });
@@ -289,24 +263,15 @@ mod model {
     /// daemon completes a load of the first half, which the rank shows if `shows`.
     fn writer_beside_a_daemon(enter: fn(&Entry<Modelled>, u64, Option<Range<usize>>), shows: bool) {
         loom::model(move || {
-            let shared = Arc::new(Shared {
-                entries: [Entry::default_modelled(), Entry::default_modelled()],
-                block: UnsafeCell::new(1),
-                announced: Modelled::new(2),
-            });
+            let shared = Shared::new(2);
             shared.entries[1].enter(1, Some(0..16));
-            let [reader, daemon] = [0, 1].map(|which| {
-                let shared = shared.clone();
-                thread::spawn(move || match which {
-                    0 => {
-                        assert_eq!(shared.read(), 1);
-                        shared.entries[1].leave();
-                    }
-                    _ => enter(&shared.entries[1], 2, shows.then_some(0..8)),
-                })
+            let reader = beside(&shared, |shared| {
+                assert_eq!(shared.block.read(), 1);
+                shared.entries[1].leave();
             });
+            let daemon = beside(&shared, move |shared| enter(&shared.entries[1], 2, shows.then_some(0..8)));
             if shared.entries[1].is_clear(1, &(8..16)) {
-                shared.write(2);
+                shared.block.write(2);
             }
             reader.join().unwrap();
             daemon.join().unwrap();

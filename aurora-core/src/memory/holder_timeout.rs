@@ -49,11 +49,7 @@ pub(crate) struct HolderWait {
 
 impl HolderWait {
     /// The time of the consecutive calls for this rank.
-    pub(crate) fn waited_for(&mut self, rank: usize) -> Duration {
-        self.waited_until(rank, Instant::now())
-    }
-
-    fn waited_until(&mut self, rank: usize, now: Instant) -> Duration {
+    pub(crate) fn waited_for(&mut self, rank: usize, now: Instant) -> Duration {
         self.waited = match self.last.replace((rank, now)) {
             Some((before, last)) if before == rank => self.waited + (now - last).min(MOST_OF_A_PAUSE),
             _ => Duration::ZERO,
@@ -69,7 +65,7 @@ mod tests {
     #[test]
     fn time_counts_that_somebody_could_have_used() {
         let (begin, mut wait) = (Instant::now(), HolderWait::default());
-        let mut at = |rank, ms| wait.waited_until(rank, begin + Duration::from_millis(ms));
+        let mut at = |rank, ms| wait.waited_for(rank, begin + Duration::from_millis(ms));
         assert_eq!(at(0, 0), Duration::ZERO);
         assert_eq!(at(0, 70), Duration::from_millis(70));
         // All were stopped for an hour.

@@ -37,7 +37,8 @@ pub(crate) enum Intent {
     Write,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// Of several attempts at once the greatest counts.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Attempt {
     /// The rank holds the latch until it releases it.
     Held,
@@ -96,60 +97,53 @@ impl LatchMode {
 
 const NOTHING: u64 = 0;
 
-fn hold(owner: usize, intent: Intent) -> u64 {
-    (owner as u64 + 1) << 1 | u64::from(intent == Intent::Write)
-}
-
-/// All latches of the node at once; no node has so many ranks.
-fn hold_all(intent: Intent) -> u64 {
-    hold(u32::MAX as usize, intent)
-}
-
-/// Rank `me` wants to use elements of a block whose owner must have settled `epoch`. If it holds the latch, it must
-/// [`release`] it before it acquires another.
+/// The word of a rank that holds the latch of one block, or of all blocks of the node: no node has so many ranks.
 #[inline]
-pub(crate) fn acquire<L: Latches>(latches: &L, me: usize, owner: usize, intent: Intent, epoch: Epoch) -> Attempt {
+fn hold(owner: Option<usize>, intent: Intent) -> u64 {
+    (owner.unwrap_or(u32::MAX as usize) as u64 + 1) << 1 | u64::from(intent == Intent::Write)
+}
+
+/// Rank `me` wants to use elements of a block whose owner must have settled `epoch`; without an `owner`, of all blocks
+/// of the node: it holds all latches or none. If it holds them, it must [`release`] them before it acquires others.
+#[inline]
+pub(crate) fn acquire<L: Latches>(
+    latches: &L,
+    me: usize,
+    owner: Option<usize>,
+    intent: Intent,
+    epoch: Epoch,
+) -> Attempt {
     latches.held(me).publish(hold(owner, intent));
-    let (mode, settled) = LatchMode::decode(latches.latch(owner).observe());
-    if mode.admits(intent) && settled >= epoch {
-        return Attempt::Held;
-    }
-    abandon(latches, me);
-    if mode == LatchMode::Busy { Attempt::Busy } else { Attempt::Refused }
-}
-
-/// As [`acquire`], for all latches of the node: it holds all of them or none.
-#[inline]
-pub(crate) fn acquire_all<L: Latches>(latches: &L, me: usize, intent: Intent, epoch: Epoch) -> Attempt {
-    latches.held(me).publish(hold_all(intent));
-    let mut attempt = Attempt::Held;
-    for owner in 0..latches.ranks() {
+    let attempt = |owner| {
         let (mode, settled) = LatchMode::decode(latches.latch(owner).observe());
         match mode {
-            mode if mode.admits(intent) && settled >= epoch => {}
-            LatchMode::Busy if attempt != Attempt::Refused => attempt = Attempt::Busy,
-            _ => attempt = Attempt::Refused,
+            mode if mode.admits(intent) && settled >= epoch => Attempt::Held,
+            LatchMode::Busy => Attempt::Busy,
+            _ => Attempt::Refused,
         }
-    }
+    };
+    let attempt = match owner {
+        Some(owner) => attempt(owner),
+        None => (0..latches.ranks()).map(attempt).max().unwrap_or(Attempt::Held),
+    };
     if attempt != Attempt::Held {
         abandon(latches, me);
     }
     attempt
 }
 
-/// Rank `me` is done with the block of `owner`. False: the owner has given the place up; the access does not count.
+/// Rank `me` is done with what it has acquired. False: an owner has given its place up; the access does not count.
 #[inline]
 #[must_use]
-pub(crate) fn release<L: Latches>(latches: &L, me: usize, owner: usize) -> bool {
-    let counts = is_kept(latches, owner);
-    abandon(latches, me);
-    counts
-}
-
-#[inline]
-#[must_use]
-pub(crate) fn release_all<L: Latches>(latches: &L, me: usize) -> bool {
-    let counts = (0..latches.ranks()).all(|owner| is_kept(latches, owner));
+pub(crate) fn release<L: Latches>(latches: &L, me: usize, owner: Option<usize>) -> bool {
+    let is_kept = |owner| {
+        let (mode, _) = LatchMode::decode(latches.latch(owner).load(Ordering::Acquire));
+        mode != LatchMode::GivenUp
+    };
+    let counts = match owner {
+        Some(owner) => is_kept(owner),
+        None => (0..latches.ranks()).all(is_kept),
+    };
     abandon(latches, me);
     counts
 }
@@ -158,11 +152,6 @@ pub(crate) fn release_all<L: Latches>(latches: &L, me: usize) -> bool {
 #[inline]
 pub(crate) fn abandon<L: Latches>(latches: &L, me: usize) {
     latches.held(me).store(NOTHING, Ordering::Release);
-}
-
-#[inline]
-fn is_kept<L: Latches>(latches: &L, owner: usize) -> bool {
-    LatchMode::decode(latches.latch(owner).load(Ordering::Acquire)).0 != LatchMode::GivenUp
 }
 
 /// An owner sets how others may use its block, and what it has settled. Before it uses the block, it waits until
@@ -175,32 +164,24 @@ pub(crate) fn set<L: Latches>(latches: &L, owner: usize, mode: LatchMode, settle
 pub(crate) fn holder<L: Latches>(latches: &L, owner: usize, mode: LatchMode, from: usize) -> Option<usize> {
     (from..latches.ranks()).find(|rank| {
         let word = latches.held(*rank).observe();
-        let is = |intent| word == hold(owner, intent) || word == hold_all(intent);
+        let is = |intent| word == hold(Some(owner), intent) || word == hold(None, intent);
         [Intent::Read, Intent::Write].into_iter().any(|intent| !mode.admits(intent) && is(intent))
     })
 }
 
 #[cfg(test)]
 mod model {
+    use super::super::model::{Modelled, Plain, beside};
     use super::*;
-    use loom::cell::UnsafeCell;
     use loom::sync::Arc;
-    use loom::sync::atomic::AtomicU64 as Modelled;
     use loom::thread;
 
     struct Node {
         latches: [Modelled; 2],
         held: [Modelled; 2],
         /// An element of rank 0's block.
-        element: UnsafeCell<u64>,
+        element: Plain,
     }
-
-    #[allow(unsafe_code)]
-    // SAFETY: the checker itself watches every access to the cell.
-    unsafe impl Sync for Node {}
-    #[allow(unsafe_code)]
-    // SAFETY: as above.
-    unsafe impl Send for Node {}
 
     impl Latches for Node {
         type Word = Modelled;
@@ -222,23 +203,11 @@ mod model {
         fn new(mode: LatchMode) -> Arc<Self> {
             let latches = [Modelled::new(mode.encode(1)), Modelled::new(0)];
             let held = std::array::from_fn(|_| Modelled::new(NOTHING));
-            Arc::new(Node { latches, held, element: UnsafeCell::new(1) })
-        }
-
-        fn read(&self) -> u64 {
-            // SAFETY: as above.
-            #[allow(unsafe_code)]
-            self.element.with(|element| unsafe { *element })
-        }
-
-        fn write(&self, value: u64) {
-            // SAFETY: as above.
-            #[allow(unsafe_code)]
-            self.element.with_mut(|element| unsafe { *element = value });
+            Arc::new(Node { latches, held, element: Plain::new(1) })
         }
     }
 
-    type Acquire = fn(&Node, usize, usize, Intent, Epoch) -> Attempt;
+    type Acquire = fn(&Node, usize, Option<usize>, Intent, Epoch) -> Attempt;
     type Wait = fn(&Node, LatchMode);
 
     fn wait(node: &Node, mode: LatchMode) {
@@ -251,23 +220,20 @@ mod model {
     fn owner_and_peer(intent: Intent, mode: LatchMode, acquire: Acquire, wait: Wait) {
         loom::model(move || {
             let node = Node::new(LatchMode::Open);
-            let peer = {
-                let node = node.clone();
-                thread::spawn(move || {
-                    if acquire(&node, 1, 0, intent, 1) == Attempt::Held {
-                        match intent {
-                            Intent::Read => assert!([1, 2].contains(&node.read())),
-                            Intent::Write => node.write(3),
-                        }
-                        let _ = release(&*node, 1, 0);
+            let peer = beside(&node, move |node| {
+                if acquire(node, 1, Some(0), intent, 1) == Attempt::Held {
+                    match intent {
+                        Intent::Read => assert!([1, 2].contains(&node.element.read())),
+                        Intent::Write => node.element.write(3),
                     }
-                })
-            };
+                    let _ = release(node, 1, Some(0));
+                }
+            });
             set(&*node, 0, mode, 1);
             wait(&node, mode);
             match mode {
-                LatchMode::ReadOnly => assert!([1, 3].contains(&node.read())),
-                _ => node.write(2),
+                LatchMode::ReadOnly => assert!([1, 3].contains(&node.element.read())),
+                _ => node.element.write(2),
             }
             set(&*node, 0, LatchMode::Open, 1);
             peer.join().unwrap();
@@ -279,7 +245,7 @@ mod model {
         let all: Acquire = |node, me, _, intent, epoch| {
             // A rank's own latch is open to itself.
             set(node, me, LatchMode::Open, epoch);
-            acquire_all(node, me, intent, epoch)
+            super::acquire(node, me, None, intent, epoch)
         };
         for intent in [Intent::Read, Intent::Write] {
             for mode in [LatchMode::ReadOnly, LatchMode::Busy, LatchMode::Shut] {
@@ -299,7 +265,7 @@ mod model {
     #[should_panic]
     fn a_peer_that_reads_the_mode_first_is_found_out() {
         let looks_first: Acquire = |node, me, owner, intent, epoch| {
-            let (mode, settled) = LatchMode::decode(node.latch(owner).observe());
+            let (mode, settled) = LatchMode::decode(node.latch(owner.unwrap()).observe());
             if !mode.admits(intent) || settled < epoch {
                 return Attempt::Refused;
             }
@@ -313,11 +279,11 @@ mod model {
     fn a_rank_ahead_of_the_owner_is_refused() {
         loom::model(|| {
             let node = Node::new(LatchMode::Open);
-            assert_eq!(acquire(&*node, 1, 0, Intent::Read, 2), Attempt::Refused);
-            assert_eq!(acquire(&*node, 1, 0, Intent::Read, 1), Attempt::Held);
+            assert_eq!(acquire(&*node, 1, Some(0), Intent::Read, 2), Attempt::Refused);
+            assert_eq!(acquire(&*node, 1, Some(0), Intent::Read, 1), Attempt::Held);
             assert_eq!(holder(&*node, 0, LatchMode::Shut, 0), Some(1));
             assert_eq!(holder(&*node, 0, LatchMode::ReadOnly, 0), None);
-            assert!(release(&*node, 1, 0));
+            assert!(release(&*node, 1, Some(0)));
             assert_eq!(holder(&*node, 0, LatchMode::Shut, 0), None);
         });
     }
@@ -327,25 +293,22 @@ mod model {
     fn owner_and_stopped_peer(uses: bool) {
         loom::model(move || {
             let node = Node::new(LatchMode::Open);
-            assert_eq!(acquire(&*node, 1, 0, Intent::Write, 1), Attempt::Held);
-            let peer = {
-                let node = node.clone();
-                thread::spawn(move || {
-                    node.write(3);
-                    release(&*node, 1, 0)
-                })
-            };
+            assert_eq!(acquire(&*node, 1, Some(0), Intent::Write, 1), Attempt::Held);
+            let peer = beside(&node, |node| {
+                node.element.write(3);
+                release(node, 1, Some(0))
+            });
             set(&*node, 0, LatchMode::Shut, 1);
             let gives_up = holder(&*node, 0, LatchMode::Shut, 0).is_some();
             if gives_up {
                 set(&*node, 0, LatchMode::GivenUp, 1);
             }
             if !gives_up || uses {
-                node.write(2);
+                node.element.write(2);
             }
             let counts = peer.join().unwrap();
             assert!(counts || gives_up, "what an owner has waited for counts");
-            assert_eq!(acquire(&*node, 1, 0, Intent::Read, 1), Attempt::Refused);
+            assert_eq!(acquire(&*node, 1, Some(0), Intent::Read, 1), Attempt::Refused);
         });
     }
 
@@ -363,17 +326,12 @@ mod model {
     #[test]
     fn a_rank_that_was_given_up_learns_it() {
         loom::model(|| {
-            for all in [false, true] {
+            for owner in [Some(0), None] {
                 let node = Node::new(LatchMode::Open);
                 set(&*node, 1, LatchMode::Open, 1);
-                let attempt = if all {
-                    acquire_all(&*node, 1, Intent::Write, 1)
-                } else {
-                    acquire(&*node, 1, 0, Intent::Write, 1)
-                };
-                assert_eq!(attempt, Attempt::Held);
+                assert_eq!(acquire(&*node, 1, owner, Intent::Write, 1), Attempt::Held);
                 set(&*node, 0, LatchMode::GivenUp, 1);
-                assert!(!if all { release_all(&*node, 1) } else { release(&*node, 1, 0) });
+                assert!(!release(&*node, 1, owner));
                 assert_eq!(holder(&*node, 0, LatchMode::GivenUp, 0), None);
             }
         });

@@ -15,20 +15,13 @@ pub(super) struct Latched<'s> {
 impl<'s> Latched<'s> {
     #[inline]
     pub(super) fn acquire(sharing: &'s Sharing, owner: Option<usize>, intent: Intent, epoch: Epoch) -> Option<Self> {
-        let may = match owner {
-            Some(owner) => acquire(sharing, owner, intent, epoch),
-            None => soon(|| sharing.acquire_latches(intent, epoch)),
-        };
-        may.then_some(Latched { sharing, owner })
+        acquire(sharing, owner, intent, epoch).then_some(Latched { sharing, owner })
     }
 
     /// Releases the latch. Returns whether the access counts.
     #[inline]
     pub(super) fn release(self) -> bool {
-        let counts = match self.owner {
-            Some(owner) => self.sharing.release_latch(owner),
-            None => self.sharing.release_latches(),
-        };
+        let counts = self.sharing.release_latch(self.owner);
         std::mem::forget(self);
         counts
     }
@@ -40,19 +33,14 @@ impl Drop for Latched<'_> {
     }
 }
 
-/// Acquires the latch of one owner; [`Sharing::release_latch`] has to release it.
+/// Acquires the latch of one owner, or of all; [`Sharing::release_latch`] has to release it. Retries while an owner
+/// writes: that is over sooner than a message would arrive.
 #[inline]
-pub(super) fn acquire(sharing: &Sharing, owner: usize, intent: Intent, epoch: Epoch) -> bool {
-    soon(|| sharing.acquire_latch(owner, intent, epoch))
-}
-
-/// Tries to acquire, and retries while an owner writes: that is over sooner than a message would arrive.
-#[inline]
-fn soon(mut acquire: impl FnMut() -> Attempt) -> bool {
-    match acquire() {
+pub(super) fn acquire(sharing: &Sharing, owner: Option<usize>, intent: Intent, epoch: Epoch) -> bool {
+    match sharing.acquire_latch(owner, intent, epoch) {
         Attempt::Held => true,
         Attempt::Refused => false,
-        Attempt::Busy => try_again(&mut acquire),
+        Attempt::Busy => try_again(&mut || sharing.acquire_latch(owner, intent, epoch)),
     }
 }
 

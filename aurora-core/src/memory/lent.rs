@@ -14,15 +14,9 @@
 
 use crate::element::Element;
 
-pub(crate) struct Lent {
-    from: *const u8,
-    len: usize,
-}
+pub(crate) struct Lent(*const [u8]);
 
-pub(crate) struct LentMut {
-    to: *mut u8,
-    len: usize,
-}
+pub(crate) struct LentMut(*mut [u8]);
 
 // SAFETY: invariants 1 to 3: valid on any thread that holds the endpoint's lock, and withdrawn before the borrow ends.
 unsafe impl Send for Lent {}
@@ -32,34 +26,24 @@ unsafe impl Send for LentMut {}
 impl Lent {
     /// Copies bytes from `offset` on; false outside the slice.
     pub(crate) fn read(&self, offset: usize, into: &mut [u8]) -> bool {
-        let fits = offset.checked_add(into.len()).is_some_and(|end| end <= self.len);
-        if fits {
-            // SAFETY: invariants 1 and 4, and the bounds were just checked.
-            let from = unsafe { self.from.add(offset) };
-            // SAFETY: as above.
-            let bytes = unsafe { std::slice::from_raw_parts(from, into.len()) };
-            into.copy_from_slice(bytes);
-        }
-        fits
+        // SAFETY: invariants 1 and 4.
+        let lent = unsafe { &*self.0 };
+        let bytes = offset.checked_add(into.len()).and_then(|end| lent.get(offset..end));
+        bytes.map(|bytes| into.copy_from_slice(bytes)).is_some()
     }
 }
 
 impl LentMut {
     /// Writes bytes at `offset`; false outside the slice.
     pub(crate) fn write(&mut self, offset: usize, bytes: &[u8]) -> bool {
-        let fits = offset.checked_add(bytes.len()).is_some_and(|end| end <= self.len);
-        if fits {
-            // SAFETY: invariants 1, 4 and 5, and the bounds were just checked.
-            let to = unsafe { self.to.add(offset) };
-            // SAFETY: as above.
-            let place = unsafe { std::slice::from_raw_parts_mut(to, bytes.len()) };
-            place.copy_from_slice(bytes);
-        }
-        fits
+        // SAFETY: invariants 1, 4 and 5.
+        let lent = unsafe { &mut *self.0 };
+        let place = offset.checked_add(bytes.len()).and_then(|end| lent.get_mut(offset..end));
+        place.map(|place| place.copy_from_slice(bytes)).is_some()
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.len
+        self.0.len()
     }
 }
 
@@ -80,7 +64,7 @@ pub(crate) fn with_lent<T: Element, R>(
     during: impl FnOnce() -> R,
 ) -> R {
     let _withdraw = Withdraw(withdraw);
-    lend(slices.iter().map(|slice| Lent { from: slice.as_ptr().cast(), len: size_of_val(*slice) }).collect());
+    lend(slices.iter().map(|slice| Lent(bytemuck::cast_slice(slice))).collect());
     during()
 }
 
@@ -91,7 +75,6 @@ pub(crate) fn with_lent_mut<T: Element, R>(
     during: impl FnOnce() -> R,
 ) -> R {
     let _withdraw = Withdraw(withdraw);
-    let lent = |slice: &mut &mut [T]| LentMut { to: slice.as_mut_ptr().cast(), len: size_of_val(*slice) };
-    lend(slices.iter_mut().map(lent).collect());
+    lend(slices.iter_mut().map(|slice| LentMut(bytemuck::cast_slice_mut(slice))).collect());
     during()
 }

@@ -23,6 +23,8 @@ mod latched;
 mod lent;
 mod meter;
 mod metered;
+#[cfg(test)]
+mod model;
 pub(crate) mod node;
 mod parts;
 mod permit;
@@ -70,11 +72,11 @@ pub(crate) trait Storage: Any + Send + Sync {
     /// The address of the first byte, without borrowing the bytes.
     fn start(&self) -> NonNull<u8>;
     fn byte_len(&self) -> usize;
-    /// The same bytes, while other threads may read single elements: [`Array::cells`].
+    /// The same bytes, while other threads may read single elements.
     fn cells(&mut self) -> Cells<'_>;
-    /// Takes the memory of these bytes from the system: [`Array::take`].
+    /// Touches these bytes, if the system has only promised them. Their contents do not change.
     fn take(&mut self, bytes: Range<usize>) -> Result<(), Shortage>;
-    /// Returns memory that several ranks share to the system: [`Array::give_back`].
+    /// Returns shared memory to the system while the array lives: it is then zeros, as if never touched.
     fn give_back(&mut self);
     /// Another of this type and length, of zeros: [`Array::promised`].
     fn promised(&self) -> Fresh;
@@ -83,74 +85,10 @@ pub(crate) trait Storage: Any + Send + Sync {
     /// An array of the same type with these contents, concatenated.
     fn gathered(&self, contents: &[&[u8]]) -> Arc<dyn Storage>;
     fn split_off(&mut self, at: usize) -> Arc<dyn Storage>;
-    /// Whether it comes directly after `before` in memory: [`Array::follows`].
+    /// Whether it comes directly after `before` in memory, and both are pieces of one array.
     fn follows(&self, before: &(dyn Storage + 'static)) -> bool;
-    /// Undoes `split_off`, if possible: [`Array::join`].
+    /// Undoes `split_off`: appends the elements of `next` if they follow its own. False: nothing is changed.
     fn join(&mut self, next: &mut (dyn Storage + 'static)) -> bool;
-}
-
-impl<T: Element> Storage for Array<T> {
-    fn bytes(&self) -> &[u8] {
-        bytemuck::cast_slice(self)
-    }
-
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        bytemuck::cast_slice_mut(self)
-    }
-
-    fn start(&self) -> NonNull<u8> {
-        Array::start(self).cast()
-    }
-
-    fn byte_len(&self) -> usize {
-        Array::elements(self) * size_of::<T>()
-    }
-
-    fn cells(&mut self) -> Cells<'_> {
-        Array::cells(self)
-    }
-
-    fn take(&mut self, bytes: Range<usize>) -> Result<(), Shortage> {
-        Array::take(self, bytes)
-    }
-
-    fn give_back(&mut self) {
-        Array::give_back(self);
-    }
-
-    fn promised(&self) -> Fresh {
-        Ok(Arc::new(Array::<T>::promised(self.elements())?))
-    }
-
-    fn duplicate_by_words(&mut self) -> Arc<dyn Storage> {
-        let (len, elements) = (self.elements(), Array::cells(self).elements::<T>());
-        Arc::new(Array::from((0..len).map(|at| elements.get(at)).collect::<Vec<T>>()))
-    }
-
-    fn gathered(&self, contents: &[&[u8]]) -> Arc<dyn Storage> {
-        let mut all = vec![T::zeroed(); contents.iter().map(|part| part.len()).sum::<usize>() / size_of::<T>()];
-        let mut rest: &mut [u8] = bytemuck::cast_slice_mut(&mut all);
-        for part in contents {
-            let (own, behind) = rest.split_at_mut(part.len());
-            own.copy_from_slice(part);
-            rest = behind;
-        }
-        Arc::new(Array::from(all))
-    }
-
-    fn split_off(&mut self, at: usize) -> Arc<dyn Storage> {
-        Arc::new(Array::split_off(self, at / size_of::<T>()))
-    }
-
-    fn follows(&self, before: &(dyn Storage + 'static)) -> bool {
-        let before: &dyn Any = before;
-        before.downcast_ref::<Self>().is_some_and(|before| Array::follows(self, before))
-    }
-
-    fn join(&mut self, next: &mut (dyn Storage + 'static)) -> bool {
-        let next: &mut dyn Any = next;
-        next.downcast_mut::<Self>().is_some_and(|next| Array::join(self, next))
-    }
 }
 
 /// The array with its element type.

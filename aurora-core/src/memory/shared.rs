@@ -33,6 +33,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
+use std::time::Instant;
 
 const PAGE: usize = 4096;
 
@@ -41,12 +42,12 @@ const PAGE: usize = 4096;
 #[repr(C)]
 struct RankWords {
     gate: gate::Entry<AtomicU64>,
-    latch: Line,
-    held: Line,
+    latch: Line<AtomicU64>,
+    held: Line<AtomicU64>,
     /// Not 0: a rank has written to this block while it held the latch.
-    written: Line,
+    written: Line<AtomicU64>,
     barrier: BarrierWords,
-    asleep: Line,
+    asleep: Line<AtomicU64>,
 }
 
 /// What a rank says at a barrier of the node.
@@ -57,9 +58,10 @@ struct BarrierWords {
     words: [AtomicU64; 2],
 }
 
+/// A number on cache lines of its own.
 #[derive(Debug, Default)]
 #[repr(C, align(128))]
-struct Line(AtomicU64);
+pub(super) struct Line<A>(pub(super) A);
 
 /// A barrier of the ranks of a node about one vector.
 #[derive(Clone, Copy, Debug)]
@@ -180,7 +182,7 @@ impl Sharing {
             if !looks.is_multiple_of(64) {
                 continue;
             }
-            let waited = wait.waited_for(rank);
+            let waited = wait.waited_for(rank, Instant::now());
             let has_ended = self.node.has_ended(rank);
             if has_ended || !self.node.notes_ends() || self.holder_timeout.is_over(self.node.ranks()[rank], waited) {
                 none_holds &= has_ended;
@@ -196,28 +198,17 @@ impl Sharing {
         latch::holder(self, self.me, LatchMode::Shut, 0).is_some()
     }
 
-    /// Acquires the latch of the owner at this position, to [release](Sharing::release_latch) it soon.
+    /// Acquires the latch of the owner at this position, or of all, to [release](Sharing::release_latch) it soon.
     #[inline]
-    pub(super) fn acquire_latch(&self, owner: usize, intent: Intent, epoch: Epoch) -> Attempt {
+    pub(super) fn acquire_latch(&self, owner: Option<usize>, intent: Intent, epoch: Epoch) -> Attempt {
         latch::acquire(self, self.me, owner, intent, epoch)
     }
 
-    #[inline]
-    pub(super) fn acquire_latches(&self, intent: Intent, epoch: Epoch) -> Attempt {
-        latch::acquire_all(self, self.me, intent, epoch)
-    }
-
-    /// Releases the latch. False: its owner has given the place up meanwhile.
+    /// Releases the latch. False: an owner has given its place up meanwhile.
     #[inline]
     #[must_use]
-    pub(super) fn release_latch(&self, owner: usize) -> bool {
+    pub(super) fn release_latch(&self, owner: Option<usize>) -> bool {
         latch::release(self, self.me, owner)
-    }
-
-    #[inline]
-    #[must_use]
-    pub(super) fn release_latches(&self) -> bool {
-        latch::release_all(self, self.me)
     }
 
     /// Releases all that this rank holds, during a panic.

@@ -17,56 +17,14 @@
 //! 3. It holds only atomics, which are valid with all bits zero, and is used only as atomics.
 #![allow(unsafe_code)]
 
+use super::gate;
 use super::permit::{Permit, READ, SCOPES, WRITE};
+use super::shared::Line;
 use crate::ids::Epoch;
 use crate::polls::Level;
 use aurora_net::Segment;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-trait Number {
-    fn get(&self) -> u64;
-    fn set(&self, value: u64);
-    /// Sets `new` if the value is `current`. Returns the old value, as an error if it differs from `current`.
-    fn exchange(&self, current: u64, new: u64) -> Result<u64, u64>;
-}
-
-impl Number for AtomicU64 {
-    #[inline]
-    fn get(&self) -> u64 {
-        self.load(Ordering::Acquire)
-    }
-
-    #[inline]
-    fn set(&self, value: u64) {
-        self.store(value, Ordering::Release);
-    }
-
-    #[inline]
-    fn exchange(&self, current: u64, new: u64) -> Result<u64, u64> {
-        self.compare_exchange(current, new, Ordering::AcqRel, Ordering::Acquire)
-    }
-}
-
-#[cfg(test)]
-impl Number for loom::sync::atomic::AtomicU64 {
-    fn get(&self) -> u64 {
-        self.load(Ordering::Acquire)
-    }
-
-    fn set(&self, value: u64) {
-        self.store(value, Ordering::Release);
-    }
-
-    fn exchange(&self, current: u64, new: u64) -> Result<u64, u64> {
-        self.compare_exchange(current, new, Ordering::AcqRel, Ordering::Acquire)
-    }
-}
-
-/// A number on cache lines of its own.
-#[derive(Debug, Default)]
-#[repr(C, align(128))]
-struct Line<A>(A);
 
 #[derive(Debug, Default)]
 #[repr(C)]
@@ -76,21 +34,26 @@ struct Lines<A> {
     value: Line<A>,
 }
 
-impl<A: Number> Lines<A> {
+impl<A: gate::Word> Lines<A> {
     /// Called by the home alone: admits ranks that have settled no more scopes than this.
     fn open(&self, settled: Epoch) {
-        self.opening.0.set(settled + 1);
+        self.opening.0.store(settled + 1, Ordering::Release);
     }
 
     #[inline]
     fn admits(&self, settled: Epoch) -> bool {
-        self.opening.0.get() > settled
+        self.opening.0.load(Ordering::Acquire) > settled
+    }
+
+    #[inline]
+    fn get(&self) -> u64 {
+        self.value.0.load(Ordering::Acquire)
     }
 
     /// Replaces the value by `new` of it, atomically. Returns the old value; `None` if `new` returns `None`.
     #[inline]
     fn change(&self, mut new: impl FnMut(u64) -> Option<u64>) -> Option<u64> {
-        let mut current = self.value.0.get();
+        let mut current = self.get();
         loop {
             match self.value.0.exchange(current, new(current)?) {
                 Ok(old) => return Some(old),
@@ -141,7 +104,7 @@ impl Word {
 
     #[inline]
     pub(crate) fn get(&self) -> u64 {
-        self.lines().value.0.get()
+        self.lines().get()
     }
 
     /// Replaces the value by `new` of it, atomically. Returns the old value; `None` if `new` returns `None`.
@@ -153,7 +116,7 @@ impl Word {
     /// Sets the value to `new` if it is `expected`. Returns the old value.
     #[inline]
     pub(crate) fn exchange(&self, expected: u64, new: u64) -> u64 {
-        let (Ok(old) | Err(old)) = self.lines().value.0.exchange(expected, new);
+        let (Ok(old) | Err(old)) = gate::Word::exchange(&self.lines().value.0, expected, new);
         old
     }
 
@@ -164,7 +127,7 @@ impl Word {
 
     /// Called by the home alone: admits no rank.
     pub(crate) fn shut(&self) {
-        self.lines().opening.0.set(0);
+        self.lines().opening.0.store(0, Ordering::Release);
     }
 }
 
@@ -212,10 +175,9 @@ impl InPlace {
 
 #[cfg(test)]
 mod model {
+    use super::super::model::{Modelled, beside};
     use super::*;
     use loom::sync::Arc;
-    use loom::sync::atomic::AtomicU64 as Modelled;
-    use loom::thread;
 
     fn lines(settled: Epoch) -> Arc<Lines<Modelled>> {
         Arc::new(Lines { opening: Line(Modelled::new(settled + 1)), value: Line(Modelled::new(0)) })
@@ -225,13 +187,10 @@ mod model {
     fn sums(add: fn(&Lines<Modelled>)) {
         loom::model(move || {
             let lines = lines(0);
-            let others = [(); 2].map(|()| {
-                let lines = lines.clone();
-                thread::spawn(move || add(&lines))
-            });
+            let others = [(); 2].map(|()| beside(&lines, add));
             add(&lines);
             others.into_iter().for_each(|other| other.join().unwrap());
-            assert_eq!(lines.value.0.get(), 3);
+            assert_eq!(lines.get(), 3);
         });
     }
 
@@ -246,8 +205,8 @@ mod model {
     #[should_panic]
     fn a_sum_in_two_steps_is_found_out() {
         sums(|lines| {
-            let value = lines.value.0.get();
-            lines.value.0.set(value + 1);
+            let value = lines.get();
+            lines.value.0.store(value + 1, Ordering::Release);
         });
     }
 
@@ -255,14 +214,11 @@ mod model {
     fn merged(home: fn(&Lines<Modelled>), admits: fn(&Lines<Modelled>) -> bool) {
         loom::model(move || {
             let lines = lines(0);
-            let peer = {
-                let lines = lines.clone();
-                thread::spawn(move || {
-                    if admits(&lines) {
-                        assert_eq!(lines.change(|value| Some(value + 1)), Some(7), "the scope is over");
-                    }
-                })
-            };
+            let peer = beside(&lines, move |lines| {
+                if admits(lines) {
+                    assert_eq!(lines.change(|value| Some(value + 1)), Some(7), "the scope is over");
+                }
+            });
             home(&lines);
             peer.join().unwrap();
         });
@@ -272,23 +228,20 @@ mod model {
         lines.change(|value| Some(value + 7)).unwrap();
     }
 
+    fn merge_and_open(lines: &Lines<Modelled>) {
+        merge(lines);
+        lines.open(1);
+    }
+
     #[test]
     fn who_has_settled_a_scope_finds_its_value() {
-        let home = |lines: &Lines<Modelled>| {
-            merge(lines);
-            lines.open(1);
-        };
-        merged(home, |lines| lines.admits(1));
+        merged(merge_and_open, |lines| lines.admits(1));
     }
 
     #[test]
     #[should_panic(expected = "the scope is over")]
     fn an_opening_without_scopes_is_found_out() {
-        let home = |lines: &Lines<Modelled>| {
-            merge(lines);
-            lines.open(1);
-        };
-        merged(home, |lines| lines.admits(0));
+        merged(merge_and_open, |lines| lines.admits(0));
     }
 
     #[test]

@@ -11,14 +11,12 @@ const MOST_ROWS: usize = 8;
 /// What all ranks of a job have done, in rank order.
 pub(crate) struct Job<'a>(pub(crate) &'a [Stats]);
 
-/// A row of the table of ranks: elapsed, computing, sharing and waiting seconds, then numbers.
-#[derive(Clone, Copy, Default)]
+/// A row of the table of ranks.
 struct Row {
+    /// Elapsed, computing, sharing, waiting.
     seconds: [f64; 4],
-    messages: u64,
-    bytes: u64,
-    packets: u64,
-    resent: u64,
+    /// Messages, bytes, packets, and packets sent again.
+    numbers: [u64; 4],
 }
 
 impl Row {
@@ -26,10 +24,7 @@ impl Row {
         let Stats { computing, sharing, waiting, traffic, .. } = stats;
         Row {
             seconds: [stats.elapsed(), *computing, *sharing, *waiting].map(|time| time.as_secs_f64()),
-            messages: traffic.transfers_out,
-            bytes: traffic.bytes_out,
-            packets: traffic.packets_out,
-            resent: traffic.packets_resent,
+            numbers: [traffic.transfers_out, traffic.bytes_out, traffic.packets_out, traffic.packets_resent],
         }
     }
 
@@ -40,27 +35,19 @@ impl Row {
             values.sort_by(f64::total_cmp);
             values[place]
         };
-        let number = |of: fn(&Row) -> u64| {
-            let mut values: Vec<u64> = rows.iter().map(of).collect();
+        let number = |column: usize| {
+            let mut values: Vec<u64> = rows.iter().map(|row| row.numbers[column]).collect();
             values.sort_unstable();
             values[place]
         };
-        Row {
-            seconds: [0, 1, 2, 3].map(seconds),
-            messages: number(|row| row.messages),
-            bytes: number(|row| row.bytes),
-            packets: number(|row| row.packets),
-            resent: number(|row| row.resent),
-        }
+        Row { seconds: [0, 1, 2, 3].map(seconds), numbers: [0, 1, 2, 3].map(number) }
     }
 
     fn write(&self, f: &mut fmt::Formatter<'_>, name: &str, digits: usize) -> fmt::Result {
-        let Row { seconds: [elapsed, computing, sharing, waiting], messages, bytes, packets, resent } = *self;
-        let megabytes = megabytes(bytes);
-        writeln!(
-            f,
-            "{name:<7}{elapsed:>13.digits$}{computing:>13.digits$}{sharing:>13.digits$}{waiting:>13.digits$}{messages:>11}{megabytes:>12}{packets:>10}{resent:>8}"
-        )
+        let Row { seconds, numbers: [messages, bytes, packets, resent] } = self;
+        write!(f, "{name:<7}")?;
+        seconds.iter().try_for_each(|time| write!(f, "{time:>13.digits$}"))?;
+        writeln!(f, "{messages:>11}{:>12}{packets:>10}{resent:>8}", megabytes(*bytes))
     }
 }
 

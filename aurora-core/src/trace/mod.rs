@@ -31,17 +31,12 @@ use tracing::subscriber::DefaultGuard;
 use tracing::{Level, Span, enabled, trace_span};
 
 pub(crate) fn scope(behaviour: &'static str, object: &dyn Display, site: &Site) -> Option<Box<Span>> {
-    if !enabled!(target: "aurora::scope", Level::TRACE) {
-        return None;
-    }
-    Some(Box::new(trace_span!(target: "aurora::scope", "scope", name = behaviour, %object, %site)))
+    enabled!(target: "aurora::scope", Level::TRACE)
+        .then(|| Box::new(trace_span!(target: "aurora::scope", "scope", name = behaviour, %object, %site)))
 }
 
 pub(crate) fn call(name: &'static str) -> Option<EnteredSpan> {
-    if !enabled!(target: "aurora::call", Level::TRACE) {
-        return None;
-    }
-    Some(trace_span!(target: "aurora::call", "call", name).entered())
+    enabled!(target: "aurora::call", Level::TRACE).then(|| trace_span!(target: "aurora::call", "call", name).entered())
 }
 
 /// The span of a wait, which is `about` a kind of operation and perhaps an object.

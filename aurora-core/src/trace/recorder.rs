@@ -168,10 +168,8 @@ impl Subscriber for Listener {
         if open.handles > 0 {
             return false;
         }
-        if let Some(Open { name, target, fields, begun, .. }) = kept.open.remove(&number).filter(|o| is_aside(o.target))
-        {
-            let (number, lasted) = (kept.aside(), now.saturating_sub(begun));
-            kept.keep(Done { name, target, fields, begun, place: Place::Aside { number, lasted } });
+        if let Some(open) = kept.open.remove(&number).filter(|open| is_aside(open.target)) {
+            kept.keep_aside(open, now);
         }
         true
     }
@@ -198,9 +196,11 @@ impl Kept {
         }
     }
 
-    fn aside(&mut self) -> u64 {
+    /// A span that lies on no thread has ended.
+    fn keep_aside(&mut self, Open { name, target, fields, begun, .. }: Open, now: u64) {
         self.asides += 1;
-        self.asides
+        let place = Place::Aside { number: self.asides, lasted: now.saturating_sub(begun) };
+        self.keep(Done { name, target, fields, begun, place });
     }
 }
 
@@ -226,10 +226,9 @@ impl Recorder {
         let now = nanos();
         let mut kept = self.kept();
         let open: Vec<_> = kept.open.drain().filter(|(_, open)| is_aside(open.target)).collect();
-        for (_, Open { name, target, mut fields, begun, .. }) in open {
-            fields.insert("ended".into(), json!(false));
-            let (number, lasted) = (kept.aside(), now.saturating_sub(begun));
-            kept.keep(Done { name, target, fields, begun, place: Place::Aside { number, lasted } });
+        for (_, mut open) in open {
+            open.fields.insert("ended".into(), json!(false));
+            kept.keep_aside(open, now);
         }
         let dropped = kept.dropped;
         let mut events = self.names(dropped);
@@ -302,30 +301,21 @@ impl Fields {
     }
 }
 
+/// Methods of [`Visit`] for values that JSON has too.
+macro_rules! record {
+    ($($method:ident: $value:ty),*) => {$(
+        fn $method(&mut self, field: &Field, value: $value) {
+            self.0.insert(field.name().into(), json!(value));
+        }
+    )*};
+}
+
 impl Visit for Fields {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         self.0.insert(field.name().into(), json!(format!("{value:?}")));
     }
 
-    fn record_str(&mut self, field: &Field, value: &str) {
-        self.0.insert(field.name().into(), json!(value));
-    }
-
-    fn record_u64(&mut self, field: &Field, value: u64) {
-        self.0.insert(field.name().into(), json!(value));
-    }
-
-    fn record_i64(&mut self, field: &Field, value: i64) {
-        self.0.insert(field.name().into(), json!(value));
-    }
-
-    fn record_f64(&mut self, field: &Field, value: f64) {
-        self.0.insert(field.name().into(), json!(value));
-    }
-
-    fn record_bool(&mut self, field: &Field, value: bool) {
-        self.0.insert(field.name().into(), json!(value));
-    }
+    record! { record_str: &str, record_u64: u64, record_i64: i64, record_f64: f64, record_bool: bool }
 }
 
 #[cfg(test)]

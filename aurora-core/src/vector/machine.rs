@@ -132,7 +132,7 @@ impl Vector {
                     false => u32::MAX,
                 };
                 let positions = (0..self.nodes.size()).map(|rank| position(Rank::new(rank))).collect();
-                home.direct(permit, range, self.dist.len(), positions)
+                home.sharing().direct(permit, range, self.dist.len(), positions)
             }
             None => {
                 let block = self.block.storage().expect("nobody has borrowed it yet");

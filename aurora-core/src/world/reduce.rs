@@ -5,8 +5,7 @@ use crate::collective::{Came, In, fold};
 use crate::element::{Element, Op};
 use crate::error::Result;
 use crate::link::{CollectiveCall, Give, Step};
-use crate::operation::TypeKey;
-use crate::operation::short;
+use crate::operation::{TypeKey, short};
 use crate::{Error, Site, digest};
 use aurora_net::Rank;
 use std::any::type_name;
@@ -198,7 +197,7 @@ impl World {
         if size_of::<T>() == 0 {
             return Err(Error::ZeroSized { element: type_name::<T>().into(), site: site.clone() });
         }
-        let call = Call::<O>::new(reduction, short::<T>(), values.len());
+        let call = Call { reduction, element: short::<T>(), len: values.len(), op: PhantomData::<O> };
         let key = [TypeKey::of::<T>().number(), TypeKey::of::<O>().number(), values.len() as u64];
         let action = In(&call);
         let came = Came {
@@ -320,12 +319,6 @@ struct Call<O> {
     element: &'static str,
     len: usize,
     op: PhantomData<O>,
-}
-
-impl<O> Call<O> {
-    fn new(reduction: Reduction, element: &'static str, len: usize) -> Self {
-        Call { reduction, element, len, op: PhantomData }
-    }
 }
 
 impl<O> fmt::Display for Call<O> {

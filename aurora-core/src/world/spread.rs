@@ -5,8 +5,7 @@ use crate::collective::{Came, In, fold};
 use crate::element::Element;
 use crate::error::{ObjectName, Result};
 use crate::link::{CollectiveCall, Give, Step};
-use crate::operation::TypeKey;
-use crate::operation::short;
+use crate::operation::{TypeKey, short};
 use crate::scalar::{ScalarValue, decode, encode};
 use crate::{Error, Site, digest, memory};
 use aurora_net::Rank;
@@ -147,11 +146,12 @@ impl World {
         let key = digest::add(ALL_GATHER, TypeKey::of::<V>().number());
         let came = Came { refusal, ..Came::new("all_gather", &action, key) };
         let all = self.gather_bytes::<u8>(&own, came, &site)?;
-        let me = self.rank().index();
-        let others = |of: usize| if of == me { None } else { Some(decode(&all[of], &site)) };
-        let before: Vec<V> = (0..me).filter_map(others).collect::<Result<_>>()?;
-        let behind: Vec<V> = (me + 1..self.size()).filter_map(others).collect::<Result<_>>()?;
-        Ok(before.into_iter().chain([value]).chain(behind).collect())
+        let mut own = Some(value);
+        let of = |(rank, bytes): (usize, &Vec<u8>)| match own.take_if(|_| self.rank() == rank) {
+            Some(own) => Ok(own),
+            None => decode(bytes, &site),
+        };
+        all.iter().enumerate().map(of).collect()
     }
 
     /// Collective. The elements of all ranks, in rank order, on every rank. Lengths may differ. `MPI_Allgatherv`.

@@ -10,7 +10,7 @@
 use super::cache::{NodeCache, Slot};
 use crate::element::Element;
 use crate::ids::Epoch;
-use crate::memory::{Array, Direct, LatchMode, Part, Parts, Permit, Piece, Reading, Sharing, Storage};
+use crate::memory::{Array, LatchMode, Part, Parts, Piece, Reading, Sharing, Storage};
 use aurora_net::Rank;
 use std::ops::Range;
 use std::sync::Arc;
@@ -200,33 +200,13 @@ impl Home {
         self.flee(block);
     }
 
-    pub(crate) fn has_holders(&self) -> bool {
-        self.sharing.has_holders()
-    }
-
     /// The mode that was set, and the number of scopes settled then.
     pub(crate) fn latch(&self) -> (LatchMode, Epoch) {
         self.latch
     }
 
-    /// Whether other ranks have written to this rank's block directly since the last call.
-    pub(crate) fn take_written(&self) -> bool {
-        self.sharing.take_written()
-    }
-
     pub(crate) fn sharing(&self) -> &Arc<Sharing> {
         &self.sharing
-    }
-
-    /// Access to single elements of a vector of `len`, of which this rank owns `range`: [`Sharing::direct`].
-    pub(crate) fn direct<T: Element>(
-        &self,
-        permit: Arc<Permit>,
-        range: Range<usize>,
-        len: usize,
-        positions: Box<[u32]>,
-    ) -> Direct<T> {
-        self.sharing.direct(permit, range, len, positions)
     }
 
     /// Whether the block of another node may be written to its slot for a load: no rank shows the load before, and no

@@ -48,7 +48,7 @@ impl Block {
         let Some(home) = &mut self.home else {
             return false;
         };
-        if home.take_written() {
+        if home.sharing().take_written() {
             self.version += 1;
         }
         if !in_flight && !home.holds(&self.parts) {
@@ -77,7 +77,7 @@ impl Block {
 
     /// Waits for ranks that hold its latch now: one that does not release it is detected before anything is lent.
     pub(crate) fn await_latch_holders(&mut self) {
-        if self.home.as_ref().is_some_and(Home::has_holders) {
+        if self.home.as_ref().is_some_and(|home| home.sharing().has_holders()) {
             drop(Held::new(self, LatchMode::Busy));
         }
     }
