@@ -37,7 +37,7 @@ fn polls_until_ended(job: Job, name: &str, look: Look) {
     assert!(begun.elapsed() >= LIMIT, "ended after {:?}", begun.elapsed());
     told.all_say(&[
         &format!("has polled {name}"),
-        "and found the same each time that it was watched",
+        "with the same result in each of",
         "longer than AURORA_TIMEOUT allows",
     ]);
 }

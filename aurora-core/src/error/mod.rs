@@ -322,7 +322,7 @@ pub enum Error {
         site: Site,
     },
     /// A shared scalar's value could not be encoded or decoded.
-    #[error("a value of type {value} cannot travel: {cause} (at {site})")]
+    #[error("a value of type {value} cannot be sent to other ranks: {cause} (at {site})")]
     Value {
         /// The type.
         value: String,

@@ -32,7 +32,7 @@ pub(super) fn instead(access: &str) -> &'static str {
 /// How a rank has panicked: in a call, in another rank's operation, or in a behaviour.
 pub(super) fn amid(behaviour: &str, opened: &Site, object: &ObjectName) -> String {
     if behaviour == A_CALL {
-        return format!("amid {behaviour} of it");
+        return format!("during {behaviour} on it");
     }
     match *opened == object.made_at {
         // Only the rank that has sent the operation knows the line that opened its scope.

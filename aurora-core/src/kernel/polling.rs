@@ -260,8 +260,7 @@ impl Kernel {
         let name = self.name_of(*object).unwrap_or("a dropped object".into());
         let looks = self.core.polling.polls.looks();
         let action = format!(
-            "has polled `{action}` of {name} for {:.1} s and found the same each time that it was \
-             watched, {looks} times,",
+            "has polled `{action}` of {name} for {:.1} s, with the same result in each of {looks} checks,",
             since.elapsed().as_secs_f64()
         );
         Claim { rank: self.core.me, action, site: site.clone() }
