@@ -133,6 +133,7 @@ fn a_value_that_cannot_travel() {
     }
     on_every_route([1, 2, 3], |job| {
         let told = job.run(|world| GScalar::new(world, 0, Stubborn(1)).map(drop));
-        told.all_say(&["a value of type Stubborn cannot be sent to other ranks"]).all_cite(&["GScalar::new(world, 0, Stubborn(1))"]);
+        told.all_say(&["a value of type Stubborn cannot be sent to other ranks"])
+            .all_cite(&["GScalar::new(world, 0, Stubborn(1))"]);
     });
 }

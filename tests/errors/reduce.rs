@@ -113,8 +113,10 @@ impl<'de> serde::Deserialize<'de> for Endless {
 #[test]
 fn values_that_cannot_travel() {
     on_every_route([2, 3], |job| {
-        job.run(|world| world.broadcast(1, Endless).map(drop)).all_say(&["a value of type Endless cannot be sent to other ranks"]);
-        job.run(|world| world.all_gather(Endless).map(drop)).all_say(&["a value of type Endless cannot be sent to other ranks"]);
+        job.run(|world| world.broadcast(1, Endless).map(drop))
+            .all_say(&["a value of type Endless cannot be sent to other ranks"]);
+        job.run(|world| world.all_gather(Endless).map(drop))
+            .all_say(&["a value of type Endless cannot be sent to other ranks"]);
     });
 }
 

@@ -99,13 +99,8 @@ impl Link {
     }
 
     pub(crate) fn quietly<R>(&self, action: impl FnOnce() -> R) -> R {
-        struct Quiet<'a>(&'a Cell<bool>, bool);
-        impl Drop for Quiet<'_> {
-            fn drop(&mut self) {
-                self.0.set(self.1);
-            }
-        }
-        let _quiet = Quiet(&self.quiet, self.quiet.replace(true));
+        let before = self.quiet.replace(true);
+        scopeguard::defer!(self.quiet.set(before));
         action()
     }
 

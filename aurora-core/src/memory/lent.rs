@@ -47,23 +47,14 @@ impl LentMut {
     }
 }
 
-/// Runs its closure when it is dropped.
-struct Withdraw<W: FnMut()>(W);
-
-impl<W: FnMut()> Drop for Withdraw<W> {
-    fn drop(&mut self) {
-        (self.0)();
-    }
-}
-
 /// Gives `slices` to `lend`, runs `during`, and calls `withdraw` before it returns (invariant 3).
 pub(crate) fn with_lent<T: Element, R>(
     slices: &[&[T]],
     lend: impl FnOnce(Vec<Lent>),
-    withdraw: impl FnMut(),
+    withdraw: impl FnOnce(),
     during: impl FnOnce() -> R,
 ) -> R {
-    let _withdraw = Withdraw(withdraw);
+    scopeguard::defer!(withdraw());
     lend(slices.iter().map(|slice| Lent(bytemuck::cast_slice(slice))).collect());
     during()
 }
@@ -71,10 +62,10 @@ pub(crate) fn with_lent<T: Element, R>(
 pub(crate) fn with_lent_mut<T: Element, R>(
     slices: &mut [&mut [T]],
     lend: impl FnOnce(Vec<LentMut>),
-    withdraw: impl FnMut(),
+    withdraw: impl FnOnce(),
     during: impl FnOnce() -> R,
 ) -> R {
-    let _withdraw = Withdraw(withdraw);
+    scopeguard::defer!(withdraw());
     lend(slices.iter_mut().map(|slice| LentMut(bytemuck::cast_slice_mut(slice))).collect());
     during()
 }

@@ -127,13 +127,8 @@ impl Watcher {
 
     /// Does something that may be a look.
     pub(crate) fn during<R>(&self, look: impl FnOnce() -> R) -> R {
-        struct Looking<'a>(&'a Cell<bool>, bool);
-        impl Drop for Looking<'_> {
-            fn drop(&mut self) {
-                self.0.set(self.1);
-            }
-        }
-        let _looking = Looking(&self.looking, self.looking.replace(true));
+        let before = self.looking.replace(true);
+        scopeguard::defer!(self.looking.set(before));
         look()
     }
 

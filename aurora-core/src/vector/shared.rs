@@ -111,12 +111,11 @@ impl SharedObject for Vector {
 
     fn advance(&mut self, cx: &mut Cx<'_>) {
         self.take_announcements(cx);
-        // A write that is retried may have to wait until the block has left.
-        while {
-            self.leave(cx);
-            std::mem::take(&mut self.has_changed)
-        } {
+        self.leave(cx);
+        while std::mem::take(&mut self.has_changed) {
             self.settle_and_retry(cx);
+            // A write may have to wait until the block has left.
+            self.leave(cx);
         }
     }
 
