@@ -5,8 +5,9 @@ use crate::Error;
 use crate::ids::ObjectId;
 use crate::kernel::message::{Message, encode_error};
 use crate::object::Until;
-use aurora_net::{Outbox, Payload};
+use aurora_net::{Outbox, Payload, Rank};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Duration;
 
 impl Kernel {
     /// Marks the whole job as failed, here and on every other rank. The first fault stays.
@@ -16,6 +17,7 @@ impl Kernel {
     }
 
     /// Fails the job if this rank has given up a rank that holds a latch of one of its blocks.
+    #[inline]
     pub(crate) fn none_given_up(&mut self, out: &mut Outbox) -> Result<(), Error> {
         let outcome = self.core.none_given_up(out);
         self.shut_if_failing();
@@ -78,10 +80,16 @@ impl Core {
     }
 
     /// As [`Kernel::none_given_up`], in the call of an object.
+    #[inline]
     pub(crate) fn none_given_up(&mut self, out: &mut Outbox) -> Result<(), Error> {
-        let Some((rank, silent_for)) = self.holder_timeout.given_up() else {
-            return Ok(());
-        };
+        match self.holder_timeout.given_up() {
+            None => Ok(()),
+            Some(lost) => self.fail_without(lost, out),
+        }
+    }
+
+    #[cold]
+    fn fail_without(&mut self, (rank, silent_for): (Rank, Duration), out: &mut Outbox) -> Result<(), Error> {
         self.fail_job(Error::PeerLost { rank, silent_for }, out);
         self.fault.clone().map_or(Ok(()), Err)
     }

@@ -51,12 +51,7 @@ impl Kernel {
         Ok(())
     }
 
-    /// Whether every rank has left and all its drop notices are here. One may report a scope that not all have
-    /// entered.
-    pub(crate) fn all_left(&self) -> bool {
-        self.core.others().all(|rank| self.has_left(rank))
-    }
-
+    /// Whether a rank has left and all its drop notices are here. One may report a scope that not all have entered.
     pub(crate) fn has_left(&self, rank: Rank) -> bool {
         self.core.left[rank.index()] == Some(self.core.drop_notices[rank.index()])
     }

@@ -130,6 +130,9 @@ pub(crate) struct Core {
     pub(crate) is_failing: bool,
 }
 
+/// A call of an object, made once.
+type Once<'a> = &'a mut dyn FnMut(&mut dyn SharedObject, &mut Cx<'_>);
+
 impl Kernel {
     pub(crate) fn new(me: Rank, size: usize, limit: Option<Duration>) -> Self {
         let clock = Clock;
@@ -191,8 +194,11 @@ impl Kernel {
         out: &mut Outbox,
         call: impl FnOnce(&mut dyn SharedObject, &mut Cx<'_>) -> R,
     ) -> Option<R> {
-        let called = self.call_caught((id, true), out, |call| catch_unwind(AssertUnwindSafe(call)), call)?;
-        Some(called.unwrap_or_else(|panic| resume_unwind(panic)))
+        let (mut call, mut outcome) = (Some(call), None);
+        let once: Once<'_> = &mut |object, cx| outcome = call.take().map(|call| call(object, cx));
+        let called = self.call_caught((id, true), out, |call| catch_unwind(AssertUnwindSafe(call)), once)?;
+        called.unwrap_or_else(|panic| resume_unwind(panic));
+        outcome
     }
 
     /// Calls an object with what has arrived for it. A panic ends here: it poisons the object, and the user is told.
@@ -202,40 +208,37 @@ impl Kernel {
         out: &mut Outbox,
         call: impl FnOnce(&mut dyn SharedObject, &mut Cx<'_>) -> R,
     ) -> Option<R> {
-        let me = self.core.me;
-        match self.call_caught((id, false), out, |call| capture(me, call), call)? {
-            Ok(outcome) => Some(outcome),
-            Err(failure) => {
-                let fault = self.objects.get(&id).and_then(|entry| entry.frame.fault.clone());
-                if let Some(fault) = fault {
-                    crate::notice::operation_panicked(&failure, &fault);
-                    self.core.defer(id, fault);
-                }
-                None
-            }
+        let (me, mut call, mut outcome) = (self.core.me, Some(call), None);
+        let once: Once<'_> = &mut |object, cx| outcome = call.take().map(|call| call(object, cx));
+        if let Err(failure) = self.call_caught((id, false), out, |call| capture(me, call), once)? {
+            let fault = self.objects.get(&id)?.frame.fault.clone()?;
+            crate::notice::operation_panicked(&failure, &fault);
+            self.core.defer(id, fault);
+            return None;
         }
+        outcome
     }
 
     /// A call, which is the program's if `own`, and what follows it.
-    fn call_caught<R, P>(
+    fn call_caught<P>(
         &mut self,
         (id, own): (ObjectId, bool),
         out: &mut Outbox,
-        caught: impl FnOnce(&mut dyn FnMut() -> R) -> Result<R, P>,
-        call: impl FnOnce(&mut dyn SharedObject, &mut Cx<'_>) -> R,
-    ) -> Option<Result<R, P>> {
+        caught: impl FnOnce(&mut dyn FnMut()) -> Result<(), P>,
+        call: Once<'_>,
+    ) -> Option<Result<(), P>> {
         let Kernel { core, objects, timers, digests } = self;
         let Entry { frame, machine, share } = objects.get_mut(&id)?;
         digests.touch(id, share);
         let machine = &mut **machine;
-        let (mut call, had_panicked) = (Some(call), frame.has_panicked);
+        let (had_panicked, mut timeout) = (frame.has_panicked, None);
         let called = caught(&mut || {
             let mut cx = Cx { core, frame, out };
-            let outcome = call.take().expect("called once")(machine, &mut cx);
+            call(machine, &mut cx);
             if !had_panicked {
                 machine.advance(&mut cx);
+                timeout = machine.poll_timeout();
             }
-            outcome
         });
         let mut cx = Cx { core, frame, out };
         if called.is_err() || std::mem::take(&mut cx.frame.is_broken) {
@@ -260,16 +263,10 @@ impl Kernel {
             }
             // Nothing more can be expected of an object that panics here.
             let _ = capture(me, || machine.advance(&mut cx));
+            timeout = capture(me, || machine.poll_timeout()).unwrap_or(None);
         }
         cx.frame.has_panicked |= called.is_err();
-        let timeout = if cx.frame.has_panicked { Ok(None) } else { capture(me, || machine.poll_timeout()) };
-        let timeout = timeout.unwrap_or_else(|failure| {
-            crate::notice::object_panicked(&failure, &cx.frame.name);
-            // It is poisoned at its next call.
-            (cx.frame.is_broken, cx.frame.has_panicked) = (true, true);
-            None
-        });
-        timers.set(id, timeout);
+        timers.set(id, timeout.filter(|_| !cx.frame.has_panicked));
         self.shut_if_failing();
         Some(called)
     }
@@ -287,6 +284,7 @@ impl Kernel {
         })
     }
 
+    #[inline]
     pub(crate) fn shut_if_failing(&mut self) {
         if std::mem::take(&mut self.core.is_failing) {
             self.shut_all();

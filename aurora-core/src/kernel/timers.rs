@@ -12,10 +12,14 @@ pub(super) struct Timers {
 
 impl Timers {
     /// An object wants to be called at a time, or at none.
+    #[inline]
     pub(super) fn set(&mut self, object: ObjectId, at: Option<Instant>) {
-        if at.is_none() && self.of.is_empty() {
-            return;
+        if at.is_some() || !self.of.is_empty() {
+            self.change(object, at);
         }
+    }
+
+    fn change(&mut self, object: ObjectId, at: Option<Instant>) {
         let before = match at {
             Some(at) => self.of.insert(object, at),
             None => self.of.remove(&object),

@@ -288,11 +288,13 @@ impl Link {
         self.watcher.disturb();
         let (mut first, mut waited, mut span) = (true, None, None);
         let outcome = self.endpoint.wait(|kernel, out| {
-            let outcome = is_under_way(kernel, site).and_then(|()| {
-                let outcome = condition(kernel, out).transpose();
-                kernel.none_given_up(out).and(outcome)
-            });
-            let outcome = outcome.transpose();
+            let outcome = match is_under_way(kernel, site) {
+                Ok(()) => {
+                    let outcome = condition(kernel, out);
+                    kernel.none_given_up(out).map_or_else(|error| Some(Err(error)), |()| outcome)
+                }
+                Err(error) => Some(Err(error)),
+            };
             if let Some(Err(error)) = &outcome {
                 self.reported(kernel, error);
             }

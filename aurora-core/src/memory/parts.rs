@@ -63,6 +63,13 @@ impl Parts {
 
     /// The positions of the pieces that contain a range, if all of it is here.
     pub(crate) fn find(&self, range: &Range<usize>) -> Option<Range<usize>> {
+        if let [one] = &self.pieces[..]
+            && one.at <= range.start
+            && range.start < range.end
+            && range.end <= one.range().end
+        {
+            return Some(0..1);
+        }
         let first = self.pieces.partition_point(|piece| piece.range().end <= range.start);
         let (mut next, mut at) = (first, range.start);
         while at < range.end {

@@ -110,12 +110,8 @@ impl SharedObject for Vector {
     }
 
     fn advance(&mut self, cx: &mut Cx<'_>) {
-        self.take_announcements(cx);
-        self.leave(cx);
-        while std::mem::take(&mut self.has_changed) {
-            self.settle_and_retry(cx);
-            // A write may have to wait until the block has left.
-            self.leave(cx);
+        if self.has_changed || self.block.is_leaving() || !self.load.pending.is_empty() {
+            self.go_on(cx);
         }
     }
 
@@ -129,8 +125,10 @@ impl SharedObject for Vector {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let answers = self.incast.as_ref().and_then(IncastGuard::poll_timeout);
-        answers.into_iter().chain(self.block.next_step()).min()
+        match (self.incast.as_ref().and_then(IncastGuard::poll_timeout), self.block.next_step()) {
+            (Some(answers), Some(step)) => Some(answers.min(step)),
+            (answers, step) => answers.or(step),
+        }
     }
 
     fn handle_timeout(&mut self, now: Instant, cx: &mut Cx<'_>) {
@@ -204,7 +202,18 @@ impl SharedObject for Vector {
 }
 
 impl Vector {
-    /// Does a step of the block's move away from its readers.
+    #[inline(never)]
+    fn go_on(&mut self, cx: &mut Cx<'_>) {
+        self.take_announcements(cx);
+        self.leave(cx);
+        while std::mem::take(&mut self.has_changed) {
+            self.settle_and_retry(cx);
+            // A write may have to wait until the block has left.
+            self.leave(cx);
+        }
+    }
+
+    /// Does a step of the block's move away from its readers, if it moves.
     fn leave(&mut self, cx: &mut Cx<'_>) {
         match self.block.leave(|| cx.now()) {
             Ok(false) => {}

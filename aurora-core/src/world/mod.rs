@@ -159,7 +159,8 @@ impl World {
     pub(crate) fn leave(&self, stats: bool, site: &Site) -> Result<()> {
         let call = self.link.bulk_call("end");
         self.link.act(site, |kernel, out| kernel.leave(out))?;
-        self.link.wait(Blocked::Leave, site, |kernel, _| kernel.all_left().then_some(Ok(())))?;
+        let all_left = |kernel: &Kernel| kernel.core.others().all(|rank| kernel.has_left(rank));
+        self.link.wait(Blocked::Leave, site, |kernel, _| all_left(kernel).then_some(Ok(())))?;
         drop(call);
         if stats {
             self.report_counters(site)?;

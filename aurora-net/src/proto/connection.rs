@@ -290,7 +290,7 @@ impl Connection {
     }
 
     fn advance(&mut self, now: Instant) {
-        if self.silence.is_at(now) {
+        if self.silence.last == now {
             return;
         }
         let due = self.answer_is_due();

@@ -11,17 +11,13 @@ const STALL: Duration = Duration::from_millis(500);
 pub(super) struct Silence {
     limit: Duration,
     silent_for: Duration,
-    last: Instant,
+    /// The time of the last call.
+    pub(super) last: Instant,
 }
 
 impl Silence {
     pub(super) fn new(limit: Duration, now: Instant) -> Self {
         Silence { limit, silent_for: Duration::ZERO, last: now }
-    }
-
-    /// Whether time has not advanced since the last call.
-    pub(super) fn is_at(&self, now: Instant) -> bool {
-        self.last == now
     }
 
     /// Time advances to `now`. The next call had been planned for `planned`; a reply was `due` or not.

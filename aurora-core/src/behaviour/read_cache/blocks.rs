@@ -35,7 +35,7 @@ impl<T: Element> Behaviour for Streamed<T> {
 
     fn close(&mut self, vector: &GVector<T>, site: &Site, checked: bool) -> Result<()> {
         let loaded =
-            if checked && self.outcome.whole().is_none() { vector.await_stream(self.epoch, site) } else { Ok(()) };
+            if checked && self.outcome.get().is_none() { vector.await_stream(self.epoch, site) } else { Ok(()) };
         self.abandon(vector);
         loaded
     }
@@ -112,7 +112,7 @@ impl<T: Element> ReadCacheBlocks<'_, T> {
     /// # Errors
     /// The error that prevented a block from arriving.
     pub fn whole(&self) -> Result<&[T]> {
-        if self.state.outcome.whole().is_none() {
+        if self.state.outcome.get().is_none() {
             self.vector.await_stream(self.state.epoch, &self.site)?;
         }
         Ok(self.try_whole().expect("the load is complete: waiting for it has returned no error"))
@@ -120,14 +120,14 @@ impl<T: Element> ReadCacheBlocks<'_, T> {
 
     /// The whole, if it is here. If all ranks share memory it always is.
     pub fn try_whole(&self) -> Option<&[T]> {
-        let Loaded { part, .. } = self.state.outcome.whole()?;
+        let (Loaded { part, .. }, _) = self.state.outcome.get()?;
         Some(self.state.whole.get_or_init(|| part.clone().into()).elements())
     }
 
     /// How long the load has taken, from the call that opened this guard to the last byte; `None` before the last
     /// byte. What this rank has not waited of this time was hidden behind its computing.
     pub fn load_time(&self) -> Option<Duration> {
-        let since = self.state.outcome.complete_since()?;
+        let (_, since) = self.state.outcome.get()?;
         Some(since.saturating_duration_since(self.state.opened))
     }
 }

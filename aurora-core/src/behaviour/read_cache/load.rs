@@ -37,7 +37,7 @@ pub(crate) struct Load {
     /// Of writes by one-sided calls.
     pub(crate) write_marks: WriteMarks,
     /// Announcements whose header has arrived, to be recorded when messages can be sent.
-    pub(super) pending: Vec<PendingAnnouncement>,
+    pub(crate) pending: Vec<PendingAnnouncement>,
     /// While a load is entered: local ranges that one-sided writes have touched since this rank's block was pushed.
     pub(crate) touched: Option<Vec<Range<usize>>>,
     /// Version of this rank's block that its node peers have in copies of their own.

@@ -37,20 +37,7 @@ pub(crate) struct Stream {
 }
 
 /// The result of a streamed load, for its guard.
-#[derive(Default)]
-pub(crate) struct Outcome {
-    whole: OnceLock<(Loaded, Instant)>,
-}
-
-impl Outcome {
-    pub(crate) fn whole(&self) -> Option<&Loaded> {
-        self.whole.get().map(|(loaded, _)| loaded)
-    }
-
-    pub(crate) fn complete_since(&self) -> Option<Instant> {
-        self.whole.get().map(|(_, since)| *since)
-    }
-}
+pub(crate) type Outcome = OnceLock<(Loaded, Instant)>;
 
 /// Elements of one rank's block that have arrived.
 pub(crate) struct Piece {
@@ -96,7 +83,7 @@ impl Vector {
         {
             if let Some(stream) = self.load.stream.take().filter(|stream| !stream.unread) {
                 // No other code sets it.
-                let _ = stream.outcome.whole.set((loaded, Instant::now()));
+                let _ = stream.outcome.set((loaded, Instant::now()));
             }
             cx.progress();
         }

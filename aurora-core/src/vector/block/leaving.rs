@@ -94,7 +94,13 @@ impl Block {
         }
     }
 
+    #[inline]
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.leaving.is_some()
+    }
+
     /// When the next step is due.
+    #[inline]
     pub(crate) fn next_step(&self) -> Option<Instant> {
         self.leaving.as_ref().and_then(|leaving| leaving.due)
     }
