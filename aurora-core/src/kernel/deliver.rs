@@ -136,7 +136,8 @@ impl Handler for Kernel {
         if self.core.watch.next_look.is_some_and(|at| at <= now) {
             self.look(now, out);
         }
-        while let Some(id) = self.timers.take_due(now) {
+        // Each once: one whose time is always past must not keep the others, and the program, from their turn.
+        for id in self.timers.take_due(now) {
             self.hand(id, out, |object, cx| object.handle_timeout(now, cx));
         }
         self.tick(now, out);

@@ -34,11 +34,11 @@ impl Timers {
         self.order.first().map(|(at, _)| *at)
     }
 
-    /// Takes out an object whose time has come.
-    pub(super) fn take_due(&mut self, now: Instant) -> Option<ObjectId> {
-        let (_, object) = self.order.first().copied().filter(|(at, _)| *at <= now)?;
-        self.set(object, None);
-        Some(object)
+    /// Takes out the objects whose time has come.
+    pub(super) fn take_due(&mut self, now: Instant) -> Vec<ObjectId> {
+        let due: Vec<_> = self.order.iter().take_while(|(at, _)| *at <= now).map(|(_, object)| *object).collect();
+        due.iter().for_each(|object| self.change(*object, None));
+        due
     }
 }
 
@@ -55,9 +55,9 @@ mod tests {
         for (object, millis) in [(1, 5), (2, 3), (1, 2), (3, 9)] {
             timers.set(ObjectId(object), Some(at(millis)));
         }
-        assert_eq!((timers.next(), timers.take_due(at(1))), (Some(at(2)), None));
-        assert_eq!((timers.take_due(at(4)), timers.take_due(at(4))), (Some(ObjectId(1)), Some(ObjectId(2))));
+        assert_eq!((timers.next(), timers.take_due(at(1))), (Some(at(2)), Vec::new()));
+        assert_eq!((timers.take_due(at(4)), timers.take_due(at(4))), (vec![ObjectId(1), ObjectId(2)], Vec::new()));
         timers.set(ObjectId(3), None);
-        assert!(timers.take_due(at(100)).is_none() && timers.of.is_empty() && timers.order.is_empty());
+        assert!(timers.take_due(at(100)).is_empty() && timers.of.is_empty() && timers.order.is_empty());
     }
 }

@@ -88,7 +88,7 @@ impl Vector {
             Work::Batch { .. } => true,
         };
         cx.core.watch.waiting().is_some_and(|waiting| waiting.wait == gate)
-            || self.block.is_in_flight() && self.parked.iter().any(is_write)
+            || (self.block.is_in_flight() || self.block.is_leaving()) && self.parked.iter().any(is_write)
     }
 
     /// A copy of some of the block, if there is memory for it.

@@ -71,7 +71,7 @@ impl Block {
 
     /// No other rank may touch it from now on. Holders of its latch are waited for only if it is used once more.
     pub(crate) fn close(&mut self) {
-        self.closed = true;
+        (self.closed, self.leaving) = (true, None);
         self.reopen(self.home.as_ref().map_or(0, |home| home.latch().1));
     }
 

@@ -71,20 +71,20 @@ impl Block {
             return Ok(true);
         };
         let piece = &mut self.parts.pieces_mut()[found];
-        if self.in_flight > 0 || !piece.is_free() {
-            return Ok(true);
-        }
         let mut copy = copy.filter(|copy| copy.piece == piece.range()).unwrap_or_else(|| Copying::of(piece));
         copy.step(piece)?;
-        if copy.done < copy.piece.len() {
+        let is_copied = copy.done == copy.piece.len();
+        if is_copied && self.in_flight == 0 && piece.is_free() {
+            self.home.as_mut().expect("the piece lies there").vacate(piece, copy.into.share());
+            self.set_latch(LatchMode::Shut);
+        } else {
+            // What is shown or sent moves when that is over: by the call that ends it, not by a timeout.
+            leaving.due = leaving.due.filter(|_| !is_copied);
             leaving.copy = Some(copy);
-        } else if let Some(home) = &mut self.home {
-            home.vacate(piece, copy.into.share());
-            // It is not to be read where it was.
-            self.permit.close();
         }
-        self.leaving = Some(leaving);
-        Ok(false)
+        let has_left = self.piece_with_readers(&leaving.range).is_none();
+        self.leaving = Some(leaving).filter(|_| !has_left);
+        Ok(has_left)
     }
 
     /// Some of it is about to change: what has been copied so far is out of date.
