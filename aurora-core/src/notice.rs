@@ -26,7 +26,7 @@ pub(crate) fn operation_panicked(failure: &Failure, fault: &Error) {
     say(&format!("aurora: {failure}; {fault}"));
 }
 
-/// An object has panicked in a call that cannot send: one that asks for a place or a time.
+/// An object has panicked in a call that cannot send: one that asks for a place.
 pub(crate) fn object_panicked(failure: &Failure, object: &ObjectName) {
     say(&format!("aurora: {failure}; {object} is poisoned"));
 }

@@ -80,7 +80,7 @@ pub enum Placement {
     At(Token),
 }
 
-/// Where the bytes of a payload go that arrives in parts.
+/// Where a payload goes that arrives in parts. A buffer grows with the bytes that arrive, not with what is announced.
 #[derive(Debug)]
 pub(crate) enum Destination {
     Buffer(Vec<u8>),

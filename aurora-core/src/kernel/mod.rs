@@ -130,7 +130,7 @@ pub(crate) struct Core {
     pub(crate) is_failing: bool,
 }
 
-/// A call of an object, made once.
+/// A call of an object, made once. As a `dyn`, so that what surrounds a call is compiled once.
 type Once<'a> = &'a mut dyn FnMut(&mut dyn SharedObject, &mut Cx<'_>);
 
 impl Kernel {

@@ -4,7 +4,7 @@
 //! of two threads that drive the real [`Kernel`]. One does what a guard does, call by call, and holds the memory
 //! between the calls. The other is the endpoint, which delivers the messages of rank 1 and sends what is lent. Only
 //! waiting differs from the real program: a waiting thread retries in a loop. What ranks that share memory do without
-//! the lock has models of its own (`memory/gate.rs`, `memory/latch.rs`).
+//! the lock has models of its own (`memory/gate.rs`, `memory/latch.rs`, `memory/word.rs`).
 
 use super::nodes::Nodes;
 use super::watch::Blocked;
@@ -180,7 +180,7 @@ fn uniform(bytes: &[u8]) -> u64 {
 /// What [`OwnerComputesMut`](crate::OwnerComputesMut) does: opens, passes the gate, takes the block, gives it back.
 fn write_by_a_guard(node: &Node) {
     node.wait(|object, cx| object.poll_usable(true, Window::WHOLE, cx)).expect("no fault");
-    node.wait(|object, cx| object.poll_writable(Window::WHOLE, cx)).expect("no fault");
+    node.wait(|object, cx| object.poll_exclusive(Window::WHOLE, cx)).expect("no fault");
     let guard = node.open("OwnerComputes", (true, false));
     let block = node.on(|object, _| object.take_part(&(0..node.len))).expect("one write guard at a time");
     let mut block = std::sync::Arc::try_unwrap(typed::<u64>(block)).unwrap_or_else(|shared| Array::clone(&shared));

@@ -78,7 +78,7 @@ impl Arriving {
         }
         let place = at..at + bytes.len();
         assert!(place.end <= self.array.byte_len() && !self.shown.meets(&place), "a write to what a guard shows");
-        // SAFETY: invariants 1 and 4, and inside, as was just compared.
+        // SAFETY: invariants 1 and 4, and inside, as was compared to make `Kept`.
         let to = unsafe { self.array.start().add(at) };
         // SAFETY: as above; by invariants 2 and 3 nobody reads there, and `bytes` is borrowed from elsewhere.
         unsafe { to.copy_from_nonoverlapping(std::ptr::NonNull::from(bytes).cast(), bytes.len()) };
@@ -152,7 +152,7 @@ impl<T: Element> Shown<T> {
         let Kept { array, places } = part.into();
         let place = self.arrays.iter().find(|place| place.get().is_none_or(|held| Arc::ptr_eq(held, &array)));
         let array = place.expect("a copy, and what is shared").get_or_init(|| array);
-        // SAFETY: invariants 1 and 4, and inside, as was just compared.
+        // SAFETY: invariants 1 and 4, and inside, as was compared to make `Kept`.
         let start = unsafe { Array::start(array).add(places.start) };
         // SAFETY: as above; by invariants 2 and 3 nobody writes there as long as we hold the array.
         unsafe { std::slice::from_raw_parts(start.as_ptr(), places.len()) }

@@ -71,7 +71,7 @@ impl<T: Element> Shared<T> {
     /// The element exists, and this rank holds the latch of its owner.
     #[inline]
     unsafe fn read(&self, index: usize) -> T {
-        // SAFETY: invariants 1 and 4.
+        // SAFETY: invariant 1, and the caller promises that the element exists.
         let at = unsafe { self.whole.add(index) };
         if cells::is_word::<T>() {
             // SAFETY: invariant 3.
@@ -86,9 +86,9 @@ impl<T: Element> Shared<T> {
     /// As for [`Shared::read`]. The element is a word, and the latch is held for writing.
     #[inline]
     unsafe fn write(&self, index: usize, value: T) {
-        // SAFETY: invariants 1 and 4.
+        // SAFETY: invariant 1, and the caller promises that the element exists.
         let at = unsafe { self.whole.add(index) };
-        // SAFETY: invariant 3.
+        // SAFETY: invariant 3: the caller holds the latch.
         unsafe { cells::write(at, value) };
     }
 }
@@ -331,7 +331,7 @@ impl<T: Element> Direct<T> {
         assert!(ready & READ != 0 && index < *len && !cells::is_word::<T>());
         assert!(acquire(sharing, Some(owner), Intent::Read, ready >> SCOPES), "the latch is open");
         move || {
-            // SAFETY: as in `at`.
+            // SAFETY: as in `at_node_peer`.
             let value = unsafe { shared.read(index) };
             (value, sharing.release_latch(Some(owner)))
         }

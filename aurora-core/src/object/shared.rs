@@ -33,11 +33,11 @@ use std::time::Instant;
 /// - A transfer is delivered whole and once. Transfers arrive in any order.
 /// - Nothing arrives for an object before all ranks have agreed on it ([`World::share`](crate::World::share)), nor
 ///   after all ranks have dropped it.
-/// - After each call with a [`&mut Cx`](Cx) the kernel calls [`advance`](Self::advance). Then it tells the object of
-///   a fault that the call has found ([`shut`](Self::shut), [`failed`](Self::failed)), and asks when the object wants
-///   to be called again ([`poll_timeout`](Self::poll_timeout)).
-/// - A panic in a call of the program poisons the object and continues in the program. A panic in a call for data of
-///   other ranks poisons this object only, and ends there.
+/// - After each call with a [`&mut Cx`](Cx) the kernel calls [`advance`](Self::advance) and asks when the object wants
+///   to be called again ([`poll_timeout`](Self::poll_timeout)). If the call has found a fault, it tells the object
+///   ([`shut`](Self::shut), [`failed`](Self::failed)) and does both again.
+/// - A panic in a call of the program, or in what follows that call, poisons the object and continues in the program.
+///   A panic in a call for data of other ranks poisons this object only, and ends there.
 /// - The kernel checks that ranks construct the same object. It reports faults on all ranks with their lines, and a
 ///   notice for a wait of 30 s. It keeps counters ([`World::usage`](crate::World::usage)) and traces. A wait that can
 ///   never end is an error, if [`awaits`](Self::awaits) and [`holds`](Self::holds) name the ranks that it is for.
@@ -124,7 +124,7 @@ pub trait SharedObject: Any + Send {
     /// Nobody may use the object without its kernel any more: it is faulty, or the job is over.
     fn shut(&mut self) {}
 
-    /// When to call [`handle_timeout`](Self::handle_timeout).
+    /// When to call [`handle_timeout`](Self::handle_timeout). A time that has passed means soon, after other work.
     fn poll_timeout(&self) -> Option<Instant> {
         None
     }

@@ -78,8 +78,8 @@ impl Vector {
         Some(start as usize..end as usize)
     }
 
-    /// Whether a write waits until transfers from the block are acknowledged: one of this rank's own calls, or parked
-    /// work. Long reads are then answered from copies. If each began another transfer from the block, overlapping reads
+    /// Whether a write waits for transfers from the block to end, or for the block to leave: a call of this rank's own, or
+    /// parked work. Long reads are then answered from copies. If each began another transfer from the block, overlapping reads
     /// would keep the write waiting for ever.
     fn is_write_waiting(&self, cx: &Cx<'_>) -> bool {
         let gate = Blocked::Object(cx.id(), VectorWait::Gate.into());

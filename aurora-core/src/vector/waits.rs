@@ -108,7 +108,7 @@ impl Vector {
                 };
                 format!("waits in {behaviour} for room to write to {name}")
             }
-            VectorWait::Gate => format!("waits until transfers from {name} are acknowledged"),
+            VectorWait::Gate => format!("waits until transfers from {name} are acknowledged, or its readers have left"),
         }
     }
 

@@ -25,6 +25,40 @@ impl SharedObject for Alarm {
     }
 }
 
+/// Its time has always passed.
+struct Restless {
+    called: usize,
+}
+
+impl SharedObject for Restless {
+    fn deliver(&mut self, _: Rank, _: &[u8], _: Received, _: &mut Cx<'_>) -> Read<()> {
+        Err(Malformed)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        (self.called < 1_000_000).then(Instant::now)
+    }
+
+    fn handle_timeout(&mut self, _: Instant, _: &mut Cx<'_>) {
+        self.called += 1;
+        // More than 100 s in all.
+        std::thread::sleep(Duration::from_micros(100));
+    }
+}
+
+#[test]
+fn a_time_that_has_always_passed_keeps_nobody_from_working() {
+    on_all_routes(2, |world| {
+        let restless = world.share(Plan::new("Restless", &9), |_| Ok(Restless { called: 0 }))?;
+        world.barrier()?;
+        restless.act(|restless, _| {
+            restless.called = 1_000_000;
+            Ok(())
+        })?;
+        world.barrier()
+    });
+}
+
 #[test]
 fn timeouts_come_when_they_are_due() {
     on_all_routes(2, |world| {

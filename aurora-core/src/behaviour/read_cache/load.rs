@@ -7,8 +7,7 @@ use super::cache::{BlockArrived, Cache, LOADS};
 use super::memory::A_CACHE;
 use super::message::LoadMessage;
 use super::stream::Stream;
-use super::write_marks::WriteMarks;
-use super::write_marks::merge_marks;
+use super::write_marks::{WriteMarks, merge_marks};
 use crate::epoch::{Announced, Opening};
 use crate::ids::Epoch;
 use crate::kernel::message::malformed;
@@ -280,9 +279,7 @@ impl Vector {
         }
         Some(Ok(Loaded { part: self.load.cache.complete(epoch, &arrived), reading }))
     }
-}
 
-impl Vector {
     /// Records the list of a rank's write marks, which may arrive before or after its announcement. False: malformed.
     pub(crate) fn list_came(&mut self, from: Rank, epoch: Epoch, marks: &[(u32, u64)]) -> bool {
         if self.ledger.is_settled(epoch) {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_micros(50);
 
 /// Bytes copied in a step: about 100 us, in memory that is touched for the first time.
-const STEP: usize = 512 << 10;
+const COPIED_AT_ONCE: usize = 512 << 10;
 
 /// A write waits until nobody reads where it writes, or until the block has moved away from there.
 pub(super) struct Leaving {
@@ -35,7 +35,7 @@ impl Copying {
 
     /// Copies some more of the piece.
     fn step(&mut self, piece: &Piece) -> Result<(), Shortage> {
-        let next = (self.done + STEP).min(self.piece.len());
+        let next = (self.done + COPIED_AT_ONCE).min(self.piece.len());
         self.into.write(self.done, &piece.array.bytes()[self.done..next]);
         self.done = next;
         self.into.short().map_or(Ok(()), |shortage| Err(shortage.clone()))
@@ -78,8 +78,6 @@ impl Block {
             self.home.as_mut().expect("the piece lies there").vacate(piece, copy.into.share());
             self.set_latch(LatchMode::Shut);
         } else {
-            // What is shown or sent moves when that is over: by the call that ends it, not by a timeout.
-            leaving.due = leaving.due.filter(|_| !is_copied);
             leaving.copy = Some(copy);
         }
         let has_left = self.piece_with_readers(&leaving.range).is_none();
@@ -99,10 +97,11 @@ impl Block {
         self.leaving.is_some()
     }
 
-    /// When the next step is due.
+    /// When the next step is due. A piece that is copied, but still shown or sent, moves with the call that ends that.
     #[inline]
     pub(crate) fn next_step(&self) -> Option<Instant> {
-        self.leaving.as_ref().and_then(|leaving| leaving.due)
+        let Leaving { due, copy, .. } = self.leaving.as_ref()?;
+        due.filter(|_| copy.as_ref().is_none_or(|copy| copy.done < copy.piece.len()))
     }
 
     /// Whether a copy is being made, during which nobody may write to the place.

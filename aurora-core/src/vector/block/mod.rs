@@ -120,13 +120,13 @@ impl Block {
         held.block.parts.show(range, show)
     }
 
-    /// Writes all bytes, unless a guard holds some or a transfer reads them. Counts as a change. Only for the owner's
-    /// own thread, which alone reads elements meanwhile.
+    /// Writes all bytes, unless a guard holds some, a transfer reads them, or the block has to leave its readers first.
+    /// Counts as a change. Only for the owner's own thread, which alone reads elements meanwhile.
     pub(crate) fn write<R>(&mut self, fill: impl FnOnce(&mut [u8]) -> R) -> Option<R> {
         self.change(|block| 0..block.bytes, |storage| fill(storage.bytes_mut()))
     }
 
-    /// The same for any thread, element by element, in `range`, which is computed only if a guard shows some of it.
+    /// The same for any thread, element by element, in `range`, which is computed only if other ranks may read some.
     pub(crate) fn write_cells<R>(
         &mut self,
         range: impl FnOnce() -> Range<usize>,
