@@ -86,7 +86,8 @@
 //! | settled | of an epoch: nothing that belongs to it can change this rank's block any more |
 //! | window | the part of a vector that a scope is about; `WHOLE` is one |
 //! | block | what a rank owns of a vector |
-//! | latch, gate | who may use a shared block at this moment; where a write waits until no transfer reads the block, and no other rank its place |
+//! | latch | who may use a shared block at this moment |
+//! | gate | where a write waits until no transfer reads the block, and no other rank its place |
 //! | at home, moved away | a block lies in its place in shared memory; it does not, as guards show what was there |
 //! | node cache, slot | where a node keeps blocks of other nodes, each received once |
 //! | announcement | "I have entered this load", with the rank's block if it has changed |

@@ -78,9 +78,9 @@ impl Vector {
         Some(start as usize..end as usize)
     }
 
-    /// Whether a write waits for transfers from the block to end, or for the block to leave: a call of this rank's own, or
-    /// parked work. Long reads are then answered from copies. If each began another transfer from the block, overlapping reads
-    /// would keep the write waiting for ever.
+    /// Whether a write waits until no transfer reads the block, or until the block has left its readers: a call of this
+    /// rank's own, or parked work. Long reads are then answered from copies. If each began another transfer from the
+    /// block, overlapping reads would keep the write waiting for ever.
     fn is_write_waiting(&self, cx: &Cx<'_>) -> bool {
         let gate = Blocked::Object(cx.id(), VectorWait::Gate.into());
         let is_write = |parked: &Parked| match &parked.work {

@@ -38,8 +38,8 @@ impl Vector {
         None
     }
 
-    /// As [`Vector::poll_usable`], for a write: waits also until no transfer reads the block. Other ranks may still read
-    /// its place: [`poll_exclusive`](Vector::poll_exclusive).
+    /// As [`Vector::poll_usable`], for a write: waits also until no transfer reads the block. Other ranks may still
+    /// read its place: [`poll_exclusive`](Vector::poll_exclusive).
     pub(crate) fn poll_writable(&mut self, window: Window, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
         if let Err(error) = self.poll_usable(true, window, cx)? {
             return Some(Err(error));
