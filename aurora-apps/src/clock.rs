@@ -10,18 +10,8 @@ use crate::cores::Ticks;
 use crate::meeting::Meeting;
 use aurora_core::Traffic;
 use aurora_core::prelude::*;
-use serde::{Deserialize, Serialize};
+pub use aurora_report::Kind;
 use std::time::{Duration, Instant};
-
-/// What a phase does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// Works on what the rank has.
-    Computing,
-    /// Moves shared data between ranks.
-    Sharing,
-}
 
 /// How phases follow each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

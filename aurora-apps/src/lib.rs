@@ -41,6 +41,7 @@ pub mod mm2;
 pub mod mpi_ranks;
 pub mod psrs;
 pub mod random;
-pub mod report;
 pub mod tally;
 pub mod tsp;
+
+pub use aurora_report as report;

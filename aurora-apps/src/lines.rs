@@ -5,19 +5,7 @@
 //! repetitions; that of `mm2` has both ways of loading. Not in any MPI version is [`mpi_ranks`](crate::mpi_ranks), the
 //! helpers that all of them share, which is in their favour.
 
-use serde::Serialize;
-
-/// One version of an application.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-pub struct Version {
-    /// Which application.
-    pub app: &'static str,
-    /// Which implementation, by its name on the command line.
-    #[serde(rename = "impl")]
-    pub implementation: &'static str,
-    /// Lines with code: not those that are empty, comments, documentation or tests.
-    pub lines: usize,
-}
+use crate::report::page::Version;
 
 /// Source texts of a version.
 macro_rules! sources {

@@ -1,11 +1,33 @@
 //! From what each rank measured to what the job took.
 
-use crate::clock::Kind;
+use crate::clock::{Kind, Laps};
 use crate::cores::Ticks;
 use crate::implementation::Implementation;
-use crate::report::{Phase, Repetition, Report, Spread};
+use crate::report::{Phase, Report, Spread};
 use aurora_core::prelude::*;
 use std::collections::BTreeMap;
+
+/// One repetition as one rank saw it.
+#[derive(Clone, Debug)]
+pub struct Repetition {
+    /// Times and traffic.
+    pub laps: Laps,
+    /// The sequential program's time; 0 on all ranks but the one that ran it.
+    pub sequential: f64,
+    /// What this rank found wrong in its part of the result.
+    pub wrong: u64,
+}
+
+impl Repetition {
+    /// The figures as a row that all ranks gather: eight, then one per phase.
+    pub fn row(&self) -> Vec<f64> {
+        let Laps { seconds, hidden, messages, bytes, cores, ref phases } = self.laps;
+        let mut row = vec![seconds, self.sequential, self.wrong as f64, messages as f64, bytes as f64, hidden];
+        row.extend([cores.all as f64, cores.idle as f64]);
+        row.extend(phases.iter().map(|lap| lap.seconds));
+        row
+    }
+}
 
 /// Collects the repetitions of a run. Each figure is agreed among all ranks, so all hold the same tally.
 #[derive(Debug, Default)]

@@ -38,5 +38,6 @@ mod watch;
 
 pub use figures::Figures;
 pub use job::{Access, By, Fresh, Job, Operation, Target};
+pub use payload::payload;
 pub use run::run;
 pub use series::{Series, Took};

@@ -1,7 +1,23 @@
 //! What an operation must bring over the network at the least.
 
 use super::exchange::Cuts;
-use super::job::Operation;
+use super::job::{By, Operation};
+use crate::report::series::Key;
+
+/// The most bytes that the operation of `key` brings into one of `nodes` nodes, for those that move bulk data; a rank
+/// that comes late or single accesses have no such bound.
+pub fn payload(key: &Key, nodes: usize) -> Option<usize> {
+    let bytes = key.problem.size;
+    let crowded = key.setting.per_node.is_some();
+    let operation = match (key.problem.name.as_str(), key.problem.variant.as_str()) {
+        ("read-cache", "") => Operation::ReadCache { bytes, late: None },
+        ("exchange", "") => Operation::Exchange { keys: bytes / size_of::<u32>() },
+        ("gather", "" | "pull") if !crowded => Operation::Gather { bytes, by: By::Push },
+        ("stream", "") if !crowded => Operation::Stream { bytes },
+        _ => return None,
+    };
+    Some(operation.most_into_a_rank(nodes))
+}
 
 impl Operation {
     /// The most bytes that any one of `ranks` ranks gets from the others: with the rate of its link a bound on the
@@ -36,13 +52,14 @@ impl Operation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::series::{Problem, Setting};
 
     #[test]
     fn one_alone_gets_nothing() {
         let all = [
             Operation::ReadCache { bytes: 1000, late: None },
             Operation::Exchange { keys: 1000 },
-            Operation::Gather { bytes: 1000, by: crate::bench::By::Push },
+            Operation::Gather { bytes: 1000, by: By::Push },
             Operation::Stream { bytes: 1000 },
             Operation::Updates { table: 1000, updates: 1000 },
             Operation::Reads { table: 1000, reads: 1000, batch: 10 },
@@ -58,5 +75,20 @@ mod tests {
         let even = 8_000_000 * 4 / 4 * 3;
         let most = Operation::Exchange { keys: 8_000_000 }.most_into_a_rank(4) * 4;
         assert!((even..even * 103 / 100).contains(&most), "{most} of {even}");
+    }
+
+    #[test]
+    fn bulk_data_have_a_bound_and_single_accesses_none() {
+        let key = |name: &str, per_node| {
+            let problem =
+                Problem { name: name.into(), size: 32_000_000, variant: String::new(), asked: Default::default() };
+            Key { problem, setting: Setting { machine: String::new(), network: None, per_node, apart: false } }
+        };
+        let of = |name, per_node, nodes| payload(&key(name, per_node), nodes);
+        assert_eq!(of("read-cache", None, 4), Some(24_000_000));
+        // Who has the most keys for a rank has a little more than the sixteenth part.
+        assert!(of("exchange", None, 4).is_some_and(|bytes| (6_000_000..6_100_000).contains(&bytes)));
+        assert_eq!((of("gather", None, 4), of("gather", Some(2), 2)), (Some(96_000_000), None));
+        assert_eq!(of("barrier", None, 4), None);
     }
 }

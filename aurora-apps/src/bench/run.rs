@@ -40,7 +40,7 @@ pub fn run(world: &World, job: &Job, progress: &mut dyn FnMut(usize)) -> Result<
         }
         progress(rep);
     }
-    Comparison::of(lanes.iter().map(|lane| lane.figures(world, seed)).collect())
+    Comparison::of(lanes.iter().map(|lane| lane.figures(world, seed)).collect()).map_err(Error::user)
 }
 
 /// One implementation with what was measured of it.

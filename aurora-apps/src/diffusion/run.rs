@@ -4,8 +4,8 @@ use super::parallel::STENCIL;
 use super::{Plate, sequential, step_by_elements, steps};
 use crate::clock::{Clock, Kind, Laps};
 use crate::implementation::{Conditions, Implementation, Offer, Program};
-use crate::report::{Comparison, Repetition, Report};
-use crate::tally::{Subject, Tally};
+use crate::report::{Comparison, Report};
+use crate::tally::{Repetition, Subject, Tally};
 use crate::{agree, check};
 use aurora_core::prelude::*;
 use std::collections::BTreeMap;
@@ -68,7 +68,7 @@ pub fn run(world: &World, job: &Diffusion, progress: &mut dyn FnMut(usize)) -> R
         let report = lane.tally.report(world, subject(lane.implementation));
         Report { measures: measures.clone(), ..report }
     };
-    Comparison::of(lanes.iter().map(report).collect())
+    Comparison::of(lanes.iter().map(report).collect()).map_err(Error::user)
 }
 
 /// One way to share the plate.

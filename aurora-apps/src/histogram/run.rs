@@ -5,8 +5,8 @@ use crate::agree;
 use crate::check;
 use crate::clock::{Clock, Laps};
 use crate::implementation::{Conditions, Implementation, Offer, Program};
-use crate::report::{Comparison, Repetition, Report};
-use crate::tally::{Subject, Tally};
+use crate::report::{Comparison, Report};
+use crate::tally::{Repetition, Subject, Tally};
 use aurora_core::prelude::*;
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -72,7 +72,7 @@ pub fn run(world: &World, job: &Histogram, progress: &mut dyn FnMut(usize)) -> R
         let report = lane.tally.report(world, subject(lane.implementation));
         Report { measures: measures.clone(), ..report }
     };
-    Comparison::of(lanes.iter().map(report).collect())
+    Comparison::of(lanes.iter().map(report).collect()).map_err(Error::user)
 }
 
 /// One implementation with its table and what was measured of it.

@@ -3,8 +3,8 @@
 use super::{Lookups, gather, one_by_one, sequential};
 use crate::clock::{Clock, Laps};
 use crate::implementation::{Conditions, Implementation, Offer, Program};
-use crate::report::{Comparison, Repetition, Report};
-use crate::tally::{Subject, Tally};
+use crate::report::{Comparison, Report};
+use crate::tally::{Repetition, Subject, Tally};
 use crate::{agree, check};
 use aurora_core::prelude::*;
 use std::collections::BTreeMap;
@@ -68,7 +68,7 @@ pub fn run(world: &World, job: &IndexGather, progress: &mut dyn FnMut(usize)) ->
             Subject { app: offer.name(), implementation: *implementation, variant: "random", size: job.table, seed };
         Report { measures: BTreeMap::from([("reads", job.reads)]), ..tally.report(world, subject) }
     };
-    Comparison::of(lanes.iter().map(report).collect())
+    Comparison::of(lanes.iter().map(report).collect()).map_err(Error::user)
 }
 
 /// The distributed table, and what this rank reads of it.

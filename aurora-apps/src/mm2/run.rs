@@ -4,8 +4,8 @@ use super::naive::multiply_by_elements;
 use super::{Kernel, Loading, Matrices, multiply, sequential};
 use crate::clock::{Clock, Laps, Pace};
 use crate::implementation::{Conditions, Implementation, Offer, Program};
-use crate::report::{Comparison, Repetition, Report};
-use crate::tally::{Subject, Tally};
+use crate::report::{Comparison, Report};
+use crate::tally::{Repetition, Subject, Tally};
 use crate::{agree, check};
 use aurora_core::prelude::*;
 use std::time::Instant;
@@ -74,6 +74,7 @@ pub fn run(world: &World, job: &Mm2, progress: &mut dyn FnMut(usize)) -> Result<
         seed,
     };
     Comparison::of(lanes.iter().map(|lane| lane.tally.report(world, subject(lane.implementation))).collect())
+        .map_err(Error::user)
 }
 
 /// One way to share the matrices.

@@ -3,8 +3,8 @@
 use super::{Input, Keys, Sorter, sort};
 use crate::clock::{Clock, Laps, Pace};
 use crate::implementation::{Conditions, Implementation, Offer, Program};
-use crate::report::{Comparison, Repetition, Report};
-use crate::tally::{Subject, Tally};
+use crate::report::{Comparison, Report};
+use crate::tally::{Repetition, Subject, Tally};
 use crate::{agree, check};
 use aurora_core::prelude::*;
 use std::time::Instant;
@@ -82,6 +82,7 @@ pub fn run(world: &World, job: &Psrs, progress: &mut dyn FnMut(usize)) -> Result
     let subject =
         |implementation| Subject { app: offer.name(), implementation, variant: job.input.name(), size: job.keys, seed };
     Comparison::of(lanes.iter().map(|lane| lane.tally.report(world, subject(lane.implementation))).collect())
+        .map_err(Error::user)
 }
 
 /// One way to share the keys.

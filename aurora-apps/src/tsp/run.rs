@@ -6,8 +6,8 @@ use super::{Instance, Named, tsplib};
 use crate::agree;
 use crate::clock::Clock;
 use crate::implementation::{Conditions, Implementation, Offer, Program};
-use crate::report::{Comparison, Repetition, Report};
-use crate::tally::{Subject, Tally};
+use crate::report::{Comparison, Report};
+use crate::tally::{Repetition, Subject, Tally};
 use aurora_core::prelude::*;
 use std::cell::Cell;
 use std::path::PathBuf;
@@ -88,7 +88,7 @@ pub fn run(world: &World, job: &Tsp, progress: &mut dyn FnMut(usize)) -> Result<
         report.measures.extend([("length", length), ("nodes", nodes), ("improvements", improvements)]);
         report
     });
-    Comparison::of(reports.collect())
+    Comparison::of(reports.collect()).map_err(Error::user)
 }
 
 impl Source {

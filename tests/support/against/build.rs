@@ -89,7 +89,7 @@ fn is_aurora(path: &Path) -> Result<(), String> {
     match info["ranks"] == 2 && info["launcher"] == "mpi" {
         true => Ok(()),
         false => Err(format!(
-            "Open MPI cannot start two ranks of it; build it with `MPICC=mpicc.openmpi cargo build --release \
+            "Open MPI cannot start two ranks of it; build it with `MPICC=mpicc.openmpi cargo build --profile measure \
              --features mpi --bin aurora`. It says: {}",
             ended.errors.split_whitespace().chain(line.split_whitespace()).collect::<Vec<_>>().join(" ")
         )),

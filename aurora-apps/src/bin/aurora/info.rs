@@ -2,6 +2,7 @@
 
 use crate::{Start, fail, line, say};
 use aurora_apps::report::machine::{allowed_cores, cores};
+use aurora_apps::report::profile;
 use aurora_core::prelude::*;
 use aurora_core::{BulkInfo, Route, UdpInfo};
 use serde::Serialize;
@@ -77,6 +78,7 @@ impl Display for Info {
         let mut line = |name: &str, value: &dyn Display| writeln!(f, "{name:18}{value}");
         line("version", &self.version)?;
         line("built with MPI", &yes_no(self.built_with_mpi))?;
+        line("profile", &profile::HERE)?;
         line("cores", &self.cores)?;
         line("cores allowed", &self.allowed_cores)?;
         line("launcher", &self.launcher)?;

@@ -3,8 +3,10 @@
 use crate::arguments::ReportArguments;
 use crate::launch::speaks;
 use crate::{FAILED, say};
+use aurora_apps::bench;
+use aurora_apps::lines;
 use aurora_apps::report::out::{self, Unwritten};
-use aurora_apps::report::page::page;
+use aurora_apps::report::page::{Known, page};
 use aurora_apps::report::read::{self, Unread};
 use aurora_core::Surroundings;
 use std::io::Write;
@@ -44,6 +46,7 @@ fn try_write(arguments: &ReportArguments) -> Result<usize, NoPage> {
     // Before anything is read: standard input may take a while.
     out::check(&arguments.out, &arguments.files)?;
     let runs = read::read(&arguments.files)?;
-    out::write(&arguments.out, &page(&runs, arguments.title.as_deref()))?;
+    let known = Known { versions: &lines::versions(), payload: bench::payload };
+    out::write(&arguments.out, &page(&runs, arguments.title.as_deref(), known))?;
     Ok(runs.len())
 }

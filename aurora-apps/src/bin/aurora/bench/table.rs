@@ -2,6 +2,7 @@
 
 use crate::table::{Table, count};
 use aurora_apps::bench::Figures;
+use aurora_apps::report::profile;
 use aurora_apps::report::{Comparison, Measured, Spread};
 use std::fmt::{self, Display, Formatter};
 
@@ -51,7 +52,8 @@ impl Display for Table<'_, Comparison<Figures>> {
         }
         writeln!(f)?;
         let verdict = if self.0.verified() { "verified" } else { "NOT VERIFIED: what arrived is wrong" };
-        writeln!(f, "{:18}{verdict}", "result")
+        writeln!(f, "{:18}{verdict}", "result")?;
+        profile::notice(profile::HERE).map_or(Ok(()), |notice| writeln!(f, "{:18}{notice}", "note"))
     }
 }
 

@@ -1,7 +1,6 @@
 //! The bound of the wire: how long the payload of an operation takes at the least.
 
 use super::series::{Key, Setting};
-use crate::bench::{By, Operation};
 
 /// Bits a second of a network as a label names it: `155 Mbit/s, MTU 9000`, `1 Gbit/s`, `155mbit`.
 pub fn bits_per_second(network: &str) -> Option<f64> {
@@ -14,11 +13,15 @@ pub fn bits_per_second(network: &str) -> Option<f64> {
     Some(number * scale).filter(|rate| *rate > 0.0)
 }
 
+/// Bytes that the operation of a [`Key`] brings into the busiest of so many nodes at the least; none where there is no
+/// such bound.
+pub type Payload = fn(&Key, usize) -> Option<usize>;
+
 /// Seconds that the payload into the busiest node takes at the rate of its link; none where the network or the payload
 /// is not known.
-pub fn bound(key: &Key, ranks: usize) -> Option<f64> {
+pub fn bound(key: &Key, ranks: usize, payload: Payload) -> Option<f64> {
     let rate = bits_per_second(key.setting.network.as_deref()?)?;
-    let payload = operation(key)?.most_into_a_rank(nodes(&key.setting, ranks)?);
+    let payload = payload(key, nodes(&key.setting, ranks)?)?;
     Some(8.0 * payload as f64 / rate).filter(|seconds| *seconds > 0.0)
 }
 
@@ -28,23 +31,10 @@ fn nodes(setting: &Setting, ranks: usize) -> Option<usize> {
     ranks.is_multiple_of(per_node).then_some(ranks / per_node)
 }
 
-/// Of those that move bulk data; a rank that comes late or single accesses have no such bound.
-fn operation(key: &Key) -> Option<Operation> {
-    let bytes = key.problem.size;
-    let crowded = key.setting.per_node.is_some();
-    match (key.problem.name.as_str(), key.problem.variant.as_str()) {
-        ("read-cache", "") => Some(Operation::ReadCache { bytes, late: None }),
-        ("exchange", "") => Some(Operation::Exchange { keys: bytes / size_of::<u32>() }),
-        ("gather", "" | "pull") if !crowded => Some(Operation::Gather { bytes, by: By::Push }),
-        ("stream", "") if !crowded => Some(Operation::Stream { bytes }),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::collect::Collection;
-    use super::super::fixture::{bench, labelled, read};
+    use super::super::fixture::{bench, known, labelled, read};
     use super::*;
 
     #[test]
@@ -69,16 +59,12 @@ mod tests {
             let run = bench(name, 4, &[("aurora", 1.0)]);
             let run = labels.iter().fold(run, |run, (key, value)| labelled(run, key, value));
             let all = Collection::of(&read(&[run]));
-            bound(all.benches.keys().next().unwrap(), 4)
+            bound(all.benches.keys().next().unwrap(), 4, known().payload)
         };
         let network = ("network", "8 Mbit/s");
         assert_eq!(of("read-cache", &[network]), Some(24.0));
         assert_eq!(of("read-cache", &[network, ("nodes", "2")]), Some(16.0));
         assert_eq!(of("read-cache", &[network, ("nodes", "1")]), None);
-        // Who has the most keys for a rank has a little more than the sixteenth part.
-        assert!(of("exchange", &[network]).is_some_and(|seconds| (6.0..6.1).contains(&seconds)));
-        assert_eq!(of("gather", &[network]), Some(96.0));
-        assert_eq!(of("gather", &[network, ("nodes", "2")]), None);
         assert_eq!(of("barrier", &[network]), None);
         assert_eq!(of("read-cache", &[]), None);
     }

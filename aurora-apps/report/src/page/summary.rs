@@ -1,9 +1,10 @@
 //! What the figures come to, in words: also where Aurora is slower.
 
 use super::text::{count, list, three};
-use crate::report::collect::Collection;
-use crate::report::recorded::{Recorded, What};
-use crate::report::versus::{Basis, Versus};
+use crate::collect::Collection;
+use crate::profile;
+use crate::recorded::{Recorded, What};
+use crate::versus::{Basis, Versus};
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,6 +20,11 @@ pub fn section(all: &[Recorded], of: &Collection, versus: &[Versus<'_>]) -> Mark
                     (list(of.wrong.iter().map(|(run, who)| format!("{who} in run {}", run + 1)))) "."
                 }
             }
+            @for (profile, runs) in &by_profile(all) {
+                @if let Some(notice) = profile::notice(profile) {
+                    p.warning { (count(*runs, "run")) ": " (notice) "." }
+                }
+            }
             @for basis in [Basis::Measured, Basis::Modelled, Basis::Sharing, Basis::Operation] {
                 (comparisons(basis, versus))
             }
@@ -28,6 +34,15 @@ pub fn section(all: &[Recorded], of: &Collection, versus: &[Versus<'_>]) -> Mark
             (slower(of, versus))
         }
     }
+}
+
+/// How many measured runs are of builds by each profile.
+fn by_profile(all: &[Recorded]) -> BTreeMap<&str, usize> {
+    let mut runs = BTreeMap::new();
+    for run in all.iter().filter(|run| !matches!(run.what, What::Simulation(_))) {
+        *runs.entry(run.circumstances.profile.as_str()).or_default() += 1;
+    }
+    runs
 }
 
 fn extent(all: &[Recorded]) -> String {
@@ -182,8 +197,8 @@ fn no_gain(of: &Collection) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fixture::{program, read};
-    use crate::report::versus;
+    use crate::fixture::{program, read};
+    use crate::versus;
 
     fn summary(runs: &[serde_json::Value]) -> String {
         let all = read(runs);

@@ -2,12 +2,12 @@
 
 use super::figure::{Figure, Systems, crowded, in_handy_units, measured, phases};
 use super::wanted::Wanted;
-use crate::report::Spread;
-use crate::report::chart::curves::Guide;
-use crate::report::collect::{Alone, Collection, Point};
-use crate::report::recorded::Recorded;
-use crate::report::series::{Key, Problem, Series};
-use crate::report::versus::{Basis, Versus, is_modelled, modelled_speedups};
+use crate::Spread;
+use crate::chart::curves::Guide;
+use crate::collect::{Alone, Collection, Point};
+use crate::recorded::Recorded;
+use crate::series::{Key, Problem, Series};
+use crate::versus::{Basis, Versus, is_modelled, modelled_speedups};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 

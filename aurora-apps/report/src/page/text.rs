@@ -1,6 +1,6 @@
 //! How figures and lists are written.
 
-use crate::report::Spread;
+use crate::Spread;
 
 /// Three digits.
 pub fn three(value: f64) -> String {
@@ -16,7 +16,7 @@ pub fn three(value: f64) -> String {
 
 /// Seconds in the unit that suits them.
 pub fn seconds(value: f64) -> String {
-    let (unit, scale) = crate::report::chart::unit_of(value);
+    let (unit, scale) = crate::chart::unit_of(value);
     format!("{} {unit}", three(value * scale))
 }
 

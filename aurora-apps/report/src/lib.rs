@@ -1,4 +1,4 @@
-#![doc = include_str!("README.md")]
+#![doc = include_str!("../README.md")]
 
 pub mod chart;
 pub mod circumstances;
@@ -10,16 +10,19 @@ pub mod machine;
 pub mod network;
 pub mod out;
 pub mod page;
+pub mod profile;
 pub mod read;
 pub mod recorded;
 pub mod series;
 pub mod simulation;
 pub mod versus;
 
-use crate::clock::{Kind, Laps};
-use crate::implementation::Implementation;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use thiserror::Error;
+
+/// Aurora's own implementation of anything, by its name on the command line.
+pub const AURORA: &str = "aurora";
 
 /// Least, middle and most of the repetitions.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
@@ -68,6 +71,11 @@ pub trait Measured {
     fn verified(&self) -> bool;
 }
 
+/// Why there is no comparison.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[error("nothing to run: no implementation was asked for")]
+pub struct NothingToRun;
+
 /// Implementations of the same thing that took turns in one job.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison<R> {
@@ -83,10 +91,9 @@ impl<R: Measured + Clone> Comparison<R> {
     ///
     /// # Errors
     /// There are none.
-    pub fn of(results: Vec<R>) -> aurora_core::Result<Self> {
+    pub fn of(results: Vec<R>) -> Result<Self, NothingToRun> {
         let main = results.iter().find(|figures| figures.is_aurora()).or(results.first()).cloned();
-        let main = main.ok_or_else(|| aurora_core::Error::user("nothing to run: no implementation was asked for"))?;
-        Ok(Comparison { main, results })
+        Ok(Comparison { main: main.ok_or(NothingToRun)?, results })
     }
 }
 
@@ -98,6 +105,16 @@ impl<R: Measured> Measured for Comparison<R> {
     fn verified(&self) -> bool {
         self.results.iter().all(R::verified)
     }
+}
+
+/// What a phase does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Works on what the rank has.
+    Computing,
+    /// Moves shared data between ranks.
+    Sharing,
 }
 
 /// One phase of the repetitions.
@@ -163,33 +180,11 @@ pub struct Report {
 
 impl Measured for Report {
     fn is_aurora(&self) -> bool {
-        self.implementation == Implementation::Aurora.name()
+        self.implementation == AURORA
     }
 
     fn verified(&self) -> bool {
         self.verified
-    }
-}
-
-/// One repetition as one rank saw it.
-#[derive(Clone, Debug)]
-pub struct Repetition {
-    /// Times and traffic.
-    pub laps: Laps,
-    /// The sequential program's time; 0 on all ranks but the one that ran it.
-    pub sequential: f64,
-    /// What this rank found wrong in its part of the result.
-    pub wrong: u64,
-}
-
-impl Repetition {
-    /// The figures as a row that all ranks gather: eight, then one per phase.
-    pub fn row(&self) -> Vec<f64> {
-        let Laps { seconds, hidden, messages, bytes, cores, ref phases } = self.laps;
-        let mut row = vec![seconds, self.sequential, self.wrong as f64, messages as f64, bytes as f64, hidden];
-        row.extend([cores.all as f64, cores.idle as f64]);
-        row.extend(phases.iter().map(|lap| lap.seconds));
-        row
     }
 }
 

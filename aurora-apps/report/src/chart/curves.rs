@@ -4,7 +4,7 @@
 
 use super::ink::{GRID, Ink, PAPER, QUIET, TEXT};
 use super::{LETTER, Sheet, WIDTH, letters, sheet, tick_label, ticks};
-use crate::report::Spread;
+use crate::Spread;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 

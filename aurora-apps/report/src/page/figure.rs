@@ -2,13 +2,13 @@
 
 use super::provenance;
 use super::text::{count, list, seconds, spread, three};
-use crate::report::Spread;
-use crate::report::chart::bars::{Bar, Bars};
-use crate::report::chart::curves::{Curve, Curves, Guide, Mark, Style};
-use crate::report::chart::ink;
-use crate::report::collect::Point;
-use crate::report::recorded::Recorded;
-use crate::report::series::{Key, Series};
+use crate::Spread;
+use crate::chart::bars::{Bar, Bars};
+use crate::chart::curves::{Curve, Curves, Guide, Mark, Style};
+use crate::chart::ink;
+use crate::collect::Point;
+use crate::recorded::Recorded;
+use crate::series::{Key, Series};
 use maud::{Markup, PreEscaped, html};
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -134,8 +134,8 @@ pub fn phases(all: &[Recorded], key: &Key, systems: &Systems) -> Option<Markup> 
     bars.retain(|(_, _, point)| !point.phases.is_empty() && point.seconds.max > 0.0);
     let (_, _, longest) = bars.iter().max_by_key(|(_, _, point)| point.phases.len())?;
     let order = list(longest.phases.iter().map(|phase| match phase.kind {
-        crate::clock::Kind::Computing => phase.name.clone(),
-        crate::clock::Kind::Sharing => format!("{} (sharing)", phase.name),
+        crate::Kind::Computing => phase.name.clone(),
+        crate::Kind::Sharing => format!("{} (sharing)", phase.name),
     }));
     let hidden = bars.iter().filter(|(_, _, point)| point.hidden.median > 0.0);
     let hidden: Vec<String> = hidden

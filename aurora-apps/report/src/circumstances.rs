@@ -1,7 +1,7 @@
 //! How a run came about: the command, the machine, the date, and what its user says about it.
 
 use super::label::Labels;
-use super::machine;
+use super::{machine, profile};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fs;
@@ -15,6 +15,8 @@ pub struct Circumstances {
     pub command: String,
     /// Processor, cores, memory, kernel.
     pub machine: String,
+    /// By which profile the command was built; nothing in files from before that was told.
+    pub profile: String,
     /// When it began, by universal time.
     pub date: String,
     /// What the user says about it.
@@ -41,6 +43,7 @@ impl Circumstances {
         Circumstances {
             command: command.join(" "),
             machine: machine::description(),
+            profile: profile::HERE.into(),
             date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
             labels,
         }

@@ -2,9 +2,9 @@
 
 use super::figure::{Systems, cell};
 use super::text::three;
-use crate::report::collect::{Collection, Point};
-use crate::report::series::{Key, Series, grouped};
-use crate::report::versus::{is_modelled, modelled, modelled_speedups};
+use crate::collect::{Collection, Point};
+use crate::series::{Key, Series, grouped};
+use crate::versus::{is_modelled, modelled, modelled_speedups};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 

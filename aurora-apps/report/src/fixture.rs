@@ -1,5 +1,6 @@
 //! Made-up runs for tests: round figures that nobody has measured.
 
+use super::page::{Known, Version};
 use serde_json::{Value, json};
 
 fn spread(median: f64) -> Value {
@@ -92,4 +93,17 @@ pub fn read(runs: &[Value]) -> Vec<super::recorded::Recorded> {
     let text = runs.iter().map(|run| format!("{run}\n")).collect::<String>();
     super::read::parse("made-up.json", text.as_bytes(), &mut read).expect("runs");
     read
+}
+
+/// What is known of two programs and two operations.
+pub fn known() -> Known<'static> {
+    const VERSIONS: &[Version] = &[
+        Version { app: "mm2", implementation: "aurora", lines: 20 },
+        Version { app: "mm2", implementation: "mpi-isend", lines: 50 },
+    ];
+    let payload = |key: &super::series::Key, nodes: usize| {
+        let bytes = key.problem.size;
+        ["read-cache", "exchange"].contains(&key.problem.name.as_str()).then_some(bytes - bytes / nodes)
+    };
+    Known { versions: VERSIONS, payload }
 }

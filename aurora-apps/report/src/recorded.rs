@@ -1,10 +1,10 @@
-//! What a file says of runs: as [`Report`](super::Report) and [`Figures`](crate::bench::Figures), with names that are
+//! What a file says of runs: as [`Report`](super::Report) and the figures of `aurora bench`, with names that are
 //! not known beforehand, and checked.
 
 use super::Spread;
 use super::circumstances::Circumstances;
 use super::simulation::Simulation;
-use crate::clock::Kind;
+use crate::Kind;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use std::collections::BTreeMap;

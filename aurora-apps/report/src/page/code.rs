@@ -1,12 +1,24 @@
 //! Lines of code of the versions of each application.
 
-use crate::lines::{Version, versions};
-use crate::report::chart::ink;
+use crate::AURORA;
+use crate::chart::ink;
 use maud::{Markup, html};
+use serde::Serialize;
 
-/// The table. It is of the sources that this command was built from, whatever runs there are.
-pub fn section() -> Markup {
-    let versions = versions();
+/// One version of an application.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct Version {
+    /// Which application.
+    pub app: &'static str,
+    /// Which implementation, by its name on the command line.
+    #[serde(rename = "impl")]
+    pub implementation: &'static str,
+    /// Lines with code: not those that are empty, comments, documentation or tests.
+    pub lines: usize,
+}
+
+/// The table. It is of the sources that the command was built from, whatever runs there are.
+pub fn section(versions: &[Version]) -> Markup {
     let most = versions.iter().map(|version| version.lines).max().unwrap_or(1).max(1);
     html! {
         section.together {
@@ -17,13 +29,13 @@ pub fn section() -> Markup {
             }
             .wide { table {
                 thead { tr { th.text { "application" } th.text { "version" } th.text { "lines" } th { "Aurora's / these" } } }
-                tbody { @for version in &versions {
-                    @let aurora = aurora(&versions, version.app);
+                tbody { @for version in versions {
+                    @let aurora = aurora(versions, version.app);
                     tr {
                         td.text { (version.app) }
                         td.text { (version.implementation) }
                         td.text { (bar(version, most)) }
-                        td { @if let Some(lines) = aurora.filter(|_| version.implementation != "aurora") {
+                        td { @if let Some(lines) = aurora.filter(|_| version.implementation != AURORA) {
                             (format!("{:.2}", lines as f64 / version.lines.max(1) as f64))
                         } }
                     }
@@ -34,7 +46,7 @@ pub fn section() -> Markup {
 }
 
 fn aurora(versions: &[Version], app: &str) -> Option<usize> {
-    let of = versions.iter().find(|version| version.app == app && version.implementation == "aurora");
+    let of = versions.iter().find(|version| version.app == app && version.implementation == AURORA);
     of.map(|version| version.lines)
 }
 
@@ -47,11 +59,13 @@ fn bar(version: &Version, most: usize) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixture::known;
 
     #[test]
     fn each_version_has_its_count() {
-        let text = section().into_string();
-        for version in versions() {
+        let versions = known().versions;
+        let text = section(versions).into_string();
+        for version in versions {
             assert!(text.contains(&format!("</span> {}</td>", version.lines)), "{version:?}: {text}");
         }
         assert!(text.contains("<td class=\"text\">mm2</td><td class=\"text\">aurora</td>"), "{text}");

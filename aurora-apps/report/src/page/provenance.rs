@@ -1,7 +1,7 @@
 //! Every figure with its command and machine.
 
 use super::text::count;
-use crate::report::recorded::{Recorded, What};
+use crate::recorded::{Recorded, What};
 use maud::{Markup, html};
 use std::collections::BTreeSet;
 
@@ -101,7 +101,7 @@ pub fn appendix(all: &[Recorded]) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fixture::{program, read, simulation};
+    use crate::fixture::{program, read, simulation};
 
     #[test]
     fn what_one_command_simulated_is_one_row() {

@@ -1,7 +1,7 @@
 //! What is drawn of simulations.
 
 use super::chart::Measure;
-use crate::report::chart::curves::Guide;
+use crate::chart::curves::Guide;
 
 const PLAIN: Measure = Measure { title: "", axis: "", of: |_, _| None, cut: false, guide: Guide::None, note: "" };
 

@@ -162,7 +162,7 @@ impl Point {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fixture::{read, simulation};
+    use crate::fixture::{read, simulation};
 
     #[test]
     fn several_runs_of_the_same_are_one_mean() {
@@ -213,7 +213,7 @@ mod tests {
         ] {
             let mut run = simulation("S", 4, 0.9);
             run[key] = value;
-            let error = crate::report::recorded::recorded("file", 1, run).unwrap_err();
+            let error = crate::recorded::recorded("file", 1, run).unwrap_err();
             assert!(error.contains(expected), "{key}: {error}");
         }
     }

@@ -4,8 +4,8 @@ mod chart;
 mod measures;
 
 use super::text::count;
-use crate::report::recorded::Recorded;
-use crate::report::simulation::{Figures, Point, Policies, Policy, Setting, collect};
+use crate::recorded::Recorded;
+use crate::simulation::{Figures, Point, Policies, Policy, Setting, collect};
 use chart::{Line, lines};
 use maud::{Markup, html};
 use measures::{BY_LIMIT, BY_NODES};
@@ -127,7 +127,7 @@ fn cell(Figures { imbalance, communication, efficiency, .. }: &Figures) -> Marku
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fixture::{case, read, simulation};
+    use crate::fixture::{case, read, simulation};
     use serde_json::Value;
 
     fn page(runs: &[Value]) -> String {

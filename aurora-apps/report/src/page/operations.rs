@@ -3,10 +3,10 @@
 use super::provenance;
 use super::text::{count, seconds, spread};
 use super::wanted::Wanted;
-use crate::report::collect::{BenchPoint, Collection};
-use crate::report::network::bound;
-use crate::report::recorded::Recorded;
-use crate::report::series::{Key, Series, grouped};
+use crate::collect::{BenchPoint, Collection};
+use crate::network::{Payload, bound};
+use crate::recorded::Recorded;
+use crate::series::{Key, Series, grouped};
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,11 +19,11 @@ struct Row<'c> {
 }
 
 /// Both tables, and for those that nothing can be said of, the command.
-pub fn sections(all: &[Recorded], of: &Collection, wanted: &mut Wanted) -> Markup {
+pub fn sections(all: &[Recorded], of: &Collection, payload: Payload, wanted: &mut Wanted) -> Markup {
     let mut rows = Vec::new();
     for (key, systems) in &of.benches {
         let ranks: BTreeSet<usize> = measured(systems).flat_map(|(_, points)| points.keys().copied()).collect();
-        rows.extend(ranks.into_iter().map(|ranks| Row { key, ranks, bound: bound(key, ranks) }));
+        rows.extend(ranks.into_iter().map(|ranks| Row { key, ranks, bound: bound(key, ranks, payload) }));
     }
     let (wire, others): (Vec<Row<'_>>, Vec<Row<'_>>) = rows.into_iter().partition(|row| row.bound.is_some());
     if wire.is_empty() {
@@ -112,12 +112,12 @@ fn cell(of: &Collection, row: &Row<'_>, series: &Series) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fixture::{bench, labelled, read};
+    use crate::fixture::{bench, known, labelled, read};
 
     fn tables(runs: &[serde_json::Value]) -> (String, String) {
         let all = read(runs);
         let mut wanted = Wanted::default();
-        let text = sections(&all, &Collection::of(&all), &mut wanted).into_string();
+        let text = sections(&all, &Collection::of(&all), known().payload, &mut wanted).into_string();
         (text, wanted.section().into_string())
     }
 

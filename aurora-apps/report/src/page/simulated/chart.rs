@@ -1,13 +1,13 @@
 //! Charts of simulations, with a curve for each policy.
 
-use crate::report::Spread;
-use crate::report::chart::curves::{Curve, Curves, Guide, Mark, Style};
-use crate::report::chart::ink;
-use crate::report::page::figure::framed;
-use crate::report::page::provenance;
-use crate::report::page::text::{count, three};
-use crate::report::recorded::Recorded;
-use crate::report::simulation::{Figures, Point, Policies, Policy};
+use crate::Spread;
+use crate::chart::curves::{Curve, Curves, Guide, Mark, Style};
+use crate::chart::ink;
+use crate::page::figure::framed;
+use crate::page::provenance;
+use crate::page::text::{count, three};
+use crate::recorded::Recorded;
+use crate::simulation::{Figures, Point, Policies, Policy};
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
 

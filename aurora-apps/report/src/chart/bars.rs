@@ -2,8 +2,8 @@
 
 use super::ink::{COMPUTING, GRID, PAPER, QUIET, SHARING, TEXT};
 use super::{LETTER, Sheet, WIDTH, letters, sheet, tick_label, ticks, unit_of};
-use crate::clock::Kind;
-use crate::report::Spread;
+use crate::Kind;
+use crate::Spread;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 

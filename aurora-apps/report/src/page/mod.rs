@@ -12,7 +12,10 @@ mod summary;
 mod text;
 mod wanted;
 
+pub use code::Version;
+
 use super::collect::Collection;
+use super::network::Payload;
 use super::recorded::{Recorded, What};
 use super::versus;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -21,15 +24,24 @@ use wanted::Wanted;
 /// What each page begins with: a file that does not is none of ours to overwrite.
 pub const BEGIN: &str = "<!DOCTYPE html>";
 
+/// What only those know who carry out programs and operations.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'k> {
+    /// Every version of each application.
+    pub versions: &'k [Version],
+    /// What an operation must bring over the network.
+    pub payload: Payload,
+}
+
 /// The page of these runs. Without a title it has one that suits what they are of.
-pub fn page(all: &[Recorded], title: Option<&str>) -> String {
+pub fn page(all: &[Recorded], title: Option<&str>, known: Known<'_>) -> String {
     let of = Collection::of(all);
     let versus = versus::all(&of);
     let mut wanted = Wanted::default();
     let charts = speedup::sections(all, &of, &versus, &mut wanted);
     let is_measured = all.iter().any(|run| !matches!(run.what, What::Simulation(_)));
     let operations = if is_measured {
-        operations::sections(all, &of, &mut wanted)
+        operations::sections(all, &of, known.payload, &mut wanted)
     } else {
         html! {}
     };
@@ -40,7 +52,7 @@ pub fn page(all: &[Recorded], title: Option<&str>) -> String {
         (charts)
         (operations)
         (simulated::sections(all))
-        @if is_measured { (code::section()) }
+        @if is_measured { (code::section(known.versions)) }
         (numbers::sections(&of))
         (wanted.section())
         (provenance::appendix(all))
@@ -67,9 +79,13 @@ fn document(title: &str, body: &Markup) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{bench, labelled, program, read, simulation};
+    use super::super::fixture::{bench, known, labelled, program, read, simulation};
     use super::*;
     use serde_json::Value;
+
+    fn page(all: &[Recorded], title: Option<&str>) -> String {
+        super::page(all, title, known())
+    }
 
     const SYSTEMS: [(&str, f64); 3] = [("aurora", 0.5), ("mpi-isend", 0.8), ("mpi-collective", 0.6)];
 

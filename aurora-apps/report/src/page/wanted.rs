@@ -1,6 +1,6 @@
 //! Charts that are left out, and the commands that would fill them.
 
-use crate::report::series::Key;
+use crate::series::Key;
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -88,8 +88,8 @@ fn program(key: &Key) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::collect::Collection;
-    use crate::report::fixture::{program, read};
+    use crate::collect::Collection;
+    use crate::fixture::{program, read};
 
     #[test]
     fn a_missing_chart_names_its_command() {
