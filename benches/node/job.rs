@@ -1,15 +1,10 @@
 //! Jobs of `aurora` on this machine, started by Open MPI's mpirun.
 
 use crate::row::Job;
-use aurora_suite::machine::{self, Ticks};
-use aurora_suite::process::{self, Ended};
+use aurora_suite::{heard, machine, process};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
-
-/// No job takes longer.
-const LIMIT: Duration = Duration::from_secs(240);
 
 /// What mpirun is told, for so many ranks: to keep nobody on a core; and where there are more ranks than cores, that
 /// this is meant, which makes Open MPI's yield while they wait.
@@ -64,22 +59,8 @@ impl Jobs {
 
 /// Runs `aurora` with these arguments, which make it repeat everything `reps` times.
 pub fn run(aurora: &Path, ranks: usize, arguments: &[String], reps: usize, damage: bool) -> Result<Said, String> {
-    let mut command = Command::new("mpirun.openmpi");
-    command.args(mpirun(ranks)).arg(aurora).args(arguments).arg("--json").args(damage.then_some("--damage"));
-    command.envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
-    for variable in aurora_core::VARIABLES {
-        command.env_remove(variable);
-    }
-    let before = Ticks::now();
-    let ended = process::run(command, LIMIT).map_err(|error| error.to_string())?;
-    let busy = before.zip(Ticks::now()).and_then(|(before, after)| after.busy_since(before));
-    Ok(Said { results: results(&ended)?, reps, busy })
-}
-
-fn results(ended: &Ended) -> Result<Vec<Value>, String> {
-    let said = || ended.errors.split_whitespace().collect::<Vec<_>>().join(" ");
-    let line = ended.lines.iter().rfind(|line| line.starts_with('{'));
-    let line = line.ok_or_else(|| format!("the job said no figures; it said: {}", said()))?;
-    let report: Value = serde_json::from_str(line).map_err(|error| format!("figures of another form: {error}"))?;
-    report["results"].as_array().cloned().ok_or_else(|| "a report without results".into())
+    let mut command = process::alone(Command::new("mpirun.openmpi"));
+    command.args(mpirun(ranks)).arg(aurora).args(arguments);
+    let heard = heard::hear(command, damage)?;
+    Ok(Said { results: heard.results()?, reps, busy: heard.busy })
 }

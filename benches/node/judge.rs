@@ -76,10 +76,9 @@ pub fn find(said: &Said, ranks: usize, pick: Pick) -> Result<Spread, String> {
     }
     let named = |name: &str| {
         let spread = Spread::deserialize(&result[name]).map_err(|error| format!("{who} says no {name}: {error}"))?;
-        let Spread { min, median, max } = spread;
-        match 0.0 <= min && min <= median && median <= max && max.is_finite() {
+        match 0.0 <= spread.min && spread.is_in_order() {
             true => Ok(spread),
-            false => Err(format!("{who} has no min, median and max of {name}: {min}, {median}, {max}")),
+            false => Err(format!("{who} has no min, median and max of {name}: {spread}")),
         }
     };
     match pick.figure {

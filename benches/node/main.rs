@@ -87,8 +87,8 @@ fn section(lines: &[Line], jobs: &Jobs, took: &str) -> String {
          {}\n{}\n{}## The commands\n\n{}",
         machine::description(),
         openmpi.split_whitespace().last().unwrap_or("unknown"),
-        machine::said("git", &["describe", "--always", "--dirty", "--exclude=*"], ""),
-        machine::said("date", &["-u", "+%F"], ""),
+        machine::commit(),
+        machine::today(),
         jobs.reps,
         report::HEAD,
         of(&rows),
@@ -104,7 +104,7 @@ fn short(lines: &[Line]) -> String {
          2 ranks, or as many as it says; beside programs stands the faster of their two forms over MPI. Where a ratio is **bold**, MPI is faster.\n\n{}\n{}\n\n\
          More, with least and most, and the commands: [RESULTS.md](benches/RESULTS.md).\n",
         machine::description(),
-        machine::said("date", &["-u", "+%F"], ""),
+        machine::today(),
         report::SHORT_HEAD,
         lines.iter().filter_map(|line| report::short(line, machine::allowed_cores())).collect::<String>().trim_end(),
     )

@@ -12,6 +12,7 @@ pub mod choice;
 pub mod driver;
 pub mod group;
 pub mod harness;
+pub mod heard;
 pub mod job;
 pub mod lossy;
 pub mod machine;

@@ -10,3 +10,13 @@ pub fn said(program: &str, arguments: &[&str], word: &str) -> String {
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
     text.lines().find(|line| line.contains(word)).unwrap_or("unknown").trim().to_string()
 }
+
+/// The project's commit, and whether something differs from it here.
+pub fn commit() -> String {
+    said("git", &["describe", "--always", "--dirty", "--exclude=*"], "")
+}
+
+/// The date, by universal time.
+pub fn today() -> String {
+    said("date", &["-u", "+%F"], "")
+}

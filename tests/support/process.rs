@@ -22,6 +22,15 @@ pub struct Ended {
     pub errors: String,
 }
 
+/// A command that this process's variables of Aurora do not reach, and that Open MPI starts for root too.
+pub fn alone(mut command: Command) -> Command {
+    for variable in aurora_core::VARIABLES {
+        command.env_remove(variable);
+    }
+    command.envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
+    command
+}
+
 /// Runs a command until it ends, or until its stdout has been silent for `limit`.
 ///
 /// # Errors

@@ -1,25 +1,29 @@
 //! Puts runs of the same kind together.
 
 use super::Spread;
-use super::recorded::{Bench, Program, Recorded, RecordedPhase, What};
+use super::figures::Figures;
+use super::recorded::{Program, Recorded, RecordedPhase, What};
 use super::series::{self, Key, Kind, Problem, Series};
 use std::collections::BTreeMap;
+
+/// What belongs to one problem in one place: by system, and number of ranks.
+pub type Systems<P = Point> = BTreeMap<Series, BTreeMap<usize, P>>;
 
 /// All figures of the files, each with the runs that it comes from. A run has the index of its object among all.
 #[derive(Debug, Default)]
 pub struct Collection {
-    /// Of applications, by problem and place, system, and number of ranks.
-    pub programs: BTreeMap<Key, BTreeMap<Series, BTreeMap<usize, Point>>>,
+    /// Of applications.
+    pub programs: BTreeMap<Key, Systems>,
     /// Of operations.
-    pub benches: BTreeMap<Key, BTreeMap<Series, BTreeMap<usize, BenchPoint>>>,
+    pub benches: BTreeMap<Key, Systems>,
     /// Results that were wrong, and so are in none of the figures: the run and the implementation.
     pub wrong: Vec<(usize, String)>,
 }
 
-/// What one system took with so many ranks.
-#[derive(Clone, Debug)]
+/// What one system took with so many ranks. Of an operation there are its seconds and what was resent.
+#[derive(Clone, Debug, Default)]
 pub struct Point {
-    /// Time of a repetition.
+    /// Time of a repetition, of an operation that for once.
     pub seconds: Spread,
     /// Of that, sharing.
     pub sharing: Spread,
@@ -33,6 +37,8 @@ pub struct Point {
     pub messages: Option<f64>,
     /// Bytes sent in a repetition.
     pub bytes: Option<f64>,
+    /// Packets that were sent again.
+    pub resent: Option<Spread>,
     /// The phases of a repetition.
     pub phases: Vec<RecordedPhase>,
     /// Repetitions, of all runs.
@@ -52,59 +58,29 @@ pub struct Own {
     pub shared: Spread,
 }
 
-/// What one system took for an operation.
-#[derive(Clone, Debug)]
-pub struct BenchPoint {
-    /// For once.
-    pub seconds: Spread,
-    /// Packets that were sent again.
-    pub resent: Option<Spread>,
-    /// Repetitions, of all runs.
-    pub reps: usize,
-    /// Each run's own figures.
-    pub each: Vec<Own>,
-}
+/// Results, each with its run, where they belong.
+type Filed<'r, R> = BTreeMap<Key, Systems<Vec<(usize, &'r R)>>>;
 
 impl Collection {
     /// Of all runs.
     pub fn of(runs: &[Recorded]) -> Self {
-        let mut programs: BTreeMap<Key, Runs<'_, Program>> = BTreeMap::new();
-        let mut benches: BTreeMap<Key, Runs<'_, Bench>> = BTreeMap::new();
-        let mut wrong = Vec::new();
-        for (run, recorded) in runs.iter().enumerate() {
-            let circumstances = &recorded.circumstances;
-            match &recorded.what {
+        let (mut programs, mut benches, mut wrong) = (Filed::new(), Filed::new(), Vec::new());
+        for run in runs.iter().enumerate() {
+            match &run.1.what {
                 What::Program(results) => {
-                    for result in results {
-                        if !result.verified {
-                            wrong.push((run, result.implementation.clone()));
-                            continue;
-                        }
-                        let problem = Problem::of(result);
-                        let (key, series) = series::keys(circumstances, problem, result.ranks, &result.implementation);
-                        let of = programs.entry(key).or_default().entry(series).or_default();
-                        of.entry(result.ranks).or_default().push((run, result));
-                    }
+                    let about = |of: &Program| (Problem::of(of), of.implementation.clone(), of.ranks, of.verified);
+                    file(run, results, about, &mut programs, &mut wrong);
+                }
+                What::Bench(results) => {
+                    let about =
+                        |of: &Figures| (Problem::of_bench(of), of.implementation.clone(), of.ranks, of.verified);
+                    file(run, results, about, &mut benches, &mut wrong);
                 }
                 // These have no clock in common with the others.
                 What::Simulation(_) => {}
-                What::Bench(results) => {
-                    for result in results {
-                        if !result.verified {
-                            wrong.push((run, result.implementation.clone()));
-                            continue;
-                        }
-                        let problem = Problem::of_bench(result);
-                        let (key, series) = series::keys(circumstances, problem, result.ranks, &result.implementation);
-                        let of = benches.entry(key).or_default().entry(series).or_default();
-                        of.entry(result.ranks).or_default().push((run, result));
-                    }
-                }
             }
         }
-        let programs = programs.into_iter().map(|(key, of)| (key, merged(of, Point::of))).collect();
-        let benches = benches.into_iter().map(|(key, of)| (key, merged(of, BenchPoint::of))).collect();
-        Collection { programs, benches, wrong }
+        Collection { programs: merged(programs, Point::of), benches: merged(benches, Point::of_operation), wrong }
     }
 
     /// What speed-ups in `key`'s place can be modelled from: the sequential program's times on a quiet machine, if
@@ -142,16 +118,30 @@ pub struct Alone {
     pub runs: Vec<usize>,
 }
 
-type Runs<'r, R> = BTreeMap<Series, BTreeMap<usize, Vec<(usize, &'r R)>>>;
-
-fn merged<R, P>(of: Runs<'_, R>, point: impl Fn(&[(usize, &R)]) -> P) -> BTreeMap<Series, BTreeMap<usize, P>> {
-    let points = |by_ranks: BTreeMap<usize, Vec<(usize, &R)>>| {
-        by_ranks.into_iter().map(|(ranks, runs)| (ranks, point(&runs))).collect()
-    };
-    of.into_iter().map(|(series, by_ranks)| (series, points(by_ranks))).collect()
+/// Puts results where they belong, or among those that are wrong.
+fn file<'r, R>(
+    (run, recorded): (usize, &Recorded),
+    results: &'r [R],
+    about: impl Fn(&R) -> (Problem, String, usize, bool),
+    into: &mut Filed<'r, R>,
+    wrong: &mut Vec<(usize, String)>,
+) {
+    for result in results {
+        let (problem, implementation, ranks, verified) = about(result);
+        if !verified {
+            wrong.push((run, implementation));
+            continue;
+        }
+        let (key, series) = series::keys(&recorded.circumstances, problem, ranks, &implementation);
+        into.entry(key).or_default().entry(series).or_default().entry(ranks).or_default().push((run, result));
+    }
 }
 
-const NOTHING: Spread = Spread { min: 0.0, median: 0.0, max: 0.0 };
+fn merged<R>(filed: Filed<'_, R>, point: impl Fn(&[(usize, &R)]) -> Point) -> BTreeMap<Key, Systems> {
+    let points = |of: BTreeMap<usize, Vec<_>>| of.into_iter().map(|(ranks, runs)| (ranks, point(&runs))).collect();
+    let systems = |of: Systems<_>| of.into_iter().map(|(series, of)| (series, points(of))).collect();
+    filed.into_iter().map(|(key, of)| (key, systems(of))).collect()
+}
 
 impl Point {
     fn of(runs: &[(usize, &Program)]) -> Self {
@@ -160,13 +150,13 @@ impl Point {
             let figures: Vec<f64> = runs.iter().filter_map(|(_, run)| of(run)).collect();
             (!figures.is_empty()).then(|| Spread::of(figures).median)
         };
-        let hidden = |run: &Program| run.hidden_seconds.unwrap_or(NOTHING);
+        let hidden = |run: &Program| run.hidden_seconds.unwrap_or_default();
         let speedups = runs.iter().filter_map(|(_, run)| speedup(run.sequential_seconds, run.seconds));
         let speedups: Vec<Spread> = speedups.collect();
         let own = |(run, result): &(usize, &Program)| Own {
             run: *run,
             seconds: result.seconds,
-            shared: plus(result.sharing_seconds, hidden(result)),
+            shared: result.sharing_seconds.plus(hidden(result)),
         };
         Point {
             seconds: all(&|run| run.seconds),
@@ -176,9 +166,22 @@ impl Point {
             speedup: (!speedups.is_empty()).then(|| Spread::together(speedups)),
             messages: middle(&|run| run.messages.map(|messages| messages as f64)),
             bytes: middle(&|run| run.bytes.map(|bytes| bytes as f64)),
+            resent: None,
             phases: phases(runs),
             reps: runs.iter().map(|(_, run)| run.reps).sum(),
             each: runs.iter().map(own).collect(),
+        }
+    }
+
+    fn of_operation(runs: &[(usize, &Figures)]) -> Self {
+        let resent: Vec<Spread> = runs.iter().filter_map(|(_, run)| run.packets_resent).collect();
+        let own = |(run, of): &(usize, &Figures)| Own { run: *run, seconds: of.seconds, shared: of.seconds };
+        Point {
+            seconds: Spread::together(runs.iter().map(|(_, run)| run.seconds)),
+            resent: (!resent.is_empty()).then(|| Spread::together(resent)),
+            reps: runs.iter().map(|(_, run)| run.reps).sum(),
+            each: runs.iter().map(own).collect(),
+            ..Point::default()
         }
     }
 
@@ -193,34 +196,11 @@ impl Point {
     }
 }
 
-impl BenchPoint {
-    fn of(runs: &[(usize, &Bench)]) -> Self {
-        let resent: Vec<Spread> = runs.iter().filter_map(|(_, run)| run.packets_resent).collect();
-        let own = |(run, result): &(usize, &Bench)| Own { run: *run, seconds: result.seconds, shared: result.seconds };
-        BenchPoint {
-            seconds: Spread::together(runs.iter().map(|(_, run)| run.seconds)),
-            resent: (!resent.is_empty()).then(|| Spread::together(resent)),
-            reps: runs.iter().map(|(_, run)| run.reps).sum(),
-            each: runs.iter().map(own).collect(),
-        }
-    }
-
-    /// Where it comes from.
-    pub fn runs(&self) -> impl Iterator<Item = usize> {
-        self.each.iter().map(|own| own.run)
-    }
-}
-
 /// How many times as fast as `sequential`; none where nothing was to be done.
 pub fn speedup(sequential: f64, seconds: Spread) -> Option<Spread> {
     let Spread { min, median, max } = seconds;
     let meaningful = sequential > 0.0 && min > 0.0;
     meaningful.then(|| Spread { min: sequential / max, median: sequential / median, max: sequential / min })
-}
-
-/// Both one after the other.
-pub fn plus(one: Spread, other: Spread) -> Spread {
-    Spread { min: one.min + other.min, median: one.median + other.median, max: one.max + other.max }
 }
 
 /// By name, in the order of the first run; a phase that only some runs have is theirs.

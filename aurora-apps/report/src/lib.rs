@@ -1,8 +1,10 @@
 #![doc = include_str!("../README.md")]
 
 pub mod chart;
+mod checked;
 pub mod circumstances;
 pub mod collect;
+pub mod figures;
 #[cfg(test)]
 mod fixture;
 pub mod label;
@@ -19,13 +21,14 @@ pub mod versus;
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt::{self, Display, Formatter};
 use thiserror::Error;
 
 /// Aurora's own implementation of anything, by its name on the command line.
 pub const AURORA: &str = "aurora";
 
 /// Least, middle and most of the repetitions.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Spread {
     /// The fastest repetition.
     pub min: f64,
@@ -41,7 +44,7 @@ impl Spread {
         let mut sorted: Vec<f64> = figures.into_iter().collect();
         sorted.sort_by(f64::total_cmp);
         let (Some(&min), Some(&max)) = (sorted.first(), sorted.last()) else {
-            return Spread { min: 0.0, median: 0.0, max: 0.0 };
+            return Spread::default();
         };
         let median = (sorted[(sorted.len() - 1) / 2] + sorted[sorted.len() / 2]) / 2.0;
         Spread { min, median, max }
@@ -56,9 +59,30 @@ impl Spread {
         Spread { min, median: middle, max }
     }
 
+    /// One figure that does not vary.
+    pub fn exactly(value: f64) -> Self {
+        Spread { min: value, median: value, max: value }
+    }
+
+    /// Whether the least is the least and the most the most, and all three are numbers.
+    pub fn is_in_order(self) -> bool {
+        self.min <= self.median && self.median <= self.max && self.max.is_finite()
+    }
+
+    /// Both one after the other.
+    pub fn plus(self, other: Spread) -> Self {
+        Spread { min: self.min + other.min, median: self.median + other.median, max: self.max + other.max }
+    }
+
     /// In another unit, of which more is more.
     pub fn map(self, of: impl Fn(f64) -> f64) -> Self {
         Spread { min: of(self.min), median: of(self.median), max: of(self.max) }
+    }
+}
+
+impl Display for Spread {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "min {}, median {}, max {}", self.min, self.median, self.max)
     }
 }
 

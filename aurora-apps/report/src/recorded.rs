@@ -1,14 +1,15 @@
 //! What a file says of runs: as [`Report`](super::Report) and the figures of `aurora bench`, with names that are
 //! not known beforehand, and checked.
 
-use super::Spread;
+use super::checked::{in_order, in_order_or_none, ranks, reps, seconds};
 use super::circumstances::Circumstances;
+use super::figures::Figures;
 use super::simulation::Simulation;
+use super::{AURORA, Spread};
 use crate::Kind;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
 
 /// One JSON object: implementations that took turns in one job.
 #[derive(Clone, Debug)]
@@ -31,13 +32,13 @@ pub enum What {
     /// Of an application.
     Program(Vec<Program>),
     /// Of one operation.
-    Bench(Vec<Bench>),
+    Bench(Vec<Figures>),
     /// Of a super-program in virtual time.
     Simulation(Box<Simulation>),
 }
 
 /// One implementation of an application.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
 pub struct Program {
     /// Which application.
     pub app: String,
@@ -48,12 +49,12 @@ pub struct Program {
     #[serde(default)]
     pub variant: String,
     /// Ranks of the job.
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "ranks")]
     pub ranks: usize,
     /// Rows of a matrix, or keys.
     pub size: usize,
     /// Repetitions.
-    #[serde(deserialize_with = "countable")]
+    #[serde(deserialize_with = "reps")]
     pub reps: usize,
     /// Time of a repetition.
     #[serde(deserialize_with = "in_order")]
@@ -65,7 +66,7 @@ pub struct Program {
     #[serde(default, deserialize_with = "in_order_or_none")]
     pub hidden_seconds: Option<Spread>,
     /// The sequential program's time in the same job.
-    #[serde(deserialize_with = "finite")]
+    #[serde(deserialize_with = "seconds")]
     pub sequential_seconds: f64,
     /// Transfers sent in a repetition.
     pub messages: Option<u64>,
@@ -73,15 +74,17 @@ pub struct Program {
     pub bytes: Option<u64>,
     /// The phases of a repetition.
     pub phases: Vec<RecordedPhase>,
+    /// The share of the cores that was busy in the phases of sharing, where these were kept apart.
+    pub cores_busy: Option<f64>,
     /// Whether every result was right.
     pub verified: bool,
     /// What else stands there: some of it was asked for.
     #[serde(flatten)]
-    rest: BTreeMap<String, Value>,
+    pub rest: BTreeMap<String, Value>,
 }
 
 /// One phase of the repetitions.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize)]
 pub struct RecordedPhase {
     /// What was done.
     pub name: String,
@@ -92,44 +95,22 @@ pub struct RecordedPhase {
     pub seconds: Spread,
 }
 
-/// One implementation of an operation.
-#[derive(Clone, Debug, Deserialize)]
-pub struct Bench {
-    /// Which operation.
-    pub bench: String,
-    /// Which implementation.
-    #[serde(rename = "impl")]
-    pub implementation: String,
-    /// What was special about it.
-    #[serde(default)]
-    pub variant: String,
-    /// Of what kind of memory.
-    pub memory: Option<String>,
-    /// Of what kind of access.
-    pub access: Option<String>,
-    /// Ranks of the job.
-    #[serde(deserialize_with = "positive")]
-    pub ranks: usize,
-    /// What is moved.
-    pub bytes: usize,
-    /// Repetitions.
-    #[serde(deserialize_with = "countable")]
-    pub reps: usize,
-    /// Whether everything that arrived was right.
-    pub verified: bool,
-    /// The slowest rank's time.
-    #[serde(deserialize_with = "in_order")]
-    pub seconds: Spread,
-    /// Packets that carried bytes again.
-    #[serde(default, deserialize_with = "in_order_or_none")]
-    pub packets_resent: Option<Spread>,
-}
-
-/// Numbers that a run came to; all others were asked for. The last two are whole numbers only where another program has
+/// Numbers that a run came to; all others were asked for. The last one is a whole number only where another program has
 /// written the file again, and `2.0` as `2`.
-const FOUND: [&str; 6] = ["seed", "length", "nodes", "improvements", "speedup", "cores_busy"];
+const FOUND: [&str; 5] = ["seed", "length", "nodes", "improvements", "speedup"];
 
 impl Program {
+    /// Whether it is this library that shares, in one of its forms.
+    pub fn is_aurora(&self) -> bool {
+        self.implementation.starts_with(AURORA)
+    }
+
+    /// The time of some phases together. Their least and their most need not be of the same repetition.
+    pub fn phases(&self, names: &[&str]) -> Spread {
+        let phases = self.phases.iter().filter(|phase| names.contains(&phase.name.as_str()));
+        phases.fold(Spread::default(), |sum, phase| sum.plus(phase.seconds))
+    }
+
     /// What was asked for beside its size, by name: `updates`, `cols`.
     pub fn asked(&self) -> BTreeMap<String, u64> {
         let numbers = self.rest.iter().filter_map(|(name, value)| Some((name.clone(), value.as_u64()?)));
@@ -162,56 +143,4 @@ pub fn recorded(file: &str, line: usize, value: Value) -> Result<Option<Recorded
     };
     let circumstances = Circumstances::deserialize(&value).map_err(told)?;
     Ok(Some(Recorded { file: file.into(), line, object: value, circumstances, what }))
-}
-
-/// No job has more ranks.
-const MOST_RANKS: usize = 16_384;
-
-/// Nobody waits for more repetitions.
-const MOST_REPS: usize = 1 << 32;
-
-/// Seconds and counts that can be. With greater and smaller ones quotients are no numbers any more.
-const SENSIBLE: RangeInclusive<f64> = 1e-30..=1e12;
-
-fn positive<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
-    match usize::deserialize(deserializer)? {
-        ranks @ 1..=MOST_RANKS => Ok(ranks),
-        ranks => Err(serde::de::Error::custom(format!("there is no job of {ranks} ranks"))),
-    }
-}
-
-/// Repetitions of many runs are added up.
-fn countable<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
-    match usize::deserialize(deserializer)? {
-        reps @ 1..=MOST_REPS => Ok(reps),
-        reps => Err(serde::de::Error::custom(format!("nothing is repeated {reps} times"))),
-    }
-}
-
-fn is_sensible(value: f64) -> bool {
-    value == 0.0 || SENSIBLE.contains(&value)
-}
-
-fn finite<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    let value = f64::deserialize(deserializer)?;
-    if is_sensible(value) { Ok(value) } else { Err(serde::de::Error::custom(format!("{value:e} s is no time"))) }
-}
-
-fn in_order<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Spread, D::Error> {
-    checked(Spread::deserialize(deserializer)?)
-}
-
-fn in_order_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Spread>, D::Error> {
-    Option::<Spread>::deserialize(deserializer)?.map(checked).transpose()
-}
-
-fn checked<E: serde::de::Error>(of: Spread) -> Result<Spread, E> {
-    let Spread { min, median, max } = of;
-    if ![min, median, max].into_iter().all(is_sensible) {
-        return Err(E::custom(format!("min {min:e}, median {median:e}, max {max:e} cannot be")));
-    }
-    if min <= median && median <= max {
-        return Ok(of);
-    }
-    Err(E::custom(format!("min {min}, median {median}, max {max} are not in order")))
 }

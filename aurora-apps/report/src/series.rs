@@ -1,9 +1,10 @@
 //! What belongs together: which runs are of one problem in one place, and which are of one system there.
 
 use super::circumstances::Circumstances;
+use super::figures::Figures;
 use super::label::{KIND, MPI, NETWORK, NODES, PHASES, SETTING};
 use super::machine;
-use super::recorded::{Bench, Program};
+use super::recorded::Program;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 
@@ -28,7 +29,7 @@ impl Problem {
     }
 
     /// Of an operation.
-    pub fn of_bench(run: &Bench) -> Self {
+    pub fn of_bench(run: &Figures) -> Self {
         let parts = [Some(&run.variant), run.memory.as_ref(), run.access.as_ref()];
         let parts: Vec<_> = parts.into_iter().flatten().filter(|part| !part.is_empty()).cloned().collect();
         Problem { name: run.bench.clone(), size: run.bytes, variant: parts.join(" "), asked: BTreeMap::new() }

@@ -1,7 +1,7 @@
 //! Aurora against everything else: how many times as long another takes for the same.
 
 use super::Spread;
-use super::collect::{Collection, Own, Point, plus, speedup};
+use super::collect::{Collection, Own, Point, Systems, speedup};
 use super::series::{Key, Problem, Series};
 use std::collections::BTreeMap;
 
@@ -53,8 +53,7 @@ impl Versus<'_> {
 /// The time that is modelled for `ranks` machines: computing alone divided by them, and all sharing, none of it hidden:
 /// what hid it here was computing on cores that ranks have shared.
 pub fn modelled(alone: f64, shared: Spread, ranks: usize) -> Spread {
-    let computing = alone / ranks as f64;
-    plus(Spread { min: computing, median: computing, max: computing }, shared)
+    Spread::exactly(alone / ranks as f64).plus(shared)
 }
 
 /// The modelled speed-ups of one system, by ranks.
@@ -102,7 +101,7 @@ pub fn all(collection: &Collection) -> Vec<Versus<'_>> {
 }
 
 /// Aurora's series, another's, and a number of ranks that both have figures of.
-fn rivals<P>(systems: &BTreeMap<Series, BTreeMap<usize, P>>) -> Vec<(&Series, &Series, usize)> {
+fn rivals(systems: &Systems) -> Vec<(&Series, &Series, usize)> {
     let mut rivals = Vec::new();
     for (other, points) in systems {
         if !other.is_rival() || !other.is_measured() {

@@ -1,9 +1,6 @@
 //! Every rank has the sums of all ranks' values.
 
-use super::contestant::Contestant;
-use super::pattern::Round;
-use super::watch::Watch;
-use aurora_core::prelude::*;
+use super::prelude::*;
 
 /// One of the library's reductions, again and again in the same memory.
 pub trait Reduce {

@@ -1,10 +1,7 @@
 //! All ranks wait for each other.
 
-use super::contestant::Contestant;
-use super::pattern::Round;
-use super::watch::Watch;
+use super::prelude::*;
 use crate::meeting::Meeting;
-use aurora_core::prelude::*;
 
 /// By a meeting's own barrier, Aurora's or MPI's.
 pub struct Barrier<M> {

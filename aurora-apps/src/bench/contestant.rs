@@ -23,6 +23,14 @@ pub trait Contestant {
     fn repetition(&mut self, round: Round, watch: &mut Watch<'_>) -> Result<u64>;
 }
 
+/// What the file of a contestant begins with.
+pub mod prelude {
+    pub use super::Contestant;
+    pub use crate::bench::pattern::Round;
+    pub use crate::bench::watch::Watch;
+    pub use aurora_core::prelude::*;
+}
+
 /// A contestant.
 pub type Any<'w> = Box<dyn Contestant + 'w>;
 

@@ -1,12 +1,9 @@
 //! Every rank has a range of keys for each, and gets those for itself from all: the exchange of the paper's sort
 //! (section 3.4).
 
-use super::contestant::Contestant;
-use super::pattern::Round;
-use super::watch::Watch;
+use super::prelude::*;
 use crate::block::block;
 use crate::random::Stream;
-use aurora_core::prelude::*;
 use std::ops::Range;
 
 /// By one `distmemcpy_many` on each rank.

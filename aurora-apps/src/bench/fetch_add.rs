@@ -1,11 +1,8 @@
 //! A shared counter: what one `fetch_add` takes, and how evenly ranks take tasks by it.
 
-use super::contestant::Contestant;
 use super::job::Target;
-use super::pattern::Round;
+use super::prelude::*;
 use super::target::{self, Attendance};
-use super::watch::Watch;
-use aurora_core::prelude::*;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 

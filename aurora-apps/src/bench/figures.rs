@@ -1,13 +1,11 @@
 //! From what each rank measured to what the job took.
 
 use super::watch::{Interval, Lap};
-use crate::implementation::Implementation;
-use crate::report::{Measured, Spread};
+use crate::report::Spread;
 use aurora_core::prelude::*;
-use serde::Serialize;
 
 /// One repetition of the whole job.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Repetition {
     /// The slowest rank's seconds, from the latest rank's entry.
     pub seconds: f64,
@@ -67,69 +65,6 @@ impl Repetition {
     }
 }
 
-/// What one implementation took.
-#[derive(Clone, Debug, Serialize)]
-pub struct Figures {
-    /// Which operation.
-    pub bench: &'static str,
-    /// Which implementation of it.
-    #[serde(rename = "impl")]
-    pub implementation: &'static str,
-    /// What was special about it, if anything: `late-rank-ms=100`.
-    pub variant: String,
-    /// What kind of memory was touched, where that is measured.
-    pub memory: Option<&'static str>,
-    /// Ranks of the job.
-    pub ranks: usize,
-    /// What is moved, as the operation defines it.
-    pub bytes: usize,
-    /// Repetitions that were measured.
-    pub reps: usize,
-    /// How often a repetition carries out the operation. All figures are for once.
-    pub times: usize,
-    /// The seed that replays the run.
-    pub seed: u64,
-    /// Whether everything that arrived was right, on every rank in every repetition.
-    pub verified: bool,
-    /// The slowest rank's time between barriers.
-    pub seconds: Spread,
-    /// From the last rank's entry to the last one's completion, of ranks that share a clock.
-    pub ready_seconds: Option<Spread>,
-    /// The same with one full read of what was loaded, by every rank.
-    pub with_read_seconds: Option<Spread>,
-    /// Updates or reads a second: those of all ranks, over the slowest rank's time.
-    pub per_second: Option<Spread>,
-    /// Of fresh memory: 10^9 bytes a second that each rank touches.
-    pub gigabytes_per_second: Option<Spread>,
-    /// Memory of all ranks' processes while they hold what they have loaded, shared pages counted once; where nobody
-    /// else's counts with it.
-    pub pss_bytes: Option<Spread>,
-    /// The largest share of a rank over the smallest, of what they share among them.
-    pub shares: Option<Spread>,
-    /// What accesses are made of, where there are several kinds.
-    pub access: Option<&'static str>,
-    /// CPU time of all ranks together, user and system.
-    pub cpu_seconds: Spread,
-    /// Transfers of all ranks, those of the barrier at the end among them; none where there are none of ours.
-    pub messages_sent: Option<Spread>,
-    /// Their bytes, headers included.
-    pub bytes_sent: Option<Spread>,
-    /// Packets of all ranks; none where there are none of ours.
-    pub packets_sent: Option<Spread>,
-    /// Of these, those that carried bytes again.
-    pub packets_resent: Option<Spread>,
-}
-
-impl Measured for Figures {
-    fn is_aurora(&self) -> bool {
-        self.implementation == Implementation::Aurora.name()
-    }
-
-    fn verified(&self) -> bool {
-        self.verified
-    }
-}
-
 /// Least, middle and most of one figure of the repetitions, for once of `times`.
 pub fn spread(of: &[Repetition], times: usize, figure: impl Fn(&Repetition) -> f64) -> Spread {
     Spread::of(of.iter().map(|repetition| figure(repetition) / times as f64))
@@ -168,19 +103,7 @@ mod tests {
 
     #[test]
     fn figures_are_for_once() {
-        let of = |seconds| Repetition {
-            seconds,
-            cpu: 0.0,
-            packets: 0.0,
-            resent: 0.0,
-            wrong: 0.0,
-            with_read: 0.0,
-            ready: 0.0,
-            pss: 0.0,
-            shares: 0.0,
-            messages: 0.0,
-            bytes: 0.0,
-        };
+        let of = |seconds| Repetition { seconds, ..Repetition::default() };
         let repetitions = [of(8.0), of(4.0)];
         let seconds = spread(&repetitions, 4, |r| r.seconds);
         assert_eq!((seconds.min, seconds.median, seconds.max), (1.0, 1.5, 2.0));

@@ -1,12 +1,10 @@
 //! What fresh memory costs: every rank writes memory of its own for the first time, or reads a vector by its first
 //! ReadCache.
 
-use super::contestant::{Any, Contestant};
+use super::contestant::Any;
 use super::full_read::sum;
 use super::job::Fresh;
-use super::pattern::Round;
-use super::watch::Watch;
-use aurora_core::prelude::*;
+use super::prelude::*;
 use memmap2::{Advice, MmapMut};
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use std::fs::File;

@@ -1,10 +1,7 @@
 //! A load by itself, and a load with one full read of what it loaded: memory that others have just written is slow to
 //! read, and a copy that nobody makes in the load may be made then.
 
-use super::contestant::Contestant;
-use super::pattern::Round;
-use super::watch::Watch;
-use aurora_core::prelude::*;
+use super::prelude::*;
 use std::ops::Deref;
 
 /// What gives every rank all of a vector.

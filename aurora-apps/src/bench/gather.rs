@@ -1,10 +1,8 @@
 //! Every other rank's bytes reach rank 0: the one whose link is asked for more than it has.
 
-use super::contestant::{Any, Contestant};
+use super::contestant::Any;
 use super::job::By;
-use super::pattern::Round;
-use super::watch::Watch;
-use aurora_core::prelude::*;
+use super::prelude::*;
 
 /// The rank that all send to.
 pub const ROOT: usize = 0;

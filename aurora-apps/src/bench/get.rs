@@ -1,11 +1,8 @@
 //! Rank 0 reads 8 bytes of rank 1's at a time.
 
-use super::contestant::Contestant;
 use super::job::Target;
-use super::pattern::Round;
+use super::prelude::*;
 use super::target::{self, Attendance, SLOTS};
-use super::watch::Watch;
-use aurora_core::prelude::*;
 
 /// By `at`.
 pub struct Aurora {

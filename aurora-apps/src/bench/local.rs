@@ -1,11 +1,9 @@
 //! Every rank accesses elements of its own, one after the other: what the ways to do so cost beside a slice.
 
-use super::contestant::{Any, Contestant};
+use super::contestant::Any;
 use super::job::{Access, Line};
-use super::pattern::Round;
-use super::watch::Watch;
+use super::prelude::*;
 use aurora_core::GlobalRead;
-use aurora_core::prelude::*;
 use std::hint::black_box;
 use std::ops::Range;
 

@@ -36,7 +36,8 @@ mod tcp;
 mod updates;
 mod watch;
 
-pub use figures::Figures;
+pub use aurora_report::figures::Figures;
+use contestant::prelude;
 pub use job::{Access, By, Fresh, Job, Operation, Target};
 pub use payload::payload;
 pub use run::run;

@@ -1,10 +1,7 @@
 //! Every rank reads random elements of a table that lies over all ranks, in batches.
 
-use super::contestant::Contestant;
 use super::indices::Indices;
-use super::pattern::Round;
-use super::watch::Watch;
-use aurora_core::prelude::*;
+use super::prelude::*;
 
 /// What the ranks read.
 #[derive(Clone, Copy, Debug)]

@@ -1,11 +1,12 @@
 //! The repetitions of a bench: implementations in turns, on the same new data.
 
 use super::bout::Bout;
-use super::figures::{Figures, Repetition, rate, spread};
-use super::job::{Access, Fresh, Job, Operation};
+use super::figures::{Repetition, rate, spread};
+use super::job::{Job, Operation};
 use crate::agree;
 use crate::implementation::{Conditions, Implementation, Offer};
 use crate::report::Comparison;
+use crate::report::figures::Figures;
 use aurora_core::prelude::*;
 
 /// A repetition of a short operation takes at least so long.
@@ -100,15 +101,15 @@ impl<'w> Lane<'w> {
         let is_ours = self.implementation == Implementation::Aurora;
         let has_packets = is_ours && world.udp().is_some();
         Figures {
-            bench: self.operation.name(),
-            implementation: self.implementation.name(),
+            bench: self.operation.name().into(),
+            implementation: self.implementation.name().into(),
             variant: self.operation.variant(),
             memory: match self.operation {
-                Operation::FirstTouch { memory, .. } => memory.map(Fresh::name),
+                Operation::FirstTouch { memory, .. } => memory.map(|memory| memory.name().into()),
                 _ => None,
             },
             access: match self.operation {
-                Operation::Local { access } => access.map(Access::name),
+                Operation::Local { access } => access.map(|access| access.name().into()),
                 _ => None,
             },
             ranks: world.size(),

@@ -1,9 +1,6 @@
 //! All ranks add to a GScalar, and read what that comes to.
 
-use super::contestant::Contestant;
-use super::pattern::Round;
-use super::watch::Watch;
-use aurora_core::prelude::*;
+use super::prelude::*;
 
 /// By an Accumulate and a ReadCache of it.
 pub struct ScalarSum {

@@ -1,9 +1,6 @@
 //! Bytes go from rank 0 to rank 1, with nobody else on the way.
 
-use super::contestant::Contestant;
-use super::pattern::Round;
-use super::watch::Watch;
-use aurora_core::prelude::*;
+use super::prelude::*;
 
 /// The rank that has the bytes.
 pub const FROM: usize = 0;

@@ -1,10 +1,7 @@
 //! A stream by one TCP connection between the two ranks' processes, over the network that Aurora uses.
 
-use super::contestant::Contestant;
-use super::pattern::Round;
+use super::prelude::*;
 use super::stream::{FROM, TO};
-use super::watch::Watch;
-use aurora_core::prelude::*;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};

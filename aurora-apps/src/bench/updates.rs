@@ -1,11 +1,8 @@
 //! Every rank adds 1 to random elements of a table that lies over all ranks: a histogram, or HPC Challenge's
 //! RandomAccess.
 
-use super::contestant::Contestant;
-use super::pattern::Round;
+use super::prelude::*;
 use super::recount::Recount;
-use super::watch::Watch;
-use aurora_core::prelude::*;
 
 /// By `update` in a ReleaseC with `Add`.
 pub struct Aurora<'w> {

@@ -24,10 +24,13 @@ pub fn capture<R>(rank: Rank, body: impl FnOnce() -> R) -> Result<R, Failure> {
     let nested = CAPTURING.replace(true);
     let outcome = panic::catch_unwind(AssertUnwindSafe(body));
     CAPTURING.set(nested);
-    outcome.map_err(|payload| Failure {
-        at: PLACE.take(),
-        ..Failure::of(rank, format_args!("panicked: {}", message(&*payload)))
-    })
+    outcome.map_err(|payload| failure(rank, &*payload))
+}
+
+/// Apart from `capture`, of which there is a copy for each body.
+#[cold]
+fn failure(rank: Rank, payload: &(dyn Any + Send)) -> Failure {
+    Failure { at: PLACE.take(), ..Failure::of(rank, format_args!("panicked: {}", message(payload))) }
 }
 
 fn message(payload: &(dyn Any + Send)) -> &str {

@@ -4,6 +4,7 @@ use crate::job::{self, Binaries, Figures, Outcome, Plan, Spread, Starter};
 use crate::judge::{self, Unit};
 use crate::row::{Row, Stage};
 use crate::tuning::Tuning;
+use aurora_apps::report::Measured;
 use aurora_suite::against::build::Builds;
 use aurora_suite::against::count::Count;
 use aurora_suite::against::{self, Contested, Job, Lack, Sample};

@@ -3,26 +3,18 @@
 use crate::row::{Row, Stage};
 use crate::tuning::{Tuning, Wishes};
 pub use aurora_apps::report::Spread;
-use aurora_suite::machine::{self, Ticks};
+pub use aurora_apps::report::figures::Figures;
+use aurora_suite::heard::{self, LIMIT};
+use aurora_suite::machine;
 use aurora_suite::mpi::Flavour;
 use aurora_suite::netlab::Lab;
-use aurora_suite::process::{self, Ended};
+use aurora_suite::process;
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
-
-/// No job takes longer.
-pub const LIMIT: Duration = Duration::from_secs(240);
-
-/// What a job may take to end when it has said its figures: MPICH's sometimes do not.
-pub const PARTING: Duration = Duration::from_secs(3);
-
-/// So often is a job tried.
-pub const ATTEMPTS: usize = 2;
 
 /// What most systems use; ours may have another default.
 pub const CONGESTION_CONTROL: &str = "cc=cubic";
@@ -82,33 +74,6 @@ impl fmt::Display for Starter {
             Starter::Itself => "no MPI",
         })
     }
-}
-
-/// What one implementation took, as `aurora bench --json` says it.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
-pub struct Figures {
-    #[serde(rename = "impl")]
-    pub implementation: String,
-    pub ranks: usize,
-    pub reps: usize,
-    pub verified: bool,
-    pub seconds: Spread,
-    pub cpu_seconds: Spread,
-    pub messages_sent: Option<Spread>,
-    pub bytes_sent: Option<Spread>,
-    pub packets_sent: Option<Spread>,
-    pub packets_resent: Option<Spread>,
-}
-
-impl Figures {
-    pub fn is_aurora(&self) -> bool {
-        self.implementation == "aurora"
-    }
-}
-
-#[derive(Deserialize)]
-struct Said {
-    results: Vec<Figures>,
 }
 
 /// What a job said, and what was seen of it from outside.
@@ -188,18 +153,8 @@ impl Jobs {
         if let Some((_, ran)) = self.done.iter().find(|(done, _)| *done == plan) {
             return ran.clone();
         }
-        let mut failures = Vec::new();
-        let mut ran = Err(String::new());
-        for _ in 0..ATTEMPTS {
-            ran = attempt(&plan, self.binaries.of(plan.starter.flavour()), self.damage);
-            match &mut ran {
-                Ok(outcome) => {
-                    outcome.remarks.extend(failures.drain(..).map(|why| format!("a first attempt failed: {why}")));
-                    break;
-                }
-                Err(why) => failures.push(why.clone()),
-            }
-        }
+        let aurora = self.binaries.of(plan.starter.flavour());
+        let ran = heard::attempts(|| attempt(&plan, aurora, self.damage), |outcome: &mut Outcome| &mut outcome.remarks);
         self.done.push((plan, ran.clone()));
         ran
     }
@@ -213,54 +168,32 @@ pub fn attempt(plan: &Plan, aurora: &Path, damage: bool) -> Ran {
         }
         Stage::Loopback { .. } => None,
     };
-    let before = Ticks::now();
-    let ended = process::run_patiently(command(plan, aurora, lab.as_ref(), damage), |last| match last {
-        Some(line) if line.starts_with('{') => PARTING,
-        _ => LIMIT,
-    });
-    let busy = before.zip(Ticks::now()).and_then(|(before, after)| after.busy_since(before));
-    let ended = ended.map_err(|error| error.to_string())?;
-    let results = figures(&ended)?;
-    let network = match lab {
-        Some(lab) => Some(Network::of(&lab.counters().map_err(|refusal| refusal.to_string())?)),
-        None => None,
-    };
-    let remarks = if ended.overdue { vec!["mpirun did not end by itself".into()] } else { Vec::new() };
-    Ok(Outcome { starter: plan.starter, tuning: plan.tuning.clone(), results, busy, network, remarks })
+    let heard = heard::hear(command(plan, aurora, lab.as_ref()), damage)?;
+    let network = lab.map(|lab| lab.counters().map_err(|refusal| refusal.to_string())).transpose()?;
+    Ok(Outcome {
+        starter: plan.starter,
+        tuning: plan.tuning.clone(),
+        results: heard.results()?,
+        busy: heard.busy,
+        network: network.as_ref().map(Network::of),
+        remarks: heard.remarks,
+    })
 }
 
-fn command(plan: &Plan, aurora: &Path, lab: Option<&Lab>, damage: bool) -> Command {
-    let mut command = match (plan.starter, lab) {
+fn command(plan: &Plan, aurora: &Path, lab: Option<&Lab>) -> Command {
+    let mut command = process::alone(match (plan.starter, lab) {
         (Starter::Mpi(flavour), Some(lab)) => {
             let mut command = lab.mpirun(flavour, 1);
             command.arg(aurora);
             command
         }
         _ => Command::new(aurora),
-    };
-    for variable in aurora_core::VARIABLES {
-        command.env_remove(variable);
-    }
-    command.args(&plan.arguments).arg("--json").args(damage.then_some("--damage"));
+    });
+    command.args(&plan.arguments);
     if let Stage::Loopback { mtu } = plan.stage {
         command.arg(format!("--ranks={}", plan.stage.ranks())).env("AURORA_MTU", mtu.to_string());
     }
     command.env("NETLAB_TIMEOUT", LIMIT.as_secs().to_string());
     command.envs(plan.tuning.variables.iter().map(|(name, value)| (name, value)));
     command
-}
-
-fn figures(ended: &Ended) -> Result<Vec<Figures>, String> {
-    let failed =
-        |why: &str| format!("{why}; it said: {}", ended.errors.split_whitespace().collect::<Vec<_>>().join(" "));
-    let line =
-        ended.lines.iter().rfind(|line| line.starts_with('{')).ok_or_else(|| failed("the job said no figures"))?;
-    let said: Said =
-        serde_json::from_str(line).map_err(|error| failed(&format!("figures of another form: {error}")))?;
-    // A job that finds wrong bytes fails; its figures tell so.
-    let verified = said.results.iter().all(|figures| figures.verified);
-    match ended.success || ended.overdue || !verified {
-        true => Ok(said.results),
-        false => Err(failed("the job failed")),
-    }
 }

@@ -81,8 +81,8 @@ fn section(lines: &[Line], reps: usize, took: &str) -> String {
            implementation took during its own turn, by its ranks' CPU time.\n\n\
          {}\n{}\n{}## Details\n\n{}",
         machine::description(),
-        machine::said("git", &["describe", "--always", "--dirty", "--exclude=*"], ""),
-        machine::said("date", &["-u", "+%F"], ""),
+        machine::commit(),
+        machine::today(),
         report::HEAD,
         of(&rows),
         of(&failures),

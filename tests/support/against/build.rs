@@ -1,6 +1,6 @@
 //! The two builds that are compared: whether each is an `aurora` that Open MPI can start, and what the old one knows.
 
-use crate::process;
+use crate::process::{self, alone};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -99,15 +99,6 @@ fn is_aurora(path: &Path) -> Result<(), String> {
 fn silent(path: &Path) -> Command {
     let mut command = alone(Command::new(path));
     command.stdin(Stdio::null());
-    command
-}
-
-/// A command that this process's variables of Aurora do not reach.
-fn alone(mut command: Command) -> Command {
-    for variable in aurora_core::VARIABLES {
-        command.env_remove(variable);
-    }
-    command.envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
     command
 }
 

@@ -66,8 +66,8 @@ pub fn section(choice: &Choice, took: &str, table: &str, summary: &str) -> Strin
          - {} turns of old, new, old, on the same data within a turn; {} repetitions in a run unless the row has\n  \
            fewer, every byte checked.\n\n{table}\n{}\n",
         machine::description(),
-        machine::said("git", &["describe", "--always", "--dirty", "--exclude=*"], ""),
-        machine::said("date", &["-u", "+%F"], ""),
+        machine::commit(),
+        machine::today(),
         choice.turns(),
         choice.reps(),
         summary.lines().map(|line| format!("- {line}\n")).collect::<String>(),

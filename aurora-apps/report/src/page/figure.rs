@@ -6,15 +6,12 @@ use crate::Spread;
 use crate::chart::bars::{Bar, Bars};
 use crate::chart::curves::{Curve, Curves, Guide, Mark, Style};
 use crate::chart::ink;
-use crate::collect::Point;
+use crate::collect::{Point, Systems};
 use crate::recorded::Recorded;
 use crate::series::{Key, Series};
 use maud::{Markup, PreEscaped, html};
 use std::collections::BTreeMap;
 use std::fmt::Display;
-
-/// Systems in one place, with their points.
-pub type Systems = BTreeMap<Series, BTreeMap<usize, Point>>;
 
 /// One figure, ready to be drawn.
 pub struct Figure<'r> {

@@ -1,8 +1,8 @@
 //! All figures of the applications as numbers: measured ones, and modelled ones by themselves.
 
-use super::figure::{Systems, cell};
+use super::figure::cell;
 use super::text::three;
-use crate::collect::{Collection, Point};
+use crate::collect::{Collection, Point, Systems};
 use crate::series::{Key, Series, grouped};
 use crate::versus::{is_modelled, modelled, modelled_speedups};
 use maud::{Markup, html};

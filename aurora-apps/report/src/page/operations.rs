@@ -3,7 +3,7 @@
 use super::provenance;
 use super::text::{count, seconds, spread};
 use super::wanted::Wanted;
-use crate::collect::{BenchPoint, Collection};
+use crate::collect::{Collection, Point, Systems};
 use crate::network::{Payload, bound};
 use crate::recorded::Recorded;
 use crate::series::{Key, Series, grouped};
@@ -56,17 +56,15 @@ pub fn sections(all: &[Recorded], of: &Collection, payload: Payload, wanted: &mu
 /// makes so much.
 const ELSEWHERE: f64 = 0.9;
 
-type Systems = BTreeMap<Series, BTreeMap<usize, BenchPoint>>;
-
 /// Nothing else stands in a row with it.
-fn measured(systems: &Systems) -> impl Iterator<Item = (&Series, &BTreeMap<usize, BenchPoint>)> {
+fn measured(systems: &Systems) -> impl Iterator<Item = (&Series, &BTreeMap<usize, Point>)> {
     systems.iter().filter(|(series, _)| series.is_measured())
 }
 
 fn runs(of: &Collection, rows: &[Row<'_>]) -> Vec<usize> {
     let points =
         rows.iter().flat_map(|row| measured(&of.benches[row.key]).filter_map(|(_, points)| points.get(&row.ranks)));
-    points.flat_map(BenchPoint::runs).collect()
+    points.flat_map(Point::runs).collect()
 }
 
 fn table(of: &Collection, rows: &[Row<'_>], figure: &str, tell: impl Fn(&Row<'_>) -> String) -> Markup {
@@ -93,7 +91,7 @@ fn cell(of: &Collection, row: &Row<'_>, series: &Series) -> Markup {
     let systems = &of.benches[row.key];
     let point = |series: &Series| systems.get(series)?.get(&row.ranks);
     let Some(own) = point(series) else { return html! { td { "–" } } };
-    let is_elsewhere = |point: &BenchPoint| row.bound.is_some_and(|bound| point.seconds.median < ELSEWHERE * bound);
+    let is_elsewhere = |point: &Point| row.bound.is_some_and(|bound| point.seconds.median < ELSEWHERE * bound);
     let elsewhere = is_elsewhere(own);
     let best = measured(systems)
         .filter_map(|(series, _)| point(series).filter(|point| !is_elsewhere(point)))

@@ -1,10 +1,10 @@
 //! Speed-up and normalised speed-up (Figures 4, 5, 7 and 8 of the paper), and what sharing costs (Figure 6).
 
-use super::figure::{Figure, Systems, crowded, in_handy_units, measured, phases};
+use super::figure::{Figure, crowded, in_handy_units, measured, phases};
 use super::wanted::Wanted;
 use crate::Spread;
 use crate::chart::curves::Guide;
-use crate::collect::{Alone, Collection, Point};
+use crate::collect::{Alone, Collection, Point, Systems};
 use crate::recorded::Recorded;
 use crate::series::{Key, Problem, Series};
 use crate::versus::{Basis, Versus, is_modelled, modelled_speedups};
@@ -85,9 +85,7 @@ fn charts(
     let what = ("Measured sharing overhead", "time that ranks wait for data in a repetition");
     charts.extend(in_handy_units(measured(key, systems, what, sharing), &SECONDS).draw(all));
     charts.extend(phases(all, key, systems));
-    let sent = |figure: fn(&Point) -> Option<f64>| {
-        move |point: &Point| figure(point).map(|of| Spread { min: of, median: of, max: of })
-    };
+    let sent = |figure: fn(&Point) -> Option<f64>| move |point: &Point| figure(point).map(Spread::exactly);
     let what = ("Bytes sent in a repetition", "by all ranks");
     charts.extend(in_handy_units(measured(key, systems, what, sent(|point| point.bytes)), &BYTES).draw(all));
     let what = ("Messages sent in a repetition", "by all ranks");
@@ -130,8 +128,7 @@ fn normalised<'c>(key: &Key, problem: &Problem, versus: &[Versus<'c>], basis: Ba
     let mut paired = true;
     let mut runs = Vec::new();
     for versus in of {
-        let ratio = Spread { min: versus.ratio, median: versus.ratio, max: versus.ratio };
-        curves.entry(versus.other).or_default().push((versus.ranks, ratio));
+        curves.entry(versus.other).or_default().push((versus.ranks, Spread::exactly(versus.ratio)));
         runs.extend(versus.runs.iter().copied());
         paired &= versus.paired;
     }

@@ -1,14 +1,11 @@
 //! Rank 0 reads 8 bytes of rank 1's at a time: it asks, and rank 1, which has to wait or look for it, answers.
 
 use super::target::Asked;
-use crate::bench::contestant::Contestant;
 use crate::bench::get::wrong;
 use crate::bench::job::Target;
-use crate::bench::pattern::Round;
+use crate::bench::prelude::*;
 use crate::bench::target::{self, ORIGIN, SLOTS};
-use crate::bench::watch::Watch;
 use crate::mpi_ranks::MpiRanks;
-use aurora_core::prelude::*;
 use mpi::traits::{Destination, Source};
 
 /// By a message there and one back.

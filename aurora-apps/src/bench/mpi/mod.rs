@@ -31,14 +31,15 @@ pub fn contestant(world: &World, operation: Operation, implementation: Implement
     use Implementation::{MpiAlltoallv, MpiCollective, MpiIsend};
     let ranks = MpiRanks::new(world)?;
     Ok(match (operation, implementation) {
-        (Operation::ReadCache { bytes, .. }, MpiCollective) => {
-            Box::new(Loads(read_cache::Collective::new(ranks, bytes)?))
+        (Operation::ReadCache { bytes, .. }, by @ (MpiCollective | MpiIsend)) => {
+            Box::new(Loads(read_cache::Loading::new(ranks, by, bytes)?))
         }
-        (Operation::ReadCache { bytes, .. }, MpiIsend) => Box::new(Loads(read_cache::Isend::new(ranks, bytes)?)),
-        (Operation::Exchange { keys }, MpiCollective) => Box::new(exchange::Collective::new(ranks, keys)?),
-        (Operation::Exchange { keys }, MpiIsend) => Box::new(exchange::Isend::new(ranks, keys)?),
-        (Operation::Gather { bytes, .. }, MpiCollective) => Box::new(gather::Collective::new(ranks, bytes)?),
-        (Operation::Gather { bytes, .. }, MpiIsend) => Box::new(gather::Isend::new(ranks, bytes)?),
+        (Operation::Exchange { keys }, by @ (MpiCollective | MpiIsend)) => {
+            Box::new(exchange::Exchange::new(ranks, by, keys)?)
+        }
+        (Operation::Gather { bytes, .. }, by @ (MpiCollective | MpiIsend)) => {
+            Box::new(gather::Gather::new(ranks, by, bytes)?)
+        }
         (Operation::Get { target }, MpiIsend) => Box::new(get::Messages::new(ranks, target)),
         (Operation::Put { target }, MpiIsend) => Box::new(put::Messages::new(ranks, target)),
         (Operation::Barrier, MpiCollective) => Box::new(Barrier::new(ranks)?),

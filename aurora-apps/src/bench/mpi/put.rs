@@ -2,14 +2,11 @@
 //! confirms.
 
 use super::target::Asked;
-use crate::bench::contestant::Contestant;
 use crate::bench::job::Target;
-use crate::bench::pattern::Round;
+use crate::bench::prelude::*;
 use crate::bench::put::wrong;
 use crate::bench::target::{self, ORIGIN, SLOTS};
-use crate::bench::watch::Watch;
 use crate::mpi_ranks::MpiRanks;
-use aurora_core::prelude::*;
 use mpi::traits::{Destination, Source};
 
 /// By a message there and one back.

@@ -1,13 +1,10 @@
 //! Every rank reads random elements of a distributed table: places go to their owners in batches, and values come back.
 
-use crate::bench::contestant::Contestant;
-use crate::bench::pattern::Round;
+use crate::bench::prelude::*;
 use crate::bench::reads::{Checksum, Workload};
-use crate::bench::watch::Watch;
 use crate::mpi_ranks::MpiRanks;
 use crate::mpi_ranks::buckets::{Blocks, Buckets, all_to_all};
 use crate::mpi_ranks::room::Room;
-use aurora_core::prelude::*;
 
 /// Reads in a batch at most. With 16384 they stay in a second-level cache, and yet take 1 to 5 % longer: there are four
 /// times as many exchanges.

@@ -1,11 +1,8 @@
 //! Bytes go from rank 0 to rank 1.
 
-use crate::bench::contestant::Contestant;
-use crate::bench::pattern::Round;
+use crate::bench::prelude::*;
 use crate::bench::stream::{FROM, TO};
-use crate::bench::watch::Watch;
 use crate::mpi_ranks::{MpiRanks, Parts};
-use aurora_core::prelude::*;
 
 /// By one Isend and one Irecv.
 pub struct Isend<'w> {

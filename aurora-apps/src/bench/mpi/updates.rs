@@ -1,13 +1,10 @@
 //! Every rank adds 1 to random elements of a distributed table: what to count goes to its owner in batches.
 
-use crate::bench::contestant::Contestant;
-use crate::bench::pattern::Round;
+use crate::bench::prelude::*;
 use crate::bench::recount::Recount;
-use crate::bench::watch::Watch;
 use crate::mpi_ranks::MpiRanks;
 use crate::mpi_ranks::buckets::{Blocks, Buckets};
 use crate::mpi_ranks::room::Room;
-use aurora_core::prelude::*;
 
 /// Updates in a batch: what is sent and what is received fit a second-level cache together.
 const BATCH: usize = 64 * 1024;

@@ -3,8 +3,7 @@
 use super::case::{CASES, Case};
 use super::grid::{NETWORKS, PAPERS, mpi};
 use super::model;
-use super::point::{Computing, Point, spread};
-use super::record::Run;
+use super::point::{Computing, Point, Run, spread};
 use super::table::{closest, numbers_of_nodes, of};
 use aurora_suite::mpi::Flavour;
 use std::fmt::Write;

@@ -3,12 +3,13 @@
 use super::case::Case;
 use super::grid::{Plan, mpi};
 use super::record::{Record, Seen};
-use crate::job::{ATTEMPTS, Binaries, CONGESTION_CONTROL, LIMIT, Network, PARTING, version};
+use crate::job::{Binaries, CONGESTION_CONTROL, Network, version};
 use crate::tuning::Wishes;
-use aurora_suite::machine::{self, Ticks};
+use aurora_suite::heard::{self, LIMIT};
+use aurora_suite::machine;
 use aurora_suite::mpi::Flavour;
 use aurora_suite::netlab::Lab;
-use aurora_suite::process::{self, Ended};
+use aurora_suite::process;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use std::process::Command;
@@ -41,7 +42,7 @@ impl Jobs {
             arguments.push(format!("--kernel={kernel}"));
         }
         arguments.extend(["--ranks=1".into(), "--impl=aurora".into()]);
-        let mut command = Command::new(self.binaries.of(Flavour::Open));
+        let mut command = process::alone(Command::new(self.binaries.of(Flavour::Open)));
         let typed = self.complete(&mut command, &arguments);
         let labels = json!({ "kind": "computing alone", "nodes": "1", "kernel": kernel });
         let seen = Seen {
@@ -53,8 +54,8 @@ impl Jobs {
             variables: String::new(),
             remarks: Vec::new(),
         };
-        let ended = process::run(command, LIMIT).map_err(|error| error.to_string())?;
-        record(&ended, circumstances(format!("aurora {typed}"), labels), seen)
+        let heard = heard::hear(command, self.damage)?;
+        Record::new(heard.object, circumstances(format!("aurora {typed}"), labels), seen)
     }
 
     /// A job on a lab of its own, tried again if it fails.
@@ -62,40 +63,23 @@ impl Jobs {
     /// # Errors
     /// Why there are no figures.
     pub fn on_lab(&self, plan: &Plan) -> Result<Record, String> {
-        let mut failures = Vec::new();
-        for _ in 0..ATTEMPTS {
-            match self.attempt(plan) {
-                Ok(mut record) => {
-                    let told = failures.iter().map(|why| format!("a first attempt failed: {why}"));
-                    record.study.remarks.extend(told);
-                    return Ok(record);
-                }
-                Err(why) => failures.push(why),
-            }
-        }
-        Err(failures.join("; again: "))
+        heard::attempts(|| self.attempt(plan), |record| &mut record.study.remarks)
     }
 
     fn attempt(&self, plan: &Plan) -> Result<Record, String> {
         let lab = Lab::up_with(plan.network.shape, plan.nodes, &[CONGESTION_CONTROL]);
         let lab = lab.map_err(|refusal| refusal.to_string())?;
         let (command, typed) = self.command(plan, &lab);
-        let before = Ticks::now();
-        let ended = process::run_patiently(command, |last| match last {
-            Some(line) if line.starts_with('{') => PARTING,
-            _ => LIMIT,
-        });
-        let busy = before.zip(Ticks::now()).and_then(|(before, after)| after.busy_since(before));
-        let ended = ended.map_err(|error| error.to_string())?;
+        let heard = heard::hear(command, self.damage)?;
         let counters = lab.counters().map_err(|refusal| refusal.to_string())?;
         let seen = Seen {
             key: plan.key(),
             commit: self.commit.clone(),
             reps: self.reps,
-            busy,
+            busy: heard.busy,
             network: Some(Network::of(&counters)),
             variables: plan.tuning(&self.wishes).words(),
-            remarks: if ended.overdue { vec!["mpirun did not end by itself".into()] } else { Vec::new() },
+            remarks: heard.remarks,
         };
         let labels = json!({
             "network": plan.network.words,
@@ -105,12 +89,12 @@ impl Jobs {
             "kind": "measured",
             "phases": "apart",
         });
-        record(&ended, circumstances(typed, labels), seen)
+        Record::new(heard.object, circumstances(typed, labels), seen)
     }
 
     /// The command, and how one would type it.
     fn command(&self, plan: &Plan, lab: &Lab) -> (Command, String) {
-        let mut command = lab.mpirun(plan.flavour, 1);
+        let mut command = process::alone(lab.mpirun(plan.flavour, 1));
         command.arg(self.binaries.of(plan.flavour));
         let mut arguments = plan.case.arguments();
         arguments.extend(["--apart".into(), format!("--impl={}", plan.case.implementations().join(","))]);
@@ -137,17 +121,10 @@ impl Jobs {
 
     /// Adds what all jobs have; all arguments of the program in words.
     fn complete(&self, command: &mut Command, arguments: &[String]) -> String {
-        for variable in aurora_core::VARIABLES {
-            command.env_remove(variable);
-        }
-        let mut arguments = arguments.to_vec();
-        arguments.push(format!("--reps={}", self.reps));
-        if self.damage {
-            arguments.push("--damage".into());
-        }
-        arguments.push("--json".into());
-        command.args(&arguments);
-        arguments.join(" ")
+        let reps = format!("--reps={}", self.reps);
+        command.args(arguments).arg(&reps);
+        let damage = if self.damage { " --damage" } else { "" };
+        format!("{} {reps}{damage} --json", arguments.join(" "))
     }
 }
 
@@ -156,17 +133,4 @@ fn circumstances(command: String, labels: Value) -> Map<String, Value> {
     let date = machine::said("date", &["-u", "+%FT%TZ"], "");
     let all = json!({ "command": command, "machine": machine::description(), "date": date, "labels": labels });
     all.as_object().cloned().unwrap_or_default()
-}
-
-fn record(ended: &Ended, extra: Map<String, Value>, seen: Seen) -> Result<Record, String> {
-    let failed =
-        |why: &str| format!("{why}; it said: {}", ended.errors.split_whitespace().collect::<Vec<_>>().join(" "));
-    let line = ended.lines.iter().rfind(|line| line.starts_with('{'));
-    let record = Record::new(line.ok_or_else(|| failed("the job said no figures"))?, extra, seen)?;
-    // A job that finds a wrong result fails; its figures tell so.
-    let verified = record.runs()?.iter().all(|run| run.verified);
-    match ended.success || ended.overdue || !verified {
-        true => Ok(record),
-        false => Err(failed("the job failed")),
-    }
 }

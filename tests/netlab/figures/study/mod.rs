@@ -264,7 +264,7 @@ fn commit() -> String {
 
 /// What a job came to, in a line.
 fn brief(point: &Point) -> String {
-    let of = |run: &record::Run| {
+    let of = |run: &point::Run| {
         let sharing = run.sharing_seconds;
         let busy = run.cores_busy.map_or(String::new(), |busy| format!(", {:.0} % busy", busy * 100.0));
         format!("{} {:.1} ms (max/min {:.2}{busy})", run.implementation, sharing.median * 1e3, spread(sharing))

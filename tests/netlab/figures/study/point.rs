@@ -2,9 +2,10 @@
 
 use super::case::Case;
 use super::grid::Plan;
-use super::record::{Record, Run, Seen};
+use super::record::{Record, Seen};
 use crate::judge::{FASTEST, FULL};
 use aurora_apps::report::Spread;
+pub use aurora_apps::report::recorded::Program as Run;
 
 /// A job whose figures count.
 #[derive(Clone, Debug)]
@@ -49,24 +50,9 @@ impl Point {
     }
 }
 
-impl Run {
-    pub fn is_aurora(&self) -> bool {
-        self.implementation.starts_with("aurora")
-    }
-
-    /// The time of some phases together. Their least and their most need not be of the same repetition.
-    pub fn phases(&self, names: &[&str]) -> Spread {
-        let of = |figure: fn(&Spread) -> f64| {
-            let phases = self.phases.iter().filter(|phase| names.contains(&phase.name.as_str()));
-            phases.map(|phase| figure(&phase.seconds)).sum()
-        };
-        Spread { min: of(|s| s.min), median: of(|s| s.median), max: of(|s| s.max) }
-    }
-
-    /// Whether the figure tells of the cores, not of the network.
-    pub fn is_full(&self) -> bool {
-        self.cores_busy.is_some_and(|busy| busy > FULL)
-    }
+/// Whether the figure tells of the cores, not of the network.
+pub fn is_full(run: &Run) -> bool {
+    run.cores_busy.is_some_and(|busy| busy > FULL)
 }
 
 /// How far repetitions are apart: the slowest over the fastest.
@@ -97,9 +83,9 @@ fn flaws(plan: &Plan, run: &Run, reps: usize) -> Vec<String> {
     if plan.nodes == 1 {
         return flaws;
     }
-    let Spread { min, median, max } = run.sharing_seconds;
-    if !(0.0 < min && min <= median && median <= max && max.is_finite()) {
-        flaws.push(format!("has no min, median and max of sharing: {min}, {median}, {max}"));
+    let sharing = run.sharing_seconds;
+    if !(sharing.min > 0.0 && sharing.is_in_order()) {
+        flaws.push(format!("has no min, median and max of sharing: {sharing}"));
     }
     if run.cores_busy.is_none_or(|busy| !(0.0..=1.0).contains(&busy)) {
         flaws.push("does not say how busy the cores were while it shared".into());
@@ -155,21 +141,19 @@ impl Computing {
 #[cfg(test)]
 pub mod tests {
     use super::super::grid::{PAPERS, SETTINGS};
-    use super::super::record::{Phase, tests::seen};
+    use super::super::record::tests::seen;
     use super::*;
+    use aurora_apps::report::{Kind, recorded::RecordedPhase};
     use aurora_suite::mpi::Flavour;
 
     pub const REPS: usize = 5;
-
-    pub fn even(seconds: f64) -> Spread {
-        Spread { min: seconds, median: seconds, max: seconds }
-    }
 
     /// Each phase of bulk as many times its bound as is said for the implementation, and little else.
     pub fn point(case: Case, nodes: usize, of_bound: &[(&str, f64)]) -> Point {
         let plan = Plan { network: PAPERS, case, nodes, flavour: Flavour::Open, setting: SETTINGS[0] };
         let run = |(implementation, times): &(&str, f64)| {
-            let phase = |name: &&str| Phase { name: (*name).into(), seconds: even(plan.bound() * times) };
+            let seconds = Spread::exactly(plan.bound() * times);
+            let phase = |name: &&str| RecordedPhase { name: (*name).into(), kind: Kind::Sharing, seconds };
             let phases: Vec<_> = case.bulk(nodes).0.iter().map(phase).collect();
             let sharing = phases.iter().map(|phase| phase.seconds.median).sum();
             Run {
@@ -178,10 +162,11 @@ pub mod tests {
                 size: case.size(),
                 reps: REPS,
                 verified: true,
-                sharing_seconds: even(sharing),
+                sharing_seconds: Spread::exactly(sharing),
                 sequential_seconds: 0.5,
                 phases,
                 cores_busy: Some(0.5),
+                ..Run::default()
             }
         };
         Point { plan, runs: of_bound.iter().map(run).collect(), seen: seen(&plan.key()) }
@@ -213,7 +198,7 @@ pub mod tests {
         assert!(flaw(|run| run.sharing_seconds.max = f64::NAN).contains("no min, median and max"));
         assert!(flaw(|run| run.cores_busy = None).contains("how busy"));
         assert!(flaw(|run| run.phases[1].name.clear()).contains("no phase `load P`"));
-        assert!(flaw(|run| run.phases[0].seconds = even(0.05)).contains("faster than the wire"));
+        assert!(flaw(|run| run.phases[0].seconds = Spread::exactly(0.05)).contains("faster than the wire"));
     }
 
     #[test]
@@ -230,8 +215,8 @@ pub mod tests {
         run.phases[1].seconds = Spread { min: 0.5, median: 1.0, max: 2.0 };
         assert_eq!(run.phases(&["load R", "load P"]), Spread { min: 1.5, median: 3.0, max: 6.0 });
         assert_eq!(spread(run.phases(&["load R"])), 4.0);
-        assert!(!run.is_full());
+        assert!(!is_full(&run));
         run.cores_busy = Some(0.95);
-        assert!(run.is_full());
+        assert!(is_full(&run));
     }
 }

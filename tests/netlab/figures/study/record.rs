@@ -2,7 +2,7 @@
 //! interrupted goes on from it.
 
 use crate::job::Network;
-use aurora_apps::report::Spread;
+use aurora_apps::report::recorded::Program;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fs::{self, File};
@@ -39,37 +39,13 @@ pub struct Seen {
     pub remarks: Vec<String>,
 }
 
-/// What one implementation took.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
-pub struct Run {
-    #[serde(rename = "impl")]
-    pub implementation: String,
-    pub ranks: usize,
-    pub size: usize,
-    pub reps: usize,
-    pub verified: bool,
-    /// All phases of sharing together.
-    pub sharing_seconds: Spread,
-    pub sequential_seconds: f64,
-    pub phases: Vec<Phase>,
-    /// The share of the cores that was busy in them.
-    pub cores_busy: Option<f64>,
-}
-
-#[derive(Clone, PartialEq, Debug, Deserialize)]
-pub struct Phase {
-    pub name: String,
-    pub seconds: Spread,
-}
-
 impl Record {
     /// From what the program has said.
     ///
     /// # Errors
     /// That it has another form.
-    pub fn new(said: &str, extra: Map<String, Value>, study: Seen) -> Result<Self, String> {
+    pub fn new(mut object: Map<String, Value>, extra: Map<String, Value>, study: Seen) -> Result<Self, String> {
         let other = |error: serde_json::Error| format!("the job said figures of another form: {error}");
-        let mut object: Map<String, Value> = serde_json::from_str(said).map_err(other)?;
         object.extend(extra);
         object.insert("study".into(), serde_json::to_value(study).map_err(other)?);
         let record: Record = serde_json::from_value(object.into()).map_err(other)?;
@@ -81,7 +57,7 @@ impl Record {
     ///
     /// # Errors
     /// That it has another form.
-    pub fn runs(&self) -> Result<Vec<Run>, String> {
+    pub fn runs(&self) -> Result<Vec<Program>, String> {
         let run = |value: &Value| serde_json::from_value(value.clone());
         let runs = self.results.iter().map(run).collect::<Result<_, _>>();
         runs.map_err(|error| format!("the job said figures of another form: {error}"))
@@ -159,12 +135,13 @@ pub mod tests {
         let spread = json!({ "min": 0.1, "median": 0.2, "max": 0.3 });
         let phase = json!({ "name": "load R", "kind": "sharing", "seconds": spread });
         let run = json!({
-            "impl": "aurora", "ranks": 4, "size": 704, "reps": 5, "verified": true, "sharing_seconds": spread,
-            "sequential_seconds": 0.03, "phases": [phase], "cores_busy": 0.25, "seed": 7
+            "app": "mm2", "impl": "aurora", "ranks": 4, "size": 704, "reps": 5, "verified": true, "seconds": spread,
+            "sharing_seconds": spread, "sequential_seconds": 0.03, "phases": [phase], "cores_busy": 0.25, "seed": 7
         });
-        let said = json!({ "app": "mm2", "results": [run] }).to_string();
+        let said = json!({ "app": "mm2", "results": [run] });
         let labels = json!({ "labels": { "nodes": "4" } });
-        Record::new(&said, labels.as_object().cloned().unwrap_or_default(), seen(key)).expect("a record")
+        let [said, labels] = [said, labels].map(|value| value.as_object().cloned().unwrap_or_default());
+        Record::new(said, labels, seen(key)).expect("a record")
     }
 
     #[test]
@@ -202,6 +179,6 @@ pub mod tests {
         assert_eq!((&value["app"], &value["labels"]["nodes"]), (&json!("mm2"), &json!("4")));
         assert_eq!(value["results"][0]["seed"], 7);
         assert_eq!(record("a").runs().expect("runs")[0].cores_busy, Some(0.25));
-        assert!(Record::new("{}", Map::new(), seen("a")).is_err());
+        assert!(Record::new(Map::new(), Map::new(), seen("a")).is_err());
     }
 }

@@ -27,7 +27,7 @@ pub fn section(found: &Found, reps: u32, took: &str) -> String {
          - Aurora takes turns with each MPI in each setting. Of its medians the slowest is shown; compared is within a job, and the job that is worst for Aurora counts.\n\n",
         machine::description(),
         commits.into_iter().collect::<Vec<_>>().join(", "),
-        machine::said("date", &["-u", "+%F"], ""),
+        machine::today(),
     );
     let _ = writeln!(text, "## Figures to reach\n\n{}", goals::table(&goals::goals(&found.points, &found.computing)));
     for refused in &found.refused {
@@ -49,7 +49,7 @@ pub fn short(found: &Found) -> String {
          Aurora and MPI take turns; below 1 Aurora is faster, of speed-ups above 1.\n\n{}\n\
          All networks, sizes, numbers of nodes and both MPIs' settings: [RESULTS.md](benches/RESULTS.md).\n",
         machine::description(),
-        machine::said("date", &["-u", "+%F"], ""),
+        machine::today(),
         goals::table(&goals::goals(&found.points, &found.computing)),
     )
 }

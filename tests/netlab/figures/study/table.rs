@@ -3,8 +3,7 @@
 use super::case::Case;
 use super::grid::{Network, Plan, mpi};
 use super::model;
-use super::point::{Computing, Point, spread};
-use super::record::Run;
+use super::point::{Computing, Point, Run, is_full, spread};
 use aurora_apps::report::Spread;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -70,7 +69,7 @@ fn millis(seconds: f64) -> String {
 }
 
 fn busy(run: &Run) -> String {
-    let full = if run.is_full() { " (full)" } else { "" };
+    let full = if is_full(run) { " (full)" } else { "" };
     run.cores_busy.map_or("-".into(), |busy| format!("{:.0} %{full}", busy * 100.0))
 }
 
@@ -121,7 +120,7 @@ pub fn modelled(points: &[&Point], computing: &Computing) -> String {
     };
     let speed_up = |nodes, run: &Run| model::speed_up(computing.seconds, nodes, run.sharing_seconds.median);
     let shown = |nodes, run: &Run| {
-        let full = if run.is_full() { " (full)" } else { "" };
+        let full = if is_full(run) { " (full)" } else { "" };
         format!("{:.3}{full}", speed_up(nodes, run))
     };
     row("Aurora", &|nodes| slowest(points, nodes).map(|run| shown(nodes, run)));
@@ -176,7 +175,7 @@ pub fn conditions(points: &[&Point]) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::grid::SETTINGS;
-    use super::super::point::tests::{even, point};
+    use super::super::point::tests::point;
     use super::*;
     use aurora_suite::mpi::Flavour;
 
@@ -195,15 +194,18 @@ mod tests {
         let points = points();
         let points: Vec<_> = points.iter().collect();
         let bound = 2.0 * points[1].plan.bound();
-        assert_eq!(slowest(&points, 16).map(|run| run.sharing_seconds), Some(even(1.25 * bound)));
+        assert_eq!(slowest(&points, 16).map(|run| run.sharing_seconds), Some(Spread::exactly(1.25 * bound)));
         let (ours, theirs) = closest(&points, 16, 0.7).expect("a pair");
-        assert_eq!((ours.sharing_seconds, theirs.sharing_seconds), (even(1.25 * bound), even(1.5 * bound)));
+        assert_eq!(
+            (ours.sharing_seconds, theirs.sharing_seconds),
+            (Spread::exactly(1.25 * bound), Spread::exactly(1.5 * bound))
+        );
         assert!(slowest(&points, 2).is_none() && closest(&points, 2, 0.7).is_none());
         // 1.8 times as fast, by less than another job in which it is 1.15 times.
         let [near, far] = [(1.0, 2.0), (10.0, 11.5)]
             .map(|(ours, theirs)| point(CASE, 16, &[("aurora-whole", ours), ("mpi-isend", theirs)]));
         let (ours, _) = closest(&[&near, &far], 16, 0.7).expect("a pair");
-        assert_eq!(ours.sharing_seconds, even(10.0 * bound));
+        assert_eq!(ours.sharing_seconds, Spread::exactly(10.0 * bound));
     }
 
     #[test]

@@ -63,10 +63,9 @@ impl Measure {
     /// None where there is no curve, or nothing but zeros.
     fn chart(&self, all: &[Recorded], title: &str, along: &'static str, lines: &[Line<'_>]) -> Option<Markup> {
         let values = self.values(lines);
-        let exactly = |value| Spread { min: value, median: value, max: value };
         let curves = values.iter().map(|(policy, points)| Curve {
             style: style(policy),
-            points: points.iter().map(|(at, value)| (*at, exactly(*value))).collect(),
+            points: points.iter().map(|(at, value)| (*at, Spread::exactly(*value))).collect(),
         });
         let each = || values.iter().flat_map(|(_, points)| points).map(|(_, value)| *value);
         let least = each().fold(1.0, f64::min);

@@ -20,8 +20,8 @@ impl Display for Table<'_, Comparison<Figures>> {
         writeln!(f)?;
         row(f, "", "", ["min", "median", "max"])?;
         for figures in &self.0.results {
-            let kind = figures.memory.or(figures.access);
-            time(f, kind.unwrap_or(figures.implementation), "time", figures.seconds)?;
+            let kind = figures.memory.as_ref().or(figures.access.as_ref());
+            time(f, kind.unwrap_or(&figures.implementation), "time", figures.seconds)?;
             if let Some(ready) = figures.ready_seconds {
                 time(f, "", "after last entry", ready)?;
             }

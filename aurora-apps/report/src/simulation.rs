@@ -1,9 +1,7 @@
 //! Simulated super-programs: what belongs in one chart, and what several runs of the same come to together.
 
-mod checked;
-
+use super::checked::{count, share, text, units, units_or_none};
 use super::recorded::{Recorded, What};
-use checked::{positive, sensible, sensible_or_none, share, text};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -13,13 +11,13 @@ pub struct Simulation {
     /// Its name.
     pub policy: String,
     /// How many.
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "count")]
     pub nodes: usize,
     /// What else decides what comes of it.
     #[serde(flatten)]
     pub setting: Setting,
     /// Repetitions.
-    #[serde(deserialize_with = "positive")]
+    #[serde(deserialize_with = "count")]
     pub reps: usize,
     /// What came of it.
     #[serde(flatten)]
@@ -73,19 +71,19 @@ pub struct Figures {
     #[serde(deserialize_with = "share")]
     pub efficiency: f64,
     /// Blocks that nodes have asked others for.
-    #[serde(deserialize_with = "sensible")]
+    #[serde(deserialize_with = "units")]
     pub loads: f64,
     /// Until the last instruction has run, in units.
-    #[serde(deserialize_with = "sensible")]
+    #[serde(deserialize_with = "units")]
     pub makespan: f64,
     /// Instructions that are delivered to a node and not committed; this and the others are of own mode.
-    #[serde(default, deserialize_with = "sensible_or_none")]
+    #[serde(default, deserialize_with = "units_or_none")]
     pub parallelism: Option<f64>,
     /// Blocks asked for / operands read.
-    #[serde(default, deserialize_with = "sensible_or_none")]
+    #[serde(default, deserialize_with = "units_or_none")]
     pub miss_ratio: Option<f64>,
     /// From the last commitment of a block that had several incarnations to its having one, in units.
-    #[serde(default, deserialize_with = "sensible_or_none")]
+    #[serde(default, deserialize_with = "units_or_none")]
     pub synchronisation: Option<f64>,
 }
 
