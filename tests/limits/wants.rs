@@ -2,8 +2,9 @@
 
 use aurora_core::Route;
 use aurora_core::prelude::*;
-use aurora_suite::notes::note;
+use aurora_suite::notes::{note, noted};
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 pub const RANKS: usize = 3;
 
@@ -387,8 +388,11 @@ pub fn main(name: &str) -> ExitCode {
         };
         note(&note_of(world.rank().index()), &told);
         if outcome.is_err() {
-            // The job ends with the first who fails: not before all have noted.
-            std::thread::sleep(std::time::Duration::from_secs(1));
+            // The job ends with the first rank that fails: not before all have noted.
+            let until = Instant::now() + Duration::from_secs(20);
+            while (0..RANKS).any(|rank| noted(&note_of(rank)).is_none()) && Instant::now() < until {
+                std::thread::sleep(Duration::from_millis(5));
+            }
         }
         outcome
     });
