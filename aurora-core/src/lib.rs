@@ -43,8 +43,9 @@
 //! ReadCache order all ranks. After a collective scope the next access of the object waits until all ranks have ended
 //! the scope: it sees what they did in it, and comes after what they did to other objects before. Entering or
 //! refreshing a HaloCache orders a rank and its neighbours with respect to the elements that it shows; entering any
-//! other scope orders nothing. An access that is not ordered after a write returns some value that was written there;
-//! elements are read and written whole.
+//! other scope orders nothing. A rank that gets a value of a [`GScalar`] comes after the ranks that have changed it,
+//! and after what they did before that. An access that is not ordered after a write returns some value that was written
+//! there; elements are read and written whole. [Checking mode](Config::check) finds such accesses.
 //!
 //! # Guides
 //!
@@ -70,6 +71,7 @@
 //! | `object` | the contract between the kernel and a shared object |
 //! | `kernel` | what a rank's daemon decides: messages, calls, faults, the watch over waiting ranks |
 //! | `polls` | ranks that read the same values again and again |
+//! | `race` | the race detector: vector times, and the last accesses to each element |
 //! | `stats`, `trace` | what a rank has sent, waited for and done when |
 //! | `memory` | arrays that are lent, how much of them there may be, and the files with `unsafe` code |
 //!
@@ -96,6 +98,8 @@
 //! | permit | what the program's thread may do to an object without its kernel |
 //! | loan, token | memory that the transport reads or writes at this moment; its number |
 //! | park | to keep a request until its time has come |
+//! | release, acquire | of a time: what a rank has done comes before what another does next |
+//! | shadow | an owner's record of the last accesses to its block, in checking mode |
 //! | drop notice | a rank has dropped its handle of an object |
 
 mod behaviour;
@@ -116,6 +120,7 @@ mod notice;
 pub mod object;
 mod operation;
 mod polls;
+mod race;
 mod run;
 mod scalar;
 mod site;

@@ -108,36 +108,20 @@ pub enum Error {
         /// The limit.
         limit: Duration,
     },
-    /// Two ranks have written one element in the same scope, so one write is lost. Found in [checking
-    /// mode](crate::Config::check).
-    #[error(
-        "two ranks write element {index} of {object} in one scope: {first}, and {second}; let one rank write it, or `update` it with an operation"
-    )]
-    Conflict {
+    /// A race: two ranks access one element, at least one of them writes it, and nothing orders the two accesses, so
+    /// what is read or what remains depends on chance. Found in [checking mode](crate::Config::check).
+    #[error("a race for element {index} of {object}: {first}, and {second}; nothing orders them: {advice}")]
+    Race {
         /// The element.
         index: usize,
         /// The object.
         object: Box<ObjectName>,
-        /// What the lower rank did, with the line of the write, if it is known, or of the scope.
+        /// What the lower rank does, with its line.
         first: Box<Claim>,
-        /// What the other rank did.
+        /// What the other rank does.
         second: Box<Claim>,
-    },
-    /// An element was read that another rank has written in a scope that has not ended: the value may be from before
-    /// or after the write. Found in [checking mode](crate::Config::check).
-    #[error(
-        "element {index} of {object} is read before what was written there is flushed: {writer}, and {reader}; end the scope, and order \
-         the ranks before reading, by a barrier or a collective scope"
-    )]
-    Unflushed {
-        /// The element.
-        index: usize,
-        /// The object.
-        object: Box<ObjectName>,
-        /// The rank that has written it, and in which scope.
-        writer: Box<Claim>,
-        /// The rank that reads it.
-        reader: Box<Claim>,
+        /// What would order them.
+        advice: String,
     },
     /// The file for the trace cannot be written: the job has not started.
     #[error("the trace {path} cannot be written: {cause}; set AURORA_TRACE to a file that can, or not at all")]

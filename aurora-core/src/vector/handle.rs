@@ -15,6 +15,7 @@ use crate::memory::node::home::Place;
 use crate::memory::{self, Array, Direct};
 use crate::object::Way;
 use crate::polls::Level;
+use crate::race::AccessKind;
 use crate::stats::Kind;
 use crate::vector::construct::VectorPlan;
 use crate::vector::machine::Vector;
@@ -199,7 +200,7 @@ impl<T: Element> GVector<T> {
         let owner = self.dist.owner(index);
         let local = index - self.dist.range(owner).start;
         if owner == self.link.me {
-            self.check_read(std::iter::once(local), Window::WHOLE, "at", site)?;
+            self.check_own(AccessKind::Read, [local..local + 1], Window::WHOLE, site)?;
             return self.read_own(site, |own| own[local]);
         }
         self.check_single("at", index, owner, site)?;
@@ -230,6 +231,7 @@ impl<T: Element> GVector<T> {
         let owner = self.dist.owner(index);
         let local = index - self.dist.range(owner).start;
         if owner == self.link.me {
+            self.check_own(AccessKind::Write, [local..local + 1], Window::WHOLE, &site)?;
             return self.write_own(&site, |own| own[local] = value);
         }
         self.check_single("put", index, owner, &site)?;
@@ -261,7 +263,7 @@ impl<T: Element> GVector<T> {
             }
             object.block.write(|bytes| bytemuck::cast_slice_mut(bytes).fill(value))?;
             object.end_fill(epoch);
-            Some(Ok(()))
+            Some(object.note_fill(epoch, &site, cx))
         })
     }
 
@@ -337,26 +339,28 @@ impl<T: Element> GVector<T> {
         Err(Error::Denied { access: access.into(), index, owner, object: Box::new(self.name()), site: site.clone() })
     }
 
-    /// Checking mode: whether this rank may read elements of its own block, given by their places.
-    pub(crate) fn check_read(
+    /// Checking mode: waits for earlier scopes of a part, as the owners of the elements do: what this rank does next
+    /// comes after them.
+    pub(crate) fn order_after_scopes(&self, window: Window, site: &Site) -> Result<()> {
+        if !self.link.modes.check {
+            return Ok(());
+        }
+        self.link.wait_on(VectorWait::Settle, site, |object, cx| object.poll_usable(false, window, cx))
+    }
+
+    /// Checking mode: notes an access of this rank to elements of its own block, by local indices.
+    pub(crate) fn check_own(
         &self,
-        places: impl Iterator<Item = usize>,
+        kind: AccessKind,
+        ranges: impl IntoIterator<Item = Range<usize>>,
         window: Window,
-        action: &str,
         site: &Site,
     ) -> Result<()> {
         if !self.link.modes.check {
             return Ok(());
         }
-        let (me, mut places) = (self.link.me, Some(places));
-        // Writes in a scope that this rank has ended may be read once all ranks have ended it.
-        self.link.wait_on(VectorWait::Settle, site, |object, cx| {
-            if let Err(error) = object.poll_usable(false, window, cx)? {
-                return Some(Err(error));
-            }
-            let found = places.take().and_then(|places| object.unflushed(&cx.frame.name, me, places));
-            Some(found.map_or(Ok(()), |error| Err(error.read_by(me, action, site))))
-        })
+        self.order_after_scopes(window, site)?;
+        self.link.on(site, |object, cx| object.note_own(kind, window, site, ranges, cx))
     }
 
     pub(crate) fn reason(&self, action: &'static str, site: &Site) -> Reason {
@@ -407,6 +411,7 @@ impl<T: Element> GVector<T> {
         action: &'static str,
         site: &Site,
     ) -> Result<Vec<u8>> {
+        self.order_after_scopes(Window::WHOLE, site)?;
         let _call = self.link.call(action);
         let reason = self.reason(action, site);
         let call = self.link.on(site, |object, cx| {
@@ -427,7 +432,7 @@ impl<T: Element> GVector<T> {
         self.link
             .wait(what, site, |kernel, out| {
                 let answer = kernel.core.await_received(call, out)?;
-                Some(answer.map_err(|error| error.read_by(self.link.me, action, site)))
+                Some(answer)
             })
             .inspect_err(|_| self.link.tidy(|kernel, _| kernel.core.give_up(call)))
     }

@@ -7,21 +7,43 @@ mod looks;
 mod parts;
 mod sums;
 
-use aurora_core::{Add, GVector, MatrixDim, Result, World, distmemcpy};
+use aurora_core::{Add, Config, GVector, MatrixDim, Result, Route, World, distmemcpy};
 use aurora_suite::body::Body;
 use aurora_suite::check;
 use aurora_suite::random::{Random, mix};
+use libtest_mimic::{Failed, Trial};
+use std::ops::Range;
 use std::time::Duration;
 
 pub fn bodies() -> Vec<Body> {
     vec![Body::of(random_programs)]
 }
 
+pub fn trials() -> Vec<Trial> {
+    let routes = [Route::Local, Route::Shm, Route::Udp];
+    let trial =
+        |route: Route| Trial::test(format!("threads-{route}/3/race_free_programs"), move || free_of_races(route));
+    routes.map(trial).into()
+}
+
+/// The race detector finds nothing. `RACE_FREE_PROGRAMS` says of how many programs.
+fn free_of_races(route: Route) -> std::result::Result<(), Failed> {
+    let programs = std::env::var("RACE_FREE_PROGRAMS").ok().and_then(|number| number.parse().ok()).unwrap_or(12);
+    for ranks in [2, 3] {
+        Config::threads(ranks).route(route).check(true).run(|world| run_programs(world, 0..programs))?;
+    }
+    Ok(())
+}
+
 const PROGRAMS: u64 = 12;
 const STEPS: usize = 30;
 
 fn random_programs(world: &World) -> Result<()> {
-    (0..PROGRAMS).try_for_each(|seed| {
+    run_programs(world, 0..PROGRAMS)
+}
+
+fn run_programs(world: &World, mut seeds: Range<u64>) -> Result<()> {
+    seeds.try_for_each(|seed| {
         Program::new(world, seed)?.run().map_err(|error| check::amid(format!("program {seed}"), error))
     })
 }
