@@ -138,7 +138,7 @@ pub use behaviour::{
     OwnerComputesMut, PutOnly, ReadCache, ReadCacheBlocks, ReadCacheReleaseC, ReleaseAlone, ReleaseC, Scope,
 };
 pub use config::Config;
-pub use distribution::{MatrixDim, Shape};
+pub use distribution::{MatrixDim, Partition, Shape};
 pub use element::{Add, Element, Max, Min, Op, Or};
 pub use environment::{MOST_RANKS, Surroundings, VARIABLES, bytes};
 pub use error::{Claim, Error, ObjectName, Result};
@@ -160,9 +160,9 @@ pub use world::{About, LineUsage, World};
 pub mod prelude {
     pub use crate::{
         Accumulate, Add, Config, Element, Error, GScalar, GVector, Gather, GlobalRead, GlobalWrite, Halo, HaloCache,
-        HaloCacheMut, MatrixDim, Max, Min, Op, Or, OwnerComputes, OwnerComputesMut, Rank, ReadCache, ReadCacheBlocks,
-        ReadCacheReleaseC, ReadMostly, ReleaseAlone, ReleaseC, Result, ScalarAccumulate, ScalarReadCache,
-        ScalarReleaseC, Slice, SliceMut, World, distmemcpy, distmemcpy_many, run,
+        HaloCacheMut, MatrixDim, Max, Min, Op, Or, OwnerComputes, OwnerComputesMut, Partition, Rank, ReadCache,
+        ReadCacheBlocks, ReadCacheReleaseC, ReadMostly, ReleaseAlone, ReleaseC, Result, ScalarAccumulate,
+        ScalarReadCache, ScalarReleaseC, Slice, SliceMut, World, distmemcpy, distmemcpy_many, run,
     };
 }
 

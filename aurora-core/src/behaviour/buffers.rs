@@ -78,7 +78,7 @@ impl<T: Element> Buffers<T> {
             start: block.start,
             limits: [0; 2],
         };
-        Buffers { dist: vector.dist, check, line: None, owners: ranges.map(pending).collect() }
+        Buffers { dist: vector.dist.clone(), check, line: None, owners: ranges.map(pending).collect() }
     }
 
     /// Adds one element, or returns the owner for whose batch room has to be made first. A scope has one operation.
@@ -210,7 +210,7 @@ impl<T: Element> Writer<'_, T> {
         {
             return Ok(());
         }
-        let dist = self.vector.dist;
+        let dist = &self.vector.dist;
         for (owner, piece) in dist.pieces(start..start + values.len()) {
             let first = dist.range(owner).start;
             let mut at = piece.start;

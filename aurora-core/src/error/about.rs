@@ -17,6 +17,9 @@ impl Error {
             | Error::NotShown { site, .. }
             | Error::LengthsDiffer { site, .. }
             | Error::NoSuchRank { site, .. }
+            | Error::OneForEachRank { site, .. }
+            | Error::BadWeight { site, .. }
+            | Error::NoWeight { site, .. }
             | Error::ZeroSized { site, .. }
             | Error::TooLarge { site, .. }
             | Error::OutOfMemory { site, .. }

@@ -220,6 +220,36 @@ pub enum Error {
         /// The line of the call.
         site: Site,
     },
+    /// A [`Partition`](crate::Partition) that does not give one number to each rank.
+    #[error("{given} {what} for {size} ranks (at {site}): give one for each rank, 0 for a rank that is to own nothing")]
+    OneForEachRank {
+        /// What is given: `lengths`, `numbers of rows` or `weights`.
+        what: String,
+        /// How many.
+        given: usize,
+        /// Number of ranks.
+        size: usize,
+        /// The line of the call.
+        site: Site,
+    },
+    /// A weight of a [`Partition`](crate::Partition) that is negative, infinite or no number.
+    #[error("{rank} cannot have the weight {weight} (at {site}): a weight is a finite number, 0 or greater")]
+    BadWeight {
+        /// The first rank with such a weight.
+        rank: Rank,
+        /// The weight.
+        weight: f64,
+        /// The line of the call.
+        site: Site,
+    },
+    /// A [`Partition`](crate::Partition) in which every rank has weight 0.
+    #[error("the weights of all {size} ranks are 0 (at {site}): give a rank that is to own something a greater one")]
+    NoWeight {
+        /// Number of ranks.
+        size: usize,
+        /// The line of the call.
+        site: Site,
+    },
     /// A vector of more bytes than there are addresses.
     #[error("{shape} of {element} are more bytes than {rank} can address (at {site}): share less data")]
     TooLarge {

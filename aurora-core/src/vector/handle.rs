@@ -2,7 +2,7 @@
 
 use super::{VectorRange, VectorRangeMut, distmemcpy};
 use crate::digest;
-use crate::distribution::{Distribution, MatrixDim, Shape};
+use crate::distribution::{Distribution, MatrixDim, Partition, Shape};
 use crate::element::Element;
 use crate::epoch::{Opening, Rule};
 use crate::error::{ObjectName, Result};
@@ -53,34 +53,40 @@ pub struct GVector<T: Element> {
 }
 
 impl<T: Element> GVector<T> {
-    /// Collective. A vector of zeros of the given [`Shape`]: a number of elements, or a [`MatrixDim`], which can be
-    /// written as `(rows, cols)`.
+    /// Collective. A vector of zeros. `partition` is a [`Shape`], for equal blocks: a number of elements, or a
+    /// [`MatrixDim`], which can be written as `(rows, cols)`. Or it is a [`Partition`], for blocks of given lengths, or
+    /// by the weights of ranks.
     ///
     /// # Errors
     /// `Mismatch` where ranks construct different objects; [`Error::ZeroSized`]; [`Error::TooLarge`];
-    /// [`Error::OutOfMemory`] where some rank's memory has no room for its block: on all ranks.
+    /// [`Error::OutOfMemory`] where some rank's memory has no room for its block; for a `Partition` also
+    /// [`Error::OneForEachRank`], [`Error::BadWeight`] and [`Error::NoWeight`]: on all ranks.
     #[track_caller]
-    pub fn new(world: &World, shape: impl Into<Shape>) -> Result<Self> {
-        Self::construct(VectorPlan::new::<T>(world, shape.into(), None, Site::here()), world, None)
+    pub fn new<'a>(world: &World, partition: impl Into<Partition<'a>>) -> Result<Self> {
+        Self::construct(VectorPlan::new::<T>(world, partition.into(), None, Site::here()), world, None)
     }
 
     /// Collective. A vector with element `i` set to `value(i)`; each rank computes its own. Errors as for
     /// [`new`](Self::new).
     #[track_caller]
-    pub fn from_fn(world: &World, shape: impl Into<Shape>, mut value: impl FnMut(usize) -> T) -> Result<Self> {
-        Self::construct(VectorPlan::new::<T>(world, shape.into(), None, Site::here()), world, Some(&mut value))
+    pub fn from_fn<'a>(
+        world: &World,
+        partition: impl Into<Partition<'a>>,
+        mut value: impl FnMut(usize) -> T,
+    ) -> Result<Self> {
+        Self::construct(VectorPlan::new::<T>(world, partition.into(), None, Site::here()), world, Some(&mut value))
     }
 
     /// Collective. A vector of zeros that lies whole on `rank` (the paper's `Sample`, section 3.4). Errors as for
     /// [`GVector::new`], and [`Error::NoSuchRank`].
     #[track_caller]
     pub fn on(world: &World, rank: impl Into<Rank>, shape: impl Into<Shape>) -> Result<Self> {
-        Self::construct(VectorPlan::new::<T>(world, shape.into(), Some(rank.into()), Site::here()), world, None)
+        Self::construct(VectorPlan::new::<T>(world, shape.into().into(), Some(rank.into()), Site::here()), world, None)
     }
 
     #[track_caller]
     fn construct(mut plan: VectorPlan, world: &World, value: Option<&mut dyn FnMut(usize) -> T>) -> Result<Self> {
-        let (dist, name) = (plan.dist, ObjectName { made_at: Site::here(), ..plan.plan.name() });
+        let (dist, name) = (plan.dist.clone(), ObjectName { made_at: Site::here(), ..plan.plan.name() });
         let link = Way::<Vector>::of(world.link());
         let (id, modes) = (link.next_object(), link.modes);
         // A large block is made in the shared memory where it stays.
@@ -133,7 +139,7 @@ impl<T: Element> GVector<T> {
     /// Elements of a row: 0 of a matrix without columns, 1 of a vector that is no matrix.
     #[inline]
     pub(crate) fn row_len(&self) -> usize {
-        self.dim().map_or(1, |dim| dim.cols)
+        self.dist.shape().unit()
     }
 
     /// The rank that owns element `index`.
