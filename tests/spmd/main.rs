@@ -26,6 +26,7 @@ mod stats;
 mod stream;
 mod structs;
 mod threads;
+mod unequal;
 mod vector;
 mod verifiers;
 
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
 fn bodies() -> Vec<Body> {
     [
         vector::bodies(),
+        unequal::bodies(),
         structs::bodies(),
         copy::bodies(),
         scalar::bodies(),

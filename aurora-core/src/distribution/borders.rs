@@ -5,8 +5,8 @@ use std::ops::Range;
 /// The borders between blocks.
 ///
 /// The search for an owner takes no branch that random indices would mispredict. A grid of cells, each of the same
-/// power of two of elements, says who owns the first element of each. Few blocks meet in one cell. As many steps of a
-/// binary search as the fullest cell needs find the owner.
+/// power of two of elements, says who owns the first element of each. A binary search decides among the ranks that may
+/// own another element of a cell. They are few, and as many for each cell: the most that any has.
 #[derive(Debug)]
 pub(super) struct Borders {
     /// Where the block of each rank ends. Then `usize::MAX`, as often as a search may look beyond the last rank.
@@ -16,11 +16,11 @@ pub(super) struct Borders {
     cells: Box<[u32]>,
     /// A cell has `1 << shift` elements.
     shift: u32,
-    /// An element's owner is one of the `1 << steps` ranks from its cell's owner on.
-    steps: u32,
+    /// An element's owner is its cell's, or one of so many ranks behind it.
+    behind: usize,
 }
 
-/// There are about as many cells for each rank, or twice as many.
+/// There are at least so many cells for each rank, and about twice as many at most.
 const CELLS: usize = 4;
 
 impl Borders {
@@ -29,12 +29,12 @@ impl Borders {
         let (ranks, len) = (ends.len(), ends.last().copied().unwrap_or(0));
         let shift = (len / (CELLS * ranks)).checked_ilog2().unwrap_or(0);
         let owner = |index: usize| ends.partition_point(|end| *end <= index);
+        let last = |cell: usize| (cell + ((1 << shift) - 1)).min(len - 1);
         let cells = (0..len).step_by(1 << shift);
-        let most = cells.clone().map(|cell| owner((cell + (1 << shift)).min(len) - 1) - owner(cell)).max().unwrap_or(0);
+        let behind = cells.clone().map(|cell| owner(last(cell)) - owner(cell)).max().unwrap_or(0);
         let cells = cells.map(|cell| owner(cell) as u32).collect();
-        let steps = usize::BITS - most.leading_zeros();
-        ends.resize(ranks + (1 << steps), usize::MAX);
-        Borders { ends: ends.into(), ranks, cells, shift, steps }
+        ends.resize(ranks + behind, usize::MAX);
+        Borders { ends: ends.into(), ranks, cells, shift, behind }
     }
 
     pub(super) fn ends(&self) -> &[usize] {
@@ -48,11 +48,10 @@ impl Borders {
     }
 
     /// The rank in whose block element `index` lies, which must exist.
+    #[cold] // So that the code around it is as good for equal blocks as without it.
+    #[inline(never)]
     pub(super) fn owner(&self, index: usize) -> usize {
-        let mut owner = self.cells[index >> self.shift] as usize;
-        for step in (0..self.steps).rev() {
-            owner += usize::from(self.ends[owner + (1 << step) - 1] <= index) << step;
-        }
-        owner
+        let first = self.cells[index >> self.shift] as usize;
+        first + self.ends[first..first + self.behind].partition_point(|end| *end <= index)
     }
 }

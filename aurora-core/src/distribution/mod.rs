@@ -145,17 +145,16 @@ impl Distribution {
         Rank::new(self.owner_index(index))
     }
 
-    /// The number of the rank that owns element `index`. Without a branch, which random indices would mispredict: for
-    /// a larger block the first quotient is its number and the second at most that, for a smaller one the reverse.
+    /// The number of the rank that owns element `index`. Without a branch that random indices would mispredict: for a
+    /// larger block the first quotient is its number and the second at most that, for a smaller one the reverse.
     #[inline]
     pub fn owner_index(&self, index: usize) -> usize {
         if self.surplus == 0 {
             return self.first + self.by_base.divide(index);
         }
-        match (usize::try_from(self.surplus), &self.borders) {
-            (Ok(surplus), _) => self.by_larger.divide(index).max(self.by_base.divide(index.saturating_sub(surplus))),
-            (Err(_), Some(borders)) => borders.owner(index),
-            (Err(_), None) => unreachable!("a negative surplus says that the borders are listed"),
+        match usize::try_from(self.surplus) {
+            Ok(surplus) => self.by_larger.divide(index).max(self.by_base.divide(index.saturating_sub(surplus))),
+            Err(_) => self.borders.as_ref().expect("a negative surplus stands for listed borders").owner(index),
         }
     }
 

@@ -7,7 +7,7 @@ mod looks;
 mod parts;
 mod sums;
 
-use aurora_core::{Add, Config, GVector, MatrixDim, Result, Route, World, distmemcpy};
+use aurora_core::{Add, Config, GVector, MatrixDim, Partition, Result, Route, World, distmemcpy};
 use aurora_suite::body::Body;
 use aurora_suite::check;
 use aurora_suite::random::{Random, mix};
@@ -35,7 +35,7 @@ fn free_of_races(route: Route) -> std::result::Result<(), Failed> {
     Ok(())
 }
 
-const PROGRAMS: u64 = 12;
+const PROGRAMS: u64 = 20;
 const STEPS: usize = 30;
 
 fn random_programs(world: &World) -> Result<()> {
@@ -75,9 +75,11 @@ impl<'w> Program<'w> {
         let mut shared = Random::new(seed);
         let (p, me) = (world.size(), world.rank().index());
         let len = [1, p, 3 * p + 1, 200, 20_011][shared.below(5)];
-        let v = match shared.below(4) {
+        let v = match shared.below(7) {
             0 => GVector::on(world, shared.below(p), len)?,
             1 => GVector::new(world, MatrixDim::new(len, 1 + shared.below(5)))?,
+            2 | 3 => GVector::new(world, Partition::lengths(&shared.lengths(len, p)))?,
+            4 => GVector::new(world, Partition::rows(&shared.lengths(len, p), 1 + shared.below(5)))?,
             _ => GVector::new(world, len)?,
         };
         Ok(Program {
