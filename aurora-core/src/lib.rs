@@ -4,7 +4,7 @@
 //! # The words
 //!
 //! A *job* runs the same program on `size` *ranks*; all of them together are the [`World`]. A [`GVector`] is cut into
-//! *blocks*, one for each rank, its *owner*; a [`GScalar`] has a *home*. Indices are *global* everywhere. An operation
+//! *blocks*, one for each rank, its *owner*, equal ones unless a [`Partition`] says how long each is; a [`GScalar`] has a *home*. Indices are *global* everywhere. An operation
 //! is *collective* if every rank must call it, and *one-sided* if only the caller takes part: the owner's *daemon*, a
 //! thread of its own, serves it. A *scoped behaviour* ([`Scope`]) changes how one vector is accessed until its guard
 //! goes out of scope.
@@ -88,6 +88,7 @@
 //! | settled | of an epoch: nothing that belongs to it can change this rank's block any more |
 //! | window | the part of a vector that a scope is about; `WHOLE` is one |
 //! | block | what a rank owns of a vector |
+//! | partition | how long the blocks of a vector are |
 //! | latch | who may use a shared block at this moment |
 //! | gate | where a write waits until no transfer reads the block, and no other rank its place |
 //! | at home, moved away | a block lies in its place in shared memory; it does not, as guards show what was there |

@@ -48,8 +48,7 @@ impl Borders {
     }
 
     /// The rank in whose block element `index` lies, which must exist.
-    #[cold] // So that the code around it is as good for equal blocks as without it.
-    #[inline(never)]
+    #[inline]
     pub(super) fn owner(&self, index: usize) -> usize {
         let first = self.cells[index >> self.shift] as usize;
         first + self.ends[first..first + self.behind].partition_point(|end| *end <= index)

@@ -2,16 +2,19 @@
 
 mod about;
 mod claim;
+mod lists;
 mod user;
 mod words;
 
 pub use claim::{Claim, ObjectName};
+pub(crate) use lists::clip;
 pub use user::UserError;
 pub(crate) use words::{A_CALL, list, memory};
 
 use crate::Site;
 use crate::memory::{CacheLimit, MemoryLimit};
 use aurora_net::Rank;
+use lists::{Clipped, first_difference};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -26,8 +29,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Error {
     /// Ranks disagree about a collective operation: its kind, object, type, length, order, or who takes part.
     #[error(
-        "ranks disagree: {first}, but {second}; every rank must make the same collective calls in the same order{}",
-        alike(first, second)
+        "ranks disagree: {}, but {}; every rank must make the same collective calls in the same order{}",
+        Clipped(first), Clipped(second), first_difference(first, second).unwrap_or_else(|| alike(first, second).into())
     )]
     Mismatch {
         /// What the lower rank did.

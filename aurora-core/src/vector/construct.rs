@@ -8,7 +8,7 @@ use crate::collective::Came;
 use crate::distribution::{Distribution, Partition, Refusal, Shape};
 use crate::element::{Access, Element, built_in_ops};
 use crate::epoch::{Ends, Ledger};
-use crate::error::Result;
+use crate::error::{Result, clip};
 use crate::ids::ObjectId;
 use crate::kernel::Core;
 use crate::kernel::nodes::Nodes;
@@ -143,7 +143,7 @@ fn distribute<T: Element>(
     };
     let dist = dist.map_err(|refusal| match refusal {
         Refusal::TooLarge => {
-            let (rank, shape, element) = (world.rank(), partition.to_string(), short::<T>().into());
+            let (rank, shape, element) = (world.rank(), clip(&partition.to_string()).into_owned(), short::<T>().into());
             Error::TooLarge { rank, shape, element, site: site.clone() }
         }
         Refusal::Count(what, given) => Error::OneForEachRank { what: what.into(), given, size, site: site.clone() },

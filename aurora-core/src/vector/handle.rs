@@ -31,7 +31,8 @@ use std::ops::Range;
 /// A vector whose elements are distributed over all ranks of a job (paper section 2.1).
 ///
 /// Each rank owns one block, cut by elements, or by whole rows for a [`MatrixDim`]; the first blocks are one unit
-/// longer if a remainder is left. Or one rank owns it whole ([`GVector::on`]). **All indices are global.**
+/// longer if a remainder is left. Or each block has a length of its own, which may be 0: a [`Partition`] gives the
+/// lengths, or the weights of the ranks. Or one rank owns it whole ([`GVector::on`]). **All indices are global.**
 ///
 /// There is no `v[i]`. Without a behaviour every access is synchronous: [`at`](GVector::at) and [`put`](GVector::put)
 /// of an element on another machine are one message to the owner's daemon and one back; of a rank that shares memory

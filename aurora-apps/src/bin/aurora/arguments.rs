@@ -61,6 +61,8 @@ pub struct Mm2Arguments {
     #[command(flatten)]
     pub phases: PhaseArguments,
     #[command(flatten)]
+    pub weights: WeightArguments,
+    #[command(flatten)]
     pub implementations: ProgramImplementations,
     #[command(flatten)]
     pub repetitions: Repetitions,
@@ -130,6 +132,8 @@ pub struct DiffusionArguments {
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub steps: u32,
     #[command(flatten)]
+    pub weights: WeightArguments,
+    #[command(flatten)]
     pub implementations: ProgramImplementations,
     #[command(flatten)]
     pub repetitions: Repetitions,
@@ -157,6 +161,19 @@ pub struct TspArguments {
     pub repetitions: Repetitions,
     #[command(flatten)]
     pub world: WorldArguments,
+}
+
+#[derive(Args, Clone, Debug)]
+pub struct WeightArguments {
+    /// How fast the ranks are, a number for each: `1,3` gives rank 1 three times as many rows as rank 0 [default: equal
+    /// blocks]
+    #[arg(long, value_name = "W,W,..", value_delimiter = ',', value_parser = weight, allow_negative_numbers = true)]
+    pub weights: Vec<f64>,
+}
+
+fn weight(text: &str) -> Result<f64, String> {
+    let weight = text.trim().parse().ok().filter(|weight: &f64| weight.is_finite() && *weight >= 0.0);
+    weight.ok_or_else(|| "a weight is a number, 0 or greater".into())
 }
 
 #[derive(Args, Clone, Copy, Debug)]
@@ -305,6 +322,7 @@ impl Mm2Arguments {
             reps: self.repetitions.reps as usize,
             pace: self.phases.pace(),
             seed: self.repetitions.seed,
+            weights: self.weights.weights.clone(),
             damage: self.repetitions.damage,
         }
     }
@@ -366,6 +384,7 @@ impl DiffusionArguments {
             implementations: self.implementations.list(),
             reps: self.repetitions.reps as usize,
             seed: self.repetitions.seed,
+            weights: self.weights.weights.clone(),
             damage: self.repetitions.damage,
         }
     }
