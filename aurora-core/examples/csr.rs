@@ -3,6 +3,8 @@
 //! Rows are divided by weights, as if every second rank were twice as fast. The entries of a row lie on the rank that
 //! owns the row, so they have blocks of their own lengths. Every element of the product is verified.
 
+#![allow(clippy::print_stdout)]
+
 use aurora_core::prelude::*;
 
 /// Rows and columns.
