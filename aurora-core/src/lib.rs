@@ -4,10 +4,10 @@
 //! # The words
 //!
 //! A *job* runs the same program on `size` *ranks*; all of them together are the [`World`]. A [`GVector`] is cut into
-//! *blocks*, one for each rank, its *owner*, equal ones unless a [`Partition`] says how long each is; a [`GScalar`] has a *home*. Indices are *global* everywhere. An operation
-//! is *collective* if every rank must call it, and *one-sided* if only the caller takes part: the owner's *daemon*, a
-//! thread of its own, serves it. A *scoped behaviour* ([`Scope`]) changes how one vector is accessed until its guard
-//! goes out of scope.
+//! *blocks*, one for each rank, its *owner*; they are equal, unless a [`Partition`] gives their lengths. A [`GScalar`]
+//! has a *home*. Indices are *global* everywhere. An operation is *collective* if every rank must call it, and
+//! *one-sided* if only the caller takes part: the owner's *daemon*, a thread of its own, serves it. A *scoped
+//! behaviour* ([`Scope`]) changes how one vector is accessed until its guard goes out of scope.
 //!
 //! # The smallest whole program
 //!

@@ -158,7 +158,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_share_is_the_exact_one_rounded_up_or_down(units in 0usize..1 << 40, whole in prop::collection::vec(0u32.., 1..70)) {
+        fn each_share_is_the_exact_one_rounded_up_or_down(
+            units in 0usize..1 << 40,
+            whole in prop::collection::vec(0u32.., 1..70),
+        ) {
             let all: u128 = whole.iter().copied().map(u128::from).sum();
             prop_assume!(all > 0);
             let weights: Vec<f64> = whole.iter().copied().map(f64::from).collect();
@@ -171,7 +174,10 @@ mod tests {
         }
 
         #[test]
-        fn shares_add_up_and_a_greater_weight_has_no_smaller_one(units in 0..=isize::MAX as usize, weights in weights()) {
+        fn shares_add_up_and_a_greater_weight_has_no_smaller_one(
+            units in 0..=isize::MAX as usize,
+            weights in weights(),
+        ) {
             let shares = shares(units, &weights).expect("weights");
             prop_assert_eq!(shares.iter().sum::<usize>(), units);
             for (one, other) in (0..weights.len()).zip(1..weights.len()) {

@@ -1,5 +1,5 @@
-//! Texts that list the blocks of a vector, such as `GVector<u64> of 8 elements in blocks of [3, 0, 5]`. A job may have a
-//! thousand ranks: errors show the first of them, and where two lists differ.
+//! Texts that list the blocks of a vector, such as `GVector<u64> of 8 elements in blocks of [3, 0, 5]`. A job may have
+//! a thousand ranks: errors show the first of them, and where two lists differ.
 
 use super::Claim;
 use std::borrow::Cow;
