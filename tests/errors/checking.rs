@@ -172,9 +172,16 @@ fn in_blocks_of_any_length() {
                 1 => scope.put(7, 2)?, // the other's
                 _ => {}
             }
-            scope.finish()
+            let outcome = scope.finish();
+            world.barrier()?;
+            outcome?;
+            v.at(0).map(drop)
         });
-        conflict(&told, 7, &["v.release_c()", "the lower rank's", "the other's"]);
+        told.all_say(&["two ranks write element 7 of the GVector<u64> of 12 elements in blocks of [2, "]).all_cite(&[
+            "v.release_c()",
+            "the lower rank's",
+            "the other's",
+        ]);
     });
 }
 
