@@ -78,6 +78,20 @@ impl<T: Element> GVector<T> {
         Self::construct(VectorPlan::new::<T>(world, partition.into(), None, Site::here()), world, Some(&mut value))
     }
 
+    /// Collective. A vector of zeros of which rank `r` owns `lengths[r]` elements: [`new`](Self::new) with
+    /// [`Partition::lengths`]. Rows of a matrix: [`Partition::rows`].
+    #[track_caller]
+    pub fn with_blocks(world: &World, lengths: &[usize]) -> Result<Self> {
+        Self::new(world, Partition::lengths(lengths))
+    }
+
+    /// Collective. A vector or matrix of zeros in blocks by the ranks' weights: [`new`](Self::new) with
+    /// [`Partition::weighted`].
+    #[track_caller]
+    pub fn weighted(world: &World, shape: impl Into<Shape>, weights: &[f64]) -> Result<Self> {
+        Self::new(world, Partition::weighted(shape, weights))
+    }
+
     /// Collective. A vector of zeros that lies whole on `rank` (the paper's `Sample`, section 3.4). Errors as for
     /// [`GVector::new`], and [`Error::NoSuchRank`].
     #[track_caller]
