@@ -5,9 +5,10 @@
 //!
 //! A *job* runs the same program on `size` *ranks*; all of them together are the [`World`]. A [`GVector`] is cut into
 //! *blocks*, one for each rank, its *owner*; they are equal, unless a [`Partition`] gives their lengths. A [`GScalar`]
-//! has a *home*. Indices are *global* everywhere. An operation is *collective* if every rank must call it, and
-//! *one-sided* if only the caller takes part: the owner's *daemon*, a thread of its own, serves it. A *scoped
-//! behaviour* ([`Scope`]) changes how one vector is accessed until its guard goes out of scope.
+//! has a *home*; a key of a [`GMap`] has an owner, by its hash. Indices are *global* everywhere. An operation is
+//! *collective* if every rank must call it, and *one-sided* if only the caller takes part: the owner's *daemon*, a
+//! thread of its own, serves it. A *scoped behaviour* ([`Scope`]) changes how one vector is accessed until its guard
+//! goes out of scope.
 //!
 //! # The smallest whole program
 //!
@@ -61,6 +62,7 @@
 //! | `run`, `config`, `world` | starting a job, choosing how, what a rank sees of it; reductions, scans, broadcasts |
 //! | `vector` | [`GVector`], [`distmemcpy`], slices |
 //! | `scalar` | [`GScalar`] and its scopes |
+//! | `map` | [`GMap`], the distributed hash map, and its scopes, with a README of their own |
 //! | `behaviour` | the scoped behaviours, with a README of their own |
 //! | `distribution`, `element` | who owns what; what may be shared |
 //! | `operation` | the numbers by which ranks name types and operations |
@@ -116,6 +118,7 @@ pub mod guide;
 mod ids;
 mod kernel;
 mod link;
+mod map;
 mod memory;
 mod notice;
 pub mod object;
@@ -144,6 +147,7 @@ pub use element::{Add, Element, Max, Min, Op, Or};
 pub use environment::{MOST_RANKS, Surroundings, VARIABLES, bytes};
 pub use error::{Claim, Error, ObjectName, Result};
 pub use kernel::Usage;
+pub use map::{GMap, Lookup, MapEntries, MapKey, MapOwnerComputes, MapOwnerComputesMut, MapReleaseC, MapValue};
 pub use memory::{CacheLimit, MemoryLimit, available as available_memory};
 pub use run::run;
 pub use scalar::{
@@ -160,9 +164,9 @@ pub use world::{About, LineUsage, World};
 /// What a program imports.
 pub mod prelude {
     pub use crate::{
-        Accumulate, Add, Config, Element, Error, GScalar, GVector, Gather, GlobalRead, GlobalWrite, Halo, HaloCache,
-        HaloCacheMut, MatrixDim, Max, Min, Op, Or, OwnerComputes, OwnerComputesMut, Partition, Rank, ReadCache,
-        ReadCacheBlocks, ReadCacheReleaseC, ReadMostly, ReleaseAlone, ReleaseC, Result, ScalarAccumulate,
+        Accumulate, Add, Config, Element, Error, GMap, GScalar, GVector, Gather, GlobalRead, GlobalWrite, Halo,
+        HaloCache, HaloCacheMut, MatrixDim, Max, Min, Op, Or, OwnerComputes, OwnerComputesMut, Partition, Rank,
+        ReadCache, ReadCacheBlocks, ReadCacheReleaseC, ReadMostly, ReleaseAlone, ReleaseC, Result, ScalarAccumulate,
         ScalarReadCache, ScalarReleaseC, Slice, SliceMut, World, distmemcpy, distmemcpy_many, run,
     };
 }

@@ -17,6 +17,7 @@ mod innocent;
 mod kept;
 mod late;
 mod leaked;
+mod maps;
 mod mismatch;
 mod order;
 mod pairs;

@@ -91,6 +91,19 @@ pub const ALL: &[Want] = &[
         },
     },
     Want {
+        name: "a_map_that_grows",
+        nodes: Nodes::One,
+        cache_limit: ANY,
+        words: &["OutOfMemory", "for its part of the GMap<usize, Vec>", "tests/limits/wants.rs"],
+        body: |world| {
+            let mut map = GMap::<usize, Vec<u8>>::new(world)?;
+            for key in (world.rank().index()..1998).step_by(world.size()) {
+                map.release_c()?.insert(key, vec![1; MIB])?;
+            }
+            map.len().map(drop)
+        },
+    },
+    Want {
         name: "caches_beside_each_other",
         nodes: Nodes::Apart,
         cache_limit: ANY,

@@ -12,6 +12,7 @@ mod direct;
 mod gather;
 mod halo;
 mod lifetime;
+mod map;
 mod ordering;
 mod owner;
 mod program;
@@ -45,6 +46,7 @@ fn bodies() -> Vec<Body> {
         copy::bodies(),
         scalar::bodies(),
         scalar_scopes::bodies(),
+        map::bodies(),
         owner::bodies(),
         rows::bodies(),
         threads::bodies(),

@@ -11,6 +11,7 @@ use aurora_apps::mm2::{Kernel, Mm2};
 use aurora_apps::psrs::{Input, Psrs};
 use aurora_apps::report::label::Label;
 use aurora_apps::tsp::{MOST_CITIES, Named, Source, Tsp};
+use aurora_apps::wordcount::WordCount;
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use std::path::PathBuf;
 
@@ -31,6 +32,8 @@ pub enum Command {
     Psrs(PsrsArguments),
     /// Counting in a distributed table: many small updates
     Histogram(HistogramArguments),
+    /// Counting words in a distributed map
+    Wordcount(WordCountArguments),
     /// Random reads of a distributed table
     Indexgather(IndexGatherArguments),
     /// Heat that spreads over a plate, step by step
@@ -96,6 +99,22 @@ pub struct HistogramArguments {
     /// How many updates each rank makes
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub updates: u32,
+    #[command(flatten)]
+    pub implementations: ProgramImplementations,
+    #[command(flatten)]
+    pub repetitions: Repetitions,
+    #[command(flatten)]
+    pub world: WorldArguments,
+}
+
+#[derive(Args, Debug)]
+pub struct WordCountArguments {
+    /// How many bytes of text all ranks have together
+    #[arg(long, value_name = "N", default_value_t = 10_000_000)]
+    pub bytes: u64,
+    /// How many different words there are at most
+    #[arg(long, value_name = "N", default_value_t = 200_000)]
+    pub words: u64,
     #[command(flatten)]
     pub implementations: ProgramImplementations,
     #[command(flatten)]
@@ -354,6 +373,19 @@ impl HistogramArguments {
         Histogram {
             table: self.table as usize,
             updates: self.updates as usize,
+            implementations: self.implementations.list(),
+            reps: self.repetitions.reps as usize,
+            seed: self.repetitions.seed,
+            damage: self.repetitions.damage,
+        }
+    }
+}
+
+impl WordCountArguments {
+    pub fn job(&self) -> WordCount {
+        WordCount {
+            bytes: self.bytes as usize,
+            words: self.words as usize,
             implementations: self.implementations.list(),
             reps: self.repetitions.reps as usize,
             seed: self.repetitions.seed,
