@@ -55,7 +55,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     ///     (0..100).try_for_each(|n| scope.insert(n, n * n))?;
     ///     scope.finish()?;
     ///     let own = squares.owner_computes()?;
-    ///     let sum = own.iter().map(|(_, square)| square).sum();
+    ///     let sum = own.iter().map(|(_, square)| square).sum::<u64>();
     ///     assert_eq!(world.all_reduce(Add, sum)?, 328_350);
     ///     Ok(())
     /// })?;
