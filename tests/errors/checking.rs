@@ -177,7 +177,7 @@ fn in_blocks_of_any_length() {
             outcome?;
             v.at(0).map(drop)
         });
-        told.all_say(&["two ranks write element 7 of the GVector<u64> of 12 elements in blocks of [2, "]).all_cite(&[
+        told.all_say(&["a race for element 7 of the GVector<u64> of 12 elements in blocks of [2, "]).all_cite(&[
             "v.release_c()",
             "the lower rank's",
             "the other's",

@@ -2,7 +2,7 @@
 
 use crate::provoke::{Order, on_every_route};
 use aurora_core::prelude::*;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::hash::{Hash, Hasher};
 use std::mem::forget;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
@@ -282,5 +282,120 @@ fn a_root_that_does_not_exist() {
     on_every_route([2, 3], |job| {
         let told = job.run(|world| Map::new(world)?.collect(7).map(drop));
         told.all_say(&["rank 7 does not exist"]).all_cite(&["collect(7)"]);
+    });
+}
+
+/// Panics where it is hashed or decoded while `BAD` is its number and a rank other than 0 does it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+struct Touchy(u64);
+
+const BAD_HASH: u64 = 1 << 40;
+const BAD_READ: u64 = 1 << 41;
+const REFUSED: u64 = 1 << 42;
+
+impl Hash for Touchy {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        assert!(self.0 & BAD_HASH == 0 || IS_ASKER.get(), "this cannot be hashed");
+        self.0.hash(hasher);
+    }
+}
+
+impl<'de> Deserialize<'de> for Touchy {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let number = u64::deserialize(deserializer)?;
+        assert!(number & BAD_READ == 0, "this cannot be read");
+        match number & REFUSED {
+            0 => Ok(Touchy(number)),
+            _ => Err(serde::de::Error::custom("a number that I do not like")),
+        }
+    }
+}
+
+/// A key with these bits that `owner` owns.
+fn key_of(map: &GMap<Touchy, u64>, bits: u64, owner: usize) -> Touchy {
+    let mut keys = (0..).map(|number| Touchy(number | bits));
+    keys.find(|key| map.owner(key).index() == owner).expect("every rank owns keys")
+}
+
+#[test]
+fn types_that_panic_poison_the_map() {
+    type Use = fn(&mut GMap<Touchy, u64>, Touchy) -> Result<()>;
+    let uses: [(u64, Use); 5] = [
+        (BAD_HASH, |map, key| map.get(&key).map(drop)),
+        (BAD_READ, |map, key| map.get(&key).map(drop)),
+        (BAD_READ, |map, key| map.insert(key, 1).map(drop)),
+        (0, |map, key| {
+            map.insert(key.clone(), 1)?;
+            map.update::<Fails>(&key, 1)
+        }),
+        (BAD_HASH, |map, key| map.get_many([&key]).map(drop)),
+    ];
+    on_every_route([2, 3], |job| {
+        for (number, (bits, next_use)) in uses.into_iter().enumerate() {
+            let told = job.run(|world| {
+                IS_ASKER.set(world.is_root());
+                let mut map = GMap::<Touchy, u64>::new(world)?;
+                map.release_c_with::<Fails>()?.finish()?;
+                world.barrier()?;
+                if world.is_root() {
+                    let key = key_of(&map, bits, CULPRIT);
+                    let asked = next_use(&mut map, key);
+                    assert!(matches!(asked, Err(Error::Poisoned { .. })), "use {number}: {asked:?}");
+                }
+                world.barrier()?;
+                IS_ASKER.set(true);
+                map.get(&Touchy(3)).map(drop)
+            });
+            told.all_say(&["the GMap<Touchy, u64>", "is poisoned: rank 1 panicked"]);
+        }
+    });
+}
+
+#[test]
+fn types_that_panic_in_a_batch() {
+    on_every_route([2, 3], |job| {
+        for bits in [BAD_HASH, BAD_READ, 0] {
+            let told = job.run(|world| {
+                IS_ASKER.set(world.is_root());
+                let mut map = GMap::<Touchy, u64>::new(world)?;
+                let key = world.is_root().then(|| key_of(&map, bits, CULPRIT));
+                for _ in 0..2 {
+                    let mut scope = map.release_c_with::<Fails>()?;
+                    if let Some(key) = &key {
+                        scope.update(key, 1)?;
+                    }
+                    let ended = scope.finish();
+                    // Who has applied its own part has not heard of the others' yet.
+                    world.barrier()?;
+                    ended?;
+                }
+                map.get(&Touchy(3)).map(drop)
+            });
+            told.all_say(&["the GMap<Touchy, u64>", "is poisoned: rank 1 panicked inside the ReleaseC"]);
+        }
+    });
+}
+
+#[test]
+fn types_that_refuse() {
+    on_every_route([2, 3], |job| {
+        let told = job.run(|world| {
+            let mut map = GMap::<Touchy, u64>::new(world)?;
+            if world.is_root() {
+                let key = key_of(&map, REFUSED, CULPRIT);
+                let refused = map.get(&key).expect_err("it cannot be decoded").to_string();
+                assert!(refused.contains("a value of type Touchy cannot be sent to other ranks"), "{refused}");
+                assert_eq!(map.get(&key_of(&map, 0, CULPRIT))?, None);
+            }
+            let key = key_of(&map, REFUSED, CULPRIT);
+            let mut scope = map.release_c()?;
+            // All have opened it before one of them can spoil it.
+            world.barrier()?;
+            let ended = if world.is_root() { scope.insert(key, 1) } else { Ok(()) }.and(scope.finish());
+            world.barrier()?;
+            ended?;
+            map.get(&Touchy(3)).map(drop)
+        });
+        told.all_say(&["cannot be sent to other ranks"]);
     });
 }

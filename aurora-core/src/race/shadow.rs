@@ -260,7 +260,8 @@ impl Shadow {
             }
             entry.marks.retain(|earlier| {
                 let is_over = earlier.scope == mark.scope || is_over(earlier, by.epoch, alone);
-                !(replaces(&mark, earlier) && is_over && is_ordered(earlier))
+                // Not by the owner's rule, which holds for this scope alone.
+                !(replaces(&mark, earlier) && is_over && comes_before(earlier, (by, Scope::None), &here, alone))
             });
             if !is_one_too_many(&mark, &entry.marks) {
                 entry.marks.push(mark);
