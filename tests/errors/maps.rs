@@ -361,6 +361,8 @@ fn types_that_panic_in_a_batch() {
                 let key = world.is_root().then(|| key_of(&map, bits, CULPRIT));
                 for _ in 0..2 {
                     let mut scope = map.release_c_with::<Fails>()?;
+                    // All have opened it before one of them can spoil it.
+                    world.barrier()?;
                     if let Some(key) = &key {
                         scope.update(key, 1)?;
                     }
