@@ -221,7 +221,7 @@ impl<T: Element> GVector<T> {
         let owner = self.dist.owner(index);
         let local = index - self.dist.range(owner).start;
         if owner == self.link.me {
-            self.check_own(AccessKind::Read, [local..local + 1], Window::WHOLE, site)?;
+            self.check_own(AccessKind::Read, Some(local..local + 1), Window::WHOLE, site)?;
             return self.read_own(site, |own| own[local]);
         }
         self.check_single("at", index, owner, site)?;
@@ -252,7 +252,7 @@ impl<T: Element> GVector<T> {
         let owner = self.dist.owner(index);
         let local = index - self.dist.range(owner).start;
         if owner == self.link.me {
-            self.check_own(AccessKind::Write, [local..local + 1], Window::WHOLE, &site)?;
+            self.check_own(AccessKind::Write, Some(local..local + 1), Window::WHOLE, &site)?;
             return self.write_own(&site, |own| own[local] = value);
         }
         self.check_single("put", index, owner, &site)?;

@@ -190,12 +190,12 @@ fn what_was_written_in_a_slice_that_is_still_held_may_be_ordered() {
     let access = |kind| Access { kind, scope: Scope::None, line: &line, opened: None };
     let time = clocks[0].time();
     let held = By { since, at: clocks[0].now(), ..by(0, &time, &[]) };
-    shadow.access(&held, &access(AccessKind::Write), [0..4]);
+    shadow.access(&held, &access(AccessKind::Write), Some(0..4));
     let time = clocks[1].time();
-    let found = shadow.access(&by(1, &time, &[]), &access(AccessKind::Read), [0..4]);
+    let found = shadow.access(&by(1, &time, &[]), &access(AccessKind::Read), Some(0..4));
     assert_eq!((found.race, found.possible.len()), (None, 1));
     let time = Time::default();
-    assert!(shadow.access(&by(1, &time, &[]), &access(AccessKind::Read), [0..4]).race.is_some());
+    assert!(shadow.access(&by(1, &time, &[]), &access(AccessKind::Read), Some(0..4)).race.is_some());
 }
 
 #[test]
@@ -227,6 +227,6 @@ fn what_a_neighbour_has_shown_is_ordered_there_and_nowhere_else() {
     let time = Time::default();
     let by = by(1, &time, &shown);
     let access = Access { kind: AccessKind::Read, scope: Scope::None, line: &Site::here(), opened: None };
-    assert_eq!(shadow.access(&by, &access, [2..3]).race, None);
-    assert_eq!(shadow.access(&by, &access, [3..6]).race.map(|clash| clash.place), Some(4));
+    assert_eq!(shadow.access(&by, &access, Some(2..3)).race, None);
+    assert_eq!(shadow.access(&by, &access, Some(3..6)).race.map(|clash| clash.place), Some(4));
 }

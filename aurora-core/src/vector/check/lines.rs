@@ -7,18 +7,25 @@ use serde::{Deserialize, Serialize};
 /// The lines of the writes in a batch; they travel behind its places.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Lines {
-    writes: Vec<(Site, Moment, Time)>,
+    writes: Vec<Write>,
     /// Number of values, and the number of their line in `writes`.
     runs: Vec<(u32, u32)>,
+}
+
+/// Where and when something was written, and what came before.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(super) struct Write {
+    pub(super) line: Site,
+    pub(super) at: Moment,
+    pub(super) time: Time,
 }
 
 impl Lines {
     /// The next values were written at this line and moment, after that time.
     pub(crate) fn note(&mut self, values: usize, line: &Site, at: Moment, time: &Time) {
-        let line = line.clone().clipped();
-        let is_same = |(site, of, after): &(Site, Moment, Time)| (site, of, after) == (&line, &at, time);
-        let number = self.writes.iter().rposition(is_same).unwrap_or_else(|| {
-            self.writes.push((line, at, time.clone()));
+        let write = Write { line: line.clone().clipped(), at, time: time.clone() };
+        let number = self.writes.iter().rposition(|other| *other == write).unwrap_or_else(|| {
+            self.writes.push(write);
             self.writes.len() - 1
         }) as u32;
         match self.runs.last_mut() {
@@ -42,14 +49,13 @@ impl Lines {
     }
 
     /// How many values in turn were written where, of `values` in all; `None`: their line is not known.
-    pub(super) fn of_runs(&self, values: usize) -> Vec<(usize, Option<(&Site, Moment, &Time)>)> {
+    pub(super) fn of_runs(&self, values: usize) -> Vec<(usize, Option<&Write>)> {
         let mut left = values;
         let mut known = Vec::new();
         for (len, number) in &self.runs {
             let len = left.min(*len as usize);
             left -= len;
-            let write = self.writes.get(*number as usize);
-            known.push((len, write.map(|(line, at, time)| (line, *at, time))));
+            known.push((len, self.writes.get(*number as usize)));
         }
         known.push((left, None));
         known.retain(|(len, _)| *len > 0);
@@ -70,8 +76,8 @@ mod tests {
         }
         assert_eq!(lines.runs, [(3, 0), (1, 1), (1, 0)]);
         let lines = Lines::decode(&lines.encode());
-        let of_runs: Vec<_> =
-            lines.of_runs(7).into_iter().map(|(len, write)| (len, write.map(|(line, ..)| line))).collect();
+        let of_runs = lines.of_runs(7).into_iter().map(|(len, write)| (len, write.map(|write| &write.line)));
+        let of_runs: Vec<_> = of_runs.collect();
         assert_eq!(of_runs, [(3, Some(&a)), (1, Some(&b)), (1, Some(&a)), (2, None)]);
         assert_eq!(lines.of_runs(2).len(), 1);
         assert_eq!(Lines::decode(&[7; 3]).of_runs(1).len(), 1);

@@ -10,6 +10,7 @@ mod lines;
 
 pub(crate) use held::Held;
 pub(crate) use lines::Lines;
+use lines::Write;
 
 use super::batch::Batch;
 use super::machine::Vector;
@@ -172,7 +173,7 @@ impl Vector {
         };
         let stamp = Stamp::here(check, cx.me(), line, cx);
         let (by, how) = ((cx.me(), epoch - 1), (AccessKind::Write, Scope::Together(epoch)));
-        self.note(by, &stamp, how, [0..self.block.len()], cx)
+        self.note(by, &stamp, how, Some(0..self.block.len()), cx)
     }
 
     /// The last scope that an access of this rank to a part comes after.
@@ -222,8 +223,8 @@ impl Vector {
                 rest = if cut < run.end { Some(cut..run.end) } else { runs.next() };
             }
             let stamp = match (line, stamp) {
-                (Some((line, at, time)), of_request) => Stamp {
-                    at,
+                (Some(Write { line, at, time }), of_request) => Stamp {
+                    at: *at,
                     since: None,
                     time: before.as_ref().map_or_else(|| time.clone(), |before| time.joined(before)),
                     line: line.clone(),
