@@ -133,7 +133,7 @@ impl<S: Into<Shape>> From<S> for Partition<'_> {
     }
 }
 
-/// All of it: [`clip`](crate::error::clip) shortens long lists.
+/// All of it: `error::clip` shortens long lists.
 impl fmt::Display for Partition<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sum = |units: &[usize]| units.iter().map(|units| *units as u128).sum::<u128>();
