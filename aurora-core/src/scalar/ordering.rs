@@ -46,14 +46,12 @@ impl Scalar {
 
     /// Takes the time off an answer. `None`: malformed.
     pub(crate) fn learn_time(&mut self, mut answer: Vec<u8>, cx: &mut Cx<'_>) -> Option<Vec<u8>> {
-        if self.check {
-            let (rest, len) = answer.split_last_chunk::<LENGTH>()?;
-            let (value, time) = rest.split_at_checked(rest.len().checked_sub(u32::from_le_bytes(*len) as usize)?)?;
-            let (len, time) = (value.len(), postcard::from_bytes(time).ok()?);
-            answer.truncate(len);
-            self.join(Some(time));
-            self.acquire(cx);
-        }
+        let (rest, len) = answer.split_last_chunk::<LENGTH>()?;
+        let (value, time) = rest.split_at_checked(rest.len().checked_sub(u32::from_le_bytes(*len) as usize)?)?;
+        let (len, time) = (value.len(), postcard::from_bytes(time).ok()?);
+        answer.truncate(len);
+        self.join(Some(time));
+        self.acquire(cx);
         Some(answer)
     }
 }

@@ -143,7 +143,9 @@ impl<O: ShowsOwnPart> Haloed<O> {
         let began = vector.link.linger(|| self.letters.iter().all(|letters| letters.get() >= exchange.number));
         let what = VectorWait::Halo;
         let shown = vector.link.wait_on_since(began, what, site, |object, cx| object.poll_edges(cx))?;
-        vector.link.on(site, |object, cx| object.edges_seen(exchange, cx))?;
+        if vector.link.modes.check {
+            vector.link.tidy_on(|object, cx| object.edges_seen(exchange, cx));
+        }
         (self.around, self.reach, self.letters) = (typed(shown.array), shown.reach, shown.letters);
         Ok(())
     }

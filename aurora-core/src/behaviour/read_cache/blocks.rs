@@ -122,7 +122,9 @@ impl<T: Element> ReadCacheBlocks<'_, T> {
     pub fn try_whole(&self) -> Option<&[T]> {
         let (Loaded { part, .. }, _) = self.state.outcome.get()?;
         let show = || {
-            self.vector.link.tidy_on(|object, cx| object.acquire(Window::WHOLE, cx));
+            if self.vector.link.modes.check {
+                self.vector.link.tidy_on(|object, cx| object.acquire(Window::WHOLE, cx));
+            }
             part.clone().into()
         };
         Some(self.state.whole.get_or_init(show).elements())

@@ -107,7 +107,7 @@ impl<T: Element> Sender<T> for Calls {
     ) -> Result<()> {
         let link = &vector.link;
         if owner == link.me {
-            let stamp = link.tidy_on(|object, cx| self.stamp(owner, object, cx));
+            let stamp = link.modes.check.then(|| link.tidy_on(|object, cx| self.stamp(owner, object, cx))).flatten();
             let asked = Asked { epoch: 0, request: Request::Write { op, window: self.window }, stamp: None };
             let work = Work::Call { id: CallId(0), asked };
             link.wait_on(VectorWait::Gate, site, |object, cx| {
@@ -232,7 +232,7 @@ impl<T: Element> GVector<T> {
     pub(crate) fn open_alone<O>(&self, op: Option<OpId>, window: Window, site: Site) -> Result<ReleaseAlone<'_, T, O>> {
         self.link.wait_on(VectorWait::Settle, &site, |object, cx| object.poll_usable(true, window, cx))?;
         let (reason, under_way) = (self.reason("ReleaseC alone", &site), vec![None; self.link.size]);
-        let number = self.link.tidy_on(|object, _| object.next_alone());
+        let number = if self.link.modes.check { self.link.tidy_on(|object, _| object.next_alone()) } else { 0 };
         let alone = check::Alone { number, opened: site.clone().clipped() };
         let calls = Calls { reason, window, under_way, alone, wrote: vec![false; self.link.size] };
         let state = Alone { buffers: Buffers::new(self), calls, op, operation: PhantomData };

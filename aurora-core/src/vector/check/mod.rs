@@ -249,9 +249,7 @@ impl Vector {
 
     /// The number of the scope alone that this rank opens.
     pub(crate) fn next_alone(&mut self) -> u64 {
-        let Some(check) = &mut self.check else {
-            return 0;
-        };
+        let check = self.check.get_or_insert_default();
         check.alone += 1;
         check.alone
     }
