@@ -39,7 +39,7 @@ impl AccessKind {
 }
 
 /// When a write is visible to other ranks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Scope {
     /// At once.
     None,
@@ -145,6 +145,8 @@ pub(crate) struct Shadow {
     lines: Lines,
     /// The scopes of ranks alone; with their ends, if they have ended.
     alone: HashMap<(Rank, u64), Option<Moment>>,
+    /// How many of them there may be before those that are over are forgotten.
+    most_alone: usize,
     /// Lines of possible races that were reported.
     reported: HashSet<(Line, Line)>,
 }
@@ -170,6 +172,8 @@ impl Lines {
 /// Some 64 MiB for each block.
 const MOST: usize = 400_000;
 
+const MOST_ALONE: usize = 1000;
+
 impl Default for Shadow {
     fn default() -> Self {
         Shadow::with_most(MOST)
@@ -179,7 +183,7 @@ impl Default for Shadow {
 impl Shadow {
     fn with_most(most: usize) -> Self {
         let (entries, lines, alone, reported) = Default::default();
-        Shadow { entries, most, has_forgotten: false, lines, alone, reported }
+        Shadow { entries, most, has_forgotten: false, lines, alone, most_alone: MOST_ALONE, reported }
     }
 
     /// Notes an access to these ranges, until one races.
@@ -199,6 +203,7 @@ impl Shadow {
             opened: access.opened.map(|site| self.lines.number(site)),
         };
         if let Scope::Alone(number) = access.scope {
+            self.forget_scopes();
             self.alone.entry((by.rank, number)).or_default();
         }
         let mut found = Found::default();
@@ -274,6 +279,17 @@ impl Shadow {
             entries.insert(gap.start, Entry { end: gap.end, marks: SmallVec::from_slice(&[mark]) });
         }
         self.join(range);
+    }
+
+    /// Forgets the scopes alone that have ended and of which no access is left, if there are many.
+    fn forget_scopes(&mut self) {
+        if self.alone.len() < self.most_alone {
+            return;
+        }
+        let marks = self.entries.values().flat_map(|entry| &entry.marks);
+        let used: HashSet<_> = marks.map(|mark| (mark.rank as usize, mark.scope)).collect();
+        self.alone.retain(|(rank, number), end| end.is_none() || used.contains(&(rank.index(), Scope::Alone(*number))));
+        self.most_alone = MOST_ALONE.max(2 * self.alone.len());
     }
 
     /// No entry reaches across this place.

@@ -19,7 +19,7 @@ impl Moment {
 }
 
 /// A time of more runs does not fit a header.
-const LONGEST: usize = 24;
+const LONGEST: usize = 16;
 
 /// What comes before an access: all moments of all ranks up to a phase, and more of some ranks. The vector time of
 /// Mattern and Fidge, of which most entries are equal: every barrier makes them so.

@@ -230,3 +230,17 @@ fn what_a_neighbour_has_shown_is_ordered_there_and_nowhere_else() {
     assert_eq!(shadow.access(&by, &access, Some(2..3)).race, None);
     assert_eq!(shadow.access(&by, &access, Some(3..6)).race.map(|clash| clash.place), Some(4));
 }
+
+#[test]
+fn scopes_that_are_over_are_forgotten() {
+    let (mut shadow, time, line) = (Shadow::default(), Time::default(), Site::here());
+    for number in 0..10_000 {
+        let access = Access { kind: AccessKind::Write, scope: Scope::Alone(number), line: &line, opened: None };
+        assert!(shadow.access(&by(0, &time, &[]), &access, Some(3..4)).race.is_none());
+        shadow.ended(Rank::new(0), number, Moment::default());
+    }
+    assert!(shadow.alone.len() <= MOST_ALONE);
+    // The last one is not.
+    let access = Access { kind: AccessKind::Read, scope: Scope::None, line: &line, opened: None };
+    assert!(shadow.access(&by(1, &time, &[]), &access, Some(3..4)).race.is_some());
+}

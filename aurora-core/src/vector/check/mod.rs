@@ -65,9 +65,15 @@ pub(crate) struct Alone {
 impl Stamp {
     /// Of the present, for accesses to a block of `to`.
     pub(crate) fn here(check: &Checker, to: Rank, line: &Site, cx: &Cx<'_>) -> Self {
+        /// More do not fit a header.
+        const MOST_SHOWN: usize = 4;
         let order = &cx.core.order;
-        let shown = check.shown.iter().filter(|past| past.rank == to || to == cx.me()).cloned().collect();
-        let (at, time, line) = (order.now(), order.time(), line.clone().clipped());
+        let (at, mut time, line) = (order.now(), order.time(), line.clone().clipped());
+        let concerns = |past: &&Past| (past.rank == to || to == cx.me()) && !time.covers(past.rank, past.upto);
+        let mut shown: Vec<_> = check.shown.iter().filter(concerns).cloned().collect();
+        if shown.len() > MOST_SHOWN && to != cx.me() {
+            (time, shown) = (Time::after_all(), Vec::new());
+        }
         Stamp { at, since: None, time, line, shown, alone: None }
     }
 }
