@@ -78,7 +78,7 @@ const BANS: &[Ban] = &[
     Ban {
         rule: "below",
         modules: InCrate { of: "aurora-core", modules: &["kernel", "object", "epoch"] },
-        banned: &["crate::behaviour", "crate::scalar", "crate::vector"],
+        banned: &["crate::behaviour", "crate::map", "crate::scalar", "crate::vector"],
         mend: "the kernel knows no kind of object: name a method of `SharedObject`, or a word of the epoch",
     },
 ];
@@ -100,7 +100,7 @@ const MADE_OF: &[(&str, &[&str])] =
 const MACHINES: &[InCrate] = &[
     InCrate {
         of: "aurora-core",
-        modules: &["behaviour", "collective", "epoch", "kernel", "link", "object", "scalar", "vector"],
+        modules: &["behaviour", "collective", "epoch", "kernel", "link", "map", "object", "scalar", "vector"],
     },
     InCrate { of: "aurora-net", modules: &["proto", "sim", "wire"] },
 ];

@@ -1,5 +1,7 @@
 //! Which part of something each rank has, where it is distributed as the library distributes vectors.
 
+use crate::implementation::Implementation;
+use aurora_core::prelude::*;
 use std::ops::Range;
 
 /// What `rank` of `ranks` ranks has of `units` units: the first ranks have one more, where it does not divide.
@@ -9,10 +11,36 @@ pub fn block(units: usize, ranks: usize, rank: usize) -> Range<usize> {
     start..start + base + usize::from(rank < longer)
 }
 
+/// The rows of a matrix over ranks of these weights; equal blocks where none are given.
+pub fn by_weight(dim: MatrixDim, weights: &[f64]) -> Partition<'_> {
+    if weights.is_empty() { dim.into() } else { Partition::weighted(dim, weights) }
+}
+
+/// Refuses weights beside programs over MPI, whose blocks are equal.
+///
+/// # Errors
+/// It names the first of these programs.
+#[track_caller]
+pub fn check_weights(weights: &[f64], implementations: &[Implementation]) -> Result<()> {
+    match implementations.iter().find(|implementation| implementation.is_mpi()) {
+        Some(mpi) if !weights.is_empty() => {
+            Err(Error::user(format!("`{}` has equal blocks: run it without --weights, or leave it out", mpi.name())))
+        }
+        _ => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aurora_core::prelude::*;
+
+    #[test]
+    fn programs_over_mpi_have_equal_blocks() {
+        let both = [Implementation::Aurora, Implementation::MpiIsend];
+        assert!(check_weights(&[1.0, 3.0], &both[..1]).is_ok() && check_weights(&[], &both).is_ok());
+        let refused = check_weights(&[1.0, 3.0], &both).expect_err("not for both").to_string();
+        assert!(refused.contains("`mpi-isend` has equal blocks: run it without --weights"), "{refused}");
+    }
 
     #[test]
     fn blocks_are_the_librarys() {

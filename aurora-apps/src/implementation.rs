@@ -194,6 +194,7 @@ impl Offer for Program {
             "mm2" => &[Aurora, AuroraWhole, MpiIsend, MpiIsendWhole, MpiRing, MpiCollective, Sequential, Naive],
             "psrs" => &[Aurora, MpiIsend, MpiCollective, Sequential, Naive, Rayon],
             "diffusion" | "tsp" => &[Aurora, MpiIsend, MpiCollective, Sequential, Naive],
+            "wordcount" => &[Aurora, MpiCollective, Sequential, Naive],
             "histogram" => &[Aurora, Accumulate, MpiIsend, MpiCollective, Sequential, Naive],
             _ => &[Aurora, Naive, Sequential],
         }

@@ -4,6 +4,7 @@
 //! - [`mm2`]: two-stage matrix multiplication, P <- Q x R, then R <- Q x P (an allgather per stage).
 //! - [`psrs`]: parallel sorting by regular sampling (a gather, a broadcast and an all-to-all exchange).
 //! - [`histogram`]: counting in a distributed table (many small updates from everywhere).
+//! - [`wordcount`]: counting words in a distributed map (keys and values of any type).
 //! - [`indexgather`]: random reads of a distributed table (many small messages, or batches).
 //! - [`diffusion`]: heat on a plate, step by step (edges exchanged with the neighbours).
 //! - [`tsp`]: the travelling salesman by branch and bound (a bound that every rank reads at each step).
@@ -43,5 +44,6 @@ pub mod psrs;
 pub mod random;
 pub mod tally;
 pub mod tsp;
+pub mod wordcount;
 
 pub use aurora_report as report;

@@ -14,7 +14,7 @@ macro_rules! sources {
 
 type Sources = &'static [&'static str];
 
-const VERSIONS: [(&str, &str, Sources); 17] = [
+const VERSIONS: [(&str, &str, Sources); 19] = [
     ("mm2", "aurora", sources!("mm2/parallel.rs")),
     ("mm2", "mpi-isend", sources!("mm2/mpi/program.rs", "mm2/mpi/isend.rs")),
     ("mm2", "mpi-isend-whole", sources!("mm2/mpi/program.rs", "mm2/mpi/isend_whole.rs")),
@@ -32,6 +32,8 @@ const VERSIONS: [(&str, &str, Sources); 17] = [
     ("histogram", "aurora", sources!("histogram/parallel.rs")),
     ("histogram", "mpi-isend", sources!("histogram/mpi/counters.rs", "histogram/mpi/isend.rs")),
     ("histogram", "mpi-collective", sources!("histogram/mpi/counters.rs", "histogram/mpi/collective.rs")),
+    ("wordcount", "aurora", sources!("wordcount/parallel.rs")),
+    ("wordcount", "mpi-collective", sources!("wordcount/mpi/collective.rs")),
 ];
 
 /// All versions.
@@ -66,9 +68,10 @@ mod tests {
             versions.iter().find(|v| v.app == app && v.implementation == of).map(|v| v.lines).expect("a version")
         };
         for app in ["mm2", "psrs", "diffusion", "tsp", "histogram"] {
-            for mpi in ["mpi-isend", "mpi-collective"] {
-                assert!(lines(app, "aurora") > 10 && lines(app, mpi) > 10, "{versions:?}");
+            for version in ["aurora", "mpi-isend", "mpi-collective"] {
+                assert!(lines(app, version) > 10, "{versions:?}");
             }
         }
+        assert!(lines("wordcount", "aurora") > 5 && lines("wordcount", "mpi-collective") > 10, "{versions:?}");
     }
 }

@@ -98,7 +98,7 @@ const MM2: &str = "mpi-isend,mpi-isend-whole,mpi-ring,mpi-collective";
 const BOTH: &str = "mpi-isend,mpi-collective";
 
 /// Programs, also with less data than ranks.
-const PROGRAMS: [(&str, &str, usize); 19] = [
+const PROGRAMS: [(&str, &str, usize); 22] = [
     ("mm2 --size 301", MM2, 2),
     ("mm2 --size 2", MM2, 3),
     ("mm2 --size 33", MM2, 1),
@@ -119,6 +119,9 @@ const PROGRAMS: [(&str, &str, usize); 19] = [
     ("histogram --table 1001 --updates 3003", BOTH, 4),
     ("histogram --table 300007 --updates 200003", BOTH, 3),
     ("histogram --table 2 --updates 1", BOTH, 3),
+    ("wordcount --bytes 200003 --words 5000", "mpi-collective", 3),
+    ("wordcount --bytes 5 --words 1", "mpi-collective", 3),
+    ("wordcount --bytes 0", "mpi-collective", 2),
     ("tsp --cities 3", BOTH, 2),
 ];
 

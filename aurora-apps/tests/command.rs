@@ -15,6 +15,7 @@ fn a_table_says_verified_once() {
         "mm2 --size 33 --kernel dot --reps 1 --ranks 2 --route local",
         "psrs --keys 1000 --input zipf --reps 2 --ranks 3 --route local",
         "histogram --table 1000 --updates 5000 --reps 2 --ranks 3 --route local",
+        "wordcount --bytes 10000 --words 300 --reps 2 --ranks 3 --route local",
         "indexgather --table 1000 --reads 3000 --reps 2 --ranks 3 --route local",
         "diffusion --rows 33 --cols 20 --steps 7 --reps 2 --ranks 3 --route local",
         "tsp --instance gr17 --reps 2 --ranks 3 --route local",
@@ -59,6 +60,7 @@ fn a_wrong_result_is_exit_code_1() {
         "mm2 --size 33 --reps 1 --ranks 2 --route local --damage",
         "psrs --keys 1000 --reps 1 --ranks 2 --route local --damage",
         "histogram --table 1000 --updates 500 --impl accumulate --reps 1 --ranks 2 --route local --damage",
+        "wordcount --bytes 1000 --words 30 --reps 1 --ranks 2 --route local --damage",
         "indexgather --table 1000 --reads 300 --reps 1 --ranks 2 --route local --damage",
         "diffusion --rows 9 --cols 9 --reps 1 --ranks 2 --route local --damage",
         "tsp --instance burma14 --reps 1 --ranks 2 --route local --damage",
@@ -75,7 +77,7 @@ fn a_wrong_result_is_exit_code_1() {
 #[test]
 fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
     let mpi: &[&str] = if cfg!(feature = "mpi") { &["--impl", "mpirun -n"] } else { &["--impl", "--features mpi"] };
-    let cases: [(&str, &[&str]); 29] = [
+    let cases: [(&str, &[&str]); 34] = [
         ("mm2 --impl mpi-alltoallv", &["--impl", "aurora", "mpi-collective"]),
         ("mm2 --impl aurora,mpi-collective", mpi),
         ("psrs --impl mpi-collective", mpi),
@@ -93,6 +95,8 @@ fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
         ("psrs --impl accumulate", &["--impl", "aurora, mpi-isend, mpi-collective, sequential, naive, rayon"]),
         ("histogram --impl rayon", &["--impl", "aurora, accumulate, mpi-isend, mpi-collective, sequential, naive"]),
         ("histogram --table 9000000000000000", &["--table", "the most that fits"]),
+        ("wordcount --impl rayon", &["--impl", "aurora, mpi-collective, sequential, naive"]),
+        ("wordcount --bytes 900000000000000", &["--bytes", "the most that fits"]),
         ("indexgather --impl rayon", &["--impl", "aurora, naive, sequential"]),
         ("indexgather --table 0", &["--table", "1.."]),
         ("indexgather --table 9000000000000000", &["--table", "the most that fits"]),
@@ -101,6 +105,9 @@ fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
             "mm2 --impl rayon",
             &["--impl", "aurora, aurora-whole, mpi-isend", "mpi-ring, mpi-collective, sequential, naive"],
         ),
+        ("mm2 --weights 1,x", &["--weights", "a weight is a number, 0 or greater"]),
+        ("diffusion --weights 1,-3", &["'-3'", "--weights", "a weight is a number, 0 or greater"]),
+        ("diffusion --weights 1,,3", &["--weights", "a weight is a number, 0 or greater"]),
         ("diffusion --impl mpi-ring", &["--impl", "aurora, mpi-isend, mpi-collective, sequential, naive"]),
         ("diffusion --rows 0", &["--rows", "1.."]),
         ("diffusion --rows 4000000000 --cols 4000000000", &["--rows", "the most that fits"]),

@@ -47,6 +47,20 @@ fn element_by_element_it_comes_to_the_same() {
     }
 }
 
+/// Also if a rank has no rows, in the middle or at an end.
+#[test]
+fn ranks_may_have_weights() {
+    let implementations = vec![Implementation::Naive, Implementation::Aurora, Implementation::Sequential];
+    for weights in [vec![1.0, 3.0], vec![2.5, 0.0, 1.0], vec![0.0, 7.0, 0.0, 1.0], vec![0.0, 1.0]] {
+        for damage in [false, true] {
+            let implementations = implementations.clone();
+            let job = Diffusion { implementations, damage, weights: weights.clone(), ..small(14, 9, 5) };
+            let comparison = compare(Config::threads(weights.len()), &job);
+            assert!(comparison.results.iter().all(|report| report.verified != damage), "{comparison:?}");
+        }
+    }
+}
+
 /// Beside one exchange for each of two vectors at the start and what stops the clock, a step is a message over each
 /// border and way.
 #[test]

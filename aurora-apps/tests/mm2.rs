@@ -62,6 +62,28 @@ fn elements_by_themselves_and_one_rank_alone_multiply_the_same_matrices() {
     }
 }
 
+/// Also if a rank has no rows, and one has all.
+#[test]
+fn ranks_may_have_weights() {
+    for weights in [vec![1.0, 3.0], vec![2.5, 0.0, 1.0], vec![0.0, 7.0, 0.0, 0.0]] {
+        for damage in [false, true] {
+            let implementations = vec![
+                Implementation::Naive,
+                Implementation::Aurora,
+                Implementation::AuroraWhole,
+                Implementation::Sequential,
+            ];
+            let job = &Mm2 { implementations, damage, weights: weights.clone(), ..small(33) };
+            let config = Config::threads(weights.len()).route(Route::Udp);
+            let report = config.run(|world| mm2::run(world, job, &mut |_| ())).expect("a report");
+            assert!(report.results.iter().all(|report| report.verified != damage), "{report:?}");
+        }
+    }
+    let job = &Mm2 { weights: vec![1.0, 3.0], ..small(33) };
+    let refused = Config::threads(3).run(|world| mm2::run(world, job, &mut |_| ())).expect_err("a weight is missing");
+    assert!(refused.to_string().contains("2 weights for 3 ranks"), "{refused}");
+}
+
 #[test]
 fn the_papers_smaller_size_is_verified() {
     for ranks in [1, 3, 4] {

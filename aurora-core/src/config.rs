@@ -106,18 +106,17 @@ choices! {
     /// error unless `mpirun` has started the ranks. All ranks must choose the same.
     bulk(bulk: Bulk) => bulk;
 
-    /// Checking mode: detects misuse that otherwise shows only as a wrong result (default: `AURORA_CHECK`, else off).
+    /// Checking mode: the race detector (default: `AURORA_CHECK`, else off).
     ///
-    /// Two ranks that write one element in one ReleaseC or ReadCache + ReleaseC, unless both by its operation, cause
-    /// [`Error::Conflict`](crate::Error::Conflict) on all ranks. A rank that reads an element, or opens an
-    /// OwnerComputes that shows it, while the scope in which another rank wrote it has not ended, gets
-    /// [`Error::Unflushed`](crate::Error::Unflushed); so do all ranks that enter or refresh a HaloCache of it.
+    /// A race is a pair of accesses to one element by two ranks, at least one of them a write, that nothing orders: the
+    /// commonest is writing in an OwnerComputes, and reading on another rank without a barrier. It is
+    /// [`Error::Race`](crate::Error::Race) on all ranks, with the index, both lines, both ranks, and what would order
+    /// them. If one of the two is a slice that the program holds, nobody knows which elements of it were read: that is
+    /// a notice on stderr ("possible race"), once for each pair of lines. A `&mut` slice has written what differs from
+    /// a copy that is made when it is handed out.
     ///
-    /// Only writes in scopes are checked. Two ranks that `put` the same element of the bare vector, or a missing
-    /// barrier between one rank's `put` and another's `at`, are not detected, and give an old or a new value.
-    ///
-    /// It is slow: every access goes through the kernel, each write in a ReleaseC alone is announced to its owner at
-    /// once, and owners keep 40 to 80 bytes for each element written until the scope is over.
+    /// It is slow: every access goes through the kernel. Owners remember the last accesses to each range of elements,
+    /// in up to some 64 MiB for each vector and rank; a notice says when that was not enough.
     check(check: bool) => check;
 
     /// Whether `at` and `put` of a vector refuse elements of other ranks, with

@@ -4,8 +4,9 @@
 //! # The words
 //!
 //! A *job* runs the same program on `size` *ranks*; all of them together are the [`World`]. A [`GVector`] is cut into
-//! *blocks*, one for each rank, its *owner*; a [`GScalar`] has a *home*. Indices are *global* everywhere. An operation
-//! is *collective* if every rank must call it, and *one-sided* if only the caller takes part: the owner's *daemon*, a
+//! *blocks*, one for each rank, its *owner*; they are equal, unless a [`Partition`] gives their lengths. A [`GScalar`]
+//! has a *home*; a key of a [`GMap`] has an owner, by its hash. Indices are *global* everywhere. An operation is
+//! *collective* if every rank must call it, and *one-sided* if only the caller takes part: the owner's *daemon*, a
 //! thread of its own, serves it. A *scoped behaviour* ([`Scope`]) changes how one vector is accessed until its guard
 //! goes out of scope.
 //!
@@ -43,8 +44,9 @@
 //! ReadCache order all ranks. After a collective scope the next access of the object waits until all ranks have ended
 //! the scope: it sees what they did in it, and comes after what they did to other objects before. Entering or
 //! refreshing a HaloCache orders a rank and its neighbours with respect to the elements that it shows; entering any
-//! other scope orders nothing. An access that is not ordered after a write returns some value that was written there;
-//! elements are read and written whole.
+//! other scope orders nothing. A rank that gets a value of a [`GScalar`] comes after the ranks that have changed it,
+//! and after what they did before that. An access that is not ordered after a write returns some value that was written
+//! there; elements are read and written whole. [Checking mode](Config::check) finds such accesses.
 //!
 //! # Guides
 //!
@@ -60,6 +62,7 @@
 //! | `run`, `config`, `world` | starting a job, choosing how, what a rank sees of it; reductions, scans, broadcasts |
 //! | `vector` | [`GVector`], [`distmemcpy`], slices |
 //! | `scalar` | [`GScalar`] and its scopes |
+//! | `map` | [`GMap`], the distributed hash map, and its scopes, with a README of their own |
 //! | `behaviour` | the scoped behaviours, with a README of their own |
 //! | `distribution`, `element` | who owns what; what may be shared |
 //! | `operation` | the numbers by which ranks name types and operations |
@@ -70,6 +73,7 @@
 //! | `object` | the contract between the kernel and a shared object |
 //! | `kernel` | what a rank's daemon decides: messages, calls, faults, the watch over waiting ranks |
 //! | `polls` | ranks that read the same values again and again |
+//! | `race` | the race detector: vector times, and the last accesses to each element |
 //! | `stats`, `trace` | what a rank has sent, waited for and done when |
 //! | `memory` | arrays that are lent, how much of them there may be, and the files with `unsafe` code |
 //!
@@ -86,6 +90,7 @@
 //! | settled | of an epoch: nothing that belongs to it can change this rank's block any more |
 //! | window | the part of a vector that a scope is about; `WHOLE` is one |
 //! | block | what a rank owns of a vector |
+//! | partition | how long the blocks of a vector are |
 //! | latch | who may use a shared block at this moment |
 //! | gate | where a write waits until no transfer reads the block, and no other rank its place |
 //! | at home, moved away | a block lies in its place in shared memory; it does not, as guards show what was there |
@@ -96,6 +101,8 @@
 //! | permit | what the program's thread may do to an object without its kernel |
 //! | loan, token | memory that the transport reads or writes at this moment; its number |
 //! | park | to keep a request until its time has come |
+//! | release, acquire | of a time: what a rank has done comes before what another does next |
+//! | shadow | an owner's record of the last accesses to its block, in checking mode |
 //! | drop notice | a rank has dropped its handle of an object |
 
 mod behaviour;
@@ -111,11 +118,13 @@ pub mod guide;
 mod ids;
 mod kernel;
 mod link;
+mod map;
 mod memory;
 mod notice;
 pub mod object;
 mod operation;
 mod polls;
+mod race;
 mod run;
 mod scalar;
 mod site;
@@ -133,11 +142,12 @@ pub use behaviour::{
     OwnerComputesMut, PutOnly, ReadCache, ReadCacheBlocks, ReadCacheReleaseC, ReleaseAlone, ReleaseC, Scope,
 };
 pub use config::Config;
-pub use distribution::{MatrixDim, Shape};
+pub use distribution::{MatrixDim, Partition, Shape};
 pub use element::{Add, Element, Max, Min, Op, Or};
 pub use environment::{MOST_RANKS, Surroundings, VARIABLES, bytes};
 pub use error::{Claim, Error, ObjectName, Result};
 pub use kernel::Usage;
+pub use map::{GMap, Lookup, MapEntries, MapKey, MapOwnerComputes, MapOwnerComputesMut, MapReleaseC, MapValue};
 pub use memory::{CacheLimit, MemoryLimit, available as available_memory};
 pub use run::run;
 pub use scalar::{
@@ -154,10 +164,10 @@ pub use world::{About, LineUsage, World};
 /// What a program imports.
 pub mod prelude {
     pub use crate::{
-        Accumulate, Add, Config, Element, Error, GScalar, GVector, Gather, GlobalRead, GlobalWrite, Halo, HaloCache,
-        HaloCacheMut, MatrixDim, Max, Min, Op, Or, OwnerComputes, OwnerComputesMut, Rank, ReadCache, ReadCacheBlocks,
-        ReadCacheReleaseC, ReadMostly, ReleaseAlone, ReleaseC, Result, ScalarAccumulate, ScalarReadCache,
-        ScalarReleaseC, Slice, SliceMut, World, distmemcpy, distmemcpy_many, run,
+        Accumulate, Add, Config, Element, Error, GMap, GScalar, GVector, Gather, GlobalRead, GlobalWrite, Halo,
+        HaloCache, HaloCacheMut, MatrixDim, Max, Min, Op, Or, OwnerComputes, OwnerComputesMut, Partition, Rank,
+        ReadCache, ReadCacheBlocks, ReadCacheReleaseC, ReadMostly, ReleaseAlone, ReleaseC, Result, ScalarAccumulate,
+        ScalarReadCache, ScalarReleaseC, Slice, SliceMut, World, distmemcpy, distmemcpy_many, run,
     };
 }
 

@@ -45,6 +45,18 @@ pub(crate) fn trace_lost(path: &Path, cause: &std::io::Error) {
     say(&format!("aurora: a rank's part of the trace {} is lost: {cause}", path.display()));
 }
 
+/// Checking mode: a pair of accesses that is a race if the program has used the element in question of a slice.
+pub(crate) fn possible_race(race: &Error) {
+    say(&format!("aurora: possible race (it is none if that element of the slice is not used): {race}"));
+}
+
+/// Checking mode: too many different accesses to remember.
+pub(crate) fn races_forgotten(object: &ObjectName, rank: Rank) {
+    say(&format!(
+        "aurora: {rank} cannot remember all accesses to its part of {object}: a race may be missed (AURORA_CHECK=1)"
+    ));
+}
+
 fn say(text: &str) {
     // Nothing can be done about a closed stderr.
     let _ = writeln!(std::io::stderr(), "{text}");

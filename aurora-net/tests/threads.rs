@@ -103,7 +103,7 @@ fn a_failure_ends_the_others_waits_and_is_returned() {
         let failure = outcome.unwrap_err();
         assert_eq!(failure.to_string(), format!("rank {failing} failed: no more tea"));
         assert!(failure.origin);
-        assert!(start.elapsed() < Duration::from_secs(1));
+        assert!(start.elapsed() < Duration::from_secs(10));
     }
 }
 
@@ -348,7 +348,8 @@ fn a_silent_peer_is_lost(route: Route) {
             };
             endpoint.act(send);
             endpoint.wait(|checker, _| (checker.lost == [1] && checker.lent() == 0).then_some(()));
-            assert!((silence..silence * 5).contains(&start.elapsed()), "{:?}", start.elapsed());
+            let took = start.elapsed();
+            assert!((silence..silence * 60).contains(&took), "{took:?}");
             // Later transfers are released at once, and the loss is not reported again.
             endpoint.act(send);
             assert_eq!(endpoint.act(|checker, _| (checker.lent(), checker.lost.len())), (0, 1));

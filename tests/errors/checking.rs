@@ -18,12 +18,12 @@ fn written(job: Job, write: impl Fn(&World, &mut GVector<u64>) -> Result<()> + S
 /// All ranks hear of two writes to an element, at these lines.
 fn conflict(told: &Told, index: usize, lines: &[&str]) {
     for told in &told.ranks {
-        let Some(Err(Error::Conflict { index: found, .. })) = told else {
-            panic!("{told:?} is no conflict");
+        let Some(Err(Error::Race { index: found, .. })) = told else {
+            panic!("{told:?} is no race");
         };
         assert_eq!(*found, index);
     }
-    told.all_say(&["two ranks write element", "rank 0 ", "rank 1 ", "of the GVector<u64> of 12 elements (made at"])
+    told.all_say(&["a race for element", "rank 0 ", "rank 1 ", "of the GVector<u64> of 12 elements (made at"])
         .all_cite(lines);
 }
 
@@ -152,7 +152,36 @@ fn one_among_many_batches() {
             outcome?;
             v.at(0).map(drop)
         });
-        told.all_say(&["two ranks write element 77777 of"]).all_cite(&["each its own", "not its own"]);
+        told.all_say(&["a race for element 77777 of"]).all_cite(&["each its own", "not its own"]);
+    });
+}
+
+#[test]
+fn in_blocks_of_any_length() {
+    on_every_route([2, 3], |job| {
+        let told = job.checking().run(|world| {
+            let mut lengths = vec![0; world.size()];
+            (lengths[0], lengths[world.size() - 1]) = (2, 10);
+            let mut v = GVector::<u64>::new(world, Partition::lengths(&lengths))?;
+            let mut scope = v.release_c()?;
+            let written = (world.rank().index()..12).step_by(world.size()).try_for_each(|i| scope.put(i, 1));
+            written.and(scope.finish())?;
+            let mut scope = v.release_c()?;
+            match world.rank().index() {
+                0 => scope.put(7, 1)?, // the lower rank's
+                1 => scope.put(7, 2)?, // the other's
+                _ => {}
+            }
+            let outcome = scope.finish();
+            world.barrier()?;
+            outcome?;
+            v.at(0).map(drop)
+        });
+        told.all_say(&["a race for element 7 of the GVector<u64> of 12 elements in blocks of [2, "]).all_cite(&[
+            "v.release_c()",
+            "the lower rank's",
+            "the other's",
+        ]);
     });
 }
 
@@ -167,7 +196,7 @@ fn a_scope_that_is_dropped_and_a_vector_that_is_not_used_again() {
             Ok(())
         });
         let text = told.run.expect_err("it is not silent").to_string();
-        assert!(text.contains("two ranks write element 4"), "{text}");
+        assert!(text.contains("a race for element 4"), "{text}");
     });
 }
 

@@ -137,3 +137,114 @@ fn a_value_that_cannot_travel() {
             .all_cite(&["GScalar::new(world, 0, Stubborn(1))"]);
     });
 }
+
+#[test]
+fn lengths_for_another_number_of_ranks() {
+    on_every_route([1, 2, 3], |job| {
+        let [many, few] = [job.ranks + 1, job.ranks - 1];
+        let told = job.run(|world| GVector::<u8>::new(world, Partition::lengths(&vec![4; many])).map(drop));
+        told.all_say(&[&format!("{many} lengths for {} ranks", job.ranks), "give one for each rank"])
+            .all_cite(&["Partition::lengths(&vec![4; many])"]);
+        let told = job.run(|world| GVector::<u8>::new(world, Partition::rows(&vec![4; few], 3)).map(drop));
+        told.all_say(&[&format!("{few} numbers of rows for {} ranks", job.ranks)]);
+        let told = job.run(|world| GVector::<u8>::new(world, Partition::weighted(10, &vec![1.0; many])).map(drop));
+        told.all_say(&[&format!("{many} weights for {} ranks", job.ranks)])
+            .all_cite(&["Partition::weighted(10, &vec![1.0; many])"]);
+        // On one rank alone, and the program goes on.
+        let told = job.run(|world| {
+            let lengths = vec![4; if world.rank() == job.ranks - 1 { many } else { job.ranks }];
+            let refused = GVector::<u8>::from_fn(world, Partition::lengths(&lengths), |i| i as u8).map(drop);
+            let v = GVector::<u8>::from_fn(world, 10, |i| i as u8)?;
+            assert_eq!(v.read_cache()?.iter().sum::<u8>(), 45);
+            refused
+        });
+        told.all_say(&[&format!("{many} lengths for {} ranks", job.ranks)]);
+    });
+}
+
+#[test]
+fn weights_that_are_none() {
+    on_every_route([1, 2, 3], |job| {
+        for (bad, text) in [(-1.0, "-1"), (f64::NAN, "NaN"), (f64::INFINITY, "inf"), (f64::NEG_INFINITY, "-inf")] {
+            let told = job.run(|world| {
+                let mut weights = vec![1.0; world.size()];
+                weights[job.ranks - 1] = bad;
+                GVector::<u64>::new(world, Partition::weighted((10, 3), &weights)).map(drop)
+            });
+            told.all_say(&[&format!("rank {} cannot have the weight {text}", job.ranks - 1), "0 or greater"])
+                .all_cite(&["Partition::weighted((10, 3), &weights)"]);
+        }
+        let told = job.run(|world| {
+            let weights = vec![0.0; world.size()];
+            GVector::<u64>::new(world, Partition::weighted(10, &weights)).map(drop)
+        });
+        told.all_say(&[&format!("the weights of all {} ranks are 0", job.ranks), "a greater one"])
+            .all_cite(&["Partition::weighted(10, &weights)"]);
+    });
+}
+
+#[test]
+fn blocks_that_together_are_too_long() {
+    on_every_route([2, 3], |job| {
+        let told = job.run(|world| {
+            let mut lengths = vec![1; world.size()];
+            lengths[0] = usize::MAX;
+            GVector::<u64>::new(world, Partition::lengths(&lengths)).map(drop)
+        });
+        let most = usize::MAX as u128 + job.ranks as u128 - 1;
+        told.all_say(&[&format!("{most} elements in blocks of [18446744073709551615, 1"), "can address"]);
+        let told = job.run(|world| {
+            let rows = vec![usize::MAX / 8; world.size()];
+            GVector::<u8>::new(world, Partition::rows(&rows, 5)).map(drop)
+        });
+        told.all_say(&["x 5 in blocks of [2305843009213693951, 2305843009213693951", "] rows of u8 are more bytes"]);
+    });
+}
+
+#[test]
+fn lengths_that_differ_between_ranks() {
+    on_every_route([2, 3, 4], |job| {
+        let told = job.run(|world| {
+            let mut lengths = vec![5; world.size()];
+            lengths[1] = 2;
+            if world.rank() == 1 {
+                lengths.swap(0, 1);
+                GVector::<u64>::new(world, Partition::lengths(&lengths)).map(drop)
+            } else {
+                GVector::<u64>::from_fn(world, Partition::lengths(&lengths), |_| 0).map(drop)
+            }
+        });
+        told.all_say(&["ranks disagree", "elements in blocks of [5, 2", "elements in blocks of [2, 5"])
+            .all_say(&["the lists differ first at rank 0: "])
+            .all_cite(&["GVector::<u64>::new(world", "GVector::<u64>::from_fn(world"]);
+        let told = job.run(|world| {
+            let lengths: Vec<usize> = (0..world.size()).collect();
+            match world.is_root() {
+                true => GVector::<u64>::new(world, Partition::lengths(&lengths)).map(drop),
+                false => GVector::<u64>::new(world, lengths.iter().sum::<usize>()).map(drop),
+            }
+        });
+        told.all_say(&["ranks disagree", "elements in blocks of [0, 1"]);
+        let told = job.run(|world| {
+            let mut weights = vec![1.0; world.size()];
+            weights[world.rank().index()] = 3.0;
+            GVector::<u64>::new(world, Partition::weighted(100, &weights)).map(drop)
+        });
+        told.all_say(&["100 elements in blocks of weights [", "the lists differ first at rank "]);
+    });
+}
+
+#[test]
+fn what_one_rank_alone_is_to_own_and_cannot_hold() {
+    on_every_route([2, 3], |job| {
+        let told = job.run(|world| {
+            let mut lengths = vec![1; world.size()];
+            lengths[1] = 1 << 46;
+            GVector::<u8>::new(world, Partition::lengths(&lengths)).map(drop)
+        });
+        told.all_say(&[
+            "rank 1 needs 64 TiB for its block of the GVector<u8> of 7036874417766",
+            "in blocks of [1, 7036",
+        ]);
+    });
+}

@@ -102,7 +102,7 @@ fn the_modes_are_those_that_it_says() {
             &with(("AURORA_SCALAR", "deny")),
             &["`at` of element", "AURORA_SCALAR=deny forbids", "environment.rs:"],
         );
-        refused(&with(("AURORA_CHECK", "1")), &["two ranks write element 0 of", "environment.rs:"]);
+        refused(&with(("AURORA_CHECK", "1")), &["a race for element 0 of", "environment.rs:"]);
         for off in [("AURORA_SCALAR", "allow"), ("AURORA_CHECK", "0")] {
             assert!(started_with(&with(off)).status.success(), "{off:?}");
         }

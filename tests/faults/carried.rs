@@ -71,7 +71,7 @@ pub fn main(arguments: &[String]) -> ExitCode {
 fn run(starter: Starter, fault: Fault, delay: Duration) -> Result<(), Failed> {
     let _beside_others = MACHINE.read();
     let mut command = start::launcher(starter, RANKS)?;
-    command.args([ARGUMENT, fault.name()]).env("AURORA_SILENCE", "1");
+    command.args([ARGUMENT, fault.name()]).env("AURORA_SILENCE", "3");
     let mut job = Job::start(command)?;
     let names: Vec<String> = (0..RANKS).map(|rank| format!("settled-{rank}")).collect();
     job.wait_for_notes(&names)?;

@@ -6,11 +6,11 @@ use crate::cell::Starter;
 use crate::start::{launcher, word};
 use aurora_core::prelude::*;
 use aurora_suite::driver::Job;
-use aurora_suite::notes::note;
+use aurora_suite::notes::{note, noted};
 use aurora_suite::{harness, mpi};
 use libtest_mimic::{Failed, Trial};
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// First argument of a binary that is the job; then launcher, number of ranks, kind and who is late.
 pub const ARGUMENT: &str = "--as-job-that-disagrees";
@@ -19,7 +19,7 @@ pub const ARGUMENT: &str = "--as-job-that-disagrees";
 const LATE: Duration = Duration::from_millis(150);
 
 /// An MPI job is over as soon as one of its ranks leaves with an error: the others know by then.
-const KNOWN: Duration = Duration::from_millis(500);
+const KNOWN: Duration = Duration::from_secs(20);
 
 /// Of the vector.
 const LEN: usize = 12;
@@ -113,7 +113,11 @@ pub fn main(arguments: &[String]) -> ExitCode {
         });
         note(&format!("rank-{}", world.rank().index()), &view(&outcome));
         if starter == "mpi" {
-            std::thread::sleep(KNOWN);
+            let until = Instant::now() + KNOWN;
+            let is_told = |rank: usize| noted(&format!("rank-{rank}")).is_some();
+            while !(0..ranks).all(is_told) && Instant::now() < until {
+                std::thread::sleep(Duration::from_millis(5));
+            }
         }
         outcome
     });

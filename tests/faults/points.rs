@@ -19,7 +19,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const RANKS: usize = 4;
 
 /// From the kill to the end of the last process.
-const IN_TIME: Duration = Duration::from_secs(5);
+const IN_TIME: Duration = Duration::from_secs(15);
 
 /// What mpirun may take to find out that a process has died, and to end.
 const MPIRUN_MAY_TAKE: Duration = Duration::from_secs(5);
@@ -91,7 +91,8 @@ fn kill(starter: Starter, point: Point) -> Result<(), String> {
     let before = Traces::in_directory(&temporary.0);
     let mut command = start::launcher(starter, RANKS)?;
     command.args(point.arguments(starter == Starter::Processes, RANKS));
-    command.env("AURORA_ROUTE", "shm").env("TMPDIR", &temporary.0);
+    // A job that ends only because a rank is silent is too late.
+    command.env("AURORA_ROUTE", "shm").env("AURORA_SILENCE", "30").env("TMPDIR", &temporary.0);
     // What Open MPI forgets when it is killed itself goes with the directory.
     command.env("OMPI_MCA_btl_vader_backing_directory", &temporary.0);
     let mut job = Job::start(command)?;

@@ -1,6 +1,6 @@
 //! Starts a job whose failure is asked for.
 
-use crate::cell::{Place, RANKS, Starter};
+use crate::cell::{Fault, Place, RANKS, Starter};
 use crate::job;
 use aurora_suite::driver::Job;
 use std::process::Command;
@@ -11,7 +11,10 @@ use std::time::Duration;
 pub fn job(starter: Starter, fault: &str, place: Place, rank: usize) -> Result<Job, String> {
     let mut command = launcher(starter, RANKS)?;
     command.args([job::ARGUMENT, word(starter), fault, place.name(), &rank.to_string()]);
-    command.env("AURORA_SILENCE", "1");
+    if fault == Fault::Stop.name() {
+        // Longer than a busy machine keeps the others from a processor.
+        command.env("AURORA_SILENCE", "3");
+    }
     Job::start(command)
 }
 

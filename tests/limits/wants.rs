@@ -2,8 +2,9 @@
 
 use aurora_core::Route;
 use aurora_core::prelude::*;
-use aurora_suite::notes::note;
+use aurora_suite::notes::{note, noted};
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 pub const RANKS: usize = 3;
 
@@ -87,6 +88,19 @@ pub const ALL: &[Want] = &[
         body: |world| {
             let vectors: Result<Vec<_>> = (0..200).map(|_| GVector::<u8>::new(world, 6 * MIB)).collect();
             vectors.map(drop)
+        },
+    },
+    Want {
+        name: "a_map_that_grows",
+        nodes: Nodes::One,
+        cache_limit: ANY,
+        words: &["OutOfMemory", "for its part of the GMap<usize, Vec>", "tests/limits/wants.rs"],
+        body: |world| {
+            let mut map = GMap::<usize, Vec<u8>>::new(world)?;
+            for key in (world.rank().index()..1998).step_by(world.size()) {
+                map.release_c()?.insert(key, vec![1; MIB])?;
+            }
+            map.len().map(drop)
         },
     },
     Want {
@@ -387,8 +401,11 @@ pub fn main(name: &str) -> ExitCode {
         };
         note(&note_of(world.rank().index()), &told);
         if outcome.is_err() {
-            // The job ends with the first who fails: not before all have noted.
-            std::thread::sleep(std::time::Duration::from_secs(1));
+            // The job ends with the first rank that fails: not before all have noted.
+            let until = Instant::now() + Duration::from_secs(20);
+            while (0..RANKS).any(|rank| noted(&note_of(rank)).is_none()) && Instant::now() < until {
+                std::thread::sleep(Duration::from_millis(5));
+            }
         }
         outcome
     });

@@ -12,6 +12,7 @@ mod direct;
 mod gather;
 mod halo;
 mod lifetime;
+mod map;
 mod ordering;
 mod owner;
 mod program;
@@ -26,6 +27,7 @@ mod stats;
 mod stream;
 mod structs;
 mod threads;
+mod unequal;
 mod vector;
 mod verifiers;
 
@@ -39,10 +41,12 @@ fn main() -> ExitCode {
 fn bodies() -> Vec<Body> {
     [
         vector::bodies(),
+        unequal::bodies(),
         structs::bodies(),
         copy::bodies(),
         scalar::bodies(),
         scalar_scopes::bodies(),
+        map::bodies(),
         owner::bodies(),
         rows::bodies(),
         threads::bodies(),

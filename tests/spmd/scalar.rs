@@ -280,17 +280,25 @@ fn ranks_of_a_machine_share_tasks(world: &World) -> Result<()> {
         return Ok(());
     }
     for home in 0..2 {
-        let next = GScalar::new(world, home, 0u32)?;
-        let mut mine = 0;
-        world.barrier()?;
-        while next.fetch_add(1)? < TASKS {
-            let task = Instant::now();
-            while task.elapsed() < Duration::from_micros(10) {}
-            mine += 1;
+        // On a busy machine one of them may rest for as long as all of it takes: hardly each time.
+        let mut shares = Vec::new();
+        while shares.len() < 10 {
+            let next = GScalar::new(world, home, 0u32)?;
+            let mut mine = 0;
+            world.barrier()?;
+            while next.fetch_add(1)? < TASKS {
+                let task = Instant::now();
+                while task.elapsed() < Duration::from_micros(10) {}
+                mine += 1;
+            }
+            world.barrier()?;
+            // The lesser share, which both know.
+            shares.push(mine.min(TASKS - mine));
+            if shares.last() >= Some(&(TASKS / 20)) {
+                break;
+            }
         }
-        // On a busy machine one of them may rest for a while.
-        assert!((TASKS / 20..TASKS / 20 * 19).contains(&mine), "{mine} of {TASKS} tasks");
-        world.barrier()?;
+        assert!(shares.last() >= Some(&(TASKS / 20)), "{shares:?} of {TASKS} tasks");
     }
     Ok(())
 }

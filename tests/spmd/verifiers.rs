@@ -1,6 +1,6 @@
 //! Tests of the tests: what they check can fail, and says where.
 
-use crate::lifetime;
+use crate::{lifetime, program};
 use aurora_core::{Error, GVector, Result, Route, World};
 use aurora_suite::body::{Body, End};
 use aurora_suite::check;
@@ -21,6 +21,7 @@ pub fn bodies() -> Vec<Body> {
 
 pub fn trials() -> Vec<Trial> {
     let mut trials = lifetime::trials();
+    trials.extend(program::trials());
     trials
         .push(Trial::test("processes-shm/2/a_failure_names_body_rank_and_world", a_failure_names_body_rank_and_world));
     trials

@@ -20,6 +20,20 @@ impl Random {
     pub fn below(&mut self, bound: usize) -> usize {
         (self.draw() % bound as u64) as usize
     }
+
+    /// `all` as the sum of a length for each rank. Some are 0, and often all but one.
+    pub fn lengths(&mut self, all: usize, ranks: usize) -> Vec<usize> {
+        let (mut ends, alone): (Vec<usize>, _) = ((0..ranks).map(|_| self.below(all + 1)).collect(), self.below(ranks));
+        match self.below(4) {
+            0 => (0..).zip(&mut ends).for_each(|(rank, end)| *end = if rank < alone { 0 } else { all }),
+            1 => ends.iter_mut().step_by(2).for_each(|end| *end = all / 2),
+            _ => {}
+        }
+        ends.sort_unstable();
+        ends[ranks - 1] = all;
+        let starts = std::iter::once(0).chain(ends.iter().copied());
+        ends.iter().zip(starts).map(|(end, start)| end - start).collect()
+    }
 }
 
 /// A number for a number: what element `i` of a test's vector holds.

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// The kernel takes a process out of `/proc` a little before it has closed the last of its files.
-const LINGERING: Duration = Duration::from_secs(2);
+const LINGERING: Duration = Duration::from_secs(20);
 
 /// Files that belong to an MPI, which has to clear them away itself.
 const OF_MPI: [&str; 5] = ["vader_segment.", "ompi.", "openmpi-sessions", "mpich_", "ucx_"];

@@ -2,6 +2,7 @@
 
 use super::parallel::STENCIL;
 use super::{Plate, sequential, step_by_elements, steps};
+use crate::block::{by_weight, check_weights};
 use crate::clock::{Clock, Kind, Laps};
 use crate::implementation::{Conditions, Implementation, Offer, Program};
 use crate::report::{Comparison, Report};
@@ -26,14 +27,16 @@ pub struct Diffusion {
     pub reps: usize,
     /// What the plates are made from; `None` draws a new seed.
     pub seed: Option<u64>,
+    /// The weights of the ranks, by which each gets its share of the rows; none: equal blocks.
+    pub weights: Vec<f64>,
     /// Flips the last bit of one cell of each result, to show that the verification can fail.
     pub damage: bool,
 }
 
 impl Default for Diffusion {
     fn default() -> Self {
-        let implementations = vec![Implementation::Aurora];
-        Diffusion { rows: 1000, cols: 1000, steps: 100, implementations, reps: 5, seed: None, damage: false }
+        let (implementations, weights) = (vec![Implementation::Aurora], Vec::new());
+        Diffusion { rows: 1000, cols: 1000, steps: 100, implementations, reps: 5, seed: None, weights, damage: false }
     }
 }
 
@@ -47,6 +50,7 @@ impl Default for Diffusion {
 pub fn run(world: &World, job: &Diffusion, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
     let offer = Program("diffusion");
     offer.check(&job.implementations, Conditions::of(world)).map_err(|(_, refusal)| Error::user(refusal))?;
+    check_weights(&job.weights, &job.implementations)?;
     let seed = agree::seed(world, job.seed)?;
     let mut shared = Shared::new(world, job)?;
     let lanes = job.implementations.iter().map(|&implementation| Lane::new(world, job, implementation));
@@ -161,7 +165,7 @@ pub(super) struct Shared {
 
 impl Shared {
     fn new(world: &World, job: &Diffusion) -> Result<Self> {
-        let plate = || GVector::new(world, MatrixDim::new(job.rows, job.cols));
+        let plate = || GVector::new(world, by_weight(MatrixDim::new(job.rows, job.cols), &job.weights));
         Ok(Shared { plate: plate()?, other: plate()?, expected: plate()? })
     }
 

@@ -2,6 +2,7 @@
 
 use super::naive::multiply_by_elements;
 use super::{Kernel, Loading, Matrices, multiply, sequential};
+use crate::block::{by_weight, check_weights};
 use crate::clock::{Clock, Laps, Pace};
 use crate::implementation::{Conditions, Implementation, Offer, Program};
 use crate::report::{Comparison, Report};
@@ -25,6 +26,8 @@ pub struct Mm2 {
     pub pace: Pace,
     /// What the matrices are made from; `None` draws a new seed.
     pub seed: Option<u64>,
+    /// The weights of the ranks, by which each gets its share of the rows; none: equal blocks.
+    pub weights: Vec<f64>,
     /// Flips one bit of one element of each result, to show that the verification can fail.
     pub damage: bool,
 }
@@ -32,8 +35,8 @@ pub struct Mm2 {
 impl Default for Mm2 {
     fn default() -> Self {
         let implementations = vec![Implementation::Aurora];
-        let (kernel, pace) = (Kernel::default(), Pace::default());
-        Mm2 { size: 704, kernel, implementations, reps: 5, pace, seed: None, damage: false }
+        let (kernel, pace, weights) = (Kernel::default(), Pace::default(), Vec::new());
+        Mm2 { size: 704, kernel, implementations, reps: 5, pace, seed: None, weights, damage: false }
     }
 }
 
@@ -47,8 +50,9 @@ impl Default for Mm2 {
 pub fn run(world: &World, job: &Mm2, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
     let offer = Program("mm2");
     offer.check(&job.implementations, Conditions::of(world)).map_err(|(_, refusal)| Error::user(refusal))?;
+    check_weights(&job.weights, &job.implementations)?;
     let seed = agree::seed(world, job.seed)?;
-    let mut shared = Shared::new(world, job.size)?;
+    let mut shared = Shared::new(world, job)?;
     let lanes = job.implementations.iter().map(|&implementation| Lane::new(world, job, implementation));
     let mut lanes = lanes.collect::<Result<Vec<_>>>()?;
     let uncounted = job.pace.uncounted();
@@ -105,7 +109,7 @@ impl<'w> Lane<'w> {
                     Implementation::AuroraWhole => Some(Loading::Whole),
                     _ => Some(Loading::Streaming),
                 };
-                Box::new(Aurora { world, loading, q: GVector::new(world, MatrixDim::new(job.size, job.size))? })
+                Box::new(Aurora { world, loading, q: matrix(world, job)? })
             }
         };
         Ok(Lane { implementation, multiplication, tally: Tally::default() })
@@ -170,9 +174,8 @@ pub struct Shared {
 }
 
 impl Shared {
-    fn new(world: &World, size: usize) -> Result<Self> {
-        let matrix = || GVector::new(world, MatrixDim::new(size, size));
-        Ok(Shared { p: matrix()?, r: matrix()?, expected: matrix()? })
+    fn new(world: &World, job: &Mm2) -> Result<Self> {
+        Ok(Shared { p: matrix(world, job)?, r: matrix(world, job)?, expected: matrix(world, job)? })
     }
 
     /// Collective. Compares both products with rank 0's `answer`.
@@ -191,6 +194,11 @@ impl Shared {
         let wrong_r = check::wrong_elements(&self.r, &self.expected)?;
         Ok(Repetition { laps, sequential: seconds, wrong: wrong_p + wrong_r })
     }
+}
+
+/// Collective. One of the shared matrices.
+fn matrix(world: &World, job: &Mm2) -> Result<GVector<i32>> {
+    GVector::new(world, by_weight(MatrixDim::new(job.size, job.size), &job.weights))
 }
 
 /// What the sequential program computes from the same matrices, and how long it takes.

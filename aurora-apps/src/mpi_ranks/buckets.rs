@@ -137,6 +137,10 @@ pub fn all_to_all<T: Equivalence + Copy + Default>(
     into: &mut Vec<T>,
 ) {
     make_room(into, incoming);
+    // An empty `Vec` of bytes lies at address 1, which is Open MPI's MPI_IN_PLACE.
+    into.reserve(1);
+    let nothing = [T::default()];
+    let from = if from.is_empty() { &nothing } else { from };
     ranks.comm.all_to_all_varcount_into(&outgoing.of(from), &mut incoming.of_mut(into));
 }
 

@@ -44,20 +44,6 @@ pub trait Sender<T: Element> {
         batch: &mut BatchBuilder<T>,
         site: &Site,
     ) -> Result<()>;
-
-    /// Checking mode: `run` was written at `line`, in the scope opened at `site`, and waits in `owner`'s buffer.
-    #[doc(hidden)]
-    fn announce(
-        &mut self,
-        _: &GVector<T>,
-        _owner: Rank,
-        _op: Option<OpId>,
-        _run: Range<usize>,
-        _line: &Site,
-        _site: &Site,
-    ) -> Result<()> {
-        Ok(())
-    }
 }
 
 /// Writes that are not sent yet, for each owner.
@@ -92,7 +78,7 @@ impl<T: Element> Buffers<T> {
             start: block.start,
             limits: [0; 2],
         };
-        Buffers { dist: vector.dist, check, line: None, owners: ranges.map(pending).collect() }
+        Buffers { dist: vector.dist.clone(), check, line: None, owners: ranges.map(pending).collect() }
     }
 
     /// Adds one element, or returns the owner for whose batch room has to be made first. A scope has one operation.
@@ -176,7 +162,7 @@ impl<B: Buffered> Scope<'_, B> {
         writer.buffers.push(op, index, value);
         if writer.buffers.check {
             writer.buffers.line = Some(Site::here());
-            writer.note(owner, index..index + 1)?;
+            writer.note(owner, 1);
         }
         Ok(())
     }
@@ -208,13 +194,13 @@ impl<T: Element> Writer<'_, T> {
         Ok(())
     }
 
-    /// Checking mode: notes the run that was just added for an owner, and sends the next write on the slow path too.
-    fn note(&mut self, owner: Rank, run: Range<usize>) -> Result<()> {
+    /// Checking mode: notes the values that were just added for an owner. The next write takes the slow path too.
+    fn note(&mut self, owner: Rank, values: usize) {
         let pending = &mut self.buffers.owners[owner.index()];
         let line = self.buffers.line.as_ref().unwrap_or(self.site);
-        pending.batch.note(run.len(), line);
+        let (at, time) = self.vector.link.tidy(|kernel, _| (kernel.core.order.now(), kernel.core.order.time()));
+        pending.batch.note(values, line, at, &time);
         pending.limits = [0; 2];
-        self.sender.announce(self.vector, owner, pending.op, run, line, self.site)
     }
 
     /// Sets consecutive elements, or applies an operation to each. The range is in bounds.
@@ -224,7 +210,7 @@ impl<T: Element> Writer<'_, T> {
         {
             return Ok(());
         }
-        let dist = self.vector.dist;
+        let dist = &self.vector.dist;
         for (owner, piece) in dist.pieces(start..start + values.len()) {
             let first = dist.range(owner).start;
             let mut at = piece.start;
@@ -234,7 +220,7 @@ impl<T: Element> Writer<'_, T> {
                 let upto = piece.end.min(at + batch.capacity() - batch.len());
                 batch.extend(at - first, &values[at - start..upto - start]);
                 if self.buffers.check {
-                    self.note(owner, at..upto)?;
+                    self.note(owner, upto - at);
                 }
                 at = upto;
             }

@@ -18,13 +18,13 @@ pub trait ShowsElements: Behaviour {
 
 impl<T: Element> ShowsElements for Owner<T> {
     fn elements<'a>(&'a self, vector: &GVector<T>) -> (usize, &'a [T]) {
-        (vector.local_range().start + self.local.start, self.part(vector))
+        (vector.local_range().start + self.first(), self.part(vector))
     }
 }
 
 impl<T: Element> ShowsElements for OwnerMut<T> {
     fn elements<'a>(&'a self, vector: &GVector<T>) -> (usize, &'a [T]) {
-        (vector.local_range().start + self.local.start, self.part(vector))
+        (vector.local_range().start + self.first(), self.part(vector))
     }
 }
 

@@ -59,11 +59,11 @@ impl Ends {
 }
 
 /// Defers the fault of an object to the end of `run`, if no waiting rank gets it otherwise: a scope of writes was
-/// dropped and its writes are lost, or two ranks have written one element.
+/// dropped and its writes are lost, or two ranks race for an element.
 pub(crate) fn defer_lost_writes(ledger: &Ledger, cx: &mut Cx<'_>) {
     let lost_writes = ledger.has_ended_writes() && !cx.core.waits_for_end_of(cx.id());
     if let Some(error) = cx.frame.fault.clone()
-        && (lost_writes || matches!(error, Error::Conflict { .. }))
+        && (lost_writes || matches!(error, Error::Race { .. }))
     {
         cx.defer(error);
     }

@@ -1,6 +1,7 @@
 //! What is known of one epoch: this rank's opening, and what has arrived from the others.
 
 use crate::epoch::{Disagreement, Opening, Rule};
+use crate::race::Time;
 use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +18,8 @@ pub(crate) struct Announced {
     pub(crate) marks: Vec<(u32, u64)>,
     /// There are too many write marks for the announcement; they come in a list of their own.
     pub(crate) list_follows: bool,
+    /// Checking mode: what the rank releases.
+    pub(crate) time: Option<Time>,
 }
 
 /// What has arrived from one rank for one epoch.

@@ -1,15 +1,13 @@
 //! What the kernel asks of an error: which line it is about, and whether it has ended an object.
 
-use super::{Claim, Error};
+use super::Error;
 use crate::Site;
-use aurora_net::Rank;
 use aurora_net::bootstrap::Failure;
 
 impl Error {
     pub(crate) fn site(&self) -> Option<&Site> {
         match self {
-            Error::Mismatch { first, .. } | Error::Conflict { first, .. } => Some(&first.site),
-            Error::Unflushed { reader, .. } => Some(&reader.site),
+            Error::Mismatch { first, .. } | Error::Race { first, .. } => Some(&first.site),
             Error::Leaked { opened, .. } | Error::Poisoned { opened, .. } => Some(opened),
             Error::Deadlock { waits } => waits.first().map(|claim| &claim.site),
             Error::RankLeft { waiting, .. } | Error::Timeout { waiting, .. } => Some(&waiting.site),
@@ -19,6 +17,9 @@ impl Error {
             | Error::NotShown { site, .. }
             | Error::LengthsDiffer { site, .. }
             | Error::NoSuchRank { site, .. }
+            | Error::OneForEachRank { site, .. }
+            | Error::BadWeight { site, .. }
+            | Error::NoWeight { site, .. }
             | Error::ZeroSized { site, .. }
             | Error::TooLarge { site, .. }
             | Error::OutOfMemory { site, .. }
@@ -40,7 +41,7 @@ impl Error {
 
     /// Whether it has ended the object that it is about: every use of the object returns it from then on.
     pub(crate) fn is_of_an_object(&self) -> bool {
-        matches!(self, Error::Mismatch { .. } | Error::Leaked { .. } | Error::Poisoned { .. } | Error::Conflict { .. })
+        matches!(self, Error::Mismatch { .. } | Error::Leaked { .. } | Error::Poisoned { .. } | Error::Race { .. })
     }
 
     /// Whether it has the same text for all ranks. A rank that learns it from another's failure returns it itself.
@@ -54,15 +55,5 @@ impl Error {
     pub(crate) fn heard(failure: Failure) -> Self {
         let error = postcard::from_bytes(&failure.error).ok().filter(Error::is_told_to_all);
         error.unwrap_or(Error::JobFailed { failure })
-    }
-
-    /// Adds the line of the reader, which only the reader knows.
-    pub(crate) fn read_by(mut self, me: Rank, action: &str, site: &Site) -> Self {
-        if let Error::Unflushed { reader, .. } = &mut self
-            && reader.rank == me
-        {
-            **reader = Claim { rank: me, action: format!("reads it by `{action}`"), site: site.clone() };
-        }
-        self
     }
 }

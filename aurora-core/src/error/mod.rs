@@ -2,16 +2,19 @@
 
 mod about;
 mod claim;
+mod lists;
 mod user;
 mod words;
 
 pub use claim::{Claim, ObjectName};
+pub(crate) use lists::clip;
 pub use user::UserError;
 pub(crate) use words::{A_CALL, list, memory};
 
 use crate::Site;
 use crate::memory::{CacheLimit, MemoryLimit};
 use aurora_net::Rank;
+use lists::{Clipped, first_difference};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -26,8 +29,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Error {
     /// Ranks disagree about a collective operation: its kind, object, type, length, order, or who takes part.
     #[error(
-        "ranks disagree: {first}, but {second}; every rank must make the same collective calls in the same order{}",
-        alike(first, second)
+        "ranks disagree: {}, but {}; every rank must make the same collective calls in the same order{}",
+        Clipped(first), Clipped(second), first_difference(first, second).unwrap_or_else(|| alike(first, second).into())
     )]
     Mismatch {
         /// What the lower rank did.
@@ -108,36 +111,20 @@ pub enum Error {
         /// The limit.
         limit: Duration,
     },
-    /// Two ranks have written one element in the same scope, so one write is lost. Found in [checking
-    /// mode](crate::Config::check).
-    #[error(
-        "two ranks write element {index} of {object} in one scope: {first}, and {second}; let one rank write it, or `update` it with an operation"
-    )]
-    Conflict {
+    /// A race: two ranks access one element, at least one of them writes it, and nothing orders the two accesses, so
+    /// what is read or what remains depends on chance. Found in [checking mode](crate::Config::check).
+    #[error("a race for element {index} of {object}: {first}, and {second}; nothing orders them: {advice}")]
+    Race {
         /// The element.
         index: usize,
         /// The object.
         object: Box<ObjectName>,
-        /// What the lower rank did, with the line of the write, if it is known, or of the scope.
+        /// What the lower rank does, with its line.
         first: Box<Claim>,
-        /// What the other rank did.
+        /// What the other rank does.
         second: Box<Claim>,
-    },
-    /// An element was read that another rank has written in a scope that has not ended: the value may be from before
-    /// or after the write. Found in [checking mode](crate::Config::check).
-    #[error(
-        "element {index} of {object} is read before what was written there is flushed: {writer}, and {reader}; end the scope, and order \
-         the ranks before reading, by a barrier or a collective scope"
-    )]
-    Unflushed {
-        /// The element.
-        index: usize,
-        /// The object.
-        object: Box<ObjectName>,
-        /// The rank that has written it, and in which scope.
-        writer: Box<Claim>,
-        /// The rank that reads it.
-        reader: Box<Claim>,
+        /// What would order them.
+        advice: String,
     },
     /// The file for the trace cannot be written: the job has not started.
     #[error("the trace {path} cannot be written: {cause}; set AURORA_TRACE to a file that can, or not at all")]
@@ -233,6 +220,36 @@ pub enum Error {
     ZeroSized {
         /// The type.
         element: String,
+        /// The line of the call.
+        site: Site,
+    },
+    /// A [`Partition`](crate::Partition) that does not give one number to each rank.
+    #[error("{given} {what} for {size} ranks (at {site}): give one for each rank, 0 for a rank that is to own nothing")]
+    OneForEachRank {
+        /// What is given: `lengths`, `numbers of rows` or `weights`.
+        what: String,
+        /// How many.
+        given: usize,
+        /// Number of ranks.
+        size: usize,
+        /// The line of the call.
+        site: Site,
+    },
+    /// A weight of a [`Partition`](crate::Partition) that is negative, infinite or no number.
+    #[error("{rank} cannot have the weight {weight} (at {site}): a weight is a finite number, 0 or greater")]
+    BadWeight {
+        /// The first rank with such a weight.
+        rank: Rank,
+        /// The weight.
+        weight: f64,
+        /// The line of the call.
+        site: Site,
+    },
+    /// A [`Partition`](crate::Partition) in which every rank has weight 0.
+    #[error("the weights of all {size} ranks are 0 (at {site}): give a rank that is to own something a greater one")]
+    NoWeight {
+        /// Number of ranks.
+        size: usize,
         /// The line of the call.
         site: Site,
     },

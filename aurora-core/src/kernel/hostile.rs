@@ -70,17 +70,25 @@ fn enter(window: Window, marks: Vec<(u32, u64)>) -> Message {
 fn a_part_that_is_not_there() {
     for window in [Range { start: 5, end: 3 }, 0..LEN + 1, LEN + 1..LEN + 1, Range { start: usize::MAX, end: 0 }] {
         let window = Window::of(&window, LEN);
-        let call = |request| message::request(OBJECT, CallId(1), false, &Asked { epoch: 0, request }).expect("short");
+        let call = |request| {
+            message::request(OBJECT, CallId(1), false, &Asked { epoch: 0, request, stamp: None }).expect("short")
+        };
         let release = opening(Rule::Ended, window);
         let messages = [
             header(&enter(window, Vec::new())),
             header(&Message::Flush(FlushMessage::Batch { epoch: 1, seq: 0, opening: release.clone(), op: None })),
-            header(&Message::Flush(FlushMessage::End { epoch: 1, opening: release.clone(), batches: 0, op: None })),
+            header(&Message::Flush(FlushMessage::End {
+                epoch: 1,
+                opening: release.clone(),
+                batches: 0,
+                op: None,
+                time: None,
+            })),
             message::Message::Dropped { object: OBJECT }
                 .encode(&postcard::to_allocvec(&(1u64, Some(release))).expect("plain data")),
             call(Request::ReadMany { width: 4, window }),
             call(Request::Write { op: None, window }),
-            call(Request::Flushed { window }),
+            call(Request::Ended { number: 1, window }),
         ];
         for message in messages {
             let mut state = rank();
@@ -173,7 +181,7 @@ fn edges_of_different_halos_beside_each_other() {
     let edge = |width| {
         let entry = opening(Rule::Neighbours, Window::WHOLE).with(format!(" ({width})"));
         let entry = Some((entry, Halo::periodic(width)));
-        header(&Message::Halo(HaloMessage { epoch: 1, number: 0, entry, mailbox: false }))
+        header(&Message::Halo(HaloMessage { epoch: 1, number: 0, entry, mailbox: false, at: None }))
     };
     let mut begin = |from, width: usize| match kernel.place(Rank::new(from), &edge(width), 8 * width) {
         Placement::At(token) => (Rank::new(from), edge(width), token),

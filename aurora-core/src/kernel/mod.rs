@@ -115,6 +115,8 @@ pub(crate) struct Core {
     pub(crate) holder_timeout: Arc<HolderTimeout>,
     /// What ended the job, for every later call.
     pub(crate) fault: Option<Error>,
+    /// Checking mode: what comes before what this rank does now.
+    pub(crate) order: crate::race::Clock,
     /// Errors that no call could return when they happened: `run` returns the first that no call has returned since.
     deferred: Vec<(ObjectId, Error)>,
     /// Errors of objects that calls have returned to the program.
@@ -145,6 +147,7 @@ impl Kernel {
             mail: Mail::new(me, size),
             loans: Loans::default(),
             barrier: Barrier::new(me, size),
+            order: crate::race::Clock::new(me),
             pieces: Pieces::default(),
             node: None,
             nodes: Arc::new(Nodes::apart(size)),

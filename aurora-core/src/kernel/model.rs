@@ -122,7 +122,7 @@ impl Node {
     }
 
     fn request(&self, id: u64, epoch: u64, asked: Request, payload: Vec<u8>) {
-        let asked = Asked { epoch, request: asked };
+        let asked = Asked { epoch, request: asked, stamp: None };
         self.deliver(&request(OBJECT, CallId(id), false, &asked).expect("short"), payload);
     }
 
@@ -292,7 +292,7 @@ fn split_end(entered: u64) {
     loom::model(move || {
         let node = Node::new(FEW);
         let opening = Opening::new("ReleaseC", Kind::Flush, Rule::Ended, &node.site);
-        let end = FlushMessage::End { epoch: 1, opening: opening.clone(), batches: 1, op: None };
+        let end = FlushMessage::End { epoch: 1, opening: opening.clone(), batches: 1, op: None, time: None };
         let endpoint = beside(&node, move |node| {
             node.ask(1, entered);
             node.deliver(&to_object(OBJECT, &Message::Flush(end)).expect("short"), batch(1, 5).into());

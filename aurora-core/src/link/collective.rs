@@ -194,6 +194,14 @@ impl<'a> CollectiveCall<'a> {
 
     /// All ranks agree on the call, or all get the same error.
     fn agree(&mut self, give: Give<'_>) -> Result<Agreed> {
+        let agreed = self.find_agreement(give)?;
+        if self.link.modes.check {
+            self.link.tidy(|kernel, _| kernel.core.order.met());
+        }
+        Ok(agreed)
+    }
+
+    fn find_agreement(&mut self, give: Give<'_>) -> Result<Agreed> {
         let (number, digest) = self.link.act(self.site, |kernel, _| {
             let number = kernel.core.barrier.arrive();
             kernel.core.pieces.begin(number);

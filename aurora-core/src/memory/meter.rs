@@ -111,14 +111,6 @@ fn short(asked: usize, Pool { limit, available, .. }: Pool) -> Shortage {
     Shortage { asked, together: asked, available, limit }
 }
 
-/// Whether there is memory for `bytes` that the caller will touch later, without a meter.
-pub(crate) fn promise(bytes: usize) -> Result<(), Shortage> {
-    match Limits::find().tightest().filter(|pool| bytes >= LOOKED_AT && pool.available < bytes) {
-        Some(pool) => Err(short(bytes, pool)),
-        None => Ok(()),
-    }
-}
-
 /// `len` zeros, as a `Vec` for the user.
 pub(crate) fn zeros<T: Element>(len: usize) -> Result<Vec<T>, Shortage> {
     filled(len, T::zeroed())

@@ -47,7 +47,7 @@ pub(crate) use direct::Direct;
 pub(crate) use holder_timeout::HolderTimeout;
 pub(crate) use latch::LatchMode;
 pub(crate) use lent::{Lent, LentMut, with_lent, with_lent_mut};
-pub(crate) use meter::{Meter, STEP, filled, promise, zeros};
+pub(crate) use meter::{Meter, STEP, filled, zeros};
 pub(crate) use metered::Metered;
 pub(crate) use parts::{Parts, Piece};
 pub(crate) use permit::{OWN, Permit, READ, WRITE};

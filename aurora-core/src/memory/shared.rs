@@ -179,10 +179,11 @@ impl Sharing {
                 continue;
             }
             thread::yield_now();
-            if !looks.is_multiple_of(64) {
+            // Each time: where others want the core a yield lasts for milliseconds, and of a long pause little counts.
+            let waited = wait.waited_for(rank, Instant::now());
+            if !looks.is_multiple_of(8) {
                 continue;
             }
-            let waited = wait.waited_for(rank, Instant::now());
             let has_ended = self.node.has_ended(rank);
             if has_ended || !self.node.notes_ends() || self.holder_timeout.is_over(self.node.ranks()[rank], waited) {
                 none_holds &= has_ended;

@@ -6,6 +6,7 @@ use crate::kernel::message::to_object;
 use crate::kernel::{Core, Reason};
 use crate::memory::Shortage;
 use crate::object::{Call, Frame, Loan, Malformed};
+use crate::race::Time;
 use crate::stats::Kind;
 use crate::window::Window;
 use aurora_net::{Buffer, Doorbell, Outbox, Payload, Rank, Source};
@@ -228,6 +229,11 @@ impl Cx<'_> {
     /// Fails the job, on all ranks.
     pub fn fail_job(&mut self, error: Error) {
         self.core.fail_job(error, self.out);
+    }
+
+    /// Checking mode: what this rank has done so far, for ranks that are to come after it.
+    pub(crate) fn release(&mut self) -> Option<Time> {
+        self.core.modes.check.then(|| self.core.order.release().short())
     }
 
     /// Keeps an error for the end of `run`, unless a call has returned it to the program.

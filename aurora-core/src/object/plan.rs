@@ -2,7 +2,7 @@
 
 use super::SharedObject;
 use crate::collective::Came;
-use crate::error::{ObjectName, Result};
+use crate::error::{ObjectName, Result, clip};
 use crate::ids::ObjectId;
 use crate::kernel::Core;
 use crate::link::Link;
@@ -37,7 +37,7 @@ impl Plan {
     }
 
     pub(crate) fn name(&self) -> ObjectName {
-        ObjectName { what: self.what.clone(), made_at: self.site.clone().clipped() }
+        ObjectName { what: clip(&self.what).into_owned(), made_at: self.site.clone().clipped() }
     }
 
     pub(crate) fn action(&self) -> String {

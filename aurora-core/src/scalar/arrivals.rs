@@ -67,7 +67,7 @@ impl Scalar {
             READ_CACHE => {
                 let value = self.value.as_ref().map(Value::read).unwrap_or_default();
                 self.shown = Some((epoch, value.clone()));
-                let message = Message::Spread { epoch, number: 0, answered: 0 };
+                let message = Message::Spread { epoch, number: 0, answered: 0, time: self.released() };
                 return self.say_to_all((READ_CACHE, site), &message, value.into(), cx);
             }
             READ_MOSTLY => {
@@ -92,7 +92,7 @@ impl Scalar {
                 RELEASE
             }
         };
-        self.say_to_all((name, site), &Message::Over { epoch }, Bytes::new(), cx);
+        self.say_to_all((name, site), &Message::Over { epoch, time: self.released() }, Bytes::new(), cx);
     }
 
     fn say_to_all(
@@ -117,7 +117,7 @@ impl Scalar {
         let Some(epoch) = self.all_have_come() else {
             return;
         };
-        let site = self.site_of(epoch);
+        let (site, time) = (self.site_of(epoch), self.released());
         let spreading = self.spreading.get_or_insert_with(|| Spreading::new(size));
         let number = spreading.number;
         // This rank may be in the next one already, while others are still in this one.
@@ -135,7 +135,7 @@ impl Scalar {
         let reason = cx.reason(READ_MOSTLY, site);
         let value = Bytes::from(self.value.as_ref().map(Value::read).unwrap_or_default());
         for (rank, answered) in due {
-            let message = Message::Spread { epoch, number, answered };
+            let message = Message::Spread { epoch, number, answered, time: time.clone() };
             message.send(&reason, rank, Payload::Bytes(value.clone()), cx);
         }
     }

@@ -256,6 +256,12 @@ impl<T: ScalarValue> GScalar<T> {
                 kernel.core.take_reply(call)
             })
             .inspect_err(|_| self.link.tidy(|kernel, _| kernel.core.give_up(call)))
+            .and_then(|answer| match self.link.modes.check {
+                true => {
+                    self.link.tidy_on(|object, cx| object.learn_time(answer, cx)).ok_or_else(|| malformed(self.home))
+                }
+                false => Ok(answer),
+            })
     }
 }
 

@@ -12,6 +12,7 @@ use crate::kernel::{Core, Reason};
 use crate::memory::{Permit, READ, WRITE};
 use crate::object::{Awaited, Call, Cx, Holds, How, Malformed, Obstacle, OpenGuard, SharedObject, Until, Wait};
 use crate::operation::{OpId, Operations};
+use crate::race::Time;
 use crate::stats::Kind;
 use crate::window::Window;
 use aurora_net::{Payload, Rank, Received};
@@ -39,7 +40,9 @@ pub(crate) struct Scalar {
     /// At home: no rank may use the value in place any more, because the scalar is at fault or the job over.
     closed: bool,
     /// Checking mode: every access goes through the kernel.
-    check: bool,
+    pub(super) check: bool,
+    /// Checking mode: what comes before what this rank learns from the home; at home, what any rank learns.
+    pub(super) order: Time,
     parked: VecDeque<Parked>,
     ends: Ends,
 }
@@ -76,7 +79,7 @@ pub(super) struct Parked {
     payload: Received,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Work {
     /// A request; of this rank itself if it has no number.
     Request(Option<CallId>, Asked),
@@ -98,6 +101,7 @@ impl Scalar {
             replicated: None,
             closed: false,
             check: core.modes.check,
+            order: Time::default(),
             parked: VecDeque::new(),
             ends: Ends::new(core.size),
         }
@@ -105,11 +109,11 @@ impl Scalar {
 
     /// Does a piece of work or parks it; true if it is done.
     fn work(&mut self, mut parked: Parked, cx: &mut Cx<'_>) -> bool {
-        let Parked { from, work, .. } = parked;
+        let (from, work) = (parked.from, parked.work.clone());
         let opened = if let Work::Offer { epoch, .. } = work { self.site_of(epoch) } else { None };
         let within = (READ_MOSTLY, opened);
         let payload = &parked.payload;
-        let outcome = self.contain(within, cx, |scalar, cx| scalar.attempt(from, work, payload.bytes(), cx));
+        let outcome = self.contain(within, cx, |scalar, cx| scalar.attempt(from, work.clone(), payload.bytes(), cx));
         let answer = match outcome {
             Some(Ok(None)) => {
                 // It may stay parked for long, and its sender needs the memory back.
@@ -123,7 +127,7 @@ impl Scalar {
         };
         match (work, answer) {
             (Work::Request(Some(id), _), answer) => {
-                cx.answer(Call { from, id }, answer.map(|answer| Payload::Bytes(answer.into())));
+                cx.answer(Call { from, id }, answer.map(|answer| Payload::Bytes(self.with_time(answer).into())));
             }
             (_, Err(error)) => cx.fail(error),
             (_, Ok(_)) => {}
@@ -145,7 +149,10 @@ impl Scalar {
         cx.sound()?;
         match work {
             Work::Request(_, asked) if self.ledger.pending(Window::WHOLE, asked.epoch).is_some() => Ok(None),
-            Work::Request(_, asked) => self.serve(from, asked, payload, cx),
+            Work::Request(_, asked) => {
+                self.join(asked.time.clone());
+                self.serve(from, asked, payload, cx)
+            }
             Work::Offer { epoch, seq, op } => {
                 let is_due = self.ledger.may_apply(epoch) && self.ledger.may_apply_from(epoch, from);
                 if !is_due || self.ledger.record(epoch).from[from.index()].applied != seq {
@@ -160,7 +167,7 @@ impl Scalar {
 
     /// Sends a request to the home, which serves it after the scopes up to [`asking_epoch`](Self::asking_epoch).
     pub(crate) fn ask(
-        &self,
+        &mut self,
         reason: &Reason,
         (request, after): (ScalarRequest, Option<u64>),
         payload: Vec<u8>,
@@ -168,7 +175,7 @@ impl Scalar {
     ) -> CallId {
         let how = How { kind: Kind::Scalar, lazy: false, reason: Some(reason) };
         let asking = Asking { to: self.home, how, landing: None, when: When::Now, shown: false, forgotten: false };
-        let asked = Asked { epoch: self.asking_epoch(), request, after };
+        let asked = Asked { epoch: self.asking_epoch(), request, after, time: self.release(request, cx) };
         cx.ask_as(asking, &asked, payload).expect("headers of scalars are short")
     }
 
@@ -201,16 +208,22 @@ impl Scalar {
 impl SharedObject for Scalar {
     fn deliver(&mut self, from: Rank, header: &[u8], payload: Received, cx: &mut Cx<'_>) -> Result<(), Malformed> {
         match postcard::from_bytes::<Message>(header).map_err(|_| Malformed)? {
-            Message::Come { epoch, opening } => {
+            Message::Come { epoch, opening, time } => {
+                self.join(time);
                 self.opened(from, epoch, &opening, cx);
                 self.has_come(from, epoch, &opening);
             }
-            Message::Part { epoch, opening, offers, contributes } => {
+            Message::Part { epoch, opening, offers, contributes, time } => {
+                self.join(time);
                 self.opened(from, epoch, &opening, cx);
                 self.has_ended(from, epoch, offers, contributes.then(|| payload.into_vec()));
             }
-            Message::Over { epoch } => self.ledger.conclude(epoch),
-            Message::Spread { epoch, number, answered } => {
+            Message::Over { epoch, time } => {
+                self.join(time);
+                self.ledger.conclude(epoch);
+            }
+            Message::Spread { epoch, number, answered, time } => {
+                self.join(time);
                 self.told(epoch, (number, answered), payload.bytes(), cx);
             }
             Message::Seen { epoch, seen } => self.has_seen(from, epoch, seen),
@@ -290,7 +303,7 @@ impl SharedObject for Scalar {
     }
 
     fn holds(&self, held: &mut Holds<'_>) {
-        self.parked.iter().for_each(|parked| held.call(parked.from, self.obstacle(parked.from, parked.work)));
+        self.parked.iter().for_each(|parked| held.call(parked.from, self.obstacle(parked.from, &parked.work)));
         if let Some(obstacle) = self.scope_to_end() {
             held.work(0..=u64::MAX, obstacle);
         }
@@ -367,11 +380,11 @@ impl Scalar {
     }
 
     /// Why a piece of parked work waits.
-    fn obstacle(&self, from: Rank, work: Work) -> Obstacle {
+    fn obstacle(&self, from: Rank, work: &Work) -> Obstacle {
         let ledger = &self.ledger;
         let (epoch, upto, is_offer) = match work {
-            Work::Request(_, Asked { epoch, .. }) => (epoch, epoch, false),
-            Work::Offer { epoch, .. } => (epoch, epoch.saturating_sub(1), true),
+            Work::Request(_, Asked { epoch, .. }) => (*epoch, *epoch, false),
+            Work::Offer { epoch, .. } => (*epoch, epoch.saturating_sub(1), true),
         };
         if let Some(next) = ledger.pending(Window::WHOLE, upto) {
             let is_known = ledger.find(next).is_some_and(|record| record.mine.is_some());

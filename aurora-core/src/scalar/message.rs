@@ -5,21 +5,23 @@ use crate::epoch::Opening;
 use crate::ids::Epoch;
 use crate::kernel::Reason;
 use crate::object::{Cx, How};
+use crate::race::Time;
 use crate::stats::Kind;
 use aurora_net::{Payload, Rank};
 use serde::{Deserialize, Serialize};
 
+/// In checking mode a `time` is what the sender, or all ranks together, release ([`ordering`](super::ordering)).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Message {
     /// To the home: the sender has come to this scope, which shows something.
-    Come { epoch: Epoch, opening: Opening },
+    Come { epoch: Epoch, opening: Opening, time: Option<Time> },
     /// To the home: the sender has ended this scope, with so many offers in it. Payload: its contribution, if any.
-    Part { epoch: Epoch, opening: Opening, offers: u64, contributes: bool },
+    Part { epoch: Epoch, opening: Opening, offers: u64, contributes: bool, time: Option<Time> },
     /// From the home: all ranks have ended this scope.
-    Over { epoch: Epoch },
+    Over { epoch: Epoch, time: Option<Time> },
     /// From the home: all ranks have come to this scope. Payload: the value; in a ReadMostly it has a number, and
     /// contains `answered` of the receiver's offers.
-    Spread { epoch: Epoch, number: u64, answered: u64 },
+    Spread { epoch: Epoch, number: u64, answered: u64, time: Option<Time> },
     /// To the home: the sender has received `seen` values of this ReadMostly.
     Seen { epoch: Epoch, seen: u64 },
     /// To the home, in a ReadMostly: an operand, applied in the order of `seq` and not answered.
@@ -48,9 +50,10 @@ pub(crate) enum ScalarRequest {
 }
 
 /// A request of a rank that has entered `epoch` scopes of the scalar; in a ReadMostly, after `after` of its offers.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Asked {
     pub(crate) epoch: Epoch,
     pub(crate) request: ScalarRequest,
     pub(crate) after: Option<u64>,
+    pub(crate) time: Option<Time>,
 }

@@ -6,6 +6,7 @@ mod handle;
 pub(crate) mod machine;
 pub(crate) mod message;
 mod offers;
+mod ordering;
 mod panics;
 pub(crate) mod plain;
 mod replica;

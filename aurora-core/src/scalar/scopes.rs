@@ -74,11 +74,13 @@ impl Scalar {
 
     /// Tells the home that this rank has come to a scope that shows something.
     pub(crate) fn come_to_scalar(&mut self, Entered { epoch, opening, reason }: &Entered, cx: &mut Cx<'_>) {
+        let time = cx.release();
+        self.join(time.clone().filter(|_| self.home == cx.me()));
         let record = self.ledger.record(*epoch);
         record.mine_complete = opening.is_load();
         record.from[cx.me().index()].came = true;
         if self.home != cx.me() {
-            let message = Message::Come { epoch: *epoch, opening: opening.clone() };
+            let message = Message::Come { epoch: *epoch, opening: opening.clone(), time };
             message.send(reason, self.home, Payload::Empty, cx);
         }
     }
@@ -101,29 +103,35 @@ impl Scalar {
     }
 
     /// The value that a ReadCache shows, once it is here.
-    pub(crate) fn take_shown(&mut self, epoch: Epoch, cx: &Cx<'_>) -> Option<Result<Vec<u8>, Error>> {
+    pub(crate) fn take_shown(&mut self, epoch: Epoch, cx: &mut Cx<'_>) -> Option<Result<Vec<u8>, Error>> {
         if let Err(fault) = cx.sound() {
             return Some(Err(fault));
         }
-        self.shown.take_if(|(of, _)| *of == epoch).map(|(_, value)| Ok(value))
+        let (_, value) = self.shown.take_if(|(of, _)| *of == epoch)?;
+        self.acquire(cx);
+        Some(Ok(value))
     }
 
     /// Whether the replica of a ReadMostly shows something.
-    pub(crate) fn is_replicated(&self, cx: &Cx<'_>) -> Option<Result<(), Error>> {
-        cx.frame.sound_if(self.replicated.as_ref().is_some_and(Replicated::is_shown))
+    pub(crate) fn is_replicated(&self, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
+        let shown = cx.frame.sound_if(self.replicated.as_ref().is_some_and(Replicated::is_shown))?;
+        self.acquire(cx);
+        Some(shown)
     }
 
     /// Ends a scope, with what this rank contributes or with the offers that it has made.
     pub(crate) fn end_scalar(&mut self, entered: &Entered, part: Option<Vec<u8>>, cx: &mut Cx<'_>) {
         let Entered { epoch, opening, reason } = entered;
         self.send_offers(reason, true, cx);
+        let time = cx.release();
+        self.join(time.clone().filter(|_| self.home == cx.me()));
         self.ledger.record(*epoch).mine_complete = true;
         let offers = self.replicated.take().map_or(0, |replicated| replicated.sent);
         if self.home == cx.me() {
             self.contribute(*epoch, cx.me(), part);
         } else {
             let (opening, contributes) = (opening.clone(), part.is_some());
-            let message = Message::Part { epoch: *epoch, opening, offers, contributes };
+            let message = Message::Part { epoch: *epoch, opening, offers, contributes, time };
             message.send(reason, self.home, Payload::Bytes(part.unwrap_or_default().into()), cx);
         }
     }

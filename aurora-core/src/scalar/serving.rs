@@ -65,8 +65,10 @@ impl Scalar {
         if let Err(error) = cx.usable(false, Window::WHOLE) {
             return Some(Err(error));
         }
-        let asked = Asked { epoch: self.asking_epoch(), request, after };
-        self.attempt(cx.me(), Work::Request(None, asked), payload, cx).transpose()
+        let asked = Asked { epoch: self.asking_epoch(), request, after, time: self.release(request, cx) };
+        let served = self.attempt(cx.me(), Work::Request(None, asked), payload, cx).transpose();
+        self.acquire(cx);
+        served
     }
 }
 

@@ -13,7 +13,8 @@ pub enum Kind {
     Exchange,
     /// A ReadCache: announcements and pushed blocks; waiting for all blocks, also for the last rank to enter.
     Load,
-    /// Elements of other ranks, by `at`, `put`, `at_many`, `put_many`: requests and values; waiting for the answers.
+    /// Elements of other ranks, by `at`, `put`, `at_many`, `put_many`, and entries of a [`GMap`](crate::GMap) by key:
+    /// requests and values; waiting for the answers.
     Access,
     /// Indices of a Gather; waiting for the values.
     Gather,

@@ -5,10 +5,10 @@ use crate::behaviour::halo::edges::Edges;
 use crate::behaviour::read_cache::load::Load;
 use crate::behaviour::release::protocol::Flush;
 use crate::collective::Came;
-use crate::distribution::{Distribution, Shape};
+use crate::distribution::{Distribution, Partition, Refusal, Shape};
 use crate::element::{Access, Element, built_in_ops};
 use crate::epoch::{Ends, Ledger};
-use crate::error::Result;
+use crate::error::{Result, clip};
 use crate::ids::ObjectId;
 use crate::kernel::Core;
 use crate::kernel::nodes::Nodes;
@@ -32,25 +32,16 @@ pub(crate) struct VectorPlan {
 
 impl VectorPlan {
     /// Checks what this rank can check alone. A refusal is kept: the other ranks must hear of it too.
-    pub(crate) fn new<T: Element>(world: &World, shape: Shape, on: Option<Rank>, site: Site) -> Self {
+    pub(crate) fn new<T: Element>(world: &World, partition: Partition<'_>, on: Option<Rank>, site: Site) -> Self {
+        let dist = distribute::<T>(world, partition, on, &site);
         let placed = on.map_or(String::new(), |rank| format!(" on {rank}"));
-        let what = format!("GVector<{}> of {shape}{placed}", short::<T>());
-        let mut plan = Plan::at(what, &("GVector", TypeKey::of::<T>(), shape, on), site.clone());
-        let bytes = shape.checked_len().and_then(|len| len.checked_mul(size_of::<T>()));
-        if size_of::<T>() == 0 {
-            plan.refuse(Error::ZeroSized { element: type_name::<T>().into(), site: site.clone() });
-        } else if bytes.is_none_or(|bytes| bytes > isize::MAX as usize) {
-            let (rank, shape, element) = (world.rank(), shape.to_string(), short::<T>().into());
-            plan.refuse(Error::TooLarge { rank, shape, element, site: site.clone() });
-        }
-        if let Some(rank) = on.filter(|rank| rank.index() >= world.size()) {
-            plan.refuse(Error::NoSuchRank { rank, size: world.size(), site });
-        }
-        let dist = match on {
-            _ if plan.refusal.is_some() => Distribution::block(Shape::Vector(0), world.size()),
-            Some(rank) => Distribution::on(rank, shape),
-            None => Distribution::block(shape, world.size()),
-        };
+        let what = format!("GVector<{}> of {partition}{placed}", short::<T>());
+        let alike = dist.as_ref().ok().map(|dist| (dist.shape(), dist.ends()));
+        let mut plan = Plan::at(what, &("GVector", TypeKey::of::<T>(), alike, on), site);
+        let dist = dist.unwrap_or_else(|refusal| {
+            plan.refuse(refusal);
+            Distribution::block(Shape::Vector(0), world.size())
+        });
         VectorPlan { plan, dist }
     }
 
@@ -76,7 +67,7 @@ impl VectorPlan {
 
     /// Collective. The place in the node's shared memory of a vector on which all ranks have agreed, if it has one.
     pub(crate) fn place<T: Element>(&self, link: &Link, id: ObjectId) -> Result<Option<Place<T>>> {
-        let (dist, me) = (self.dist, link.me);
+        let (dist, me) = (&self.dist, link.me);
         let Some(node) = link.node().filter(|_| self.is_shared::<T>()) else {
             return Ok(None);
         };
@@ -129,8 +120,40 @@ impl VectorPlan {
     ) -> Result<()> {
         let block = Block::new(Arc::new(block), size_of::<T>().max(1), home);
         let nodes = if self.is_shared::<T>() { link.nodes.clone() } else { Arc::new(Nodes::apart(link.size)) };
-        let dist = self.dist;
+        let dist = self.dist.clone();
         self.plan.agree((link, id), |core| machine::<T>(core, dist, block, nodes))
+    }
+}
+
+fn distribute<T: Element>(
+    world: &World,
+    partition: Partition<'_>,
+    on: Option<Rank>,
+    site: &Site,
+) -> Result<Distribution> {
+    let (size, site) = (world.size(), site.clone());
+    if size_of::<T>() == 0 {
+        return Err(Error::ZeroSized { element: type_name::<T>().into(), site });
+    }
+    let is_too_large =
+        |dist: &Distribution| dist.len().checked_mul(size_of::<T>()).is_none_or(|bytes| bytes > isize::MAX as usize);
+    let dist = match partition.distribute(size) {
+        Ok(dist) if is_too_large(&dist) => Err(Refusal::TooLarge),
+        dist => dist,
+    };
+    let dist = dist.map_err(|refusal| match refusal {
+        Refusal::TooLarge => {
+            let (rank, shape, element) = (world.rank(), clip(&partition.to_string()).into_owned(), short::<T>().into());
+            Error::TooLarge { rank, shape, element, site: site.clone() }
+        }
+        Refusal::Count(what, given) => Error::OneForEachRank { what: what.into(), given, size, site: site.clone() },
+        Refusal::Weight(rank, weight) => Error::BadWeight { rank, weight, site: site.clone() },
+        Refusal::NoWeight => Error::NoWeight { size, site: site.clone() },
+    })?;
+    match on {
+        Some(rank) if rank.index() >= size => Err(Error::NoSuchRank { rank, size, site }),
+        Some(rank) => Ok(Distribution::on(rank, dist.shape())),
+        None => Ok(dist),
     }
 }
 

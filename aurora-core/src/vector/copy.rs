@@ -8,6 +8,7 @@ use crate::kernel::asking::When;
 use crate::kernel::watch::Blocked;
 use crate::link::Asked;
 use crate::memory::{self, with_lent, with_lent_mut};
+use crate::race::AccessKind;
 use crate::stats::Kind;
 use crate::vector::GVector;
 use crate::vector::machine::Vector;
@@ -178,7 +179,7 @@ impl<T: Element> Transfer for (&mut [T], VectorRange<'_, T>) {
         let read_own = || {
             own.into_iter().try_for_each(|piece| {
                 let range = piece.start..piece.start + piece.memory.len();
-                piece.vector.check_read(range.clone(), Window::WHOLE, "distmemcpy", &piece.site)?;
+                piece.vector.check_own(AccessKind::Read, [range.clone()], Window::WHOLE, &piece.site)?;
                 piece.vector.read_own(&piece.site, |block| piece.memory.copy_from_slice(&block[range]))
             })
         };
@@ -247,6 +248,7 @@ impl<T: Element> Transfer for (VectorRangeMut<'_, T>, &[T]) {
         let write_own = || {
             mine.iter().try_for_each(|piece| {
                 let range = piece.start..piece.start + piece.memory.len();
+                piece.vector.check_own(AccessKind::Write, [range.clone()], Window::WHOLE, &piece.site)?;
                 piece.vector.write_own(&piece.site, |block| block[range].copy_from_slice(piece.memory))
             })
         };
@@ -409,7 +411,8 @@ impl<T: Element> Transfer for (VectorRangeMut<'_, T>, VectorRange<'_, T>) {
 fn usable<T: Element, M>(pieces: &[Piece<'_, T, M>], mutable: bool) -> Result<()> {
     pieces.chunk_by(|a, b| a.vector.id == b.vector.id).try_for_each(|of_one| {
         let Piece { vector, site, .. } = &of_one[0];
-        vector.link.on(site, |_, cx| cx.usable(mutable, Window::WHOLE))
+        vector.link.on(site, |_, cx| cx.usable(mutable, Window::WHOLE))?;
+        vector.order_after_scopes(Window::WHOLE, site)
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::{VectorRange, VectorRangeMut, distmemcpy};
 use crate::digest;
-use crate::distribution::{Distribution, MatrixDim, Shape};
+use crate::distribution::{Distribution, MatrixDim, Partition, Shape};
 use crate::element::Element;
 use crate::epoch::{Opening, Rule};
 use crate::error::{ObjectName, Result};
@@ -15,6 +15,7 @@ use crate::memory::node::home::Place;
 use crate::memory::{self, Array, Direct};
 use crate::object::Way;
 use crate::polls::Level;
+use crate::race::AccessKind;
 use crate::stats::Kind;
 use crate::vector::construct::VectorPlan;
 use crate::vector::machine::Vector;
@@ -30,7 +31,8 @@ use std::ops::Range;
 /// A vector whose elements are distributed over all ranks of a job (paper section 2.1).
 ///
 /// Each rank owns one block, cut by elements, or by whole rows for a [`MatrixDim`]; the first blocks are one unit
-/// longer if a remainder is left. Or one rank owns it whole ([`GVector::on`]). **All indices are global.**
+/// longer if a remainder is left. Or each block has a length of its own, which may be 0: a [`Partition`] gives the
+/// lengths, or the weights of the ranks. Or one rank owns it whole ([`GVector::on`]). **All indices are global.**
 ///
 /// There is no `v[i]`. Without a behaviour every access is synchronous: [`at`](GVector::at) and [`put`](GVector::put)
 /// of an element on another machine are one message to the owner's daemon and one back; of a rank that shares memory
@@ -52,34 +54,54 @@ pub struct GVector<T: Element> {
 }
 
 impl<T: Element> GVector<T> {
-    /// Collective. A vector of zeros of the given [`Shape`]: a number of elements, or a [`MatrixDim`], which can be
-    /// written as `(rows, cols)`.
+    /// Collective. A vector of zeros. `partition` is a [`Shape`], for equal blocks: a number of elements, or a
+    /// [`MatrixDim`], which can be written as `(rows, cols)`. Or it is a [`Partition`], for blocks of given lengths, or
+    /// by the weights of ranks.
     ///
     /// # Errors
     /// `Mismatch` where ranks construct different objects; [`Error::ZeroSized`]; [`Error::TooLarge`];
-    /// [`Error::OutOfMemory`] where some rank's memory has no room for its block: on all ranks.
+    /// [`Error::OutOfMemory`] where some rank's memory has no room for its block; for a `Partition` also
+    /// [`Error::OneForEachRank`], [`Error::BadWeight`] and [`Error::NoWeight`]: on all ranks.
     #[track_caller]
-    pub fn new(world: &World, shape: impl Into<Shape>) -> Result<Self> {
-        Self::construct(VectorPlan::new::<T>(world, shape.into(), None, Site::here()), world, None)
+    pub fn new<'a>(world: &World, partition: impl Into<Partition<'a>>) -> Result<Self> {
+        Self::construct(VectorPlan::new::<T>(world, partition.into(), None, Site::here()), world, None)
     }
 
     /// Collective. A vector with element `i` set to `value(i)`; each rank computes its own. Errors as for
     /// [`new`](Self::new).
     #[track_caller]
-    pub fn from_fn(world: &World, shape: impl Into<Shape>, mut value: impl FnMut(usize) -> T) -> Result<Self> {
-        Self::construct(VectorPlan::new::<T>(world, shape.into(), None, Site::here()), world, Some(&mut value))
+    pub fn from_fn<'a>(
+        world: &World,
+        partition: impl Into<Partition<'a>>,
+        mut value: impl FnMut(usize) -> T,
+    ) -> Result<Self> {
+        Self::construct(VectorPlan::new::<T>(world, partition.into(), None, Site::here()), world, Some(&mut value))
+    }
+
+    /// Collective. A vector of zeros of which rank `r` owns `lengths[r]` elements: [`new`](Self::new) with
+    /// [`Partition::lengths`]. Rows of a matrix: [`Partition::rows`].
+    #[track_caller]
+    pub fn with_blocks(world: &World, lengths: &[usize]) -> Result<Self> {
+        Self::new(world, Partition::lengths(lengths))
+    }
+
+    /// Collective. A vector or matrix of zeros in blocks by the ranks' weights: [`new`](Self::new) with
+    /// [`Partition::weighted`].
+    #[track_caller]
+    pub fn weighted(world: &World, shape: impl Into<Shape>, weights: &[f64]) -> Result<Self> {
+        Self::new(world, Partition::weighted(shape, weights))
     }
 
     /// Collective. A vector of zeros that lies whole on `rank` (the paper's `Sample`, section 3.4). Errors as for
     /// [`GVector::new`], and [`Error::NoSuchRank`].
     #[track_caller]
     pub fn on(world: &World, rank: impl Into<Rank>, shape: impl Into<Shape>) -> Result<Self> {
-        Self::construct(VectorPlan::new::<T>(world, shape.into(), Some(rank.into()), Site::here()), world, None)
+        Self::construct(VectorPlan::new::<T>(world, shape.into().into(), Some(rank.into()), Site::here()), world, None)
     }
 
     #[track_caller]
     fn construct(mut plan: VectorPlan, world: &World, value: Option<&mut dyn FnMut(usize) -> T>) -> Result<Self> {
-        let (dist, name) = (plan.dist, ObjectName { made_at: Site::here(), ..plan.plan.name() });
+        let (dist, name) = (plan.dist.clone(), ObjectName { made_at: Site::here(), ..plan.plan.name() });
         let link = Way::<Vector>::of(world.link());
         let (id, modes) = (link.next_object(), link.modes);
         // A large block is made in the shared memory where it stays.
@@ -132,7 +154,7 @@ impl<T: Element> GVector<T> {
     /// Elements of a row: 0 of a matrix without columns, 1 of a vector that is no matrix.
     #[inline]
     pub(crate) fn row_len(&self) -> usize {
-        self.dim().map_or(1, |dim| dim.cols)
+        self.dist.shape().unit()
     }
 
     /// The rank that owns element `index`.
@@ -199,7 +221,7 @@ impl<T: Element> GVector<T> {
         let owner = self.dist.owner(index);
         let local = index - self.dist.range(owner).start;
         if owner == self.link.me {
-            self.check_read(std::iter::once(local), Window::WHOLE, "at", site)?;
+            self.check_own(AccessKind::Read, Some(local..local + 1), Window::WHOLE, site)?;
             return self.read_own(site, |own| own[local]);
         }
         self.check_single("at", index, owner, site)?;
@@ -230,6 +252,7 @@ impl<T: Element> GVector<T> {
         let owner = self.dist.owner(index);
         let local = index - self.dist.range(owner).start;
         if owner == self.link.me {
+            self.check_own(AccessKind::Write, Some(local..local + 1), Window::WHOLE, &site)?;
             return self.write_own(&site, |own| own[local] = value);
         }
         self.check_single("put", index, owner, &site)?;
@@ -261,7 +284,7 @@ impl<T: Element> GVector<T> {
             }
             object.block.write(|bytes| bytemuck::cast_slice_mut(bytes).fill(value))?;
             object.end_fill(epoch);
-            Some(Ok(()))
+            Some(object.note_fill(epoch, &site, cx))
         })
     }
 
@@ -337,26 +360,28 @@ impl<T: Element> GVector<T> {
         Err(Error::Denied { access: access.into(), index, owner, object: Box::new(self.name()), site: site.clone() })
     }
 
-    /// Checking mode: whether this rank may read elements of its own block, given by their places.
-    pub(crate) fn check_read(
+    /// Checking mode: waits for earlier scopes of a part, as the owners of the elements do: what this rank does next
+    /// comes after them.
+    pub(crate) fn order_after_scopes(&self, window: Window, site: &Site) -> Result<()> {
+        if !self.link.modes.check {
+            return Ok(());
+        }
+        self.link.wait_on(VectorWait::Settle, site, |object, cx| object.poll_usable(false, window, cx))
+    }
+
+    /// Checking mode: notes an access of this rank to elements of its own block, by local indices.
+    pub(crate) fn check_own(
         &self,
-        places: impl Iterator<Item = usize>,
+        kind: AccessKind,
+        ranges: impl IntoIterator<Item = Range<usize>>,
         window: Window,
-        action: &str,
         site: &Site,
     ) -> Result<()> {
         if !self.link.modes.check {
             return Ok(());
         }
-        let (me, mut places) = (self.link.me, Some(places));
-        // Writes in a scope that this rank has ended may be read once all ranks have ended it.
-        self.link.wait_on(VectorWait::Settle, site, |object, cx| {
-            if let Err(error) = object.poll_usable(false, window, cx)? {
-                return Some(Err(error));
-            }
-            let found = places.take().and_then(|places| object.unflushed(&cx.frame.name, me, places));
-            Some(found.map_or(Ok(()), |error| Err(error.read_by(me, action, site))))
-        })
+        self.order_after_scopes(window, site)?;
+        self.link.on(site, |object, cx| object.note_own(kind, window, site, ranges, cx))
     }
 
     pub(crate) fn reason(&self, action: &'static str, site: &Site) -> Reason {
@@ -407,6 +432,7 @@ impl<T: Element> GVector<T> {
         action: &'static str,
         site: &Site,
     ) -> Result<Vec<u8>> {
+        self.order_after_scopes(Window::WHOLE, site)?;
         let _call = self.link.call(action);
         let reason = self.reason(action, site);
         let call = self.link.on(site, |object, cx| {
@@ -427,7 +453,7 @@ impl<T: Element> GVector<T> {
         self.link
             .wait(what, site, |kernel, out| {
                 let answer = kernel.core.await_received(call, out)?;
-                Some(answer.map_err(|error| error.read_by(self.link.me, action, site)))
+                Some(answer)
             })
             .inspect_err(|_| self.link.tidy(|kernel, _| kernel.core.give_up(call)))
     }

@@ -1,7 +1,7 @@
 //! A vector as its rank's kernel knows it: its block, its protocols, and the work that waits.
 
 use super::block::Block;
-use super::check::Checker;
+use super::check::{Checker, Stamp};
 use super::incast::IncastGuard;
 use super::loans::VectorLoan;
 use super::message::{Asked, Request};
@@ -197,12 +197,25 @@ impl Vector {
         landing: Option<Token>,
         cx: &mut Cx<'_>,
     ) -> CallId {
+        let epoch = self.comes_after(request.window());
+        let site = reason.site.as_ref().unwrap_or(&cx.frame.name.made_at);
+        let stamp = self.check.as_ref().map(|check| Box::new(Stamp::here(check, to, site, cx)));
+        self.ask_stamped((to, reason, when), Asked { epoch, request, stamp }, payload, landing, cx)
+    }
+
+    /// The same with a stamp of the caller's.
+    pub(crate) fn ask_stamped(
+        &self,
+        (to, reason, when): (Rank, &Reason, When),
+        asked: Asked,
+        payload: impl Into<Payload>,
+        landing: Option<Token>,
+        cx: &mut Cx<'_>,
+    ) -> CallId {
         let how = How { kind: Kind::of_action(reason.action), lazy: false, reason: Some(reason) };
-        // While a scope of a part is open, scopes of other parts may be open too.
-        let epoch = if request.window().is_whole() { self.ledger.epoch } else { self.ledger.predecessor() };
-        let shown = request.writes();
+        let shown = asked.request.writes();
         let asking = Asking { to, how, landing, when, shown, forgotten: false };
-        cx.ask_as(asking, &Asked { epoch, request }, payload).expect("headers of vectors are short")
+        cx.ask_as(asking, &asked, payload).expect("headers of vectors are short")
     }
 
     /// What its writes are counted under.

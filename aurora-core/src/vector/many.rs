@@ -9,6 +9,7 @@ use crate::kernel::asking::When;
 use crate::kernel::message::malformed;
 use crate::link::Asked;
 use crate::polls::Level;
+use crate::race::AccessKind;
 use crate::vector::GVector;
 use crate::vector::batch::BatchBuilder;
 use crate::vector::message::Request;
@@ -108,6 +109,7 @@ impl<T: Element> GVector<T> {
             return Ok(());
         }
         self.link.on(site, |_, cx| cx.usable(false, window))?;
+        self.order_after_scopes(window, site)?;
         for (indices, values) in indices.chunks(AT_ONCE).zip(values.chunks_mut(AT_ONCE)) {
             let mut reading = Reading::new(self, values, (reason, window), site);
             reading.read(indices)?;
@@ -190,7 +192,7 @@ impl<'a, T: Element> Reading<'a, T> {
         let places = wanted.places.take();
         let here = Places::parse(width, &places).expect("whole places");
         if owner == vector.link.me {
-            vector.check_read(here.iter(), *window, reason.action, site)?;
+            vector.check_own(AccessKind::Read, here.iter().map(|place| place..place + 1), *window, site)?;
             if window.is_whole() {
                 vector.read_own(site, |block| here.spread(block, &wanted.positions, values))?;
             } else {
@@ -282,6 +284,7 @@ impl<T: Element> GVector<T> {
         }
         let _call = self.link.bulk_call("put_many");
         self.link.on(&site, |_, cx| cx.usable(true, Window::WHOLE))?;
+        self.order_after_scopes(Window::WHOLE, &site)?;
         let blocks = (0..self.link.size).map(|owner| self.dist.range(Rank::new(owner)));
         let mut batches: Vec<_> = blocks.map(|block| (block.start, BatchBuilder::new(block.len()))).collect();
         let own = self.local_range();
@@ -301,6 +304,9 @@ impl<T: Element> GVector<T> {
             self.write_batch(Rank::new(owner), batch, true, &mut under_way, &site)?;
         }
         if writes.iter().any(|(index, _)| own.contains(index)) {
+            let mine = writes.iter().map(|(index, _)| *index).filter(|index| own.contains(index));
+            let places = mine.map(|index| index - own.start..index - own.start + 1);
+            self.check_own(AccessKind::Write, places, Window::WHOLE, &site)?;
             self.write_own(&site, |block| {
                 for (index, value) in writes.iter().filter(|(index, _)| own.contains(index)) {
                     block[index - own.start] = *value;

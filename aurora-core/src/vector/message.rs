@@ -1,6 +1,5 @@
 //! The messages and requests about a vector: headers of transfers.
 
-use crate::Site;
 use crate::behaviour::halo::message::HaloMessage;
 use crate::behaviour::read_cache::message::LoadMessage;
 use crate::behaviour::release::message::FlushMessage;
@@ -10,6 +9,7 @@ use crate::ids::Epoch;
 use crate::kernel::Reason;
 use crate::object::{Cx, How};
 use crate::stats::Kind;
+use crate::vector::check::Stamp;
 use crate::window::Window;
 use aurora_net::{Payload, Rank};
 use serde::{Deserialize, Serialize};
@@ -68,21 +68,15 @@ pub(crate) enum Request {
     Write { op: Option<OpId>, window: Window },
     /// Consecutive elements from local index `start` on; payload: their values.
     WriteAt { start: u64 },
-    /// Checking mode: the sender has written these elements, from local index `start` on, at `line`, in the ReleaseC
-    /// alone opened at `opened`, and sends the values later.
-    Announce { start: u64, len: u64, update: bool, line: Site, opened: Site, window: Window },
-    /// Checking mode: that scope has ended, and its values were sent before.
-    Flushed { window: Window },
+    /// Checking mode: the sender's ReleaseC alone of this number has ended; its values were sent before.
+    Ended { number: u64, window: Window },
 }
 
 impl Request {
     /// The part of the vector that it is about: earlier scopes of this part come before it.
     pub(crate) fn window(&self) -> Window {
         match self {
-            Request::Write { window, .. }
-            | Request::ReadMany { window, .. }
-            | Request::Announce { window, .. }
-            | Request::Flushed { window } => *window,
+            Request::Write { window, .. } | Request::ReadMany { window, .. } | Request::Ended { window, .. } => *window,
             _ => Window::WHOLE,
         }
     }
@@ -101,6 +95,8 @@ impl Request {
 pub(crate) struct Asked {
     pub(crate) epoch: Epoch,
     pub(crate) request: Request,
+    /// Checking mode.
+    pub(crate) stamp: Option<Box<Stamp>>,
 }
 
 impl Asked {

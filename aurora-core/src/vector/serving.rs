@@ -1,14 +1,14 @@
 //! A vector's answers to requests.
 
-use super::check::WriteKind;
 use super::machine::{Outcome, Parked, Vector, Work};
-use super::message::Request;
+use super::message::{Asked, Request};
 use super::places::Places;
 use super::waits::VectorWait;
 use crate::Error;
 use crate::kernel::watch::Blocked;
 use crate::memory;
 use crate::object::Cx;
+use crate::race::{AccessKind, Scope};
 use aurora_net::Rank;
 use std::ops::Range;
 
@@ -26,47 +26,64 @@ impl Vector {
             Work::Call { asked, .. } if self.ledger.pending(asked.request.window(), asked.epoch).is_some() => {
                 Outcome::Park
             }
-            Work::Call { asked, .. } => self.serve(from, &asked.request, payload, cx).unwrap_or_else(Outcome::Refuse),
+            Work::Call { asked, .. } => self.serve(from, asked, payload, cx).unwrap_or_else(Outcome::Refuse),
             Work::Batch { epoch, seq, op, .. } => self.apply_batch(from, (*epoch, *seq), *op, payload, cx),
         }
     }
 
-    fn serve(&mut self, from: Rank, request: &Request, payload: &[u8], cx: &mut Cx<'_>) -> Result<Outcome, Error> {
-        let nonsense = || cx.frame.nonsense();
+    fn serve(&mut self, from: Rank, asked: &Asked, payload: &[u8], cx: &mut Cx<'_>) -> Result<Outcome, Error> {
+        let Asked { epoch, request, stamp } = asked;
+        let (by, stamp) = ((from, *epoch), stamp.as_deref());
+        let read = (AccessKind::Read, Scope::None);
         Ok(match request {
             Request::Read { start, len, .. } => {
-                let elements = self.run(*start, *len).ok_or_else(nonsense)?;
+                let elements = self.run(*start, *len).ok_or_else(|| cx.frame.nonsense())?;
                 let range = self.block.bytes_of(&elements);
-                self.unflushed(&cx.frame.name, from, elements).map_or(Ok(()), Err)?;
-                if range.len() > COPIED_REPLY && self.block.is_all_here() {
+                let outcome = if range.len() > COPIED_REPLY && self.block.is_all_here() {
                     let copy = if self.is_write_waiting(cx) { self.copy_of(&range) } else { None };
                     copy.map_or(Outcome::ReplyFromBlock(range), Outcome::Reply)
                 } else {
                     self.block.read_range(&range, <[u8]>::to_vec).map_or(Outcome::Park, Outcome::Reply)
+                };
+                if let Some(stamp) = stamp.filter(|_| !matches!(outcome, Outcome::Park)) {
+                    self.note(by, stamp, read, [elements], cx)?;
                 }
+                outcome
             }
             Request::ReadMany { width, .. } => {
                 let width = (*width).into();
                 let places = Places::parse(width, payload).filter(|places| places.are_below(self.block.len()));
-                let places = places.ok_or_else(nonsense)?;
-                self.unflushed(&cx.frame.name, from, places.iter()).map_or(Ok(()), Err)?;
-                if self.block.is_cut() {
+                let places = places.ok_or_else(|| cx.frame.nonsense())?;
+                let outcome = if self.block.is_cut() {
                     let places: Vec<_> = places.iter().collect();
                     self.block.read_elements(&places).map_or(Outcome::Park, Outcome::Reply)
                 } else {
                     Outcome::Gather { width, len: places.len() * self.block.element }
+                };
+                if let Some(stamp) = stamp.filter(|_| !matches!(outcome, Outcome::Park)) {
+                    self.note(by, stamp, read, places.iter().map(|place| place..place + 1), cx)?;
                 }
+                outcome
             }
-            Request::Write { op, .. } => self.write(*op, payload, cx).map(|done| self.written(done))?,
-            Request::WriteAt { start } => self.write_at(*start, payload, cx).map(|done| self.written(done))?,
-            Request::Announce { start, len, update, line, opened, window } => {
-                let run = self.run(*start, *len).ok_or_else(nonsense)?;
-                let kind = if *update { WriteKind::Update } else { WriteKind::Put };
-                self.announced(&cx.frame.name, (from, *window), kind, run, [line, opened])?;
-                Outcome::Reply(Vec::new())
+            Request::Write { op, .. } => {
+                let done = self.write(*op, payload, cx)?;
+                if done && stamp.is_some() {
+                    self.note_batch(by, stamp, *op, payload, cx)?;
+                }
+                self.written(done)
             }
-            Request::Flushed { window } => {
-                self.flushed(from, *window);
+            Request::WriteAt { start } => {
+                let done = self.write_at(*start, payload, cx)?;
+                if let Some(stamp) = stamp.filter(|_| done) {
+                    let run = self.run(*start, (payload.len() / self.block.element) as u64);
+                    self.note(by, stamp, (AccessKind::Write, Scope::None), run, cx)?;
+                }
+                self.written(done)
+            }
+            Request::Ended { number, .. } => {
+                if let Some(stamp) = stamp {
+                    self.ended_alone(from, *number, stamp);
+                }
                 Outcome::Reply(Vec::new())
             }
         })

@@ -32,6 +32,7 @@ impl Vector {
             return Some(Err(error));
         }
         if self.ledger.pending(window, self.ledger.epoch).is_none() {
+            self.acquire(window, cx);
             return Some(Ok(()));
         }
         self.awaited_scopes = (window, self.ledger.epoch);

@@ -47,13 +47,7 @@ impl Vector {
         }
         match rule {
             Rule::Announced => self.settle_load(epoch, cx),
-            Rule::Neighbours => self.ledger.forget(epoch),
-            Rule::Ended | Rule::EndedInOrder | Rule::Met => {
-                self.ledger.forget(epoch);
-                if let Some(checker) = &mut self.check {
-                    checker.settled(epoch);
-                }
-            }
+            Rule::Neighbours | Rule::Ended | Rule::EndedInOrder | Rule::Met => self.ledger.forget(epoch),
         }
         true
     }

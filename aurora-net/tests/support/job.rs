@@ -7,10 +7,10 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// The longest duration of a job, failures included.
-pub const LIMIT: Duration = Duration::from_secs(15);
+pub const LIMIT: Duration = Duration::from_secs(60);
 
 /// The longest time from a failure to the end.
-pub const FAILURE_LIMIT: Duration = Duration::from_secs(5);
+pub const FAILURE_LIMIT: Duration = Duration::from_secs(20);
 
 pub type Outcome = Result<(), libtest_mimic::Failed>;
 

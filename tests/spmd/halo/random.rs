@@ -2,7 +2,7 @@
 
 use super::look::{look, look_mut};
 use super::want;
-use aurora_core::{Error, GVector, GlobalRead, Halo, MatrixDim, Result, World, distmemcpy};
+use aurora_core::{Error, GVector, GlobalRead, Halo, MatrixDim, Partition, Result, World, distmemcpy};
 use aurora_suite::check;
 use aurora_suite::random::{Random, mix};
 use std::time::Duration;
@@ -10,12 +10,15 @@ use std::time::Duration;
 /// Steps of a rule that depends on what lies around, with random shapes, widths and boundaries, at random speeds.
 pub fn random_halos(world: &World) -> Result<()> {
     let me = world.rank().index() as u64;
-    for seed in 0..60 {
+    for seed in 0..100 {
         let (mut shared, mut speed) = (Random::new(seed), Random::new(seed * 64 + me));
         let len = [0, 1, 2, 3, 7, 10, 24, 111][shared.below(8)];
         let cols = [0, 1, 3, 8][shared.below(4)];
-        let mut v = match cols {
-            0 => GVector::from_fn(world, len, want)?,
+        let lengths = shared.lengths(len, world.size());
+        let mut v = match (cols, shared.below(2)) {
+            (0, 0) => GVector::from_fn(world, Partition::lengths(&lengths), want)?,
+            (_, 0) => GVector::from_fn(world, Partition::rows(&lengths, cols), want)?,
+            (0, _) => GVector::from_fn(world, len, want)?,
             _ if shared.below(6) == 0 => GVector::on(world, shared.below(world.size()), MatrixDim::new(len, cols))?,
             _ => GVector::from_fn(world, MatrixDim::new(len, cols), want)?,
         };

@@ -7,21 +7,43 @@ mod looks;
 mod parts;
 mod sums;
 
-use aurora_core::{Add, GVector, MatrixDim, Result, World, distmemcpy};
+use aurora_core::{Add, Config, GVector, MatrixDim, Partition, Result, Route, World, distmemcpy};
 use aurora_suite::body::Body;
 use aurora_suite::check;
 use aurora_suite::random::{Random, mix};
+use libtest_mimic::{Failed, Trial};
+use std::ops::Range;
 use std::time::Duration;
 
 pub fn bodies() -> Vec<Body> {
     vec![Body::of(random_programs)]
 }
 
-const PROGRAMS: u64 = 12;
+pub fn trials() -> Vec<Trial> {
+    let routes = [Route::Local, Route::Shm, Route::Udp];
+    let trial =
+        |route: Route| Trial::test(format!("threads-{route}/3/race_free_programs"), move || free_of_races(route));
+    routes.map(trial).into()
+}
+
+/// The race detector finds nothing. `RACE_FREE_PROGRAMS` says of how many programs.
+fn free_of_races(route: Route) -> std::result::Result<(), Failed> {
+    let programs = std::env::var("RACE_FREE_PROGRAMS").ok().and_then(|number| number.parse().ok()).unwrap_or(12);
+    for ranks in [2, 3] {
+        Config::threads(ranks).route(route).check(true).run(|world| run_programs(world, 0..programs))?;
+    }
+    Ok(())
+}
+
+const PROGRAMS: u64 = 20;
 const STEPS: usize = 30;
 
 fn random_programs(world: &World) -> Result<()> {
-    (0..PROGRAMS).try_for_each(|seed| {
+    run_programs(world, 0..PROGRAMS)
+}
+
+fn run_programs(world: &World, mut seeds: Range<u64>) -> Result<()> {
+    seeds.try_for_each(|seed| {
         Program::new(world, seed)?.run().map_err(|error| check::amid(format!("program {seed}"), error))
     })
 }
@@ -53,9 +75,11 @@ impl<'w> Program<'w> {
         let mut shared = Random::new(seed);
         let (p, me) = (world.size(), world.rank().index());
         let len = [1, p, 3 * p + 1, 200, 20_011][shared.below(5)];
-        let v = match shared.below(4) {
+        let v = match shared.below(7) {
             0 => GVector::on(world, shared.below(p), len)?,
             1 => GVector::new(world, MatrixDim::new(len, 1 + shared.below(5)))?,
+            2 | 3 => GVector::new(world, Partition::lengths(&shared.lengths(len, p)))?,
+            4 => GVector::new(world, Partition::rows(&shared.lengths(len, p), 1 + shared.below(5)))?,
             _ => GVector::new(world, len)?,
         };
         Ok(Program {

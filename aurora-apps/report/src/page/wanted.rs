@@ -71,6 +71,7 @@ fn program(key: &Key) -> String {
         "mm2" => format!(" --size {}", problem.size),
         "psrs" => format!(" --keys {}", problem.size),
         "histogram" | "indexgather" => format!(" --table {}", problem.size),
+        "wordcount" => format!(" --bytes {}", problem.size),
         "diffusion" => format!(" --rows {}", problem.size),
         "tsp" if problem.variant == "random" => format!(" --cities {}", problem.size),
         _ => String::new(),

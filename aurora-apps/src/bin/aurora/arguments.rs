@@ -11,6 +11,7 @@ use aurora_apps::mm2::{Kernel, Mm2};
 use aurora_apps::psrs::{Input, Psrs};
 use aurora_apps::report::label::Label;
 use aurora_apps::tsp::{MOST_CITIES, Named, Source, Tsp};
+use aurora_apps::wordcount::WordCount;
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use std::path::PathBuf;
 
@@ -31,6 +32,8 @@ pub enum Command {
     Psrs(PsrsArguments),
     /// Counting in a distributed table: many small updates
     Histogram(HistogramArguments),
+    /// Counting words in a distributed map
+    Wordcount(WordCountArguments),
     /// Random reads of a distributed table
     Indexgather(IndexGatherArguments),
     /// Heat that spreads over a plate, step by step
@@ -60,6 +63,8 @@ pub struct Mm2Arguments {
     pub kernel: KernelName,
     #[command(flatten)]
     pub phases: PhaseArguments,
+    #[command(flatten)]
+    pub weights: WeightArguments,
     #[command(flatten)]
     pub implementations: ProgramImplementations,
     #[command(flatten)]
@@ -103,6 +108,22 @@ pub struct HistogramArguments {
 }
 
 #[derive(Args, Debug)]
+pub struct WordCountArguments {
+    /// How many bytes of text all ranks have together
+    #[arg(long, value_name = "N", default_value_t = 10_000_000)]
+    pub bytes: u64,
+    /// How many different words there are at most
+    #[arg(long, value_name = "N", default_value_t = 200_000)]
+    pub words: u64,
+    #[command(flatten)]
+    pub implementations: ProgramImplementations,
+    #[command(flatten)]
+    pub repetitions: Repetitions,
+    #[command(flatten)]
+    pub world: WorldArguments,
+}
+
+#[derive(Args, Debug)]
 pub struct IndexGatherArguments {
     /// How many 64-bit elements the table has
     #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = value_parser!(u64).range(1..))]
@@ -129,6 +150,8 @@ pub struct DiffusionArguments {
     /// Steps of a repetition
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub steps: u32,
+    #[command(flatten)]
+    pub weights: WeightArguments,
     #[command(flatten)]
     pub implementations: ProgramImplementations,
     #[command(flatten)]
@@ -157,6 +180,19 @@ pub struct TspArguments {
     pub repetitions: Repetitions,
     #[command(flatten)]
     pub world: WorldArguments,
+}
+
+#[derive(Args, Clone, Debug)]
+pub struct WeightArguments {
+    /// How fast the ranks are, a number for each: `1,3` gives rank 1 three times as many rows as rank 0 [default: equal
+    /// blocks]
+    #[arg(long, value_name = "W,W,..", value_delimiter = ',', value_parser = weight, allow_negative_numbers = true)]
+    pub weights: Vec<f64>,
+}
+
+fn weight(text: &str) -> Result<f64, String> {
+    let weight = text.trim().parse().ok().filter(|weight: &f64| weight.is_finite() && *weight >= 0.0);
+    weight.ok_or_else(|| "a weight is a number, 0 or greater".into())
 }
 
 #[derive(Args, Clone, Copy, Debug)]
@@ -305,6 +341,7 @@ impl Mm2Arguments {
             reps: self.repetitions.reps as usize,
             pace: self.phases.pace(),
             seed: self.repetitions.seed,
+            weights: self.weights.weights.clone(),
             damage: self.repetitions.damage,
         }
     }
@@ -344,6 +381,19 @@ impl HistogramArguments {
     }
 }
 
+impl WordCountArguments {
+    pub fn job(&self) -> WordCount {
+        WordCount {
+            bytes: self.bytes as usize,
+            words: self.words as usize,
+            implementations: self.implementations.list(),
+            reps: self.repetitions.reps as usize,
+            seed: self.repetitions.seed,
+            damage: self.repetitions.damage,
+        }
+    }
+}
+
 impl IndexGatherArguments {
     pub fn job(&self) -> IndexGather {
         IndexGather {
@@ -366,6 +416,7 @@ impl DiffusionArguments {
             implementations: self.implementations.list(),
             reps: self.repetitions.reps as usize,
             seed: self.repetitions.seed,
+            weights: self.weights.weights.clone(),
             damage: self.repetitions.damage,
         }
     }

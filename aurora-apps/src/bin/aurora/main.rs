@@ -17,13 +17,13 @@ mod table;
 
 use arguments::{
     Arguments, Command, DiffusionArguments, HistogramArguments, IndexGatherArguments, Mm2Arguments, PsrsArguments,
-    TspArguments, WorldArguments,
+    TspArguments, WordCountArguments, WorldArguments,
 };
 use aurora_apps::implementation::{Implementation, Program};
 use aurora_apps::report::Measured;
 use aurora_apps::report::circumstances::{Circumstances, Told};
 use aurora_apps::report::label::{Label, Labels};
-use aurora_apps::{diffusion, histogram, indexgather, mm2, psrs, tsp};
+use aurora_apps::{diffusion, histogram, indexgather, mm2, psrs, tsp, wordcount};
 use aurora_core::Surroundings;
 use aurora_core::prelude::*;
 use clap::error::ErrorKind;
@@ -57,6 +57,7 @@ fn main() -> ExitCode {
         Command::Mm2(mm2) => run_mm2(mm2, starter),
         Command::Psrs(psrs) => run_psrs(psrs, starter),
         Command::Histogram(histogram) => run_histogram(histogram, starter),
+        Command::Wordcount(wordcount) => run_wordcount(wordcount, starter),
         Command::Indexgather(indexgather) => run_indexgather(indexgather, starter),
         Command::Diffusion(diffusion) => run_diffusion(diffusion, starter),
         Command::Tsp(tsp) => run_tsp(tsp, starter),
@@ -115,6 +116,16 @@ fn run_histogram(arguments: &HistogramArguments, starter: Surroundings) -> Resul
         prepare(&arguments.world, starter, Some(Demand { argument: "--table <N>", value: arguments.table, bytes }))?;
     implementation::check(&Program("histogram"), &job.implementations, &start.config, starter)?;
     Ok(measure(start, job.reps, |world, progress| histogram::run(world, &job, progress)))
+}
+
+fn run_wordcount(arguments: &WordCountArguments, starter: Surroundings) -> Result<ExitCode, Refusal> {
+    let job = arguments.job();
+    let text = Demand { argument: "--bytes <N>", value: arguments.bytes, bytes: memory::texts };
+    let start = prepare(&arguments.world, starter, Some(text))?;
+    let words = Demand { argument: "--words <N>", value: arguments.words, bytes: memory::words };
+    launch::check_memory(words, &start.config, starter)?;
+    implementation::check(&Program("wordcount"), &job.implementations, &start.config, starter)?;
+    Ok(measure(start, job.reps, |world, progress| wordcount::run(world, &job, progress)))
 }
 
 fn run_indexgather(arguments: &IndexGatherArguments, starter: Surroundings) -> Result<ExitCode, Refusal> {

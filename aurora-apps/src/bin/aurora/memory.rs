@@ -42,6 +42,16 @@ pub fn counters(count: u64, ranks: u64) -> u128 {
     (8 + 1 + 4 + (2 + 2) * u128::from(ranks)) * 8 * u128::from(count)
 }
 
+/// Texts: those of all ranks once more on rank 0, twice.
+pub fn texts(bytes: u64, _ranks: u64) -> u128 {
+    3 * u128::from(bytes)
+}
+
+/// Different words with their counts: in each rank's buffers or table, at their owners, and on rank 0.
+pub fn words(count: u64, ranks: u64) -> u128 {
+    (3 + u128::from(ranks)) * 100 * u128::from(count)
+}
+
 /// Cells of a plate: three shared ones, rank 0's sequential two, and what is on its way.
 pub fn plates(cells: u64, _ranks: u64) -> u128 {
     (3 + 2 + 1) * 8 * u128::from(cells)

@@ -46,14 +46,16 @@ impl<T: Element, O: Op<T>> Accumulated<T, O> {
         for start in own.clone().step_by(at_a_time) {
             let piece = start..own.end.min(start + at_a_time);
             let partial = &self.partial;
-            let merged = self.release.merge_own(vector, site, |block| {
-                partial.runs(piece.start - first..piece.end - first, |start, operands| {
-                    let elements = &mut block[first + start - block_start..][..operands.len()];
-                    let pairs = elements.iter_mut().zip(operands);
-                    pairs.for_each(|(element, operand)| *element = O::apply(*element, *operand));
-                    Ok(())
-                })
-            })?;
+            // In checking mode the batch carries its lines.
+            let merged = !vector.link.modes.check
+                && self.release.merge_own(vector, site, |block| {
+                    partial.runs(piece.start - first..piece.end - first, |start, operands| {
+                        let elements = &mut block[first + start - block_start..][..operands.len()];
+                        let pairs = elements.iter_mut().zip(operands);
+                        pairs.for_each(|(element, operand)| *element = O::apply(*element, *operand));
+                        Ok(())
+                    })
+                })?;
             if !merged {
                 self.ship(piece, vector, site)?;
             }

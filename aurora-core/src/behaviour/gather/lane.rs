@@ -8,6 +8,7 @@ use crate::kernel::asking::When;
 use crate::kernel::message::malformed;
 use crate::link::Asked;
 use crate::memory::Prefetch;
+use crate::race::AccessKind;
 use crate::vector::GVector;
 use crate::vector::message::Request;
 use crate::vector::places::{Places, PlacesBuilder};
@@ -216,7 +217,7 @@ impl<'g, T: Element> Lane<'g, T> {
             }
             let start = self.block.start;
             let places = indices.iter().map(|index| index - start);
-            vector.check_read(places.clone(), *window, reason.action, site)?;
+            vector.check_own(AccessKind::Read, places.clone().map(|place| place..place + 1), *window, site)?;
             if window.is_whole() {
                 vector.read_own(site, |own| pick(own, start, indices, &mut values))?;
             } else {
@@ -233,6 +234,7 @@ impl<'g, T: Element> Lane<'g, T> {
             self.receive(reader)?;
         }
         let Reader { vector, window, site, reason } = reader;
+        vector.order_after_scopes(*window, site)?;
         let _call = vector.link.call(reason.action);
         // Serves requests of other ranks, for which this rank is not woken.
         vector.link.look();

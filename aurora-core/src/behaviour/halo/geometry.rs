@@ -3,7 +3,7 @@
 //! A rank needs the elements within the halo's width around its own block. The distance is the same from both sides,
 //! so a rank sends to exactly the ranks from which it receives.
 
-use crate::distribution::{Distribution, Shape};
+use crate::distribution::Distribution;
 use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -182,11 +182,7 @@ fn reach(dist: &Distribution, rank: Rank, halo: Halo) -> (usize, usize) {
     if own.is_empty() {
         return (0, 0);
     }
-    let row = match dist.shape() {
-        Shape::Matrix(dim) => dim.cols,
-        Shape::Vector(_) => 1,
-    };
-    let width = halo.width.saturating_mul(row);
+    let width = halo.width.saturating_mul(dist.shape().unit());
     match halo.boundary {
         Boundary::Fixed => (width.min(own.start), width.min(dist.len() - own.end)),
         Boundary::Periodic => (width, width),
@@ -219,7 +215,7 @@ fn pieces(dist: &Distribution, rank: Rank, halo: Halo) -> Vec<Piece> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::distribution::MatrixDim;
+    use crate::distribution::{MatrixDim, Partition, Shape};
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
@@ -228,10 +224,16 @@ mod tests {
             (0usize..60).prop_map(Shape::Vector),
             (0usize..30, 0usize..5).prop_map(|(rows, cols)| Shape::Matrix(MatrixDim::new(rows, cols))),
         ];
-        (shapes, 1usize..9, any::<bool>()).prop_map(|(shape, ranks, placed)| match placed {
+        let units = prop_oneof![Just(0), 0usize..20];
+        let listed = (prop::collection::vec(units, 1..9), 1usize..5).prop_map(|(rows, cols)| {
+            let partition = if cols == 1 { Partition::lengths(&rows) } else { Partition::rows(&rows, cols) };
+            (partition.distribute(rows.len()).expect("few elements"), rows.len())
+        });
+        let of_shape = (shapes, 1usize..9, any::<bool>()).prop_map(|(shape, ranks, placed)| match placed {
             true => (Distribution::on(Rank::new(ranks / 2), shape), ranks),
             false => (Distribution::block(shape, ranks), ranks),
-        })
+        });
+        prop_oneof![of_shape, listed]
     }
 
     fn halos() -> impl Strategy<Value = Halo> {

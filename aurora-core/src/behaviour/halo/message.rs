@@ -3,6 +3,7 @@
 use super::geometry::Halo;
 use crate::epoch::Opening;
 use crate::ids::Epoch;
+use crate::race::Moment;
 use serde::{Deserialize, Serialize};
 
 /// The sender's edge for exchange `number` of a HaloCache. Payload: the edge.
@@ -14,4 +15,6 @@ pub(crate) struct HaloMessage {
     pub(crate) entry: Option<(Opening, Halo)>,
     /// A mailbox lies behind the payload.
     pub(crate) mailbox: bool,
+    /// Checking mode: the moment of the sender.
+    pub(crate) at: Option<Moment>,
 }

@@ -11,6 +11,7 @@ pub use geometry::{Boundary, Halo};
 use super::{Behaviour, HaloCache, HaloCacheMut, Owner, OwnerMut, Scope, ShowsOwnPart, sealed};
 use crate::Site;
 use crate::behaviour::halo::edges::Exchange;
+use crate::behaviour::owner::Part;
 use crate::element::Element;
 use crate::epoch::{Opening, Rule};
 use crate::error::Result;
@@ -59,8 +60,7 @@ impl<T: Element> GVector<T> {
     /// Those of earlier collective scopes, for whose end it waits; `Mismatch` if ranks open different scopes or
     /// halos; `Leaked` if a write guard was forgotten; [`Error::OutOfMemory`](crate::Error::OutOfMemory) if a rank
     /// has no room for the halo; [`Error::CacheLimit`](crate::Error::CacheLimit) if the halo is larger than allowed;
-    /// in [checking mode](crate::Config::check) [`Error::Unflushed`](crate::Error::Unflushed), on all ranks, if
-    /// another rank has written to a rank's part and not flushed; the error that ended the job.
+    /// the error that ended the job.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -77,7 +77,8 @@ impl<T: Element> GVector<T> {
     /// ```
     #[track_caller]
     pub fn halo_cache(&self, halo: impl Into<Halo>) -> Result<HaloCache<'_, T>> {
-        self.open_halo(halo.into(), Owner::of(self.own_part(Window::WHOLE)), false, Site::here())
+        let site = Site::here();
+        self.open_halo(halo.into(), Owner::of(Part::new(self, Window::WHOLE, &site)), false, site)
     }
 
     /// Collective with the neighbours. Opens a `HaloCache` for writing: as [`halo_cache`](GVector::halo_cache), and
@@ -108,7 +109,8 @@ impl<T: Element> GVector<T> {
     /// ```
     #[track_caller]
     pub fn halo_cache_mut(&mut self, halo: impl Into<Halo>) -> Result<HaloCacheMut<'_, T>> {
-        self.open_halo(halo.into(), OwnerMut::of(self.own_part(Window::WHOLE)), true, Site::here())
+        let site = Site::here();
+        self.open_halo(halo.into(), OwnerMut::of(Part::new(self, Window::WHOLE, &site)), true, site)
     }
 
     fn open_halo<O>(&self, halo: Halo, own: O, writes: bool, site: Site) -> Result<Scope<'_, Haloed<O>>>
@@ -141,6 +143,9 @@ impl<O: ShowsOwnPart> Haloed<O> {
         let began = vector.link.linger(|| self.letters.iter().all(|letters| letters.get() >= exchange.number));
         let what = VectorWait::Halo;
         let shown = vector.link.wait_on_since(began, what, site, |object, cx| object.poll_edges(cx))?;
+        if vector.link.modes.check {
+            vector.link.tidy_on(|object, cx| object.edges_seen(exchange, cx));
+        }
         (self.around, self.reach, self.letters) = (typed(shown.array), shown.reach, shown.letters);
         Ok(())
     }
@@ -166,7 +171,7 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
     /// After an error the scope shows its own part, and no halo.
     ///
     /// # Errors
-    /// `Poisoned`, `Mismatch`, `Leaked` or `Unflushed` of the vector; `RankLeft` or `Mismatch` if a neighbour will
+    /// `Poisoned`, `Mismatch` or `Leaked` of the vector; `RankLeft` or `Mismatch` if a neighbour will
     /// never refresh; the error that ended the job.
     #[track_caller]
     pub fn refresh(&mut self) -> Result<()> {

@@ -8,6 +8,7 @@ use crate::element::Element;
 use crate::error::Result;
 use crate::memory::{Array, typed};
 use crate::vector::GVector;
+use crate::vector::check::Held;
 use crate::vector::waits::VectorWait;
 use crate::window::{Window, common};
 use std::cell::OnceCell;
@@ -16,15 +17,45 @@ use std::sync::Arc;
 
 /// Holds this rank's own part for reading, from the first slice on.
 pub struct Owner<T> {
-    /// Local indices of the part.
-    pub(super) local: Range<usize>,
+    part: Part,
     shown: OnceCell<Shown<T>>,
 }
 
 /// Holds this rank's own part for writing, from the first slice on.
 pub struct OwnerMut<T> {
-    pub(super) local: Range<usize>,
+    part: Part,
     taken: OnceCell<Array<T>>,
+}
+
+/// What a guard shows, as local indices.
+pub(super) struct Part {
+    local: Range<usize>,
+    window: Window,
+    /// Checking mode: the guard's line, and since when the program holds a slice.
+    line: Option<Site>,
+    held: OnceCell<Option<Held>>,
+}
+
+impl Part {
+    pub(super) fn new<T: Element>(vector: &GVector<T>, window: Window, site: &Site) -> Self {
+        let line = vector.link.modes.check.then(|| site.clone());
+        Part { local: vector.own_part(window), window, line, held: OnceCell::new() }
+    }
+
+    /// The program gets a slice; `written`: its elements, if it may write to them.
+    fn hold<T: Element>(&self, vector: &GVector<T>, written: Option<&[T]>) {
+        if let Some(line) = &self.line {
+            self.held.get_or_init(|| Held::begin(vector, self.window, line, written));
+        }
+    }
+
+    /// The slice with the elements of `slice` is given back.
+    fn give_back<T: Element>(&mut self, vector: &GVector<T>, slice: &[T]) {
+        if let Some(held) = self.held.take().flatten() {
+            let (local, changed) = (self.local.clone(), held.changed(slice));
+            vector.link.let_go(move |object, cx| held.end(&local, changed, object, cx));
+        }
+    }
 }
 
 /// Elements of this rank's block that no code may write to.
@@ -49,14 +80,24 @@ impl<T: Element> ShowsOwnPart for Owner<T> {}
 impl<T: Element> ShowsOwnPart for OwnerMut<T> {}
 
 impl<T> Owner<T> {
-    pub(super) fn of(local: Range<usize>) -> Self {
-        Owner { local, shown: OnceCell::new() }
+    /// The local index of the first element.
+    pub(super) fn first(&self) -> usize {
+        self.part.local.start
+    }
+
+    pub(super) fn of(part: Part) -> Self {
+        Owner { part, shown: OnceCell::new() }
     }
 }
 
 impl<T> OwnerMut<T> {
-    pub(super) fn of(local: Range<usize>) -> Self {
-        OwnerMut { local, taken: OnceCell::new() }
+    /// The local index of the first element.
+    pub(super) fn first(&self) -> usize {
+        self.part.local.start
+    }
+
+    pub(super) fn of(part: Part) -> Self {
+        OwnerMut { part, taken: OnceCell::new() }
     }
 }
 
@@ -67,7 +108,13 @@ impl<T: Element> Behaviour for Owner<T> {
     type Element = T;
     const NAME: &'static str = "OwnerComputes";
 
-    fn abandon(&mut self, _: &GVector<T>) {
+    fn close(&mut self, vector: &GVector<T>, site: &Site, checked: bool) -> Result<()> {
+        self.abandon(vector);
+        vector.sound_if_checked(site, checked)
+    }
+
+    fn abandon(&mut self, vector: &GVector<T>) {
+        self.part.give_back::<T>(vector, &[]);
         self.shown.take();
     }
 }
@@ -76,9 +123,15 @@ impl<T: Element> Behaviour for OwnerMut<T> {
     type Element = T;
     const NAME: &'static str = "OwnerComputes";
 
+    fn close(&mut self, vector: &GVector<T>, site: &Site, checked: bool) -> Result<()> {
+        self.abandon(vector);
+        vector.sound_if_checked(site, checked)
+    }
+
     fn abandon(&mut self, vector: &GVector<T>) {
         if let Some(part) = self.taken.take().filter(|part| !part.is_empty()) {
-            let at = self.local.start * size_of::<T>();
+            self.part.give_back(vector, &part);
+            let at = self.part.local.start * size_of::<T>();
             vector.link.let_go(move |object, _| object.block.give_back_part(at, Arc::new(part)));
         }
     }
@@ -116,7 +169,12 @@ impl<T: Element> Shown<T> {
 impl<T: Element> HasOwnPart for Owner<T> {
     #[inline]
     fn part<'a>(&'a self, vector: &GVector<T>) -> &'a [T] {
-        self.shown.get_or_init(|| Shown::new(vector, &self.local)).elements(self.local.len())
+        let local = &self.part.local;
+        let shown = self.shown.get_or_init(|| {
+            self.part.hold::<T>(vector, None);
+            Shown::new(vector, local)
+        });
+        shown.elements(local.len())
     }
 }
 
@@ -136,13 +194,15 @@ impl<T: Element> OwnerMut<T> {
     #[cold]
     fn take_anew(&self, vector: &GVector<T>) -> &Array<T> {
         self.taken.get_or_init(|| {
-            if self.local.is_empty() {
+            if self.part.local.is_empty() {
                 return Array::default();
             }
-            let part = vector.link.tidy_on(|object, _| object.take_part(&self.local));
+            let part = vector.link.tidy_on(|object, _| object.take_part(&self.part.local));
             let part = typed::<T>(part.expect("one write guard of a part at a time"));
             // No other code can hold it: open guards were excluded when this guard was opened.
-            Arc::try_unwrap(part).unwrap_or_else(|shared| Array::clone(&shared))
+            let part = Arc::try_unwrap(part).unwrap_or_else(|shared| Array::clone(&shared));
+            self.part.hold(vector, Some(&part));
+            part
         })
     }
 
@@ -161,9 +221,7 @@ impl<T: Element> GVector<T> {
     /// While a slice is borrowed, remote writes to the part wait; remote reads are served.
     ///
     /// # Errors
-    /// Those of earlier collective scopes, for whose end it waits; `Leaked` if a write guard was forgotten; in
-    /// [checking mode](crate::Config::check) [`Error::Unflushed`](crate::Error::Unflushed) if another rank's write to
-    /// the part is not flushed.
+    /// Those of earlier collective scopes, for whose end it waits; `Leaked` if a write guard was forgotten.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -188,8 +246,7 @@ impl<T: Element> GVector<T> {
         self.link.wait_on(VectorWait::Settle, &site, |object, cx| {
             object.poll_usable(false, window, cx).map(|settled| settled.map(|()| object.block.await_latch_holders()))
         })?;
-        self.check_read(self.own_part(window), window, <Owner<T> as Behaviour>::NAME, &site)?;
-        let state = Owner::of(self.own_part(window));
+        let state = Owner::of(Part::new(self, window, &site));
         Ok(Scope::open(self, window, site, state, false, false))
     }
 
@@ -226,12 +283,16 @@ impl<T: Element> GVector<T> {
     /// The caller has exclusive use of that part.
     pub(crate) fn open_owner_mut(&self, window: Window, site: Site) -> Result<OwnerComputesMut<'_, T>> {
         self.link.wait_on(VectorWait::Settle, &site, |object, cx| object.poll_usable(true, window, cx))?;
-        self.check_read(self.own_part(window), window, <OwnerMut<T> as Behaviour>::NAME, &site)?;
         self.link.wait_on(VectorWait::Gate, &site, |object, cx| {
             object.poll_exclusive(window, cx).map(|open| open.map(|()| object.block.await_latch_holders()))
         })?;
-        let state = OwnerMut::of(self.own_part(window));
+        let state = OwnerMut::of(Part::new(self, window, &site));
         Ok(Scope::open(self, window, site, state, true, false))
+    }
+
+    /// The checked end of a guard reports a race that was found at its end.
+    fn sound_if_checked(&self, site: &Site, checked: bool) -> Result<()> {
+        if checked && self.link.modes.check { self.link.on(site, |_, cx| cx.sound()) } else { Ok(()) }
     }
 
     /// The elements of a window that this rank owns, by local indices.

@@ -121,7 +121,13 @@ impl<T: Element> ReadCacheBlocks<'_, T> {
     /// The whole, if it is here. If all ranks share memory it always is.
     pub fn try_whole(&self) -> Option<&[T]> {
         let (Loaded { part, .. }, _) = self.state.outcome.get()?;
-        Some(self.state.whole.get_or_init(|| part.clone().into()).elements())
+        let show = || {
+            if self.vector.link.modes.check {
+                self.vector.link.tidy_on(|object, cx| object.acquire(Window::WHOLE, cx));
+            }
+            part.clone().into()
+        };
+        Some(self.state.whole.get_or_init(show).elements())
     }
 
     /// How long the load has taken, from the call that opened this guard to the last byte; `None` before the last
@@ -170,10 +176,11 @@ impl<'g, T: Element> Iterator for Blocks<'g, T> {
         }
         if guard.try_whole().is_none() {
             let (epoch, shown) = (guard.state.epoch, (&self.read[..], self.unit));
-            let next = guard
-                .vector
-                .link
-                .wait_on(VectorWait::Load(epoch), &guard.site, |object, cx| object.next_piece(epoch, shown, cx));
+            let next = guard.vector.link.wait_on(VectorWait::Load(epoch), &guard.site, |object, cx| {
+                let piece = object.next_piece(epoch, shown, cx)?;
+                object.acquire(Window::WHOLE, cx);
+                Some(piece)
+            });
             match next {
                 Ok(None) => {}
                 Ok(Some(Piece { owner, range, part })) => {

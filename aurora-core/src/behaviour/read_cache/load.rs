@@ -118,7 +118,9 @@ impl Vector {
         arrival.complete = true;
         arrival.coming = coming;
         let writes = if arrival.correction.is_some() { arrival.said.writes } else { said.writes };
+        let time = said.time.clone();
         arrival.said = Announced { writes, ..said };
+        self.released(epoch, opening.window, time.as_ref());
         self.has_changed = true;
     }
 

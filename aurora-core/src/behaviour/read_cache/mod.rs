@@ -114,7 +114,9 @@ impl<T: Element> GVector<T> {
             if let Err(fault) = cx.sound() {
                 return Some(Err(fault));
             }
-            object.poll_loaded(epoch, site, cx)
+            let loaded = object.poll_loaded(epoch, site, cx)?;
+            object.acquire(window, cx);
+            Some(loaded)
         })?;
         Ok(Cached { part: part.into(), first: window.range(self.len()).start, reading })
     }
@@ -171,7 +173,11 @@ impl<T: Element> GVector<T> {
 
     pub(crate) fn await_stream(&self, epoch: Epoch, site: &Site) -> Result<()> {
         let what = VectorWait::Load(epoch);
-        self.link.wait_on(what, site, |object, cx| object.poll_streamed(cx))
+        self.link.wait_on(what, site, |object, cx| {
+            let loaded = object.poll_streamed(cx)?;
+            object.acquire(Window::WHOLE, cx);
+            Some(loaded)
+        })
     }
 
     /// Refuses a copy that `AURORA_CACHE_LIMIT` forbids, before its memory is taken: all ranks then get the error.

@@ -10,7 +10,7 @@ use crate::kernel::asking::When;
 use crate::object::Cx;
 use crate::vector::GVector;
 use crate::vector::batch::BatchBuilder;
-use crate::vector::check::WriteKind;
+use crate::vector::check::{self, Stamp};
 use crate::vector::machine::{Vector, Work};
 use crate::vector::message::{Asked, Request};
 use crate::vector::waits::VectorWait;
@@ -19,7 +19,6 @@ use crate::{Error, Site};
 use aurora_net::Rank;
 use std::any::type_name;
 use std::marker::PhantomData;
-use std::ops::Range;
 
 /// A ReleaseC of one rank alone.
 pub struct Alone<T, O> {
@@ -34,8 +33,9 @@ struct Calls {
     reason: Reason,
     window: Window,
     under_way: Vec<Option<CallId>>,
-    /// Checking mode: the owners that were told of writes that they do not have yet.
-    announced: Vec<bool>,
+    /// Checking mode: the number and the line of this scope, and the owners to which it has written.
+    alone: check::Alone,
+    wrote: Vec<bool>,
 }
 
 impl<T: Element, O> Buffered for Alone<T, O> {
@@ -53,6 +53,15 @@ impl<T: Element, O> Buffered for Alone<T, O> {
 }
 
 impl Calls {
+    /// Checking mode: what the owner of written elements is told.
+    fn stamp(&mut self, owner: Rank, object: &Vector, cx: &Cx<'_>) -> Option<Box<Stamp>> {
+        let check = object.check.as_ref()?;
+        self.wrote[owner.index()] = true;
+        let mut stamp = Stamp::here(check, owner, &self.alone.opened, cx);
+        stamp.alone = Some(self.alone.clone());
+        Some(Box::new(stamp))
+    }
+
     fn wait_for<T: Element>(&mut self, vector: &GVector<T>, owner: Rank, site: &Site) -> Result<()> {
         match self.under_way[owner.index()].take() {
             Some(call) => vector.answer(call, "a ReleaseC alone", site).map(drop),
@@ -60,16 +69,30 @@ impl Calls {
         }
     }
 
-    /// Checking mode: tells owners that they have all writes.
-    fn all_flushed<T: Element>(&mut self, vector: &GVector<T>, site: &Site) -> Result<()> {
-        let told = std::mem::take(&mut self.announced);
-        let owners = (0..).map(Rank::new).zip(told).filter(|(_, announced)| *announced);
-        owners.into_iter().try_for_each(|(owner, _)| {
-            check(vector, owner, Request::Flushed { window: self.window }, site, |object, _| {
-                object.flushed(vector.link.me, self.window);
-                Ok(())
+    /// Checking mode: tells the owners that the scope has ended.
+    fn end<T: Element>(&mut self, vector: &GVector<T>, site: &Site) -> Result<()> {
+        let (me, window) = (vector.link.me, self.window);
+        let owners = (0..).map(Rank::new).zip(std::mem::take(&mut self.wrote));
+        let told = owners.filter(|(_, wrote)| *wrote).map(|(owner, _)| {
+            let number = self.alone.number;
+            let reason = vector.reason("AURORA_CHECK", site);
+            vector.link.on(site, |object, cx| {
+                if owner != me {
+                    return Ok(Some(object.ask(
+                        (owner, &reason, When::Now),
+                        Request::Ended { number, window },
+                        Vec::new(),
+                        cx,
+                    )));
+                }
+                if let Some(stamp) = object.check.as_ref().map(|check| Stamp::here(check, me, site, cx)) {
+                    object.ended_alone(me, number, &stamp);
+                }
+                Ok(None)
             })
-        })
+        });
+        let told = told.collect::<Result<Vec<_>>>()?;
+        told.into_iter().flatten().try_for_each(|call| vector.answer(call, "a note of AURORA_CHECK", site).map(drop))
     }
 }
 
@@ -84,12 +107,20 @@ impl<T: Element> Sender<T> for Calls {
     ) -> Result<()> {
         let link = &vector.link;
         if owner == link.me {
-            let asked = Asked { epoch: 0, request: Request::Write { op, window: self.window } };
+            let stamp = link.modes.check.then(|| link.tidy_on(|object, cx| self.stamp(owner, object, cx))).flatten();
+            let asked = Asked { epoch: 0, request: Request::Write { op, window: self.window }, stamp: None };
             let work = Work::Call { id: CallId(0), asked };
             link.wait_on(VectorWait::Gate, site, |object, cx| {
                 object.by_itself(&work, cx, |object, cx| {
                     let done = cx.sound().and_then(|()| object.write(op, batch.bytes(), cx));
-                    done.map(|done| done.then_some(())).transpose()
+                    let noted = done.and_then(|done| {
+                        if let Some(stamp) = stamp.as_deref().filter(|_| done) {
+                            let by = (owner, object.comes_after(self.window));
+                            object.note_batch(by, Some(stamp), op, batch.bytes(), cx)?;
+                        }
+                        Ok(done)
+                    });
+                    noted.map(|done| done.then_some(())).transpose()
                 })
             })?;
             batch.clear();
@@ -99,56 +130,14 @@ impl<T: Element> Sender<T> for Calls {
         self.wait_for(vector, owner, site)?;
         let request = Request::Write { op, window: self.window };
         // No rank waits for it before there is another batch, or the scope ends.
-        let call =
-            link.on(site, |object, cx| Ok(object.ask((owner, &self.reason, When::Ahead), request, batch.take(), cx)))?;
+        let call = link.on(site, |object, cx| {
+            let (epoch, stamp) = (object.comes_after(self.window), self.stamp(owner, object, cx));
+            let asked = Asked { epoch, request, stamp };
+            Ok(object.ask_stamped((owner, &self.reason, When::Ahead), asked, batch.take(), None, cx))
+        })?;
         self.under_way[owner.index()] = Some(call);
         Ok(())
     }
-
-    fn announce(
-        &mut self,
-        vector: &GVector<T>,
-        owner: Rank,
-        op: Option<OpId>,
-        run: Range<usize>,
-        line: &Site,
-        site: &Site,
-    ) -> Result<()> {
-        self.announced.resize(vector.link.size, false);
-        self.announced[owner.index()] = true;
-        let first = vector.dist.range(owner).start;
-        let run = run.start - first..run.end - first;
-        let (kind, [line, opened]) = (WriteKind::of(op), [line, site].map(|site| site.clone().clipped()));
-        let request = Request::Announce {
-            start: run.start as u64,
-            len: run.len() as u64,
-            update: kind == WriteKind::Update,
-            line: line.clone(),
-            opened: opened.clone(),
-            window: self.window,
-        };
-        let from = (vector.link.me, self.window);
-        check(vector, owner, request, &line, |object, cx| {
-            object.announced(&cx.frame.name, from, kind, run, [&line, &opened])
-        })
-    }
-}
-
-/// Checking mode: has an owner record something; by a request, or directly if this rank is the owner.
-fn check<T: Element>(
-    vector: &GVector<T>,
-    owner: Rank,
-    request: Request,
-    site: &Site,
-    own: impl FnOnce(&mut Vector, &mut Cx<'_>) -> Result<()>,
-) -> Result<()> {
-    let link = &vector.link;
-    if owner == link.me {
-        return link.on(site, own);
-    }
-    let reason = vector.reason("AURORA_CHECK", site);
-    let call = link.on(site, |object, cx| Ok(object.ask((owner, &reason, When::Now), request, Vec::new(), cx)))?;
-    vector.answer(call, "a note of AURORA_CHECK", site).map(drop)
 }
 
 impl<T, O> sealed::Sealed for Alone<T, O> {}
@@ -162,7 +151,7 @@ impl<T: Element, O> Behaviour for Alone<T, O> {
         let flushed = self.writer(vector, site).flush();
         let mut owners = vector.link.me.others(vector.link.size);
         let ended = flushed.and_then(|()| owners.try_for_each(|owner| self.calls.wait_for(vector, owner, site)));
-        let known = self.calls.all_flushed(vector, site);
+        let known = self.calls.end(vector, site);
         // After a failure some batches may still be under way.
         ended.and(known).inspect_err(|_| self.abandon(vector))
     }
@@ -243,7 +232,9 @@ impl<T: Element> GVector<T> {
     pub(crate) fn open_alone<O>(&self, op: Option<OpId>, window: Window, site: Site) -> Result<ReleaseAlone<'_, T, O>> {
         self.link.wait_on(VectorWait::Settle, &site, |object, cx| object.poll_usable(true, window, cx))?;
         let (reason, under_way) = (self.reason("ReleaseC alone", &site), vec![None; self.link.size]);
-        let calls = Calls { reason, window, under_way, announced: Vec::new() };
+        let number = if self.link.modes.check { self.link.tidy_on(|object, _| object.next_alone()) } else { 0 };
+        let alone = check::Alone { number, opened: site.clone().clipped() };
+        let calls = Calls { reason, window, under_way, alone, wrote: vec![false; self.link.size] };
         let state = Alone { buffers: Buffers::new(self), calls, op, operation: PhantomData };
         Ok(Scope::open(self, window, site, state, true, false))
     }

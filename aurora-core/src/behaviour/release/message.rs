@@ -4,6 +4,7 @@ use crate::element::OpId;
 use crate::epoch::Opening;
 use crate::ids::Epoch;
 use crate::object::{Cx, Malformed};
+use crate::race::Time;
 use crate::stats::Kind;
 use crate::vector::machine::{Parked, Vector, Work};
 use aurora_net::{Rank, Received};
@@ -16,7 +17,8 @@ pub(crate) enum FlushMessage {
     /// The sender has applied a batch: there is room for another.
     BatchDone,
     /// The sender's scope has ended, with `batches` to this receiver. Payload: the last of them, with `op`, or none.
-    End { epoch: Epoch, opening: Opening, batches: u64, op: Option<OpId> },
+    /// Checking mode: what the sender releases.
+    End { epoch: Epoch, opening: Opening, batches: u64, op: Option<OpId>, time: Option<Time> },
     /// The sender has entered this scope.
     Come { epoch: Epoch },
 }
@@ -55,8 +57,9 @@ impl Vector {
                 self.has_changed = true;
             }
             FlushMessage::BatchDone => self.flush.has_room(from),
-            FlushMessage::End { epoch, opening, batches, op } => {
+            FlushMessage::End { epoch, opening, batches, op, time } => {
                 self.opened(from, epoch, &opening, cx);
+                self.released(epoch, opening.window, time.as_ref());
                 if cx.is_sound() {
                     let arrival = &mut self.ledger.record(epoch).from[from.index()];
                     arrival.complete = true;

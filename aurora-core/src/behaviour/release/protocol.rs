@@ -96,6 +96,7 @@ impl Vector {
         cx: &mut Cx<'_>,
     ) {
         let (epoch, me) = (scope.epoch, cx.me());
+        let time = cx.release();
         let record = self.ledger.record(epoch);
         record.mine_complete = true;
         record.from[me.index()].batches = sent[me.index()] + u64::from(last[me.index()].is_some());
@@ -103,6 +104,7 @@ impl Vector {
             let last = last[rank.index()].take();
             let message = Message::Flush(FlushMessage::End {
                 epoch,
+                time: time.clone(),
                 opening: scope.opening.clone(),
                 batches: sent[rank.index()] + u64::from(last.is_some()),
                 op: last.as_ref().and_then(|last| last.op),
@@ -149,7 +151,7 @@ impl Vector {
         match self.write(op, payload, cx) {
             Ok(true) => {
                 self.ledger.record(epoch).from[from.index()].applied += 1;
-                match self.check_batch(&cx.frame.name, (from, epoch), op, payload) {
+                match self.note_batch((from, epoch), None, op, payload, cx) {
                     Ok(()) => Outcome::Applied,
                     Err(error) => Outcome::Refuse(error),
                 }

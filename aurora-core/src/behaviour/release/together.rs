@@ -124,6 +124,7 @@ impl<T: Element, O> Behaviour for Together<T, O> {
         let (epoch, window) = (scope.epoch, scope.opening.window);
         vector.link.wait_on(VectorWait::Settle, site, |object, cx| {
             object.awaited_scopes = (window, epoch);
+            object.acquire(window, cx);
             cx.frame.sound_if(object.ledger.is_settled(epoch))
         })
     }

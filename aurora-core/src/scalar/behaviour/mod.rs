@@ -132,9 +132,11 @@ impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
         if !checked {
             return Ok(());
         }
-        scalar
-            .link
-            .wait_on(ScalarWait::Settle, &self.site, |object, cx| cx.frame.sound_if(object.ledger.settled >= epoch))
+        scalar.link.wait_on(ScalarWait::Settle, &self.site, |object, cx| {
+            let settled = cx.frame.sound_if(object.ledger.settled >= epoch)?;
+            object.acquire(cx);
+            Some(settled)
+        })
     }
 
     fn deregister(&self, panicked: bool) {

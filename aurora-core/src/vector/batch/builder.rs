@@ -3,6 +3,7 @@
 use super::HEAD;
 use crate::Site;
 use crate::element::Element;
+use crate::race::{Moment, Time};
 use crate::vector::check::Lines;
 use crate::vector::places::{Places, write_place};
 use aurora_net::Buffer;
@@ -57,10 +58,10 @@ impl<T: Element> BatchBuilder<T> {
         BatchBuilder { lines: Some(Lines::default()), ..self }
     }
 
-    /// The last `values` values were written at this line.
-    pub(crate) fn note(&mut self, values: usize, line: &Site) {
+    /// The last `values` values were written at this line and moment, after that time.
+    pub(crate) fn note(&mut self, values: usize, line: &Site, at: Moment, time: &Time) {
         if let Some(lines) = &mut self.lines {
-            lines.note(values, line);
+            lines.note(values, line, at, time);
         }
     }
 

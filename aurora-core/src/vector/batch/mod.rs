@@ -174,6 +174,7 @@ fn fit<P: Place>(places: &[P], count: usize, len: usize) -> bool {
 mod tests {
     use super::*;
     use crate::Site;
+    use crate::race::{Moment, Time};
     use aurora_net::Buffer;
     use proptest::prelude::*;
 
@@ -228,7 +229,7 @@ mod tests {
             // Full, so that no room is left for the lines.
             for i in 0..full {
                 batch.push(i % 50 * 2, i as u16);
-                batch.note(1, &line);
+                batch.note(1, &line, Moment::default(), &Time::default());
             }
             let bytes = batch.bytes().to_vec();
             let parsed = Batch::parse(&bytes, 2, 100).expect("it fits");

@@ -1,23 +1,32 @@
-//! The program's lines at which writes are made, for checking mode.
+//! The program's lines at which writes are made, and when, for checking mode.
 
 use crate::Site;
+use crate::race::{Moment, Time};
 use serde::{Deserialize, Serialize};
 
 /// The lines of the writes in a batch; they travel behind its places.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Lines {
-    sites: Vec<Site>,
-    /// Number of values, and the number of their line in `sites`.
+    writes: Vec<Write>,
+    /// Number of values, and the number of their line in `writes`.
     runs: Vec<(u32, u32)>,
 }
 
+/// Where and when something was written, and what came before.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(super) struct Write {
+    pub(super) line: Site,
+    pub(super) at: Moment,
+    pub(super) time: Time,
+}
+
 impl Lines {
-    /// The next values were written at this line.
-    pub(crate) fn note(&mut self, values: usize, line: &Site) {
-        let line = line.clone().clipped();
-        let number = self.sites.iter().rposition(|site| *site == line).unwrap_or_else(|| {
-            self.sites.push(line);
-            self.sites.len() - 1
+    /// The next values were written at this line and moment, after that time.
+    pub(crate) fn note(&mut self, values: usize, line: &Site, at: Moment, time: &Time) {
+        let write = Write { line: line.clone().clipped(), at, time: time.clone() };
+        let number = self.writes.iter().rposition(|other| *other == write).unwrap_or_else(|| {
+            self.writes.push(write);
+            self.writes.len() - 1
         }) as u32;
         match self.runs.last_mut() {
             Some((len, last)) if *last == number => *len += values as u32,
@@ -26,7 +35,7 @@ impl Lines {
     }
 
     pub(crate) fn clear(&mut self) {
-        self.sites.clear();
+        self.writes.clear();
         self.runs.clear();
     }
 
@@ -39,12 +48,18 @@ impl Lines {
         postcard::from_bytes(bytes).unwrap_or_default()
     }
 
-    /// The line of each value, in order; `None` for those of which it is not known.
-    pub(super) fn of_values(&self) -> impl Iterator<Item = Option<&Site>> {
-        let known = self.runs.iter();
+    /// How many values in turn were written where, of `values` in all; `None`: their line is not known.
+    pub(super) fn of_runs(&self, values: usize) -> Vec<(usize, Option<&Write>)> {
+        let mut left = values;
+        let mut known = Vec::new();
+        for (len, number) in &self.runs {
+            let len = left.min(*len as usize);
+            left -= len;
+            known.push((len, self.writes.get(*number as usize)));
+        }
+        known.push((left, None));
+        known.retain(|(len, _)| *len > 0);
         known
-            .flat_map(|(len, line)| std::iter::repeat_n(self.sites.get(*line as usize), *len as usize))
-            .chain(std::iter::repeat(None))
     }
 }
 
@@ -54,13 +69,17 @@ mod tests {
 
     #[test]
     fn lines_survive_the_wire() {
-        let (a, b) = (Site::here(), Site::here());
+        let (a, b, at, time) = (Site::here(), Site::here(), Moment::default(), Time::default());
         let mut lines = Lines::default();
-        [(2, &a), (1, &a), (1, &b), (1, &a)].into_iter().for_each(|(values, line)| lines.note(values, line));
+        for (values, line) in [(2, &a), (1, &a), (1, &b), (1, &a)] {
+            lines.note(values, line, at, &time);
+        }
         assert_eq!(lines.runs, [(3, 0), (1, 1), (1, 0)]);
         let lines = Lines::decode(&lines.encode());
-        let of_values: Vec<_> = lines.of_values().take(6).collect();
-        assert_eq!(of_values, [Some(&a), Some(&a), Some(&a), Some(&b), Some(&a), None]);
-        assert!(Lines::decode(&[7; 3]).of_values().next() == Some(None));
+        let of_runs = lines.of_runs(7).into_iter().map(|(len, write)| (len, write.map(|write| &write.line)));
+        let of_runs: Vec<_> = of_runs.collect();
+        assert_eq!(of_runs, [(3, Some(&a)), (1, Some(&b)), (1, Some(&a)), (2, None)]);
+        assert_eq!(lines.of_runs(2).len(), 1);
+        assert_eq!(Lines::decode(&[7; 3]).of_runs(1).len(), 1);
     }
 }

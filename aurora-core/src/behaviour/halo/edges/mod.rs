@@ -20,9 +20,11 @@ use crate::kernel::Reason;
 use crate::kernel::message::malformed;
 use crate::memory::{Shortage, Storage, zeros};
 use crate::object::{Cx, Place};
+use crate::race::AccessKind;
 use crate::vector::loans::VectorLoan;
 use crate::vector::machine::Vector;
 use crate::vector::message::Message;
+use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::{Buffer, LetterCount, Outbox, Rank, Received, SharedView};
 use std::collections::BTreeMap;
@@ -144,22 +146,23 @@ impl Vector {
         cx: &mut Cx<'_>,
     ) -> Result<(), Error> {
         cx.sound()?;
-        // The error goes to all ranks: neighbours wait for these edges.
-        if let Some(error) = self.unflushed(&cx.frame.name, cx.me(), 0..self.block.len()) {
-            let error = error.read_by(cx.me(), reason.action, site);
-            cx.fail(error.clone());
-            return Err(error);
+        let at = cx.core.modes.check.then(|| cx.core.order.now());
+        if at.is_some() {
+            // A race goes to all ranks: neighbours wait for these edges.
+            let sent = self.halo.halos.get(&epoch).map_or(Vec::new(), |halo| halo.sends());
+            self.note_own(AccessKind::Read, Window::WHOLE, site, sent, cx)?;
+            cx.release();
         }
         let Vector { block, halo: edges, .. } = self;
         edges.current = epoch;
         let halo = edges.halos.get_mut(&epoch).expect("it was entered and has not ended");
         let element = block.element;
-        let begun = block.read(|block| halo.begin(number, block, element, cx.out));
+        let begun = block.read(|block| halo.begin((number, at.is_none()), block, element, cx.out));
         match begun.expect("a guard that exchanges edges does not hold the block") {
             Ok(edges) => {
                 for ByMessage { to, edge, mailbox } in edges {
                     let entry = opening.cloned().map(|opening| (opening, halo.halo));
-                    let message = Message::Halo(HaloMessage { epoch, number, entry, mailbox });
+                    let message = Message::Halo(HaloMessage { epoch, number, entry, mailbox, at });
                     message.send(reason, to, edge.into(), cx);
                 }
             }
@@ -178,6 +181,22 @@ impl Vector {
         let halo = edges.halos.get_mut(&edges.current)?;
         let is_complete = halo.take_letters(block.element) && ledger.is_settled(edges.current);
         is_complete.then(|| Ok(halo.complete(block.element)))
+    }
+
+    /// Checking mode: this rank comes after what its neighbours did to the elements that it shows, and to its own,
+    /// before they came to this exchange.
+    pub(crate) fn edges_seen(&mut self, Exchange { epoch, number }: Exchange, cx: &Cx<'_>) {
+        let (own, len) = (self.dist.range(cx.me()), self.dist.len());
+        let Some(halo) = self.halo.halos.get_mut(&epoch) else {
+            return;
+        };
+        let seen: Vec<_> = halo.moments.extract_if(.., |(of, ..)| *of <= number).collect();
+        let edges = |rank| halo.fills(rank, &own, len);
+        let seen: Vec<_> = seen.into_iter().map(|(_, rank, at)| (rank, at, edges(rank))).collect();
+        for (rank, at, mut ranges) in seen {
+            ranges.push(own.clone());
+            self.was_shown(rank, at, ranges);
+        }
     }
 
     /// Ends a HaloCache on this rank: edges that arrive for it later are discarded.
@@ -214,7 +233,7 @@ impl Vector {
     pub(crate) fn edge_came(
         &mut self,
         from: Rank,
-        HaloMessage { epoch, number, entry, .. }: HaloMessage,
+        HaloMessage { epoch, number, entry, at, .. }: HaloMessage,
         payload: Received,
         cx: &mut Cx<'_>,
     ) {
@@ -251,6 +270,7 @@ impl Vector {
             return;
         }
         halo.came(from, number);
+        halo.moments.extend(at.map(|at| (number, from, at)));
         if number == 0 && !ledger.is_settled(epoch) {
             ledger.record(epoch).from[from.index()].complete = true;
         }

@@ -4,6 +4,7 @@ use super::{Shown, memory_for};
 use crate::behaviour::halo::geometry::{Halo, Neighbour, Plan};
 use crate::distribution::Distribution;
 use crate::memory::{Fresh, Metered, STEP, Shortage};
+use crate::race::Moment;
 use aurora_net::{Buffer, LetterCount, MailboxReceiver, MailboxSender, Outbox, Rank, SharedView};
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,6 +20,8 @@ pub(super) struct Surroundings {
     halves: [Half; 2],
     /// The exchange under way, or the last one.
     pub(super) number: u64,
+    /// Checking mode: the moments of neighbours in exchanges that this rank has not completed.
+    pub(super) moments: Vec<(u64, Rank, Moment)>,
 }
 
 /// The mailboxes to and from a neighbour that shares memory: made on entry, for the edges of the refreshes.
@@ -55,13 +58,29 @@ impl Surroundings {
         let short = halves.iter().any(|half| half.memory.short().is_some());
         let plan = if short { Plan::default() } else { Plan::new(dist, me, halo) };
         let posts = plan.neighbours.iter().map(|_| Post::default()).collect();
-        Surroundings { halo, plan, posts, letters: Arc::default(), halves, number: 0 }
+        Surroundings { halo, plan, posts, letters: Arc::default(), halves, number: 0, moments: Vec::new() }
+    }
+
+    /// What is sent to neighbours, as local indices.
+    pub(super) fn sends(&self) -> Vec<Range<usize>> {
+        self.plan.neighbours.iter().flat_map(|neighbour| neighbour.sends.clone()).collect()
+    }
+
+    /// The elements that a neighbour shows this rank, whose own are `own`, of a whole of `len`.
+    pub(super) fn fills(&self, rank: Rank, own: &Range<usize>, len: usize) -> Vec<Range<usize>> {
+        let before = self.plan.before;
+        let index = |place: usize| match place < before {
+            true => (own.start + len - (before - place) % len) % len,
+            false => (own.end + (place - before)) % len,
+        };
+        let fills = self.plan.neighbour(rank).map_or(&[][..], |neighbour| &neighbour.fills);
+        fills.iter().filter(|fill| !fill.is_empty()).map(|fill| index(fill.start)..index(fill.end - 1) + 1).collect()
     }
 
     /// Begins an exchange: copies what the halo has of this block, fills mailboxes, returns edges to be sent.
     pub(super) fn begin(
         &mut self,
-        number: u64,
+        (number, mailboxes): (u64, bool),
         block: &[u8],
         element: usize,
         out: &Outbox,
@@ -81,7 +100,7 @@ impl Surroundings {
                 }
                 _ => {
                     let len = neighbour.gets() * element;
-                    let mailbox = if number == 0 { out.mailbox(to, len) } else { None };
+                    let mailbox = if number == 0 && mailboxes { out.mailbox(to, len) } else { None };
                     let (mut edge, sender) = match mailbox {
                         Some((edge, sender)) => (edge, Some(sender)),
                         None => (memory_for(len, to, out)?, None),
@@ -195,6 +214,7 @@ impl Surroundings {
         self.posts.fill_with(Post::default);
         self.letters = Arc::default();
         self.halves.iter_mut().for_each(|half| half.came.clear());
+        self.moments.clear();
         self.number = 0;
     }
 

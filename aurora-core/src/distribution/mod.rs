@@ -1,114 +1,20 @@
 //! Which rank owns which element: pure arithmetic.
 //!
-//! A vector is cut into *units* (elements, or whole rows of a matrix); the first `units % ranks` ranks own one unit
-//! more than the others. A vector may instead be placed whole on one rank.
+//! A vector is cut into *units*: elements, or whole rows of a matrix. Blocks are equal: the first `units % ranks` ranks
+//! own one unit more than the others. Or a [`Partition`] says the length of each block. Or one rank owns the whole.
+
+mod borders;
+mod partition;
+mod shape;
+
+pub use partition::Partition;
+pub(crate) use partition::Refusal;
+pub use shape::{MatrixDim, Shape};
 
 use aurora_net::Rank;
-use serde::{Deserialize, Serialize};
-use std::fmt;
+use borders::Borders;
 use std::ops::Range;
-
-/// Rows and columns of a matrix stored by rows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize)]
-pub struct MatrixDim {
-    /// Number of rows.
-    pub rows: usize,
-    /// Elements in a row.
-    pub cols: usize,
-}
-
-impl MatrixDim {
-    /// A matrix of `rows` by `cols` (the paper's `MatrixDim(512, 512)`).
-    pub const fn new(rows: usize, cols: usize) -> Self {
-        MatrixDim { rows, cols }
-    }
-
-    /// The global index of an element by its row and column, for calls such as [`at`](crate::GVector::at) and
-    /// [`put`](crate::GVector::put). Guards can be indexed by `(row, col)` directly.
-    ///
-    /// ```
-    /// use aurora_core::prelude::*;
-    ///
-    /// Config::threads(2).run(|world| {
-    ///     let dim = MatrixDim::new(3, 4);
-    ///     let matrix = GVector::<u64>::from_fn(world, dim, |i| i as u64)?;
-    ///     assert_eq!(matrix.at(dim.index(2, 1))?, 9);
-    ///     assert_eq!(matrix.read_cache()?[(2, 1)], 9);
-    ///     Ok(())
-    /// })?;
-    /// # Ok::<(), Error>(())
-    /// ```
-    ///
-    /// # Panics
-    /// If there is no such row or column.
-    #[inline]
-    #[track_caller]
-    pub fn index(self, row: usize, col: usize) -> usize {
-        assert!(
-            row < self.rows && col < self.cols,
-            "({row}, {col}) is outside a matrix of {} x {}",
-            self.rows,
-            self.cols
-        );
-        row * self.cols + col
-    }
-}
-
-/// Length of a vector, and whether it is cut by elements or by rows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize)]
-pub enum Shape {
-    /// This many elements, cut anywhere.
-    Vector(usize),
-    /// A matrix by rows; no row is ever split.
-    Matrix(MatrixDim),
-}
-
-impl Shape {
-    /// Number of elements, or `None` if it overflows.
-    pub fn checked_len(self) -> Option<usize> {
-        match self {
-            Shape::Vector(len) => Some(len),
-            Shape::Matrix(dim) => dim.rows.checked_mul(dim.cols),
-        }
-    }
-
-    /// Elements of one unit and number of units.
-    fn units(self) -> (usize, usize) {
-        match self {
-            Shape::Vector(len) => (1, len),
-            Shape::Matrix(MatrixDim { cols: 0, .. }) => (1, 0),
-            Shape::Matrix(dim) => (dim.cols, dim.rows),
-        }
-    }
-}
-
-impl From<usize> for Shape {
-    fn from(len: usize) -> Self {
-        Shape::Vector(len)
-    }
-}
-
-impl From<MatrixDim> for Shape {
-    fn from(dim: MatrixDim) -> Self {
-        Shape::Matrix(dim)
-    }
-}
-
-/// Rows and columns.
-impl From<(usize, usize)> for Shape {
-    fn from((rows, cols): (usize, usize)) -> Self {
-        Shape::Matrix(MatrixDim::new(rows, cols))
-    }
-}
-
-impl fmt::Display for Shape {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Shape::Vector(len) => write!(f, "{len} elements"),
-            Shape::Matrix(dim) => write!(f, "{} x {}", dim.rows, dim.cols),
-        }
-    }
-}
+use std::sync::Arc;
 
 /// Division by a constant as a multiplication: `put` must not pay for a hardware division.
 #[derive(Clone, Copy, Debug)]
@@ -133,7 +39,7 @@ impl Divisor {
 }
 
 /// How the elements of one vector lie over the ranks.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Distribution {
     shape: Shape,
     len: usize,
@@ -148,20 +54,22 @@ pub struct Distribution {
     split: usize,
     /// Number of larger blocks.
     extra: usize,
-    /// Elements that all larger blocks have beyond smaller ones.
-    surplus: usize,
+    /// Elements that all larger blocks have beyond smaller ones; negative if the borders are listed.
+    surplus: isize,
     by_larger: Divisor,
     by_base: Divisor,
+    /// Where the blocks end, if they are not equal.
+    borders: Option<Arc<Borders>>,
 }
 
 impl Distribution {
-    /// Block-distributed over `ranks` ranks.
+    /// Equal blocks over `ranks` ranks.
     ///
     /// # Panics
-    /// If the number of elements overflows; callers check [`Shape::checked_len`] first.
+    /// If the number of elements is more than `isize::MAX`; callers check [`Shape::checked_len`] first.
     pub fn block(shape: Shape, ranks: usize) -> Self {
         let len = shape.checked_len().expect("the number of elements overflows");
-        let (unit, units) = shape.units();
+        let (unit, units) = (shape.unit(), shape.units());
         let (base, extra) = ((units / ranks) * unit, units % ranks);
         let larger = base + unit;
         Distribution {
@@ -173,9 +81,10 @@ impl Distribution {
             larger,
             split: extra * larger,
             extra,
-            surplus: extra * unit,
+            surplus: isize::try_from(extra * unit).expect("more elements than a rank can address"),
             by_larger: Divisor::new(larger),
             by_base: Divisor::new(base),
+            borders: None,
         }
     }
 
@@ -187,9 +96,35 @@ impl Distribution {
         Distribution { on: Some(rank), first: rank.index(), ..Distribution::block(shape, 1) }
     }
 
+    /// Blocks of as many units as it says for each rank, which add up to the shape's.
+    ///
+    /// # Panics
+    /// As [`Distribution::block`].
+    pub fn listed(shape: Shape, units: &[usize]) -> Self {
+        let equal = Distribution::block(shape, units.len());
+        let unit = shape.unit();
+        let mut end = 0;
+        let ends = units.iter().map(|units| {
+            end += units * unit;
+            end
+        });
+        let ends: Vec<usize> = ends.collect();
+        debug_assert_eq!(end, equal.len);
+        let are_equal = (0..).zip(&ends).all(|(rank, end)| equal.range(Rank::new(rank)).end == *end);
+        match are_equal {
+            true => equal,
+            false => Distribution { surplus: -1, borders: Some(Arc::new(Borders::new(ends))), ..equal },
+        }
+    }
+
     /// The shape that is distributed.
     pub fn shape(&self) -> Shape {
         self.shape
+    }
+
+    /// Where the block of each rank ends, unless blocks are equal.
+    pub fn ends(&self) -> Option<&[usize]> {
+        self.borders.as_ref().map(|borders| borders.ends())
     }
 
     /// Elements in all.
@@ -210,26 +145,37 @@ impl Distribution {
         Rank::new(self.owner_index(index))
     }
 
-    /// The number of the rank that owns element `index`. Without a branch, which random indices would mispredict: for
-    /// a larger block the first quotient is its number and the second at most that, for a smaller one the reverse.
+    /// The number of the rank that owns element `index`. Without a branch that random indices would mispredict: for a
+    /// larger block the first quotient is its number and the second at most that, for a smaller one the reverse.
     #[inline]
     pub fn owner_index(&self, index: usize) -> usize {
         if self.surplus == 0 {
             return self.first + self.by_base.divide(index);
         }
-        self.by_larger.divide(index).max(self.by_base.divide(index.saturating_sub(self.surplus)))
+        match usize::try_from(self.surplus) {
+            Ok(surplus) => self.by_larger.divide(index).max(self.by_base.divide(index.saturating_sub(surplus))),
+            Err(_) => self.listed_owner(index),
+        }
+    }
+
+    /// The same for listed borders. `cold`, so that the code around the call is as good for equal blocks as without it.
+    #[cold]
+    #[inline(never)]
+    fn listed_owner(&self, index: usize) -> usize {
+        self.borders.as_ref().expect("a negative surplus stands for listed borders").owner(index)
     }
 
     /// The global indices that `rank` owns; empty where it owns none.
     #[inline]
     pub fn range(&self, rank: Rank) -> Range<usize> {
         let rank = rank.index();
-        match self.on {
-            Some(home) if home == rank => 0..self.len(),
-            Some(home) if home.index() > rank => 0..0,
-            Some(_) => self.len()..self.len(),
-            None if rank < self.extra => rank * self.larger..(rank + 1) * self.larger,
-            None => {
+        match (self.on, &self.borders) {
+            (Some(home), _) if home == rank => 0..self.len(),
+            (Some(home), _) if home.index() > rank => 0..0,
+            (Some(_), _) => self.len()..self.len(),
+            (None, Some(borders)) => borders.range(rank),
+            (None, None) if rank < self.extra => rank * self.larger..(rank + 1) * self.larger,
+            (None, None) => {
                 let start = self.split + (rank - self.extra) * self.base;
                 start..start + self.base
             }
@@ -255,24 +201,56 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    const MOST: usize = isize::MAX as usize;
+
     fn shapes() -> impl Strategy<Value = Shape> {
         prop_oneof![
             (0usize..5000).prop_map(Shape::Vector),
             (0usize..200, 0usize..40).prop_map(|(r, c)| Shape::Matrix(MatrixDim::new(r, c))),
-            (usize::MAX / 2 - 1000..usize::MAX / 2).prop_map(Shape::Vector),
+            (MOST - 1000..=MOST).prop_map(Shape::Vector),
         ]
+    }
+
+    /// Lengths of up to 70 blocks: short ones, empty ones, and some that are far longer than the rest together.
+    fn lengths() -> impl Strategy<Value = Vec<usize>> {
+        let length = prop_oneof![4 => 0usize..50, 2 => Just(0usize), 1 => 0usize..MOST / 70];
+        let all_on_one = (0usize..70, 1usize..=70, 0usize..=MOST).prop_map(|(owner, ranks, len)| {
+            let mut lengths = vec![0; ranks];
+            lengths[owner % ranks] = len;
+            lengths
+        });
+        prop_oneof![4 => prop::collection::vec(length, 1..70), 1 => all_on_one]
+    }
+
+    /// Of every kind, with the number of ranks.
+    fn distributions() -> impl Strategy<Value = (Distribution, usize)> {
+        prop_oneof![
+            (shapes(), 1usize..70).prop_map(|(shape, ranks)| (Distribution::block(shape, ranks), ranks)),
+            (shapes(), 1usize..70, 0usize..70)
+                .prop_map(|(shape, ranks, home)| (Distribution::on(Rank::new(home % ranks), shape), ranks)),
+            lengths().prop_map(|lengths| (listed(Partition::lengths(&lengths), &lengths), lengths.len())),
+            (prop::collection::vec(prop_oneof![Just(0), 0usize..60], 1..70), 0usize..30)
+                .prop_map(|(rows, cols)| (listed(Partition::rows(&rows, cols), &rows), rows.len())),
+        ]
+    }
+
+    fn listed(partition: Partition<'_>, units: &[usize]) -> Distribution {
+        let dist = partition.distribute(units.len()).expect("they fit");
+        for (rank, units) in units.iter().enumerate() {
+            assert_eq!(dist.range(Rank::new(rank)).len(), units * dist.shape().unit());
+        }
+        dist
     }
 
     proptest! {
         #[test]
-        fn blocks_cover_everything_once_in_order(shape in shapes(), ranks in 1usize..70) {
-            let d = Distribution::block(shape, ranks);
+        fn blocks_cover_everything_once_in_order((d, ranks) in distributions()) {
             let mut next = 0;
             for rank in 0..ranks {
                 let range = d.range(Rank::new(rank));
                 prop_assert_eq!(range.start, next);
                 next = range.end;
-                if let (Shape::Matrix(dim), false) = (shape, range.is_empty()) {
+                if let (Shape::Matrix(dim), false) = (d.shape(), range.is_empty()) {
                     prop_assert_eq!(range.start % dim.cols, 0);
                     prop_assert_eq!(range.len() % dim.cols, 0);
                 }
@@ -283,6 +261,14 @@ mod tests {
                 }
             }
             prop_assert_eq!(next, d.len());
+            prop_assert_eq!(Some(next), d.shape().checked_len());
+        }
+
+        #[test]
+        fn every_element_has_the_owner_in_whose_block_it_lies((d, _) in distributions(), indices: [usize; 50]) {
+            for index in indices.iter().filter_map(|index| index.checked_rem(d.len())) {
+                prop_assert!(d.range(d.owner(index)).contains(&index), "{} of {:?}", index, d);
+            }
         }
 
         #[test]
@@ -291,11 +277,12 @@ mod tests {
             let sizes: Vec<_> = (0..ranks).map(|r| d.range(Rank::new(r)).len()).collect();
             prop_assert!(sizes.windows(2).all(|w| w[0] == w[1] || w[0] == w[1] + 1));
             prop_assert!(sizes[0] - sizes[ranks - 1] <= 1);
+            let same = Partition::lengths(&sizes).distribute(ranks).expect("they fit");
+            prop_assert!(same.ends().is_none(), "what is equal is computed");
         }
 
         #[test]
-        fn pieces_join_to_the_range(shape in shapes(), ranks in 1usize..9, a: usize, b: usize) {
-            let d = Distribution::block(shape, ranks);
+        fn pieces_join_to_the_range((d, _) in distributions(), a: usize, b: usize) {
             prop_assume!(!d.is_empty());
             let (a, b) = (a % (d.len() + 1), b % (d.len() + 1));
             let range = a.min(b)..a.max(b);

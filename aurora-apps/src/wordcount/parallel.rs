@@ -1,0 +1,15 @@
+//! The parallel program.
+
+use aurora_core::prelude::*;
+
+/// Collective. Counts the words of all ranks' texts.
+///
+/// # Errors
+/// Whatever ended the job.
+pub fn count(counts: &mut GMap<String, u64>, text: &str) -> Result<()> {
+    let mut counts = counts.release_c_with::<Add>()?;
+    for word in text.split_ascii_whitespace() {
+        counts.update(word, 1)?;
+    }
+    counts.finish()
+}

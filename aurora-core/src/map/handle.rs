@@ -1,0 +1,267 @@
+//! The shared map, and one-sided access to single keys.
+
+use super::code;
+use super::key::{Lookup, MapKey, MapValue, hash_of, owner_of};
+use super::message::{Asked, Request};
+use super::part::Part;
+use super::waits::MapWait;
+use crate::element::{Op, OpId};
+use crate::error::{ObjectName, Result};
+use crate::ids::{CallId, ObjectId};
+use crate::kernel::Reason;
+use crate::kernel::asking::{Asking, When};
+use crate::kernel::message::malformed;
+use crate::kernel::watch::Blocked;
+use crate::object::{How, Plan, Way};
+use crate::operation::{TypeKey, short};
+use crate::stats::Kind;
+use crate::window::Window;
+use crate::{Error, Site, World, digest};
+use aurora_net::Rank;
+use std::marker::PhantomData;
+
+/// A hash map that all ranks share. The hash of a key chooses the rank that owns its entry, whose daemon serves it.
+///
+/// Reads take `&self` and writes `&mut self`, as those of a `HashMap`; each is atomic, synchronous and one round trip
+/// to the key's owner. A key is found by what it can be borrowed as ([`Lookup`]), a `String` by a `str`. Three scopes
+/// make loops fast: [`release_c`](GMap::release_c) buffers inserts and updates of all ranks,
+/// [`owner_computes`](GMap::owner_computes) and [`owner_computes_mut`](GMap::owner_computes_mut) show each rank the
+/// entries that it owns.
+///
+/// What orders what is as for a [`GVector`](crate::GVector): after a collective scope the next access of the map sees
+/// what all ranks have written in it; an access that is not ordered after a write finds some value that the key had.
+///
+/// ```
+/// use aurora_core::prelude::*;
+///
+/// Config::threads(3).run(|world| {
+///     let mut capitals = GMap::<String, String>::new(world)?;
+///     if world.is_root() {
+///         capitals.insert("Austria".into(), "Vienna".into())?;
+///     }
+///     world.barrier()?;
+///     assert_eq!(capitals.get("Austria")?.as_deref(), Some("Vienna"));
+///     assert_eq!(capitals.len()?, 1);
+///     Ok(())
+/// })?;
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// # Types
+/// Keys and values are of any types that serde can encode ([`MapKey`], [`MapValue`]). In batches primitive numbers
+/// travel as their bytes, other types as postcard encodes them. All ranks hash with the same fixed seed: keys that an
+/// attacker chooses can be made to collide.
+///
+/// A panic of a key's `Hash` or `Eq`, of an operation, or of a type's serde code poisons the map, on all ranks.
+pub struct GMap<K: MapKey, V: MapValue> {
+    pub(super) link: Way<Part<K, V>>,
+    pub(super) id: ObjectId,
+    name: ObjectName,
+    /// It stays on the thread that runs the rank's program.
+    types: PhantomData<*const (K, V)>,
+}
+
+impl<K: MapKey, V: MapValue> GMap<K, V> {
+    /// Collective. An empty map.
+    ///
+    /// # Errors
+    /// `Mismatch` if ranks construct different objects; what ended the job.
+    #[track_caller]
+    pub fn new(world: &World) -> Result<Self> {
+        let site = Site::here();
+        let what = format!("GMap<{}, {}>", short::<K>(), short::<V>());
+        let mut plan = Plan::at(what, &("GMap", TypeKey::of::<K>(), TypeKey::of::<V>()), site.clone());
+        let link = Way::of(world.link());
+        let id = link.next_object();
+        plan.agree((&link, id), |core| Part::<K, V>::new(core.me, core.size))?;
+        let name = ObjectName { made_at: site, ..plan.name() };
+        Ok(GMap { link, id, name, types: PhantomData })
+    }
+
+    /// The rank that owns a key, whether the key is there or not.
+    pub fn owner(&self, key: &(impl Lookup<K> + ?Sized)) -> Rank {
+        owner_of(hash_of(key), self.link.size)
+    }
+
+    /// The value of a key.
+    ///
+    /// # Errors
+    /// `Leaked`, `Poisoned` or `Mismatch` of the map; [`Error::Value`] if serde cannot encode or decode; what ended
+    /// the job.
+    #[track_caller]
+    pub fn get(&self, key: &(impl Lookup<K> + ?Sized)) -> Result<Option<V>> {
+        let site = Site::here();
+        let answer = self.look(Request::Get { keys: 1 }, key, "get", &site)?;
+        self.read_found(&mut &answer[..], self.owner(key), &site)
+    }
+
+    /// Whether a key is there. Errors as for [`get`](GMap::get).
+    #[track_caller]
+    pub fn contains(&self, key: &(impl Lookup<K> + ?Sized)) -> Result<bool> {
+        let site = Site::here();
+        let answer = self.look(Request::Contains { keys: 1 }, key, "contains", &site)?;
+        code::read_flag(&mut &answer[..]).map_err(|_| malformed(self.owner(key)))
+    }
+
+    /// Inserts an entry, or replaces the value of its key. Returns the old value. Errors as for [`get`](GMap::get), and
+    /// [`Error::OutOfMemory`] if the owner has no memory for it.
+    #[track_caller]
+    pub fn insert(&mut self, key: K, value: V) -> Result<Option<V>> {
+        let site = Site::here();
+        let owner = self.owner(&key);
+        let answer = self.write(Request::Insert, &key, Some(&value), "insert", &site)?;
+        self.read_found(&mut &answer[..], owner, &site)
+    }
+
+    /// Removes an entry. Returns its value. Errors as for [`get`](GMap::get).
+    #[track_caller]
+    pub fn remove(&mut self, key: &(impl Lookup<K> + ?Sized)) -> Result<Option<V>> {
+        let site = Site::here();
+        let answer = self.write(Request::Remove, key, None, "remove", &site)?;
+        self.read_found(&mut &answer[..], self.owner(key), &site)
+    }
+
+    /// Applies operation `O` to the value of a key at its owner, atomically. A key that is not there is inserted with
+    /// `operand` as its value. The owner knows `Add`, `Min`, `Max` and `Or` of primitive numbers, and the operation of
+    /// each [`release_c_with`](GMap::release_c_with) that all ranks have entered.
+    ///
+    /// # Errors
+    /// As for [`insert`](GMap::insert); [`Error::UnknownOp`].
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// Config::threads(3).run(|world| {
+    ///     let mut votes = GMap::<String, u64>::new(world)?;
+    ///     votes.update::<Add>("yes", 2)?;
+    ///     world.barrier()?;
+    ///     assert_eq!(votes.get("yes")?, Some(6));
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[track_caller]
+    pub fn update<O: Op<V>>(&mut self, key: &(impl Lookup<K> + ?Sized), operand: V) -> Result<()> {
+        let site = Site::here();
+        let request = Request::Update(OpId::of::<O>());
+        match self.write(request, key, Some(&operand), "update", &site) {
+            Err(Error::UnknownOp { object, .. }) => Err(Error::UnknownOp { op: short::<O>().into(), object, site }),
+            answer => answer.map(drop),
+        }
+    }
+
+    pub(super) fn name(&self) -> &ObjectName {
+        &self.name
+    }
+
+    /// A request that changes nothing: it may be repeated by a rank that polls.
+    fn look(
+        &self,
+        request: Request,
+        key: &(impl Lookup<K> + ?Sized),
+        action: &'static str,
+        site: &Site,
+    ) -> Result<Vec<u8>> {
+        let encoded = self.encode_key(key, site)?;
+        let look = || self.ask(self.owner(key), request, encoded.clone(), action, site);
+        let found = |answer: &Vec<u8>| Some(digest::of(answer));
+        self.link.look_at((self.id, action, site), || digest::of(&encoded), look, found)
+    }
+
+    fn write(
+        &self,
+        request: Request,
+        key: &(impl Lookup<K> + ?Sized),
+        value: Option<&V>,
+        action: &'static str,
+        site: &Site,
+    ) -> Result<Vec<u8>> {
+        self.link.no_look();
+        let mut payload = self.encode_key(key, site)?;
+        if let Some(value) = value {
+            code::write(value, &mut payload).map_err(|cause| cannot_travel::<V>(&cause, site))?;
+        }
+        self.ask(self.owner(key), request, payload, action, site)
+    }
+
+    fn encode_key(&self, key: &(impl Lookup<K> + ?Sized), site: &Site) -> Result<Vec<u8>> {
+        let mut encoded = Vec::new();
+        code::write_by_serde(key, &mut encoded).map_err(|cause| cannot_travel::<K>(&cause, site))?;
+        Ok(encoded)
+    }
+
+    /// A value that an owner has found or not, from the front of its answer.
+    pub(super) fn read_found(&self, answer: &mut &[u8], owner: Rank, site: &Site) -> Result<Option<V>> {
+        let is_there = code::read_flag(answer).map_err(|_| malformed(owner))?;
+        is_there.then(|| read::<V>(answer, owner, site)).transpose()
+    }
+
+    /// Has an owner serve a request, after the scopes that this rank has entered before.
+    pub(super) fn ask(
+        &self,
+        owner: Rank,
+        request: Request,
+        payload: Vec<u8>,
+        action: &'static str,
+        site: &Site,
+    ) -> Result<Vec<u8>> {
+        if owner == self.link.me {
+            return self.link.wait_on(MapWait::Settle, site, |part, cx| part.serve_own(request, &payload, cx));
+        }
+        let _call = self.link.call(action);
+        let call = self.send_request(owner, request, payload, action, site)?;
+        self.answer(call, action, site)
+    }
+
+    pub(super) fn send_request(
+        &self,
+        owner: Rank,
+        request: Request,
+        payload: Vec<u8>,
+        action: &'static str,
+        site: &Site,
+    ) -> Result<CallId> {
+        let reason = Reason { action, site: Some(site.clone()) };
+        self.link.on(site, |part, cx| {
+            cx.usable(request.writes(), Window::WHOLE)?;
+            let how = How { kind: Kind::Access, lazy: false, reason: Some(&reason) };
+            let asking = Asking { to: owner, how, landing: None, when: When::Now, shown: false, forgotten: false };
+            cx.ask_as(asking, &Asked { epoch: part.ledger.epoch, request }, payload)
+        })
+    }
+
+    /// Waits for the answer to a request.
+    pub(super) fn answer(&self, call: CallId, action: &'static str, site: &Site) -> Result<Vec<u8>> {
+        let what = Blocked::Calls { object: self.id, action, kind: Kind::Access };
+        let answer = self.link.wait(what, site, |kernel, _| match kernel.core.take_reply(call) {
+            None => kernel.sound(self.id).err().map(Err),
+            answer => answer,
+        });
+        answer.inspect_err(|_| self.link.tidy(|kernel, _| kernel.core.give_up(call)))
+    }
+}
+
+/// Takes a key or value from the front of an answer of `owner`.
+pub(super) fn read<T: MapValue>(answer: &mut &[u8], owner: Rank, site: &Site) -> Result<T> {
+    code::read(answer).map_err(|cause| match code::is_of_the_type(&cause) {
+        true => cannot_travel::<T>(&cause, site),
+        false => malformed(owner),
+    })
+}
+
+pub(super) fn cannot_travel<T>(cause: &postcard::Error, site: &Site) -> Error {
+    Error::Value { value: short::<T>().into(), cause: cause.to_string(), site: site.clone() }
+}
+
+impl<K: MapKey, V: MapValue> Drop for GMap<K, V> {
+    fn drop(&mut self) {
+        let (id, panicking) = (self.id, std::thread::panicking());
+        self.link.let_go_of(move |kernel, out| kernel.drop_object(id, panicking, out));
+    }
+}
+
+impl<K: MapKey, V: MapValue> std::fmt::Debug for GMap<K, V> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.name.what)
+    }
+}

@@ -1,0 +1,97 @@
+//! Keys and values, and which rank owns a key.
+
+use crate::digest;
+use aurora_net::Rank;
+use rustc_hash::FxHasher;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::borrow::Borrow;
+use std::hash::{Hash, Hasher};
+
+/// A type whose values may be keys of a [`GMap`](crate::GMap). Implemented for every type that can be one.
+///
+/// `Hash` must give equal keys the same on all ranks: it may not depend on an address or on a random number.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a key of a `GMap`",
+    note = "keys implement `Hash`, `Eq`, `Send`, `Sync`, `serde::Serialize` and `Deserialize`, and borrow nothing"
+)]
+pub trait MapKey: Hash + Eq + Serialize + DeserializeOwned + Send + Sync + 'static {}
+
+#[diagnostic::do_not_recommend]
+impl<K: Hash + Eq + Serialize + DeserializeOwned + Send + Sync + 'static> MapKey for K {}
+
+/// A type whose values may be values of a [`GMap`](crate::GMap). Implemented for every type that can be one.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a value of a `GMap`",
+    note = "values implement `serde::Serialize`, `serde::Deserialize`, `Send` and `Sync`, and borrow nothing"
+)]
+pub trait MapValue: Serialize + DeserializeOwned + Send + Sync + 'static {}
+
+#[diagnostic::do_not_recommend]
+impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> MapValue for V {}
+
+/// What finds a key `K` in a [`GMap`](crate::GMap): a `K`, or what a `K` can be borrowed as, such as `str` for
+/// `String`. The borrowed form must hash and compare as the key does, and serde must encode it as the key.
+/// Implemented for every type that can be one.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not find a key of type `{K}`",
+    note = "a key is found by what it can be borrowed as, if serde encodes that: `String` by `str`, `Vec<T>` by `[T]`"
+)]
+pub trait Lookup<K>: Hash + Serialize {
+    /// Whether it finds this key.
+    #[doc(hidden)]
+    fn is(&self, key: &K) -> bool;
+}
+
+#[diagnostic::do_not_recommend]
+impl<K: Borrow<Q>, Q: Hash + Eq + Serialize + ?Sized> Lookup<K> for Q {
+    #[inline]
+    fn is(&self, key: &K) -> bool {
+        self == key.borrow()
+    }
+}
+
+/// The hash of a key, the same on all ranks.
+#[inline]
+pub(super) fn hash_of(key: &(impl Hash + ?Sized)) -> u64 {
+    let mut hasher = FxHasher::default();
+    key.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// A hash whose bits are independent of those that a table looks at: the upper half chooses the owner of a key, the
+/// lower half its shard.
+#[inline]
+pub(super) fn spread(hash: u64) -> u64 {
+    digest::add(0, hash)
+}
+
+/// The rank that owns the keys of this hash.
+#[inline]
+pub(super) fn owner_of(hash: u64, ranks: usize) -> Rank {
+    Rank::new((((spread(hash) >> 32) * ranks as u64) >> 32) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_key_is_borrowed_as_has_its_hash() {
+        assert_eq!(hash_of("word"), hash_of(&String::from("word")));
+        assert_eq!(hash_of(&[1u64, 2][..]), hash_of(&vec![1u64, 2]));
+        assert!("word".is(&String::from("word")) && !"word".is(&String::from("wort")));
+    }
+
+    #[test]
+    fn every_rank_owns_its_share() {
+        for ranks in [1, 2, 3, 7] {
+            for step in [1, 8, 1 << 20, 1 << 50] {
+                let mut owned = vec![0; ranks];
+                (0..10_000u64).for_each(|key| owned[owner_of(hash_of(&(key * step)), ranks).index()] += 1);
+                let fair = 10_000 / ranks;
+                assert!(owned.iter().all(|own| (fair * 9 / 10..=fair * 11 / 10).contains(own)), "{step}: {owned:?}");
+            }
+        }
+    }
+}

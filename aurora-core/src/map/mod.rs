@@ -1,0 +1,30 @@
+//! The distributed hash map: its handle, what a rank has of it, and its scopes.
+
+mod allowance;
+mod buffer;
+mod code;
+mod entries;
+mod handle;
+#[cfg(test)]
+mod hostile;
+mod key;
+mod many;
+mod message;
+mod operations;
+mod owner;
+mod part;
+mod release;
+mod sent;
+#[cfg(test)]
+mod tests;
+mod waits;
+mod whole;
+mod work;
+
+use buffer::{Buffer, Pending};
+
+pub use entries::Entries as MapEntries;
+pub use handle::GMap;
+pub use key::{Lookup, MapKey, MapValue};
+pub use owner::{MapOwnerComputes, MapOwnerComputesMut};
+pub use release::MapReleaseC;

@@ -1,0 +1,186 @@
+//! `OwnerComputes` of a map: each rank uses the entries that it owns, in place and without messages.
+
+use super::GMap;
+use super::entries::Entries;
+use super::key::{MapKey, MapValue};
+use super::waits::MapWait;
+use crate::Site;
+use crate::error::Result;
+use crate::window::Window;
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+use std::thread;
+
+const NAME: &str = "OwnerComputes";
+
+/// The entries that this rank owns, for reading: [`GMap::owner_computes`]. It derefs to
+/// [`MapEntries`](crate::MapEntries).
+#[must_use = "a scope ends when its guard is dropped: keep it, as in `let own = ...`"]
+pub struct MapOwnerComputes<'m, K: MapKey, V: MapValue> {
+    guard: Guard<'m, K, V>,
+    shown: Option<Arc<Entries<K, V>>>,
+}
+
+/// The entries that this rank owns, for reading and writing: [`GMap::owner_computes_mut`]. It derefs to
+/// [`MapEntries`](crate::MapEntries).
+#[must_use = "a scope ends when its guard is dropped: keep it, as in `let mut own = ...`"]
+pub struct MapOwnerComputesMut<'m, K: MapKey, V: MapValue> {
+    guard: Guard<'m, K, V>,
+    taken: Option<Entries<K, V>>,
+}
+
+/// What both have.
+struct Guard<'m, K: MapKey, V: MapValue> {
+    map: &'m GMap<K, V>,
+    site: Site,
+    id: u64,
+    /// Opened while the thread was already unwinding: that panic is not this scope's.
+    amid_panic: bool,
+}
+
+impl<K: MapKey, V: MapValue> GMap<K, V> {
+    /// Opens `OwnerComputes` for reading: the entries that this rank owns. No message. While the guard lives, remote
+    /// reads are served and remote writes to these entries wait.
+    ///
+    /// # Errors
+    /// Those of earlier collective scopes, for whose end it waits; `Leaked` if a write guard was forgotten.
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// Config::threads(3).run(|world| {
+    ///     let mut squares = GMap::<u64, u64>::new(world)?;
+    ///     let mut scope = squares.release_c()?;
+    ///     (0..100).try_for_each(|n| scope.insert(n, n * n))?;
+    ///     scope.finish()?;
+    ///     let own = squares.owner_computes()?;
+    ///     let sum = own.iter().map(|(_, square)| square).sum::<u64>();
+    ///     assert_eq!(world.all_reduce(Add, sum)?, 328_350);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[track_caller]
+    pub fn owner_computes(&self) -> Result<MapOwnerComputes<'_, K, V>> {
+        let site = Site::here();
+        let shown = self.link.wait_on(MapWait::Settle, &site, |part, cx| match part.poll_usable(false, cx)? {
+            Ok(()) => part.own.clone().map(Ok),
+            Err(error) => Some(Err(error)),
+        })?;
+        Ok(MapOwnerComputes { guard: self.open_guard(site, false), shown: Some(shown) })
+    }
+
+    /// Opens `OwnerComputes` for writing: the entries that this rank owns. No message. While the guard lives, every
+    /// remote access to these entries waits.
+    ///
+    /// # Errors
+    /// As [`owner_computes`](GMap::owner_computes); `Leaked` if any guard was forgotten.
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// Config::threads(3).run(|world| {
+    ///     let mut stock = GMap::<u32, i64>::new(world)?;
+    ///     let mut scope = stock.release_c()?;
+    ///     (0..100).try_for_each(|part| scope.insert(part, 10))?;
+    ///     scope.finish()?;
+    ///     let mut own = stock.owner_computes_mut()?;
+    ///     own.retain(|part, _| part % 2 == 0);
+    ///     own.iter_mut().for_each(|(_, pieces)| *pieces -= 1);
+    ///     drop(own); // what waits for these entries is served from here on
+    ///     world.barrier()?;
+    ///     assert_eq!(stock.get_many(&[7, 8])?, [None, Some(9)]);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[track_caller]
+    pub fn owner_computes_mut(&mut self) -> Result<MapOwnerComputesMut<'_, K, V>> {
+        let site = Site::here();
+        let taken = self.link.wait_on(MapWait::Settle, &site, |part, cx| match part.poll_usable(true, cx)? {
+            Ok(()) => Some(Ok(part.own.take().and_then(Arc::into_inner))),
+            Err(error) => Some(Err(error)),
+        })?;
+        // No other guard is open: a forgotten one is an error.
+        let taken = taken.expect("one guard that writes at a time");
+        Ok(MapOwnerComputesMut { guard: self.open_guard(site, true), taken: Some(taken) })
+    }
+
+    fn open_guard(&self, site: Site, mutable: bool) -> Guard<'_, K, V> {
+        let id = self.link.tidy_on(|_, cx| cx.open_guard((NAME, &site), (mutable, false), Window::WHOLE));
+        Guard { map: self, site, id, amid_panic: thread::panicking() }
+    }
+}
+
+impl<K: MapKey, V: MapValue> Guard<'_, K, V> {
+    /// Ends the scope. `taken` is given back.
+    fn close(&self, taken: Option<Entries<K, V>>) {
+        let (id, panicked) = (self.id, thread::panicking() && !self.amid_panic);
+        self.map.link.let_go(move |part, cx| {
+            if let Some(taken) = taken {
+                part.own = Some(Arc::new(taken));
+            }
+            cx.close_guard(id, panicked);
+            part.has_changed = true;
+        });
+    }
+}
+
+const OPEN: &str = "there until the guard is dropped";
+
+impl<K: MapKey, V: MapValue> Deref for MapOwnerComputes<'_, K, V> {
+    type Target = Entries<K, V>;
+
+    #[inline]
+    fn deref(&self) -> &Entries<K, V> {
+        self.shown.as_ref().expect(OPEN)
+    }
+}
+
+impl<K: MapKey, V: MapValue> Deref for MapOwnerComputesMut<'_, K, V> {
+    type Target = Entries<K, V>;
+
+    #[inline]
+    fn deref(&self) -> &Entries<K, V> {
+        self.taken.as_ref().expect(OPEN)
+    }
+}
+
+impl<K: MapKey, V: MapValue> DerefMut for MapOwnerComputesMut<'_, K, V> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Entries<K, V> {
+        self.taken.as_mut().expect(OPEN)
+    }
+}
+
+impl<K: MapKey, V: MapValue> Drop for MapOwnerComputes<'_, K, V> {
+    fn drop(&mut self) {
+        self.shown = None;
+        self.guard.close(None);
+    }
+}
+
+impl<K: MapKey, V: MapValue> Drop for MapOwnerComputesMut<'_, K, V> {
+    fn drop(&mut self) {
+        self.guard.close(self.taken.take());
+    }
+}
+
+impl<K: MapKey, V: MapValue> fmt::Debug for Guard<'_, K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{NAME} of {:?}, opened at {}", self.map, self.site)
+    }
+}
+
+impl<K: MapKey, V: MapValue> fmt::Debug for MapOwnerComputes<'_, K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.guard.fmt(f)
+    }
+}
+
+impl<K: MapKey, V: MapValue> fmt::Debug for MapOwnerComputesMut<'_, K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.guard.fmt(f)
+    }
+}

@@ -1,0 +1,272 @@
+//! `ReleaseC` of a map: writes of all ranks are buffered per owner, combined, and leave in batches.
+
+use super::buffer::{BATCH, OWN_BATCH};
+use super::entries::Pair;
+use super::handle::cannot_travel;
+use super::key::{Lookup, MapKey, MapValue, hash_of, owner_of};
+use super::sent::Sent;
+use super::waits::MapWait;
+use super::{Buffer, GMap, Pending, code};
+use crate::Site;
+use crate::behaviour::PutOnly;
+use crate::element::Op;
+use crate::epoch::{Opening, Rule, SCOPES_AHEAD};
+use crate::error::Result;
+use crate::kernel::Reason;
+use crate::stats::Kind;
+use crate::window::Window;
+use aurora_net::Rank;
+use std::borrow::ToOwned;
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+const NAME: &str = "ReleaseC";
+
+/// The buffers of all owners together have at most so many bytes on one rank.
+const ALL_BUFFERS: usize = 32 << 20;
+
+/// A buffer has at first so many bytes, if there is room for all.
+const FIRST: usize = 256 << 10;
+
+/// Buffered inserts and updates of all ranks: [`GMap::release_c`] and [`GMap::release_c_with`].
+///
+/// Dropping the guard sends what is left to send; the next use of the map waits for the other ranks.
+/// [`finish`](MapReleaseC::finish) is the checked end. A guard belongs to its thread, and must not be forgotten.
+#[must_use = "a scope ends when its guard is dropped: keep it, as in `let mut scope = ...`"]
+pub struct MapReleaseC<'m, K: MapKey, V: MapValue, O = PutOnly> {
+    map: &'m GMap<K, V>,
+    sent: Sent,
+    /// By owners.
+    buffers: Vec<Buffer<K, V>>,
+    guard: u64,
+    closed: bool,
+    /// Opened while the thread was already unwinding: that panic is not this scope's.
+    amid_panic: bool,
+    operation: PhantomData<(*const (), O)>,
+}
+
+impl<K: MapKey, V: MapValue> GMap<K, V> {
+    /// Collective. Opens a `ReleaseC`: every rank inserts any entries, buffered; they are seen after the scope.
+    /// Inserts of one rank are applied in their order; of two ranks that insert one key, one wins.
+    ///
+    /// Entering waits for no rank.
+    ///
+    /// # Errors
+    /// `Leaked` if a guard was forgotten; `Mismatch` if another rank is known to have opened a different scope.
+    #[track_caller]
+    pub fn release_c(&mut self) -> Result<MapReleaseC<'_, K, V>> {
+        let site = Site::here();
+        self.open(Opening::new(NAME, Kind::Flush, Rule::Ended, &site), site)
+    }
+
+    /// Collective. Opens a `ReleaseC` in which the value of a key can also be updated by operation `O`. Operands of
+    /// one key are combined ([`Op::combine`]) before they are sent; the owner applies them ([`Op::apply`]). All ranks
+    /// must use the same operation. A key that is not there is inserted with the operand as its value.
+    ///
+    /// # Errors
+    /// As [`release_c`](GMap::release_c).
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// Config::threads(3).run(|world| {
+    ///     let mut counts = GMap::<String, u64>::new(world)?;
+    ///     let mut scope = counts.release_c_with::<Add>()?;
+    ///     for word in "to be or not to be".split(' ') {
+    ///         scope.update(word, 1)?; // on each rank
+    ///     }
+    ///     scope.finish()?;
+    ///     assert_eq!(counts.get("be")?, Some(2 * 3));
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[track_caller]
+    pub fn release_c_with<O: Op<V>>(&mut self) -> Result<MapReleaseC<'_, K, V, O>> {
+        let site = Site::here();
+        self.link.on(&site, |part, cx| {
+            let known = part.ops.add::<O>(O::apply);
+            known.map(drop).map_err(|same| cx.frame.same_number::<O>(same, &site))
+        })?;
+        self.open(Opening::new(NAME, Kind::Flush, Rule::Ended, &site).with_op::<O>(), site)
+    }
+
+    fn open<O>(&self, opening: Opening, site: Site) -> Result<MapReleaseC<'_, K, V, O>> {
+        let epoch = self.link.wait_on(MapWait::Lead, &site, |part, cx| match cx.usable(true, Window::WHOLE) {
+            Err(error) => Some(Err(error)),
+            Ok(()) if part.ledger.ahead() >= SCOPES_AHEAD => None,
+            Ok(()) => Some(part.enter(opening.clone(), cx)),
+        })?;
+        let guard = self.link.tidy_on(|_, cx| cx.open_guard((NAME, &site), (true, true), Window::WHOLE));
+        let (size, amid_panic) = (self.link.size, std::thread::panicking());
+        let reason = Reason { action: NAME, site: Some(site) };
+        let buffers = (0..size).map(|_| Buffer::new(FIRST.min(ALL_BUFFERS / size))).collect();
+        let sent = Sent { epoch, opening, reason, batches: vec![0; size] };
+        Ok(MapReleaseC { map: self, sent, buffers, guard, closed: false, amid_panic, operation: PhantomData })
+    }
+}
+
+impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
+    /// Inserts an entry, or replaces the value of its key. The value is seen after the scope.
+    ///
+    /// # Errors
+    /// [`Error::Value`](crate::Error::Value) if serde cannot encode the entry; if a full buffer has to be sent, also
+    /// the error that prevents that.
+    pub fn insert(&mut self, key: K, value: V) -> Result<()> {
+        let pair = Pair::new(key, value);
+        let owner = owner_of(pair.hash, self.buffers.len());
+        let buffer = &mut self.buffers[owner.index()];
+        let put = buffer.put(pair);
+        put.map_err(|cause| cannot_travel::<(K, V)>(&cause, self.sent.site()))?;
+        if self.buffers[owner.index()].is_full() { self.make_room(owner) } else { Ok(()) }
+    }
+
+    /// Applies the scope's operation to the value of a key at its owner, after this rank's earlier writes of the
+    /// scope. The key is copied only if nothing waits for it in the buffer.
+    ///
+    /// # Errors
+    /// As [`insert`](MapReleaseC::insert).
+    #[inline]
+    pub fn update<Q>(&mut self, key: &Q, operand: V) -> Result<()>
+    where
+        Q: Lookup<K> + ToOwned<Owned = K> + ?Sized,
+        O: Op<V>,
+    {
+        let hash = hash_of(key);
+        let owner = owner_of(hash, self.buffers.len());
+        let buffer = &mut self.buffers[owner.index()];
+        if !code::is_number::<V>() {
+            let len = code::len(&operand).map_err(|cause| cannot_travel::<V>(&cause, self.sent.site()))?;
+            buffer.grows(len);
+        }
+        if let Some(value) = buffer.combine(hash, key, operand, (O::apply, O::combine)) {
+            let pair = Pair { hash, key: key.to_owned(), value };
+            let added = buffer.add(Pending { pair, is_put: false });
+            added.map_err(|cause| cannot_travel::<(K, V)>(&cause, self.sent.site()))?;
+        }
+        if buffer.is_full() { self.make_room(owner) } else { Ok(()) }
+    }
+
+    /// Makes room in an owner's buffer: the buffer grows, or its writes are sent.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self, owner: Rank) -> Result<()> {
+        let (map, size) = (self.map, self.buffers.len());
+        let may_grow = |bytes: usize| {
+            let budget = || map.link.tidy(|kernel, _| kernel.core.budget);
+            bytes <= ALL_BUFFERS / size && budget().admit(bytes * size, bytes / 2).is_ok()
+        };
+        let room = self.buffers[owner.index()].make_room(may_grow);
+        match room.map_err(|cause| cannot_travel::<(K, V)>(&cause, self.sent.site()))? {
+            true => Ok(()),
+            false => self.send(owner, true).map(drop),
+        }
+    }
+
+    /// Sends the writes to an owner, each batch once there is room for it at the owner. `!wait`: at once, but for the
+    /// last batch to another rank, which is returned.
+    fn send(&mut self, owner: Rank, wait: bool) -> Result<Vec<u8>> {
+        let MapReleaseC { map, sent, buffers, .. } = self;
+        let mut writes = buffers[owner.index()].take();
+        if owner == map.link.me {
+            loop {
+                let batch: Vec<_> = writes.by_ref().take(OWN_BATCH).collect();
+                if batch.is_empty() {
+                    return Ok(Vec::new());
+                }
+                sent.send_own(map, batch, wait)?;
+            }
+        }
+        let mut batch = Vec::with_capacity(BATCH);
+        for write in writes {
+            if batch.len() >= BATCH {
+                sent.send(map, owner, std::mem::take(&mut batch), wait)?;
+            }
+            write.write(&mut batch).map_err(|cause| cannot_travel::<(K, V)>(&cause, sent.site()))?;
+        }
+        if wait && !batch.is_empty() {
+            sent.send(map, owner, std::mem::take(&mut batch), wait)?;
+        }
+        Ok(batch)
+    }
+
+    /// Ends the scope and reports errors: the checked form of dropping the guard. Returns when every rank has ended
+    /// its scope and all writes to this rank's entries are applied.
+    ///
+    /// # Errors
+    /// `Mismatch`, `Leaked` or `Poisoned` of the map; [`Error::OutOfMemory`](crate::Error::OutOfMemory) if an owner has
+    /// no memory for its entries; what ended the job.
+    pub fn finish(mut self) -> Result<()> {
+        self.end(true)
+    }
+
+    fn end(&mut self, checked: bool) -> Result<()> {
+        if std::mem::replace(&mut self.closed, true) {
+            return Ok(());
+        }
+        if std::thread::panicking() && !self.amid_panic {
+            self.deregister(true);
+            return Ok(());
+        }
+        match catch_unwind(AssertUnwindSafe(|| self.close(checked))) {
+            Ok(outcome) => {
+                self.deregister(false);
+                outcome
+            }
+            Err(panic) => {
+                // An operation of the user, applied to this rank's own entries, or a type's `Serialize` has panicked.
+                self.deregister(true);
+                match std::thread::panicking() {
+                    // The guard is dropped by an unwinding thread: only the first panic continues.
+                    true => Ok(()),
+                    false => resume_unwind(panic),
+                }
+            }
+        }
+    }
+
+    fn close(&mut self, checked: bool) -> Result<()> {
+        let (map, size) = (self.map, self.buffers.len());
+        let _call = map.link.bulk_call(NAME);
+        let ended = self.end_to_all(size).inspect_err(|error| {
+            // Otherwise the other ranks would wait for this one.
+            map.link.tidy_on(|_, cx| cx.fail(error.clone()));
+        });
+        ended?;
+        if !checked {
+            return Ok(());
+        }
+        let epoch = self.sent.epoch;
+        map.link.wait_on(MapWait::Settle, self.sent.site(), |part, cx| part.poll_settled(epoch, cx))
+    }
+
+    fn end_to_all(&mut self, size: usize) -> Result<()> {
+        let me = self.map.link.me;
+        for owner in me.others(size) {
+            let last = self.send(owner, false)?;
+            self.sent.end(self.map, owner, last)?;
+        }
+        self.send(me, false)?;
+        self.sent.end_own(self.map)
+    }
+
+    fn deregister(&self, panicked: bool) {
+        let guard = self.guard;
+        self.map.link.let_go(move |part, cx| {
+            cx.close_guard(guard, panicked);
+            part.has_changed = true;
+        });
+    }
+}
+
+impl<K: MapKey, V: MapValue, O> Drop for MapReleaseC<'_, K, V, O> {
+    fn drop(&mut self) {
+        self.map.link.end_dropped(|| self.end(false));
+    }
+}
+
+impl<K: MapKey, V: MapValue, O> std::fmt::Debug for MapReleaseC<'_, K, V, O> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{NAME} of {:?}, opened at {}", self.map, self.sent.site())
+    }
+}

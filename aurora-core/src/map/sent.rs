@@ -1,0 +1,118 @@
+//! What one rank has sent in a scope: batches, and the end.
+
+use super::key::{MapKey, MapValue};
+use super::message::Message;
+use super::waits::MapWait;
+use super::work::{Content, Parked, Work};
+use super::{GMap, Pending};
+use crate::Site;
+use crate::epoch::Opening;
+use crate::error::Result;
+use crate::ids::Epoch;
+use crate::kernel::Reason;
+use aurora_net::{Payload, Rank};
+
+/// Batches that one owner may have unapplied before a writer waits: this bounds memory on both sides.
+const AHEAD: usize = 8;
+
+/// A scope of writes that this rank has entered, and the batches of it that it has sent.
+pub(super) struct Sent {
+    pub(super) epoch: Epoch,
+    pub(super) opening: Opening,
+    pub(super) reason: Reason,
+    /// By owners.
+    pub(super) batches: Vec<u64>,
+}
+
+impl Sent {
+    /// The line that opened the scope.
+    pub(super) fn site(&self) -> &Site {
+        self.reason.site.as_ref().expect("scopes have lines")
+    }
+
+    /// Sends a batch to its owner, once the owner may get another, or at once if not `wait`.
+    pub(super) fn send<K: MapKey, V: MapValue>(
+        &mut self,
+        map: &GMap<K, V>,
+        owner: Rank,
+        batch: Vec<u8>,
+        wait: bool,
+    ) -> Result<()> {
+        let Sent { epoch, opening, reason, batches } = self;
+        let (_call, seq) = (map.link.call(reason.action), batches[owner.index()]);
+        // Serves other ranks' batches, for which this rank is not woken.
+        map.link.look();
+        let site = reason.site.as_ref().expect("scopes have lines");
+        let mut batch = Some(batch);
+        map.link.wait_on(MapWait::Room(owner), site, |part, cx| {
+            if let Err(fault) = cx.sound() {
+                return Some(Err(fault));
+            }
+            if wait && part.outstanding[owner.index()] >= AHEAD {
+                cx.out.nudge(owner);
+                return None;
+            }
+            part.outstanding[owner.index()] += 1;
+            let message = Message::Batch { epoch: *epoch, seq, opening: opening.clone() };
+            message.send(Some(reason), owner, Payload::Bytes(batch.take()?.into()), cx);
+            Some(Ok(()))
+        })?;
+        batches[owner.index()] += 1;
+        Ok(())
+    }
+
+    /// Applies a batch to this rank's own entries, or parks it until that is possible.
+    pub(super) fn send_own<K: MapKey, V: MapValue>(
+        &mut self,
+        map: &GMap<K, V>,
+        batch: Vec<Pending<K, V>>,
+        wait: bool,
+    ) -> Result<()> {
+        let me = map.link.me;
+        let (epoch, op, seq) = (self.epoch, self.opening.op, self.batches[me.index()]);
+        map.link.look();
+        let mut batch = Some(batch.into_iter());
+        map.link.wait_on(MapWait::OwnRoom, self.site(), |part, cx| {
+            if let Err(fault) = cx.sound() {
+                return Some(Err(fault));
+            }
+            if wait && part.outstanding[me.index()] >= AHEAD {
+                part.awaited = epoch - 1;
+                return None;
+            }
+            part.outstanding[me.index()] += 1;
+            part.begin_step(cx);
+            let work = Work::Batch { epoch, seq, op, acknowledge: true };
+            part.work_or_park(Parked { from: me, work, content: Content::Own(batch.take()?) }, cx);
+            part.has_changed = true;
+            Some(cx.sound())
+        })?;
+        self.batches[me.index()] += 1;
+        Ok(())
+    }
+
+    /// Tells an owner that this rank has ended the scope. `last`: a last batch, or nothing.
+    pub(super) fn end<K: MapKey, V: MapValue>(&mut self, map: &GMap<K, V>, owner: Rank, last: Vec<u8>) -> Result<()> {
+        let batches = self.batches[owner.index()] + u64::from(!last.is_empty());
+        map.link.on(self.site(), |_, cx| {
+            if batches > 0 {
+                cx.sound()?;
+            }
+            let message = Message::End { epoch: self.epoch, opening: self.opening.clone(), batches };
+            message.send(Some(&self.reason), owner, Payload::Bytes(last.into()), cx);
+            Ok(())
+        })
+    }
+
+    /// This rank has ended the scope.
+    pub(super) fn end_own<K: MapKey, V: MapValue>(&self, map: &GMap<K, V>) -> Result<()> {
+        let me = map.link.me.index();
+        map.link.on(self.site(), |part, _| {
+            let record = part.ledger.record(self.epoch);
+            record.mine_complete = true;
+            record.from[me].batches = self.batches[me];
+            part.has_changed = true;
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,166 @@
+//! Random programs of all operations, on ranks that are threads, beside a `HashMap`.
+
+use crate::prelude::*;
+use proptest::prelude::*;
+use std::collections::HashMap;
+
+/// What the rank of each step does while the others wait, or what all do together.
+#[derive(Clone, Debug)]
+enum Step {
+    Insert(u8, u32),
+    Update(u8, u32),
+    Remove(u8),
+    Get(u8),
+    GetMany(Vec<u8>),
+    Contains(u8),
+    /// By ranks: inserts of keys that only this rank inserts, and updates.
+    Release(Vec<Vec<(bool, u8, u32)>>),
+    Own(u32),
+    Retain(u8),
+    Len,
+    Collect(usize),
+    Clear,
+}
+
+const RANKS: usize = 3;
+
+fn step() -> impl Strategy<Value = Step> {
+    let write = (any::<bool>(), any::<u8>(), 0..1000u32);
+    let writes = prop::collection::vec(prop::collection::vec(write, 0..30), RANKS);
+    prop_oneof![
+        (any::<u8>(), any::<u32>()).prop_map(|(key, value)| Step::Insert(key, value)),
+        (any::<u8>(), any::<u32>()).prop_map(|(key, value)| Step::Update(key, value)),
+        any::<u8>().prop_map(Step::Remove),
+        any::<u8>().prop_map(Step::Get),
+        prop::collection::vec(any::<u8>(), 0..50).prop_map(Step::GetMany),
+        any::<u8>().prop_map(Step::Contains),
+        writes.clone().prop_map(Step::Release),
+        writes.prop_map(Step::Release),
+        any::<u32>().prop_map(Step::Own),
+        any::<u8>().prop_map(Step::Retain),
+        Just(Step::Len),
+        (0..RANKS).prop_map(Step::Collect),
+        Just(Step::Clear),
+    ]
+}
+
+/// A key of a type that is encoded by serde, or of one that is not.
+trait Key: crate::MapKey + Clone + std::fmt::Debug {
+    fn of(number: u8) -> Self;
+}
+
+impl Key for u64 {
+    fn of(number: u8) -> u64 {
+        u64::from(number) << 40
+    }
+}
+
+impl Key for String {
+    fn of(number: u8) -> String {
+        format!("key {number}")
+    }
+}
+
+/// An update of a scope adds. Of an entry that a rank inserts in a scope, no other rank may change the value: each
+/// rank inserts keys of its own.
+fn own_key(rank: usize, key: u8) -> u8 {
+    (key as usize % 252 / RANKS * RANKS + rank) as u8
+}
+
+fn model<K: Key>(model: &mut HashMap<K, u32>, step: &Step) {
+    match step {
+        Step::Insert(key, value) => drop(model.insert(K::of(*key), *value)),
+        Step::Update(key, value) => {
+            let value_of = model.entry(K::of(*key));
+            value_of.and_modify(|sum| *sum = sum.wrapping_add(*value)).or_insert(*value);
+        }
+        Step::Remove(key) => drop(model.remove(&K::of(*key))),
+        Step::Release(all) => {
+            for (rank, writes) in all.iter().enumerate() {
+                for (insert, key, value) in writes {
+                    let key = own_key(rank, *key);
+                    let one = if *insert { Step::Insert(key, *value) } else { Step::Update(key, *value) };
+                    self::model(model, &one);
+                }
+            }
+        }
+        Step::Own(value) => model.values_mut().for_each(|old| *old ^= value),
+        Step::Retain(divisor) => model.retain(|_, value| *value % (u32::from(*divisor) + 1) == 0),
+        Step::Clear => model.clear(),
+        Step::Get(_) | Step::GetMany(_) | Step::Contains(_) | Step::Len | Step::Collect(_) => {}
+    }
+}
+
+/// Does a step on all ranks. `turn`: the rank that does it, if one does.
+fn take<K: Key>(
+    world: &World,
+    map: &mut GMap<K, u32>,
+    model: &HashMap<K, u32>,
+    step: &Step,
+    turn: usize,
+) -> Result<()> {
+    let me = world.rank().index();
+    match step {
+        Step::Len => assert_eq!(map.len()?, model.len()),
+        Step::Clear => map.clear()?,
+        Step::Collect(root) => {
+            let all = map.collect(*root)?;
+            assert_eq!(all.is_some(), me == *root);
+            if let Some(all) = all {
+                assert_eq!(all.len(), model.len());
+                assert_eq!(all.into_iter().collect::<HashMap<_, _>>(), *model);
+            }
+        }
+        Step::Release(all) => {
+            let mut scope = map.release_c_with::<Add>()?;
+            for (insert, key, value) in &all[me] {
+                let key = K::of(own_key(me, *key));
+                match insert {
+                    true => scope.insert(key, *value)?,
+                    false => scope.update(&key, *value)?,
+                }
+            }
+        }
+        Step::Own(value) => map.owner_computes_mut()?.iter_mut().for_each(|(_, old)| *old ^= value),
+        Step::Retain(divisor) => map.owner_computes_mut()?.retain(|_, value| *value % (u32::from(*divisor) + 1) == 0),
+        _ if me != turn => {}
+        Step::Insert(key, value) => assert_eq!(map.insert(K::of(*key), *value)?, model.get(&K::of(*key)).copied()),
+        Step::Update(key, value) => map.update::<Add>(&K::of(*key), *value)?,
+        Step::Remove(key) => assert_eq!(map.remove(&K::of(*key))?, model.get(&K::of(*key)).copied()),
+        Step::Get(key) => assert_eq!(map.get(&K::of(*key))?, model.get(&K::of(*key)).copied()),
+        Step::Contains(key) => assert_eq!(map.contains(&K::of(*key))?, model.contains_key(&K::of(*key))),
+        Step::GetMany(keys) => {
+            let keys: Vec<_> = keys.iter().map(|key| K::of(*key)).collect();
+            let values: Vec<_> = keys.iter().map(|key| model.get(key).copied()).collect();
+            assert_eq!(map.get_many(&keys)?, values);
+        }
+    }
+    let is_ordered = matches!(step, Step::Len | Step::Clear | Step::Collect(_) | Step::Release(_));
+    if is_ordered { Ok(()) } else { world.barrier() }
+}
+
+fn play<K: Key>(steps: &[Step]) {
+    let played = Config::threads(RANKS).run(|world| {
+        let mut map = GMap::<K, u32>::new(world)?;
+        let mut before = HashMap::new();
+        for (turn, step) in steps.iter().enumerate() {
+            take(world, &mut map, &before, step, turn % RANKS)?;
+            model(&mut before, step);
+        }
+        let own = map.owner_computes()?;
+        assert!(own.iter().all(|(key, value)| before.get(key) == Some(value)));
+        assert_eq!(world.all_reduce(Add, own.len())?, before.len());
+        Ok(())
+    });
+    played.expect("no program fails");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn programs_do_what_a_hash_map_does(steps in prop::collection::vec(step(), 0..30)) {
+        play::<u64>(&steps);
+        play::<String>(&steps);
+    }
+}

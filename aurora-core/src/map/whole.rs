@@ -1,0 +1,172 @@
+//! What all ranks do with the whole map together.
+
+use super::GMap;
+use super::allowance::Allowance;
+use super::entries::Place;
+use super::handle::read;
+use super::key::{MapKey, MapValue};
+use super::message::Request;
+use super::waits::MapWait;
+use super::work::SCAN_HEAD;
+use crate::collective::{Came, In};
+use crate::epoch::{Opening, Rule};
+use crate::error::Result;
+use crate::kernel::message::malformed;
+use crate::link::{Asked, CollectiveCall, Give};
+use crate::stats::Kind;
+use crate::{Error, Site, digest};
+use aurora_net::Rank;
+
+const COLLECT: &str = "collect";
+
+impl<K: MapKey, V: MapValue> GMap<K, V> {
+    /// Collective. The number of entries on all ranks together. Orders all ranks: it counts what any rank has written
+    /// before. The number of this rank's own entries is `owner_computes()?.len()`.
+    ///
+    /// # Errors
+    /// `Mismatch`, `Leaked` or `Poisoned`; what ended the job.
+    #[track_caller]
+    pub fn len(&self) -> Result<usize> {
+        self.count(&Site::here())
+    }
+
+    /// Collective. Whether there are no entries on any rank. As [`len`](GMap::len).
+    #[track_caller]
+    pub fn is_empty(&self) -> Result<bool> {
+        self.count(&Site::here()).map(|len| len == 0)
+    }
+
+    fn count(&self, site: &Site) -> Result<usize> {
+        let text = format!("the count of {}", self.name());
+        let key = digest::add(self.id.0, 1);
+        self.link.synchronize("a count", &text, key, self.unusable(false, site), site)?;
+        let own = self.link.on(site, |part, _| Ok(part.own.as_ref().map_or(0, |own| own.len() as u64)))?;
+        let size = self.link.size;
+        let action = In(&text);
+        let mut call = CollectiveCall::new(&self.link, Came::new("a count", &action, key), site);
+        let sum = call.share(Give::Word(&own.to_ne_bytes()), |given| {
+            let counts = (0..size).map(|rank| given.of(rank).try_into().map(u64::from_ne_bytes));
+            counts.sum::<std::result::Result<u64, _>>()
+        })?;
+        sum.map(|sum| sum as usize).map_err(|_| malformed(self.link.me))
+    }
+
+    /// Collective. All entries on rank `root`, in any order; `None` on the others. Orders all ranks before and after.
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    /// use std::collections::HashMap;
+    ///
+    /// Config::threads(3).run(|world| {
+    ///     let mut squares = GMap::<u64, u64>::new(world)?;
+    ///     let mut scope = squares.release_c()?;
+    ///     (0..100).try_for_each(|n| scope.insert(n, n * n))?;
+    ///     scope.finish()?;
+    ///     if let Some(all) = squares.collect(0)? {
+    ///         let all: HashMap<_, _> = all.into_iter().collect(); // on rank 0
+    ///         assert_eq!((all.len(), all[&9]), (100, 81));
+    ///     }
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`len`](GMap::len); [`Error::NoSuchRank`]; [`Error::OutOfMemory`] if `root` has no memory for all.
+    #[track_caller]
+    pub fn collect(&self, root: impl Into<Rank>) -> Result<Option<Vec<(K, V)>>> {
+        let (site, root) = (Site::here(), root.into());
+        let size = self.link.size;
+        let refusal = match root.index() < size {
+            true => self.unusable(false, &site),
+            false => Some(Error::NoSuchRank { rank: root, size, site: site.clone() }),
+        };
+        let text = format!("the collection of {} on {root}", self.name());
+        let key = digest::add(self.id.0, 2 + root.index() as u64);
+        self.link.synchronize("a collect", &text, key, refusal, &site)?;
+        let collected = (root == self.link.me).then(|| self.fetch_all(&site)).transpose();
+        let (all, failed) = collected.map_or_else(|error| (None, Some(error)), |all| (all, None));
+        self.link.synchronize("the end of a collect", &text, key, failed, &site)?;
+        Ok(all)
+    }
+
+    /// Fetches all entries, from all owners at the same time, each in pieces.
+    fn fetch_all(&self, site: &Site) -> Result<Vec<(K, V)>> {
+        let (me, size) = (self.link.me, self.link.size);
+        let mut fetched = Fetched { all: Vec::new(), allowance: Allowance::default() };
+        let ask = |owner, from| -> Result<_> {
+            let call = self.send_request(owner, Request::Scan { from }, Vec::new(), COLLECT, site)?;
+            Ok(Some(Asked::new(&self.link, call)))
+        };
+        let _call = self.link.bulk_call(COLLECT);
+        let mut under_way =
+            me.others(size).map(|owner| Ok((owner, ask(owner, (0, 0))?))).collect::<Result<Vec<_>>>()?;
+        let mut next = Some((0, 0));
+        while let Some(from) = next {
+            let answer = self.ask(me, Request::Scan { from }, Vec::new(), COLLECT, site)?;
+            next = fetched.add(self, me, &answer, site)?;
+        }
+        while under_way.iter().any(|(_, asked)| asked.is_some()) {
+            for (owner, asked) in &mut under_way {
+                let Some(call) = asked.take() else {
+                    continue;
+                };
+                let answer = self.answer(call.hand_over(), COLLECT, site)?;
+                if let Some(from) = fetched.add(self, *owner, &answer, site)? {
+                    *asked = ask(*owner, from)?;
+                }
+            }
+        }
+        Ok(fetched.all)
+    }
+
+    /// Collective. Removes all entries. Orders all ranks: earlier writes are gone, later accesses of any rank find the
+    /// map empty.
+    ///
+    /// # Errors
+    /// As [`len`](GMap::len).
+    #[track_caller]
+    pub fn clear(&mut self) -> Result<()> {
+        let site = Site::here();
+        let text = format!("the clearing of {}", self.name());
+        self.link.synchronize("a clear", &text, self.id.0, self.unusable(true, &site), &site)?;
+        let opening = Opening::new("cleared", Kind::Barrier, Rule::Met, &site);
+        let cleared = self.link.on(&site, |part, cx| {
+            let epoch = part.enter(opening, cx)?;
+            part.allowance = Allowance::default();
+            let cleared = part.own.replace(Default::default());
+            part.end_met(epoch);
+            Ok(cleared)
+        })?;
+        // Not under the lock: that may take long.
+        drop(cleared);
+        Ok(())
+    }
+
+    /// The error that forbids a use, once earlier scopes are over.
+    fn unusable(&self, mutable: bool, site: &Site) -> Option<Error> {
+        self.link.wait_on(MapWait::Settle, site, |part, cx| part.poll_usable(mutable, cx)).err()
+    }
+}
+
+/// The entries that have been fetched so far.
+struct Fetched<K, V> {
+    all: Vec<(K, V)>,
+    allowance: Allowance,
+}
+
+impl<K: MapKey, V: MapValue> Fetched<K, V> {
+    /// Adds a piece of an owner's entries. Returns where the next begins; `None`: there are no more.
+    fn add(&mut self, map: &GMap<K, V>, owner: Rank, answer: &[u8], site: &Site) -> Result<Option<Place>> {
+        let (head, mut rest) = answer.split_first_chunk::<SCAN_HEAD>().ok_or_else(|| malformed(owner))?;
+        let [shard, bucket, entries] = bytemuck::cast::<_, [[u8; 4]; 3]>(*head).map(u32::from_le_bytes);
+        for _ in 0..entries {
+            let before = rest.len();
+            let entry = (read(&mut rest, owner, site)?, read(&mut rest, owner, site)?);
+            let taken = self.allowance.take(2 * size_of::<(K, V)>() + before - rest.len());
+            taken.map_err(|shortage| shortage.error(map.link.me, "a collect", map.name().clone(), site))?;
+            self.all.push(entry);
+        }
+        Ok((entries > 0).then_some((shard, bucket)))
+    }
+}

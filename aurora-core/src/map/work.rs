@@ -1,0 +1,387 @@
+//! Doing requests and batches: at once, in steps, or later if they must wait.
+
+use super::entries::{Entries, Pair, Place};
+use super::key::{MapKey, MapValue, hash_of, owner_of};
+use super::message::{Asked, Message, Request};
+use super::operations::OpFn;
+use super::part::Part;
+use super::{Pending, code};
+use crate::Error;
+use crate::element::OpId;
+use crate::error::A_CALL;
+use crate::ids::{CallId, Epoch};
+use crate::kernel::message::malformed;
+use crate::object::{Call, Cx};
+use crate::operation::short;
+use crate::window::Window;
+use aurora_net::bootstrap::capture;
+use aurora_net::{Payload, Rank, Received};
+use std::sync::Arc;
+use std::vec;
+
+/// Entries between two looks at the clock.
+const BETWEEN_LOOKS: usize = 32;
+
+/// An answer has about so many bytes at most, or is that of a single entry.
+pub(super) const ANSWER: usize = 256 << 10;
+
+/// The bytes in front of the entries of a scan: the place behind them, and their number.
+pub(super) const SCAN_HEAD: usize = 3 * size_of::<u32>();
+
+/// A piece of work that cannot be done yet, or is done in part.
+pub(super) struct Parked<K, V> {
+    pub(super) from: Rank,
+    pub(super) work: Work,
+    pub(super) content: Content<K, V>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Work {
+    Call {
+        id: CallId,
+        asked: Asked,
+    },
+    Batch {
+        epoch: Epoch,
+        seq: u64,
+        op: Option<OpId>,
+        /// Its sender waits for room and must be told when it is applied.
+        acknowledge: bool,
+    },
+}
+
+/// What a piece of work is about.
+pub(super) enum Content<K, V> {
+    /// Bytes; so many of them have been read.
+    Sent(Received, usize),
+    /// A batch of this rank to itself.
+    Own(vec::IntoIter<Pending<K, V>>),
+}
+
+enum Outcome {
+    Done(Result<Payload, Error>),
+    /// Other ranks, or this rank's program, have to act first.
+    Park,
+    /// The step is over.
+    Interrupted,
+}
+
+impl<K: MapKey, V: MapValue> Content<K, V> {
+    /// The next write of a batch, and its length when encoded.
+    fn next_write(&mut self) -> postcard::Result<Option<(Pending<K, V>, usize)>> {
+        match self {
+            Content::Own(writes) => match writes.next() {
+                None => Ok(None),
+                Some(write) => write.encoded_len().map(|len| Some((write, len))),
+            },
+            Content::Sent(received, at) => {
+                let mut rest = &received.bytes()[*at..];
+                if rest.is_empty() {
+                    return Ok(None);
+                }
+                let before = rest.len();
+                let write = Pending::read(&mut rest)?;
+                let len = before - rest.len();
+                *at += len;
+                Ok(Some((write, len)))
+            }
+        }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Content::Sent(received, _) => received.bytes(),
+            Content::Own(_) => &[],
+        }
+    }
+}
+
+impl<K: MapKey, V: MapValue> Part<K, V> {
+    /// Settles epochs and does parked work for as long as possible, or until the step is over.
+    pub(super) fn settle_and_retry(&mut self, cx: &mut Cx<'_>) {
+        self.has_changed = false;
+        loop {
+            let mut worked = self.settle();
+            // One by one: if a user's operation panics, the work behind it must be answered all the same.
+            for _ in 0..self.parked.len() {
+                if self.is_step_over(cx) {
+                    self.interrupted = Some(cx.now());
+                    return cx.progress();
+                }
+                let Some(parked) = self.parked.pop_front() else {
+                    break;
+                };
+                worked |= self.work_or_park(parked, cx);
+                if self.interrupted.is_some() {
+                    return cx.progress();
+                }
+            }
+            if !worked {
+                break;
+            }
+            cx.progress();
+        }
+    }
+
+    /// A faulty map only answers what is parked, without a pause: its timers may be gone.
+    fn is_step_over(&self, cx: &Cx<'_>) -> bool {
+        cx.is_sound() && self.until.is_some_and(|until| cx.now() >= until)
+    }
+
+    /// Does a piece of work or parks it; true if it is done.
+    pub(super) fn work_or_park(&mut self, mut parked: Parked<K, V>, cx: &mut Cx<'_>) -> bool {
+        let (from, work) = (parked.from, parked.work);
+        // In this rank's own work a panic continues, because the program is in a call on the map. In work that others
+        // have sent it is caught, because any call, or the daemon, may do that work.
+        let attempted = match from == cx.me() {
+            true => Ok(self.attempt(&mut parked, cx)),
+            false => capture(cx.me(), || self.attempt(&mut parked, cx)),
+        };
+        let outcome = attempted.unwrap_or_else(|failure| {
+            let mine = match work {
+                Work::Batch { epoch, .. } => self.ledger.find(epoch).and_then(|record| record.mine.as_ref()),
+                Work::Call { .. } => None,
+            };
+            let within = mine.map_or((A_CALL.into(), None), |mine| (mine.name.clone(), Some(mine.site.clone())));
+            let error = cx.poison(&within.0, within.1);
+            crate::notice::operation_panicked(&failure, &error);
+            cx.defer(error.clone());
+            Outcome::Done(Err(error))
+        });
+        let answer = match outcome {
+            Outcome::Done(answer) => answer,
+            Outcome::Park | Outcome::Interrupted => {
+                if let Content::Sent(received, _) = &mut parked.content {
+                    // It may stay parked for long, and its sender needs the memory back.
+                    received.detach();
+                }
+                self.parked.push_back(parked);
+                if matches!(outcome, Outcome::Interrupted) {
+                    self.interrupted = Some(cx.now());
+                }
+                return false;
+            }
+        };
+        match work {
+            Work::Call { id, .. } => cx.answer(Call { from, id }, answer),
+            Work::Batch { acknowledge, .. } => match answer {
+                Ok(_) if !acknowledge => {}
+                Ok(_) if from == cx.me() => self.has_room(from),
+                Ok(_) => Message::BatchDone.send(None, from, Payload::Empty, cx),
+                Err(error) => cx.fail(error),
+            },
+        }
+        if let Content::Sent(Received::Bytes(buffer), _) = parked.content {
+            cx.out.recycle(buffer);
+        }
+        true
+    }
+
+    /// An owner has applied a batch of this rank.
+    pub(super) fn has_room(&mut self, owner: Rank) {
+        let outstanding = &mut self.outstanding[owner.index()];
+        *outstanding = outstanding.saturating_sub(1);
+    }
+
+    fn attempt(&mut self, parked: &mut Parked<K, V>, cx: &mut Cx<'_>) -> Outcome {
+        if let Err(fault) = cx.sound() {
+            return Outcome::Done(Err(fault));
+        }
+        match parked.work {
+            Work::Call { asked, .. } => {
+                if self.ledger.pending(Window::WHOLE, asked.epoch).is_some() {
+                    return Outcome::Park;
+                }
+                match self.serve(asked.request, parked.content.bytes(), cx) {
+                    Ok(None) => Outcome::Park,
+                    Ok(Some(answer)) => Outcome::Done(Ok(Payload::Bytes(answer.into()))),
+                    Err(error) => Outcome::Done(Err(error)),
+                }
+            }
+            Work::Batch { epoch, seq, op, .. } => {
+                let from = parked.from;
+                if !self.ledger.may_apply(epoch) || self.ledger.record(epoch).from[from.index()].applied != seq {
+                    return Outcome::Park;
+                }
+                let outcome = self.apply(from, op, &mut parked.content, cx);
+                if let Outcome::Done(Ok(_)) = outcome {
+                    self.ledger.record(epoch).from[from.index()].applied += 1;
+                }
+                outcome
+            }
+        }
+    }
+
+    /// Applies what is left of a batch, until the step is over.
+    fn apply(&mut self, from: Rank, op: Option<OpId>, content: &mut Content<K, V>, cx: &mut Cx<'_>) -> Outcome {
+        let apply = op.and_then(|op| self.ops.find(op));
+        if op.is_some() && apply.is_none() {
+            return Outcome::Done(Err(cx.frame.unknown_op()));
+        }
+        loop {
+            let Some(own) = self.own.as_mut().and_then(Arc::get_mut) else {
+                return Outcome::Park;
+            };
+            for _ in 0..BETWEEN_LOOKS {
+                let (write, bytes) = match content.next_write() {
+                    Ok(Some(write)) => write,
+                    Ok(None) => return Outcome::Done(Ok(Payload::Empty)),
+                    Err(cause) if code::is_of_the_type(&cause) => {
+                        return Outcome::Done(Err(undecodable::<(K, V)>(&cause, cx)));
+                    }
+                    Err(_) => {
+                        cx.fail_job(malformed(from));
+                        return Outcome::Done(Err(malformed(from)));
+                    }
+                };
+                let is_kept = check_owner::<K>(write.pair.hash, cx).and_then(|()| {
+                    let kept = self.allowance.take(bytes + Entries::<K, V>::ENTRY);
+                    kept.map_err(|shortage| cx.no_memory(shortage, ITS_PART, &cx.frame.name.made_at.clone()))
+                });
+                if let Err(error) = is_kept {
+                    return Outcome::Done(Err(error));
+                }
+                match apply.filter(|_| !write.is_put) {
+                    Some(apply) => own.update(write.pair, apply),
+                    None => drop(own.insert(write.pair)),
+                }
+            }
+            if self.is_step_over(cx) {
+                return Outcome::Interrupted;
+            }
+        }
+    }
+
+    /// Serves a request of this rank itself. `None`: not yet.
+    pub(super) fn serve_own(
+        &mut self,
+        request: Request,
+        payload: &[u8],
+        cx: &mut Cx<'_>,
+    ) -> Option<Result<Vec<u8>, Error>> {
+        if let Err(error) = self.poll_usable(request.writes(), cx)? {
+            return Some(Err(error));
+        }
+        self.begin_step(cx);
+        self.serve(request, payload, cx).transpose()
+    }
+
+    /// Serves a request. `None`: a guard has lent this rank's entries.
+    fn serve(&mut self, request: Request, mut payload: &[u8], cx: &mut Cx<'_>) -> Result<Option<Vec<u8>>, Error> {
+        let payload = &mut payload;
+        let mut answer = Vec::new();
+        match request {
+            Request::Get { keys } => return self.look_up(keys, payload, cx, code::write),
+            Request::Contains { keys } => return self.look_up(keys, payload, cx, |_, _| Ok(())),
+            Request::Scan { from } => return self.scan(from, cx),
+            Request::Remove => {
+                let (hash, key) = read_key::<K>(payload, cx)?;
+                let Some(own) = self.own.as_mut().and_then(Arc::get_mut) else {
+                    return Ok(None);
+                };
+                write_found(own.remove(hash, |there| *there == key).as_ref(), &mut answer, cx, code::write)?;
+            }
+            Request::Insert | Request::Update(_) => {
+                let op = match request {
+                    Request::Update(op) => Some(self.ops.find(op).ok_or_else(|| cx.frame.unknown_op())?),
+                    _ => None,
+                };
+                let bytes = payload.len();
+                let (hash, key) = read_key::<K>(payload, cx)?;
+                let value = code::read(payload).map_err(|cause| undecodable::<V>(&cause, cx))?;
+                let Some(own) = self.own.as_mut().and_then(Arc::get_mut) else {
+                    return Ok(None);
+                };
+                let kept = self.allowance.take(bytes + Entries::<K, V>::ENTRY);
+                kept.map_err(|shortage| cx.no_memory(shortage, ITS_PART, &cx.frame.name.made_at.clone()))?;
+                let pair = Pair { hash, key, value };
+                match op {
+                    Some(op) => own.update(pair, op as OpFn<V>),
+                    None => write_found(own.insert(pair).as_ref(), &mut answer, cx, code::write)?,
+                }
+            }
+        }
+        Ok(Some(answer))
+    }
+
+    /// Looks up keys, until all are done, or the step is over.
+    fn look_up(
+        &self,
+        keys: u32,
+        payload: &mut &[u8],
+        cx: &Cx<'_>,
+        write: impl Fn(&V, &mut Vec<u8>) -> postcard::Result<()>,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        let Some(own) = &self.own else {
+            return Ok(None);
+        };
+        let mut answer = Vec::new();
+        for number in 1..=keys as usize {
+            let (hash, key) = read_key::<K>(payload, cx)?;
+            write_found(own.find(hash, |there| *there == key), &mut answer, cx, &write)?;
+            if answer.len() >= ANSWER || number.is_multiple_of(BETWEEN_LOOKS) && self.is_step_over(cx) {
+                break;
+            }
+        }
+        Ok(Some(answer))
+    }
+
+    fn scan(&self, from: Place, cx: &Cx<'_>) -> Result<Option<Vec<u8>>, Error> {
+        let Some(own) = &self.own else {
+            return Ok(None);
+        };
+        let mut answer = vec![0; SCAN_HEAD];
+        let (mut behind, mut entries) = (from, 0u32);
+        for (place, pair) in own.from(from) {
+            code::write(&pair.key, &mut answer).map_err(|cause| undecodable::<K>(&cause, cx))?;
+            code::write(&pair.value, &mut answer).map_err(|cause| undecodable::<V>(&cause, cx))?;
+            (behind, entries) = (place, entries + 1);
+            if answer.len() >= ANSWER || entries.is_multiple_of(BETWEEN_LOOKS as u32) && self.is_step_over(cx) {
+                break;
+            }
+        }
+        for (place, number) in answer.chunks_exact_mut(4).zip([behind.0, behind.1, entries]) {
+            place.copy_from_slice(&number.to_le_bytes());
+        }
+        Ok(Some(answer))
+    }
+}
+
+/// What the memory of entries is called in errors.
+pub(super) const ITS_PART: &str = "its part";
+
+/// Takes a key that this rank owns.
+fn read_key<K: MapKey>(payload: &mut &[u8], cx: &Cx<'_>) -> Result<(u64, K), Error> {
+    let key: K = code::read_by_serde(payload).map_err(|cause| undecodable::<K>(&cause, cx))?;
+    let hash = hash_of(&key);
+    check_owner::<K>(hash, cx).map(|()| (hash, key))
+}
+
+fn write_found<V>(
+    value: Option<&V>,
+    answer: &mut Vec<u8>,
+    cx: &Cx<'_>,
+    write: impl Fn(&V, &mut Vec<u8>) -> postcard::Result<()>,
+) -> Result<(), Error> {
+    answer.push(u8::from(value.is_some()));
+    value.map_or(Ok(()), |value| write(value, answer).map_err(|cause| undecodable::<V>(&cause, cx)))
+}
+
+/// A key came here, so its hash on the rank that has sent it is one of ours.
+#[inline]
+fn check_owner<K>(hash: u64, cx: &Cx<'_>) -> Result<(), Error> {
+    if owner_of(hash, cx.size()) == cx.me() {
+        return Ok(());
+    }
+    let cause = format_args!(
+        "a key of type {} has another hash here than on the rank that has sent it: `Hash` must not depend on an \
+         address or on a random number, and what a key is borrowed as must be hashed and encoded as the key",
+        short::<K>()
+    );
+    Err(cx.error(cause))
+}
+
+fn undecodable<T>(cause: &postcard::Error, cx: &Cx<'_>) -> Error {
+    let site = cx.frame.name.made_at.clone();
+    Error::Value { value: short::<T>().into(), cause: cause.to_string(), site }
+}

@@ -1,0 +1,376 @@
+//! What the owner of a block remembers of it: the last accesses to each range of elements.
+
+#[cfg(test)]
+mod tests;
+
+use super::{Moment, Time};
+use crate::Site;
+use crate::element::OpId;
+use crate::ids::Epoch;
+use crate::window::common;
+use aurora_net::Rank;
+use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Bound::{Excluded, Included};
+use std::ops::Range;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum AccessKind {
+    Read,
+    /// A slice of the elements was handed out for reading: which of them were read is unknown.
+    Lent,
+    Write,
+    /// By an operation, which commutes with itself.
+    Update(OpId),
+}
+
+impl AccessKind {
+    fn is_read(self) -> bool {
+        matches!(self, AccessKind::Read | AccessKind::Lent)
+    }
+
+    fn conflicts_with(self, other: Self) -> bool {
+        match (self, other) {
+            (AccessKind::Update(a), AccessKind::Update(b)) => a != b,
+            _ => !(self.is_read() && other.is_read()),
+        }
+    }
+}
+
+/// When a write is visible to other ranks.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Scope {
+    /// At once.
+    None,
+    /// After the collective scope of this epoch.
+    Together(Epoch),
+    /// Once its rank has ended its scope of this number.
+    Alone(u64),
+}
+
+/// Who accesses, and what comes before.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct By<'a> {
+    pub(crate) rank: Rank,
+    /// The rank that owns the elements.
+    pub(crate) owner: Rank,
+    /// The moments of the access: its first, and the last as later accesses see it.
+    pub(crate) since: Moment,
+    pub(crate) at: Moment,
+    pub(crate) time: &'a Time,
+    /// The access comes after the scopes of the object up to this one.
+    pub(crate) epoch: Epoch,
+    /// What the rank has seen of its neighbours' parts.
+    pub(crate) shown: &'a [Past],
+}
+
+/// Accesses of a rank to a range of elements, up to a moment.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Past {
+    pub(crate) rank: Rank,
+    pub(crate) upto: Moment,
+    pub(crate) range: Range<usize>,
+}
+
+impl Past {
+    /// What lies in a block, counted from the block's first element.
+    pub(crate) fn within(&self, block: &Range<usize>) -> Option<Past> {
+        let range = common(&self.range, block);
+        let range = range.start.saturating_sub(block.start)..range.end.saturating_sub(block.start);
+        (!range.is_empty()).then(|| Past { range, ..self.clone() })
+    }
+}
+
+/// What is accessed how, and at which line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Access<'a> {
+    pub(crate) kind: AccessKind,
+    pub(crate) scope: Scope,
+    pub(crate) line: &'a Site,
+    /// Where the scope was opened.
+    pub(crate) opened: Option<&'a Site>,
+}
+
+/// An earlier access that nothing orders before the present one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Clash {
+    /// The element's place in the block.
+    pub(crate) place: usize,
+    pub(crate) rank: Rank,
+    pub(crate) kind: AccessKind,
+    pub(crate) scope: Scope,
+    pub(crate) line: Site,
+    pub(crate) opened: Option<Site>,
+}
+
+#[derive(Default, PartialEq, Eq, Debug)]
+pub(crate) struct Found {
+    pub(crate) race: Option<Clash>,
+    /// Pairs that rest on a slice of which nobody knows what was read; each pair of lines once.
+    pub(crate) possible: Vec<Clash>,
+    /// The memory of the detector is full for the first time: it has forgotten accesses.
+    pub(crate) has_forgotten: bool,
+}
+
+/// A line of the program, by its number in [`Lines`].
+type Line = u32;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Mark {
+    rank: u32,
+    since: Moment,
+    at: Moment,
+    kind: AccessKind,
+    scope: Scope,
+    line: Line,
+    opened: Option<Line>,
+}
+
+/// Neighbouring elements with the same accesses.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Entry {
+    end: usize,
+    marks: SmallVec<[Mark; 2]>,
+}
+
+/// The last accesses to the elements of one block.
+#[derive(Debug)]
+pub(crate) struct Shadow {
+    /// By first elements.
+    entries: BTreeMap<usize, Entry>,
+    /// How many of them there may be.
+    most: usize,
+    has_forgotten: bool,
+    lines: Lines,
+    /// The scopes of ranks alone; with their ends, if they have ended.
+    alone: HashMap<(Rank, u64), Option<Moment>>,
+    /// How many of them there may be before those that are over are forgotten.
+    most_alone: usize,
+    /// Lines of possible races that were reported.
+    reported: HashSet<(Line, Line)>,
+}
+
+#[derive(Default, Debug)]
+struct Lines {
+    sites: Vec<Site>,
+    numbers: HashMap<Site, Line>,
+}
+
+impl Lines {
+    fn number(&mut self, site: &Site) -> Line {
+        if let Some(number) = self.numbers.get(site) {
+            return *number;
+        }
+        let number = self.sites.len() as Line;
+        self.sites.push(site.clone());
+        self.numbers.insert(site.clone(), number);
+        number
+    }
+}
+
+/// Some 64 MiB for each block.
+const MOST: usize = 400_000;
+
+const MOST_ALONE: usize = 1000;
+
+impl Default for Shadow {
+    fn default() -> Self {
+        Shadow::with_most(MOST)
+    }
+}
+
+impl Shadow {
+    fn with_most(most: usize) -> Self {
+        let (entries, lines, alone, reported) = Default::default();
+        Shadow { entries, most, has_forgotten: false, lines, alone, most_alone: MOST_ALONE, reported }
+    }
+
+    /// Notes an access to these ranges, until one races.
+    pub(crate) fn access(
+        &mut self,
+        by: &By<'_>,
+        access: &Access<'_>,
+        ranges: impl IntoIterator<Item = Range<usize>>,
+    ) -> Found {
+        let mark = Mark {
+            rank: by.rank.index() as u32,
+            since: by.since,
+            at: by.at,
+            kind: access.kind,
+            scope: access.scope,
+            line: self.lines.number(access.line),
+            opened: access.opened.map(|site| self.lines.number(site)),
+        };
+        if let Scope::Alone(number) = access.scope {
+            self.forget_scopes();
+            self.alone.entry((by.rank, number)).or_default();
+        }
+        let mut found = Found::default();
+        for range in ranges.into_iter().filter(|range| !range.is_empty()) {
+            self.access_range(by, mark, range, &mut found);
+            if found.race.is_some() {
+                return found;
+            }
+        }
+        if self.entries.len() > self.most {
+            found.has_forgotten = !self.has_forgotten;
+            self.has_forgotten = true;
+            // Half of them, spread over the block.
+            let mut keep = false;
+            self.entries.retain(|_, _| {
+                keep = !keep;
+                keep
+            });
+        }
+        found
+    }
+
+    fn access_range(&mut self, by: &By<'_>, mark: Mark, range: Range<usize>, found: &mut Found) {
+        let borders = by.shown.iter().flat_map(|past| [past.range.start, past.range.end]);
+        for border in borders.filter(|border| range.contains(border)).chain([range.start, range.end]) {
+            self.cut(border);
+        }
+        let Shadow { entries, alone, lines, reported, .. } = self;
+        let (mut next, mut gaps) = (range.start, Vec::new());
+        for (start, entry) in entries.range_mut(range.clone()) {
+            if next < *start {
+                gaps.push(next..*start);
+            }
+            next = entry.end;
+            let here = *start..entry.end;
+            let is_ordered = |earlier: &Mark| comes_before(earlier, (by, mark.scope), &here, alone);
+            // Written in a slice that the program still held: perhaps before the ranks were ordered.
+            let may_be_ordered = |earlier: &Mark| {
+                earlier.scope == Scope::None && by.time.covers(Rank::new(earlier.rank as usize), earlier.since)
+            };
+            let clash = |earlier: &Mark| Clash {
+                place: *start,
+                rank: Rank::new(earlier.rank as usize),
+                kind: earlier.kind,
+                scope: earlier.scope,
+                line: lines.sites[earlier.line as usize].clone(),
+                opened: earlier.opened.map(|line| lines.sites[line as usize].clone()),
+            };
+            let unordered = |earlier: &&Mark| earlier.kind.conflicts_with(mark.kind) && !is_ordered(earlier);
+            for earlier in entry.marks.iter().filter(unordered) {
+                let is_certain = earlier.kind != AccessKind::Lent && mark.kind != AccessKind::Lent;
+                if is_certain && !may_be_ordered(earlier) {
+                    found.race = Some(clash(earlier));
+                    return;
+                }
+                if reported.insert((earlier.line, mark.line)) {
+                    found.possible.push(clash(earlier));
+                }
+            }
+            entry.marks.retain(|earlier| {
+                let is_over = earlier.scope == mark.scope || is_over(earlier, by.epoch, alone);
+                // Not by the owner's rule, which holds for this scope alone.
+                !(replaces(&mark, earlier) && is_over && comes_before(earlier, (by, Scope::None), &here, alone))
+            });
+            if !is_one_too_many(&mark, &entry.marks) {
+                entry.marks.push(mark);
+            }
+        }
+        if next < range.end {
+            gaps.push(next..range.end);
+        }
+        for gap in gaps {
+            entries.insert(gap.start, Entry { end: gap.end, marks: SmallVec::from_slice(&[mark]) });
+        }
+        self.join(range);
+    }
+
+    /// Forgets the scopes alone that have ended and of which no access is left, if there are many.
+    fn forget_scopes(&mut self) {
+        if self.alone.len() < self.most_alone {
+            return;
+        }
+        let marks = self.entries.values().flat_map(|entry| &entry.marks);
+        let used: HashSet<_> = marks.map(|mark| (mark.rank as usize, mark.scope)).collect();
+        self.alone.retain(|(rank, number), end| end.is_none() || used.contains(&(rank.index(), Scope::Alone(*number))));
+        self.most_alone = MOST_ALONE.max(2 * self.alone.len());
+    }
+
+    /// No entry reaches across this place.
+    fn cut(&mut self, at: usize) {
+        if let Some((_, entry)) = self.entries.range_mut(..at).next_back()
+            && entry.end > at
+        {
+            let behind = entry.clone();
+            entry.end = at;
+            self.entries.insert(at, behind);
+        }
+    }
+
+    /// Joins neighbours that have become equal.
+    fn join(&mut self, range: Range<usize>) {
+        let mut at = self.entries.range(..range.start).next_back().map_or(range.start, |(start, _)| *start);
+        while let Some((&next, _)) = self.entries.range((Excluded(at), Included(range.end))).next() {
+            let (left, right) = (&self.entries[&at], &self.entries[&next]);
+            if left.end == next && left.marks == right.marks {
+                let end = right.end;
+                self.entries.remove(&next);
+                self.entries.get_mut(&at).expect("it was just seen").end = end;
+            } else {
+                at = next;
+            }
+        }
+    }
+
+    /// A rank has ended its scope of this number at this moment.
+    pub(crate) fn ended(&mut self, rank: Rank, number: u64, at: Moment) {
+        if let Some(end) = self.alone.get_mut(&(rank, number)) {
+            *end = Some(at);
+        }
+    }
+}
+
+fn comes_before(
+    earlier: &Mark,
+    (by, scope): (&By<'_>, Scope),
+    here: &Range<usize>,
+    alone: &HashMap<(Rank, u64), Option<Moment>>,
+) -> bool {
+    let rank = Rank::new(earlier.rank as usize);
+    let at = match earlier.scope {
+        _ if rank == by.rank => return true,
+        // An owner applies the writes of a collective scope once it has entered that scope itself.
+        _ if rank == by.owner && earlier.scope != scope && matches!(scope, Scope::Together(_)) => return true,
+        Scope::Together(epoch) => return by.epoch >= epoch,
+        Scope::None => earlier.at,
+        Scope::Alone(number) => alone.get(&(rank, number)).copied().flatten().unwrap_or(Moment::NEVER),
+    };
+    let is_shown = |past: &Past| {
+        past.rank == rank && past.upto >= at && past.range.start <= here.start && here.end <= past.range.end
+    };
+    by.time.covers(rank, at) || by.shown.iter().any(is_shown)
+}
+
+/// Whether the scope of an access has ended, as its own rank sees it.
+fn is_over(earlier: &Mark, epoch: Epoch, alone: &HashMap<(Rank, u64), Option<Moment>>) -> bool {
+    match earlier.scope {
+        Scope::None => true,
+        Scope::Together(scope) => epoch >= scope,
+        Scope::Alone(number) => alone.get(&(Rank::new(earlier.rank as usize), number)).is_some_and(Option::is_some),
+    }
+}
+
+/// Whether what races with an earlier access, and comes after it, races with this one too: the earlier one can be
+/// forgotten if it is ordered before this one.
+fn replaces(mark: &Mark, earlier: &Mark) -> bool {
+    match mark.kind {
+        AccessKind::Write => true,
+        // Another update commutes with this one, but not with earlier accesses of another kind.
+        AccessKind::Update(_) => earlier.kind == mark.kind,
+        AccessKind::Read => earlier.rank == mark.rank && earlier.kind.is_read(),
+        AccessKind::Lent => earlier.rank == mark.rank && earlier.kind == AccessKind::Lent,
+    }
+}
+
+/// Of updates in one collective scope those of two ranks suffice: any rank differs from one of them.
+fn is_one_too_many(mark: &Mark, marks: &[Mark]) -> bool {
+    let is_like = |other: &&Mark| (other.kind, other.scope) == (mark.kind, mark.scope);
+    matches!((mark.kind, mark.scope), (AccessKind::Update(_), Scope::Together(_)))
+        && marks.iter().filter(is_like).count() >= 2
+}

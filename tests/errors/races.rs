@@ -1,0 +1,314 @@
+//! The race detector: programs of two accesses without anything that orders them, and the same programs with a barrier.
+
+use crate::provoke::{Job, Told, on_every_route};
+use aurora_core::prelude::*;
+
+/// An element of rank 0.
+const INDEX: usize = 2;
+
+/// An access of one rank to element [`INDEX`], and a word of its line.
+#[derive(Clone, Copy)]
+struct Step {
+    line: &'static str,
+    act: fn(&mut GVector<u64>) -> Result<()>,
+    writes: bool,
+    /// Only the element's owner can do this.
+    own: bool,
+}
+
+const fn step(line: &'static str, writes: bool, own: bool, act: fn(&mut GVector<u64>) -> Result<()>) -> Step {
+    Step { line, act, writes, own }
+}
+
+const STEPS: [Step; 13] = [
+    step("v.put(INDEX, 1)", true, false, |v| v.put(INDEX, 1)),
+    step("v.put_many(&[(INDEX, 2)])", true, false, |v| v.put_many(&[(INDEX, 2)])),
+    step("v.range_mut(1..4)", true, false, |v| distmemcpy(v.range_mut(1..4), &[3; 3][..])),
+    step("alone.put(INDEX, 4)", true, false, |v| {
+        let mut alone = v.release_alone()?;
+        alone.put(INDEX, 4)?;
+        alone.finish()
+    }),
+    step("alone.update(INDEX, 5)", true, false, |v| {
+        let mut alone = v.release_alone_with::<Add>()?;
+        alone.update(INDEX, 5)?;
+        alone.finish()
+    }),
+    step("part.put(INDEX, 6)", true, false, |v| {
+        let mut part = v.slice_mut(INDEX..INDEX + 1).release_alone()?;
+        part.put(INDEX, 6)?;
+        part.finish()
+    }),
+    step("v.owner_computes_mut()", true, true, |v| {
+        v.owner_computes_mut()?[INDEX] = 7;
+        Ok(())
+    }),
+    step("v.slice_mut(..4).owner_computes_mut()", true, true, |v| {
+        v.slice_mut(..4).owner_computes_mut()?[INDEX] = 8;
+        Ok(())
+    }),
+    step("v.at(INDEX)", false, false, |v| v.at(INDEX).map(drop)),
+    step("v.at_many(&[INDEX])", false, false, |v| v.at_many(&[INDEX]).map(drop)),
+    step("v.range(..INDEX + 1)", false, false, |v| distmemcpy(&mut [0; INDEX + 1][..], v.range(..INDEX + 1))),
+    step("v.gatherer()", false, false, |v| v.gatherer()?.read(&[INDEX]).map(drop)),
+    step("v.slice(INDEX..).gatherer()", false, false, |v| v.slice(INDEX..).gatherer()?.read(&[INDEX]).map(drop)),
+];
+
+/// Rank 0 does one thing and rank 1 another, at any time, or one after the other if they are `ordered`.
+fn both(job: Job, steps: [Step; 2], ordered: bool) -> Told {
+    job.checking().run(|world| {
+        let mut v = GVector::<u64>::new(world, 12)?;
+        let me = world.rank().index();
+        let mut outcome = Ok(());
+        if me == 0 {
+            outcome = (steps[0].act)(&mut v);
+        }
+        if ordered {
+            world.barrier()?;
+        }
+        if me == 1 {
+            outcome = (steps[1].act)(&mut v);
+        }
+        // All know after it.
+        world.barrier()?;
+        outcome?;
+        v.at(0).map(drop)
+    })
+}
+
+/// All ranks are told of a race, with the lines of both accesses.
+fn is_race(told: &Told, index: usize, lines: &[&str]) {
+    for told in &told.ranks {
+        let Some(Err(Error::Race { index: found, .. })) = told else {
+            panic!("{told:?} is no race, of {lines:?}");
+        };
+        assert_eq!(*found, index);
+    }
+    let words =
+        ["a race for element", "rank 0 ", "rank 1 ", "of the GVector<u64> of 12 elements (made at", "nothing orders"];
+    told.all_say(&words).all_cite(lines);
+}
+
+fn pairs() -> impl Iterator<Item = [Step; 2]> {
+    let all = STEPS.iter().flat_map(|first| STEPS.iter().map(move |second| [*first, *second]));
+    let commute = |[a, b]: &[Step; 2]| a.line == b.line && a.line.contains("update");
+    all.filter(move |pair| (pair[0].writes || pair[1].writes) && !pair[1].own && !commute(pair))
+}
+
+#[test]
+fn a_missing_barrier_is_found() {
+    on_every_route([2], |job| {
+        for pair in pairs() {
+            let index = if pair.iter().all(|step| step.line.contains("range")) { 1 } else { INDEX };
+            is_race(&both(job, pair, false), index, &pair.map(|step| step.line));
+        }
+    });
+}
+
+#[test]
+fn a_barrier_orders() {
+    on_every_route([2, 3], |job| {
+        for pair in pairs() {
+            both(job, pair, true).run.unwrap_or_else(|error| panic!("{:?}: {error}", pair.map(|step| step.line)));
+        }
+    });
+}
+
+#[test]
+fn updates_by_one_operation_are_no_race() {
+    on_every_route([2, 3], |job| {
+        let update = STEPS.into_iter().find(|step| step.line.contains("update")).expect("there is one");
+        both(job, [update; 2], false).run.expect("they commute");
+    });
+}
+
+/// A program of two vectors; every rank is told the outcome, whoever finds a race.
+fn program(job: Job, body: impl Fn(&World, &mut GVector<u64>, &mut GVector<u64>) -> Result<()> + Sync) -> Told {
+    job.checking().run(|world| {
+        let mut v = GVector::<u64>::new(world, 12)?;
+        let mut w = GVector::<u64>::new(world, 12)?;
+        let outcome = body(world, &mut v, &mut w);
+        world.barrier()?;
+        outcome?;
+        v.at(0).and(w.at(0)).map(drop)
+    })
+}
+
+#[test]
+fn an_access_before_the_scope_in_which_others_write() {
+    on_every_route([2, 3], |job| {
+        for read in [true, false] {
+            let told = program(job, |world, v, _| {
+                match world.rank().index() {
+                    1 if read => drop(v.at(INDEX)?), // too early
+                    1 => v.put(INDEX, 1)?,           // too early
+                    _ => {}
+                }
+                let mut scope = v.release_c()?;
+                if world.is_root() {
+                    scope.put(INDEX, 2)?; // in the scope
+                }
+                scope.finish()
+            });
+            is_race(&told, INDEX, &["too early", "in the scope", "let mut scope = v.release_c()"]);
+        }
+        // What an owner does before it enters a scope comes before what others write there.
+        let told = program(job, |world, v, _| {
+            v.owner_computes_mut()?.local_mut().fill(1);
+            let mut scope = v.release_c()?;
+            if world.rank() == 1 {
+                scope.put(INDEX, 2)?;
+            }
+            scope.finish()
+        });
+        told.run.expect("no batch overtakes its owner");
+    });
+}
+
+/// The calls that order all ranks, or one after others: what rank 0 has put before, rank 1 may read after.
+#[test]
+fn what_orders_orders_other_vectors_too() {
+    type Order = fn(&World, &mut GVector<u64>, &mut GScalar<u64>) -> Result<()>;
+    let orders: [(&str, Order); 11] = [
+        ("barrier", |world, _, _| world.barrier()),
+        ("all_reduce", |world, _, _| world.all_reduce(Add, 1_u64).map(drop)),
+        ("construction", |world, _, _| GVector::<u8>::new(world, 3).map(drop)),
+        ("fill", |_, v, _| v.fill(1)),
+        ("gather", |_, v, _| v.gather(0).map(drop)),
+        ("read_cache", |_, v, _| v.read_cache().map(drop)),
+        ("read_cache_blocks", |_, v, _| v.read_cache_blocks()?.blocks().try_for_each(|block| block.map(drop))),
+        ("release_c", |_, v, _| v.release_c()?.finish()),
+        ("accumulate, the next access", |_, v, _| {
+            drop(v.accumulate::<Add>()?);
+            v.at(5).map(drop)
+        }),
+        ("a scalar's accumulate", |_, _, s| {
+            let mut sum = s.accumulate::<Add>()?;
+            sum.update(1);
+            sum.finish()
+        }),
+        ("a scalar that is awaited", |world, _, s| {
+            if world.is_root() {
+                return s.set(1);
+            }
+            while s.get()? == 0 {}
+            Ok(())
+        }),
+    ];
+    on_every_route([2, 3], |job| {
+        for (what, order) in orders {
+            let told = job.checking().run(|world| {
+                let mut v = GVector::<u64>::new(world, 12)?;
+                let mut w = GVector::<u64>::new(world, 12)?;
+                let mut s = GScalar::new(world, 1, 0_u64)?;
+                if world.is_root() {
+                    w.put(INDEX, 1)?;
+                    w.put(11, 1)?;
+                    w.owner_computes_mut()?[0] = 1;
+                }
+                order(world, &mut v, &mut s)?;
+                if world.rank() == 1 {
+                    assert_eq!(w.at_many(&[0, INDEX, 11])?, [1; 3]);
+                }
+                world.barrier()
+            });
+            told.run.unwrap_or_else(|error| panic!("{what}: {error}"));
+        }
+    });
+}
+
+/// Entering, and what is not waited for, orders nothing.
+#[test]
+fn what_does_not_order() {
+    type Between = fn(&mut GVector<u64>) -> Result<()>;
+    let between: [Between; 5] = [
+        |v| v.owner_computes().map(drop),
+        |v| v.release_c().map(drop),
+        |v| v.read_cache_blocks().map(drop),
+        |v| v.halo_cache(1).map(drop),
+        |_| Ok(()),
+    ];
+    on_every_route([2], |job| {
+        for between in between {
+            let told = program(job, |world, v, w| {
+                let put = if world.is_root() { w.put(INDEX, 1) } else { Ok(()) }; // before
+                between(v)?;
+                if world.rank() == 1 {
+                    w.at(INDEX)?; // behind
+                }
+                put
+            });
+            is_race(&told, INDEX, &["before", "behind"]);
+        }
+    });
+}
+
+/// An exchange orders neighbours for the elements that they show each other.
+#[test]
+fn a_halo_orders_what_it_shows() {
+    on_every_route([2, 3], |job| {
+        for (index, shown) in [(3, true), (2, false)] {
+            let told = program(job, |world, v, _| {
+                // Blocks of at least four elements; of two ranks six.
+                let index = if world.size() == 2 { index + 2 } else { index };
+                let mut halo = v.halo_cache_mut(1)?;
+                halo.local_mut().fill(5); // written
+                halo.refresh()?;
+                halo.finish()?;
+                if world.rank() == 1 {
+                    assert_eq!(v.at(index)?, 5); // read
+                }
+                Ok(())
+            });
+            match shown {
+                true => told.run.expect("the edge was shown"),
+                false => is_race(&told, if job.ranks == 2 { 4 } else { 2 }, &["v.halo_cache_mut(1)", "read"]),
+            }
+        }
+    });
+}
+
+#[test]
+fn a_put_beside_an_exchange() {
+    on_every_route([2, 3], |job| {
+        for ordered in [false, true] {
+            let told = program(job, |world, v, _| {
+                let edge = v.range_of(0).end - 1;
+                if world.rank() == 1 {
+                    v.put(edge, 1)?; // put
+                }
+                if ordered {
+                    world.barrier()?;
+                }
+                v.halo_cache(1)?.finish() // exchanged
+            });
+            match ordered {
+                true => told.run.expect("it is ordered"),
+                false => is_race(&told, if job.ranks == 2 { 5 } else { 3 }, &["put", "exchanged"]),
+            }
+        }
+    });
+}
+
+/// A slice alone proves nothing: the program goes on.
+#[test]
+fn what_rests_on_a_slice_is_no_error() {
+    on_every_route([2, 3], |job| {
+        let told = program(job, |world, v, w| {
+            if world.is_root() {
+                assert_eq!(v.owner_computes()?.local()[0], 0);
+            } else if world.rank() == 1 {
+                v.put(INDEX, 1)?;
+            }
+            world.barrier()?;
+            // Written before the barrier, and held over it.
+            let mut own = w.owner_computes_mut()?;
+            own.local_mut().fill(1);
+            world.barrier()?;
+            drop(own);
+            assert_eq!(w.at(11 * (1 - world.rank().index().min(1)))?, 1);
+            Ok(())
+        });
+        told.run.expect("it may be right");
+    });
+}
