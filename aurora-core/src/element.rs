@@ -24,7 +24,8 @@ use std::ops::{Add as _, BitOr as _};
     message = "`{Self}` cannot be an element of a shared vector",
     label = "not plain data",
     note = "elements are plain data without padding or pointers: for a struct of your own, `#[derive(Clone, Copy, \
-            bytemuck::Pod, bytemuck::Zeroable)] #[repr(C)]`; to share anything that serde knows, a `GScalar`",
+            bytemuck::Pod, bytemuck::Zeroable)] #[repr(C)]`; to share anything that serde knows, a `GScalar` or a \
+            `GMap`",
     note = "`bool` and `char` are not plain data, because not every pattern of bits is one of their values: use `u8` and `u32`"
 )]
 pub trait Element: bytemuck::Pod + Send + Sync {}

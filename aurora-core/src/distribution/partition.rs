@@ -133,6 +133,13 @@ impl<S: Into<Shape>> From<S> for Partition<'_> {
     }
 }
 
+/// A partition is `Copy`: one that serves several vectors may be passed by reference, too.
+impl<'p> From<&Partition<'p>> for Partition<'p> {
+    fn from(partition: &Partition<'p>) -> Self {
+        *partition
+    }
+}
+
 /// All of it: `error::clip` shortens long lists.
 impl fmt::Display for Partition<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -41,8 +41,8 @@ pub enum Error {
     /// A scoped behaviour was forgotten (`mem::forget`), or is held open in a wrong place: over a barrier, for
     /// example, before which another rank waits for an element that the scope has lent.
     #[error(
-        "{rank} never closed the {behaviour} of {object} that it opened at {opened}: do not forget guards, and let them go out of scope \
-         before a barrier or any other wait for ranks that need what they hold"
+        "{rank} never closed the {behaviour} of {object} that it opened at {opened}: let the guard go out of scope before a \
+         barrier or any other wait for ranks that need what it holds, and do not forget it (`mem::forget`)"
     )]
     Leaked {
         /// The rank that holds it.
@@ -310,7 +310,7 @@ pub enum Error {
     },
     /// An operation that the owner does not know.
     #[error(
-        "the owner of {object} does not know operation {op}{}: it knows Add, Min, Max and Or of primitive numbers, and those of each \
+        "the owner of {object} does not know operation {op}{}: it knows Add, Min, Max and Or of primitive numbers, and those of the \
          `release_c_with::<Op>()` and `accumulate::<Op>()` that all ranks have entered",
         elsewhere(site, object)
     )]
