@@ -81,6 +81,12 @@ pub fn case(version: &str, nodes: usize, in_flight: usize, seconds: f64) -> Valu
     run
 }
 
+/// The same run with other values.
+pub fn with(mut run: Value, values: &[(&str, Value)]) -> Value {
+    values.iter().for_each(|(key, value)| run[*key] = value.clone());
+    run
+}
+
 /// The same run with a label.
 pub fn labelled(mut run: Value, key: &str, value: &str) -> Value {
     run["labels"][key] = value.into();

@@ -79,7 +79,7 @@ fn document(title: &str, body: &Markup) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{bench, known, labelled, program, read, simulation};
+    use super::super::fixture::{bench, case, known, labelled, program, read, simulation, with};
     use super::*;
     use serde_json::Value;
 
@@ -103,6 +103,79 @@ mod tests {
         runs.push(labelled(program("mm2", 704, 1, &[("aurora", 0.04)]), "kind", "computing alone"));
         runs.push(on_a_network(bench("exchange", 4, &SYSTEMS.map(|(name, share)| (name, share)))));
         runs
+    }
+
+    /// All that the page says: without its style, and without how charts are drawn.
+    fn outline(page: &str) -> String {
+        let drawn = ["<text", "</text", "<polygon", "<polyline", "<rect", "<line", "<circle", "</line", "</polygon"];
+        let page = page.replace(include_str!("style.css"), "").replace(env!("CARGO_PKG_VERSION"), "VERSION");
+        let lines = page.replace("><", ">\n<");
+        let told = lines.lines().filter(|line| !drawn.iter().any(|tag| line.starts_with(tag)));
+        told.map(|line| format!("{line}\n")).collect()
+    }
+
+    /// Runs of everything that a page can have to say, by the name of the page that is expected of them.
+    fn cases() -> Vec<(&'static str, Vec<Value>)> {
+        let mm2 = |size: usize, ranks: usize, of: &[(&str, f64)]| program("mm2", size, ranks, of);
+        let pair = |ours, theirs| [("aurora", ours), ("mpi-isend", theirs)];
+        // One loss more than is listed, and more of each kind.
+        let mut mixed: Vec<Value> =
+            (0..15).rev().map(|number| mm2(100 + number, 2, &pair(0.02, 0.01 + 0.0002 * number as f64))).collect();
+        mixed.extend([2, 4].map(|ranks| mm2(704, ranks, &pair(0.02, if ranks == 2 { 0.04 } else { 0.01 }))));
+        mixed.push(with(mm2(704, 2, &pair(0.03, 0.03)), &[("profile", "release".into())]));
+        let mut wrong = mm2(512, 2, &pair(0.02, 0.01));
+        wrong["results"][1]["verified"] = false.into();
+        let on_wire = |run| labelled(run, "network", "8 Mbit/s");
+        let mut resent = on_wire(bench("read-cache", 4, &pair(23.5, 0.24)));
+        resent["results"][0]["packets_resent"] = serde_json::json!({ "min": 0.0, "median": 7.0, "max": 9.0 });
+        let by_hand = labelled(on_a_network(mm2(704, 16, &pair(0.001, 0.0001))), "kind", "modelled by hand");
+        let mut tables = program("histogram", 1000, 4, &[("accumulate", 0.01), ("naive", 0.5), ("rayon", 0.03)]);
+        tables["results"].as_array_mut().unwrap().iter_mut().for_each(|result| result["updates"] = 500.into());
+        mixed.extend([wrong, resent, on_wire(bench("read-cache", 8, &pair(29.4, 56.0))), by_hand, tables]);
+        mixed.extend([bench("get", 2, &[("aurora", 2e-5)]), labelled(mm2(704, 8, &pair(0.01, 0.02)), "mine", "yes")]);
+        let whole = [("aurora-whole", 0.5), ("mpi-isend-whole", 0.8)];
+        let apart = |ranks| labelled(on_a_network(program("mm2", 704, ranks, &whole)), "phases", "apart");
+        let mut dot = labelled(mm2(704, 1, &[("aurora", 0.04)]), "kind", "computing alone");
+        dot["results"][0]["variant"] = "dot".into();
+        let policies = |policies: &[(&str, f64)]| -> Vec<Value> {
+            let at =
+                |nodes| policies.iter().map(move |(name, loss)| simulation(name, nodes, 1.0 - loss * nodes as f64));
+            [2, 4, 8].into_iter().flat_map(at).collect()
+        };
+        let mixed_nodes = policies(&[("S", 0.02)]).into_iter().map(|run| with(run, &[("speeds", "1:3".into())]));
+        let simulated: Vec<Value> = mixed_nodes.chain(policies(&[("S", 0.01), ("tail", 0.002)])).collect();
+        let multicast = policies(&[("syn", 0.06), ("S", 0.01), ("S", 0.03)]);
+        let multicast = multicast.into_iter().map(|run| with(run, &[("transfers", "multicast".into())]));
+        let of_case = |(nodes, limit)| [case("S", nodes, limit, 12.0), case("D", nodes, limit, 8.0)];
+        let cases: Vec<Value> = [(2, 1), (8, 1), (2, 6), (8, 6)].into_iter().flat_map(of_case).collect();
+        let alone = with(simulation("S", 64, 0.9), &[("command", "aurora simulate other --json".into())]);
+        vec![
+            ("study", study()),
+            ("mixed", mixed),
+            ("apart", vec![apart(2), apart(4), dot]),
+            ("one", vec![program("psrs", 8_000_000, 2, &[("aurora", 0.08)])]),
+            ("operation", vec![bench("get", 2, &[("aurora", 2e-5)])]),
+            ("simulated", [simulated, multicast.collect(), cases, vec![alone]].concat()),
+            ("faster", [vec![mm2(704, 2, &pair(0.02, 0.04))], policies(&[("tail", 0.01)])].concat()),
+        ]
+    }
+
+    /// `UPDATE=1 cargo test -p aurora-report` writes what is expected anew: see by `git diff` that it is what you want.
+    #[test]
+    fn a_page_says_what_it_is_expected_to() {
+        for (name, runs) in cases() {
+            let page = page(&read(&runs), None);
+            assert_sound(&page);
+            let file = format!("{}/src/page/expected/{name}.html", env!("CARGO_MANIFEST_DIR"));
+            if std::env::var_os("UPDATE").is_some() {
+                std::fs::write(&file, outline(&page)).unwrap();
+            }
+            let expected = std::fs::read_to_string(&file).unwrap();
+            for (number, (line, other)) in outline(&page).lines().zip(expected.lines()).enumerate() {
+                assert_eq!(line, other, "{file}, line {}", number + 1);
+            }
+            assert_eq!(outline(&page).lines().count(), expected.lines().count(), "{file}");
+        }
     }
 
     fn assert_sound(page: &str) {
