@@ -125,6 +125,7 @@ impl Curves {
             let mut free = RIGHT + 60;
             for ranks in ranks.iter().rev() {
                 let (x, _) = pixel(frame.place(*ranks as f64, self.from));
+                sheet.line([(x, BOTTOM), (x, BOTTOM + 6)], GRID, 2);
                 let label = ranks.to_string();
                 let half = (label.len() as f64 * LETTER * 0.28) as i32;
                 if x + half < free {

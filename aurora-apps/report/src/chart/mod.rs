@@ -123,6 +123,8 @@ mod tests {
         assert!(
             speedups.starts_with("<svg viewBox=\"0 0 800 480\"") && speedups.contains("speed-up &lt;&amp;&quot;&gt;")
         );
+        // Each number of ranks has its tick.
+        assert_eq!(speedups.matches(",418 ").count(), 3, "{speedups}");
         for (svg, words, inks, absent) in [
             (speedups, "ideal ranks 1 2 4", "blue grid", "5"),
             // An axis may begin above 0, and numbers of ranks never stand over each other.

@@ -21,8 +21,8 @@ pub fn sections(all: &[Recorded], studies: &[Study<'_>], wanted: &mut Wanted) ->
                 p {
                     "A mark is the middle of the repetitions, its whisker goes from the least to the most; systems \
                      with as many ranks stand beside each other. Lines join what was measured, dashes what is \
-                     modelled; the two are in no chart together. A colour is an implementation, and a mark tells those of one colour \
-                     apart; legends are in the order in which the curves end, from above."
+                     modelled; the two are in no chart together. A colour is an implementation, and a mark tells \
+                     those of one colour apart; legends are in the order in which the curves end, from above."
                 }
             }
         }
