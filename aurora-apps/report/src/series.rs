@@ -32,17 +32,12 @@ impl Display for Problem {
 
 /// `number` with a narrow space between thousands.
 pub fn grouped(number: usize) -> String {
-    match number {
-        ..10_000 => number.to_string(),
-        _ => {
-            let (mut groups, mut rest) = (Vec::new(), number);
-            while rest >= 1000 {
-                groups.insert(0, format!("\u{202f}{:03}", rest % 1000));
-                rest /= 1000;
-            }
-            format!("{rest}{}", groups.concat())
-        }
+    if number < 10_000 {
+        return number.to_string();
     }
+    let digits = number.to_string().into_bytes();
+    let groups: Vec<_> = digits.rchunks(3).rev().map(String::from_utf8_lossy).collect();
+    groups.join("\u{202f}")
 }
 
 /// Where it is computed: figures of two such places are never in one curve.
