@@ -112,9 +112,9 @@ impl Tally {
         let seconds = of(|job| job.seconds);
         let sequential = of(|job| job.sequential).median;
         Report {
-            app: subject.app,
-            implementation: subject.implementation.name(),
-            variant: subject.variant,
+            app: subject.app.into(),
+            implementation: subject.implementation.name().into(),
+            variant: subject.variant.into(),
             ranks: world.size(),
             size: subject.size,
             measures: BTreeMap::new(),
@@ -129,7 +129,7 @@ impl Tally {
             messages: sent(|job| job.messages),
             bytes: sent(|job| job.bytes),
             phases: (self.phases.iter().enumerate())
-                .map(|(column, &(name, kind))| Phase { name, kind, seconds: phase(column) })
+                .map(|(column, &(name, kind))| Phase { name: name.into(), kind, seconds: phase(column) })
                 .collect(),
             cores_busy: cores.busy(),
             verified: !self.jobs.is_empty() && self.jobs.iter().all(|job| job.wrong == 0.0),

@@ -37,7 +37,7 @@ fn all_implementations_read_the_same() {
             let comparison = compare(Config::threads(ranks).route(route), &job);
             assert!(comparison.verified(), "{comparison:?}");
             assert_eq!(comparison.main.implementation, "aurora");
-            let names: Vec<_> = comparison.results.iter().map(|report| report.implementation).collect();
+            let names: Vec<_> = comparison.results.iter().map(|report| report.implementation.as_str()).collect();
             assert_eq!(names, ["naive", "aurora", "sequential"]);
         }
     }
@@ -75,7 +75,7 @@ fn one_flipped_bit_is_noticed() {
 #[test]
 fn a_report_tells_the_phase() {
     let report = compare(Config::threads(3), &small(1000, 1000)).main;
-    let names: Vec<_> = report.phases.iter().map(|phase| phase.name).collect();
+    let names: Vec<_> = report.phases.iter().map(|phase| phase.name.as_str()).collect();
     assert_eq!(names, ["read"]);
     assert!(report.seconds.median >= report.sharing_seconds.min && report.sharing_seconds.min > 0.0);
     assert!(report.sequential_seconds > 0.0);

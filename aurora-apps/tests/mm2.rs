@@ -40,7 +40,7 @@ fn streaming_and_whole_are_both_verified() {
         let job = &Mm2 { kernel, implementations, ..small(300) };
         let config = Config::threads(ranks).route(Route::Udp);
         let comparison = config.run(|world| mm2::run(world, job, &mut |_| ())).expect("it runs");
-        let names: Vec<_> = comparison.results.iter().map(|report| report.implementation).collect();
+        let names: Vec<_> = comparison.results.iter().map(|report| report.implementation.as_str()).collect();
         assert_eq!(names, ["aurora", "aurora-whole"]);
         for report in &comparison.results {
             assert!(report.verified && report.messages.is_some(), "{report:?}");
@@ -56,7 +56,7 @@ fn elements_by_themselves_and_one_rank_alone_multiply_the_same_matrices() {
         let implementations = vec![Implementation::Naive, Implementation::Sequential];
         let job = &Mm2 { implementations, damage, ..small(size) };
         let report = Config::threads(ranks).run(|world| mm2::run(world, job, &mut |_| ())).expect("a report");
-        let names: Vec<_> = report.results.iter().map(|report| report.implementation).collect();
+        let names: Vec<_> = report.results.iter().map(|report| report.implementation.as_str()).collect();
         assert_eq!(names, ["naive", "sequential"]);
         assert!(report.results.iter().all(|report| report.verified != damage), "{report:?}");
     }
@@ -104,7 +104,7 @@ fn one_flipped_element_is_noticed() {
 #[test]
 fn a_report_tells_the_phases_of_both_stages() {
     let report = run(2, small(64));
-    let names: Vec<_> = report.phases.iter().map(|phase| phase.name).collect();
+    let names: Vec<_> = report.phases.iter().map(|phase| phase.name.as_str()).collect();
     assert_eq!(names, ["load R", "P <- Q x R", "load P", "R <- Q x P"]);
     assert!(report.seconds.median >= report.sharing_seconds.min);
     assert!(report.sequential_seconds > 0.0);

@@ -51,7 +51,7 @@ fn keys_by_themselves_and_one_rank_alone_sort_the_same_keys() {
             let implementations = vec![Implementation::Naive, Implementation::Sequential];
             let job = &Psrs { implementations, damage, ..small(keys, input) };
             let report = Config::threads(ranks).run(|world| psrs::run(world, job, &mut |_| ())).expect("a report");
-            let names: Vec<_> = report.results.iter().map(|report| report.implementation).collect();
+            let names: Vec<_> = report.results.iter().map(|report| report.implementation.as_str()).collect();
             assert_eq!(names, ["naive", "sequential"]);
             assert!(report.results.iter().all(|report| report.verified != damage), "{report:?}");
         }
@@ -64,7 +64,7 @@ fn threads_of_one_rank_sort_the_same_keys() {
         let implementations = vec![Implementation::Aurora, Implementation::Rayon];
         let job = &Psrs { implementations, damage, ..small(10_007, Input::Few) };
         let report = Config::threads(3).run(|world| psrs::run(world, job, &mut |_| ())).expect("a report");
-        let names: Vec<_> = report.results.iter().map(|report| report.implementation).collect();
+        let names: Vec<_> = report.results.iter().map(|report| report.implementation.as_str()).collect();
         assert_eq!(names, ["aurora", "rayon"]);
         assert!(report.results.iter().all(|report| report.verified != damage), "{report:?}");
     }
@@ -86,7 +86,7 @@ fn one_dropped_key_is_noticed() {
 #[test]
 fn a_report_tells_the_phases() {
     let report = run(3, small(1000, Input::Uniform));
-    let names: Vec<_> = report.phases.iter().map(|phase| phase.name).collect();
+    let names: Vec<_> = report.phases.iter().map(|phase| phase.name.as_str()).collect();
     let expected = [
         "sort block",
         "gather samples",

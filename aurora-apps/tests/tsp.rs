@@ -66,7 +66,7 @@ fn a_city_visited_twice_is_noticed() {
 #[test]
 fn a_report_tells_the_phases() {
     let reports = run(2, &job(Source::Named(Named::Burma14)));
-    let names: Vec<_> = reports[0].phases.iter().map(|phase| phase.name).collect();
+    let names: Vec<_> = reports[0].phases.iter().map(|phase| phase.name.as_str()).collect();
     assert_eq!(names, ["read distances", "read bound", "search", "collect tours"]);
 }
 

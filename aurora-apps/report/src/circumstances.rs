@@ -38,8 +38,8 @@ impl Circumstances {
     /// Those of this process, which begins now.
     pub fn here(labels: Labels, under_launcher: bool) -> Self {
         let launcher = if under_launcher { launcher() } else { None };
-        let words = launcher.unwrap_or_else(|| std::env::args_os().collect());
-        let command: Vec<_> = variables().into_iter().chain(words.iter().map(|word| quoted(&lossy(word)))).collect();
+        let words = launcher.unwrap_or_else(|| std::env::args_os().map(lossy).collect());
+        let command: Vec<_> = variables().into_iter().chain(words.iter().map(|word| quoted(word))).collect();
         Circumstances {
             command: command.join(" "),
             machine: machine::description(),
@@ -48,11 +48,21 @@ impl Circumstances {
             labels,
         }
     }
+
+    /// The command, or what is known instead.
+    pub fn command(&self) -> &str {
+        if self.command.is_empty() { "(no command on record)" } else { &self.command }
+    }
+
+    /// The machine, or what is known instead.
+    pub fn machine(&self) -> &str {
+        if self.machine.is_empty() { "an unknown machine" } else { &self.machine }
+    }
 }
 
 /// What Aurora was told by the environment, as one would type it. Nothing is decided by these here.
 fn variables() -> Vec<String> {
-    let ours = std::env::vars_os().map(|(name, value)| (lossy(&name), lossy(&value)));
+    let ours = std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value)));
     // That one is not the user's.
     let ours = ours.filter(|(name, value)| name.starts_with("AURORA_") && name != "AURORA_JOB" && !value.is_empty());
     let mut ours: Vec<_> = ours.map(|(name, value)| format!("{name}={}", quoted(&value))).collect();
@@ -60,20 +70,19 @@ fn variables() -> Vec<String> {
     ours
 }
 
-fn lossy(text: &OsString) -> String {
+fn lossy(text: OsString) -> String {
     text.to_string_lossy().into_owned()
 }
 
 /// The command of the nearest ancestor that starts MPI's ranks, if it is on this machine.
-fn launcher() -> Option<Vec<OsString>> {
+fn launcher() -> Option<Vec<String>> {
     let mut process = std::os::unix::process::parent_id();
     for _ in 0..32 {
         let line = fs::read(format!("/proc/{process}/cmdline")).ok()?;
-        let words: Vec<String> =
-            line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into()).collect();
-        if is_launcher(words.first()?) {
-            let end = words.len() - usize::from(words.last().is_some_and(String::is_empty));
-            return Some(words[..end].iter().map(OsString::from).collect());
+        let line = String::from_utf8_lossy(line.strip_suffix(b"\0").unwrap_or(&line));
+        let words: Vec<String> = line.split('\0').map(String::from).collect();
+        if is_launcher(&words[0]) {
+            return Some(words);
         }
         let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
         process = status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse().ok())?;
@@ -97,16 +106,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_is_quoted_where_a_shell_would_cut_it() {
+    fn words_are_quoted_where_a_shell_would_cut_them_and_launchers_go_by_several_names() {
         for (word, shown) in [("--size=704", "--size=704"), ("", "''"), ("a b", "'a b'"), ("it's", r"'it'\''s'")] {
             assert_eq!(quoted(word), shown);
         }
-    }
-
-    #[test]
-    fn launchers_go_by_several_names() {
-        assert!(["mpirun", "/usr/bin/mpirun.openmpi", "mpiexec.hydra", "srun"].map(is_launcher).iter().all(|is| *is));
-        assert!(!["bash", "aurora", ""].map(is_launcher).iter().any(|is| *is));
+        let names = ["mpirun", "/usr/bin/mpirun.openmpi", "mpiexec.hydra", "srun", "bash", "aurora", ""];
+        assert_eq!(names.map(is_launcher), [true, true, true, true, false, false, false]);
     }
 
     #[test]

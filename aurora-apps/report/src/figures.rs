@@ -1,7 +1,7 @@
 //! The figures of an operation.
 
-use super::checked::{in_order, in_order_or_none, ranks, reps};
-use super::{AURORA, Measured, Spread};
+use super::checked::{in_order, ranks, reps};
+use super::{Measured, Report, Spread};
 use serde::{Deserialize, Serialize};
 
 /// What one implementation of an operation took: what `aurora bench` writes, and what is read of it. A file from before
@@ -62,16 +62,35 @@ pub struct Figures {
     /// Packets of all ranks; none where there are none of ours.
     pub packets_sent: Option<Spread>,
     /// Of these, those that carried bytes again.
-    #[serde(default, deserialize_with = "in_order_or_none")]
+    #[serde(default, deserialize_with = "in_order")]
     pub packets_resent: Option<Spread>,
 }
 
 impl Measured for Figures {
-    fn is_aurora(&self) -> bool {
-        self.implementation == AURORA
+    fn implementation(&self) -> &str {
+        &self.implementation
     }
 
     fn verified(&self) -> bool {
         self.verified
+    }
+}
+
+/// What both have: an operation's size is its bytes, and all that is special about it is its variant.
+impl From<&Figures> for Report {
+    fn from(of: &Figures) -> Self {
+        let parts = [Some(&of.variant), of.memory.as_ref(), of.access.as_ref()];
+        let parts: Vec<_> = parts.into_iter().flatten().filter(|part| !part.is_empty()).cloned().collect();
+        Report {
+            app: of.bench.clone(),
+            implementation: of.implementation.clone(),
+            variant: parts.join(" "),
+            ranks: of.ranks,
+            size: of.bytes,
+            reps: of.reps,
+            seconds: of.seconds,
+            verified: of.verified,
+            ..Report::default()
+        }
     }
 }

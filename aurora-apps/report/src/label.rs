@@ -1,9 +1,8 @@
 //! What the user says about a run that it cannot know: on which network, beside which MPI, with which settings.
 
-use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
@@ -83,7 +82,8 @@ impl Label {
 }
 
 /// All labels of a run, each key once.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
+#[serde(try_from = "BTreeMap<String, Value>")]
 pub struct Labels(BTreeMap<String, String>);
 
 impl Labels {
@@ -94,10 +94,9 @@ impl Labels {
     pub fn of(labels: impl IntoIterator<Item = Label>) -> Result<Self, BadLabel> {
         let mut all = BTreeMap::new();
         for Label { key, value } in labels {
-            if all.contains_key(&key) {
+            if all.insert(key.clone(), value).is_some() {
                 return Err(BadLabel::Twice(key));
             }
-            all.insert(key, value);
         }
         Ok(Labels(all))
     }
@@ -119,29 +118,16 @@ impl Labels {
 }
 
 /// Values may be numbers too: others than the command may write such a file.
-impl<'de> Deserialize<'de> for Labels {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Map;
+impl TryFrom<BTreeMap<String, Value>> for Labels {
+    type Error = String;
 
-        impl<'de> Visitor<'de> for Map {
-            type Value = Labels;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object of labels")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Labels, A::Error> {
-                let mut labels = Vec::new();
-                while let Some((key, value)) = map.next_entry::<String, serde_json::Value>()? {
-                    let value = value.as_str().map_or_else(|| value.to_string(), str::to_string);
-                    let label = Label::new(&key, &value);
-                    labels.push(label.map_err(|bad| A::Error::custom(format!("the label {key:?}: {bad}")))?);
-                }
-                Labels::of(labels).map_err(A::Error::custom)
-            }
-        }
-
-        deserializer.deserialize_map(Map)
+    fn try_from(map: BTreeMap<String, Value>) -> Result<Self, String> {
+        let label = |(key, value): (String, Value)| {
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_string);
+            Label::new(&key, &value).map_err(|bad| format!("the label {key:?}: {bad}"))
+        };
+        let labels: Vec<Label> = map.into_iter().map(label).collect::<Result<_, _>>()?;
+        Labels::of(labels).map_err(|bad| bad.to_string())
     }
 }
 
@@ -153,36 +139,25 @@ mod tests {
     fn a_label_is_a_key_and_a_value() {
         let label: Label = "network=155 Mbit/s, MTU=9000".parse().unwrap();
         assert_eq!((label.key.as_str(), label.value.as_str()), ("network", "155 Mbit/s, MTU=9000"));
-        for (text, bad) in [
-            ("network", BadLabel::NoValue),
-            ("=x", BadLabel::Key),
-            ("my key=x", BadLabel::Key),
-            ("9k=x", BadLabel::Key),
-            ("mpi=", BadLabel::Value),
-            ("mpi= ", BadLabel::Value),
-            ("mpi=a\nb", BadLabel::Value),
-            ("nodes=0", BadLabel::Nodes),
-            ("nodes=many", BadLabel::Nodes),
+        for (bad, texts) in [
+            (BadLabel::NoValue, &["network"][..]),
+            (BadLabel::Key, &["=x", "my key=x", "9k=x"]),
+            (BadLabel::Value, &["mpi=", "mpi= ", "mpi=a\nb"]),
+            (BadLabel::Nodes, &["nodes=0", "nodes=many"]),
         ] {
-            assert_eq!(text.parse::<Label>(), Err(bad), "{text}");
+            texts.iter().for_each(|text| assert_eq!(text.parse::<Label>(), Err(bad.clone()), "{text}"));
         }
-        assert_eq!("nodes=16".parse::<Label>().unwrap().value, "16");
     }
 
     #[test]
-    fn a_key_is_given_once() {
+    fn a_key_is_given_once_and_what_is_written_can_be_read() {
         let label = |text: &str| text.parse::<Label>().unwrap();
         assert_eq!(Labels::of([label("a=1"), label("a=1")]), Err(BadLabel::Twice("a".into())));
-        let labels = Labels::of([label("b=2"), label("nodes=3")]).unwrap();
-        assert_eq!((labels.get("b"), labels.get("c"), labels.nodes()), (Some("2"), None, Some(3)));
-    }
-
-    #[test]
-    fn what_is_written_can_be_read() {
-        let labels: Labels = serde_json::from_str(r#"{"nodes": 4, "mpi": "MPICH"}"#).unwrap();
-        assert_eq!((labels.nodes(), labels.get("mpi")), (Some(4), Some("MPICH")));
-        let again = serde_json::from_str(&serde_json::to_string(&labels).unwrap()).unwrap();
-        assert_eq!(labels, again);
+        let labels = Labels::of([label("mpi=MPICH"), label("nodes=16")]).unwrap();
+        assert_eq!((labels.get("mpi"), labels.get("c"), labels.nodes()), (Some("MPICH"), None, Some(16)));
+        for text in [r#"{"nodes": 16, "mpi": "MPICH"}"#, &serde_json::to_string(&labels).unwrap()] {
+            assert_eq!(serde_json::from_str::<Labels>(text).unwrap(), labels);
+        }
         assert!(serde_json::from_str::<Labels>(r#"{"nodes": -1}"#).is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! The bound of the wire: how long the payload of an operation takes at the least.
 
-use super::series::{Key, Setting};
+use super::series::Key;
 
 /// Bits a second of a network as a label names it: `155 Mbit/s, MTU 9000`, `1 Gbit/s`, `155mbit`.
 pub fn bits_per_second(network: &str) -> Option<f64> {
@@ -21,20 +21,14 @@ pub type Payload = fn(&Key, usize) -> Option<usize>;
 /// is not known.
 pub fn bound(key: &Key, ranks: usize, payload: Payload) -> Option<f64> {
     let rate = bits_per_second(key.setting.network.as_deref()?)?;
-    let payload = payload(key, nodes(&key.setting, ranks)?)?;
+    // Ranks of one machine share its link.
+    let per_node = key.setting.per_node.unwrap_or(1);
+    let payload = payload(key, ranks.is_multiple_of(per_node).then_some(ranks / per_node)?)?;
     Some(8.0 * payload as f64 / rate).filter(|seconds| *seconds > 0.0)
-}
-
-/// Ranks of one machine share its link.
-fn nodes(setting: &Setting, ranks: usize) -> Option<usize> {
-    let per_node = setting.per_node.unwrap_or(1);
-    ranks.is_multiple_of(per_node).then_some(ranks / per_node)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::collect::Collection;
-    use super::super::fixture::{bench, known, labelled, read};
     use super::*;
 
     #[test]
@@ -51,21 +45,5 @@ mod tests {
         ] {
             assert_eq!(bits_per_second(text), rate, "{text}");
         }
-    }
-
-    #[test]
-    fn the_bound_is_the_payload_into_one_node() {
-        let of = |name: &str, labels: &[(&str, &str)]| {
-            let run = bench(name, 4, &[("aurora", 1.0)]);
-            let run = labels.iter().fold(run, |run, (key, value)| labelled(run, key, value));
-            let all = Collection::of(&read(&[run]));
-            bound(all.benches.keys().next().unwrap(), 4, known().payload)
-        };
-        let network = ("network", "8 Mbit/s");
-        assert_eq!(of("read-cache", &[network]), Some(24.0));
-        assert_eq!(of("read-cache", &[network, ("nodes", "2")]), Some(16.0));
-        assert_eq!(of("read-cache", &[network, ("nodes", "1")]), None);
-        assert_eq!(of("barrier", &[network]), None);
-        assert_eq!(of("read-cache", &[]), None);
     }
 }

@@ -19,21 +19,11 @@ pub enum Unwritten {
     #[error("--out {0}: that is a folder; name a file in it, such as {0}/report.html")]
     Folder(PathBuf),
     /// There is no folder to write into.
-    #[error("--out {out}: there is no folder {folder}; make it, or name another one")]
-    NoFolder {
-        /// What was asked for.
-        out: PathBuf,
-        /// What is missing.
-        folder: PathBuf,
-    },
+    #[error("--out {0}: there is no folder {1}; make it, or name another one")]
+    NoFolder(PathBuf, PathBuf),
     /// The system says no.
-    #[error("--out {out}: cannot be written: {source}")]
-    System {
-        /// What was asked for.
-        out: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    #[error("--out {0}: cannot be written: {1}")]
+    System(PathBuf, io::Error),
 }
 
 /// Whether a page can come to `out`, as far as that can be known before there is one.
@@ -46,13 +36,13 @@ pub fn check(out: &Path, inputs: &[PathBuf]) -> Result<(), Unwritten> {
     }
     let folder = folder(out);
     if !folder.is_dir() {
-        return Err(Unwritten::NoFolder { out: out.into(), folder });
+        return Err(Unwritten::NoFolder(out.into(), folder));
     }
     let Ok(place) = out.canonicalize() else { return Ok(()) };
     if inputs.iter().any(|input| input.canonicalize().is_ok_and(|input| input == place)) {
         return Err(Unwritten::IsInput(out.into()));
     }
-    if place.is_file() && !is_page(&place).map_err(|source| Unwritten::System { out: out.into(), source })? {
+    if place.is_file() && !is_page(&place).map_err(|error| Unwritten::System(out.into(), error))? {
         return Err(Unwritten::NoPage(out.into()));
     }
     Ok(())
@@ -63,7 +53,7 @@ pub fn check(out: &Path, inputs: &[PathBuf]) -> Result<(), Unwritten> {
 /// # Errors
 /// What the system says.
 pub fn write(out: &Path, page: &str) -> Result<(), Unwritten> {
-    replace(out, page).map_err(|source| Unwritten::System { out: out.into(), source })
+    replace(out, page).map_err(|error| Unwritten::System(out.into(), error))
 }
 
 fn replace(out: &Path, page: &str) -> io::Result<()> {
@@ -109,28 +99,12 @@ fn is_page(file: &Path) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A folder that is gone after the test.
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(name: &str) -> Self {
-            let folder = std::env::temp_dir().join(format!("aurora-report-{name}-{}", std::process::id()));
-            fs::create_dir_all(&folder).unwrap();
-            Folder(folder)
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
+    use tempfile::tempdir;
 
     #[test]
     fn a_page_replaces_a_page_and_leaves_nothing_else() {
-        let folder = Folder::new("replace");
-        let (out, link) = (folder.0.join("page.html"), folder.0.join("link.html"));
+        let folder = tempdir().unwrap();
+        let (out, link) = (folder.path().join("page.html"), folder.path().join("link.html"));
         write(&out, "<!DOCTYPE html>nothing").unwrap();
         std::os::unix::fs::symlink(&out, &link).unwrap();
         for text in ["<!DOCTYPE html>one", "<!DOCTYPE html>two"] {
@@ -139,19 +113,19 @@ mod tests {
             assert_eq!(fs::read_to_string(&out).unwrap(), text);
         }
         assert!(link.is_symlink());
-        assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 2);
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
     }
 
     #[test]
     fn what_is_no_page_stays() {
-        let folder = Folder::new("stays");
-        let runs = folder.0.join("runs.json");
+        let folder = tempdir().unwrap();
+        let (runs, nowhere) = (folder.path().join("runs.json"), folder.path().join("no/page.html"));
         fs::write(&runs, "{}").unwrap();
         assert!(matches!(check(&runs, std::slice::from_ref(&runs)), Err(Unwritten::IsInput(_))));
         assert!(matches!(check(&runs, &[]), Err(Unwritten::NoPage(_))));
-        assert!(matches!(check(&folder.0, &[]), Err(Unwritten::Folder(_))));
-        assert!(matches!(check(&folder.0.join("no/page.html"), &[]), Err(Unwritten::NoFolder { .. })));
-        let text = write(&folder.0.join("no/page.html"), "").unwrap_err().to_string();
+        assert!(matches!(check(folder.path(), &[]), Err(Unwritten::Folder(_))));
+        assert!(matches!(check(&nowhere, &[]), Err(Unwritten::NoFolder(..))));
+        let text = write(&nowhere, "").unwrap_err().to_string();
         assert!(text.contains("cannot be written"), "{text}");
         fs::write(&runs, "").unwrap();
         check(&runs, &[]).unwrap();

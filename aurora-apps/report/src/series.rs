@@ -1,10 +1,9 @@
 //! What belongs together: which runs are of one problem in one place, and which are of one system there.
 
+use super::Report;
 use super::circumstances::Circumstances;
-use super::figures::Figures;
 use super::label::{KIND, MPI, NETWORK, NODES, PHASES, SETTING};
 use super::machine;
-use super::recorded::Program;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 
@@ -18,27 +17,12 @@ pub struct Problem {
     /// Kernel, kind of input or of memory.
     pub variant: String,
     /// What else was asked for.
-    pub asked: BTreeMap<String, u64>,
-}
-
-impl Problem {
-    /// Of an application.
-    pub fn of(run: &Program) -> Self {
-        let (name, variant) = (run.app.clone(), run.variant.clone());
-        Problem { name, size: run.size, variant, asked: run.asked() }
-    }
-
-    /// Of an operation.
-    pub fn of_bench(run: &Figures) -> Self {
-        let parts = [Some(&run.variant), run.memory.as_ref(), run.access.as_ref()];
-        let parts: Vec<_> = parts.into_iter().flatten().filter(|part| !part.is_empty()).cloned().collect();
-        Problem { name: run.bench.clone(), size: run.bytes, variant: parts.join(" "), asked: BTreeMap::new() }
-    }
+    pub asked: BTreeMap<String, usize>,
 }
 
 impl Display for Problem {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.name, grouped(self.size as u64))?;
+        write!(f, "{} {}", self.name, grouped(self.size))?;
         if !self.variant.is_empty() {
             write!(f, ", {}", self.variant)?;
         }
@@ -47,19 +31,13 @@ impl Display for Problem {
 }
 
 /// `number` with a narrow space between thousands.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    if digits.len() < 5 {
-        return digits;
+pub fn grouped(number: usize) -> String {
+    if number < 10_000 {
+        return number.to_string();
     }
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push('\u{202f}');
-        }
-        text.push(digit);
-    }
-    text
+    let digits = number.to_string().into_bytes();
+    let groups: Vec<_> = digits.rchunks(3).rev().map(String::from_utf8_lossy).collect();
+    groups.join("\u{202f}")
 }
 
 /// Where it is computed: figures of two such places are never in one curve.
@@ -77,14 +55,13 @@ pub struct Setting {
 
 impl Setting {
     fn of(circumstances: &Circumstances, ranks: usize) -> Self {
-        let Circumstances { machine, labels, .. } = circumstances;
-        let machine = if machine.is_empty() { "an unknown machine".into() } else { machine.clone() };
+        let labels = &circumstances.labels;
+        let network = labels.get(NETWORK).map(str::to_string);
         // Without a network one machine is all that there is. With one its ranks do not go over it.
-        let nodes = labels.nodes().filter(|nodes| *nodes > 1 || labels.get(NETWORK).is_some());
-        let per_node = nodes.map(|nodes| ranks.div_ceil(nodes));
-        let per_node = per_node.filter(|ranks| *ranks > 1);
+        let nodes = labels.nodes().filter(|nodes| *nodes > 1 || network.is_some());
+        let per_node = nodes.map(|nodes| ranks.div_ceil(nodes)).filter(|ranks| *ranks > 1);
         let apart = labels.get(PHASES) == Some("apart");
-        Setting { machine, network: labels.get(NETWORK).map(str::to_string), per_node, apart }
+        Setting { machine: circumstances.machine().into(), network, per_node, apart }
     }
 
     /// How many ranks can compute at the same time, as far as the machine's description says.
@@ -94,43 +71,35 @@ impl Setting {
 
     /// The network, ranks that share machines, and phases that do not overlap.
     pub fn place(&self) -> String {
-        let mut place = self.network.clone().unwrap_or_else(|| "one machine".into());
-        if let Some(ranks) = self.per_node {
-            place += &format!(", {ranks} ranks on each machine");
-        }
-        if self.apart {
-            place += ", phases apart";
-        }
-        place
+        let network = self.network.as_deref().unwrap_or("one machine");
+        let shared = self.per_node.map(|ranks| format!(", {ranks} ranks on each machine")).unwrap_or_default();
+        format!("{network}{shared}{}", if self.apart { ", phases apart" } else { "" })
     }
 }
 
-/// What the figures are.
+/// Where a figure belongs.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Kind {
-    /// Taken from a clock.
-    Measured,
-    /// Of computing without sharing, on a quiet machine: what a model is made from.
-    ComputingAlone,
-    /// Something else that the user names.
-    Other(String),
+pub struct Key {
+    /// What.
+    pub problem: Problem,
+    /// Where.
+    pub setting: Setting,
 }
 
-impl Kind {
-    fn of(circumstances: &Circumstances) -> Self {
-        match circumstances.labels.get(KIND) {
-            None | Some("measured") => Kind::Measured,
-            Some("computing alone") => Kind::ComputingAlone,
-            Some(other) => Kind::Other(other.into()),
-        }
+impl Key {
+    /// Of what one implementation took.
+    pub fn of(circumstances: &Circumstances, run: &Report) -> Self {
+        let (name, variant, asked) = (run.app.clone(), run.variant.clone(), run.asked());
+        let problem = Problem { name, size: run.size, variant, asked };
+        Key { problem, setting: Setting::of(circumstances, run.ranks) }
     }
 }
 
 /// Who computes: one curve of a chart.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Series {
-    /// What its figures are.
-    pub kind: Kind,
+    /// What its figures are, if they were not taken from a clock while it did all its work.
+    pub kind: Option<String>,
     /// Which implementation.
     pub implementation: String,
     /// Which MPI; none of what does not share by MPI, whoever has started it.
@@ -141,14 +110,18 @@ pub struct Series {
     pub others: BTreeMap<String, String>,
 }
 
+/// This library as it is meant to be used.
+const AURORA: [&str; 3] = ["aurora", "aurora-whole", "accumulate"];
+
 impl Series {
-    fn of(circumstances: &Circumstances, implementation: &str) -> Self {
+    /// Of one implementation.
+    pub fn of(circumstances: &Circumstances, implementation: &str) -> Self {
         let labels = &circumstances.labels;
         let of_mpi = |key: &str| labels.get(key).filter(|_| is_mpi(implementation)).map(str::to_string);
         let known = [NETWORK, MPI, SETTING, NODES, KIND, PHASES];
         let others = labels.iter().filter(|(key, _)| !known.contains(key));
         Series {
-            kind: Kind::of(circumstances),
+            kind: labels.get(KIND).filter(|kind| *kind != "measured").map(str::to_string),
             implementation: implementation.into(),
             mpi: of_mpi(MPI),
             setting: of_mpi(SETTING),
@@ -174,7 +147,12 @@ impl Series {
 
     /// Whether its figures were taken from a clock while it did all its work.
     pub fn is_measured(&self) -> bool {
-        self.kind == Kind::Measured
+        self.kind.is_none()
+    }
+
+    /// Whether they are of computing without sharing, on a quiet machine: what a model is made from.
+    pub fn is_alone(&self) -> bool {
+        self.kind.as_deref() == Some("computing alone")
     }
 
     /// Whether MPI carries its data.
@@ -188,93 +166,15 @@ impl Series {
     }
 }
 
-/// This library as it is meant to be used.
-const AURORA: [&str; 3] = ["aurora", "aurora-whole", "accumulate"];
-
 fn is_mpi(implementation: &str) -> bool {
     implementation.starts_with("mpi-")
 }
 
 impl Display for Series {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let others = self.others.iter().map(|(key, value)| format!("{key} {value}"));
+        let parts = [&self.mpi, &self.setting].into_iter().flatten().cloned().chain(others).chain(self.kind.clone());
         f.write_str(&self.implementation)?;
-        for part in [&self.mpi, &self.setting].into_iter().flatten() {
-            write!(f, ", {part}")?;
-        }
-        self.others.iter().try_for_each(|(key, value)| write!(f, ", {key} {value}"))?;
-        match &self.kind {
-            Kind::Measured => Ok(()),
-            Kind::ComputingAlone => f.write_str(", computing alone"),
-            Kind::Other(kind) => write!(f, ", {kind}"),
-        }
-    }
-}
-
-/// Where a figure belongs.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Key {
-    /// What.
-    pub problem: Problem,
-    /// Where.
-    pub setting: Setting,
-}
-
-/// Where one implementation's figures belong.
-pub fn keys(circumstances: &Circumstances, problem: Problem, ranks: usize, implementation: &str) -> (Key, Series) {
-    (Key { problem, setting: Setting::of(circumstances, ranks) }, Series::of(circumstances, implementation))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::fixture::{labelled, program, read};
-    use super::super::recorded::What;
-    use super::*;
-
-    fn keys_of(run: serde_json::Value) -> Vec<(Key, Series)> {
-        let runs = read(&[run]);
-        let What::Program(results) = &runs[0].what else { panic!("a program") };
-        let of = |run: &Program| keys(&runs[0].circumstances, Problem::of(run), run.ranks, &run.implementation);
-        results.iter().map(of).collect()
-    }
-
-    #[test]
-    fn only_what_mpi_carries_is_told_apart_by_it() {
-        let run = program("mm2", 704, 4, &[("aurora", 1.0), ("mpi-isend", 2.0)]);
-        let keys = keys_of(labelled(labelled(run, "mpi", "MPICH 4"), "setting", "tuned"));
-        assert_eq!(keys[0].1.to_string(), "aurora");
-        assert_eq!(keys[1].1.to_string(), "mpi-isend, MPICH 4, tuned");
-        assert_eq!(keys[0].0, keys[1].0);
-    }
-
-    #[test]
-    fn networks_and_crowded_machines_are_places_of_their_own() {
-        let run = || program("mm2", 704, 4, &[("aurora", 1.0)]);
-        let place = |run| keys_of(run)[0].0.setting.place();
-        assert_eq!(place(run()), "one machine");
-        assert_eq!(place(labelled(run(), "nodes", "1")), "one machine");
-        let run = || labelled(run(), "network", "155 Mbit/s");
-        assert_eq!(place(labelled(run(), "nodes", "4")), "155 Mbit/s");
-        assert_eq!(place(labelled(run(), "nodes", "1")), "155 Mbit/s, 4 ranks on each machine");
-        assert_eq!(place(labelled(run(), "phases", "apart")), "155 Mbit/s, phases apart");
-        assert_eq!(place(labelled(run(), "nodes", "2")), "155 Mbit/s, 2 ranks on each machine");
-    }
-
-    #[test]
-    fn what_was_asked_for_tells_problems_apart_and_what_was_found_does_not() {
-        let mut run = program("tsp", 20, 4, &[("aurora", 1.0)]);
-        for (name, value) in [("length", 2707), ("speedup", 2), ("updates", 40000)] {
-            run["results"][0][name] = value.into();
-        }
-        assert_eq!(keys_of(run)[0].0.problem.to_string(), "tsp 20, tiled, updates 40\u{202f}000");
-        assert_eq!(grouped(1_234_567), "1\u{202f}234\u{202f}567");
-        assert_eq!(grouped(9999), "9999");
-    }
-
-    #[test]
-    fn what_is_not_measured_says_so() {
-        let run = |kind| labelled(program("mm2", 704, 4, &[("aurora", 1.0)]), "kind", kind);
-        assert_eq!(keys_of(run("measured"))[0].1.to_string(), "aurora");
-        assert_eq!(keys_of(run("modelled"))[0].1.to_string(), "aurora, modelled");
-        assert_eq!(keys_of(run("computing alone"))[0].1.kind, Kind::ComputingAlone);
+        parts.into_iter().try_for_each(|part| write!(f, ", {part}"))
     }
 }

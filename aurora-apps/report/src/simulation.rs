@@ -1,6 +1,6 @@
 //! Simulated super-programs: what belongs in one chart, and what several runs of the same come to together.
 
-use super::checked::{count, share, text, units, units_or_none};
+use super::checked::{count, share, text, units};
 use super::recorded::{Recorded, What};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -77,29 +77,41 @@ pub struct Figures {
     #[serde(deserialize_with = "units")]
     pub makespan: f64,
     /// Instructions that are delivered to a node and not committed; this and the others are of own mode.
-    #[serde(default, deserialize_with = "units_or_none")]
+    #[serde(default, deserialize_with = "units")]
     pub parallelism: Option<f64>,
     /// Blocks asked for / operands read.
-    #[serde(default, deserialize_with = "units_or_none")]
+    #[serde(default, deserialize_with = "units")]
     pub miss_ratio: Option<f64>,
     /// From the last commitment of a block that had several incarnations to its having one, in units.
-    #[serde(default, deserialize_with = "units_or_none")]
+    #[serde(default, deserialize_with = "units")]
     pub synchronisation: Option<f64>,
 }
 
-/// What one policy came to on so many nodes.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Point {
-    /// Means over all repetitions of all runs.
-    pub figures: Figures,
-    /// How many those are.
-    pub reps: usize,
+/// What several runs come to, each with its index among all.
+#[derive(Clone, Debug, Default)]
+pub struct Point<'r>(pub Vec<(usize, &'r Simulation)>);
+
+impl Point<'_> {
+    /// The mean of a figure over all repetitions of all runs; none unless they all have it.
+    pub fn mean(&self, figure: impl Fn(&Figures) -> Option<f64>) -> Option<f64> {
+        let weighted = |(_, of): &(usize, &Simulation)| Some(figure(&of.figures)? * of.reps as f64);
+        let sum: Option<f64> = self.0.iter().map(weighted).sum();
+        sum.map(|sum| sum / self.reps() as f64)
+    }
+
+    /// How many repetitions those are.
+    pub fn reps(&self) -> usize {
+        self.0.iter().map(|(_, of)| of.reps).sum()
+    }
+
     /// Where they come from.
-    pub runs: Vec<usize>,
+    pub fn runs(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().map(|(run, _)| *run)
+    }
 }
 
-/// Policies with their points by nodes.
-pub type Policies = BTreeMap<Policy, BTreeMap<usize, Point>>;
+/// Policies, with their points by what goes to the right.
+pub type Lines<'r> = BTreeMap<Policy, BTreeMap<usize, Point<'r>>>;
 
 /// A policy's name, in the papers' order.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -119,100 +131,26 @@ impl Policy {
 }
 
 /// All simulations, by setting.
-pub fn collect(all: &[Recorded]) -> BTreeMap<Setting, Policies> {
-    let mut settings: BTreeMap<Setting, Policies> = BTreeMap::new();
+pub fn collect(all: &[Recorded]) -> BTreeMap<&Setting, Point<'_>> {
+    let mut settings: BTreeMap<&Setting, Point<'_>> = BTreeMap::new();
     for (run, recorded) in all.iter().enumerate() {
         if let What::Simulation(simulation) = &recorded.what {
-            let policies = settings.entry(simulation.setting.clone()).or_default();
-            let points = policies.entry(Policy::of(&simulation.policy)).or_default();
-            points.entry(simulation.nodes).and_modify(|point| point.add(run, simulation)).or_insert_with(|| Point {
-                figures: simulation.figures,
-                reps: simulation.reps,
-                runs: vec![run],
-            });
+            settings.entry(&simulation.setting).or_default().0.push((run, simulation));
         }
     }
     settings
 }
 
-impl Point {
-    fn add(&mut self, run: usize, other: &Simulation) {
-        let reps = self.reps + other.reps;
-        let part = other.reps as f64 / reps as f64;
-        let mean = |mine: f64, theirs: f64| mine + (theirs - mine) * part;
-        let of_both = |mine: Option<f64>, theirs: Option<f64>| Some(mean(mine?, theirs?));
-        let (mine, theirs) = (self.figures, other.figures);
-        self.figures = Figures {
-            imbalance: mean(mine.imbalance, theirs.imbalance),
-            communication: mean(mine.communication, theirs.communication),
-            efficiency: mean(mine.efficiency, theirs.efficiency),
-            loads: mean(mine.loads, theirs.loads),
-            makespan: mean(mine.makespan, theirs.makespan),
-            parallelism: of_both(mine.parallelism, theirs.parallelism),
-            miss_ratio: of_both(mine.miss_ratio, theirs.miss_ratio),
-            synchronisation: of_both(mine.synchronisation, theirs.synchronisation),
-        };
-        self.reps = reps;
-        self.runs.push(run);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::fixture::{read, simulation};
-
-    #[test]
-    fn several_runs_of_the_same_are_one_mean() {
-        let run = |seed: u64, reps: u64, efficiency: f64| {
-            let mut run = simulation("S", 4, efficiency);
-            run["seed"] = seed.into();
-            run["reps"] = reps.into();
-            run
-        };
-        let all = read(&[run(0, 1, 0.5), run(1, 3, 0.9), simulation("tail", 4, 0.9)]);
-        let settings = collect(&all);
-        assert_eq!(settings.len(), 1);
-        let policies = settings.values().next().unwrap();
-        let point = &policies[&Policy::of("S")][&4];
-        assert!((point.figures.efficiency - 0.8).abs() < 1e-12);
-        assert_eq!((point.reps, &point.runs[..]), (4, &[0, 1][..]));
-    }
-
-    #[test]
-    fn what_was_simulated_otherwise_is_apart() {
-        let with = |key: &str, value: serde_json::Value| {
-            let mut run = simulation("S", 4, 0.9);
-            run[key] = value;
-            run
-        };
-        let others =
-            [("blocks", 64.into()), ("load", 100.into()), ("speeds", "1:3".into()), ("transfers", "multicast".into())];
-        let runs: Vec<_> =
-            others.map(|(key, value)| with(key, value)).into_iter().chain([simulation("R", 4, 0.8)]).collect();
-        assert_eq!(collect(&read(&runs)).len(), 5);
-    }
-
-    #[test]
-    fn policies_stand_in_the_papers_order() {
-        let mut names = ["tail", "mine", "SR", "S", "syn"].map(Policy::of);
-        names.sort();
-        assert_eq!(names.map(|policy| policy.name), ["syn", "S", "SR", "tail", "mine"]);
-    }
-
-    #[test]
-    fn what_cannot_be_is_refused() {
-        for (key, value, expected) in [
-            ("nodes", 0.into(), "no 0 nodes"),
-            ("efficiency", 1.5.into(), "1.5 is no share of 1"),
-            ("imbalance", (-0.5).into(), "no share"),
-            ("loads", (-1).into(), "-1 is no number of blocks"),
-            ("reps", serde_json::Value::Null, "null"),
-        ] {
-            let mut run = simulation("S", 4, 0.9);
-            run[key] = value;
-            let error = crate::recorded::recorded("file", 1, run).unwrap_err();
-            assert!(error.contains(expected), "{key}: {error}");
+impl<'r> Point<'r> {
+    /// What each policy comes to, by nodes or by instructions in flight.
+    pub fn lines(&self, along: impl Fn(&Simulation) -> Option<usize>) -> Lines<'r> {
+        let mut lines = Lines::new();
+        for (run, of) in &self.0 {
+            if let Some(at) = along(of) {
+                let points = lines.entry(Policy::of(&of.policy)).or_default();
+                points.entry(at).or_default().0.push((*run, *of));
+            }
         }
+        lines
     }
 }

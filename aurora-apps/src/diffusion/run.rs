@@ -67,7 +67,7 @@ pub fn run(world: &World, job: &Diffusion, progress: &mut dyn FnMut(usize)) -> R
     }
     let subject =
         |implementation| Subject { app: offer.name(), implementation, variant: "fixed", size: job.rows, seed };
-    let measures = BTreeMap::from([("cols", job.cols), ("steps", job.steps)]);
+    let measures = BTreeMap::from([("cols".into(), job.cols), ("steps".into(), job.steps)]);
     let report = |lane: &Lane<'_>| {
         let report = lane.tally.report(world, subject(lane.implementation));
         Report { measures: measures.clone(), ..report }

@@ -67,7 +67,7 @@ pub fn run(world: &World, job: &Histogram, progress: &mut dyn FnMut(usize)) -> R
     }
     let subject =
         |implementation| Subject { app: offer.name(), implementation, variant: "counters", size: job.table, seed };
-    let measures = BTreeMap::from([("updates", job.updates)]);
+    let measures = BTreeMap::from([("updates".into(), job.updates)]);
     let report = |lane: &Lane<'_>| {
         let report = lane.tally.report(world, subject(lane.implementation));
         Report { measures: measures.clone(), ..report }

@@ -66,7 +66,7 @@ pub fn run(world: &World, job: &IndexGather, progress: &mut dyn FnMut(usize)) ->
     let report = |(implementation, tally): &(Implementation, Tally)| {
         let subject =
             Subject { app: offer.name(), implementation: *implementation, variant: "random", size: job.table, seed };
-        Report { measures: BTreeMap::from([("reads", job.reads)]), ..tally.report(world, subject) }
+        Report { measures: BTreeMap::from([("reads".into(), job.reads)]), ..tally.report(world, subject) }
     };
     Comparison::of(lanes.iter().map(report).collect()).map_err(Error::user)
 }

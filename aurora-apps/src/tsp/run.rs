@@ -85,7 +85,8 @@ pub fn run(world: &World, job: &Tsp, progress: &mut dyn FnMut(usize)) -> Result<
             Subject { app: offer.name(), implementation: lane.implementation, variant: job.source.name(), size, seed };
         let mut report = lane.tally.report(world, subject);
         let Lane { length, nodes, improvements, .. } = *lane;
-        report.measures.extend([("length", length), ("nodes", nodes), ("improvements", improvements)]);
+        let found = [("length", length), ("nodes", nodes), ("improvements", improvements)];
+        report.measures.extend(found.map(|(name, found)| (name.into(), found)));
         report
     });
     Comparison::of(reports.collect()).map_err(Error::user)

@@ -67,7 +67,7 @@ pub fn run(world: &World, job: &WordCount, progress: &mut dyn FnMut(usize)) -> R
     }
     let subject =
         |implementation| Subject { app: offer.name(), implementation, variant: "bytes", size: job.bytes, seed };
-    let measures = BTreeMap::from([("words", job.words)]);
+    let measures = BTreeMap::from([("words".into(), job.words)]);
     let report = |lane: &Lane<'_>| {
         let report = lane.tally.report(world, subject(lane.implementation));
         Report { measures: measures.clone(), ..report }

@@ -1,5 +1,6 @@
 //! Lines of code of the versions of each application.
 
+use super::table::Table;
 use crate::AURORA;
 use crate::chart::ink;
 use maud::{Markup, html};
@@ -19,55 +20,30 @@ pub struct Version {
 
 /// The table. It is of the sources that the command was built from, whatever runs there are.
 pub fn section(versions: &[Version]) -> Markup {
-    let most = versions.iter().map(|version| version.lines).max().unwrap_or(1).max(1);
+    let most = versions.iter().map(|version| version.lines).max().unwrap_or(1).max(1) as f64;
+    let bar = |of: &&Version| {
+        let (width, color) = (5.5 * of.lines as f64 / most, ink::of(of.implementation).style());
+        html! { span.bar style={ "width: " (format!("{width:.1}")) "rem; background: " (color) } {} " " (of.lines) }
+    };
+    let aurora = |of: &Version| versions.iter().find(|ours| ours.app == of.app && ours.implementation == AURORA);
+    let part = |of: &&Version| match aurora(of) {
+        Some(ours) if of.implementation != AURORA => format!("{:.2}", ours.lines as f64 / of.lines.max(1) as f64),
+        _ => String::new(),
+    };
+    let table = Table::<&Version>::new()
+        .text("application", |of| of.app)
+        .text("version", |of| of.implementation)
+        .text("lines", bar)
+        .number("Aurora's / these", part);
     html! {
         section.together {
             h2 { "Lines of code" }
             p {
-                "Of the part that shares data, as it stands in the sources of this version: without comments, blank lines and tests. "
-                "What all versions have is in none: kernels, repetitions, verification; nor are the helpers that all MPI versions share."
+                "Of the part that shares data, as it stands in the sources of this version: without comments, blank \
+                 lines and tests. What all versions have is in none: kernels, repetitions, verification; nor are the \
+                 helpers that all MPI versions share."
             }
-            .wide { table {
-                thead { tr { th.text { "application" } th.text { "version" } th.text { "lines" } th { "Aurora's / these" } } }
-                tbody { @for version in versions {
-                    @let aurora = aurora(versions, version.app);
-                    tr {
-                        td.text { (version.app) }
-                        td.text { (version.implementation) }
-                        td.text { (bar(version, most)) }
-                        td { @if let Some(lines) = aurora.filter(|_| version.implementation != AURORA) {
-                            (format!("{:.2}", lines as f64 / version.lines.max(1) as f64))
-                        } }
-                    }
-                } }
-            } }
+            (table.of("", versions))
         }
-    }
-}
-
-fn aurora(versions: &[Version], app: &str) -> Option<usize> {
-    let of = versions.iter().find(|version| version.app == app && version.implementation == AURORA);
-    of.map(|version| version.lines)
-}
-
-fn bar(version: &Version, most: usize) -> Markup {
-    let (width, color) =
-        (5.5 * version.lines as f64 / most as f64, ink::of_implementation(version.implementation).name);
-    html! { span.bar style={ "width: " (format!("{width:.1}")) "rem; background: var(--" (color) ")" } {} " " (version.lines) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::fixture::known;
-
-    #[test]
-    fn each_version_has_its_count() {
-        let versions = known().versions;
-        let text = section(versions).into_string();
-        for version in versions {
-            assert!(text.contains(&format!("</span> {}</td>", version.lines)), "{version:?}: {text}");
-        }
-        assert!(text.contains("<td class=\"text\">mm2</td><td class=\"text\">aurora</td>"), "{text}");
     }
 }

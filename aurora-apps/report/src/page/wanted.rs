@@ -4,58 +4,47 @@ use crate::series::Key;
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is missing, by command.
+/// What each command would fill.
 #[derive(Debug, Default)]
-pub struct Wanted {
-    /// What each command would fill.
-    by_command: BTreeMap<String, BTreeSet<String>>,
-}
+pub struct Wanted(BTreeMap<String, BTreeSet<String>>);
 
 impl Wanted {
     /// A chart has one number of ranks.
-    pub fn ranks(&mut self, chart: &str, key: &Key) {
-        let program = program(key);
-        self.add(format!("for p in 1 2 4; do aurora {program} --ranks $p --json >> runs.json; done"), chart.into());
+    pub fn ranks(&mut self, chart: String, key: &Key) {
+        self.add(format!("for p in 1 2 4; do aurora {} --ranks $p", program(key)), "; done", chart);
     }
 
-    /// Nothing to compare with.
+    /// Nothing to compare with. Not every program has all versions: the command names what it offers.
     pub fn mpi(&mut self, key: &Key) {
-        let chart = format!("Aurora's speed-up over MPI's: {}", key.problem);
-        // Not every program has them all: the command names what it offers.
-        let command =
-            format!("mpirun -n 4 aurora {} --impl aurora,mpi-isend,mpi-collective --json >> runs.json", program(key));
-        self.add(command, chart);
+        let command = format!("mpirun -n 4 aurora {} --impl aurora,mpi-isend,mpi-collective", program(key));
+        self.add(command, "", format!("Aurora's speed-up over MPI's: {}", key.problem));
     }
 
     /// No time on a quiet machine to make a model from.
     pub fn alone(&mut self, key: &Key) {
-        let chart = format!("Modelled speed-up: {}", key.problem);
-        let command = format!("aurora {} --ranks 1 --label kind='computing alone' --json >> runs.json", program(key));
-        self.add(command, chart);
+        let command = format!("aurora {} --ranks 1 --label kind='computing alone'", program(key));
+        self.add(command, "", format!("Modelled speed-up: {}", key.problem));
     }
 
     /// No operation on a network.
     pub fn line_rate(&mut self) {
-        let label = "--label network='155 Mbit/s, MTU 9000' --label mpi='Open MPI 4.1.4'";
-        let bench = "aurora bench exchange --impl aurora,mpi-isend,mpi-collective";
-        self.add(
-            format!("mpirun -n 4 {bench} {label} --json >> runs.json"),
-            "Operations against the rate of the wire".into(),
-        );
+        let command = "mpirun -n 4 aurora bench exchange --impl aurora,mpi-isend,mpi-collective \
+                       --label network='155 Mbit/s, MTU 9000' --label mpi='Open MPI 4.1.4'";
+        self.add(command.into(), "", "Operations against the rate of the wire".into());
     }
 
-    fn add(&mut self, command: String, chart: String) {
-        self.by_command.entry(command).or_default().insert(chart);
+    fn add(&mut self, command: String, end: &str, chart: String) {
+        self.0.entry(format!("{command} --json >> runs.json{end}")).or_default().insert(chart);
     }
 
     /// As a section; nothing if nothing is missing.
     pub fn section(&self) -> Markup {
         html! {
-            @if !self.by_command.is_empty() {
+            @if !self.0.is_empty() {
                 section {
                     h2 { "What these runs do not show" }
                     p { "Each command adds runs to a file; give that to " code { "aurora report" } " too." }
-                    ul { @for (command, charts) in &self.by_command {
+                    ul { @for (command, charts) in &self.0 {
                         li { @for chart in charts { (chart) br; } code { (command) } }
                     } }
                 }
@@ -84,23 +73,4 @@ fn program(key: &Key) -> String {
     };
     let asked: String = problem.asked.iter().map(|(name, value)| format!(" --{name} {value}")).collect();
     format!("{}{size}{variant}{asked}", problem.name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::collect::Collection;
-    use crate::fixture::{program, read};
-
-    #[test]
-    fn a_missing_chart_names_its_command() {
-        let mut run = program("histogram", 1000, 4, &[("aurora", 1.0)]);
-        run["results"][0]["updates"] = 500.into();
-        let all = Collection::of(&read(&[run]));
-        let mut wanted = Wanted::default();
-        assert_eq!(wanted.section().into_string(), "");
-        wanted.ranks("Measured speed-up", all.programs.keys().next().unwrap());
-        let text = wanted.section().into_string();
-        assert!(text.contains("aurora histogram --table 1000 --updates 500 --ranks $p --json"), "{text}");
-    }
 }
