@@ -109,13 +109,7 @@ impl Fresh {
 
     /// Its name in a report.
     pub fn name(self) -> &'static str {
-        match self {
-            Fresh::Anonymous => "anonymous",
-            Fresh::HugePages => "huge-pages",
-            Fresh::Memfd => "memfd",
-            Fresh::FirstReadCache => "first-read-cache",
-            Fresh::SecondReadCache => "second-read-cache",
-        }
+        ["anonymous", "huge-pages", "memfd", "first-read-cache", "second-read-cache"][self as usize]
     }
 }
 
@@ -152,15 +146,7 @@ impl Access {
 
     /// Its name in a report.
     pub fn name(self) -> &'static str {
-        match self {
-            Access::At8 => "at-8",
-            Access::At64 => "at-64",
-            Access::Put8 => "put-8",
-            Access::GuardAt => "guard-at",
-            Access::GuardIndex => "guard-index",
-            Access::GuardOpen => "guard-open",
-            Access::Slice => "slice",
-        }
+        ["at-8", "at-64", "put-8", "guard-at", "guard-index", "guard-open", "slice"][self as usize]
     }
 }
 
@@ -193,7 +179,7 @@ impl Operation {
             Operation::Get { target: Target::Computing } | Operation::Put { target: Target::Computing } => {
                 "target=computing".into()
             }
-            Operation::FetchAdd { tasks: true } => format!("tasks={}", super::fetch_add::TASKS),
+            Operation::FetchAdd { tasks: true } => format!("tasks={}", super::contestant::TASKS),
             Operation::Updates { updates, .. } => format!("updates={updates}"),
             Operation::Reads { reads, batch, .. } => format!("reads={reads} batch={batch}"),
             _ => String::new(),
@@ -216,74 +202,59 @@ impl Operation {
     /// The size that is reported: of the whole vector or table; of all keys; from each rank that sends; of a rank's
     /// memory.
     pub fn bytes(self) -> usize {
-        match self {
-            Operation::ReadCache { bytes, .. }
-            | Operation::Gather { bytes, .. }
-            | Operation::Stream { bytes }
-            | Operation::FirstTouch { bytes, .. } => bytes,
-            Operation::Updates { table, .. } | Operation::Reads { table, .. } => table.saturating_mul(size_of::<u64>()),
-            Operation::Exchange { keys } => keys.saturating_mul(size_of::<u32>()),
-            Operation::AllReduce { values } => values.saturating_mul(size_of::<u64>()),
-            Operation::Local { access: Some(Access::At64) } => size_of::<Line>(),
-            Operation::Get { .. }
-            | Operation::Put { .. }
-            | Operation::FetchAdd { .. }
-            | Operation::ScalarSum
-            | Operation::Local { .. } => size_of::<u64>(),
-            Operation::Barrier => 0,
-        }
+        self.facts().bytes
     }
 
     /// Whether it is so short that a repetition has many of it.
     pub fn is_short(self) -> bool {
-        matches!(
-            self,
-            Operation::Get { .. }
-                | Operation::Put { .. }
-                | Operation::FetchAdd { tasks: false }
-                | Operation::ScalarSum
-                | Operation::Local { .. }
-                | Operation::Barrier
-                | Operation::AllReduce { .. }
-        )
+        self.facts().is_short
     }
+
+    fn facts(self) -> Facts {
+        use Implementation::{Aurora, MpiAlltoallv, MpiCollective, MpiIsend, Tcp};
+        const BULK: &[Implementation] = &[Aurora, MpiCollective, MpiIsend];
+        let long = |name, bytes, by| Facts { name, bytes, by, least_ranks: 1, is_short: false };
+        let short = |name, bytes, by| Facts { is_short: true, ..long(name, bytes, by) };
+        let of_two = |facts| Facts { least_ranks: 2, ..facts };
+        let words = |values: usize| values.saturating_mul(size_of::<u64>());
+        match self {
+            Operation::ReadCache { bytes, .. } => long("read-cache", bytes, BULK),
+            Operation::Exchange { keys } => long("exchange", keys.saturating_mul(size_of::<u32>()), BULK),
+            Operation::Gather { bytes, .. } => of_two(long("gather", bytes, BULK)),
+            Operation::Get { .. } => of_two(short("get", words(1), &[Aurora, MpiIsend])),
+            Operation::Put { .. } => of_two(short("put", words(1), &[Aurora, MpiIsend])),
+            Operation::FetchAdd { tasks: false } => of_two(short("fetch-add", words(1), &[Aurora])),
+            Operation::FetchAdd { tasks: true } => long("fetch-add", words(1), &[Aurora]),
+            Operation::ScalarSum => short("scalar-sum", words(1), &[Aurora]),
+            Operation::Local { access: Some(Access::At64) } => short("local", size_of::<Line>(), &[Aurora]),
+            Operation::Local { .. } => short("local", words(1), &[Aurora]),
+            Operation::Barrier => short("barrier", 0, &[Aurora, MpiCollective]),
+            Operation::AllReduce { values } => short("all-reduce", words(values), &[Aurora, MpiCollective]),
+            Operation::Stream { bytes } => of_two(long("stream", bytes, &[Aurora, MpiIsend, Tcp])),
+            Operation::Updates { table, .. } => long("updates", words(table), &[Aurora, MpiAlltoallv]),
+            Operation::Reads { table, .. } => long("reads", words(table), &[Aurora, MpiAlltoallv]),
+            Operation::FirstTouch { bytes, .. } => long("first-touch", bytes, &[Aurora]),
+        }
+    }
+}
+
+/// What is known of an operation before it runs.
+struct Facts {
+    name: &'static str,
+    bytes: usize,
+    /// Who can carry it out.
+    by: &'static [Implementation],
+    least_ranks: usize,
+    is_short: bool,
 }
 
 impl Offer for Operation {
     fn name(&self) -> &'static str {
-        match self {
-            Operation::ReadCache { .. } => "read-cache",
-            Operation::Exchange { .. } => "exchange",
-            Operation::Gather { .. } => "gather",
-            Operation::Get { .. } => "get",
-            Operation::Put { .. } => "put",
-            Operation::FetchAdd { .. } => "fetch-add",
-            Operation::ScalarSum => "scalar-sum",
-            Operation::Local { .. } => "local",
-            Operation::Barrier => "barrier",
-            Operation::AllReduce { .. } => "all-reduce",
-            Operation::Stream { .. } => "stream",
-            Operation::Updates { .. } => "updates",
-            Operation::Reads { .. } => "reads",
-            Operation::FirstTouch { .. } => "first-touch",
-        }
+        self.facts().name
     }
 
     fn implementations(&self) -> &'static [Implementation] {
-        use Implementation::{Aurora, MpiAlltoallv, MpiCollective, MpiIsend, Tcp};
-        match self {
-            Operation::ReadCache { .. } | Operation::Exchange { .. } | Operation::Gather { .. } => {
-                &[Aurora, MpiCollective, MpiIsend]
-            }
-            Operation::Get { .. } | Operation::Put { .. } => &[Aurora, MpiIsend],
-            Operation::Barrier | Operation::AllReduce { .. } => &[Aurora, MpiCollective],
-            Operation::Stream { .. } => &[Aurora, MpiIsend, Tcp],
-            Operation::Updates { .. } | Operation::Reads { .. } => &[Aurora, MpiAlltoallv],
-            Operation::FirstTouch { .. }
-            | Operation::FetchAdd { .. }
-            | Operation::ScalarSum
-            | Operation::Local { .. } => &[Aurora],
-        }
+        self.facts().by
     }
 
     fn lack(&self, implementation: Implementation) -> &'static str {
@@ -310,11 +281,7 @@ impl Offer for Operation {
     }
 
     fn least_ranks(&self, _: Implementation) -> usize {
-        match self {
-            Operation::Gather { .. } | Operation::Stream { .. } | Operation::Get { .. } | Operation::Put { .. } => 2,
-            Operation::FetchAdd { tasks: false } => 2,
-            _ => 1,
-        }
+        self.facts().least_ranks
     }
 }
 
@@ -338,32 +305,27 @@ mod tests {
     use super::*;
     use crate::implementation::{Conditions, Refusal};
 
-    const ALONE: Conditions = Conditions { ranks: Some(1), under_mpirun: false };
+    fn refusal(operation: Operation, by: Implementation) -> Option<Refusal> {
+        operation.refusal(by, Conditions { ranks: Some(1), under_mpirun: false })
+    }
 
     #[test]
-    fn what_there_is_not_names_what_there_is() {
+    fn what_there_is_not_names_what_there_is_and_one_rank_has_nobody_to_send_to() {
         let get = Operation::Get { target: Target::Idle };
-        let refusal = get.refusal(Implementation::MpiCollective, ALONE).expect("refused");
-        let text = "get takes two ranks, and MPI's collectives take all; allowed here: aurora, mpi-isend";
-        assert_eq!(refusal.to_string(), text);
+        let text = refusal(get, Implementation::MpiCollective).expect("refused").to_string();
+        assert_eq!(text, "get takes two ranks, and MPI's collectives take all; allowed here: aurora, mpi-isend");
+        let too_few = Refusal::TooFewRanks { what: "stream", ranks: 1, needed: 2 };
+        assert_eq!(refusal(Operation::Stream { bytes: 1 }, Implementation::Aurora), Some(too_few));
+        assert!(refusal(get, Implementation::Aurora).is_some());
+        assert_eq!(refusal(Operation::Barrier, Implementation::Aurora), None);
     }
 
     #[test]
     fn only_what_there_are_kinds_of_has_parts() {
         let touch = Operation::FirstTouch { bytes: 1, memory: None };
-        assert_eq!(touch.parts().len(), Fresh::ALL.len());
         let local = Operation::Local { access: None };
-        assert_eq!(local.parts().len(), Access::ALL.len());
+        assert_eq!((touch.parts().len(), local.parts().len()), (Fresh::ALL.len(), Access::ALL.len()));
         assert!(touch.parts().iter().chain(&local.parts()).all(|part| part.parts() == [*part]));
         assert_eq!(Operation::Barrier.parts(), [Operation::Barrier]);
-    }
-
-    #[test]
-    fn one_rank_has_nobody_to_send_to() {
-        let refusal = |operation: Operation| operation.refusal(Implementation::Aurora, ALONE);
-        assert_eq!(refusal(Operation::Barrier), None);
-        assert!(refusal(Operation::Get { target: Target::Idle }).is_some());
-        let too_few = Refusal::TooFewRanks { what: "stream", ranks: 1, needed: 2 };
-        assert_eq!(refusal(Operation::Stream { bytes: 1 }), Some(too_few));
     }
 }

@@ -1,6 +1,6 @@
 //! What an operation must bring over the network at the least.
 
-use super::exchange::Cuts;
+use super::contestant::piece;
 use super::job::{By, Operation};
 use crate::report::series::Key;
 
@@ -26,10 +26,9 @@ impl Operation {
         match self {
             Operation::ReadCache { bytes, .. } => bytes - bytes / ranks,
             Operation::Exchange { keys } => {
-                let cuts = Cuts::new(keys, ranks);
-                let into = |to: usize| (0..ranks).filter(move |from| *from != to).map(move |from| (from, to));
-                let keys = |to: usize| into(to).map(|(from, to)| cuts.piece(from, to).len()).sum::<usize>();
-                (0..ranks).map(keys).max().unwrap_or(0) * size_of::<u32>()
+                let piece = |from, to| if from == to { 0 } else { piece(keys, ranks, from, to).len() };
+                let into = |to| (0..ranks).map(|from| piece(from, to)).sum::<usize>();
+                (0..ranks).map(into).max().unwrap_or(0) * size_of::<u32>()
             }
             Operation::Gather { bytes, .. } => bytes * (ranks - 1),
             // Its share of what all others have, and the sums of all other shares.
@@ -38,8 +37,9 @@ impl Operation {
             Operation::Updates { updates: places, .. } | Operation::Reads { reads: places, .. } => {
                 places * 2 * size_of::<u64>() / ranks * (ranks - 1)
             }
-            Operation::Get { .. } | Operation::Put { .. } | Operation::Stream { .. } if ranks > 1 => self.bytes(),
-            Operation::Get { .. } | Operation::Put { .. } | Operation::Stream { .. } => 0,
+            Operation::Get { .. } | Operation::Put { .. } | Operation::Stream { .. } => {
+                self.bytes() * (ranks - 1).min(1)
+            }
             // To the counter's home from each of the others.
             Operation::FetchAdd { tasks } => self.bytes() * (ranks - 1).min(if tasks { usize::MAX } else { 1 }),
             // To the home and from there.
@@ -55,26 +55,22 @@ mod tests {
     use crate::report::series::{Problem, Setting};
 
     #[test]
-    fn one_alone_gets_nothing() {
-        let all = [
-            Operation::ReadCache { bytes: 1000, late: None },
-            Operation::Exchange { keys: 1000 },
-            Operation::Gather { bytes: 1000, by: By::Push },
-            Operation::Stream { bytes: 1000 },
-            Operation::Updates { table: 1000, updates: 1000 },
-            Operation::Reads { table: 1000, reads: 1000, batch: 10 },
-            Operation::FirstTouch { bytes: 1000, memory: None },
-            Operation::AllReduce { values: 1000 },
+    fn who_gets_most_is_the_bound_and_one_alone_gets_nothing() {
+        let of_four = [
+            (Operation::ReadCache { bytes: 1000, late: None }, 750),
+            (Operation::Gather { bytes: 1000, by: By::Push }, 3000),
+            (Operation::Stream { bytes: 1000 }, 1000),
+            (Operation::Updates { table: 1000, updates: 1000 }, 12_000),
+            (Operation::Reads { table: 1000, reads: 1000, batch: 10 }, 12_000),
+            (Operation::FirstTouch { bytes: 1000, memory: None }, 0),
+            (Operation::AllReduce { values: 1000 }, 12_000),
         ];
-        assert!(all.iter().all(|operation| operation.most_into_a_rank(1) == 0));
-        assert_eq!(all.map(|operation| operation.most_into_a_rank(4))[..1], [750]);
-    }
-
-    #[test]
-    fn an_exchange_is_bound_by_the_rank_that_gets_most() {
-        let even = 8_000_000 * 4 / 4 * 3;
-        let most = Operation::Exchange { keys: 8_000_000 }.most_into_a_rank(4) * 4;
-        assert!((even..even * 103 / 100).contains(&most), "{most} of {even}");
+        for (operation, most) in of_four {
+            assert_eq!([1, 4].map(|ranks| operation.most_into_a_rank(ranks)), [0, most], "{operation:?}");
+        }
+        let exchange = Operation::Exchange { keys: 8_000_000 };
+        let (even, most) = (8_000_000 * 4 / 16 * 3, exchange.most_into_a_rank(4));
+        assert!((even..even * 103 / 100).contains(&most) && exchange.most_into_a_rank(1) == 0, "{most} of {even}");
     }
 
     #[test]

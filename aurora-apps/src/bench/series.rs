@@ -1,19 +1,15 @@
 //! One implementation of one operation, as often as somebody else says: for criterion, which chooses its iterations by
 //! itself.
 
-use super::bout::Bout;
-use super::figures::Repetition;
-use super::job::{Job, Operation};
+use super::job::Job;
+use super::lane::{Lane, next_times};
 use crate::agree;
-use crate::implementation::{Conditions, Implementation, Offer};
+use crate::implementation::{Conditions, Offer};
 use aurora_core::prelude::*;
 
 /// A repetition of a short operation is made as long as this, in seconds: long beside what surrounds it, and no long
 /// wait for who wants to hear that there is progress.
 const AIM: f64 = 0.1;
-
-/// It has the operation at most so often.
-const MOST_TIMES: usize = 1 << 20;
 
 /// What some iterations of an operation took: agreed figures, the same on all ranks.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -28,9 +24,8 @@ pub struct Took {
 
 /// An operation by one implementation, with memory that lives as long as this does.
 pub struct Series<'w> {
-    bout: Bout<'w>,
+    lane: Lane<'w>,
     is_short: bool,
-    seed: u64,
     rep: usize,
     times: usize,
 }
@@ -44,22 +39,13 @@ impl<'w> Series<'w> {
     /// # Errors
     /// A [`Refusal`](crate::implementation::Refusal) of what cannot be had; whatever ended the job.
     pub fn new(world: &'w World, job: &Job) -> Result<Self> {
-        let (operation, by) = Series::what(job)?;
+        let operation = job.operation.parts()[0];
+        let by = *job.implementations.first().ok_or_else(|| Error::user("no implementation was asked for"))?;
         operation.check(&[by], Conditions::of(world)).map_err(|(_, refusal)| Error::user(refusal))?;
-        let mut series = Series {
-            bout: Bout::new(world, operation, by, job.damage)?,
-            is_short: operation.is_short(),
-            seed: agree::seed(world, job.seed)?,
-            rep: 0,
-            times: 1,
-        };
-        series.repetition(1)?;
-        Ok(series)
-    }
-
-    fn what(job: &Job) -> Result<(Operation, Implementation)> {
-        let by = job.implementations.first().ok_or_else(|| Error::user("no implementation was asked for"))?;
-        Ok((job.operation.parts()[0], *by))
+        let seed = agree::seed(world, job.seed)?;
+        let mut lane = Lane::new(world, operation, by, job, seed)?;
+        lane.repetition(1, 1)?;
+        Ok(Series { lane, is_short: operation.is_short(), rep: 1, times: 1 })
     }
 
     /// Collective. Carries out the operation `iterations` times and verifies all that it moves. After each repetition,
@@ -71,73 +57,63 @@ impl<'w> Series<'w> {
         let (mut took, mut left) = (Took::default(), iterations);
         while left > 0 {
             let times = if self.is_short { left.min(self.times as u64) as usize } else { 1 };
-            let repetition = self.repetition(times)?;
-            took.seconds += repetition.seconds.max(0.0);
-            took.with_read += repetition.with_read.max(0.0);
-            took.wrong += repetition.wrong;
-            self.times = next_times(times, repetition.seconds);
+            self.rep += 1;
+            let lap = self.lane.repetition(self.rep, times)?;
+            took.seconds += lap.took.seconds().max(0.0);
+            took.with_read += lap.with_read.seconds().max(0.0);
+            took.wrong += lap.wrong;
+            self.times = next_times(times, lap.took.seconds(), AIM);
             left -= times as u64;
             progress();
         }
         Ok(took)
     }
-
-    /// Collective.
-    fn repetition(&mut self, times: usize) -> Result<Repetition> {
-        self.rep += 1;
-        self.bout.repetition(self.seed, self.rep, times)
-    }
-}
-
-/// How often the next repetition has a short operation, of which `times` took `seconds`: as often as fits, but at most
-/// eight times as often as now, in case that this was a lucky one.
-fn next_times(times: usize, seconds: f64) -> usize {
-    let fits = times as f64 * AIM / seconds.max(1e-9);
-    (fits as usize).clamp(1, 8 * times).min(MOST_TIMES)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::{Access, Target};
+    use crate::bench::{By, Operation, Target};
+    use crate::implementation::Implementation::{Aurora, Tcp};
 
-    fn job(operation: Operation, damage: bool) -> Job {
-        Job { operation, implementations: vec![Implementation::Aurora], reps: 1, seed: Some(3), damage }
-    }
-
-    #[test]
-    fn a_short_operation_fills_its_repetition() {
-        assert_eq!(next_times(1, 1e-9), 8);
-        assert_eq!(next_times(100, 1e-3), 800);
-        assert_eq!(next_times(100, 0.08), 125);
-        assert_eq!(next_times(100, 1.0), 10);
-        assert_eq!(next_times(1, 5.0), 1);
-        assert_eq!(next_times(MOST_TIMES, 1e-3), MOST_TIMES);
-    }
+    /// All of them, small, with an odd size.
+    const OPERATIONS: [Operation; 18] = [
+        Operation::ReadCache { bytes: 4099, late: None },
+        Operation::Exchange { keys: 1003 },
+        Operation::Gather { bytes: 4099, by: By::Push },
+        Operation::Gather { bytes: 4099, by: By::Pull },
+        Operation::Get { target: Target::Idle },
+        Operation::Get { target: Target::Computing },
+        Operation::Put { target: Target::Idle },
+        Operation::FetchAdd { tasks: false },
+        Operation::FetchAdd { tasks: true },
+        Operation::ScalarSum,
+        Operation::Local { access: None },
+        Operation::Barrier,
+        Operation::AllReduce { values: 1 },
+        Operation::AllReduce { values: 9001 },
+        Operation::Stream { bytes: 4099 },
+        Operation::Updates { table: 1009, updates: 3001 },
+        Operation::Reads { table: 1009, reads: 501, batch: 64 },
+        Operation::FirstTouch { bytes: 200_003, memory: None },
+    ];
 
     #[test]
     fn iterations_are_carried_out_and_verified() {
-        let operations = [
-            (Operation::ReadCache { bytes: 4099, late: None }, true),
-            (Operation::Get { target: Target::Idle }, false),
-            (Operation::Local { access: Some(Access::GuardOpen) }, false),
-            (Operation::FetchAdd { tasks: false }, false),
-            (Operation::FetchAdd { tasks: true }, false),
-            (Operation::ScalarSum, false),
-            (Operation::AllReduce { values: 1 }, false),
-            (Operation::AllReduce { values: 9001 }, false),
-            (Operation::Barrier, false),
-        ];
-        for (operation, is_read) in operations {
+        let parts: Vec<_> = OPERATIONS.iter().flat_map(|operation| operation.parts()).collect();
+        let by_tcp = |operation: &Operation| operation.implementations().contains(&Tcp).then_some((*operation, Tcp));
+        let aurora = parts.iter().map(|operation| (*operation, Aurora));
+        for (operation, by) in aurora.chain(parts.iter().filter_map(by_tcp)) {
             for damage in [false, true] {
-                let job = job(operation, damage);
-                let told = Config::threads(2).run(|world| {
+                let job = Job { operation, implementations: vec![by], reps: 1, seed: Some(3), damage };
+                let told = Config::threads(3).run(|world| {
                     let mut series = Series::new(world, &job)?;
                     let mut heard = 0;
-                    let took = series.run(20, &mut || heard += 1)?;
+                    let took = series.run(if operation.is_short() { 600 } else { 2 }, &mut || heard += 1)?;
+                    let is_read = matches!(operation, Operation::ReadCache { .. });
                     assert!(took.seconds > 0.0 && (took.with_read > 0.0) == is_read, "{operation:?}: {took:?}");
-                    assert!(if operation.is_short() { heard < 20 } else { heard == 20 }, "{operation:?}: {heard}");
-                    assert_eq!(took.wrong > 0.0, damage, "{operation:?}: {took:?}");
+                    assert!(if operation.is_short() { heard < 600 } else { heard == 2 }, "{operation:?}: {heard}");
+                    assert_eq!(took.wrong > 0.0, damage, "{operation:?} by {by:?}: {took:?}");
                     Ok(took)
                 });
                 told.expect("the job ends well");

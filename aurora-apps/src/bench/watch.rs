@@ -1,87 +1,41 @@
 //! Measures one repetition on one rank: time, CPU and packets.
 
-use super::cpu;
-use super::memory;
+use super::lap::Lap;
+use super::process;
 use crate::meeting::Meeting;
 use aurora_core::Traffic;
 use aurora_core::prelude::*;
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{Duration, Instant};
 
-/// What one rank measured of one repetition.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Lap {
-    /// From the barrier to this rank's own completion; 0 on a rank that only serves the others.
-    pub seconds: f64,
-    /// How much after the barrier this rank began; 0 but for one that is late on purpose.
-    pub late: f64,
-    /// When this rank began, and when it was through: nanoseconds of the clock that all ranks of a machine share.
-    pub began: f64,
-    /// See `began`.
-    pub through: f64,
-    /// CPU seconds in that time; where the rank serves the others after it, until all are through.
-    pub cpu: f64,
-    /// Transfers that it sent, until all are through.
-    pub messages: u64,
-    /// Their bytes.
-    pub bytes: u64,
-    /// Packets that it sent, until all are through.
-    pub packets: u64,
-    /// Of these, packets that carried bytes again.
-    pub resent: u64,
-    /// The same operation together with one full read of its result, where that is measured too.
-    pub with_read: Option<Interval>,
-    /// Bytes of memory that this rank's process had when it had been asked for, its share of what several map.
-    pub pss: Option<f64>,
-    /// How much of what all ranks share among them this one took.
-    pub share: Option<f64>,
-}
-
-/// How long something took on one rank.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Interval {
-    /// From the barrier to this rank's completion.
-    pub seconds: f64,
-    /// How much after the barrier this rank began.
-    pub late: f64,
-}
-
 /// Measures what happens between `start`, `done` and `stop`.
 #[derive(Debug)]
 pub struct Watch<'w> {
     meeting: &'w dyn Meeting,
     delay: Option<Duration>,
-    started: Started,
-    lap: Lap,
-}
-
-#[derive(Debug)]
-struct Started {
-    at: Instant,
+    started: Instant,
     cpu: f64,
     traffic: Traffic,
-}
-
-impl Started {
-    fn now(world: &World) -> Self {
-        let traffic = world.traffic();
-        Started { cpu: cpu::seconds(world), traffic, at: Instant::now() }
-    }
+    /// What was measured.
+    pub lap: Lap,
 }
 
 impl<'w> Watch<'w> {
     /// For one repetition between ranks that meet in `meeting`'s way; `delay` is how much too late this one begins.
     pub fn new(meeting: &'w dyn Meeting, delay: Option<Duration>) -> Self {
-        Watch { meeting, delay, started: Started::now(meeting.world()), lap: Lap::default() }
+        let traffic = meeting.world().traffic();
+        Watch { meeting, delay, started: Instant::now(), cpu: 0.0, traffic, lap: Lap::default() }
     }
 
     /// Collective. The operation begins when all ranks are here and quiet.
     pub fn start(&mut self) -> Result<()> {
         self.meeting.quiet()?;
-        self.started = Started::now(self.meeting.world());
+        self.traffic = self.meeting.world().traffic();
+        self.cpu = process::cpu_seconds(self.meeting.world());
+        self.started = Instant::now();
         if let Some(delay) = self.delay {
             std::thread::sleep(delay);
-            self.lap.late = self.started.at.elapsed().as_secs_f64();
+            self.lap.took.late = self.started.elapsed().as_secs_f64();
         }
         self.lap.began = now();
         Ok(())
@@ -90,20 +44,20 @@ impl<'w> Watch<'w> {
     /// This rank is through. One that only serves the others never says so.
     pub fn done(&mut self) {
         self.lap.through = now();
-        self.lap.seconds = self.started.at.elapsed().as_secs_f64();
+        self.lap.took.end = self.started.elapsed().as_secs_f64();
     }
 
     /// Collective. The operation is over when all ranks are here.
     pub fn stop(&mut self) -> Result<()> {
         let world = self.meeting.world();
-        let cpu = cpu::seconds(world);
+        let cpu = process::cpu_seconds(world);
         self.meeting.barrier()?;
         // MPI's ranks poll in this barrier, which is none of the operation's doing.
-        let cpu = if self.meeting.serves_afterwards() { cpu::seconds(world) } else { cpu };
-        let sent = world.traffic() - self.started.traffic;
-        self.lap.cpu = cpu - self.started.cpu;
-        (self.lap.messages, self.lap.bytes) = (sent.transfers_out, sent.bytes_out);
-        (self.lap.packets, self.lap.resent) = (sent.packets_out, sent.packets_resent);
+        let cpu = if self.meeting.serves_afterwards() { process::cpu_seconds(world) } else { cpu };
+        let sent = world.traffic() - self.traffic;
+        self.lap.cpu = cpu - self.cpu;
+        (self.lap.messages, self.lap.bytes) = (sent.transfers_out as f64, sent.bytes_out as f64);
+        (self.lap.packets, self.lap.resent) = (sent.packets_out as f64, sent.packets_resent as f64);
         Ok(())
     }
 
@@ -121,8 +75,7 @@ impl<'w> Watch<'w> {
     pub fn measure_with_read<R>(&mut self, work: impl FnOnce() -> Result<R>) -> Result<R> {
         let alone = std::mem::take(&mut self.lap);
         let result = self.measure(work)?;
-        let Lap { seconds, late, .. } = self.lap;
-        self.lap = Lap { with_read: Some(Interval { seconds, late }), ..alone };
+        self.lap = Lap { with_read: self.lap.took, ..alone };
         Ok(result)
     }
 
@@ -135,23 +88,8 @@ impl<'w> Watch<'w> {
     /// Collective. Notes how much memory the ranks have now, all of them: what each holds stays until all have looked.
     pub fn weigh(&mut self) -> Result<()> {
         self.meeting.barrier()?;
-        self.lap.pss = memory::proportional(self.meeting.world());
+        self.lap.pss = process::memory(self.meeting.world());
         self.meeting.barrier()
-    }
-
-    /// How much of what all ranks share among them this one took.
-    pub fn note_share(&mut self, share: f64) {
-        self.lap.share = Some(share);
-    }
-
-    /// All ranks.
-    pub fn world(&self) -> &World {
-        self.meeting.world()
-    }
-
-    /// What was measured.
-    pub fn lap(self) -> Lap {
-        self.lap
     }
 }
 

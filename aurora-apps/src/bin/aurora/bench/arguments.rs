@@ -9,17 +9,50 @@ use std::time::Duration;
 #[derive(Subcommand, Debug)]
 pub enum BenchCommand {
     /// Every rank gets all of a vector (an allgather)
-    ReadCache(ReadCacheArguments),
+    ReadCache {
+        /// Size of the whole vector, such as 1000000, 10M or 2GiB [default: 704 x 704 32-bit numbers]
+        #[arg(long, value_name = "B", default_value_t = 704 * 704 * 4, hide_default_value = true, value_parser = bytes)]
+        bytes: u64,
+        /// The last rank begins so many milliseconds after the others; seconds count from there
+        #[arg(long, value_name = "MS", value_parser = value_parser!(u32).range(1..=60_000))]
+        late_rank_ms: Option<u32>,
+        #[command(flatten)]
+        common: CommonArguments,
+    },
     /// Every rank gets a range of keys from each (an all-to-all)
-    Exchange(ExchangeArguments),
+    Exchange {
+        /// How many 32-bit keys all ranks have together
+        #[arg(long, value_name = "N", default_value_t = 8_000_000, value_parser = value_parser!(u64).range(1..))]
+        keys: u64,
+        #[command(flatten)]
+        common: CommonArguments,
+    },
     /// Every other rank's bytes reach rank 0
-    Gather(GatherArguments),
+    Gather {
+        /// How many bytes each of the other ranks has
+        #[arg(long, value_name = "B", default_value_t = 1 << 20, value_parser = bytes)]
+        bytes: u64,
+        /// Aurora's senders write into rank 0's memory (the default)
+        #[arg(long)]
+        push: bool,
+        /// Aurora's rank 0 reads from all of them
+        #[arg(long, conflicts_with = "push")]
+        pull: bool,
+        #[command(flatten)]
+        common: CommonArguments,
+    },
     /// Rank 0 reads 8 bytes of rank 1's
     Get(RemoteArguments),
     /// Rank 0 writes 8 bytes of rank 1's
     Put(RemoteArguments),
     /// Rank 0 adds 1 to a counter of rank 1's; or all take tasks by one
-    FetchAdd(FetchAddArguments),
+    FetchAdd {
+        /// All ranks take 3000 tasks of 10 us each, one by one, by a counter of rank 0's
+        #[arg(long)]
+        tasks: bool,
+        #[command(flatten)]
+        common: CommonArguments,
+    },
     /// All ranks add to a GScalar, and read what that comes to
     ScalarSum(CommonArguments),
     /// Every rank accesses elements of its own in several ways
@@ -27,51 +60,54 @@ pub enum BenchCommand {
     /// All ranks wait for each other
     Barrier(CommonArguments),
     /// Every rank has the sums of all ranks' values
-    AllReduce(AllReduceArguments),
+    AllReduce {
+        /// How many bytes of 64-bit values each rank has; a multiple of 8
+        #[arg(long, value_name = "B", default_value_t = 8, value_parser = words)]
+        bytes: u64,
+        #[command(flatten)]
+        common: CommonArguments,
+    },
     /// Bytes go from rank 0 to rank 1
-    Stream(StreamArguments),
+    Stream {
+        /// How many bytes
+        #[arg(long, value_name = "B", default_value_t = 64 << 20, value_parser = bytes)]
+        bytes: u64,
+        #[command(flatten)]
+        common: CommonArguments,
+    },
     /// Every rank adds 1 to random elements of a shared table
-    Updates(UpdatesArguments),
+    Updates {
+        /// How many 64-bit elements the table has
+        #[arg(long, value_name = "T", default_value_t = 1_000_000, value_parser = value_parser!(u64).range(1..))]
+        table: u64,
+        /// How many updates each rank makes
+        #[arg(long, value_name = "N", default_value_t = MANY, value_parser = value_parser!(u64).range(1..=MOST_PLACES))]
+        updates: u64,
+        #[command(flatten)]
+        common: CommonArguments,
+    },
     /// Every rank reads random elements of a shared table
-    Reads(ReadsArguments),
+    Reads {
+        /// How many 64-bit elements the table has
+        #[arg(long, value_name = "T", default_value_t = 1_000_000, value_parser = value_parser!(u64).range(1..))]
+        table: u64,
+        /// How many elements each rank reads
+        #[arg(long, value_name = "N", default_value_t = MANY, value_parser = value_parser!(u64).range(1..=MOST_PLACES))]
+        reads: u64,
+        /// How many of them at once, by mpi-alltoallv 65536 at most [default: 65536, or all]
+        #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1 << 24))]
+        batch: Option<u32>,
+        #[command(flatten)]
+        common: CommonArguments,
+    },
     /// Every rank touches fresh memory of several kinds
-    FirstTouch(FirstTouchArguments),
-}
-
-#[derive(Args, Debug)]
-pub struct ReadCacheArguments {
-    /// Size of the whole vector, such as 1000000, 10M or 2GiB [default: 704 x 704 32-bit numbers]
-    #[arg(long, value_name = "B", default_value_t = 704 * 704 * 4, hide_default_value = true, value_parser = bytes)]
-    pub bytes: u64,
-    /// The last rank begins so many milliseconds after the others; seconds count from there
-    #[arg(long, value_name = "MS", value_parser = value_parser!(u32).range(1..=60_000))]
-    pub late_rank_ms: Option<u32>,
-    #[command(flatten)]
-    pub common: CommonArguments,
-}
-
-#[derive(Args, Debug)]
-pub struct ExchangeArguments {
-    /// How many 32-bit keys all ranks have together
-    #[arg(long, value_name = "N", default_value_t = 8_000_000, value_parser = value_parser!(u64).range(1..))]
-    pub keys: u64,
-    #[command(flatten)]
-    pub common: CommonArguments,
-}
-
-#[derive(Args, Debug)]
-pub struct GatherArguments {
-    /// How many bytes each of the other ranks has
-    #[arg(long, value_name = "B", default_value_t = 1 << 20, value_parser = bytes)]
-    pub bytes: u64,
-    /// Aurora's senders write into rank 0's memory (the default)
-    #[arg(long)]
-    pub push: bool,
-    /// Aurora's rank 0 reads from all of them
-    #[arg(long, conflicts_with = "push")]
-    pub pull: bool,
-    #[command(flatten)]
-    pub common: CommonArguments,
+    FirstTouch {
+        /// How many bytes each rank touches
+        #[arg(long, value_name = "B", default_value_t = 64 << 20, value_parser = bytes)]
+        bytes: u64,
+        #[command(flatten)]
+        common: CommonArguments,
+    },
 }
 
 #[derive(Args, Debug)]
@@ -83,59 +119,8 @@ pub struct RemoteArguments {
     pub common: CommonArguments,
 }
 
-#[derive(Args, Debug)]
-pub struct AllReduceArguments {
-    /// How many bytes of 64-bit values each rank has; a multiple of 8
-    #[arg(long, value_name = "B", default_value_t = 8, value_parser = words)]
-    pub bytes: u64,
-    #[command(flatten)]
-    pub common: CommonArguments,
-}
-
-#[derive(Args, Debug)]
-pub struct FetchAddArguments {
-    /// All ranks take 3000 tasks of 10 us each, one by one, by a counter of rank 0's
-    #[arg(long)]
-    pub tasks: bool,
-    #[command(flatten)]
-    pub common: CommonArguments,
-}
-
-#[derive(Args, Debug)]
-pub struct StreamArguments {
-    /// How many bytes
-    #[arg(long, value_name = "B", default_value_t = 64 << 20, value_parser = bytes)]
-    pub bytes: u64,
-    #[command(flatten)]
-    pub common: CommonArguments,
-}
-
-#[derive(Args, Debug)]
-pub struct UpdatesArguments {
-    /// How many 64-bit elements the table has
-    #[arg(long, value_name = "T", default_value_t = 1_000_000, value_parser = value_parser!(u64).range(1..))]
-    pub table: u64,
-    /// How many updates each rank makes
-    #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = value_parser!(u64).range(1..=MOST_PLACES))]
-    pub updates: u64,
-    #[command(flatten)]
-    pub common: CommonArguments,
-}
-
-#[derive(Args, Debug)]
-pub struct ReadsArguments {
-    /// How many 64-bit elements the table has
-    #[arg(long, value_name = "T", default_value_t = 1_000_000, value_parser = value_parser!(u64).range(1..))]
-    pub table: u64,
-    /// How many elements each rank reads
-    #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = value_parser!(u64).range(1..=MOST_PLACES))]
-    pub reads: u64,
-    /// How many of them at once, by mpi-alltoallv 65536 at most [default: 65536, or all]
-    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1 << 24))]
-    pub batch: Option<u32>,
-    #[command(flatten)]
-    pub common: CommonArguments,
-}
+/// Updates or reads of each rank, if not others.
+const MANY: u64 = 10_000_000;
 
 /// As `AURORA_CACHE_LIMIT` takes them.
 fn bytes(text: &str) -> Result<u64, &'static str> {
@@ -154,15 +139,6 @@ const MOST_PLACES: u64 = 1_000_000_000_000;
 
 /// Reads in a batch.
 const BATCH: u64 = 65_536;
-
-#[derive(Args, Debug)]
-pub struct FirstTouchArguments {
-    /// How many bytes each rank touches
-    #[arg(long, value_name = "B", default_value_t = 64 << 20, value_parser = bytes)]
-    pub bytes: u64,
-    #[command(flatten)]
-    pub common: CommonArguments,
-}
 
 #[derive(Args, Debug)]
 pub struct CommonArguments {
@@ -203,52 +179,50 @@ impl BenchCommand {
     /// What every operation has.
     pub fn common(&self) -> &CommonArguments {
         match self {
-            BenchCommand::ReadCache(arguments) => &arguments.common,
-            BenchCommand::Exchange(arguments) => &arguments.common,
-            BenchCommand::Gather(arguments) => &arguments.common,
-            BenchCommand::Get(arguments) | BenchCommand::Put(arguments) => &arguments.common,
-            BenchCommand::FetchAdd(arguments) => &arguments.common,
-            BenchCommand::ScalarSum(common) | BenchCommand::Local(common) | BenchCommand::Barrier(common) => common,
-            BenchCommand::AllReduce(arguments) => &arguments.common,
-            BenchCommand::Stream(arguments) => &arguments.common,
-            BenchCommand::Updates(arguments) => &arguments.common,
-            BenchCommand::Reads(arguments) => &arguments.common,
-            BenchCommand::FirstTouch(arguments) => &arguments.common,
+            BenchCommand::Get(RemoteArguments { common, .. })
+            | BenchCommand::Put(RemoteArguments { common, .. })
+            | BenchCommand::ScalarSum(common)
+            | BenchCommand::Local(common)
+            | BenchCommand::Barrier(common)
+            | BenchCommand::ReadCache { common, .. }
+            | BenchCommand::Exchange { common, .. }
+            | BenchCommand::Gather { common, .. }
+            | BenchCommand::FetchAdd { common, .. }
+            | BenchCommand::AllReduce { common, .. }
+            | BenchCommand::Stream { common, .. }
+            | BenchCommand::Updates { common, .. }
+            | BenchCommand::Reads { common, .. }
+            | BenchCommand::FirstTouch { common, .. } => common,
         }
     }
 
     fn operation(&self) -> Operation {
-        match self {
-            BenchCommand::ReadCache(arguments) => Operation::ReadCache {
-                bytes: arguments.bytes as usize,
-                late: arguments.late_rank_ms.map(|ms| Duration::from_millis(ms.into())),
-            },
-            BenchCommand::Exchange(arguments) => Operation::Exchange { keys: arguments.keys as usize },
-            BenchCommand::Gather(arguments) => Operation::Gather {
-                bytes: arguments.bytes as usize,
-                by: if arguments.pull { By::Pull } else { By::Push },
-            },
-            BenchCommand::Get(arguments) => Operation::Get { target: arguments.target.into() },
-            BenchCommand::Put(arguments) => Operation::Put { target: arguments.target.into() },
-            BenchCommand::FetchAdd(arguments) => Operation::FetchAdd { tasks: arguments.tasks },
+        let late = |ms: u32| Duration::from_millis(ms.into());
+        match *self {
+            BenchCommand::ReadCache { bytes, late_rank_ms, .. } => {
+                Operation::ReadCache { bytes: bytes as usize, late: late_rank_ms.map(late) }
+            }
+            BenchCommand::Exchange { keys, .. } => Operation::Exchange { keys: keys as usize },
+            BenchCommand::Gather { bytes, pull, .. } => {
+                Operation::Gather { bytes: bytes as usize, by: if pull { By::Pull } else { By::Push } }
+            }
+            BenchCommand::Get(RemoteArguments { target, .. }) => Operation::Get { target: target.into() },
+            BenchCommand::Put(RemoteArguments { target, .. }) => Operation::Put { target: target.into() },
+            BenchCommand::FetchAdd { tasks, .. } => Operation::FetchAdd { tasks },
             BenchCommand::ScalarSum(_) => Operation::ScalarSum,
             BenchCommand::Local(_) => Operation::Local { access: None },
             BenchCommand::Barrier(_) => Operation::Barrier,
-            BenchCommand::AllReduce(arguments) => {
-                Operation::AllReduce { values: arguments.bytes as usize / size_of::<u64>() }
+            BenchCommand::AllReduce { bytes, .. } => Operation::AllReduce { values: bytes as usize / size_of::<u64>() },
+            BenchCommand::Stream { bytes, .. } => Operation::Stream { bytes: bytes as usize },
+            BenchCommand::Updates { table, updates, .. } => {
+                Operation::Updates { table: table as usize, updates: updates as usize }
             }
-            BenchCommand::Stream(arguments) => Operation::Stream { bytes: arguments.bytes as usize },
-            BenchCommand::Updates(arguments) => {
-                Operation::Updates { table: arguments.table as usize, updates: arguments.updates as usize }
-            }
-            BenchCommand::Reads(arguments) => Operation::Reads {
-                table: arguments.table as usize,
-                reads: arguments.reads as usize,
-                batch: arguments.batch.map_or(BATCH.min(arguments.reads), u64::from) as usize,
+            BenchCommand::Reads { table, reads, batch, .. } => Operation::Reads {
+                table: table as usize,
+                reads: reads as usize,
+                batch: batch.map_or(BATCH.min(reads), u64::from) as usize,
             },
-            BenchCommand::FirstTouch(arguments) => {
-                Operation::FirstTouch { bytes: arguments.bytes as usize, memory: None }
-            }
+            BenchCommand::FirstTouch { bytes, .. } => Operation::FirstTouch { bytes: bytes as usize, memory: None },
         }
     }
 

@@ -1,0 +1,76 @@
+//! One implementation of one operation, repetition after repetition.
+
+use super::contestant::{self, Contestant};
+use super::job::{Job, Operation};
+use super::lap::Lap;
+use super::pattern::Round;
+use super::watch::Watch;
+use crate::implementation::Implementation;
+use crate::meeting::Meeting;
+use aurora_core::prelude::*;
+use std::time::Duration;
+
+/// A repetition has a short operation at most so often.
+pub const MOST_TIMES: usize = 1 << 20;
+
+/// A contestant, with the way in which its ranks wait for each other.
+pub struct Lane<'w> {
+    contestant: Contestant<'w>,
+    meeting: Box<dyn Meeting + 'w>,
+    /// How much too late this rank begins.
+    delay: Option<Duration>,
+    seed: u64,
+    damage: bool,
+}
+
+impl<'w> Lane<'w> {
+    /// Collective. For `operation`, a part of what `job` asks for; `seed` is the one that ranks have agreed on.
+    pub fn new(world: &'w World, operation: Operation, by: Implementation, job: &Job, seed: u64) -> Result<Self> {
+        let last = world.rank().index() + 1 == world.size();
+        let late = match operation {
+            Operation::ReadCache { late, .. } => late,
+            _ => None,
+        };
+        Ok(Lane {
+            contestant: contestant::new(world, operation, by)?,
+            meeting: contestant::meeting(world, by)?,
+            delay: late.filter(|_| last),
+            seed,
+            damage: job.damage,
+        })
+    }
+
+    /// Collective. Repetition `rep`, with the operation `times` times in it, agreed among all ranks.
+    pub fn repetition(&mut self, rep: usize, times: usize) -> Result<Lap> {
+        let mut watch = Watch::new(&*self.meeting, self.delay);
+        let wrong = (self.contestant)(Round::new(self.seed, rep, times, self.damage), &mut watch)?;
+        Lap { wrong: wrong as f64, ..watch.lap }.agree(self.meeting.world())
+    }
+}
+
+/// How often the next repetition has a short operation, of which `times` took `seconds`, to take as long as `aim`: at
+/// most eight times as often as now, in case that this was a lucky one.
+pub fn next_times(times: usize, seconds: f64, aim: f64) -> usize {
+    let fits = times as f64 * aim / seconds.max(1e-9);
+    (fits.ceil() as usize).clamp(1, 8 * times).min(MOST_TIMES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_operation_fills_its_repetition() {
+        for (times, seconds, next) in [
+            (1, 1e-3, 6),
+            (1, 1e-9, 8),
+            (10, 0.0, 80),
+            (10, 4.99e-3, 13),
+            (100, 48e-3, 13),
+            (1, 5.0, 1),
+            (MOST_TIMES - 1, 1e-3, MOST_TIMES),
+        ] {
+            assert_eq!(next_times(times, seconds, 6e-3), next, "{times} times in {seconds} s");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! What was measured of one repetition: by one rank, and by all of them.
+
+use crate::report::Spread;
+use aurora_core::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// The figures of one rank, or of several together.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Lap {
+    /// The operation.
+    pub took: Interval,
+    /// The same operation together with one full read of its result; 0 where that is not measured.
+    pub with_read: Interval,
+    /// When the last rank began, in nanoseconds of the clock that all ranks of a machine share.
+    pub began: f64,
+    /// When the last one was through: what ranks that have left the barrier at different times waited for each other
+    /// does not count from `began` to here.
+    pub through: f64,
+    /// CPU seconds in that time; where ranks serve each other after it, until all are through.
+    pub cpu: f64,
+    /// Transfers sent, until all are through.
+    pub messages: f64,
+    /// Their bytes.
+    pub bytes: f64,
+    /// Packets sent, until all are through.
+    pub packets: f64,
+    /// Of these, packets that carried bytes again.
+    pub resent: f64,
+    /// Bytes of memory when it had been asked for, of pages that several map their share; NaN where the system does not
+    /// say.
+    pub pss: f64,
+    /// The least and the most that a rank took of what all share among them; 0 where nothing is shared out.
+    pub share: [f64; 2],
+    /// What was found wrong.
+    pub wrong: f64,
+}
+
+/// How long something took on a rank.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Interval {
+    /// From the barrier to the rank's own completion; 0 on a rank that only serves the others.
+    pub end: f64,
+    /// How much after the barrier it began; 0 but for one that is late on purpose.
+    pub late: f64,
+}
+
+impl Interval {
+    /// The slowest rank's seconds, from the latest rank's entry.
+    pub fn seconds(self) -> f64 {
+        self.end - self.late
+    }
+
+    fn and(self, other: Self) -> Self {
+        Interval { end: self.end.max(other.end), late: self.late.max(other.late) }
+    }
+}
+
+impl Lap {
+    /// Collective. What all ranks measured together, as all of them know it.
+    pub fn agree(self, world: &World) -> Result<Self> {
+        Ok(world.all_gather(self)?.into_iter().reduce(Lap::and).unwrap_or(self))
+    }
+
+    fn and(self, other: Self) -> Self {
+        Lap {
+            took: self.took.and(other.took),
+            with_read: self.with_read.and(other.with_read),
+            began: self.began.max(other.began),
+            through: self.through.max(other.through),
+            cpu: self.cpu + other.cpu,
+            messages: self.messages + other.messages,
+            bytes: self.bytes + other.bytes,
+            packets: self.packets + other.packets,
+            resent: self.resent + other.resent,
+            pss: self.pss + other.pss,
+            share: [self.share[0].min(other.share[0]), self.share[1].max(other.share[1])],
+            wrong: self.wrong + other.wrong,
+        }
+    }
+}
+
+/// Least, middle and most of one figure of the repetitions, for once of `times`.
+pub fn spread(of: &[Lap], times: usize, figure: impl Fn(&Lap) -> f64) -> Spread {
+    Spread::of(of.iter().map(|lap| figure(lap) / times as f64))
+}
+
+/// How many of what the operation does `amount` of were done in a second.
+pub fn rate(of: &[Lap], times: usize, amount: f64) -> Spread {
+    Spread::of(of.iter().map(|lap| amount * times as f64 / lap.took.seconds().max(f64::MIN_POSITIVE)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_takes_as_long_as_its_slowest_rank_after_its_latest() {
+        let lap = |[end, late, read, read_late, began, through, least, most]: [f64; 8], sum: f64| Lap {
+            took: Interval { end, late },
+            with_read: Interval { end: read, late: read_late },
+            began,
+            through,
+            share: [least, most],
+            cpu: sum,
+            messages: sum + 1.0,
+            bytes: sum + 2.0,
+            packets: sum + 3.0,
+            resent: sum + 4.0,
+            pss: sum + 5.0,
+            wrong: sum + 6.0,
+        };
+        let one = lap([5.0, 0.0, 7.0, 0.0, 4e9, 9e9, 30.0, 30.0], 10.0);
+        let two = lap([4.5, 3.0, 8.0, 3.5, 7e9, 8.5e9, 20.0, 20.0], 20.0);
+        let both = one.and(two);
+        assert_eq!((both.took.seconds(), both.with_read.seconds(), both.through - both.began), (2.0, 4.5, 2e9));
+        assert_eq!(both.share, [20.0, 30.0]);
+        let sums = [both.cpu, both.messages, both.bytes, both.packets, both.resent, both.pss, both.wrong];
+        assert_eq!(sums, [30.0, 32.0, 34.0, 36.0, 38.0, 40.0, 42.0]);
+    }
+
+    #[test]
+    fn figures_are_for_once() {
+        let of = |end| Lap { took: Interval { end, late: 0.0 }, ..Lap::default() };
+        let laps = [of(8.0), of(4.0)];
+        let seconds = spread(&laps, 4, |lap| lap.took.seconds());
+        assert_eq!((seconds.min, seconds.median, seconds.max), (1.0, 1.5, 2.0));
+        let rate = rate(&laps, 4, 16.0);
+        assert_eq!((rate.min, rate.median, rate.max), (8.0, 12.0, 16.0));
+    }
+}
