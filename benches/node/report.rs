@@ -1,161 +1,140 @@
-//! The table, as Markdown.
+//! The table, as Markdown; what the README has of it.
 
-use crate::job::{Jobs, mpirun};
-use crate::judge::{Beside, Measured};
-use crate::row::{Job, Row, Unit};
 use aurora_apps::report::Spread;
+use aurora_suite::figures::Table;
+use aurora_suite::figures::job::{Run, crowd};
+use aurora_suite::figures::judge::{Measured, Share};
+use aurora_suite::figures::row::{Reach, Unit};
 use aurora_suite::machine;
-
-/// A row, or why there is none.
-pub type Line = (Row, Result<Measured, Vec<String>>);
+use aurora_suite::mpi::Flavour;
 
 /// The head of the table.
 pub const HEAD: &str = "\
 | row | what | ranks | to be reached | Aurora: min / median / max | reached | beside: min / median / max | cores busy |
 |---|---|---|---|---|---|---|---|";
 
-impl Unit {
-    /// Of what a report says: seconds, bytes, parts of one.
-    pub fn of(self, said: Spread) -> Spread {
-        said.map(|value| match self {
-            Unit::Nanos => value * 1e9,
-            Unit::Micros => value * 1e6,
-            Unit::Millis => value * 1e3,
-            Unit::Millions => value / 1e6,
-            Unit::Gigabytes => value,
-            Unit::Mebibytes => value / (1 << 20) as f64,
-            Unit::Percent => value * 100.0,
-        })
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Unit::Nanos => "ns",
-            Unit::Micros => "us",
-            Unit::Millis => "ms",
-            Unit::Millions => "million/s",
-            Unit::Gigabytes => "GB/s",
-            Unit::Mebibytes => "MiB",
-            Unit::Percent => "%",
-        }
-    }
-
-    /// Whether more of it is better.
-    pub fn is_a_rate(self) -> bool {
-        matches!(self, Unit::Millions | Unit::Gigabytes)
-    }
-
-    pub fn show(self, value: f64) -> String {
-        let digits = match value {
-            _ if value >= 100.0 => 0,
-            _ if value >= 10.0 => 1,
-            _ => 2,
-        };
-        format!("{value:.digits$}")
-    }
-
-    fn spread(self, Spread { min, median, max }: Spread) -> String {
-        let [min, median, max] = [min, median, max].map(|value| self.show(value));
-        format!("{min} / **{median}** / {max} {}", self.name())
-    }
+/// Ours, and the best of the others.
+fn both(measured: &Measured) -> (&Share, Option<&Share>) {
+    let ours = measured.ours().next().expect("a complete row has ours");
+    (ours, measured.best(Flavour::Open.words()))
 }
 
-/// A row of the table; a failure is a line of its own.
-pub fn summary((row, result): &Line) -> String {
-    let measured = match result {
-        Err(reasons) => return format!("\nNOT A ROW: {} ({}): {}\n", row.what, row.name, reasons.join("; ")),
-        Ok(measured) => measured,
+/// A row of the table.
+pub fn line(measured: &Measured) -> String {
+    let row = measured.row;
+    let spread = |Spread { min, median, max }: Spread| {
+        let [min, median, max] = [min, median, max].map(|value| row.unit.show(value));
+        format!("{min} / **{median}** / {max} {}", row.unit.name)
     };
-    let reached = match row.is_reached(measured) {
-        Some(true) => "yes",
-        Some(false) => "**no**",
-        None => "-",
+    let (ours, beside) = both(measured);
+    let beside = beside.map_or("-".into(), |Share { who, value, .. }| {
+        let times = ours.value.median / value.median;
+        let times = if times.is_finite() { format!(" ({times:.2} x)") } else { String::new() };
+        format!("{who} {}{times}", spread(*value))
+    });
+    let reached = match measured.shortfalls()[..] {
+        _ if row.reach == Reach::Nothing => "-",
+        [] => "yes",
+        _ => "**no**",
     };
+    let ranks = row.job.stage.ranks();
     format!(
-        "| {} | {} | {}{} | {} | {} | {reached} | {} | {:.0} % |",
+        "| {} | {} | {ranks}{} | {} | {} | {reached} | {beside} | {:.0} % |",
         row.name,
         row.what,
-        row.job.ranks,
-        crowd(machine::allowed_cores(), row.job.ranks),
+        crowd(machine::allowed_cores(), ranks),
         row.goal(),
-        row.unit.spread(measured.ours),
-        beside(row, measured).unwrap_or("-".into()),
-        measured.busy * 100.0,
+        spread(ours.value),
+        measured.busy() * 100.0,
     )
 }
 
-/// On how many cores so many ranks are, if these are fewer: then they take turns, and who polls while he waits takes
-/// another's time.
-pub fn crowd(cores: usize, ranks: usize) -> String {
-    match cores {
-        _ if ranks <= cores => String::new(),
-        1 => " on 1 core".into(),
-        _ => format!(" on {cores} cores"),
-    }
-}
-
-fn beside(row: &Row, measured: &Measured) -> Option<String> {
-    let Beside { who, spread } = measured.beside.as_ref()?;
-    let times = measured.ours.median / spread.median;
-    let times = if times.is_finite() { format!(" ({times:.2} x)") } else { String::new() };
-    Some(format!("{who} {}{times}", row.unit.spread(*spread)))
-}
-
-/// The head of the short table.
-pub const SHORT_HEAD: &str = "\
-| what | Aurora | MPI | Aurora / MPI |
-|---|---|---|---|";
-
 /// A row that stands beside MPI, in short; but not the bare load, where Aurora lends memory and MPI copies it.
-pub fn short((row, result): &Line, cores: usize) -> Option<String> {
-    let measured = result.as_ref().ok()?;
-    let Beside { who, spread } = measured.beside.as_ref().filter(|beside| beside.who.starts_with("mpi"))?;
-    if row.name.starts_with("load") || row.unit == Unit::Percent {
+fn short_line(measured: &Measured, cores: usize) -> Option<String> {
+    let row = measured.row;
+    let (ours, beside) = both(measured);
+    let theirs = beside.filter(|beside| beside.who.starts_with("mpi"))?;
+    if row.name.starts_with("load") || row.unit == Unit::PERCENT {
         return None;
     }
-    let (ours, theirs, unit) = (measured.ours.median, spread.median, row.unit);
-    let ratio = ours / theirs;
-    let loses = if unit.is_a_rate() { ratio < 1.0 } else { ratio > 1.0 };
-    let bold = if loses { "**" } else { "" };
-    let ranks = match row.job.ranks {
+    let ratio = ours.value.median / theirs.value.median;
+    let bold = if (ratio < 1.0) == row.unit.is_a_rate && ratio != 1.0 { "**" } else { "" };
+    let ranks = match row.job.stage.ranks() {
         2 if cores >= 2 => String::new(),
         number => format!(", {number} ranks{}", crowd(cores, number)),
     };
-    Some(format!(
-        "| {}{ranks} | {} {unit} | {who} {} {unit} | {bold}{ratio:.2}{bold} |\n",
-        row.what,
-        unit.show(ours),
-        unit.show(theirs),
-        unit = unit.name(),
-    ))
+    let [ours, beside] = [ours, theirs].map(|share| format!("{} {}", row.unit.show(share.value.median), row.unit.name));
+    Some(format!("| {}{ranks} | {ours} | {} {beside} | {bold}{ratio:.2}{bold} |\n", row.what, theirs.who))
 }
 
-/// What was run.
-pub fn commands(jobs: &Jobs) -> String {
-    let line = |job: Job| {
-        let (mpirun, arguments) = (mpirun(job.ranks).join(" "), jobs.arguments(job).join(" "));
-        format!("- `mpirun.openmpi {mpirun} aurora {arguments}`\n")
-    };
-    jobs.done.iter().map(|(job, _)| line(*job)).collect()
+/// The section of `benches/RESULTS.md`.
+pub fn section(table: &Table, reps: usize) -> String {
+    let command =
+        |run: &Run| format!("- `mpirun.openmpi {} aurora {}`\n", run.mpirun().join(" "), run.arguments().join(" "));
+    format!(
+        "Written by `benches/one-node`; what is measured how: [aurora bench](../aurora-apps/src/bench/README.md).\n\n\
+         - Machine: {}.\n\
+         - Open MPI {}, rayon; all implementations of a job in turns on the same data, every byte checked.\n\
+         - Commit {}, {}; {}, {reps} repetitions unless the command says fewer.\n\
+         - Least, middle and most of the repetitions, whose times are the slowest rank's; \
+         what is to be reached is the middle.\n\n\
+         {}## The commands\n\n{}",
+        machine::description(),
+        Flavour::Open.version(),
+        machine::commit(),
+        machine::today(),
+        table.took,
+        table.text(),
+        table.done.iter().map(|(run, _)| command(run)).collect::<String>(),
+    )
+}
+
+/// The rows that stand beside MPI, in short.
+pub fn short(table: &Table) -> String {
+    format!(
+        "By `benches/one-node` on {}, {}; Open MPI in the same job, in turns, on the same data, every byte checked. \
+         Medians on 2 ranks, or as many as it says; beside programs stands the faster of their two forms over MPI. \
+         Where a ratio is **bold**, MPI is faster.\n\n\
+         | what | Aurora | MPI | Aurora / MPI |\n|---|---|---|---|\n{}\n\n\
+         More, with least and most, and the commands: [RESULTS.md](benches/RESULTS.md).\n",
+        machine::description(),
+        machine::today(),
+        table.rows.iter().filter_map(|row| short_line(row, machine::allowed_cores())).collect::<String>().trim_end(),
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::row::ROWS;
+    use aurora_suite::figures::job::{Outcome, Seen};
 
     #[test]
     fn more_ranks_than_cores_are_said() {
-        let spread = Spread { min: 1.0, median: 1.0, max: 1.0 };
-        let beside = Some(Beside { who: "mpi-collective".into(), spread });
-        let measured = Measured { ours: spread, beside, busy: 1.0 };
-        let line = |name: &str, cores| {
-            let row = ROWS.into_iter().find(|row| row.name == name).expect("a row");
-            short(&(row, Ok(measured.clone())), cores).expect("it stands beside MPI")
-        };
-        assert!(line("barrier", 2).starts_with("| barrier |"));
-        assert!(line("barrier", 1).starts_with("| barrier, 2 ranks on 1 core |"));
-        assert!(line("barrier-by-4", 2).starts_with("| barrier, 4 ranks on 2 cores |"));
-        assert!(line("barrier-by-4", 4).starts_with("| barrier, 4 ranks |"));
+        for (name, cores, begin) in [
+            ("barrier", 2, "| barrier |"),
+            ("barrier", 1, "| barrier, 2 ranks on 1 core |"),
+            ("barrier-by-4", 2, "| barrier, 4 ranks on 2 cores |"),
+            ("barrier-by-4", 4, "| barrier, 4 ranks |"),
+        ] {
+            let row = *ROWS.iter().find(|row| row.name == name).expect("a row");
+            let share = |(who, _): (&'static str, _)| {
+                let is_ours = who == "aurora";
+                Share { job: 0, who, is_ours, value: Spread::exactly(1.0), said: Default::default() }
+            };
+            let outcome = Outcome { run: row.job.whole(1), object: Default::default(), seen: Seen::default() };
+            let shares = row.picks().into_iter().map(share).collect();
+            let line = short_line(&Measured { row, outcomes: vec![outcome], shares }, cores);
+            assert!(line.as_ref().is_some_and(|line| line.starts_with(begin)), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn names_are_given_once_and_ours_comes_first() {
+        for (number, row) in ROWS.iter().enumerate() {
+            assert!(ROWS[..number].iter().all(|other| other.name != row.name), "{}", row.name);
+            let ours = ["aurora", "accumulate"].contains(&row.picks()[0].0);
+            assert!(ours || row.name == "memory-mpi", "{}", row.name);
+        }
     }
 }

@@ -1,85 +1,14 @@
-//! A row of the table: which figure of which job, what it stands beside, and what is to be reached.
+//! The rows of the table.
 
-/// One row.
-#[derive(Clone, Copy, Debug)]
-pub struct Row {
-    /// For `--rows`.
-    pub name: &'static str,
-    /// In words.
-    pub what: &'static str,
-    pub job: Job,
-    pub ours: Pick,
-    /// What it is compared with, if anything.
-    pub beside: Option<Pick>,
-    pub unit: Unit,
-    pub reach: Reach,
-}
-
-/// An `aurora` command under mpirun; rows that need the same one share it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Job {
-    pub ranks: usize,
-    pub words: &'static str,
-    /// One that takes long is repeated so many times less.
-    pub fewer: usize,
-}
-
-/// A figure of one implementation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Pick {
-    pub implementation: &'static str,
-    /// Of several kinds of memory or access this one.
-    pub kind: Option<&'static str>,
-    pub figure: Figure,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Figure {
-    /// As the report calls it.
-    Named(&'static str),
-    /// The time of sharing by that of computing.
-    SharingByComputing,
-}
-
-/// In what figures are given.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Unit {
-    Nanos,
-    Micros,
-    Millis,
-    /// 10^6 a second.
-    Millions,
-    /// 10^9 bytes a second.
-    Gigabytes,
-    Mebibytes,
-    Percent,
-}
-
-/// What Aurora's median is to be, in the row's unit.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Reach {
-    AtMost(f64),
-    AtLeast(f64),
-    /// At most so many times that of the figure beside.
-    OfBeside(f64),
-    /// Nobody has said.
-    Nothing,
-}
-
-impl Job {
-    /// Whom it runs, in turns.
-    pub fn implementations(self) -> impl Iterator<Item = &'static str> {
-        let listed = self.words.split(' ').find_map(|word| word.strip_prefix("--impl="));
-        listed.into_iter().flat_map(|listed| listed.split(','))
-    }
-}
+use aurora_suite::figures::job::Stage;
+use aurora_suite::figures::row::{Figure, Job, Reach, Row, Unit};
 
 const fn job(ranks: usize, words: &'static str) -> Job {
-    Job { ranks, words, fewer: 1 }
+    long(ranks, words, 1)
 }
 
 const fn long(ranks: usize, words: &'static str, fewer: usize) -> Job {
-    Job { ranks, words, fewer }
+    Job { stage: Stage::Node { ranks }, words, fewer }
 }
 
 const LOAD_4: Job = job(2, "bench read-cache --bytes=4194304 --impl=aurora,mpi-collective");
@@ -115,13 +44,9 @@ const DIFFUSION_SMALL: Job =
 const HISTOGRAM: Job = job(2, "histogram --impl=accumulate,mpi-collective,mpi-isend");
 const HISTOGRAM_LARGE: Job = job(2, "histogram --table=10000000 --impl=aurora,mpi-collective,mpi-isend");
 const TSP: Job = job(2, "tsp --impl=aurora,mpi-collective,mpi-isend");
+const FETCH_ADD: Job = job(2, "bench fetch-add");
+const SCALAR_SUM: Job = job(2, "bench scalar-sum");
 const TOUCH: Job = job(2, "bench first-touch --bytes=67108864");
-
-const COLLECTIVE: &str = "mpi-collective";
-const ISEND: &str = "mpi-isend";
-const ALLTOALLV: &str = "mpi-alltoallv";
-/// Of a job's implementations over MPI the fastest.
-pub const BEST_MPI: &str = "mpi";
 
 /// All of them.
 pub const ROWS: [Row; 50] = [
@@ -137,12 +62,12 @@ pub const ROWS: [Row; 50] = [
     row("read-4-by-4", "ReadCache of 4 MiB and one full read", with_read(LOAD_4_BY_4)),
     row("read-64-by-4", "ReadCache of 64 MiB and one full read", with_read(LOAD_64_BY_4)),
     row("read-512-by-4", "ReadCache of 512 MiB and one full read", with_read(LOAD_512_BY_4)),
-    row("memory", "physical memory (PSS) of all ranks that cache 512 MiB", pss(OURS_ALONE, None, Reach::AtMost(560.0))),
-    row("memory-mpi", "the same with Open MPI's allgather", pss(MPI_ALONE, Some(COLLECTIVE), Reach::Nothing)),
-    row("get", "`at` of 8 bytes of another rank's", single(GET, ISEND, Unit::Micros, 0.1)),
-    row("put", "`put` of 8 bytes of another rank's", single(PUT, ISEND, Unit::Micros, 0.1)),
-    row("fetch-add", "`fetch_add` of a GScalar of another rank's", FETCH_ADD),
-    row("scalar-sum", "`accumulate` into a GScalar by all, then `read_cache`", SCALAR_SUM),
+    row("memory", "physical memory (PSS) of all ranks that cache 512 MiB", pss(OURS_ALONE, Reach::AtMost(560.0))),
+    row("memory-mpi", "the same with Open MPI's allgather", pss(MPI_ALONE, Reach::Nothing)),
+    row("get", "`at` of 8 bytes of another rank's", single(GET, 0.1)),
+    row("put", "`put` of 8 bytes of another rank's", single(PUT, 0.1)),
+    row("fetch-add", "`fetch_add` of a GScalar of another rank's", single(FETCH_ADD, 0.2)),
+    row("scalar-sum", "`accumulate` into a GScalar by all, then `read_cache`", single(SCALAR_SUM, 5.0)),
     row("at-8", "`at` of 8 bytes of its own, beside an index into a slice", local("at-8", Reach::AtMost(5.0))),
     row("at-64", "`at` of 64 bytes of its own", local("at-64", Reach::AtMost(20.0))),
     row("put-8", "`put` of 8 bytes of its own", local("put-8", Reach::Nothing)),
@@ -153,8 +78,8 @@ pub const ROWS: [Row; 50] = [
     row("updates-1e8", "random updates by ReleaseC, T = 1e8", rate(UPDATES_1E8, 100.0)),
     row("reads-1e6", "random reads by `at_many`, T = 1e6", rate(READS_1E6, 150.0)),
     row("reads-1e8", "random reads by `at_many`, T = 1e8", rate(READS_1E8, 80.0)),
-    row("barrier", "barrier", single(BARRIER, COLLECTIVE, Unit::Micros, 1.0)),
-    row("barrier-by-4", "barrier", single(BARRIER_BY_4, COLLECTIVE, Unit::Micros, 10.0)),
+    row("barrier", "barrier", single(BARRIER, 1.0)),
+    row("barrier-by-4", "barrier", single(BARRIER_BY_4, 10.0)),
     row("reduce-8", "`all_reduce` of 8 bytes", no_slower(REDUCE_8)),
     row("reduce-8-by-3", "`all_reduce` of 8 bytes", no_slower(REDUCE_8_BY_3)),
     row("reduce-8-by-7", "`all_reduce` of 8 bytes", no_slower(REDUCE_8_BY_7)),
@@ -162,14 +87,14 @@ pub const ROWS: [Row; 50] = [
     row("reduce-8k-by-3", "`all_reduce` of 8 KiB", no_slower(REDUCE_8K_BY_3)),
     row("reduce-1m", "`all_reduce` of 1 MiB", no_slower(REDUCE_1M)),
     row("mm2", "mm2 704, tiled: time of sharing by time of computing", SHARING),
-    row("psrs", "psrs of 8 Mi keys, beside rayon's `par_sort_unstable` on as many threads", SORT),
-    row("mm2-704", "mm2, 704 x 704", program(MM2_ALL, "aurora")),
-    row("psrs-8m", "psrs of 8 Mi keys", program(PSRS_ALL, "aurora")),
-    row("diffusion-1000", "diffusion on 1000 x 1000 cells, 100 steps", program(DIFFUSION, "aurora")),
-    row("diffusion-200", "diffusion on 200 x 200 cells, 2000 steps", program(DIFFUSION_SMALL, "aurora")),
-    row("histogram-1e5", "histogram by Accumulate, a table of 1e5, 1e6 updates", program(HISTOGRAM, "accumulate")),
-    row("histogram-1e7", "histogram by ReleaseC, a table of 1e7, 1e6 updates", program(HISTOGRAM_LARGE, "aurora")),
-    row("tsp", "tsp, its default instance", program(TSP, "aurora")),
+    row("psrs", "psrs of 8 Mi keys, beside rayon's `par_sort_unstable` on as many threads", program(PSRS)),
+    row("mm2-704", "mm2, 704 x 704", program(MM2_ALL)),
+    row("psrs-8m", "psrs of 8 Mi keys", program(PSRS_ALL)),
+    row("diffusion-1000", "diffusion on 1000 x 1000 cells, 100 steps", program(DIFFUSION)),
+    row("diffusion-200", "diffusion on 200 x 200 cells, 2000 steps", program(DIFFUSION_SMALL)),
+    row("histogram-1e5", "histogram by Accumulate, a table of 1e5, 1e6 updates", program(HISTOGRAM)),
+    row("histogram-1e7", "histogram by ReleaseC, a table of 1e7, 1e6 updates", program(HISTOGRAM_LARGE)),
+    row("tsp", "tsp, its default instance", program(TSP)),
     row("touch-anonymous", "first touch of 64 MiB of anonymous memory", touch("anonymous")),
     row("touch-huge", "with huge pages advised", touch("huge-pages")),
     row("touch-memfd", "of a memfd", touch("memfd")),
@@ -178,72 +103,51 @@ pub const ROWS: [Row; 50] = [
 ];
 
 /// A row without its names.
-type Content = (Job, Pick, Option<Pick>, Unit, Reach);
+type Content = (Job, Figure, [Option<&'static str>; 2], Unit, Reach);
 
 const fn row(name: &'static str, what: &'static str, content: Content) -> Row {
-    let (job, ours, beside, unit, reach) = content;
-    Row { name, what, job, ours, beside, unit, reach }
+    let (job, figure, kinds, unit, reach) = content;
+    Row { name, what, job, figure, kinds, unit, reach }
 }
 
-const fn pick(implementation: &'static str, figure: &'static str) -> Pick {
-    Pick { implementation, kind: None, figure: Figure::Named(figure) }
+const fn of(job: Job, figure: &'static str, unit: Unit, reach: Reach) -> Content {
+    (job, Figure::Named(figure), [None; 2], unit, reach)
 }
 
-const fn both(job: Job, other: &'static str, figure: &'static str, unit: Unit, reach: Reach) -> Content {
-    (job, pick("aurora", figure), Some(pick(other, figure)), unit, reach)
-}
-
-const fn program(job: Job, ours: &'static str) -> Content {
-    (job, pick(ours, "seconds"), Some(pick(BEST_MPI, "seconds")), Unit::Millis, Reach::OfBeside(1.0))
+const fn program(job: Job) -> Content {
+    of(job, "seconds", Unit::MILLIS, Reach::OfBeside(1.0))
 }
 
 const fn ready(job: Job, micros: f64) -> Content {
-    both(job, COLLECTIVE, "ready_seconds", Unit::Micros, Reach::AtMost(micros))
+    of(job, "ready_seconds", Unit::MICROS, Reach::AtMost(micros))
 }
 
 const fn with_read(job: Job) -> Content {
-    both(job, COLLECTIVE, "with_read_seconds", Unit::Millis, Reach::OfBeside(0.6))
+    of(job, "with_read_seconds", Unit::MILLIS, Reach::OfBeside(0.6))
 }
 
-const fn single(job: Job, other: &'static str, unit: Unit, most: f64) -> Content {
-    both(job, other, "seconds", unit, Reach::AtMost(most))
+const fn single(job: Job, micros: f64) -> Content {
+    of(job, "seconds", Unit::MICROS, Reach::AtMost(micros))
 }
 
 const fn no_slower(job: Job) -> Content {
-    both(job, COLLECTIVE, "seconds", Unit::Micros, Reach::OfBeside(1.0))
+    of(job, "seconds", Unit::MICROS, Reach::OfBeside(1.0))
 }
 
 const fn rate(job: Job, millions: f64) -> Content {
-    both(job, ALLTOALLV, "per_second", Unit::Millions, Reach::AtLeast(millions))
+    of(job, "per_second", Unit::MILLIONS, Reach::AtLeast(millions))
 }
 
-const fn pss(job: Job, implementation: Option<&'static str>, reach: Reach) -> Content {
-    let implementation = match implementation {
-        Some(other) => other,
-        None => "aurora",
-    };
-    (job, pick(implementation, "pss_bytes"), None, Unit::Mebibytes, reach)
-}
-
-const fn of_kind(kind: &'static str, figure: &'static str) -> Pick {
-    Pick { implementation: "aurora", kind: Some(kind), figure: Figure::Named(figure) }
+const fn pss(job: Job, reach: Reach) -> Content {
+    of(job, "pss_bytes", Unit::MEBIBYTES, reach)
 }
 
 const fn local(kind: &'static str, reach: Reach) -> Content {
-    (LOCAL, of_kind(kind, "seconds"), Some(of_kind("slice", "seconds")), Unit::Nanos, reach)
+    (LOCAL, Figure::Named("seconds"), [Some(kind), Some("slice")], Unit::NANOS, reach)
 }
 
 const fn touch(kind: &'static str) -> Content {
-    (TOUCH, of_kind(kind, "gigabytes_per_second"), None, Unit::Gigabytes, Reach::Nothing)
+    (TOUCH, Figure::Named("gigabytes_per_second"), [Some(kind), None], Unit::GIGABYTES, Reach::Nothing)
 }
 
-const fn sharing(implementation: &'static str) -> Pick {
-    Pick { implementation, kind: None, figure: Figure::SharingByComputing }
-}
-
-const FETCH_ADD: Content =
-    (job(2, "bench fetch-add"), pick("aurora", "seconds"), None, Unit::Micros, Reach::AtMost(0.2));
-const SCALAR_SUM: Content =
-    (job(2, "bench scalar-sum"), pick("aurora", "seconds"), None, Unit::Micros, Reach::AtMost(5.0));
-const SHARING: Content = (MM2, sharing("aurora"), Some(sharing(COLLECTIVE)), Unit::Percent, Reach::AtMost(1.0));
-const SORT: Content = both(PSRS, "rayon", "seconds", Unit::Millis, Reach::OfBeside(1.0));
+const SHARING: Content = (MM2, Figure::SharingByComputing, [None; 2], Unit::PERCENT, Reach::AtMost(1.0));

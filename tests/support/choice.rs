@@ -1,5 +1,6 @@
 //! What the command line says to the programs that measure: which rows, how often, against what, and where to write.
 
+use crate::figures::row::Row;
 use crate::results;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -38,13 +39,13 @@ impl Choice {
     ///
     /// # Errors
     /// The name that is none, with all that there are.
-    pub fn rows<R: Clone>(&self, all: &[R], name: impl Fn(&R) -> &'static str) -> Result<Vec<R>, String> {
+    pub fn rows(&self, all: &[Row]) -> Result<Vec<Row>, String> {
         if self.rows.is_empty() {
             return Ok(all.to_vec());
         }
-        let known = || all.iter().map(&name).collect::<Vec<_>>().join(", ");
+        let known = || all.iter().map(|row| row.name).collect::<Vec<_>>().join(", ");
         let find = |wanted: &String| {
-            let row = all.iter().find(|row| name(row) == wanted).cloned();
+            let row = all.iter().find(|row| row.name == wanted).copied();
             row.ok_or_else(|| format!("there is no row `{wanted}`; the rows: {}", known()))
         };
         self.rows.iter().map(find).collect()
@@ -89,6 +90,7 @@ impl Choice {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figures::judge::tests::row;
     use clap::Parser;
     use std::process::Command;
 
@@ -131,8 +133,9 @@ mod tests {
             let said = parsed(line).expect_err(line);
             assert!(said.contains(expected), "{line}: {said}");
         }
-        let rows = |line| choice(line).rows(&["get", "put"], |row| row);
-        assert_eq!((rows(""), rows("--rows put")), (Ok(vec!["get", "put"]), Ok(vec!["put"])));
+        let all = [row("get"), row("put")];
+        let rows = |line| choice(line).rows(&all);
+        assert_eq!((rows(""), rows("--rows put")), (Ok(all.to_vec()), Ok(vec![all[1]])));
         assert_eq!(rows("--rows get,pt"), Err("there is no row `pt`; the rows: get, put".into()));
     }
 

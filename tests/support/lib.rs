@@ -10,6 +10,7 @@ pub mod body;
 pub mod check;
 pub mod choice;
 pub mod driver;
+pub mod figures;
 pub mod group;
 pub mod harness;
 pub mod heard;

@@ -1,5 +1,6 @@
 //! Which MPI this binary is built for, and how its ranks are started.
 
+use crate::machine;
 use std::fmt;
 use std::process::Command;
 
@@ -40,6 +41,24 @@ pub fn built_for() -> Result<Flavour, String> {
 }
 
 impl Flavour {
+    /// Both.
+    pub const BOTH: [Flavour; 2] = [Flavour::Open, Flavour::Mpich];
+
+    /// Its name, for tables.
+    pub fn words(self) -> &'static str {
+        match self {
+            Flavour::Open => "Open MPI",
+            Flavour::Mpich => "MPICH",
+        }
+    }
+
+    /// The version that is installed here.
+    pub fn version(self) -> String {
+        let word = if self == Flavour::Open { "mpirun" } else { "Version:" };
+        let said = machine::said(&format!("mpirun.{self}"), &["--version"], word);
+        said.split_whitespace().last().unwrap_or("unknown").into()
+    }
+
     /// Its mpirun.
     ///
     /// # Errors

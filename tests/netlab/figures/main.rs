@@ -2,17 +2,14 @@
 //!
 //! `tests/netlab/measure` and `tests/netlab/study` build what this needs and start it.
 
-mod against;
-mod job;
-mod judge;
 mod measure;
+mod mpis;
 mod report;
 mod row;
 mod study;
-mod tuning;
 
+use aurora_suite::figures::exit;
 use clap::Parser;
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// Measure Aurora beside both MPIs on the emulated cluster.
@@ -26,16 +23,8 @@ enum Arguments {
 }
 
 fn main() -> ExitCode {
-    let outcome = match Arguments::parse() {
-        Arguments::Measure(arguments) => measure::measure(&arguments),
-        Arguments::Study(arguments) => study::study(&arguments),
-    };
-    outcome.unwrap_or_else(|error| {
-        let _ = writeln!(io::stderr(), "{error}");
-        ExitCode::from(2)
-    })
-}
-
-fn say(text: &str) {
-    let _ = writeln!(io::stdout(), "{text}");
+    match Arguments::parse() {
+        Arguments::Measure(arguments) => exit("measure", measure::measure(&arguments)),
+        Arguments::Study(arguments) => exit("study", study::study(&arguments)),
+    }
 }

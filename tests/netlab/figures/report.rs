@@ -1,132 +1,100 @@
 //! The table, as Markdown.
 
-use crate::job::{Figures, Outcome, Spread, Starter};
-use crate::judge::{Measured, Unit};
-use crate::row::{Row, Stage};
+use aurora_apps::report::Spread;
+use aurora_suite::figures::Table;
+use aurora_suite::figures::job::Stage;
+use aurora_suite::figures::judge::{FULL, Measured, Share};
+use aurora_suite::machine;
 use aurora_suite::mpi::Flavour;
+use serde::Deserialize;
 use std::fmt::Write;
-
-/// A row, or why there is none.
-pub type Line = (Row, Result<Measured, Vec<String>>);
 
 /// The head of the first table.
 pub const HEAD: &str = "\
 | what | N | bound | to be reached | Aurora, beside Open MPI / MPICH | reached | the others' best | cores busy |
 |---|---|---|---|---|---|---|---|";
 
-/// A row of the first table; a failure is a line of its own.
-pub fn summary((row, result): &Line) -> String {
-    let ranks = row.stage.ranks();
-    match result {
-        Err(reasons) => format!("\nNOT A ROW: {} ({}, N = {ranks}): {}\n", row.what, row.name, reasons.join("; ")),
-        Ok(measured) => {
-            let bound = row.bound().map_or("-".into(), |bound| format!("{:.2} ms", bound * 1e3));
-            let unit = measured.unit();
-            let aurora = measured.aurora().into_iter().map(|figures| unit.show(measured.value(figures).median));
-            let aurora = aurora.collect::<Vec<_>>().join(" / ");
-            let short = measured.shortfalls();
-            let reached = if short.is_empty() { "yes".into() } else { format!("**no**: {}", short.join(", ")) };
-            let full = if measured.is_full() { " (full)" } else { "" };
-            format!(
-                "| {} | {ranks} | {bound} | {} | {aurora} {} | {reached} | {} | {:.0} %{full} |",
-                row.what,
-                measured.goal(),
-                unit.name(),
-                best(measured),
-                measured.busy() * 100.0,
-            )
-        }
-    }
-}
-
-fn best(measured: &Measured) -> String {
-    let starters = if measured.on_lab() {
-        vec![Starter::Mpi(Flavour::Open), Starter::Mpi(Flavour::Mpich)]
-    } else {
-        vec![Starter::Itself]
-    };
-    let unit = measured.unit();
-    let words = starters.into_iter().filter_map(|starter| {
-        let (outcome, figures) = measured.best(starter)?;
-        let value = unit.show(measured.value(figures).median);
-        Some(match starter {
-            Starter::Itself => format!("{} {value}", figures.implementation),
-            _ => format!("{starter} {value} ({}, {})", figures.implementation, outcome.tuning.name),
+/// A row of the first table.
+pub fn line(measured: &Measured) -> String {
+    let row = measured.row;
+    let bound = row.bound().map_or("-".into(), |bound| format!("{:.2} ms", bound * 1e3));
+    let aurora: Vec<_> = measured.ours().map(|share| row.unit.show(share.value.median)).collect();
+    let short = measured.shortfalls();
+    let reached = if short.is_empty() { "yes".into() } else { format!("**no**: {}", short.join(", ")) };
+    let best = measured.starters().into_iter().filter_map(|starter| {
+        let Share { job, who, value, .. } = measured.best(starter)?;
+        let (value, tuning) = (row.unit.show(value.median), measured.outcomes[*job].run.tuning.name);
+        Some(match row.job.stage {
+            Stage::Lab { .. } => format!("{starter} {value} ({who}, {tuning})"),
+            _ => format!("{who} {value}"),
         })
     });
-    words.collect::<Vec<_>>().join("; ")
-}
-
-/// Everything that was measured for a row.
-pub fn details((row, result): &Line) -> Option<String> {
-    let measured = result.as_ref().ok()?;
-    let unit = measured.unit();
-    let mut text = format!("### {}: {}, N = {}\n\n", row.name, row.what, row.stage.ranks());
-    let _ = writeln!(text, "{}: `aurora bench {}`\n", stage(row.stage), row.arguments().join(" "));
-    let _ = writeln!(
-        text,
-        "| job | implementation | min | median | max ({}) | CPU seconds | of the cores | packets sent | resent |\n\
-         |---|---|---|---|---|---|---|---|---|",
-        unit.name()
-    );
-    for outcome in &measured.outcomes {
-        for figures in &outcome.results {
-            let _ = writeln!(text, "{}", detail(measured, outcome, figures, unit));
-        }
-    }
-    text.push('\n');
-    for outcome in &measured.outcomes {
-        let _ = writeln!(text, "- {}", conditions(outcome));
-    }
-    Some(text)
-}
-
-fn detail(measured: &Measured, outcome: &Outcome, figures: &Figures, unit: Unit) -> String {
-    let Spread { min, median, max } = measured.value(figures);
-    let packets = |of: Option<Spread>| of.map_or("-".into(), |packets| format!("{:.1}", packets.median));
+    let full = if measured.busy() > FULL { " (full)" } else { "" };
     format!(
-        "| {}, {} | {} | {} | {} | {} | {:.5} | {:.0} % | {} | {} |",
-        outcome.starter,
-        outcome.tuning.name,
-        figures.implementation,
-        unit.show(min),
-        unit.show(median),
-        unit.show(max),
-        figures.cpu_seconds.median,
-        Measured::own_share(figures) * 100.0,
-        packets(figures.packets_sent),
-        packets(figures.packets_resent),
+        "| {} | {} | {bound} | {} | {} {} | {reached} | {} | {:.0} %{full} |",
+        row.what,
+        row.job.stage.ranks(),
+        row.goal(),
+        aurora.join(" / "),
+        row.unit.name,
+        best.collect::<Vec<_>>().join("; "),
+        measured.busy() * 100.0,
     )
 }
 
-fn conditions(outcome: &Outcome) -> String {
-    let mut text = format!("{}, {}", outcome.starter, outcome.tuning.name);
-    if !outcome.tuning.variables.is_empty() {
-        let _ = write!(text, " (`{}`)", outcome.tuning.words());
-    }
-    let _ = write!(text, ": cores {:.0} % busy", outcome.busy.unwrap_or(f64::NAN) * 100.0);
-    if let Some(network) = outcome.network {
-        let _ = write!(
+/// Everything that was measured for a row.
+fn details(measured: &Measured) -> String {
+    let Measured { row, outcomes, shares } = measured;
+    let mut text = format!(
+        "### {}: {}\n\n{}: `aurora {}`\n\n\
+         | job | implementation | min | median | max ({}) | CPU seconds | of the cores | packets sent | resent |\n\
+         |---|---|---|---|---|---|---|---|---|\n",
+        row.name,
+        row.title(),
+        row.job.stage,
+        row.job.words,
+        row.unit.name
+    );
+    for Share { job, who, value, said, .. } in shares {
+        let run = &outcomes[*job].run;
+        let median = |name: &str| Spread::deserialize(&said[name]).ok().map(|spread| spread.median);
+        let packets = |name| median(name).map_or("-".into(), |packets| format!("{packets:.1}"));
+        let [cpu, seconds] = ["cpu_seconds", "seconds"].map(|name| median(name).unwrap_or_default());
+        let _ = writeln!(
             text,
-            ", {} packets dropped by full queues, {} lost, {} sent again by TCP",
-            network.overflowed, network.lost, network.tcp_resent
+            "| {}, {} | {who} | {} | {} | {} | {cpu:.5} | {:.0} % | {} | {} |",
+            run.starter(),
+            run.tuning.name,
+            row.unit.show(value.min),
+            row.unit.show(value.median),
+            row.unit.show(value.max),
+            cpu / seconds / machine::cores() as f64 * 100.0,
+            packets("packets_sent"),
+            packets("packets_resent"),
         );
     }
-    for remark in &outcome.remarks {
-        let _ = write!(text, "; {remark}");
-    }
-    text
+    let conditions = outcomes.iter().map(|outcome| format!("- {}\n", outcome.conditions()));
+    text + "\n" + &conditions.collect::<String>()
 }
 
-fn stage(stage: Stage) -> String {
-    match stage {
-        Stage::Lab { nodes, shape } => format!(
-            "{nodes} nodes, {}, MTU {}, port queue {} KB, loss {} %",
-            shape.rate,
-            shape.mtu,
-            shape.queue_kb,
-            shape.percent()
-        ),
-        Stage::Loopback { mtu } => format!("Two processes on loopback, IP packets of {mtu} bytes"),
-    }
+/// The section of `benches/RESULTS.md`.
+pub fn section(table: &Table, reps: usize) -> String {
+    let details: Vec<String> = table.rows.iter().map(details).collect();
+    let [openmpi, mpich] = Flavour::BOTH.map(Flavour::version);
+    format!(
+        "Written by `tests/netlab/measure`; what the cluster is: [tests/netlab](../tests/netlab/README.md).\n\n\
+         - Machine: {}.\n- Open MPI {openmpi}, MPICH {mpich}, TCP with cubic.\n- Commit {}, {}; {}.\n\
+         - {reps} repetitions, all implementations of a job in turns on the same data, every byte checked. Times \
+         are the slowest\n  rank's, between barriers; the bound is the payload into the busiest node at the rate of \
+         its link.\n\
+         - Cores busy: of the whole job, of both MPIs the one that took most; above 90 % a row tells of the cores. \
+         In the details: what an\n  implementation took during its own turn, by its ranks' CPU time.\n\n\
+         {}## Details\n\n{}",
+        machine::description(),
+        machine::commit(),
+        machine::today(),
+        table.took,
+        table.text(),
+        details.join("\n"),
+    )
 }

@@ -10,68 +10,21 @@ pub mod judgement;
 mod report;
 
 use crate::choice::Choice;
+use crate::figures::job::{Outcome, Run};
+use crate::figures::judge::{self, Lack};
+use crate::figures::row::Row;
+use crate::figures::{say, took};
 use crate::results;
+use aurora_apps::report::Spread;
 use build::Builds;
 use count::{Count, Counted};
 use judgement::{Judgement, Turn};
 use report::{HEAD, HEADING};
-use std::io::{self, Write as _};
+use serde::Deserialize;
+use serde_json::Value;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
-
-/// A row that two builds can both fill.
-pub trait Contested {
-    /// Where its job runs.
-    type Stage: Clone + PartialEq;
-    /// What its job says.
-    type Said: Clone;
-
-    /// As `--rows` calls it.
-    fn name(&self) -> &'static str;
-    /// In words.
-    fn what(&self) -> String;
-    /// Its job, with Aurora as the only implementation.
-    fn job(&self) -> Job<Self::Stage>;
-    /// The name of its unit.
-    fn unit(&self) -> &'static str;
-    /// A figure in it.
-    fn show(&self, value: f64) -> String;
-    /// Whether more of it is better.
-    fn more_is_better(&self) -> bool;
-    /// Its figure in what the job has said.
-    ///
-    /// # Errors
-    /// Why there is none.
-    fn sample(&self, said: &Self::Said) -> Result<Sample, Lack>;
-}
-
-/// A job; rows that need the same one share its runs.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Job<S> {
-    /// Where it runs.
-    pub stage: S,
-    /// What follows `aurora`, without the seed.
-    pub words: Vec<String>,
-}
-
-/// A row's figure of one run, the middle one of its repetitions, and what the run has counted.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Sample {
-    /// In the row's unit.
-    pub figure: f64,
-    /// By name.
-    pub counts: Vec<Count>,
-}
-
-/// Why a run has no figure of a row.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Lack {
-    /// This build does not measure that.
-    Unknown(String),
-    /// It does, and has failed.
-    Failed(String),
-}
 
 /// What has come of a row.
 #[derive(Clone, PartialEq, Debug)]
@@ -84,196 +37,192 @@ pub enum Finding {
     Failed(String),
 }
 
-/// Compares the builds in these rows, prints the table and writes it where that is wanted. `run` runs a job by a build.
+/// Compares two builds of `aurora` in these rows, prints the table and writes it where that is wanted.
 ///
 /// # Errors
-/// That it cannot be written.
-pub fn compare<R: Contested>(
-    rows: &[R],
-    builds: &Builds,
-    choice: &Choice,
-    run: impl FnMut(&Job<R::Stage>, &Path) -> Result<R::Said, String>,
-) -> Result<ExitCode, String> {
+/// That the old one is none, or a row is of MPI alone, or the table cannot be written.
+pub fn compare(rows: Vec<Row>, choice: &Choice, new: &Path, old: &Path) -> Result<ExitCode, String> {
+    let (others, rows): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.picks()[0].0.starts_with("mpi"));
+    if let Some(other) = others.first().filter(|_| !choice.is_whole()) {
+        return Err(format!("the row `{}` is of MPI alone, which builds of Aurora do not change", other.name));
+    }
+    let builds = Builds::of(new, old)?;
     let begun = Instant::now();
-    let mut runs = Runs { run, done: Vec::new() };
-    let mut table = String::new();
-    let mut found = Vec::new();
-    let mut say = |text: &str| {
+    let mut runs = Runs { run: |run: &Run, build: &Path| run.attempt(build, choice.damage), done: Vec::new() };
+    let (mut table, mut found) = (String::new(), Vec::new());
+    let mut add = |text: &str| {
         table.push_str(text);
         table.push('\n');
-        let _ = writeln!(io::stdout(), "{text}");
+        say(text);
     };
     if builds.are_the_same() {
-        say("Both builds have the same bytes: every difference is noise.\n");
+        add("Both builds have the same bytes: every difference is noise.\n");
     }
-    say(HEAD);
-    for row in rows {
-        let finding = match builds.lack(&row.job().words) {
+    add(HEAD);
+    for row in &rows {
+        let finding = match builds.lack(&row.job.alone(choice.reps()).words) {
             Some(why) => Finding::New(why),
-            None => runs.finding(row, builds, choice.turns()),
+            None => runs.finding(row, choice.reps(), &builds, choice.turns()),
         };
-        say(&report::line(row, &finding));
-        found.push((row.name(), finding));
+        add(&report::line(row, &finding));
+        found.push((row.name, finding));
     }
-    let took = format!("{} jobs in {:.1} minutes", runs.done.len(), begun.elapsed().as_secs_f64() / 60.0);
+    let took = took(runs.done.len(), begun);
     let (summary, is_fine) = report::summary(&found);
     if let Some(out) = choice.out() {
         results::write(&out, HEADING, &report::section(choice, &took, &table, &summary))?;
-        let _ = writeln!(io::stdout(), "\nwritten to {}", out.display());
+        say(&format!("\nwritten to {}", out.display()));
     }
-    let _ = writeln!(io::stdout(), "\n{took}\n{summary}");
+    say(&format!("\n{took}\n{summary}"));
     Ok(if is_fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// All runs of a comparison.
-struct Runs<R: Contested, F> {
+struct Runs<F> {
     run: F,
-    done: Vec<Done<R>>,
+    done: Vec<Done>,
 }
 
 /// A run that has been carried out.
-struct Done<R: Contested> {
-    job: Job<R::Stage>,
+struct Done {
+    run: Run,
     /// Of all runs of this job.
     number: usize,
-    said: Result<R::Said, String>,
+    outcome: Result<Outcome, String>,
 }
 
-impl<R, F> Runs<R, F>
-where
-    R: Contested,
-    F: FnMut(&Job<R::Stage>, &Path) -> Result<R::Said, String>,
-{
-    fn finding(&mut self, row: &R, builds: &Builds, turns: usize) -> Finding {
+impl<F: FnMut(&Run, &Path) -> Result<Outcome, String>> Runs<F> {
+    fn finding(&mut self, row: &Row, reps: usize, builds: &Builds, turns: usize) -> Finding {
         let (mut figures, mut old, mut new) = (Vec::new(), Vec::new(), Vec::new());
         for turn in 1..=turns {
             let mut samples = Vec::new();
             for (place, (name, build)) in builds.turn().into_iter().enumerate() {
-                match self.sample(row, build, turn, 3 * turn + place) {
+                match self.sample(row, reps, build, turn, place) {
                     Ok(sample) => samples.push(sample),
                     Err(Lack::Unknown(why)) if name == build::OLD => return Finding::New(why),
-                    Err(Lack::Unknown(why) | Lack::Failed(why)) => {
-                        return Finding::Failed(format!("{name} build, turn {turn}: {why}"));
-                    }
+                    Err(lack) => return Finding::Failed(format!("{name} build, turn {turn}: {}", lack.words())),
                 }
             }
-            figures.push(Turn { old: [samples[0].figure, samples[2].figure], new: samples[1].figure });
-            new.push(samples.swap_remove(1).counts);
-            old.extend(samples.into_iter().map(|sample| sample.counts));
+            figures.push(Turn { old: [samples[0].0, samples[2].0], new: samples[1].0 });
+            new.push(samples.swap_remove(1).1);
+            old.extend(samples.into_iter().map(|(_, counts)| counts));
         }
-        Finding::Judged(Judgement::of(&figures, row.more_is_better()), Counted::of(&old, &new))
+        Finding::Judged(Judgement::of(&figures, row.unit.is_a_rate), Counted::of(&old, &new))
     }
 
-    /// A row's figure in a run, which is carried out when it is first asked for. All runs of a turn have the same data.
-    fn sample(&mut self, row: &R, build: &Path, turn: usize, number: usize) -> Result<Sample, Lack> {
-        let job = row.job();
-        let done = self.done.iter().position(|done| done.job == job && done.number == number);
-        let at = done.unwrap_or_else(|| {
-            let seed = [format!("--seed={turn}")];
-            let seeded = Job { stage: job.stage.clone(), words: [&job.words[..], &seed].concat() };
-            let said = (self.run)(&seeded, build);
-            self.done.push(Done { job, number, said });
+    /// A row's figure in a run, the middle one of its repetitions, and what the run has counted. The run is carried out
+    /// when it is first asked for. All runs of a turn have the same data.
+    fn sample(
+        &mut self,
+        row: &Row,
+        reps: usize,
+        build: &Path,
+        turn: usize,
+        place: usize,
+    ) -> Result<(f64, Vec<Count>), Lack> {
+        let (mut run, number) = (row.job.alone(reps), 3 * turn + place);
+        run.words.push(format!("--seed={turn}"));
+        let at = self.done.iter().position(|done| done.run == run && done.number == number).unwrap_or_else(|| {
+            let outcome = (self.run)(&run, build);
+            self.done.push(Done { run, number, outcome });
             self.done.len() - 1
         });
-        row.sample(self.done[at].said.as_ref().map_err(|why| Lack::Failed(why.clone()))?)
+        let outcome = self.done[at].outcome.as_ref().map_err(|why| Lack::Failed(why.clone()))?;
+        let share = judge::share(row, row.picks()[0], outcome)?;
+        Ok((share.value.median, counts(&share.said)))
     }
+}
+
+/// What a job has counted: of a program one number each, of an operation those of all repetitions.
+fn counts(said: &Value) -> Vec<Count> {
+    // In a bench these bytes are what it was asked to move.
+    let names: &[&'static str] = match said["bench"].is_null() {
+        true => &["messages", "bytes"],
+        false => &["messages_sent", "bytes_sent", "packets_sent", "packets_resent"],
+    };
+    let number = |name: &&'static str| {
+        let median = || Spread::deserialize(&said[*name]).ok().map(|spread| spread.median);
+        Some((*name, said[*name].as_f64().or_else(median)?))
+    };
+    names.iter().filter_map(number).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::report::{line, summary};
     use super::*;
-
-    /// A row whose figure is what its job says, or that has none.
-    #[derive(Clone, Copy)]
-    struct Fake(&'static str);
-
-    impl Contested for Fake {
-        type Stage = usize;
-        type Said = f64;
-
-        fn name(&self) -> &'static str {
-            self.0
-        }
-
-        fn what(&self) -> String {
-            "in words".into()
-        }
-
-        fn job(&self) -> Job<usize> {
-            Job { stage: 2, words: vec!["bench".into()] }
-        }
-
-        fn unit(&self) -> &'static str {
-            "us"
-        }
-
-        fn show(&self, value: f64) -> String {
-            format!("{value:.1}")
-        }
-
-        fn more_is_better(&self) -> bool {
-            false
-        }
-
-        fn sample(&self, said: &f64) -> Result<Sample, Lack> {
-            match self.0 {
-                "unknown" => Err(Lack::Unknown("it says no figure".into())),
-                "wrong" => Err(Lack::Failed("wrong bytes".into())),
-                _ => Ok(Sample { figure: *said, counts: vec![("messages", said.floor())] }),
-            }
-        }
-    }
+    use crate::figures::judge::tests::{outcome, row, said};
+    use crate::figures::row::{Figure, Job};
+    use serde_json::json;
 
     /// What has been run for these rows, and found; the new build takes so many times as long as the old one.
-    fn compared(rows: &[Fake], times: f64) -> (Vec<String>, Vec<(&'static str, Finding)>) {
+    fn compared(rows: &[Row], times: f64) -> (Vec<String>, Vec<(&'static str, Finding)>) {
         let builds = Builds { old: "old".into(), new: "new".into() };
         let mut calls = Vec::new();
-        let run = |job: &Job<usize>, build: &Path| {
-            calls.push(format!("{} {}", build.display(), job.words.join(" ")));
-            match build.ends_with("new") {
-                true if times.is_nan() => Err("killed".into()),
-                true => Ok(10.0 * times),
-                false => Ok(10.0),
-            }
+        let run = |run: &Run, build: &Path| {
+            calls.push(format!("{} {}", build.display(), run.words.join(" ")));
+            let times = if build.ends_with("new") { times } else { 1.0 };
+            let mut said = said("aurora", 1e-5 * times);
+            said["messages_sent"] = json!({ "min": 1.0, "median": (10.0 * times).floor(), "max": 12.0 });
+            (said["ranks"], said["reps"]) = (json!(run.stage.ranks()), json!(run.reps));
+            if times.is_nan() { Err("killed".into()) } else { Ok(outcome(run, vec![said])) }
         };
         let mut runs = Runs { run, done: Vec::new() };
-        let found = rows.iter().map(|row| (row.name(), runs.finding(row, &builds, 2))).collect();
+        let found = rows.iter().map(|row| (row.name, runs.finding(row, 10, &builds, 2))).collect();
         drop(runs);
         (calls, found)
     }
 
     #[test]
     fn builds_take_turns_on_the_same_data_and_rows_share_them() {
-        let (calls, found) = compared(&[Fake("get"), Fake("put")], 1.0);
-        let [one, two] = ["bench --seed=1", "bench --seed=2"];
-        let turn = |seed: &str| ["old", "new", "old"].map(|build| format!("{build} {seed}"));
-        assert_eq!(calls, [turn(one), turn(two)].concat());
+        let (calls, found) = compared(&[row("get"), row("put")], 1.0);
+        let turn = |turn: usize| {
+            ["old", "new", "old"].map(|build| format!("{build} bench get --impl=aurora --reps=10 --seed={turn}"))
+        };
+        assert_eq!(calls, [turn(1), turn(2)].concat());
         assert_eq!(summary(&found), ("no row is slower".into(), true));
-        let said = line(&Fake("get"), &found[0].1);
-        let figures = "10.0 (10.0..10.0) us | 10.0 us | 1.000 | +-0.0 % | same | messages same 10 |";
-        assert_eq!(said, format!("| get | in words | {figures}"));
+        let said = line(&row("get"), &found[0].1);
+        let figures = "10.0 (10.0..10.0) us | 10.0 us | 1.000 | +-0.0 % | same | messages_sent same 10 |";
+        assert_eq!(said, format!("| get | in words, 2 ranks | {figures}"));
+    }
+
+    #[test]
+    fn jobs_that_differ_are_not_shared() {
+        let get = row("get");
+        let by_4 = Row { job: Job { stage: crate::figures::job::Stage::Node { ranks: 4 }, ..get.job }, ..get };
+        let fewer = Row { job: Job { fewer: 2, ..get.job }, ..get };
+        let (calls, _) = compared(&[get, by_4, fewer], 1.0);
+        assert_eq!((calls.len(), &calls[12][..]), (18, "old bench get --impl=aurora --reps=5 --seed=1"));
     }
 
     #[test]
     fn the_last_line_names_what_is_slower() {
-        let (_, mut found) = compared(&[Fake("get"), Fake("put")], 1.2);
+        let (_, mut found) = compared(&[row("get"), row("put")], 1.2);
         assert_eq!(summary(&found), ("counts differ: get, put\nslower: get, put".into(), false));
-        assert!(line(&Fake("get"), &found[0].1).ends_with("| 1.200 | +-0.0 % | **slower** | **messages 10 -> 12** |"));
+        let said = line(&row("get"), &found[0].1);
+        assert!(said.ends_with("| 1.200 | +-0.0 % | **slower** | **messages_sent 10 -> 12** |"), "{said}");
         found.truncate(1);
-        found.extend(compared(&[Fake("put")], 0.8).1);
+        found.extend(compared(&[row("put")], 0.8).1);
         assert_eq!(summary(&found), ("faster: put\ncounts differ: get, put\nslower: get".into(), false));
     }
 
     #[test]
     fn a_row_that_the_old_build_does_not_know_is_new_and_one_that_fails_is_not() {
-        let (calls, found) = compared(&[Fake("unknown")], 1.2);
-        assert_eq!((calls.len(), &found[0].1), (1, &Finding::New("it says no figure".into())));
+        let unknown = Row { figure: Figure::Named("ready_seconds"), ..row("unknown") };
+        let (calls, found) = compared(&[unknown], 1.2);
+        assert_eq!((calls.len(), &found[0].1), (1, &Finding::New("aurora says no ready_seconds".into())));
         assert_eq!(summary(&found), ("new rows: unknown\nno row is slower".into(), true));
-        let (_, found) = compared(&[Fake("wrong")], 1.0);
-        assert_eq!(found[0].1, Finding::Failed("old build, turn 1: wrong bytes".into()));
-        let (_, found) = compared(&[Fake("get")], f64::NAN);
+        let (_, found) = compared(&[row("get")], -1.0);
+        assert!(matches!(&found[0].1, Finding::Failed(why) if why.starts_with("new build, turn 1: aurora has no min")));
+        let (_, found) = compared(&[row("get")], f64::NAN);
         assert_eq!(found[0].1, Finding::Failed("new build, turn 1: killed".into()));
         assert_eq!(summary(&found), ("failed: get\nno row is slower".into(), false));
+    }
+
+    #[test]
+    fn a_program_counts_messages_and_bytes() {
+        let counted = counts(&json!({ "app": "mm2", "messages": 12, "bytes": 34 }));
+        assert_eq!(counted, [("messages", 12.0), ("bytes", 34.0)]);
+        assert_eq!(counts(&json!({ "bench": "get", "bytes": 8, "packets_sent": null })), []);
     }
 }

@@ -1,9 +1,10 @@
 //! A comparison as Markdown: a line for each row, and what it comes to.
 
+use super::Finding;
 use super::count::{self, Counted};
 use super::judgement::{Judgement, Verdict};
-use super::{Contested, Finding};
 use crate::choice::Choice;
+use crate::figures::row::Row;
 use crate::machine;
 
 /// Its part of a file of results.
@@ -15,19 +16,20 @@ pub const HEAD: &str = "\
 |---|---|---|---|---|---|---|---|";
 
 /// A row of the table.
-pub fn line<R: Contested>(row: &R, finding: &Finding) -> String {
-    let name = format!("| {} | {} |", row.name(), row.what());
+pub fn line(row: &Row, finding: &Finding) -> String {
+    let name = format!("| {} | {} |", row.name, row.title());
     match finding {
         Finding::New(why) => format!("{name} - | - | - | - | new row: the old build does not know it ({why}) | - |"),
         Finding::Failed(why) => format!("{name} - | - | - | - | **failed**: {why} | - |"),
         Finding::Judged(Judgement { old, new, ratio, own, verdict }, counted) => {
             let verdict = if *verdict == Verdict::Slower { format!("**{verdict}**") } else { verdict.to_string() };
-            let [least, middle, most, new] = [old.min, old.median, old.max, new.median].map(|value| row.show(value));
+            let [least, middle, most, new] =
+                [old.min, old.median, old.max, new.median].map(|value| row.unit.show(value));
             format!(
                 "{name} {middle} ({least}..{most}) {unit} | {new} {unit} | {ratio:.3} | +-{:.1} % | {verdict} | {} |",
                 own * 100.0,
                 count::words(counted),
-                unit = row.unit(),
+                unit = row.unit.name,
             )
         }
     }

@@ -1,115 +1,100 @@
 //! A program with its data, and what of it is measured.
 
-use aurora_apps::bench::Operation;
-use aurora_apps::implementation::{Offer, Program};
+/// A program.
+#[derive(PartialEq, Eq, Debug)]
+pub struct Program {
+    pub name: &'static str,
+    /// Its option for the size of its data.
+    size: &'static str,
+    /// Who shares; Aurora first. Of mm2 those that have all of the matrix before they compute: what of a load is hidden
+    /// behind computing is no sharing.
+    pub implementations: [&'static str; 3],
+    /// What its computing is measured with: kernels, or keys; the first is the paper's.
+    pub kernels: &'static [&'static str],
+    /// The phases of sharing with most to carry.
+    pub bulk: &'static [&'static str],
+    /// How its phases are called together.
+    pub stages: &'static [(&'static str, &'static [&'static str])],
+}
+
+pub const MM2: Program = Program {
+    name: "mm2",
+    size: "--size",
+    implementations: ["aurora-whole", "mpi-isend-whole", "mpi-collective"],
+    kernels: &["dot", "tiled"],
+    bulk: &["load R", "load P"],
+    stages: &[("stage 1", &["load R"]), ("stage 2", &["load P"])],
+};
+
+pub const PSRS: Program = Program {
+    name: "psrs",
+    size: "--keys",
+    implementations: ["aurora", "mpi-isend", "mpi-collective"],
+    kernels: &["uniform"],
+    bulk: &["fetch partitions"],
+    stages: &[
+        ("phase 1", &["gather samples"]),
+        ("phase 2", &["read pivots", "exchange cuts"]),
+        ("phase 3", &["fetch partitions"]),
+        ("phase 4", &["move keys"]),
+    ],
+};
 
 /// A program with its data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Case {
-    /// Rows and columns.
-    Mm2(usize),
-    /// Keys.
-    Psrs(usize),
+pub struct Case {
+    /// For `--rows`.
+    pub name: &'static str,
+    pub words: &'static str,
+    /// Which figure of the paper shows its speed-up.
+    pub figure: &'static str,
+    pub program: &'static Program,
+    /// Rows and columns of a matrix, or keys.
+    pub size: usize,
+    /// Of the program's data sets the larger one.
+    pub is_larger: bool,
 }
 
-pub const CASES: [Case; 4] = [Case::Mm2(512), Case::Mm2(704), Case::Psrs(6_000_000), Case::Psrs(8_000_000)];
+const fn case(
+    (name, words, figure): (&'static str, &'static str, &'static str),
+    program: &'static Program,
+    size: usize,
+    is_larger: bool,
+) -> Case {
+    Case { name, words, figure, program, size, is_larger }
+}
+
+const MM2_512: Case = case(("mm2-512", "mm2, 512 x 512", "Figure 4"), &MM2, 512, false);
+pub const MM2_704: Case = case(("mm2-704", "mm2, 704 x 704", "Figure 5"), &MM2, 704, true);
+const PSRS_6M: Case = case(("psrs-6M", "psrs, 6 million keys", "Figure 7"), &PSRS, 6_000_000, false);
+pub const PSRS_8M: Case = case(("psrs-8M", "psrs, 8 million keys", "Figure 8"), &PSRS, 8_000_000, true);
+pub const CASES: [Case; 4] = [MM2_512, MM2_704, PSRS_6M, PSRS_8M];
 
 impl Case {
-    /// For `--rows`.
-    pub fn name(self) -> String {
-        match self {
-            Case::Mm2(size) => format!("mm2-{size}"),
-            Case::Psrs(keys) => format!("psrs-{}M", keys / 1_000_000),
-        }
-    }
-
-    pub fn words(self) -> String {
-        match self {
-            Case::Mm2(size) => format!("mm2, {size} x {size}"),
-            Case::Psrs(keys) => format!("psrs, {} million keys", keys / 1_000_000),
-        }
-    }
-
-    /// Which figure of the paper shows its speed-up.
-    pub fn figure(self) -> &'static str {
-        match self {
-            Case::Mm2(512) => "Figure 4",
-            Case::Mm2(_) => "Figure 5",
-            Case::Psrs(6_000_000) => "Figure 7",
-            Case::Psrs(_) => "Figure 8",
-        }
-    }
-
-    pub fn program(self) -> &'static str {
-        match self {
-            Case::Mm2(_) => "mm2",
-            Case::Psrs(_) => "psrs",
-        }
-    }
-
-    pub fn size(self) -> usize {
-        match self {
-            Case::Mm2(size) | Case::Psrs(size) => size,
-        }
-    }
-
     /// What follows `aurora`.
-    pub fn arguments(self) -> Vec<String> {
-        match self {
-            Case::Mm2(size) => vec!["mm2".into(), format!("--size={size}")],
-            Case::Psrs(keys) => vec!["psrs".into(), format!("--keys={keys}")],
-        }
+    pub fn arguments(self) -> [String; 2] {
+        [self.program.name.into(), format!("{}={}", self.program.size, self.size)]
     }
 
-    /// Kernels whose computing is measured, as arguments; the first is the paper's.
-    pub fn kernels(self) -> &'static [&'static str] {
-        match self {
-            Case::Mm2(_) => &["dot", "tiled"],
-            Case::Psrs(_) => &["uniform"],
-        }
-    }
-
-    /// Who shares, as far as they are written; Aurora first. Of mm2 those that have all of the matrix before they
-    /// compute: what of a load is hidden behind computing is no sharing.
-    pub fn implementations(self) -> Vec<&'static str> {
-        let offered = Program(self.program()).implementations();
-        let first = |wanted: &[&str]| {
-            let named = |name: &&str| offered.iter().find(|offered| offered.name() == *name);
-            wanted.iter().find_map(named).map(|implementation| implementation.name())
-        };
-        let isend = first(&["mpi-isend-whole", "mpi-isend"]);
-        [first(&["aurora-whole", "aurora"]), isend, first(&["mpi-collective"])].into_iter().flatten().collect()
-    }
-
-    /// The phases of sharing with most to carry, and the bytes that come into a node in each: those of an average node.
-    pub fn bulk(self, nodes: usize) -> (&'static [&'static str], f64) {
-        let others = (nodes - 1) as f64 / nodes as f64;
-        match self {
-            Case::Mm2(size) => (&["load R", "load P"], (4 * size * size) as f64 * others),
-            Case::Psrs(keys) => (&["fetch partitions"], (4 * keys / nodes) as f64 * others),
-        }
-    }
-
-    /// What it is for an MPI that is to be tuned for it.
-    pub fn operation(self) -> Operation {
-        match self {
-            Case::Mm2(size) => Operation::ReadCache { bytes: 4 * size * size, late: None },
-            Case::Psrs(keys) => Operation::Exchange { keys },
-        }
+    /// The bytes that come into an average node in each phase of bulk.
+    pub fn payload(self, nodes: usize) -> f64 {
+        let bytes = if self.program == &MM2 { 4 * self.size * self.size } else { 4 * self.size / nodes };
+        bytes as f64 * (nodes - 1) as f64 / nodes as f64
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use aurora_apps::implementation::{self, Offer};
 
     #[test]
-    fn aurora_comes_first_and_each_form_once() {
-        for case in CASES {
-            let names = case.implementations();
-            assert!(names[0].starts_with("aurora") && names.contains(&"mpi-collective"), "{names:?}");
-            assert!(names.iter().filter(|name| name.starts_with("mpi-isend")).count() <= 1, "{names:?}");
+    fn each_form_is_offered_and_aurora_comes_first() {
+        for Program { name, implementations, .. } in [MM2, PSRS] {
+            let offered = implementation::Program(name).implementations();
+            let offered = |name: &str| offered.iter().any(|offered| offered.name() == name);
+            assert!(implementations.iter().all(|name| offered(name)), "{implementations:?}");
+            assert!(implementations[0].starts_with("aurora"), "{implementations:?}");
         }
-        assert_eq!((CASES[0].implementations()[0], CASES[2].implementations()[0]), ("aurora-whole", "aurora"));
     }
 }

@@ -1,10 +1,9 @@
 //! What is to be reached on the emulated cluster, and whether it is.
 
-use super::case::{CASES, Case};
-use super::grid::{NETWORKS, PAPERS, mpi};
-use super::model;
+use super::case::{CASES, MM2, MM2_704, PSRS, PSRS_8M, Program};
+use super::grid::{NETWORKS, PAPERS};
 use super::point::{Computing, Point, Run, spread};
-use super::table::{closest, numbers_of_nodes, of};
+use super::table::{least_ratio, numbers_of_nodes, of};
 use aurora_suite::mpi::Flavour;
 use std::fmt::Write;
 
@@ -43,11 +42,11 @@ const NODES: usize = 16;
 
 /// All that the study has to say something about.
 pub fn goals(points: &[Point], computing: &[Computing]) -> Vec<Goal> {
-    let mm2 = of(points, &PAPERS, Case::Mm2(704));
-    let psrs = of(points, &PAPERS, Case::Psrs(8_000_000));
-    let exchange = |run: &Run| run.phases(Case::Psrs(8_000_000).bulk(NODES).0).median;
+    let mm2 = of(points, &PAPERS, MM2_704);
+    let psrs = of(points, &PAPERS, PSRS_8M);
+    let exchange = |run: &Run| run.phases(PSRS.bulk).median;
     let sharing = |run: &Run| run.sharing_seconds.median;
-    let both = [Flavour::Open, Flavour::Mpich];
+    let both = Flavour::BOTH;
     vec![
         beside(&mm2, &both, "mpi-isend", sharing)
             .at_most(format!("mm2 704, sharing at {NODES} nodes / MPI Isend, defaults"), 0.30),
@@ -57,12 +56,11 @@ pub fn goals(points: &[Point], computing: &[Computing]) -> Vec<Goal> {
         beside(&psrs, &both, "mpi-collective", exchange)
             .at_most(format!("psrs 8 M, phase 3 at {NODES} nodes / MPI_Alltoallv, defaults"), 0.28),
         beside_tuned(&psrs, exchange).at_most("the same / the best tuned", 0.65),
-        normalised(points, computing, "mm2")
+        normalised(points, computing, &MM2)
             .at_least("mm2, modelled speed-up at every number of nodes / the best MPI", 1.0),
-        normalised(points, computing, "psrs").at_least("psrs, the same", 1.0),
+        normalised(points, computing, &PSRS).at_least("psrs, the same", 1.0),
         steady(&mm2, |run| spread(run.sharing_seconds)).at_most("spread of mm2 704 (sharing, max/min)", 1.05),
-        steady(&psrs, |run| spread(run.phases(Case::Psrs(8_000_000).bulk(NODES).0)))
-            .at_most("spread of psrs 8 M (phase 3, max/min)", 1.05),
+        steady(&psrs, |run| spread(run.phases(PSRS.bulk))).at_most("spread of psrs 8 M (phase 3, max/min)", 1.05),
     ]
 }
 
@@ -74,7 +72,7 @@ fn beside(points: &[&Point], mpis: &[Flavour], form: &str, of: impl Fn(&Run) -> 
     let ratio = |point: &&Point| {
         let (ours, theirs) = (point.aurora()?, point.form(form)?);
         let polling = if point.plan.setting.polling { ", polling" } else { "" };
-        Some((format!("{}{polling}", mpi(point.plan.flavour)), of(ours) / of(theirs)))
+        Some((format!("{}{polling}", point.plan.flavour.words()), of(ours) / of(theirs)))
     };
     Found(jobs.copied().filter_map(|point| ratio(&point)).collect())
 }
@@ -85,16 +83,16 @@ fn beside_tuned(points: &[&Point], of: impl Fn(&Run) -> f64) -> Found {
     let runs = jobs.flat_map(|point| point.others().filter_map(move |run| Some((point, run, point.aurora()?))));
     let fastest = runs.min_by(|(_, a, _), (_, b, _)| of(a).total_cmp(&of(b)));
     Found(Vec::from_iter(fastest.map(|(point, run, ours)| {
-        let name = format!("{}, {}, {}", mpi(point.plan.flavour), run.implementation, point.plan.setting.name());
+        let name = format!("{}, {}, {}", point.plan.flavour.words(), run.implementation, point.plan.setting.name);
         (name, of(ours) / of(run))
     })))
 }
 
 /// Aurora's modelled speed-up over that of the best MPI beside it, the least of each network.
-fn normalised(points: &[Point], computing: &[Computing], program: &str) -> Found {
+fn normalised(points: &[Point], computing: &[Computing], program: &Program) -> Found {
     let mut found = Vec::new();
     for network in &NETWORKS {
-        let cases = CASES.into_iter().filter(|case| case.program() == program);
+        let cases = CASES.into_iter().filter(|case| case.program == program);
         let all = cases.flat_map(|case| {
             let points = of(points, network, case);
             let of_kernel = move |kernel: &Computing| ratios(&points, kernel);
@@ -108,10 +106,8 @@ fn normalised(points: &[Point], computing: &[Computing], program: &str) -> Found
 
 fn ratios(points: &[&Point], kernel: &Computing) -> Vec<(String, f64)> {
     let ratio = |nodes: usize| {
-        let speed_up = |run: &Run| model::speed_up(kernel.seconds, nodes, run.sharing_seconds.median);
-        let (ours, theirs) = closest(points, nodes, kernel.seconds)?;
-        let ratio = model::normalised(speed_up(ours), speed_up(theirs));
-        Some((format!("{} {}, {nodes} nodes", kernel.case.name(), kernel.kernel), ratio))
+        let what = format!("{} {}, {nodes} nodes", kernel.case.name, kernel.kernel);
+        Some((what, least_ratio(points, nodes, kernel)?))
     };
     // A node that is alone shares nothing.
     numbers_of_nodes(points).into_iter().filter(|nodes| *nodes > 1).filter_map(ratio).collect()
@@ -150,11 +146,11 @@ mod tests {
 
     fn mm2(nodes: usize, ours: f64, isend: f64, collective: f64) -> Point {
         let of = [("aurora-whole", ours), ("mpi-isend", isend), ("mpi-collective", collective)];
-        point(Case::Mm2(704), nodes, &of)
+        point(MM2_704, nodes, &of)
     }
 
     fn computing() -> Computing {
-        Computing { case: Case::Mm2(704), kernel: "dot", seconds: 0.7 }
+        Computing { case: MM2_704, kernel: "dot", seconds: 0.7 }
     }
 
     fn goal(goals: &[Goal], what: &str) -> Goal {

@@ -1,136 +1,92 @@
 //! The study's jobs: all implementations of a program in turns on a lab, and computing alone.
 
 use super::case::Case;
-use super::grid::{Plan, mpi};
-use super::record::{Record, Seen};
-use crate::job::{Binaries, CONGESTION_CONTROL, Network, version};
-use crate::tuning::Wishes;
-use aurora_suite::heard::{self, LIMIT};
+use super::grid::Plan;
+use super::record::{Record, Study};
+use crate::mpis::Mpis;
+use aurora_suite::figures::job::{Run, Stage, Tuning};
 use aurora_suite::machine;
 use aurora_suite::mpi::Flavour;
-use aurora_suite::netlab::Lab;
-use aurora_suite::process;
-use serde_json::{Map, Value, json};
-use std::path::PathBuf;
-use std::process::Command;
+use serde_json::{Value, json};
+use std::path::Path;
 
-/// All that jobs have in common.
-#[derive(Debug)]
-pub struct Jobs {
-    pub binaries: Binaries,
-    /// What makes MPI's ranks wait instead of poll.
-    pub patient: PathBuf,
-    pub reps: usize,
-    pub damage: bool,
-    pub wishes: Wishes,
-    pub commit: String,
+/// A job, and what is known of it beforehand.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// By which it is known in the file.
+    pub key: String,
+    pub run: Run,
+    /// For `aurora report`.
+    labels: Value,
 }
 
-impl Jobs {
-    /// The key of computing alone.
-    pub fn alone_key(case: Case, kernel: &str) -> String {
-        format!("alone/{}/{kernel}", case.name())
-    }
-
+impl Job {
     /// The sequential program, in the only process of this machine that does anything.
-    ///
-    /// # Errors
-    /// Why there are no figures.
-    pub fn alone(&self, case: Case, kernel: &str) -> Result<Record, String> {
-        let mut arguments = case.arguments();
-        if case.program() == "mm2" {
-            arguments.push(format!("--kernel={kernel}"));
+    pub fn alone(case: Case, kernel: &str, reps: usize) -> Job {
+        let option = (case.program.kernels.len() > 1).then(|| format!("--kernel={kernel}"));
+        let words = case.arguments().into_iter().chain(option).chain(["--impl=aurora".into()]);
+        Job {
+            key: format!("alone/{}/{kernel}", case.name),
+            run: Run::new(Stage::Alone { ranks: 1, mtu: None }, Flavour::Open, words, reps),
+            labels: json!({ "kind": "computing alone", "nodes": "1", "kernel": kernel }),
         }
-        arguments.extend(["--ranks=1".into(), "--impl=aurora".into()]);
-        let mut command = process::alone(Command::new(self.binaries.of(Flavour::Open)));
-        let typed = self.complete(&mut command, &arguments);
-        let labels = json!({ "kind": "computing alone", "nodes": "1", "kernel": kernel });
-        let seen = Seen {
-            key: Self::alone_key(case, kernel),
-            commit: self.commit.clone(),
-            reps: self.reps,
-            busy: None,
-            network: None,
-            variables: String::new(),
-            remarks: Vec::new(),
-        };
-        let heard = heard::hear(command, self.damage)?;
-        Record::new(heard.object, circumstances(format!("aurora {typed}"), labels), seen)
     }
 
-    /// A job on a lab of its own, tried again if it fails.
-    ///
-    /// # Errors
-    /// Why there are no figures.
-    pub fn on_lab(&self, plan: &Plan) -> Result<Record, String> {
-        heard::attempts(|| self.attempt(plan), |record| &mut record.study.remarks)
-    }
-
-    fn attempt(&self, plan: &Plan) -> Result<Record, String> {
-        let lab = Lab::up_with(plan.network.shape, plan.nodes, &[CONGESTION_CONTROL]);
-        let lab = lab.map_err(|refusal| refusal.to_string())?;
-        let (command, typed) = self.command(plan, &lab);
-        let heard = heard::hear(command, self.damage)?;
-        let counters = lab.counters().map_err(|refusal| refusal.to_string())?;
-        let seen = Seen {
+    /// All implementations on a lab. `patient` makes MPI's ranks wait instead of poll.
+    pub fn on_lab(plan: &Plan, mpis: &Mpis, patient: &Path, reps: usize) -> Job {
+        let Plan { network, case, nodes, flavour, setting } = *plan;
+        let impls = format!("--impl={}", case.program.implementations.join(","));
+        let words = case.arguments().into_iter().chain(["--apart".into(), impls]);
+        let tuning = if setting.tuned { mpis.best(flavour, case.program.name) } else { Tuning::DEFAULTS };
+        let preload = (!setting.polling).then(|| patient.to_owned());
+        let stage = Stage::Lab { nodes, shape: network.shape };
+        Job {
             key: plan.key(),
-            commit: self.commit.clone(),
-            reps: self.reps,
-            busy: heard.busy,
-            network: Some(Network::of(&counters)),
-            variables: plan.tuning(&self.wishes).words(),
-            remarks: heard.remarks,
+            run: Run { tuning, preload, ..Run::new(stage, flavour, words, reps) },
+            labels: json!({
+                "network": network.words,
+                "mpi": format!("{} {}", flavour.words(), flavour.version()),
+                "setting": setting.name,
+                "nodes": nodes.to_string(),
+                "kind": "measured",
+                "phases": "apart",
+            }),
+        }
+    }
+
+    /// How one would type it.
+    fn typed(&self, damage: bool) -> String {
+        let damage = if damage { " --damage" } else { "" };
+        let aurora = format!("aurora {}{damage} --json", self.run.arguments().join(" "));
+        let Stage::Lab { nodes, .. } = self.run.stage else { return aurora };
+        let variable = |(name, value): (String, String)| match value.contains(' ') {
+            true => format!("{name}='{value}' "),
+            false => format!("{name}={value} "),
         };
-        let labels = json!({
-            "network": plan.network.words,
-            "mpi": format!("{} {}", mpi(plan.flavour), version(plan.flavour)),
-            "setting": plan.setting.name(),
-            "nodes": plan.nodes.to_string(),
-            "kind": "measured",
-            "phases": "apart",
+        let variables: String = self.run.variables().into_iter().map(variable).collect();
+        format!("{variables}tests/netlab/netlab mpirun LAB {} {nodes} {aurora}", self.run.flavour)
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// Why there are no figures.
+    pub fn record(&self, mpis: &Mpis, commit: &str, damage: bool) -> Result<Record, String> {
+        let outcome = self.run.outcome(mpis.aurora(self.run.flavour), damage)?;
+        let study = Study {
+            key: self.key.clone(),
+            commit: commit.into(),
+            reps: self.run.reps,
+            variables: self.run.tuning.words(),
+            seen: outcome.seen,
+        };
+        // What `aurora report` wants to know beside the figures.
+        let circumstances = json!({
+            "command": self.typed(damage),
+            "machine": machine::description(),
+            "date": machine::said("date", &["-u", "+%FT%TZ"], ""),
+            "labels": self.labels,
         });
-        Record::new(heard.object, circumstances(typed, labels), seen)
+        Record::new(outcome.object, circumstances, study)
     }
-
-    /// The command, and how one would type it.
-    fn command(&self, plan: &Plan, lab: &Lab) -> (Command, String) {
-        let mut command = process::alone(lab.mpirun(plan.flavour, 1));
-        command.arg(self.binaries.of(plan.flavour));
-        let mut arguments = plan.case.arguments();
-        arguments.extend(["--apart".into(), format!("--impl={}", plan.case.implementations().join(","))]);
-        let words = self.complete(&mut command, &arguments);
-        let tuning = plan.tuning(&self.wishes);
-        command.envs(tuning.variables.iter().map(|(name, value)| (name, value)));
-        command.env("NETLAB_TIMEOUT", LIMIT.as_secs().to_string());
-        let mut typed = format!("tests/netlab/netlab mpirun LAB {} {} aurora {words}", plan.flavour, plan.nodes);
-        if !tuning.variables.is_empty() {
-            typed = format!("{} {typed}", tuning.words());
-        }
-        if !plan.setting.polling {
-            // For the ranks alone, not for what starts them.
-            let patient = self.patient.display();
-            let (variable, value) = match plan.flavour {
-                Flavour::Open => ("OMPI_EXTRA", format!("-x LD_PRELOAD={patient}")),
-                Flavour::Mpich => ("MPICH_EXTRA", format!("-genv LD_PRELOAD {patient}")),
-            };
-            typed = format!("{variable}='{value}' {typed}");
-            command.env(variable, value);
-        }
-        (command, typed)
-    }
-
-    /// Adds what all jobs have; all arguments of the program in words.
-    fn complete(&self, command: &mut Command, arguments: &[String]) -> String {
-        let reps = format!("--reps={}", self.reps);
-        command.args(arguments).arg(&reps);
-        let damage = if self.damage { " --damage" } else { "" };
-        format!("{} {reps}{damage} --json", arguments.join(" "))
-    }
-}
-
-/// What `aurora report` wants to know beside the figures.
-fn circumstances(command: String, labels: Value) -> Map<String, Value> {
-    let date = machine::said("date", &["-u", "+%FT%TZ"], "");
-    let all = json!({ "command": command, "machine": machine::description(), "date": date, "labels": labels });
-    all.as_object().cloned().unwrap_or_default()
 }

@@ -5,25 +5,22 @@ mod case;
 mod goals;
 mod grid;
 mod job;
-mod model;
 mod point;
 mod record;
 mod section;
 mod table;
 
-use crate::job::Binaries;
-use crate::say;
-use crate::tuning::{self, Wishes};
+use crate::mpis::Mpis;
+use aurora_suite::figures::{say, took};
 use aurora_suite::{machine, results};
-use case::Case;
 use clap::Args;
 use grid::Filter;
-use job::Jobs;
+use job::Job;
 use point::{Computing, Point, spread};
 use record::Record;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
@@ -35,21 +32,8 @@ const README_HEADING: &str = "### The paper's programs on an emulated cluster";
 
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// Only these data sets: mm2-512, mm2-704, psrs-6M, psrs-8M
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
-    rows: Vec<String>,
-    /// Only these networks: 155-9000, 155-1500, 1000-9000
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
-    networks: Vec<String>,
-    /// Only these numbers of nodes: 1, 2, 4, 8, 16
-    #[arg(long, value_name = "N,...", value_delimiter = ',')]
-    nodes: Vec<usize>,
-    /// Only beside these: openmpi, mpich
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
-    mpis: Vec<String>,
-    /// Only in these settings: defaults, tuned, defaults-polling, tuned-polling
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
-    settings: Vec<String>,
+    #[command(flatten)]
+    filter: Filter,
     /// How often to repeat each program
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     reps: u32,
@@ -62,14 +46,8 @@ pub struct Arguments {
     /// In which file to write the section of these results [default: benches/RESULTS.md, if nothing is left out]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Another tuning of Open MPI, such as "OMPI_MCA_a=1 OMPI_MCA_b=2"
-    #[arg(long, value_name = "VARIABLES")]
-    tuned_openmpi: Option<String>,
-    /// Another tuning of MPICH, such as "UCX_RNDV_THRESH=inf"
-    #[arg(long, value_name = "VARIABLES")]
-    tuned_mpich: Option<String>,
     #[command(flatten)]
-    binaries: Binaries,
+    mpis: Mpis,
     /// `patient.c` as a library
     #[arg(long, value_name = "FILE")]
     patient: PathBuf,
@@ -86,10 +64,10 @@ pub struct Found {
     /// What is no row, and why.
     pub refused: Vec<String>,
     /// What the tables are made of.
-    pub records: Vec<Record>,
+    records: Vec<Record>,
     /// How many jobs were run, and how many were in the file.
-    pub ran: usize,
-    pub kept: usize,
+    ran: usize,
+    kept: usize,
 }
 
 /// Runs the jobs that are not done, and writes the tables.
@@ -97,92 +75,59 @@ pub struct Found {
 /// # Errors
 /// What was asked for and cannot be; a file that cannot be read or written.
 pub fn study(arguments: &Arguments) -> Result<ExitCode, String> {
-    let filter = Filter {
-        networks: arguments.networks.clone(),
-        rows: arguments.rows.clone(),
-        nodes: arguments.nodes.clone(),
-        mpis: arguments.mpis.clone(),
-        settings: arguments.settings.clone(),
-    };
+    let Arguments { filter, mpis, file, patient, damage, .. } = arguments;
+    let (reps, begun) = (arguments.reps as usize, Instant::now());
     let plans = filter.plans()?;
-    let begun = Instant::now();
-    let mut file = Progress::new(arguments, plans.len() + kernels(&filter).len())?;
-    let mut found = Found::default();
-    for (case, kernel) in kernels(&filter) {
-        let take = |jobs: &Jobs| jobs.alone(case, kernel);
-        let computing = file.take(&Jobs::alone_key(case, kernel), "", take, |record| {
+    let kernels = filter.cases().flat_map(|case| case.program.kernels.iter().map(move |kernel| (case, *kernel)));
+    let kernels: Vec<_> = kernels.collect();
+    let mut study = Progress::new(arguments, plans.len() + kernels.len())?;
+    for (case, kernel) in kernels {
+        let computing = study.take(&Job::alone(case, kernel, reps), |record| {
             let computing = Computing::new(case, kernel, record)?;
             Ok((format!("{:.4} s of computing alone", computing.seconds), computing))
         })?;
-        found.computing.extend(computing);
+        study.found.computing.extend(computing);
     }
     for plan in plans {
-        let variables = plan.tuning(&file.jobs.wishes).words();
-        let point = file.take(
-            &plan.key(),
-            &variables,
-            |jobs| jobs.on_lab(&plan),
-            |record| {
-                let point = Point::new(plan, record)?;
-                Ok((brief(&point), point))
-            },
-        )?;
-        found.points.extend(point);
+        let point = study.take(&Job::on_lab(&plan, mpis, patient, reps), |record| {
+            let point = Point::new(plan, record)?;
+            Ok((brief(&point), point))
+        })?;
+        study.found.points.extend(point);
     }
-    (found.refused, found.ran, found.kept) = (file.refused, file.ran, file.kept);
-    found.records = file.shown;
-    let shown = arguments.file.with_extension("shown.jsonl");
-    if !arguments.damage {
-        record::write(&shown, &found.records)?;
+    let found = study.found;
+    if !damage {
+        record::write(&file.with_extension("shown.jsonl"), &found.records)?;
     }
-    let took = format!(
-        "{} jobs in {:.1} minutes, {} more taken from {}",
-        found.ran,
-        begun.elapsed().as_secs_f64() / 60.0,
-        found.kept,
-        arguments.file.display()
-    );
+    let took = format!("{}, {} more taken from {}", took(found.ran, begun), found.kept, file.display());
     let text = section::section(&found, arguments.reps, &took);
     say(&format!("\n{text}\n{took}"));
-    let (out, whole) = match (&arguments.out, filter.is_all()) {
-        (Some(out), _) => (Some(out.clone()), false),
-        // Nobody wants none, or damaged ones, in the place of those that stand there.
-        (None, true) if arguments.damage || found.points.is_empty() => (None, false),
-        (None, true) => (Some(results::FILE.into()), true),
-        (None, false) => (None, false),
-    };
-    if let Some(out) = out {
-        results::write(&out, HEADING, &text)?;
+    // Nobody wants none, or damaged ones, in the place of those that stand there.
+    let is_published = arguments.out.is_none() && filter.is_all() && !damage && !found.points.is_empty();
+    let published = is_published.then(|| PathBuf::from(results::FILE));
+    if let Some(out) = arguments.out.as_ref().or(published.as_ref()) {
+        results::write(out, HEADING, &text)?;
         say(&format!("written to {}", out.display()));
     }
-    if whole {
+    if is_published {
         results::write(results::README.as_ref(), README_HEADING, &section::short(&found))?;
     }
     Ok(if found.refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn kernels(filter: &Filter) -> Vec<(Case, &'static str)> {
-    let of = |case: Case| case.kernels().iter().map(move |kernel| (case, *kernel));
-    filter.cases().into_iter().flat_map(of).collect()
-}
-
 /// The jobs one after the other, each with a line that says what it came to.
 struct Progress<'a> {
-    jobs: Jobs,
-    file: &'a Path,
+    arguments: &'a Arguments,
+    commit: String,
     records: Vec<Record>,
     all: usize,
     number: usize,
-    ran: usize,
-    kept: usize,
-    refused: Vec<String>,
-    /// What is no row is not in it, nor what is in the file of other commits.
-    shown: Vec<Record>,
+    found: Found,
 }
 
 impl<'a> Progress<'a> {
     fn new(arguments: &'a Arguments, all: usize) -> Result<Self, String> {
-        let file = arguments.file.as_path();
+        let file = &arguments.file;
         if arguments.fresh && file.exists() {
             fs::remove_file(file).map_err(|error| format!("{}: {error}", file.display()))?;
         }
@@ -190,57 +135,40 @@ impl<'a> Progress<'a> {
         if others > 0 {
             say(&format!("{}: {others} lines are none of this study", file.display()));
         }
-        let wishes = Wishes {
-            openmpi: arguments.tuned_openmpi.as_deref().map(tuning::parse).transpose()?,
-            mpich: arguments.tuned_mpich.as_deref().map(tuning::parse).transpose()?,
-        };
-        let jobs = Jobs {
-            binaries: arguments.binaries.clone(),
-            patient: arguments.patient.clone(),
-            reps: arguments.reps as usize,
-            damage: arguments.damage,
-            wishes,
-            commit: commit(),
-        };
-        Ok(Progress { jobs, file, records, all, number: 0, ran: 0, kept: 0, refused: Vec::new(), shown: Vec::new() })
+        Ok(Progress { arguments, commit: commit(), records, all, number: 0, found: Found::default() })
     }
 
     /// A job's figures: from the file, or run now and then added to it. What is no row is said, and not kept.
     fn take<T>(
         &mut self,
-        key: &str,
-        variables: &str,
-        run: impl FnOnce(&Jobs) -> Result<Record, String>,
+        job: &Job,
         judge: impl Fn(&Record) -> Result<(String, T), Vec<String>>,
     ) -> Result<Option<T>, String> {
-        self.number += 1;
+        let Arguments { mpis, file, damage, .. } = self.arguments;
         let begun = Instant::now();
-        let kept = record::done(&self.records, key, self.jobs.reps, &self.jobs.commit, variables);
-        let kept = kept.filter(|_| !self.jobs.damage);
-        let (record, is_new) = match kept {
-            Some(record) => (Ok(record.clone()), false),
-            None => (run(&self.jobs), true),
-        };
+        self.number += 1;
+        let kept = record::done(&self.records, &job.key, job.run.reps, &self.commit, &job.run.tuning.words());
+        let kept = kept.filter(|_| !damage).cloned();
+        let is_new = kept.is_none();
+        self.found.ran += usize::from(is_new);
+        self.found.kept += usize::from(!is_new);
+        let record = kept.map_or_else(|| job.record(mpis, &self.commit, *damage), Ok);
         let judged = record.map_err(|why| vec![why]).and_then(|record| Ok((judge(&record)?, record)));
-        let place = format!("[{}/{}] {key}", self.number, self.all);
+        let place = format!("[{}/{}] {}", self.number, self.all, job.key);
         match judged {
             Ok(((words, taken), record)) => {
+                let from = format!("{:.0} s", begun.elapsed().as_secs_f64());
+                say(&format!("{place}: {words} ({})", if is_new { &from } else { "from the file" }));
                 if is_new {
-                    record::append(self.file, &record)?;
-                    self.ran += 1;
-                    say(&format!("{place}: {words} ({:.0} s)", begun.elapsed().as_secs_f64()));
-                } else {
-                    self.kept += 1;
-                    say(&format!("{place}: {words} (from the file)"));
+                    record::append(file, &record)?;
                 }
-                self.shown.push(record);
+                self.found.records.push(record);
                 Ok(Some(taken))
             }
             Err(reasons) => {
-                self.ran += usize::from(is_new);
-                let refused = format!("NOT A ROW: {key}: {}", reasons.join("; "));
+                let refused = format!("NOT A ROW: {}: {}", job.key, reasons.join("; "));
                 say(&format!("{place}: {refused}"));
-                self.refused.push(refused);
+                self.found.refused.push(refused);
                 Ok(None)
             }
         }

@@ -2,17 +2,17 @@
 
 use super::case::Case;
 use super::grid::Plan;
-use super::record::{Record, Seen};
-use crate::judge::{FASTEST, FULL};
+use super::record::{Record, Study};
 use aurora_apps::report::Spread;
 pub use aurora_apps::report::recorded::Program as Run;
+use aurora_suite::figures::judge::{FASTEST, FULL};
 
 /// A job whose figures count.
 #[derive(Clone, Debug)]
 pub struct Point {
     pub plan: Plan,
     pub runs: Vec<Run>,
-    pub seen: Seen,
+    pub study: Study,
 }
 
 impl Point {
@@ -24,7 +24,7 @@ impl Point {
         let runs = record.runs().map_err(|error| vec![error])?;
         let lacks = lacks(&plan, &runs, record.study.reps);
         match lacks.is_empty() {
-            true => Ok(Point { plan, runs, seen: record.study.clone() }),
+            true => Ok(Point { plan, runs, study: record.study.clone() }),
             false => Err(lacks),
         }
     }
@@ -51,8 +51,8 @@ impl Point {
 }
 
 /// Whether the figure tells of the cores, not of the network.
-pub fn is_full(run: &Run) -> bool {
-    run.cores_busy.is_some_and(|busy| busy > FULL)
+pub fn full(run: &Run) -> &'static str {
+    if run.cores_busy.is_some_and(|busy| busy > FULL) { " (full)" } else { "" }
 }
 
 /// How far repetitions are apart: the slowest over the fastest.
@@ -61,24 +61,27 @@ pub fn spread(of: Spread) -> f64 {
 }
 
 fn lacks(plan: &Plan, runs: &[Run], reps: usize) -> Vec<String> {
-    let mut lacks = Vec::new();
-    for name in plan.case.implementations() {
-        match runs.iter().find(|run| run.implementation == name) {
-            None => lacks.push(format!("no figures of {name}")),
-            Some(run) => lacks.extend(flaws(plan, run, reps).into_iter().map(|flaw| format!("{name} {flaw}"))),
-        }
-    }
-    lacks
+    let of = |name: &'static str| match runs.iter().find(|run| run.implementation == name) {
+        None => vec![format!("no figures of {name}")],
+        Some(run) => flaws(plan, run, reps).into_iter().map(|flaw| format!("{name} {flaw}")).collect(),
+    };
+    plan.case.program.implementations.into_iter().flat_map(of).collect()
 }
 
-fn flaws(plan: &Plan, run: &Run, reps: usize) -> Vec<String> {
+/// What is wrong with a run that was to be repeated so often on so many ranks.
+fn basics(run: &Run, case: Case, ranks: usize, reps: usize) -> Vec<String> {
     let mut flaws = Vec::new();
     if !run.verified {
         flaws.push("has a wrong result".into());
     }
-    if (run.reps, run.ranks, run.size) != (reps, plan.nodes, plan.case.size()) {
+    if (run.reps, run.ranks, run.size) != (reps, ranks, case.size) {
         flaws.push(format!("was repeated {} times on {} ranks with size {}", run.reps, run.ranks, run.size));
     }
+    flaws
+}
+
+fn flaws(plan: &Plan, run: &Run, reps: usize) -> Vec<String> {
+    let mut flaws = basics(run, plan.case, plan.nodes, reps);
     // Alone there may be nothing to share.
     if plan.nodes == 1 {
         return flaws;
@@ -90,7 +93,7 @@ fn flaws(plan: &Plan, run: &Run, reps: usize) -> Vec<String> {
     if run.cores_busy.is_none_or(|busy| !(0.0..=1.0).contains(&busy)) {
         flaws.push("does not say how busy the cores were while it shared".into());
     }
-    for name in plan.case.bulk(plan.nodes).0 {
+    for name in plan.case.program.bulk {
         let phase = run.phases.iter().find(|phase| phase.name == *name);
         match phase.map(|phase| phase.seconds.min) {
             None => flaws.push(format!("has no phase `{name}`")),
@@ -121,27 +124,25 @@ impl Computing {
         let runs = record.runs().map_err(|error| vec![error])?;
         let Some(run) = runs.first() else { return Err(vec!["no figures".into()]) };
         let seconds = run.sequential_seconds;
-        let mut lacks = Vec::new();
-        if !run.verified {
-            lacks.push("has a wrong result".into());
-        }
-        if run.ranks != 1 || run.size != case.size() || run.reps != record.study.reps {
-            lacks.push(format!("was repeated {} times on {} ranks with size {}", run.reps, run.ranks, run.size));
-        }
+        let mut flaws = basics(run, case, 1, record.study.reps);
         if !(seconds > 0.0 && seconds.is_finite()) {
-            lacks.push(format!("has no time: {seconds}"));
+            flaws.push(format!("has no time: {seconds}"));
         }
-        match lacks.is_empty() {
-            true => Ok(Computing { case, kernel, seconds }),
-            false => Err(lacks),
-        }
+        if flaws.is_empty() { Ok(Computing { case, kernel, seconds }) } else { Err(flaws) }
+    }
+
+    /// The model: nodes that share cores cannot compute as fast as machines do. So computing that was measured alone is
+    /// divided among them, and sharing that was measured on the emulated network is added.
+    pub fn speed_up(&self, nodes: usize, run: &Run) -> f64 {
+        self.seconds / (self.seconds / nodes as f64 + run.sharing_seconds.median)
     }
 }
 
 #[cfg(test)]
 pub mod tests {
+    use super::super::case::{MM2_704, PSRS_8M};
     use super::super::grid::{PAPERS, SETTINGS};
-    use super::super::record::tests::seen;
+    use super::super::record::tests::study;
     use super::*;
     use aurora_apps::report::{Kind, recorded::RecordedPhase};
     use aurora_suite::mpi::Flavour;
@@ -154,12 +155,12 @@ pub mod tests {
         let run = |(implementation, times): &(&str, f64)| {
             let seconds = Spread::exactly(plan.bound() * times);
             let phase = |name: &&str| RecordedPhase { name: (*name).into(), kind: Kind::Sharing, seconds };
-            let phases: Vec<_> = case.bulk(nodes).0.iter().map(phase).collect();
+            let phases: Vec<_> = case.program.bulk.iter().map(phase).collect();
             let sharing = phases.iter().map(|phase| phase.seconds.median).sum();
             Run {
                 implementation: (*implementation).into(),
                 ranks: nodes,
-                size: case.size(),
+                size: case.size,
                 reps: REPS,
                 verified: true,
                 sharing_seconds: Spread::exactly(sharing),
@@ -169,54 +170,70 @@ pub mod tests {
                 ..Run::default()
             }
         };
-        Point { plan, runs: of_bound.iter().map(run).collect(), seen: seen(&plan.key()) }
+        Point { plan, runs: of_bound.iter().map(run).collect(), study: study(&plan.key()) }
     }
 
     /// One that has all that it must have.
     pub fn whole(case: Case, nodes: usize) -> Point {
-        let all: Vec<_> = case.implementations().into_iter().map(|name| (name, 1.1)).collect();
+        let all: Vec<_> = case.program.implementations.into_iter().map(|name| (name, 1.1)).collect();
         point(case, nodes, &all)
-    }
-
-    fn flaw(change: impl Fn(&mut Run)) -> String {
-        let mut point = whole(Case::Mm2(704), 4);
-        change(&mut point.runs[0]);
-        lacks(&point.plan, &point.runs, REPS).join("; ")
     }
 
     #[test]
     fn a_row_has_all_figures_all_right() {
-        for case in [Case::Mm2(704), Case::Psrs(8_000_000)] {
+        for case in [MM2_704, PSRS_8M] {
             let Point { plan, runs, .. } = whole(case, 4);
             assert_eq!(lacks(&plan, &runs, REPS), Vec::<String>::new());
             assert!(lacks(&plan, &runs[1..], REPS)[0].contains("no figures of aurora"));
         }
-        assert!(flaw(|run| run.verified = false).contains("aurora-whole has a wrong result"));
-        assert!(flaw(|run| run.reps = 3).contains("repeated 3 times"));
-        assert!(flaw(|run| run.ranks = 1).contains("on 1 ranks"));
-        assert!(flaw(|run| run.size = 512).contains("size 512"));
-        assert!(flaw(|run| run.sharing_seconds.max = f64::NAN).contains("no min, median and max"));
-        assert!(flaw(|run| run.cores_busy = None).contains("how busy"));
-        assert!(flaw(|run| run.phases[1].name.clear()).contains("no phase `load P`"));
-        assert!(flaw(|run| run.phases[0].seconds = Spread::exactly(0.05)).contains("faster than the wire"));
+        type Change = fn(&mut Run);
+        let cases: [(Change, &str); 8] = [
+            (|run| run.verified = false, "aurora-whole has a wrong result"),
+            (|run| run.reps = 3, "repeated 3 times"),
+            (|run| run.ranks = 1, "on 1 ranks"),
+            (|run| run.size = 512, "size 512"),
+            (|run| run.sharing_seconds.max = f64::NAN, "no min, median and max"),
+            (|run| run.cores_busy = None, "how busy"),
+            (|run| run.phases[1].name.clear(), "no phase `load P`"),
+            (|run| run.phases[0].seconds = Spread::exactly(0.05), "faster than the wire"),
+        ];
+        for (change, expected) in cases {
+            let Point { plan, mut runs, .. } = whole(MM2_704, 4);
+            change(&mut runs[0]);
+            let flaws = lacks(&plan, &runs, REPS).join("; ");
+            assert!(flaws.contains(expected), "{expected}: {flaws}");
+        }
     }
 
     #[test]
     fn a_node_that_is_alone_need_not_share() {
-        let mut point = whole(Case::Mm2(704), 1);
+        let mut point = whole(MM2_704, 1);
         point.runs[0].cores_busy = None;
         assert_eq!(lacks(&point.plan, &point.runs, REPS), Vec::<String>::new());
     }
 
     #[test]
     fn phases_that_belong_together_add_up() {
-        let mut run = point(Case::Mm2(704), 4, &[("aurora-whole", 1.0)]).runs.remove(0);
+        let mut run = whole(MM2_704, 4).runs.remove(0);
         run.phases[0].seconds = Spread { min: 1.0, median: 2.0, max: 4.0 };
         run.phases[1].seconds = Spread { min: 0.5, median: 1.0, max: 2.0 };
         assert_eq!(run.phases(&["load R", "load P"]), Spread { min: 1.5, median: 3.0, max: 6.0 });
         assert_eq!(spread(run.phases(&["load R"])), 4.0);
-        assert!(!is_full(&run));
+        assert_eq!(full(&run), "");
         run.cores_busy = Some(0.95);
-        assert!(is_full(&run));
+        assert_eq!(full(&run), " (full)");
+    }
+
+    #[test]
+    fn the_model_has_the_papers_own_figures() {
+        let speed_up = |seconds, nodes, sharing| {
+            let run = Run { sharing_seconds: Spread::exactly(sharing), ..Run::default() };
+            Computing { case: MM2_704, kernel: "dot", seconds }.speed_up(nodes, &run)
+        };
+        // 704 x 704: 250.7 s of computing; 17.9 s on 16 nodes were 2.2 s more than ideal.
+        assert!((speed_up(250.7, 16, 17.9 - 250.7 / 16.0) - 14.0).abs() < 0.05);
+        // Without sharing it is the number of nodes.
+        assert_eq!(speed_up(3.0, 8, 0.0), 8.0);
+        assert!(speed_up(3.0, 8, 0.1) < 8.0 && speed_up(0.01, 8, 0.1) < 1.0);
     }
 }

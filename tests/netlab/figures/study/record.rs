@@ -1,8 +1,8 @@
 //! The file of what has been measured: a JSON object in each line, as `aurora report` reads them. A study that was
 //! interrupted goes on from it.
 
-use crate::job::Network;
 use aurora_apps::report::recorded::Program;
+use aurora_suite::figures::job::Seen;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fs::{self, File};
@@ -13,42 +13,38 @@ use std::path::Path;
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Record {
     /// Of this study only.
-    pub study: Seen,
+    pub study: Study,
     /// One for each implementation.
-    pub results: Vec<Value>,
+    results: Vec<Value>,
     /// All else.
     #[serde(flatten)]
-    pub rest: Map<String, Value>,
+    rest: Map<String, Value>,
 }
 
 /// What the job did not say itself.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Seen {
+pub struct Study {
     /// Which job of the study it is.
     pub key: String,
     /// Of the project.
     pub commit: String,
     pub reps: usize,
-    /// The share of all cores' time that was worked while the job ran, its start and its verification included.
-    pub busy: Option<f64>,
-    /// What the network has counted, all nodes together.
-    pub network: Option<Network>,
     /// The variables that set up the MPI.
     pub variables: String,
-    /// What was odd.
-    pub remarks: Vec<String>,
+    #[serde(flatten)]
+    pub seen: Seen,
 }
 
 impl Record {
-    /// From what the program has said.
+    /// From what the program has said, and more.
     ///
     /// # Errors
     /// That it has another form.
-    pub fn new(mut object: Map<String, Value>, extra: Map<String, Value>, study: Seen) -> Result<Self, String> {
-        let other = |error: serde_json::Error| format!("the job said figures of another form: {error}");
-        object.extend(extra);
-        object.insert("study".into(), serde_json::to_value(study).map_err(other)?);
-        let record: Record = serde_json::from_value(object.into()).map_err(other)?;
+    pub fn new(mut rest: Map<String, Value>, more: Value, study: Study) -> Result<Self, String> {
+        let results = rest.remove("results").and_then(|results| results.as_array().cloned());
+        let results = results.ok_or("the job said figures of another form: there are no results")?;
+        rest.extend(more.as_object().cloned().unwrap_or_default());
+        let record = Record { study, results, rest };
         record.runs()?;
         Ok(record)
     }
@@ -58,8 +54,7 @@ impl Record {
     /// # Errors
     /// That it has another form.
     pub fn runs(&self) -> Result<Vec<Program>, String> {
-        let run = |value: &Value| serde_json::from_value(value.clone());
-        let runs = self.results.iter().map(run).collect::<Result<_, _>>();
+        let runs = self.results.iter().map(Program::deserialize).collect::<Result<_, _>>();
         runs.map_err(|error| format!("the job said figures of another form: {error}"))
     }
 }
@@ -108,7 +103,7 @@ pub fn write(file: &Path, records: &[Record]) -> Result<(), String> {
 /// The last record of this job, as often repeated, of the same commit and with the MPI set up by the same variables.
 pub fn done<'r>(records: &'r [Record], key: &str, reps: usize, commit: &str, variables: &str) -> Option<&'r Record> {
     let same = |record: &&Record| {
-        let Seen { key: of, commit: by, reps: times, variables: with, .. } = &record.study;
+        let Study { key: of, commit: by, reps: times, variables: with, .. } = &record.study;
         of == key && by == commit && *times == reps && with == variables
     };
     records.iter().rfind(same)
@@ -117,18 +112,13 @@ pub fn done<'r>(records: &'r [Record], key: &str, reps: usize, commit: &str, var
 #[cfg(test)]
 pub mod tests {
     use super::*;
+    use aurora_suite::figures::job::Network;
     use serde_json::json;
 
-    pub fn seen(key: &str) -> Seen {
-        Seen {
-            key: key.into(),
-            commit: "abc".into(),
-            reps: 5,
-            busy: Some(0.5),
-            network: Some(Network { overflowed: 1, lost: 0, tcp_resent: 2 }),
-            variables: String::new(),
-            remarks: Vec::new(),
-        }
+    pub fn study(key: &str) -> Study {
+        let network = Some(Network { overflowed: 1, lost: 0, tcp_resent: 2 });
+        let seen = Seen { busy: Some(0.5), network, remarks: Vec::new() };
+        Study { key: key.into(), commit: "abc".into(), reps: 5, variables: String::new(), seen }
     }
 
     fn record(key: &str) -> Record {
@@ -140,8 +130,7 @@ pub mod tests {
         });
         let said = json!({ "app": "mm2", "results": [run] });
         let labels = json!({ "labels": { "nodes": "4" } });
-        let [said, labels] = [said, labels].map(|value| value.as_object().cloned().unwrap_or_default());
-        Record::new(said, labels, seen(key)).expect("a record")
+        Record::new(said.as_object().cloned().unwrap_or_default(), labels, study(key)).expect("a record")
     }
 
     #[test]
@@ -156,29 +145,27 @@ pub mod tests {
         let mut open = File::options().append(true).open(&file).expect("the file");
         open.write_all(&half.as_bytes()[..half.len() / 2]).expect("written");
         append(&file, &record("c")).expect("written");
-        let (records, others) = load(&file).expect("read");
+        let (mut records, others) = load(&file).expect("read");
         fs::remove_dir_all(&directory).expect("removed");
         assert_eq!((records.as_slice(), others), ([record("a"), record("c")].as_slice(), 1));
-        assert_eq!(done(&records, "c", 5, "abc", ""), Some(&record("c")));
-        assert_eq!(done(&records, "b", 5, "abc", ""), None);
-        assert_eq!(done(&records, "c", 3, "abc", ""), None);
-        assert_eq!(done(&records, "c", 5, "abd", ""), None);
-        assert_eq!(done(&records, "c", 5, "abc", "A=1"), None);
-    }
-
-    #[test]
-    fn what_is_measured_again_counts() {
-        let mut again = record("a");
-        again.study.remarks.push("again".into());
-        assert_eq!(done(&[record("a"), again.clone()], "a", 5, "abc", ""), Some(&again));
+        // What is measured again counts.
+        let mut again = record("c");
+        again.study.seen.remarks.push("again".into());
+        records.push(again.clone());
+        assert_eq!(done(&records, "c", 5, "abc", ""), Some(&again));
+        for (key, reps, commit, variables) in
+            [("b", 5, "abc", ""), ("c", 3, "abc", ""), ("c", 5, "abd", ""), ("c", 5, "abc", "A=1")]
+        {
+            assert_eq!(done(&records, key, reps, commit, variables), None);
+        }
     }
 
     #[test]
     fn a_line_is_what_the_program_has_said_and_more() {
         let value = serde_json::to_value(record("a")).expect("an object");
         assert_eq!((&value["app"], &value["labels"]["nodes"]), (&json!("mm2"), &json!("4")));
-        assert_eq!(value["results"][0]["seed"], 7);
+        assert_eq!((&value["results"][0]["seed"], &value["study"]["busy"]), (&json!(7), &json!(0.5)));
         assert_eq!(record("a").runs().expect("runs")[0].cores_busy, Some(0.25));
-        assert!(Record::new(Map::new(), Map::new(), seen("a")).is_err());
+        assert!(Record::new(Map::new(), json!({}), study("a")).is_err());
     }
 }

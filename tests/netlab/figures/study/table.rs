@@ -1,25 +1,11 @@
 //! The tables, as Markdown: what was measured, and what the model makes of it, never in one table.
 
 use super::case::Case;
-use super::grid::{Network, Plan, mpi};
-use super::model;
-use super::point::{Computing, Point, Run, is_full, spread};
+use super::grid::{Network, Plan};
+use super::point::{Computing, Point, Run, full, spread};
 use aurora_apps::report::Spread;
 use std::collections::BTreeSet;
 use std::fmt::Write;
-
-/// How the phases of sharing are called together.
-fn stages(case: Case) -> &'static [(&'static str, &'static [&'static str])] {
-    match case {
-        Case::Mm2(_) => &[("stage 1", &["load R"]), ("stage 2", &["load P"])],
-        Case::Psrs(_) => &[
-            ("phase 1", &["gather samples"]),
-            ("phase 2", &["read pivots", "exchange cuts"]),
-            ("phase 3", &["fetch partitions"]),
-            ("phase 4", &["move keys"]),
-        ],
-    }
-}
 
 /// The points of one data set on one network.
 pub fn of<'p>(points: &'p [Point], network: &Network, case: Case) -> Vec<&'p Point> {
@@ -28,158 +14,112 @@ pub fn of<'p>(points: &'p [Point], network: &Network, case: Case) -> Vec<&'p Poi
 
 /// What was measured: of mm2 Figure 6.
 pub fn measured(points: &[&Point], case: Case) -> String {
-    let heads: Vec<_> = stages(case).iter().map(|(head, _)| *head).collect();
+    let heads: Vec<_> = case.program.stages.iter().map(|(head, _)| *head).collect();
     let mut text = format!(
-        "| nodes | beside | implementation | sharing, min | median | max (ms) | max/min | bulk / bound | {} (ms, medians) | cores busy |\n\
-         |---|---|---|---|---|---|---|---|{}---|\n",
+        "| nodes | beside | implementation | sharing, min | median | max (ms) | max/min | bulk / bound | \
+         {} (ms, medians) | cores busy |\n|---|---|---|---|---|---|---|---|{}---|\n",
         heads.join(" | "),
         "---|".repeat(heads.len()),
     );
     for point in points {
         for run in &point.runs {
-            let _ = writeln!(text, "{}", measured_row(point, run));
+            let _ = writeln!(text, "{}", measured_row(&point.plan, run));
         }
     }
     text
 }
 
-fn measured_row(point: &Point, run: &Run) -> String {
-    let Plan { case, nodes, flavour, setting, .. } = point.plan;
+fn measured_row(plan: &Plan, run: &Run) -> String {
     let Spread { min, median, max } = run.sharing_seconds;
-    let stages: Vec<_> = stages(case).iter().map(|(_, phases)| millis(run.phases(phases).median)).collect();
-    let bulk = case.bulk(nodes).0;
-    let bound = point.plan.bound() * bulk.len() as f64;
-    let of_bound = if bound > 0.0 { format!("{:.3}", run.phases(bulk).median / bound) } else { "-".into() };
-    let apart = if nodes > 1 { format!("{:.2}", spread(run.sharing_seconds)) } else { "-".into() };
+    let millis = |seconds: f64| format!("{:.2}", seconds * 1e3);
+    let stages = plan.case.program.stages.iter().map(|(_, phases)| millis(run.phases(phases).median));
+    let shares = |text: String| if plan.nodes > 1 { text } else { "-".into() };
+    let bulk = plan.case.program.bulk;
     format!(
-        "| {nodes} | {}, {} | {} | {} | {} | {} | {apart} | {of_bound} | {} | {} |",
-        mpi(flavour),
-        setting.name(),
+        "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
+        plan.nodes,
+        plan.mpi(),
         run.implementation,
         millis(min),
         millis(median),
         millis(max),
-        stages.join(" | "),
-        busy(run),
+        shares(format!("{:.2}", spread(run.sharing_seconds))),
+        shares(format!("{:.3}", run.phases(bulk).median / (plan.bound() * bulk.len() as f64))),
+        stages.collect::<Vec<_>>().join(" | "),
+        run.cores_busy.map_or("-".into(), |busy| format!("{:.0} %{}", busy * 100.0, full(run))),
     )
-}
-
-fn millis(seconds: f64) -> String {
-    format!("{:.2}", seconds * 1e3)
-}
-
-fn busy(run: &Run) -> String {
-    let full = if is_full(run) { " (full)" } else { "" };
-    run.cores_busy.map_or("-".into(), |busy| format!("{:.0} %{full}", busy * 100.0))
-}
-
-/// Who is compared over all numbers of nodes: Aurora, or one implementation over one MPI in one setting.
-type Who = String;
-
-fn who(point: &Point, run: &Run) -> Who {
-    match run.is_aurora() {
-        true => run.implementation.clone(),
-        false => format!("{}, {}, {}", mpi(point.plan.flavour), run.implementation, point.plan.setting.name()),
-    }
 }
 
 /// Aurora's run that counts for a number of nodes: it has one beside each MPI in each setting, and the slowest median
 /// counts.
-pub fn slowest<'p>(points: &[&'p Point], nodes: usize) -> Option<&'p Run> {
+fn slowest<'p>(points: &[&'p Point], nodes: usize) -> Option<&'p Run> {
     let at = points.iter().filter(|point| point.plan.nodes == nodes);
     at.filter_map(|point| point.aurora()).max_by(|a, b| a.sharing_seconds.median.total_cmp(&b.sharing_seconds.median))
 }
 
-/// Aurora's sharing and MPI's in the job in which our modelled speed-up over theirs is the least: those who took turns
-/// are compared.
-pub fn closest<'p>(points: &[&'p Point], nodes: usize, computing: f64) -> Option<(&'p Run, &'p Run)> {
+/// Aurora's modelled speed-up over that of the best form of MPI in the same job, the least of all jobs: those who took
+/// turns are compared.
+pub fn least_ratio(points: &[&Point], nodes: usize, computing: &Computing) -> Option<f64> {
     let at = points.iter().filter(|point| point.plan.nodes == nodes);
     let pairs = at.filter_map(|point| Some((point.aurora()?, point.best()?)));
-    let speed_up = |run: &Run| model::speed_up(computing, nodes, run.sharing_seconds.median);
-    let ratio = |(ours, theirs): &(&Run, &Run)| model::normalised(speed_up(ours), speed_up(theirs));
-    pairs.min_by(|a, b| ratio(a).total_cmp(&ratio(b)))
+    let ratios = pairs.map(|(ours, theirs)| computing.speed_up(nodes, ours) / computing.speed_up(nodes, theirs));
+    ratios.min_by(f64::total_cmp)
 }
 
-pub fn numbers_of_nodes(points: &[&Point]) -> Vec<usize> {
-    points.iter().map(|point| point.plan.nodes).collect::<BTreeSet<_>>().into_iter().collect()
+pub fn numbers_of_nodes(points: &[&Point]) -> BTreeSet<usize> {
+    points.iter().map(|point| point.plan.nodes).collect()
 }
 
 /// What the model makes of it: the speed-up, and Aurora's over that of the best MPI.
 pub fn modelled(points: &[&Point], computing: &Computing) -> String {
     let nodes = numbers_of_nodes(points);
     let heads: Vec<_> = nodes.iter().map(usize::to_string).collect();
-    let mut text = format!(
-        "| modelled speed-up, {} | {} |\n|---|{}\n",
-        computing.kernel,
-        heads.join(" | "),
-        "---|".repeat(heads.len())
-    );
+    let columns = "---|".repeat(heads.len());
+    let mut text = format!("| modelled speed-up, {} | {} |\n|---|{columns}\n", computing.kernel, heads.join(" | "));
     let mut row = |name: &str, cell: &dyn Fn(usize) -> Option<String>| {
         let cells: Vec<_> = nodes.iter().map(|nodes| cell(*nodes).unwrap_or("-".into())).collect();
         let _ = writeln!(text, "| {name} | {} |", cells.join(" | "));
     };
-    let speed_up = |nodes, run: &Run| model::speed_up(computing.seconds, nodes, run.sharing_seconds.median);
-    let shown = |nodes, run: &Run| {
-        let full = if is_full(run) { " (full)" } else { "" };
-        format!("{:.3}{full}", speed_up(nodes, run))
-    };
+    let shown = |nodes, run: &Run| format!("{:.3}{}", computing.speed_up(nodes, run), full(run));
     row("Aurora", &|nodes| slowest(points, nodes).map(|run| shown(nodes, run)));
-    let mut others: Vec<Who> = Vec::new();
+    // Who is compared over all numbers of nodes: an implementation over an MPI in a setting.
+    let mut others: Vec<(String, Vec<(usize, &Run)>)> = Vec::new();
     for point in points {
-        for name in point.others().map(|run| who(point, run)) {
-            if !others.contains(&name) {
-                others.push(name);
+        let Plan { nodes, flavour, setting, .. } = point.plan;
+        for run in point.others() {
+            let who = format!("{}, {}, {}", flavour.words(), run.implementation, setting.name);
+            match others.iter_mut().find(|(known, _)| *known == who) {
+                Some((_, runs)) => runs.push((nodes, run)),
+                None => others.push((who, vec![(nodes, run)])),
             }
         }
     }
-    for other in &others {
-        row(other, &|nodes| {
-            let at = points.iter().filter(|point| point.plan.nodes == nodes);
-            let run =
-                at.flat_map(|point| point.others().map(move |run| (who(point, run), run))).find(|(w, _)| w == other);
-            run.map(|(_, run)| shown(nodes, run))
-        });
+    for (who, runs) in &others {
+        row(who, &|nodes| runs.iter().find(|(at, _)| *at == nodes).map(|(_, run)| shown(nodes, run)));
     }
     row("**Aurora / the best MPI beside it**", &|nodes| {
-        let (ours, theirs) = closest(points, nodes, computing.seconds)?;
-        let ratio = model::normalised(speed_up(nodes, ours), speed_up(nodes, theirs));
-        Some(format!("**{ratio:.3}**"))
+        least_ratio(points, nodes, computing).map(|ratio| format!("**{ratio:.3}**"))
     });
     text
 }
 
 /// What was seen of the jobs from outside.
 pub fn conditions(points: &[&Point]) -> String {
-    let mut text = String::new();
-    for Point { plan, seen, .. } in points {
-        let _ = write!(text, "- {} nodes, {}, {}", plan.nodes, mpi(plan.flavour), plan.setting.name());
-        if !seen.variables.is_empty() {
-            let _ = write!(text, " (`{}`)", seen.variables);
-        }
-        let _ = write!(text, ": cores {:.0} % busy in the whole job", seen.busy.unwrap_or(f64::NAN) * 100.0);
-        if let Some(network) = seen.network {
-            let _ = write!(
-                text,
-                ", {} packets dropped by full queues, {} sent again by TCP",
-                network.overflowed, network.tcp_resent
-            );
-        }
-        for remark in &seen.remarks {
-            let _ = write!(text, "; {remark}");
-        }
-        text.push('\n');
-    }
-    text
+    let line = |Point { plan, study, .. }: &&Point| {
+        format!("- {} nodes, {}{}\n", plan.nodes, plan.mpi(), study.seen.words(&study.variables))
+    };
+    points.iter().map(line).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::case::MM2_704 as CASE;
     use super::super::grid::SETTINGS;
     use super::super::point::tests::point;
     use super::*;
     use aurora_suite::mpi::Flavour;
 
-    const CASE: Case = Case::Mm2(704);
+    const COMPUTING: Computing = Computing { case: CASE, kernel: "dot", seconds: 0.7 };
 
     fn points() -> Vec<Point> {
         let defaults =
@@ -195,24 +135,21 @@ mod tests {
         let points: Vec<_> = points.iter().collect();
         let bound = 2.0 * points[1].plan.bound();
         assert_eq!(slowest(&points, 16).map(|run| run.sharing_seconds), Some(Spread::exactly(1.25 * bound)));
-        let (ours, theirs) = closest(&points, 16, 0.7).expect("a pair");
-        assert_eq!(
-            (ours.sharing_seconds, theirs.sharing_seconds),
-            (Spread::exactly(1.25 * bound), Spread::exactly(1.5 * bound))
-        );
-        assert!(slowest(&points, 2).is_none() && closest(&points, 2, 0.7).is_none());
+        assert!(slowest(&points, 2).is_none() && least_ratio(&points, 2, &COMPUTING).is_none());
+        // 0.7 / (0.7 / 16 + times x 2 x the bound): beside another job in which MPI is twice as slow.
+        let ratio = |ours: f64, theirs: f64| (0.7 / 16.0 + theirs * bound) / (0.7 / 16.0 + ours * bound);
+        let least = |points: &[&Point]| least_ratio(points, 16, &COMPUTING).expect("a pair");
+        assert!((least(&points) - ratio(1.25, 1.5)).abs() < 1e-9);
         // 1.8 times as fast, by less than another job in which it is 1.15 times.
         let [near, far] = [(1.0, 2.0), (10.0, 11.5)]
             .map(|(ours, theirs)| point(CASE, 16, &[("aurora-whole", ours), ("mpi-isend", theirs)]));
-        let (ours, _) = closest(&[&near, &far], 16, 0.7).expect("a pair");
-        assert_eq!(ours.sharing_seconds, Spread::exactly(10.0 * bound));
+        assert!((least(&[&near, &far]) - ratio(10.0, 11.5)).abs() < 1e-9);
     }
 
     #[test]
     fn a_modelled_table_has_a_row_for_each_and_the_ratio_below() {
         let points = points();
-        let computing = Computing { case: CASE, kernel: "dot", seconds: 0.7 };
-        let text = modelled(&points.iter().collect::<Vec<_>>(), &computing);
+        let text = modelled(&points.iter().collect::<Vec<_>>(), &COMPUTING);
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(lines[0], "| modelled speed-up, dot | 4 | 16 |");
         assert!(lines.contains(&"| MPICH, mpi-isend, tuned | - | 2.111 |"), "{text}");
@@ -228,7 +165,8 @@ mod tests {
         points[1].runs[0].sharing_seconds.max *= 1.5;
         let text = measured(&points.iter().collect::<Vec<_>>(), CASE);
         assert_eq!(text.lines().count(), 2 + 9);
-        let expected = "| 16 | Open MPI, defaults | aurora-whole | 191.85 | 191.85 | 287.78 | 1.50 | 1.000 | 95.93 | 95.93 | 93 % (full) |";
+        let expected = "| 16 | Open MPI, defaults | aurora-whole | 191.85 | 191.85 | 287.78 | 1.50 | 1.000 \
+                        | 95.93 | 95.93 | 93 % (full) |";
         assert!(text.contains(expected), "{text}");
         assert!(!text.contains("model"));
     }
