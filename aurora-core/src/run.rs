@@ -53,6 +53,21 @@ impl Config {
 }
 
 fn start<R: Send>(config: Config, program: impl Fn(&World) -> Result<R> + Sync, site: Site) -> Result<R> {
+    let returned = Mutex::new(None);
+    carry_out(config, site, &|world| {
+        let value = program(world)?;
+        // If the ranks are threads of this process, the value of rank 0 is returned.
+        if world.is_root() || world.about().launcher != Launcher::Threads {
+            *returned.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+        }
+        Ok(())
+    })?;
+    let returned = returned.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(returned.expect("the program has returned on this rank"))
+}
+
+/// Takes a `dyn`, so that starting a job is compiled once, with this crate, and not again for each program.
+fn carry_out(config: Config, site: Site, program: &(dyn Fn(&World) -> Result<()> + Sync)) -> Result<()> {
     let Settings { launch, transport, timeout, modes, cache_limit, stats, trace, options } = config.settle()?;
     // The program may change its working directory before its ranks add their parts.
     let trace = trace.map(|path| std::path::absolute(&path).unwrap_or(path));

@@ -47,7 +47,6 @@ use mail::Mail;
 use nodes::Nodes;
 use polling::Polling;
 use reports::Reports;
-use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -198,10 +197,14 @@ impl Kernel {
         call: impl FnOnce(&mut dyn SharedObject, &mut Cx<'_>) -> R,
     ) -> Option<R> {
         let (mut call, mut outcome) = (Some(call), None);
-        let once: Once<'_> = &mut |object, cx| outcome = call.take().map(|call| call(object, cx));
-        let called = self.call_caught((id, true), out, |call| catch_unwind(AssertUnwindSafe(call)), once)?;
-        called.unwrap_or_else(|panic| resume_unwind(panic));
+        self.call_once(id, out, &mut |object, cx| outcome = call.take().map(|call| call(object, cx)));
         outcome
+    }
+
+    fn call_once(&mut self, id: ObjectId, out: &mut Outbox, once: Once<'_>) {
+        if let Some(Err(panic)) = self.call_caught((id, true), out, |call| catch_unwind(AssertUnwindSafe(call)), once) {
+            resume_unwind(panic);
+        }
     }
 
     /// Calls an object with what has arrived for it. A panic ends here: it poisons the object, and the user is told.
@@ -211,15 +214,22 @@ impl Kernel {
         out: &mut Outbox,
         call: impl FnOnce(&mut dyn SharedObject, &mut Cx<'_>) -> R,
     ) -> Option<R> {
-        let (me, mut call, mut outcome) = (self.core.me, Some(call), None);
-        let once: Once<'_> = &mut |object, cx| outcome = call.take().map(|call| call(object, cx));
-        if let Err(failure) = self.call_caught((id, false), out, |call| capture(me, call), once)? {
-            let fault = self.objects.get(&id)?.frame.fault.clone()?;
+        let (mut call, mut outcome) = (Some(call), None);
+        let returned = self.hand_once(id, out, &mut |object, cx| outcome = call.take().map(|call| call(object, cx)));
+        outcome.filter(|_| returned)
+    }
+
+    /// False: the call has panicked, or what follows it.
+    fn hand_once(&mut self, id: ObjectId, out: &mut Outbox, once: Once<'_>) -> bool {
+        let me = self.core.me;
+        let Some(Err(failure)) = self.call_caught((id, false), out, |call| capture(me, call), once) else {
+            return true;
+        };
+        if let Some(fault) = self.objects.get(&id).and_then(|entry| entry.frame.fault.clone()) {
             crate::notice::operation_panicked(&failure, &fault);
             self.core.defer(id, fault);
-            return None;
         }
-        outcome
+        false
     }
 
     /// A call, which is the program's if `own`, and what follows it.
@@ -281,10 +291,7 @@ impl Kernel {
         out: &mut Outbox,
         call: impl FnOnce(&mut O, &mut Cx<'_>) -> R,
     ) -> Option<R> {
-        self.call(id, out, |object, cx| {
-            let object: &mut dyn Any = object;
-            call(object.downcast_mut().expect("a handle is of its object's kind"), cx)
-        })
+        self.call(id, out, |object, cx| call(object.of_kind(), cx))
     }
 
     #[inline]

@@ -34,6 +34,9 @@ pub(crate) struct BulkCall<'a> {
     _call: InCall<'a>,
 }
 
+/// What a rank's thread does with its kernel.
+type Action<'a, R> = &'a mut dyn FnMut(&mut Kernel, &mut Outbox) -> R;
+
 /// The way from a shared object to its rank's kernel.
 pub(crate) struct Link {
     pub(crate) endpoint: Endpoint<Kernel>,
@@ -137,6 +140,17 @@ impl Link {
 
     /// Does something at once, unless the job is over.
     pub(crate) fn act<R>(&self, site: &Site, action: impl FnOnce(&mut Kernel, &mut Outbox) -> Result<R>) -> Result<R> {
+        let (mut action, mut outcome) = (Some(action), None);
+        self.act_once(site, &mut |kernel, out| {
+            outcome = action.take().map(|action| action(kernel, out)).transpose()?;
+            Ok(())
+        })?;
+        Ok(outcome.expect("an action runs once"))
+    }
+
+    /// Takes a `dyn`, as [`Link::wait_once`] does, so that what surrounds an action is compiled once, and not again for
+    /// each closure of each program.
+    fn act_once(&self, site: &Site, action: Action<'_, Result<()>>) -> Result<()> {
         self.watcher.disturb();
         self.endpoint.act(|kernel, out| {
             let outcome = is_under_way(kernel, site).and_then(|()| {
@@ -162,11 +176,16 @@ impl Link {
 
     /// Does something even if the job is over: for cleaning up.
     pub(crate) fn tidy<R>(&self, action: impl FnOnce(&mut Kernel, &mut Outbox) -> R) -> R {
+        let (mut action, mut outcome) = (Some(action), None);
+        self.tidy_once(&mut |kernel, out| outcome = action.take().map(|action| action(kernel, out)));
+        outcome.expect("an action runs once")
+    }
+
+    fn tidy_once(&self, action: Action<'_, ()>) {
         self.endpoint.act(|kernel, out| {
-            let outcome = action(kernel, out);
+            action(kernel, out);
             let _ = kernel.none_given_up(out);
-            outcome
-        })
+        });
     }
 
     /// The same for the end of a guard or handle: inside a call of this rank it is done when that call is over.
@@ -285,6 +304,21 @@ impl Link {
         site: &Site,
         mut condition: impl FnMut(&mut Kernel, &mut Outbox) -> Option<Result<R>>,
     ) -> Result<R> {
+        let mut outcome = None;
+        self.wait_once(began, wait, site, &mut |kernel, out| {
+            let met = condition(kernel, out)?;
+            Some(met.map(|met| outcome = Some(met)))
+        })?;
+        Ok(outcome.expect("a wait ends when its condition is met"))
+    }
+
+    fn wait_once(
+        &self,
+        began: Option<Instant>,
+        wait: Blocked,
+        site: &Site,
+        condition: Action<'_, Option<Result<()>>>,
+    ) -> Result<()> {
         self.watcher.disturb();
         let (mut first, mut waited, mut span) = (true, None, None);
         let outcome = self.endpoint.wait(|kernel, out| {

@@ -199,6 +199,13 @@ pub trait SharedObject: Any + Send {
     }
 }
 
+impl dyn SharedObject + '_ {
+    pub(crate) fn of_kind<O: SharedObject>(&mut self) -> &mut O {
+        let object: &mut dyn Any = self;
+        object.downcast_mut().expect("a handle is of its object's kind")
+    }
+}
+
 /// Where the payload of a transfer goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {

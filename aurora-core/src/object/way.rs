@@ -1,4 +1,8 @@
 //! The way of a handle to its object: a link to the kernel, and the object's type.
+//!
+//! What a program does with its objects are closures, hundreds of them. The methods of [`Way`] only put them behind a
+//! pointer. What surrounds them, below as methods of [`Link`], knows no type of the program: it is compiled once, with
+//! this crate.
 
 use super::{Cx, SharedObject, Wait};
 use crate::Site;
@@ -34,23 +38,25 @@ impl<O: SharedObject> Way<O> {
 
     /// Acts on the object, at once, unless the job is over.
     pub(crate) fn on<R>(&self, site: &Site, action: impl FnOnce(&mut O, &mut Cx<'_>) -> Result<R>) -> Result<R> {
-        let id = self.id();
-        self.link.act(site, |kernel, out| kernel.with::<O, _>(id, out, action).expect(THERE))
+        let (mut action, mut outcome) = (Some(action), None);
+        self.link.act_on(site, &mut |object, cx| {
+            outcome = action.take().map(|action| action(object.of_kind(), cx)).transpose()?;
+            Ok(())
+        })?;
+        Ok(outcome.expect("an action runs once"))
     }
 
     /// Acts on the object even if the job is over.
     pub(crate) fn tidy_on<R>(&self, action: impl FnOnce(&mut O, &mut Cx<'_>) -> R) -> R {
-        let id = self.id();
-        self.link.tidy(|kernel, out| kernel.with::<O, _>(id, out, action).expect(THERE))
+        let (mut action, mut outcome) = (Some(action), None);
+        self.link.tidy_on(&mut |object, cx| outcome = action.take().map(|action| action(object.of_kind(), cx)));
+        outcome.expect("an action runs once")
     }
 
     /// The same for a guard or handle that goes out of scope. Inside a call of this rank, as in an operation of the
     /// user, it is done when that call is over, if the object still exists. During a panic it causes no second panic.
     pub(crate) fn let_go(&self, action: impl FnOnce(&mut O, &mut Cx<'_>) + Send + 'static) {
-        let id = self.id();
-        self.link.let_go_of(move |kernel, out| {
-            kernel.with::<O, _>(id, out, action);
-        });
+        self.link.let_go_on(Box::new(|object, cx| action(object.of_kind(), cx)));
     }
 
     /// Waits until `condition` returns `Some` or the job is over.
@@ -71,9 +77,12 @@ impl<O: SharedObject> Way<O> {
         site: &Site,
         mut condition: impl FnMut(&mut O, &mut Cx<'_>) -> Option<Result<R>>,
     ) -> Result<R> {
-        let id = self.id();
-        let on = |kernel: &mut Kernel, out: &mut Outbox| kernel.with::<O, _>(id, out, &mut condition).expect(THERE);
-        self.link.wait_since(began, Blocked::Object(id, wait.into()), site, on)
+        let mut outcome = None;
+        self.link.wait_on(began, wait.into(), site, &mut |object, cx| {
+            let met = condition(object.of_kind(), cx)?;
+            Some(met.map(|met| outcome = Some(met)))
+        })?;
+        Ok(outcome.expect("a wait ends when its condition is met"))
     }
 
     /// Ends the scope of a guard that is dropped. Its error is kept for the end of `run`, and ends the object.
@@ -85,8 +94,45 @@ impl<O: SharedObject> Way<O> {
             });
         }
     }
+}
+
+/// What is done with an object.
+type Action<'a, R> = &'a mut dyn FnMut(&mut dyn SharedObject, &mut Cx<'_>) -> R;
+
+/// What is done with it at the end of a guard or handle.
+type LastAction = Box<dyn FnOnce(&mut dyn SharedObject, &mut Cx<'_>) + Send>;
+
+impl Link {
+    fn act_on(&self, site: &Site, action: Action<'_, Result<()>>) -> Result<()> {
+        let id = self.id();
+        self.act(site, |kernel, out| kernel.call(id, out, action).expect(THERE))
+    }
+
+    fn tidy_on(&self, action: Action<'_, ()>) {
+        let id = self.id();
+        self.tidy(|kernel, out| kernel.call(id, out, action).expect(THERE));
+    }
+
+    fn let_go_on(&self, action: LastAction) {
+        let id = self.id();
+        self.let_go_of(move |kernel, out| {
+            kernel.call(id, out, action);
+        });
+    }
+
+    fn wait_on(
+        &self,
+        began: Option<Instant>,
+        wait: Wait,
+        site: &Site,
+        condition: Action<'_, Option<Result<()>>>,
+    ) -> Result<()> {
+        let id = self.id();
+        let on = |kernel: &mut Kernel, out: &mut Outbox| kernel.call(id, out, &mut *condition).expect(THERE);
+        self.wait_since(began, Blocked::Object(id, wait), site, on)
+    }
 
     fn id(&self) -> ObjectId {
-        self.link.object.get().expect("the way of an object")
+        self.object.get().expect("the way of an object")
     }
 }

@@ -43,13 +43,13 @@
 
 use super::backoff::Backoff;
 use super::core::{Core, Progress};
-use super::later::Later;
+use super::later::{Action, Later};
 use super::lock::{Lock, Locked};
 use super::rendezvous::Rendezvous;
 use super::rendezvous::carrier::{Held, carrier_of};
 use crate::poller::Poller;
 use crate::shm::{Control, Look, SpinBudget};
-use crate::{Handler, Rank};
+use crate::{Handler, Outbox, Rank};
 use std::sync::{Arc, Condvar};
 use std::time::Instant;
 
@@ -105,9 +105,28 @@ impl<H: Handler> Shared<H> {
         state
     }
 
-    /// Evaluates `ready` after every change until it returns `Some`. Meanwhile drives the transport, and the carrier if
+    /// [`Endpoint::act`](super::Endpoint::act). Takes a `dyn`, as [`Shared::wait`] does, so that what surrounds an
+    /// action is compiled once, and not again for each closure of each program.
+    pub fn act(&self, action: &mut dyn FnMut(&mut H, &mut Outbox)) {
+        let mut state = self.enter();
+        state.core.run(action);
+        self.changed(&mut state);
+    }
+
+    /// The next thread that takes the lock runs the action: the daemon at the latest.
+    pub fn act_later(&self, action: Action<H>) {
+        self.later.add(action);
+        self.poller.waker().kick();
+    }
+
+    /// Waits until `condition` returns true.
+    pub fn wait(&self, condition: &mut dyn FnMut(&mut H, &mut Outbox) -> bool) {
+        self.wait_until(|core| core.run(&mut *condition));
+    }
+
+    /// Evaluates `ready` after every change until it returns true. Meanwhile drives the transport, and the carrier if
     /// it belongs to this thread. `ready` also returns whether sending its messages has called the handler.
-    pub fn wait_until<R>(&self, mut ready: impl FnMut(&mut Core<H>) -> (Option<R>, bool)) -> R {
+    pub fn wait_until(&self, mut ready: impl FnMut(&mut Core<H>) -> (bool, bool)) {
         let carrier = self.carrier();
         // Declared before the lock, so that it is dropped after it, even by a panic.
         let mut driving = Driving { shared: self, active: false, progress: Progress::default() };
@@ -119,11 +138,11 @@ impl<H: Handler> Shared<H> {
             if moved {
                 self.moved(&state, driving.active);
             }
-            let (outcome, called) = ready(&mut state.core);
-            if let Some(outcome) = outcome {
+            let (is_ready, called) = ready(&mut state.core);
+            if is_ready {
                 driving.leave(&mut state);
                 self.changed(&mut state);
-                return outcome;
+                return;
             }
             if called {
                 // The handler was called: this condition, and those of other waiters, may have changed.

@@ -52,11 +52,9 @@ impl<H: Handler> Endpoint<H> {
     /// Runs `action` on the handler and sends what it queues as far as flow control permits; the rest follows
     /// automatically. Never waits for a peer.
     pub fn act<R>(&self, action: impl FnOnce(&mut H, &mut Outbox) -> R) -> R {
-        let shared = &*self.owner.shared;
-        let mut state = shared.enter();
-        let (outcome, _) = state.core.run(action);
-        shared.changed(&mut state);
-        outcome
+        let (mut action, mut outcome) = (Some(action), None);
+        self.owner.shared.act(&mut |handler, out| outcome = action.take().map(|action| action(handler, out)));
+        outcome.expect("an action runs once")
     }
 
     /// As [`Endpoint::act`]. If this thread is inside a call of this endpoint, the action runs after that call. For
@@ -66,9 +64,7 @@ impl<H: Handler> Endpoint<H> {
         if !shared.lock.is_mine() {
             return self.act(action);
         }
-        shared.later.add(Box::new(action));
-        // The next thread that takes the lock runs it: the daemon at the latest.
-        shared.poller.waker().kick();
+        shared.act_later(Box::new(action));
     }
 
     /// Evaluates `condition` on the handler after every change until it returns `Some`. The calling thread drives the
@@ -78,7 +74,12 @@ impl<H: Handler> Endpoint<H> {
     /// # Panics
     /// If the endpoint is closed, or its daemon has panicked, while the condition is not met: it could never be met.
     pub fn wait<R>(&self, mut condition: impl FnMut(&mut H, &mut Outbox) -> Option<R>) -> R {
-        self.owner.shared.wait_until(|core| core.run(&mut condition))
+        let mut outcome = None;
+        self.owner.shared.wait(&mut |handler, out| {
+            outcome = condition(handler, out);
+            outcome.is_some()
+        });
+        outcome.expect("a wait ends when its condition is met")
     }
 
     /// Until the returned guard is dropped, the calling thread attends to the carrier that moves long transfers
@@ -159,7 +160,7 @@ impl<H: Handler> Drop for Attending<'_, H> {
     fn drop(&mut self) {
         self.shared.lock.lock().core.rendezvous.iter_mut().for_each(Rendezvous::shut);
         let may_leave = |core: &mut Core<H>| core.rendezvous.as_ref().is_none_or(Rendezvous::may_leave);
-        let moved = || self.shared.wait_until(|core| (may_leave(core).then_some(()), false));
+        let moved = || self.shared.wait_until(|core| (may_leave(core), false));
         if !thread::panicking() {
             return moved();
         }
