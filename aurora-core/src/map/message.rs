@@ -19,8 +19,8 @@ pub(super) enum Message {
     Batch { epoch: Epoch, seq: u64, opening: Opening, notes: bool },
     /// The sender has applied a batch: there is room for another.
     BatchDone,
-    /// The sender's scope has ended, with `batches` to this receiver. Payload: the last of them, or none. Checking mode:
-    /// what the sender releases.
+    /// The sender's scope has ended, with `batches` to this receiver. Payload: the last of them, or none.
+    /// Checking mode: what the sender releases.
     End { epoch: Epoch, opening: Opening, batches: u64, time: Option<Time> },
 }
 
