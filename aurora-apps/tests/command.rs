@@ -1,5 +1,7 @@
 //! The `aurora` command as a user types it.
 
+#[path = "command/checked.rs"]
+mod checked;
 #[path = "command/observed.rs"]
 mod observed;
 mod support;

@@ -108,15 +108,15 @@ choices! {
 
     /// Checking mode: the race detector (default: `AURORA_CHECK`, else off).
     ///
-    /// A race is a pair of accesses to one element by two ranks, at least one of them a write, that nothing orders: the
-    /// commonest is writing in an OwnerComputes, and reading on another rank without a barrier. It is
-    /// [`Error::Race`](crate::Error::Race) on all ranks, with the index, both lines, both ranks, and what would order
-    /// them. If one of the two is a slice that the program holds, nobody knows which elements of it were read: that is
-    /// a notice on stderr ("possible race"), once for each pair of lines. A `&mut` slice has written what differs from
-    /// a copy that is made when it is handed out.
+    /// A race is a pair of accesses to one element of a vector, or to one entry of a map, by two ranks, at least one
+    /// of them a write, that nothing orders: the commonest is writing in an OwnerComputes, and reading on another rank
+    /// without a barrier. It is [`Error::Race`](crate::Error::Race) on all ranks, with the index or the key, both
+    /// lines, both ranks, and what would order them. If one of the two is a slice that the program holds, or its own
+    /// entries of a map, nobody knows which of them were read: that is a notice on stderr ("possible race"), once for
+    /// each pair of lines. A `&mut` slice has written what differs from a copy that is made when it is handed out.
     ///
     /// It is slow: every access goes through the kernel. Owners remember the last accesses to each range of elements,
-    /// in up to some 64 MiB for each vector and rank; a notice says when that was not enough.
+    /// in up to some 64 MiB for each object and rank; a notice says when that was not enough.
     check(check: bool) => check;
 
     /// Whether `at` and `put` of a vector refuse elements of other ranks, with

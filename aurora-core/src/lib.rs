@@ -145,7 +145,7 @@ pub use config::Config;
 pub use distribution::{MatrixDim, Partition, Shape};
 pub use element::{Add, Element, Max, Min, Op, Or};
 pub use environment::{MOST_RANKS, Surroundings, VARIABLES, bytes};
-pub use error::{Claim, Error, ObjectName, Result};
+pub use error::{Claim, Error, ObjectName, Raced, Result};
 pub use kernel::Usage;
 pub use map::{GMap, Lookup, MapEntries, MapKey, MapOwnerComputes, MapOwnerComputesMut, MapReleaseC, MapValue};
 pub use memory::{CacheLimit, MemoryLimit, available as available_memory};

@@ -1,6 +1,7 @@
 //! Checking mode: two ranks that write one element in one scope.
 
 use crate::provoke::{Job, Told, on_every_route};
+use aurora_core::Raced;
 use aurora_core::prelude::*;
 
 /// Ranks write to one vector in one scope, and use it afterwards.
@@ -18,7 +19,7 @@ fn written(job: Job, write: impl Fn(&World, &mut GVector<u64>) -> Result<()> + S
 /// All ranks hear of two writes to an element, at these lines.
 fn conflict(told: &Told, index: usize, lines: &[&str]) {
     for told in &told.ranks {
-        let Some(Err(Error::Race { index: found, .. })) = told else {
+        let Some(Err(Error::Race { what: Raced::Element(found), .. })) = told else {
             panic!("{told:?} is no race");
         };
         assert_eq!(*found, index);

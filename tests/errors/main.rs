@@ -24,6 +24,7 @@ mod pairs;
 mod poisoned;
 mod polling;
 mod provoke;
+mod race_maps;
 mod races;
 mod reduce;
 mod same_names;

@@ -1,6 +1,7 @@
 //! The race detector: programs of two accesses without anything that orders them, and the same programs with a barrier.
 
 use crate::provoke::{Job, Told, on_every_route};
+use aurora_core::Raced;
 use aurora_core::prelude::*;
 
 /// An element of rank 0.
@@ -79,7 +80,7 @@ fn both(job: Job, steps: [Step; 2], ordered: bool) -> Told {
 /// All ranks are told of a race, with the lines of both accesses.
 fn is_race(told: &Told, index: usize, lines: &[&str]) {
     for told in &told.ranks {
-        let Some(Err(Error::Race { index: found, .. })) = told else {
+        let Some(Err(Error::Race { what: Raced::Element(found), .. })) = told else {
             panic!("{told:?} is no race, of {lines:?}");
         };
         assert_eq!(*found, index);

@@ -164,6 +164,12 @@ impl Ledger {
         record.mine.as_ref().or_else(|| record.from.iter().find_map(|arrival| arrival.opening.as_ref()))
     }
 
+    /// What a rank has opened in an epoch that is not over, or this rank.
+    pub(crate) fn opening_of(&self, rank: Rank, epoch: Epoch) -> Option<&Opening> {
+        let record = self.records.get(&epoch)?;
+        record.from[rank.index()].opening.as_ref().or(record.mine.as_ref())
+    }
+
     /// Whether this rank has ended a scope of writes that is not settled.
     pub(crate) fn has_ended_writes(&self) -> bool {
         self.records

@@ -3,6 +3,7 @@
 use crate::Site;
 use crate::error::{Claim, ObjectName};
 use crate::operation::{OpId, short};
+use crate::race::Opened;
 use crate::stats::Kind;
 use crate::window::Window;
 use aurora_net::Rank;
@@ -37,6 +38,12 @@ pub(crate) struct Opening {
     pub(crate) kind: Kind,
     pub(crate) window: Window,
     pub(crate) site: Site,
+}
+
+impl From<&Opening> for Opened {
+    fn from(opening: &Opening) -> Self {
+        Opened { name: opening.name.clone(), line: opening.site.clone() }
+    }
 }
 
 impl Opening {

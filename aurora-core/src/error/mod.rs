@@ -3,11 +3,13 @@
 mod about;
 mod claim;
 mod lists;
+mod raced;
 mod user;
 mod words;
 
 pub use claim::{Claim, ObjectName};
 pub(crate) use lists::clip;
+pub use raced::Raced;
 pub use user::UserError;
 pub(crate) use words::{A_CALL, list, memory};
 
@@ -111,12 +113,13 @@ pub enum Error {
         /// The limit.
         limit: Duration,
     },
-    /// A race: two ranks access one element, at least one of them writes it, and nothing orders the two accesses, so
-    /// what is read or what remains depends on chance. Found in [checking mode](crate::Config::check).
-    #[error("a race for element {index} of {object}: {first}, and {second}; nothing orders them: {advice}")]
+    /// A race: two ranks access one element of a vector or one entry of a map, at least one of them writes it, and
+    /// nothing orders the two accesses, so what is read or what remains depends on chance. Found in
+    /// [checking mode](crate::Config::check).
+    #[error("a race for {what} of {object}: {first}, and {second}; nothing orders them: {advice}")]
     Race {
-        /// The element.
-        index: usize,
+        /// The element or entry.
+        what: Raced,
         /// The object.
         object: Box<ObjectName>,
         /// What the lower rank does, with its line.

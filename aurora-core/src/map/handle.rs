@@ -14,6 +14,7 @@ use crate::kernel::message::malformed;
 use crate::kernel::watch::Blocked;
 use crate::object::{How, Plan, Way};
 use crate::operation::{TypeKey, short};
+use crate::race::Origin;
 use crate::stats::Kind;
 use crate::window::Window;
 use crate::{Error, Site, World, digest};
@@ -73,7 +74,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         let mut plan = Plan::at(what, &("GMap", TypeKey::of::<K>(), TypeKey::of::<V>()), site.clone());
         let link = Way::of(world.link());
         let id = link.next_object();
-        plan.agree((&link, id), |core| Part::<K, V>::new(core.me, core.size))?;
+        plan.agree((&link, id), |core| Part::<K, V>::new((core.me, core.size), core.modes.check))?;
         let name = ObjectName { made_at: site, ..plan.name() };
         Ok(GMap { link, id, name, types: PhantomData })
     }
@@ -206,7 +207,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         site: &Site,
     ) -> Result<Vec<u8>> {
         if owner == self.link.me {
-            return self.link.wait_on(MapWait::Settle, site, |part, cx| part.serve_own(request, &payload, cx));
+            return self.link.wait_on(MapWait::Settle, site, |part, cx| part.serve_own(request, &payload, site, cx));
         }
         let _call = self.link.call(action);
         let call = self.send_request(owner, request, payload, action, site)?;
@@ -221,12 +222,17 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         action: &'static str,
         site: &Site,
     ) -> Result<CallId> {
+        if self.link.modes.check {
+            // As the owner does: what this rank does next comes after earlier scopes.
+            self.link.wait_on(MapWait::Settle, site, |part, cx| part.poll_usable(request.writes(), cx))?;
+        }
         let reason = Reason { action, site: Some(site.clone()) };
         self.link.on(site, |part, cx| {
             cx.usable(request.writes(), Window::WHOLE)?;
             let how = How { kind: Kind::Access, lazy: false, reason: Some(&reason) };
             let asking = Asking { to: owner, how, landing: None, when: When::Now, shown: false, forgotten: false };
-            cx.ask_as(asking, &Asked { epoch: part.ledger.epoch, request }, payload)
+            let origin = part.check.is_some().then(|| Box::new(Origin::here(site, &cx.core.order)));
+            cx.ask_as(asking, &Asked { epoch: part.ledger.epoch, request, origin }, payload)
         })
     }
 

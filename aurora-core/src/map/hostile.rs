@@ -7,6 +7,7 @@ use crate::error::ObjectName;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::Kernel;
 use crate::kernel::message::{self, to_object};
+use crate::race::{Clock, Origin};
 use crate::stats::Kind;
 use crate::window::Window;
 use crate::{Error, Site};
@@ -18,9 +19,14 @@ type Words = Part<String, u64>;
 
 /// Rank 0 of two with a map, in which a scope is open.
 fn rank() -> (Kernel, Outbox) {
+    rank_in(false)
+}
+
+/// The same, in checking mode or not.
+fn rank_in(check: bool) -> (Kernel, Outbox) {
     let (mut kernel, mut out) = (Kernel::new(Rank::new(0), 2, None), Outbox::default());
     let name = ObjectName { what: "GMap<String, u64>".into(), made_at: Site::here() };
-    kernel.add(OBJECT, name, Words::new(Rank::new(0), 2));
+    kernel.add(OBJECT, name, Words::new((Rank::new(0), 2), check));
     let entered = kernel.with(OBJECT, &mut out, |part: &mut Words, cx| part.enter(opening(), cx));
     entered.expect("it lives").expect("nothing else is open");
     (kernel, out)
@@ -32,7 +38,10 @@ fn opening() -> Opening {
 
 /// The fault of the job, and how many entries there are, after a message.
 fn after(header: &[u8], payload: Vec<u8>) -> (Option<Error>, usize) {
-    let (mut kernel, mut out) = rank();
+    told(rank(), header, payload)
+}
+
+fn told((mut kernel, mut out): (Kernel, Outbox), header: &[u8], payload: Vec<u8>) -> (Option<Error>, usize) {
     kernel.deliver(Rank::new(1), header, Received::Bytes(payload), &mut out);
     assert_eq!(kernel.core.fault.is_some(), out.drain().next().is_some(), "the other rank is told, of a fault alone");
     let len = kernel.with(OBJECT, &mut out, |part: &mut Words, _| part.own.as_ref().map_or(0, |own| own.len()));
@@ -40,7 +49,7 @@ fn after(header: &[u8], payload: Vec<u8>) -> (Option<Error>, usize) {
 }
 
 fn batch() -> Vec<u8> {
-    to_object(OBJECT, &Message::End { epoch: 1, opening: opening(), batches: 1 }).expect("short")
+    to_object(OBJECT, &Message::End { epoch: 1, opening: opening(), batches: 1, time: None }).expect("short")
 }
 
 /// A word that rank 0 owns, as a write.
@@ -68,8 +77,8 @@ fn a_batch_that_is_none() {
 fn a_header_that_is_none() {
     let part = opening().of(Window::of(&(0..3), 10));
     let headers = [
-        to_object(OBJECT, &Message::Batch { epoch: 1, seq: 0, opening: part.clone() }),
-        to_object(OBJECT, &Message::End { epoch: 1, opening: part.clone(), batches: 0 }),
+        to_object(OBJECT, &Message::Batch { epoch: 1, seq: 0, opening: part.clone(), notes: false }),
+        to_object(OBJECT, &Message::End { epoch: 1, opening: part.clone(), batches: 0, time: None }),
         to_object(OBJECT, &77u8),
         message::request(OBJECT, CallId(1), false, &77u8),
     ];
@@ -79,7 +88,8 @@ fn a_header_that_is_none() {
         assert!(matches!(after(&header, Vec::new()), (Some(Error::Start(_)), 0)), "{header:?}");
     }
     // A batch that comes with an end is counted there.
-    let none = to_object(OBJECT, &Message::End { epoch: 1, opening: opening(), batches: 0 }).expect("short");
+    let none =
+        to_object(OBJECT, &Message::End { epoch: 1, opening: opening(), batches: 0, time: None }).expect("short");
     assert!(matches!(after(&none, write(1)), (Some(Error::Start(_)), 0)));
 }
 
@@ -95,16 +105,44 @@ fn a_request_that_is_none() {
     ] {
         for payload in [vec![], vec![255; 20], write(1)[1..4].to_vec()] {
             let (mut kernel, mut out) = rank();
-            let asked = Asked { epoch: 0, request };
+            let asked = Asked { epoch: 0, request, origin: None };
             let header = message::request(OBJECT, CallId(1), false, &asked).expect("short");
             kernel.deliver(Rank::new(1), &header, Received::Bytes(payload), &mut out);
             assert!(kernel.core.fault.is_none() && kernel.objects[&OBJECT].frame.fault.is_none(), "{request:?}");
             assert!(out.drain().next().is_some(), "{request:?} is answered");
         }
     }
-    let asked = Asked { epoch: 0, request: Request::Scan { from: (u32::MAX, u32::MAX) } };
+    let asked = Asked { epoch: 0, request: Request::Scan { from: (u32::MAX, u32::MAX) }, origin: None };
     let header = message::request(OBJECT, CallId(1), false, &asked).expect("short");
     let (mut kernel, mut out) = rank();
     kernel.deliver(Rank::new(1), &header, Received::Bytes(Vec::new()), &mut out);
     assert!(kernel.core.fault.is_none() && out.drain().next().is_some());
+}
+
+/// Notes of checking mode.
+#[test]
+fn notes_that_are_none() {
+    let header = to_object(OBJECT, &Message::Batch { epoch: 1, seq: 0, opening: opening(), notes: true });
+    let header = header.expect("short");
+    let time = |phase: u32, tick: u32| (phase, vec![(0u32, u32::MAX, (phase, tick))]);
+    let notes = |number: u32, is_put: bool, last: u32| {
+        let origins = vec![(Site::here(), (last, last), time(last, last))];
+        postcard::to_allocvec(&(origins, vec![(number, is_put, (u64::MAX, "a key"))])).expect("plain data")
+    };
+    for (payload, is_fine) in [(notes(0, true, 0), true), (notes(0, true, u32::MAX), true), (vec![0, 0], true)]
+        .into_iter()
+        .chain([notes(1, true, 0), notes(0, false, 0), vec![], vec![255; 20]].map(|bad| (bad, false)))
+        .chain((1..30).map(|len| (notes(0, true, 0)[..len].to_vec(), false)))
+    {
+        for check in [true, false] {
+            let (fault, _) = told(rank_in(check), &header, payload.clone());
+            assert_eq!(fault.is_none(), is_fine, "{payload:?}: {fault:?}");
+        }
+    }
+    // A time that is damaged is no header.
+    let origin = Origin::here(&Site::here(), &Clock::new(Rank::new(1)));
+    let asked = Asked { epoch: 0, request: Request::Remove, origin: Some(Box::new(origin)) };
+    let whole = message::request(OBJECT, CallId(1), false, &asked).expect("short");
+    let word = write(1)[1..write(1).len() - 8].to_vec();
+    assert!(told(rank_in(true), &whole[..whole.len() - 1], word).0.is_some());
 }

@@ -6,6 +6,7 @@ use crate::epoch::Opening;
 use crate::ids::Epoch;
 use crate::kernel::Reason;
 use crate::object::{Cx, How};
+use crate::race::{Origin, Time};
 use crate::stats::Kind;
 use crate::window::Window;
 use aurora_net::{Payload, Rank};
@@ -13,12 +14,14 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Message {
-    /// Buffered writes of a scope, to be applied in the order of `seq`. Payload: a batch.
-    Batch { epoch: Epoch, seq: u64, opening: Opening },
+    /// Buffered writes of a scope, to be applied in the order of `seq`. Payload: a batch. Checking mode: `notes`, if it
+    /// is one of notes.
+    Batch { epoch: Epoch, seq: u64, opening: Opening, notes: bool },
     /// The sender has applied a batch: there is room for another.
     BatchDone,
     /// The sender's scope has ended, with `batches` to this receiver. Payload: the last of them, or none.
-    End { epoch: Epoch, opening: Opening, batches: u64 },
+    /// Checking mode: what the sender releases.
+    End { epoch: Epoch, opening: Opening, batches: u64, time: Option<Time> },
 }
 
 impl Message {
@@ -49,10 +52,12 @@ pub(super) fn fits(opening: &Opening) -> bool {
 }
 
 /// A one-sided request, and the last scope that its sender has entered before.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Asked {
     pub(super) epoch: Epoch,
     pub(super) request: Request,
+    /// Checking mode.
+    pub(super) origin: Option<Box<Origin>>,
 }
 
 /// What a one-sided request asks of an owner.

@@ -2,6 +2,7 @@
 
 mod allowance;
 mod buffer;
+mod check;
 mod code;
 mod entries;
 mod handle;

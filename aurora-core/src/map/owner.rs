@@ -1,6 +1,7 @@
 //! `OwnerComputes` of a map: each rank uses the entries that it owns, in place and without messages.
 
 use super::GMap;
+use super::check::Held;
 use super::entries::Entries;
 use super::key::{MapKey, MapValue};
 use super::waits::MapWait;
@@ -35,6 +36,8 @@ struct Guard<'m, K: MapKey, V: MapValue> {
     map: &'m GMap<K, V>,
     site: Site,
     id: u64,
+    /// Checking mode.
+    held: Option<Held>,
     /// Opened while the thread was already unwinding: that panic is not this scope's.
     amid_panic: bool,
 }
@@ -104,22 +107,35 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         })?;
         // No other guard is open: a forgotten one is an error.
         let taken = taken.expect("one guard that writes at a time");
-        Ok(MapOwnerComputesMut { guard: self.open_guard(site, true), taken: Some(taken) })
+        let mut guard = self.open_guard(site, true);
+        if let Some(held) = &mut guard.held {
+            held.writes(&taken);
+        }
+        Ok(MapOwnerComputesMut { guard, taken: Some(taken) })
     }
 
     fn open_guard(&self, site: Site, mutable: bool) -> Guard<'_, K, V> {
-        let id = self.link.tidy_on(|_, cx| cx.open_guard((NAME, &site), (mutable, false), Window::WHOLE));
-        Guard { map: self, site, id, amid_panic: thread::panicking() }
+        let (id, held) = self.link.tidy_on(|part, cx| {
+            (cx.open_guard((NAME, &site), (mutable, false), Window::WHOLE), Held::begin(part, &site, cx))
+        });
+        Guard { map: self, site, id, held, amid_panic: thread::panicking() }
     }
 }
 
 impl<K: MapKey, V: MapValue> Guard<'_, K, V> {
     /// Ends the scope. `taken` is given back.
-    fn close(&self, taken: Option<Entries<K, V>>) {
+    fn close(&mut self, taken: Option<Entries<K, V>>) {
         let (id, panicked) = (self.id, thread::panicking() && !self.amid_panic);
+        let mut held = self.held.take().filter(|_| !panicked);
+        if let (Some(held), Some(taken)) = (&mut held, &taken) {
+            held.compare(taken);
+        }
         self.map.link.let_go(move |part, cx| {
             if let Some(taken) = taken {
                 part.own = Some(Arc::new(taken));
+            }
+            if let Some(held) = held {
+                held.end(part, cx);
             }
             cx.close_guard(id, panicked);
             part.has_changed = true;

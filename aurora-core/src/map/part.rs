@@ -1,6 +1,7 @@
 //! A map as its rank's kernel knows it: this rank's entries, the scopes, and the work that waits.
 
 use super::allowance::Allowance;
+use super::check::Checker;
 use super::entries::Entries;
 use super::key::{MapKey, MapValue};
 use super::message::{self, Asked, Message};
@@ -40,11 +41,13 @@ pub(super) struct Part<K, V> {
     pub(super) until: Option<Instant>,
     /// Work was interrupted at this time.
     pub(super) interrupted: Option<Instant>,
+    /// Checking mode: what has accessed which keys.
+    pub(super) check: Option<Box<Checker>>,
     ends: Ends,
 }
 
 impl<K: MapKey, V: MapValue> Part<K, V> {
-    pub(super) fn new(me: Rank, size: usize) -> Self {
+    pub(super) fn new((me, size): (Rank, usize), check: bool) -> Self {
         Part {
             ledger: Ledger::new(me, size),
             own: Some(Arc::default()),
@@ -56,6 +59,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
             has_changed: false,
             until: None,
             interrupted: None,
+            check: check.then(Box::default),
             ends: Ends::new(size),
         }
     }
@@ -83,9 +87,13 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
     }
 
     /// Whether all scopes up to this one are over. `None`: not yet.
-    pub(super) fn poll_settled(&mut self, epoch: Epoch, cx: &Cx<'_>) -> Option<Result<(), Error>> {
+    pub(super) fn poll_settled(&mut self, epoch: Epoch, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
         self.awaited = epoch;
-        cx.frame.sound_if(self.ledger.pending(Window::WHOLE, epoch).is_none())
+        let is_settled = self.ledger.pending(Window::WHOLE, epoch).is_none();
+        if is_settled {
+            self.acquire(cx);
+        }
+        cx.frame.sound_if(is_settled)
     }
 
     /// A guard shows this rank's entries.
@@ -116,14 +124,15 @@ impl<K: MapKey, V: MapValue> SharedObject for Part<K, V> {
     fn deliver(&mut self, from: Rank, header: &[u8], payload: Received, cx: &mut Cx<'_>) -> Result<(), Malformed> {
         self.begin_step(cx);
         match Message::decode(header).ok_or(Malformed)? {
-            Message::Batch { epoch, seq, opening } => {
+            Message::Batch { epoch, seq, opening, notes } => {
                 self.opened(from, epoch, &opening, cx);
-                let work = Work::Batch { epoch, seq, op: opening.op, acknowledge: true };
+                let work = Work::Batch { epoch, seq, op: opening.op, notes, acknowledge: true };
                 self.work_or_park(Parked { from, work, content: Content::Sent(payload, 0) }, cx);
             }
             Message::BatchDone => self.has_room(from),
-            Message::End { epoch, opening, batches } => {
+            Message::End { epoch, opening, batches, time } => {
                 self.opened(from, epoch, &opening, cx);
+                self.released(epoch, time.as_ref());
                 if cx.is_sound() {
                     let arrival = &mut self.ledger.record(epoch).from[from.index()];
                     arrival.complete = true;
@@ -131,7 +140,7 @@ impl<K: MapKey, V: MapValue> SharedObject for Part<K, V> {
                 }
                 if !payload.bytes().is_empty() {
                     let seq = batches.checked_sub(1).ok_or(Malformed)?;
-                    let work = Work::Batch { epoch, seq, op: opening.op, acknowledge: false };
+                    let work = Work::Batch { epoch, seq, op: opening.op, notes: false, acknowledge: false };
                     self.work_or_park(Parked { from, work, content: Content::Sent(payload, 0) }, cx);
                 }
             }

@@ -1,6 +1,7 @@
 //! `ReleaseC` of a map: writes of all ranks are buffered per owner, combined, and leave in batches.
 
 use super::buffer::{BATCH, OWN_BATCH};
+use super::check::Noted;
 use super::entries::Pair;
 use super::handle::cannot_travel;
 use super::key::{Lookup, MapKey, MapValue, hash_of, owner_of};
@@ -38,6 +39,8 @@ pub struct MapReleaseC<'m, K: MapKey, V: MapValue, O = PutOnly> {
     sent: Sent,
     /// By owners.
     buffers: Vec<Buffer<K, V>>,
+    /// Checking mode.
+    noted: Option<Noted>,
     guard: u64,
     closed: bool,
     /// Opened while the thread was already unwinding: that panic is not this scope's.
@@ -101,8 +104,9 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         let (size, amid_panic) = (self.link.size, std::thread::panicking());
         let reason = Reason { action: NAME, site: Some(site) };
         let buffers = (0..size).map(|_| Buffer::new(FIRST.min(ALL_BUFFERS / size))).collect();
-        let sent = Sent { epoch, opening, reason, batches: vec![0; size] };
-        Ok(MapReleaseC { map: self, sent, buffers, guard, closed: false, amid_panic, operation: PhantomData })
+        let sent = Sent { epoch, opening, reason, batches: vec![0; size], time: None };
+        let noted = self.link.modes.check.then(|| Noted::new(size));
+        Ok(MapReleaseC { map: self, sent, buffers, noted, guard, closed: false, amid_panic, operation: PhantomData })
     }
 }
 
@@ -112,9 +116,13 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
     /// # Errors
     /// [`Error::Value`](crate::Error::Value) if serde cannot encode the entry; if a full buffer has to be sent, also
     /// the error that prevents that.
+    #[track_caller]
     pub fn insert(&mut self, key: K, value: V) -> Result<()> {
         let pair = Pair::new(key, value);
         let owner = owner_of(pair.hash, self.buffers.len());
+        if let Some(noted) = &mut self.noted {
+            noted.note(self.map, owner, (&pair.key, true), &Site::here());
+        }
         let buffer = &mut self.buffers[owner.index()];
         let put = buffer.put(pair);
         put.map_err(|cause| cannot_travel::<(K, V)>(&cause, self.sent.site()))?;
@@ -127,6 +135,7 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
     /// # Errors
     /// As [`insert`](MapReleaseC::insert).
     #[inline]
+    #[track_caller]
     pub fn update<Q>(&mut self, key: &Q, operand: V) -> Result<()>
     where
         Q: Lookup<K> + ToOwned<Owned = K> + ?Sized,
@@ -134,6 +143,9 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
     {
         let hash = hash_of(key);
         let owner = owner_of(hash, self.buffers.len());
+        if let Some(noted) = &mut self.noted {
+            noted.note(self.map, owner, (key, false), &Site::here());
+        }
         let buffer = &mut self.buffers[owner.index()];
         if !code::is_number::<V>() {
             let len = code::len(&operand).map_err(|cause| cannot_travel::<V>(&cause, self.sent.site()))?;
@@ -166,7 +178,10 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
     /// Sends the writes to an owner, each batch once there is room for it at the owner. `!wait`: at once, but for the
     /// last batch to another rank, which is returned.
     fn send(&mut self, owner: Rank, wait: bool) -> Result<Vec<u8>> {
-        let MapReleaseC { map, sent, buffers, .. } = self;
+        let MapReleaseC { map, sent, buffers, noted, .. } = self;
+        for notes in noted.iter_mut().flat_map(|noted| noted.take(owner)) {
+            sent.send_notes(map, owner, notes, wait)?;
+        }
         let mut writes = buffers[owner.index()].take();
         if owner == map.link.me {
             loop {
@@ -242,6 +257,9 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
 
     fn end_to_all(&mut self, size: usize) -> Result<()> {
         let me = self.map.link.me;
+        if self.noted.is_some() {
+            self.sent.time = self.map.link.tidy_on(|_, cx| cx.release());
+        }
         for owner in me.others(size) {
             let last = self.send(owner, false)?;
             self.sent.end(self.map, owner, last)?;

@@ -10,7 +10,8 @@ use crate::epoch::Opening;
 use crate::error::Result;
 use crate::ids::Epoch;
 use crate::kernel::Reason;
-use aurora_net::{Payload, Rank};
+use crate::race::Time;
+use aurora_net::{Payload, Rank, Received};
 
 /// Batches that one owner may have unapplied before a writer waits: this bounds memory on both sides.
 const AHEAD: usize = 8;
@@ -22,6 +23,8 @@ pub(super) struct Sent {
     pub(super) reason: Reason,
     /// By owners.
     pub(super) batches: Vec<u64>,
+    /// Checking mode: what this rank releases at the end.
+    pub(super) time: Option<Time>,
 }
 
 impl Sent {
@@ -38,7 +41,31 @@ impl Sent {
         batch: Vec<u8>,
         wait: bool,
     ) -> Result<()> {
-        let Sent { epoch, opening, reason, batches } = self;
+        self.send_batch(map, owner, (batch, false), wait)
+    }
+
+    /// Checking mode: sends notes of what the next batches to an owner write.
+    pub(super) fn send_notes<K: MapKey, V: MapValue>(
+        &mut self,
+        map: &GMap<K, V>,
+        owner: Rank,
+        notes: Vec<u8>,
+        wait: bool,
+    ) -> Result<()> {
+        match owner == map.link.me {
+            true => self.apply_own(map, (Content::Sent(Received::Bytes(notes), 0), true), wait),
+            false => self.send_batch(map, owner, (notes, true), wait),
+        }
+    }
+
+    fn send_batch<K: MapKey, V: MapValue>(
+        &mut self,
+        map: &GMap<K, V>,
+        owner: Rank,
+        (batch, notes): (Vec<u8>, bool),
+        wait: bool,
+    ) -> Result<()> {
+        let Sent { epoch, opening, reason, batches, .. } = self;
         let (_call, seq) = (map.link.call(reason.action), batches[owner.index()]);
         // Serves other ranks' batches, for which this rank is not woken.
         map.link.look();
@@ -53,7 +80,7 @@ impl Sent {
                 return None;
             }
             part.outstanding[owner.index()] += 1;
-            let message = Message::Batch { epoch: *epoch, seq, opening: opening.clone() };
+            let message = Message::Batch { epoch: *epoch, seq, opening: opening.clone(), notes };
             message.send(Some(reason), owner, Payload::Bytes(batch.take()?.into()), cx);
             Some(Ok(()))
         })?;
@@ -68,10 +95,19 @@ impl Sent {
         batch: Vec<Pending<K, V>>,
         wait: bool,
     ) -> Result<()> {
+        self.apply_own(map, (Content::Own(batch.into_iter()), false), wait)
+    }
+
+    fn apply_own<K: MapKey, V: MapValue>(
+        &mut self,
+        map: &GMap<K, V>,
+        (batch, notes): (Content<K, V>, bool),
+        wait: bool,
+    ) -> Result<()> {
         let me = map.link.me;
         let (epoch, op, seq) = (self.epoch, self.opening.op, self.batches[me.index()]);
         map.link.look();
-        let mut batch = Some(batch.into_iter());
+        let mut batch = Some(batch);
         map.link.wait_on(MapWait::OwnRoom, self.site(), |part, cx| {
             if let Err(fault) = cx.sound() {
                 return Some(Err(fault));
@@ -82,8 +118,8 @@ impl Sent {
             }
             part.outstanding[me.index()] += 1;
             part.begin_step(cx);
-            let work = Work::Batch { epoch, seq, op, acknowledge: true };
-            part.work_or_park(Parked { from: me, work, content: Content::Own(batch.take()?) }, cx);
+            let work = Work::Batch { epoch, seq, op, notes, acknowledge: true };
+            part.work_or_park(Parked { from: me, work, content: batch.take()? }, cx);
             part.has_changed = true;
             Some(cx.sound())
         })?;
@@ -98,7 +134,8 @@ impl Sent {
             if batches > 0 {
                 cx.sound()?;
             }
-            let message = Message::End { epoch: self.epoch, opening: self.opening.clone(), batches };
+            let (opening, time) = (self.opening.clone(), self.time.clone());
+            let message = Message::End { epoch: self.epoch, opening, batches, time };
             message.send(Some(&self.reason), owner, Payload::Bytes(last.into()), cx);
             Ok(())
         })
@@ -108,6 +145,7 @@ impl Sent {
     pub(super) fn end_own<K: MapKey, V: MapValue>(&self, map: &GMap<K, V>) -> Result<()> {
         let me = map.link.me.index();
         map.link.on(self.site(), |part, _| {
+            part.released(self.epoch, self.time.as_ref());
             let record = part.ledger.record(self.epoch);
             record.mine_complete = true;
             record.from[me].batches = self.batches[me];

@@ -134,6 +134,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         let cleared = self.link.on(&site, |part, cx| {
             let epoch = part.enter(opening, cx)?;
             part.allowance = Allowance::default();
+            part.forget_accesses();
             let cleared = part.own.replace(Default::default());
             part.end_met(epoch);
             Ok(cleared)

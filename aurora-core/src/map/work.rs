@@ -6,7 +6,6 @@ use super::message::{Asked, Message, Request};
 use super::operations::OpFn;
 use super::part::Part;
 use super::{Pending, code};
-use crate::Error;
 use crate::element::OpId;
 use crate::error::A_CALL;
 use crate::ids::{CallId, Epoch};
@@ -14,6 +13,7 @@ use crate::kernel::message::malformed;
 use crate::object::{Call, Cx};
 use crate::operation::short;
 use crate::window::Window;
+use crate::{Error, Site};
 use aurora_net::bootstrap::capture;
 use aurora_net::{Payload, Rank, Received};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub(super) struct Parked<K, V> {
     pub(super) content: Content<K, V>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Work {
     Call {
         id: CallId,
@@ -45,6 +45,8 @@ pub(super) enum Work {
         epoch: Epoch,
         seq: u64,
         op: Option<OpId>,
+        /// Checking mode: it is one of notes.
+        notes: bool,
         /// Its sender waits for room and must be told when it is applied.
         acknowledge: bool,
     },
@@ -130,7 +132,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
 
     /// Does a piece of work or parks it; true if it is done.
     pub(super) fn work_or_park(&mut self, mut parked: Parked<K, V>, cx: &mut Cx<'_>) -> bool {
-        let (from, work) = (parked.from, parked.work);
+        let (from, work) = (parked.from, parked.work.clone());
         // In this rank's own work a panic continues, because the program is in a call on the map. In work that others
         // have sent it is caught, because any call, or the daemon, may do that work.
         let attempted = match from == cx.me() {
@@ -187,25 +189,34 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
         if let Err(fault) = cx.sound() {
             return Outcome::Done(Err(fault));
         }
-        match parked.work {
+        let Parked { from, work, content } = parked;
+        match work {
             Work::Call { asked, .. } => {
                 if self.ledger.pending(Window::WHOLE, asked.epoch).is_some() {
                     return Outcome::Park;
                 }
-                match self.serve(asked.request, parked.content.bytes(), cx) {
+                match self.serve(asked.request, content.bytes(), cx) {
                     Ok(None) => Outcome::Park,
-                    Ok(Some(answer)) => Outcome::Done(Ok(Payload::Bytes(answer.into()))),
+                    Ok(Some(answer)) => {
+                        let noted = self.note_call(*from, asked, content.bytes(), cx);
+                        Outcome::Done(noted.map(|()| Payload::Bytes(answer.into())))
+                    }
                     Err(error) => Outcome::Done(Err(error)),
                 }
             }
-            Work::Batch { epoch, seq, op, .. } => {
-                let from = parked.from;
-                if !self.ledger.may_apply(epoch) || self.ledger.record(epoch).from[from.index()].applied != seq {
+            Work::Batch { epoch, seq, op, notes, .. } => {
+                let from = *from;
+                if !self.ledger.may_apply(*epoch) || self.ledger.record(*epoch).from[from.index()].applied != *seq {
                     return Outcome::Park;
                 }
-                let outcome = self.apply(from, op, &mut parked.content, cx);
+                let outcome = match notes {
+                    true => Outcome::Done(
+                        self.apply_notes((from, *epoch), *op, content.bytes(), cx).map(|()| Payload::Empty),
+                    ),
+                    false => self.apply(from, *op, content, cx),
+                };
                 if let Outcome::Done(Ok(_)) = outcome {
-                    self.ledger.record(epoch).from[from.index()].applied += 1;
+                    self.ledger.record(*epoch).from[from.index()].applied += 1;
                 }
                 outcome
             }
@@ -257,13 +268,15 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
         &mut self,
         request: Request,
         payload: &[u8],
+        line: &Site,
         cx: &mut Cx<'_>,
     ) -> Option<Result<Vec<u8>, Error>> {
         if let Err(error) = self.poll_usable(request.writes(), cx)? {
             return Some(Err(error));
         }
         self.begin_step(cx);
-        self.serve(request, payload, cx).transpose()
+        let answer = self.serve(request, payload, cx).transpose()?;
+        Some(answer.and_then(|answer| self.note_own_call(request, payload, line, cx).map(|()| answer)))
     }
 
     /// Serves a request. `None`: a guard has lent this rank's entries.

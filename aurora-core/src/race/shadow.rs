@@ -11,7 +11,9 @@ use crate::window::common;
 use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::Hash;
 use std::ops::Bound::{Excluded, Included};
 use std::ops::Range;
 
@@ -82,14 +84,21 @@ impl Past {
     }
 }
 
+/// A scope as the program has opened it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Opened {
+    pub(crate) name: Cow<'static, str>,
+    pub(crate) line: Site,
+}
+
 /// What is accessed how, and at which line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Access<'a> {
     pub(crate) kind: AccessKind,
     pub(crate) scope: Scope,
     pub(crate) line: &'a Site,
-    /// Where the scope was opened.
-    pub(crate) opened: Option<&'a Site>,
+    /// The scope that it is part of.
+    pub(crate) opened: Option<&'a Opened>,
 }
 
 /// An earlier access that nothing orders before the present one.
@@ -101,7 +110,7 @@ pub(crate) struct Clash {
     pub(crate) kind: AccessKind,
     pub(crate) scope: Scope,
     pub(crate) line: Site,
-    pub(crate) opened: Option<Site>,
+    pub(crate) opened: Option<Opened>,
 }
 
 #[derive(Default, PartialEq, Eq, Debug)]
@@ -113,8 +122,11 @@ pub(crate) struct Found {
     pub(crate) has_forgotten: bool,
 }
 
-/// A line of the program, by its number in [`Lines`].
-type Line = u32;
+/// A line of the program, or a scope, by its number in [`Numbers`].
+type Number = u32;
+
+/// The scopes of ranks alone; with their ends, if they have ended.
+type Alone = HashMap<(Rank, u64), Option<Moment>>;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Mark {
@@ -123,8 +135,8 @@ struct Mark {
     at: Moment,
     kind: AccessKind,
     scope: Scope,
-    line: Line,
-    opened: Option<Line>,
+    line: Number,
+    opened: Option<Number>,
 }
 
 /// Neighbouring elements with the same accesses.
@@ -142,30 +154,53 @@ pub(crate) struct Shadow {
     /// How many of them there may be.
     most: usize,
     has_forgotten: bool,
-    lines: Lines,
-    /// The scopes of ranks alone; with their ends, if they have ended.
-    alone: HashMap<(Rank, u64), Option<Moment>>,
+    lines: Numbers<Site>,
+    openings: Numbers<Opened>,
+    alone: Alone,
     /// How many of them there may be before those that are over are forgotten.
     most_alone: usize,
     /// Lines of possible races that were reported.
-    reported: HashSet<(Line, Line)>,
+    reported: HashSet<(Number, Number)>,
 }
 
-#[derive(Default, Debug)]
-struct Lines {
-    sites: Vec<Site>,
-    numbers: HashMap<Site, Line>,
+/// Different things, by numbers.
+#[derive(Debug)]
+struct Numbers<T> {
+    all: Vec<T>,
+    numbers: HashMap<T, Number>,
 }
 
-impl Lines {
-    fn number(&mut self, site: &Site) -> Line {
-        if let Some(number) = self.numbers.get(site) {
+impl<T: Clone + Eq + Hash> Numbers<T> {
+    fn new() -> Self {
+        Numbers { all: Vec::new(), numbers: HashMap::new() }
+    }
+
+    fn number(&mut self, of: &T) -> Number {
+        if let Some(number) = self.numbers.get(of) {
             return *number;
         }
-        let number = self.sites.len() as Line;
-        self.sites.push(site.clone());
-        self.numbers.insert(site.clone(), number);
+        let number = self.all.len() as Number;
+        self.all.push(of.clone());
+        self.numbers.insert(of.clone(), number);
         number
+    }
+
+    fn get(&self, number: Number) -> &T {
+        &self.all[number as usize]
+    }
+}
+
+impl Entry {
+    /// Remembers an access to these elements, in the place of those that it replaces.
+    fn store(&mut self, by: &By<'_>, mark: Mark, here: &Range<usize>, alone: &Alone) {
+        self.marks.retain(|earlier| {
+            let is_over = earlier.scope == mark.scope || is_over(earlier, by.epoch, alone);
+            // Not by the owner's rule, which holds for this scope alone.
+            !(replaces(&mark, earlier) && is_over && comes_before(earlier, (by, Scope::None), here, alone))
+        });
+        if !is_one_too_many(&mark, &self.marks) {
+            self.marks.push(mark);
+        }
     }
 }
 
@@ -182,8 +217,9 @@ impl Default for Shadow {
 
 impl Shadow {
     fn with_most(most: usize) -> Self {
-        let (entries, lines, alone, reported) = Default::default();
-        Shadow { entries, most, has_forgotten: false, lines, alone, most_alone: MOST_ALONE, reported }
+        let (entries, alone, reported) = Default::default();
+        let (lines, openings) = (Numbers::new(), Numbers::new());
+        Shadow { entries, most, has_forgotten: false, lines, openings, alone, most_alone: MOST_ALONE, reported }
     }
 
     /// Notes an access to these ranges, until one races.
@@ -200,7 +236,7 @@ impl Shadow {
             kind: access.kind,
             scope: access.scope,
             line: self.lines.number(access.line),
-            opened: access.opened.map(|site| self.lines.number(site)),
+            opened: access.opened.map(|opened| self.openings.number(opened)),
         };
         if let Scope::Alone(number) = access.scope {
             self.forget_scopes();
@@ -231,52 +267,54 @@ impl Shadow {
         for border in borders.filter(|border| range.contains(border)).chain([range.start, range.end]) {
             self.cut(border);
         }
-        let Shadow { entries, alone, lines, reported, .. } = self;
+        self.judge(by, &mark, range.clone(), found);
+        if found.race.is_none() {
+            self.store(by, mark, range);
+        }
+    }
+
+    /// Compares an access with the earlier ones, until one races with it.
+    fn judge(&mut self, by: &By<'_>, mark: &Mark, range: Range<usize>, found: &mut Found) {
+        let Shadow { entries, alone, lines, openings, reported, .. } = self;
+        for (start, entry) in entries.range(range) {
+            let here = *start..entry.end;
+            for earlier in &entry.marks {
+                let clash = || Clash {
+                    place: *start,
+                    rank: Rank::new(earlier.rank as usize),
+                    kind: earlier.kind,
+                    scope: earlier.scope,
+                    line: lines.get(earlier.line).clone(),
+                    opened: earlier.opened.map(|opened| openings.get(opened).clone()),
+                };
+                match verdict(earlier, (mark, by), &here, alone) {
+                    Verdict::Fine => {}
+                    Verdict::Possible if reported.insert((earlier.line, mark.line)) => found.possible.push(clash()),
+                    Verdict::Possible => {}
+                    Verdict::Race => {
+                        found.race = Some(clash());
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Remembers an access, in the place of those that it replaces.
+    fn store(&mut self, by: &By<'_>, mark: Mark, range: Range<usize>) {
         let (mut next, mut gaps) = (range.start, Vec::new());
-        for (start, entry) in entries.range_mut(range.clone()) {
+        for (start, entry) in self.entries.range_mut(range.clone()) {
             if next < *start {
                 gaps.push(next..*start);
             }
             next = entry.end;
-            let here = *start..entry.end;
-            let is_ordered = |earlier: &Mark| comes_before(earlier, (by, mark.scope), &here, alone);
-            // Written in a slice that the program still held: perhaps before the ranks were ordered.
-            let may_be_ordered = |earlier: &Mark| {
-                earlier.scope == Scope::None && by.time.covers(Rank::new(earlier.rank as usize), earlier.since)
-            };
-            let clash = |earlier: &Mark| Clash {
-                place: *start,
-                rank: Rank::new(earlier.rank as usize),
-                kind: earlier.kind,
-                scope: earlier.scope,
-                line: lines.sites[earlier.line as usize].clone(),
-                opened: earlier.opened.map(|line| lines.sites[line as usize].clone()),
-            };
-            let unordered = |earlier: &&Mark| earlier.kind.conflicts_with(mark.kind) && !is_ordered(earlier);
-            for earlier in entry.marks.iter().filter(unordered) {
-                let is_certain = earlier.kind != AccessKind::Lent && mark.kind != AccessKind::Lent;
-                if is_certain && !may_be_ordered(earlier) {
-                    found.race = Some(clash(earlier));
-                    return;
-                }
-                if reported.insert((earlier.line, mark.line)) {
-                    found.possible.push(clash(earlier));
-                }
-            }
-            entry.marks.retain(|earlier| {
-                let is_over = earlier.scope == mark.scope || is_over(earlier, by.epoch, alone);
-                // Not by the owner's rule, which holds for this scope alone.
-                !(replaces(&mark, earlier) && is_over && comes_before(earlier, (by, Scope::None), &here, alone))
-            });
-            if !is_one_too_many(&mark, &entry.marks) {
-                entry.marks.push(mark);
-            }
+            entry.store(by, mark, &(*start..entry.end), &self.alone);
         }
         if next < range.end {
             gaps.push(next..range.end);
         }
         for gap in gaps {
-            entries.insert(gap.start, Entry { end: gap.end, marks: SmallVec::from_slice(&[mark]) });
+            self.entries.insert(gap.start, Entry { end: gap.end, marks: SmallVec::from_slice(&[mark]) });
         }
         self.join(range);
     }
@@ -318,6 +356,11 @@ impl Shadow {
         }
     }
 
+    /// Whether accesses are known that begin at this place.
+    pub(crate) fn begins_at(&self, place: usize) -> bool {
+        self.entries.contains_key(&place)
+    }
+
     /// A rank has ended its scope of this number at this moment.
     pub(crate) fn ended(&mut self, rank: Rank, number: u64, at: Moment) {
         if let Some(end) = self.alone.get_mut(&(rank, number)) {
@@ -326,12 +369,26 @@ impl Shadow {
     }
 }
 
-fn comes_before(
-    earlier: &Mark,
-    (by, scope): (&By<'_>, Scope),
-    here: &Range<usize>,
-    alone: &HashMap<(Rank, u64), Option<Moment>>,
-) -> bool {
+enum Verdict {
+    /// They are ordered, or do not conflict.
+    Fine,
+    Possible,
+    Race,
+}
+
+/// What a pair of accesses to the elements `here` is.
+fn verdict(earlier: &Mark, (mark, by): (&Mark, &By<'_>), here: &Range<usize>, alone: &Alone) -> Verdict {
+    if !earlier.kind.conflicts_with(mark.kind) || comes_before(earlier, (by, mark.scope), here, alone) {
+        return Verdict::Fine;
+    }
+    let is_certain = earlier.kind != AccessKind::Lent && mark.kind != AccessKind::Lent;
+    // Written in a slice that the program still held: perhaps before the ranks were ordered.
+    let may_be_ordered =
+        earlier.scope == Scope::None && by.time.covers(Rank::new(earlier.rank as usize), earlier.since);
+    if is_certain && !may_be_ordered { Verdict::Race } else { Verdict::Possible }
+}
+
+fn comes_before(earlier: &Mark, (by, scope): (&By<'_>, Scope), here: &Range<usize>, alone: &Alone) -> bool {
     let rank = Rank::new(earlier.rank as usize);
     let at = match earlier.scope {
         _ if rank == by.rank => return true,
@@ -348,7 +405,7 @@ fn comes_before(
 }
 
 /// Whether the scope of an access has ended, as its own rank sees it.
-fn is_over(earlier: &Mark, epoch: Epoch, alone: &HashMap<(Rank, u64), Option<Moment>>) -> bool {
+fn is_over(earlier: &Mark, epoch: Epoch, alone: &Alone) -> bool {
     match earlier.scope {
         Scope::None => true,
         Scope::Together(scope) => epoch >= scope,

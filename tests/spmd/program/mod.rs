@@ -4,6 +4,7 @@
 
 mod halos;
 mod looks;
+mod maps;
 mod parts;
 mod sums;
 
@@ -68,6 +69,7 @@ struct Program<'w> {
     v: GVector<u64>,
     model: Vec<u64>,
     unordered: Writers,
+    map: maps::Map,
 }
 
 impl<'w> Program<'w> {
@@ -89,6 +91,7 @@ impl<'w> Program<'w> {
             model: vec![0; v.len()],
             v,
             unordered: Writers::None,
+            map: maps::Map::new(world)?,
         })
     }
 
@@ -97,7 +100,7 @@ impl<'w> Program<'w> {
             if self.speed.below(6) == 0 {
                 std::thread::sleep(Duration::from_micros(self.speed.below(1500) as u64));
             }
-            match self.shared.below(12) {
+            match self.shared.below(14) {
                 0 | 1 => self.one_sided()?,
                 2 | 3 => self.release()?,
                 4 => self.owners()?,
@@ -106,10 +109,12 @@ impl<'w> Program<'w> {
                 7 => self.accumulate()?,
                 8 => self.halo()?,
                 9 | 10 => self.parts()?,
+                11 | 12 => self.map()?,
                 _ => self.look()?,
             }
         }
-        self.look()
+        self.look()?;
+        self.map_look()
     }
 
     /// Writes of every rank to its class of elements, some of them; the model has them all, each with `more`.

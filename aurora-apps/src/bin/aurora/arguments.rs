@@ -45,6 +45,8 @@ pub enum Command {
     Bench(BenchCommand),
     /// Show what was detected: launcher, ranks, nodes, routes, sockets
     Info(WorldArguments),
+    /// Run each application with and without AURORA_CHECK=1: what the race detector says, and what it costs
+    Check(CheckArguments),
     /// Make one page with charts and tables out of runs that `--json` has printed
     Report(ReportArguments),
     /// Recompute a table of runs on machines that differ in speed, and predict others
@@ -277,6 +279,16 @@ pub struct WorldArguments {
     /// setting, nodes, kind, or any other key
     #[arg(long = "label", value_name = "KEY=VALUE", requires = "json")]
     pub labels: Vec<Label>,
+}
+
+#[derive(Args, Debug)]
+pub struct CheckArguments {
+    /// How many ranks to start
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = value_parser!(u32).range(1..=1024))]
+    pub ranks: u32,
+    /// How the ranks reach each other: auto, local, shm or udp
+    #[arg(long, value_name = "ROUTE", default_value = "auto", value_parser = ["auto", "local", "shm", "udp"])]
+    pub route: String,
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]

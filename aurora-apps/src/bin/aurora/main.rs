@@ -4,6 +4,7 @@
 
 mod arguments;
 mod bench;
+mod check;
 mod implementation;
 mod info;
 mod launch;
@@ -63,6 +64,7 @@ fn main() -> ExitCode {
         Command::Tsp(tsp) => run_tsp(tsp, starter),
         Command::Bench(arguments) => bench::start(arguments, starter),
         Command::Info(world) => prepare(world, starter, None).map(info::show),
+        Command::Check(arguments) => Ok(check::show(arguments, starter)),
         Command::Report(arguments) => Ok(report::write(arguments, starter)),
         Command::Model(arguments) => model::show(arguments, starter),
         Command::Simulate(arguments) => simulate::start(arguments, starter),

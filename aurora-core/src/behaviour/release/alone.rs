@@ -144,7 +144,7 @@ impl<T, O> sealed::Sealed for Alone<T, O> {}
 
 impl<T: Element, O> Behaviour for Alone<T, O> {
     type Element = T;
-    const NAME: &'static str = "ReleaseC alone";
+    const NAME: &'static str = check::ALONE;
     const SENDS: bool = true;
 
     fn close(&mut self, vector: &GVector<T>, site: &Site, _: bool) -> Result<()> {

@@ -1,29 +1,21 @@
 //! The program's lines at which writes are made, and when, for checking mode.
 
 use crate::Site;
-use crate::race::{Moment, Time};
+use crate::race::{Moment, Origin, Time};
 use serde::{Deserialize, Serialize};
 
 /// The lines of the writes in a batch; they travel behind its places.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Lines {
-    writes: Vec<Write>,
+    writes: Vec<Origin>,
     /// Number of values, and the number of their line in `writes`.
     runs: Vec<(u32, u32)>,
-}
-
-/// Where and when something was written, and what came before.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub(super) struct Write {
-    pub(super) line: Site,
-    pub(super) at: Moment,
-    pub(super) time: Time,
 }
 
 impl Lines {
     /// The next values were written at this line and moment, after that time.
     pub(crate) fn note(&mut self, values: usize, line: &Site, at: Moment, time: &Time) {
-        let write = Write { line: line.clone().clipped(), at, time: time.clone() };
+        let write = Origin { line: line.clone().clipped(), at, time: time.clone() };
         let number = self.writes.iter().rposition(|other| *other == write).unwrap_or_else(|| {
             self.writes.push(write);
             self.writes.len() - 1
@@ -49,7 +41,7 @@ impl Lines {
     }
 
     /// How many values in turn were written where, of `values` in all; `None`: their line is not known.
-    pub(super) fn of_runs(&self, values: usize) -> Vec<(usize, Option<&Write>)> {
+    pub(super) fn of_runs(&self, values: usize) -> Vec<(usize, Option<&Origin>)> {
         let mut left = values;
         let mut known = Vec::new();
         for (len, number) in &self.runs {

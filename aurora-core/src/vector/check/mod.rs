@@ -10,31 +10,29 @@ mod lines;
 
 pub(crate) use held::Held;
 pub(crate) use lines::Lines;
-use lines::Write;
 
 use super::batch::Batch;
 use super::machine::Vector;
 use crate::element::OpId;
-use crate::error::Claim;
+use crate::error::Raced;
 use crate::ids::Epoch;
 use crate::object::Cx;
-use crate::race::{Access, AccessKind, By, Clash, Found, Moment, Past, Scope, Shadow, Time};
+use crate::race::{Access, AccessKind, By, Moment, Opened, Origin, Party, Past, Released, Scope, Shadow, Time};
 use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::ops::Range;
+
+/// What errors call a ReleaseC of one rank alone.
+pub(crate) const ALONE: &str = "ReleaseC alone";
 
 /// What a rank knows of the accesses to a vector.
 #[derive(Default)]
 pub(crate) struct Checker {
     /// The last accesses to its own block.
     shadow: Shadow,
-    /// What all ranks have released in scopes that this rank has not acquired: by epochs, with their parts.
-    released: BTreeMap<Epoch, (Window, Time)>,
-    /// What was released in scopes that this rank has acquired, by their parts.
-    acquired: Vec<(Window, Time)>,
+    released: Released,
     /// What this rank and its neighbours have shown each other, by global indices.
     shown: Vec<Past>,
     /// The number of this rank's last scope alone.
@@ -53,6 +51,9 @@ pub(crate) struct Stamp {
     shown: Vec<Past>,
     /// The scope alone whose writes these are.
     pub(crate) alone: Option<Alone>,
+    /// The scope of the access, as the owner knows it.
+    #[serde(skip)]
+    opened: Option<Opened>,
 }
 
 /// A ReleaseC of one rank alone: its number on that rank, and its line.
@@ -74,64 +75,9 @@ impl Stamp {
         if shown.len() > MOST_SHOWN && to != cx.me() {
             (time, shown) = (Time::after_all(), Vec::new());
         }
-        Stamp { at, since: None, time, line, shown, alone: None }
+        Stamp { at, since: None, time, line, shown, alone: None, opened: None }
     }
 }
-
-/// An access as errors describe it.
-struct Party {
-    rank: Rank,
-    kind: AccessKind,
-    scope: Scope,
-    line: Site,
-    opened: Option<Site>,
-}
-
-impl From<Clash> for Party {
-    fn from(Clash { rank, kind, scope, line, opened, .. }: Clash) -> Self {
-        Party { rank, kind, scope, line, opened }
-    }
-}
-
-impl Party {
-    fn claim(&self) -> Claim {
-        let what = match self.kind {
-            AccessKind::Read => "reads it",
-            AccessKind::Lent => "holds a slice of it for reading",
-            AccessKind::Write => "writes it",
-            AccessKind::Update(_) => "updates it",
-        };
-        let behaviour = match self.scope {
-            Scope::None => None,
-            Scope::Together(_) => Some("ReleaseC"),
-            Scope::Alone(_) => Some("ReleaseC alone"),
-        };
-        let inside = behaviour.zip(self.opened.as_ref()).map(|(behaviour, opened)| match *opened == self.line {
-            true => format!(" inside the {behaviour} opened"),
-            false => format!(" inside the {behaviour} opened at {opened},"),
-        });
-        Claim { rank: self.rank, action: format!("{what}{}", inside.unwrap_or_default()), site: self.line.clone() }
-    }
-}
-
-/// What would order two accesses.
-fn advice(first: &Party, second: &Party) -> &'static str {
-    match (first.scope, second.scope) {
-        (Scope::Together(a), Scope::Together(b)) if a == b => {
-            "let one rank write it, or all `update` it with one operation"
-        }
-        (Scope::Together(_), _) | (_, Scope::Together(_)) => {
-            "let both ranks end that scope before the other access, or order them before the scope, by a barrier"
-        }
-        (Scope::Alone(_), _) | (_, Scope::Alone(_)) => {
-            "end that scope and then order the ranks, by a barrier, or order them before the write"
-        }
-        (Scope::None, Scope::None) => "put a call between them that orders the ranks, such as a barrier",
-    }
-}
-
-/// More scopes than ranks may be ahead are not acquired only if this rank does not use the vector.
-const MANY: usize = 32;
 
 impl Vector {
     /// Notes an access of a rank to these elements of our block, if they are checked.
@@ -150,10 +96,11 @@ impl Vector {
         let shown: Vec<_> = stamp.shown.iter().filter_map(|past| past.within(&own)).collect();
         let (owner, since) = (self.ledger.me(), stamp.since.unwrap_or(stamp.at));
         let by = By { rank: from, owner, since, at: stamp.at, time: &stamp.time, epoch, shown: &shown };
-        let (line, opened) = (&stamp.line, stamp.alone.as_ref().map(|alone| &alone.opened));
-        let found = check.shadow.access(&by, &Access { kind, scope, line, opened }, ranges);
-        let party = Party { rank: from, kind, scope, line: line.clone(), opened: opened.cloned() };
-        self.report(found, &party, cx)
+        let access = Access { kind, scope, line: &stamp.line, opened: stamp.opened.as_ref() };
+        let found = check.shadow.access(&by, &access, ranges);
+        let party = Party { rank: from, kind, scope, line: stamp.line.clone(), opened: stamp.opened.clone() };
+        let raced = |place| Raced::Element(own.start + place);
+        found.report(&party, (&cx.frame.name, owner), raced).inspect_err(|race| cx.fail(race.clone()))
     }
 
     /// Notes an access of this rank's program to its own block.
@@ -202,18 +149,15 @@ impl Vector {
             return Ok(());
         };
         let kind = op.map_or(AccessKind::Write, AccessKind::Update);
-        let (scope, epoch, alone) = match stamp {
-            Some(Stamp { alone: Some(alone), .. }) => (Scope::Alone(alone.number), epoch, Some(alone.clone())),
-            Some(_) => (Scope::None, epoch, None),
-            None => {
-                let record = self.ledger.find(epoch);
-                let theirs = record.and_then(|record| record.from[from.index()].opening.as_ref());
-                let opening = theirs.or_else(|| record.and_then(|record| record.mine.as_ref()));
-                let alone = opening.map(|opening| Alone { number: 0, opened: opening.site.clone() });
-                (Scope::Together(epoch), epoch - 1, alone)
+        let (scope, after, opened) = match stamp {
+            Some(Stamp { alone: Some(alone), .. }) => {
+                let opened = Opened { name: ALONE.into(), line: alone.opened.clone() };
+                (Scope::Alone(alone.number), epoch, Some(opened))
             }
+            Some(_) => (Scope::None, epoch, None),
+            None => (Scope::Together(epoch), epoch - 1, self.ledger.opening_of(from, epoch).map(Opened::from)),
         };
-        let before = stamp.is_none().then(|| self.released_before(epoch + 1, self.ledger.scope_of(epoch + 1).0));
+        let before = stamp.is_none().then(|| self.released_before(epoch));
         let lines = Lines::decode(batch.lines());
         let mut runs = batch.runs(0).into_iter().map(|(run, _)| run);
         let mut rest = runs.next();
@@ -229,19 +173,20 @@ impl Vector {
                 rest = if cut < run.end { Some(cut..run.end) } else { runs.next() };
             }
             let stamp = match (line, stamp) {
-                (Some(Write { line, at, time }), of_request) => Stamp {
+                (Some(Origin { line, at, time }), of_request) => Stamp {
                     at: *at,
                     since: None,
                     time: before.as_ref().map_or_else(|| time.clone(), |before| time.joined(before)),
                     line: line.clone(),
                     shown: of_request.map_or(Vec::new(), |stamp| stamp.shown.clone()),
-                    alone: alone.clone(),
+                    alone: None,
+                    opened: opened.clone(),
                 },
-                (None, Some(stamp)) => stamp.clone(),
+                (None, Some(stamp)) => Stamp { opened: opened.clone(), ..stamp.clone() },
                 // No rank that follows the protocol sends this.
                 (None, None) => continue,
             };
-            self.note((from, epoch), &stamp, (kind, scope), ranges, cx)?;
+            self.note((from, after), &stamp, (kind, scope), ranges, cx)?;
         }
         Ok(())
     }
@@ -262,59 +207,27 @@ impl Vector {
 
     /// A rank has ended or announced its part of a scope, and releases what it did before.
     pub(crate) fn released(&mut self, epoch: Epoch, window: Window, time: Option<&Time>) {
-        let (Some(check), Some(time)) = (&mut self.check, time) else {
-            return;
-        };
-        check.released.entry(epoch).or_insert_with(|| (window, Time::default())).1.join(time);
-        while check.released.len() > MANY {
-            let ledger = &self.ledger;
-            let mut settled = check.released.iter().filter(|(epoch, _)| ledger.is_settled(**epoch));
-            let Some((first, (of, _))) = settled.next() else {
-                return;
-            };
-            let Some(next) = settled.find(|(_, (window, _))| window == of).map(|(epoch, _)| *epoch) else {
-                return;
-            };
-            let (first, (_, time)) = (*first, check.released[first].clone());
-            check.released.remove(&first);
-            check.released.entry(next).and_modify(|(_, later)| later.join(&time));
+        if let (Some(check), Some(time)) = (&mut self.check, time) {
+            check.released.add(epoch, window, time, |epoch| self.ledger.is_settled(epoch));
         }
     }
 
     /// What this rank's program does from now on comes after the scopes of a part that are settled.
     pub(crate) fn acquire(&mut self, window: Window, cx: &mut Cx<'_>) {
-        let Some(check) = &mut self.check else {
-            return;
-        };
         let ledger = &self.ledger;
-        check.released.retain(|epoch, (of, time)| {
-            let is_over = *epoch <= ledger.epoch && ledger.is_settled(*epoch) && of.overlaps(window);
-            if is_over {
-                cx.core.order.acquire(time);
-                match check.acquired.iter_mut().find(|(window, _)| window == of) {
-                    Some((_, acquired)) => acquired.join(time),
-                    None => check.acquired.push((*of, time.clone())),
-                }
-            }
-            !is_over
-        });
-        if check.acquired.len() > MANY {
-            // Before the last barrier: no rank can still be in a scope that follows one of these.
-            let last = check.acquired.iter().map(|(_, time)| time.phase()).max();
-            check.acquired.retain(|(_, time)| Some(time.phase()) == last);
+        if let Some(check) = &mut self.check {
+            let over = |epoch| epoch <= ledger.epoch && ledger.is_settled(epoch);
+            check.released.acquire(window, over, &mut cx.core.order);
         }
     }
 
-    /// What the scopes of a part before this one have released: batches of this one are applied after it.
-    fn released_before(&self, epoch: Epoch, window: Window) -> Time {
-        let (mut before, ledger) = (Time::default(), &self.ledger);
-        if let Some(check) = &self.check {
-            let settled = |earlier: &&Epoch| **earlier < epoch && ledger.is_settled(**earlier);
-            let released = check.released.iter().filter(|(earlier, _)| settled(earlier)).map(|(_, of)| of);
-            let all = released.chain(&check.acquired).filter(|(of, _)| of.overlaps(window));
-            all.for_each(|(_, time)| before.join(time));
-        }
-        before
+    /// What the scopes before this one, of the same part, have released.
+    fn released_before(&self, epoch: Epoch) -> Time {
+        let before = |check: &Checker| {
+            let window = self.ledger.scope_of(epoch).0;
+            check.released.before(epoch, window, |epoch| self.ledger.is_settled(epoch))
+        };
+        self.check.as_deref().map_or_else(Time::default, before)
     }
 
     /// A neighbour has shown us these elements, and we have shown it ours, at this moment of the neighbour.
@@ -325,31 +238,6 @@ impl Vector {
         for range in ranges {
             check.shown.retain(|past| past.rank != rank || past.range != range);
             check.shown.push(Past { rank, upto, range });
-        }
-    }
-
-    fn report(&mut self, found: Found, later: &Party, cx: &mut Cx<'_>) -> Result<(), Error> {
-        let Found { race, possible, has_forgotten } = found;
-        let (object, start) = (cx.frame.name.clone(), self.dist.range(self.ledger.me()).start);
-        let race_of = |clash: Clash| {
-            let index = start + clash.place;
-            let earlier = Party::from(clash);
-            let (first, second) = if earlier.rank <= later.rank { (&earlier, later) } else { (later, &earlier) };
-            let (advice, object) = (advice(first, second).to_string(), Box::new(object.clone()));
-            Error::Race { index, object, first: Box::new(first.claim()), second: Box::new(second.claim()), advice }
-        };
-        if has_forgotten {
-            crate::notice::races_forgotten(&object, cx.me());
-        }
-        for clash in possible {
-            crate::notice::possible_race(&race_of(clash));
-        }
-        match race.map(race_of) {
-            None => Ok(()),
-            Some(race) => {
-                cx.fail(race.clone());
-                Err(race)
-            }
         }
     }
 }

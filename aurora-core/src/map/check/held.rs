@@ -1,0 +1,77 @@
+//! Guards that show a rank its own entries.
+
+use super::How;
+use super::place::Place;
+use crate::Site;
+use crate::digest;
+use crate::ids::Epoch;
+use crate::map::MapEntries;
+use crate::map::key::{MapKey, MapValue};
+use crate::map::part::Part;
+use crate::object::Cx;
+use crate::race::{AccessKind, Origin};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// All places.
+const ALL: Range<usize> = 0..usize::MAX;
+
+/// Since when the program holds its entries. Which of them it reads is unknown; those that it has changed or removed
+/// differ, at the end, from what they were at the beginning.
+pub(in crate::map) struct Held {
+    epoch: Epoch,
+    origin: Origin,
+    /// Of a guard that writes: by places, the entries.
+    before: BTreeMap<usize, (Place, Option<u64>)>,
+    changed: Vec<Place>,
+}
+
+impl Held {
+    /// `None` unless accesses are checked. `line`: of the guard.
+    pub(in crate::map) fn begin<K, V>(part: &Part<K, V>, line: &Site, cx: &Cx<'_>) -> Option<Self> {
+        part.check.as_ref()?;
+        let origin = Origin::here(line, &cx.core.order);
+        Some(Held { epoch: part.ledger.epoch, origin, before: BTreeMap::new(), changed: Vec::new() })
+    }
+
+    /// The program may change these entries from now on.
+    pub(in crate::map) fn writes<K: MapKey, V: MapValue>(&mut self, entries: &MapEntries<K, V>) {
+        self.before = all(entries);
+    }
+
+    /// Finds the entries that differ now, or are gone.
+    pub(in crate::map) fn compare<K: MapKey, V: MapValue>(&mut self, now: &MapEntries<K, V>) {
+        let mut before = std::mem::take(&mut self.before);
+        for (place, (_, digest)) in all(now) {
+            if before.get(&place).is_some_and(|(_, was)| *was == digest) {
+                before.remove(&place);
+            }
+        }
+        self.changed = before.into_values().map(|(place, _)| place).collect();
+    }
+
+    /// The program gives its entries back. A race is the map's fault from now on.
+    pub(in crate::map) fn end<K: MapKey, V: MapValue>(self, part: &mut Part<K, V>, cx: &mut Cx<'_>) {
+        let Held { epoch, mut origin, changed, .. } = self;
+        let since = std::mem::replace(&mut origin.at, cx.core.order.now());
+        let (by, read) = ((cx.me(), epoch, since), How::bare(AccessKind::Lent));
+        let _ = part.note_ranges(by, &origin, read, vec![ALL], cx).and_then(|()| {
+            let changed = part.check.as_mut().map(|check| check.name(changed)).unwrap_or_default();
+            part.note_ranges(by, &origin, How::bare(AccessKind::Write), changed, cx)
+        });
+    }
+}
+
+/// By places: the keys, and digests of the values.
+fn all<K: MapKey, V: MapValue>(entries: &MapEntries<K, V>) -> BTreeMap<usize, (Place, Option<u64>)> {
+    let place = |(key, value): (&K, &V)| {
+        let place = Place::of(key)?;
+        Some((place.range().start, (place, digest_of(value))))
+    };
+    entries.iter().filter_map(place).collect()
+}
+
+fn digest_of(value: &impl Serialize) -> Option<u64> {
+    postcard::to_allocvec(value).ok().map(|encoded| digest::of(&encoded))
+}

@@ -1,0 +1,86 @@
+//! What a rank has written in a scope, on its way to the owners.
+
+use super::place::Place;
+use crate::Site;
+use crate::map::GMap;
+use crate::map::key::{Lookup, MapKey, MapValue};
+use crate::race::Origin;
+use aurora_net::Rank;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A batch has at most so many notes: they are applied in one step.
+const BATCH: usize = 256;
+
+/// Notes of a scope that have not been sent. Of each key the first insert and the first update are noted: what races
+/// with a later one races with the first.
+pub(in crate::map) struct Noted {
+    /// By owners: the places, and whether they are inserted.
+    owners: Vec<BTreeMap<(usize, bool), (Place, Origin)>>,
+}
+
+impl Noted {
+    pub(in crate::map) fn new(ranks: usize) -> Self {
+        Noted { owners: (0..ranks).map(|_| BTreeMap::new()).collect() }
+    }
+
+    /// This rank writes a key of `owner` at this line; `is_put`: it inserts it.
+    #[cold]
+    pub(in crate::map) fn note<K: MapKey, V: MapValue>(
+        &mut self,
+        map: &GMap<K, V>,
+        owner: Rank,
+        (key, is_put): (&(impl Lookup<K> + ?Sized), bool),
+        line: &Site,
+    ) {
+        if let Some(place) = Place::of(key) {
+            let first = || (place.range().start, is_put);
+            let origin = || map.link.tidy(|kernel, _| Origin::here(line, &kernel.core.order));
+            self.owners[owner.index()].entry(first()).or_insert_with(|| (place, origin()));
+        }
+    }
+
+    /// Takes out the notes for an owner, as batches.
+    pub(in crate::map) fn take(&mut self, owner: Rank) -> impl Iterator<Item = Vec<u8>> + use<> {
+        let mut notes = std::mem::take(&mut self.owners[owner.index()]).into_iter();
+        std::iter::from_fn(move || {
+            let mut batch = Notes::default();
+            notes.by_ref().take(BATCH).for_each(|((_, is_put), (place, origin))| batch.add(origin, is_put, place));
+            (!batch.notes.is_empty()).then(|| postcard::to_allocvec(&batch).expect("plain data"))
+        })
+    }
+}
+
+/// A batch of notes.
+#[derive(Default, Serialize, Deserialize)]
+pub(super) struct Notes {
+    origins: Vec<Origin>,
+    /// The number of the origin, whether the key is inserted, and the key.
+    notes: Vec<(u32, bool, Place)>,
+}
+
+impl Notes {
+    fn add(&mut self, origin: Origin, is_put: bool, place: Place) {
+        let number = self.origins.iter().rposition(|other| *other == origin).unwrap_or_else(|| {
+            self.origins.push(origin);
+            self.origins.len() - 1
+        });
+        self.notes.push((number as u32, is_put, place));
+    }
+
+    /// `None` if no rank of this build sends this.
+    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
+        let notes: Notes = postcard::from_bytes(bytes).ok()?;
+        let known = notes.origins.len();
+        notes.notes.iter().all(|(number, ..)| (*number as usize) < known).then_some(notes)
+    }
+
+    pub(super) fn only_inserts(&self) -> bool {
+        self.notes.iter().all(|(_, is_put, _)| *is_put)
+    }
+
+    pub(super) fn into_iter(self) -> impl Iterator<Item = (Origin, bool, Place)> {
+        let Notes { origins, notes } = self;
+        notes.into_iter().map(move |(number, is_put, place)| (origins[number as usize].clone(), is_put, place))
+    }
+}

@@ -1,0 +1,78 @@
+//! Races in words.
+
+use super::{AccessKind, Clash, Found, Opened, Scope};
+use crate::error::{Claim, ObjectName, Raced};
+use crate::{Error, Site, notice};
+use aurora_net::Rank;
+
+/// An access as errors describe it.
+pub(crate) struct Party {
+    pub(crate) rank: Rank,
+    pub(crate) kind: AccessKind,
+    pub(crate) scope: Scope,
+    pub(crate) line: Site,
+    pub(crate) opened: Option<Opened>,
+}
+
+impl From<Clash> for Party {
+    fn from(Clash { rank, kind, scope, line, opened, .. }: Clash) -> Self {
+        Party { rank, kind, scope, line, opened }
+    }
+}
+
+impl Party {
+    fn claim(&self, raced: &Raced) -> Claim {
+        let what = match self.kind {
+            AccessKind::Read => "reads it",
+            AccessKind::Lent if matches!(raced, Raced::Entry(_)) => "holds it for reading, among its own entries,",
+            AccessKind::Lent => "holds a slice of it for reading",
+            AccessKind::Write => "writes it",
+            AccessKind::Update(_) => "updates it",
+        };
+        let inside = self.opened.as_ref().map(|Opened { name, line }| match *line == self.line {
+            true => format!(" inside the {name} opened"),
+            false => format!(" inside the {name} opened at {line},"),
+        });
+        Claim { rank: self.rank, action: format!("{what}{}", inside.unwrap_or_default()), site: self.line.clone() }
+    }
+}
+
+/// What would order two accesses.
+fn advice(first: &Party, second: &Party) -> &'static str {
+    match (first.scope, second.scope) {
+        (Scope::Together(a), Scope::Together(b)) if a == b => {
+            "let one rank write it, or all `update` it with one operation"
+        }
+        (Scope::Together(_), _) | (_, Scope::Together(_)) => {
+            "let both ranks end that scope before the other access, or order them before the scope, by a barrier"
+        }
+        (Scope::Alone(_), _) | (_, Scope::Alone(_)) => {
+            "end that scope and then order the ranks, by a barrier, or order them before the write"
+        }
+        (Scope::None, Scope::None) => "put a call between them that orders the ranks, such as a barrier",
+    }
+}
+
+impl Found {
+    /// Says on stderr what may be a race with the access `later`, and returns what is one. `owner`: this rank.
+    pub(crate) fn report(
+        self,
+        later: &Party,
+        (object, owner): (&ObjectName, Rank),
+        name: impl Fn(usize) -> Raced,
+    ) -> Result<(), Error> {
+        let race_of = |clash: Clash| {
+            let what = name(clash.place);
+            let earlier = Party::from(clash);
+            let (first, second) = if earlier.rank <= later.rank { (&earlier, later) } else { (later, &earlier) };
+            let (advice, object) = (advice(first, second).to_string(), Box::new(object.clone()));
+            let [first, second] = [first, second].map(|party| Box::new(party.claim(&what)));
+            Error::Race { what, object, first, second, advice }
+        };
+        if self.has_forgotten {
+            notice::races_forgotten(object, owner);
+        }
+        self.possible.into_iter().for_each(|clash| notice::possible_race(&race_of(clash)));
+        self.race.map_or(Ok(()), |clash| Err(race_of(clash)))
+    }
+}

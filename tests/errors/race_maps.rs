@@ -1,0 +1,308 @@
+//! The race detector on maps: programs of two accesses without anything that orders them, and the same with a barrier.
+
+use crate::provoke::{Job, Told, on_every_route};
+use aurora_core::prelude::*;
+use aurora_core::{MapReleaseC, Raced};
+
+type Map = GMap<String, u64>;
+
+/// An access of one rank to a key of rank 0, and a word of its line.
+#[derive(Clone, Copy)]
+struct Step {
+    line: &'static str,
+    act: fn(&mut Map, &str) -> Result<()>,
+    writes: bool,
+    /// Only the key's owner can do this.
+    own: bool,
+}
+
+const fn step(line: &'static str, writes: bool, own: bool, act: fn(&mut Map, &str) -> Result<()>) -> Step {
+    Step { line, act, writes, own }
+}
+
+const STEPS: [Step; 9] = [
+    step("m.insert(key.into(), 1)", true, false, |m, key| m.insert(key.into(), 1).map(drop)),
+    step("m.remove(key)", true, false, |m, key| m.remove(key).map(drop)),
+    step("m.update::<Add>(key, 2)", true, false, |m, key| m.update::<Add>(key, 2)),
+    step("m.update::<Max>(key, 3)", true, false, |m, key| m.update::<Max>(key, 3)),
+    step("let mut own = m.owner_computes_mut()?; // changes", true, true, |m, key| {
+        let mut own = m.owner_computes_mut()?; // changes
+        *own.get_mut(key).expect("it is there at first") += 4;
+        Ok(())
+    }),
+    step("let mut own = m.owner_computes_mut()?; // removes", true, true, |m, key| {
+        let mut own = m.owner_computes_mut()?; // removes
+        own.retain(|there, _| there != key);
+        Ok(())
+    }),
+    step("m.get(key)", false, false, |m, key| m.get(key).map(drop)),
+    step("m.contains(key)", false, false, |m, key| m.contains(key).map(drop)),
+    step("m.get_many([\"none\", key])", false, false, |m, key| m.get_many(["none", key]).map(drop)),
+];
+
+/// The first of some words that rank 0 owns.
+fn key_of_root(m: &Map) -> String {
+    let mut words = (0..).map(|number| format!("word {number}"));
+    words.find(|word| m.owner(word.as_str()) == Rank::new(0)).expect("it owns some")
+}
+
+/// A program of a map that has a key of rank 0; every rank is told the outcome, whoever finds a race.
+fn program(job: Job, body: impl Fn(&World, &mut Map, &str) -> Result<()> + Sync) -> Told {
+    job.checking().run(|world| {
+        let mut m = Map::new(world)?;
+        let key = key_of_root(&m);
+        if world.is_root() {
+            m.insert(key.clone(), 10)?;
+        }
+        world.barrier()?;
+        let outcome = body(world, &mut m, &key);
+        // All know after it.
+        world.barrier()?;
+        outcome?;
+        m.get(&key).map(drop)
+    })
+}
+
+/// Rank 0 does one thing and rank 1 another, at any time, or one after the other if they are `ordered`.
+fn both(job: Job, steps: [Step; 2], ordered: bool) -> Told {
+    program(job, |world, m, key| {
+        let me = world.rank().index();
+        let mut outcome = Ok(());
+        if me == 0 {
+            outcome = (steps[0].act)(m, key);
+        }
+        if ordered {
+            world.barrier()?;
+        }
+        if me == 1 {
+            outcome = (steps[1].act)(m, key);
+        }
+        outcome
+    })
+}
+
+/// All ranks are told of a race for the key, with the lines of both accesses.
+fn is_race(told: &Told, lines: &[&str]) {
+    for told in &told.ranks {
+        let Some(Err(Error::Race { what: Raced::Entry(key), .. })) = told else {
+            panic!("{told:?} is no race, of {lines:?}");
+        };
+        assert!(key.starts_with("\"word "), "{key}");
+    }
+    let words =
+        ["a race for entry \"word", "rank 0 ", "rank 1 ", "of the GMap<String, u64> (made at", "nothing orders them: "];
+    told.all_say(&words).all_cite(lines);
+}
+
+fn pairs() -> impl Iterator<Item = [Step; 2]> {
+    let all = STEPS.iter().flat_map(|first| STEPS.iter().map(move |second| [*first, *second]));
+    let commute = |[a, b]: &[Step; 2]| a.line == b.line && a.line.contains("update");
+    all.filter(move |pair| (pair[0].writes || pair[1].writes) && !pair[1].own && !commute(pair))
+}
+
+#[test]
+fn a_missing_barrier_is_found() {
+    on_every_route([2], |job| {
+        pairs()
+            .filter(|pair| !pair[0].own)
+            .for_each(|pair| is_race(&both(job, pair, false), &pair.map(|step| step.line)));
+    });
+}
+
+/// The owner changes an entry in place, before or after another rank's access.
+#[test]
+fn a_missing_barrier_beside_owner_computes() {
+    on_every_route([2], |job| {
+        for pair in pairs().filter(|pair| pair[0].own && !pair[1].line.contains("remove")) {
+            is_race(&both(job, pair, false), &pair.map(|step| step.line));
+        }
+    });
+}
+
+#[test]
+fn a_barrier_orders() {
+    on_every_route([2, 3], |job| {
+        for pair in pairs() {
+            both(job, pair, true).run.unwrap_or_else(|error| panic!("{:?}: {error}", pair.map(|step| step.line)));
+        }
+    });
+}
+
+#[test]
+fn updates_by_one_operation_and_other_keys_are_no_race() {
+    on_every_route([2, 3], |job| {
+        for update in STEPS.into_iter().filter(|step| step.line.contains("update")) {
+            both(job, [update; 2], false).run.expect("they commute");
+        }
+        let told = program(job, |world, m, _| {
+            let mine = format!("of {}", world.rank());
+            m.insert(mine.clone(), 1)?;
+            m.update::<Max>(&mine, 2)?;
+            assert_eq!(m.remove(&mine)?, Some(2));
+            Ok(())
+        });
+        told.run.expect("each has its own");
+    });
+}
+
+#[test]
+fn two_writes_in_one_scope() {
+    type Write = fn(&mut MapReleaseC<'_, String, u64, Add>, &str) -> Result<()>;
+    let insert: (&str, Write) = ("scope.insert(key.into(), 5)", |scope, key| scope.insert(key.into(), 5));
+    let update: (&str, Write) = ("scope.update(key, 6)", |scope, key| scope.update(key, 6));
+    on_every_route([2, 3], |job| {
+        for writes in [[insert; 2], [insert, update], [update, insert], [update; 2]] {
+            for finished in [true, false] {
+                let told = program(job, |world, m, key| {
+                    let mut scope = m.release_c_with::<Add>()?; // opened
+                    if let Some((_, write)) = writes.get(world.rank().index()) {
+                        write(&mut scope, key)?;
+                    }
+                    if finished { scope.finish() } else { Ok(()) }
+                });
+                match writes.iter().all(|(line, _)| line.contains("update")) {
+                    true => told.run.expect("they commute"),
+                    false => {
+                        is_race(&told, &[writes[0].0, writes[1].0, "// opened"]);
+                        told.all_say(&["inside the ReleaseC opened at"]);
+                    }
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn an_access_before_the_scope_in_which_others_write() {
+    on_every_route([2, 3], |job| {
+        for (read, ordered) in [(true, false), (false, false), (true, true), (false, true)] {
+            let told = program(job, |world, m, key| {
+                match world.rank().index() {
+                    1 if read => drop(m.get(key)?), // too early
+                    1 => m.update::<Add>(key, 1)?,  // too early
+                    _ => {}
+                }
+                if ordered {
+                    world.barrier()?;
+                }
+                let mut scope = m.release_c()?;
+                if world.is_root() {
+                    scope.insert(key.into(), 2)?; // in the scope
+                }
+                scope.finish()
+            });
+            match ordered {
+                true => told.run.expect("it is ordered"),
+                false => is_race(&told, &["// too early", "// in the scope", "let mut scope = m.release_c()"]),
+            }
+        }
+    });
+}
+
+/// What all ranks have written in a scope each rank sees after it, without a barrier, and what they did before to
+/// other objects.
+#[test]
+fn a_scope_orders() {
+    on_every_route([2, 3], |job| {
+        for finished in [true, false] {
+            let told = program(job, |world, m, key| {
+                let mut w = GVector::<u64>::new(world, 12)?;
+                if world.is_root() {
+                    w.put(2, 1)?;
+                }
+                let mut scope = m.release_c_with::<Add>()?;
+                scope.update(key, 1)?;
+                if finished {
+                    scope.finish()?;
+                } else {
+                    drop(scope);
+                }
+                assert_eq!(m.get(key)?, Some(10 + world.size() as u64));
+                if world.rank() == 1 {
+                    assert_eq!(w.at(2)?, 1);
+                }
+                world.barrier()
+            });
+            told.run.expect("the scope orders");
+        }
+    });
+}
+
+#[test]
+fn what_all_ranks_do_with_the_whole_map_orders() {
+    type Order = fn(&mut Map) -> Result<()>;
+    let orders: [(&str, Order); 3] =
+        [("len", |m| m.len().map(drop)), ("collect", |m| m.collect(1).map(drop)), ("clear", |m| m.clear())];
+    on_every_route([2, 3], |job| {
+        for (what, order) in orders {
+            let told = program(job, |world, m, key| {
+                if world.is_root() {
+                    m.insert(key.into(), 1)?;
+                }
+                order(m)?;
+                if world.rank() == 1 {
+                    m.insert(key.into(), 2)?;
+                }
+                order(m)?;
+                let own = m.owner_computes()?;
+                assert_eq!(own.iter().count(), own.len());
+                Ok(())
+            });
+            told.run.unwrap_or_else(|error| panic!("{what}: {error}"));
+        }
+    });
+}
+
+/// Own entries that are held for reading prove nothing: the program goes on.
+#[test]
+fn what_rests_on_own_entries_is_no_error() {
+    on_every_route([2, 3], |job| {
+        let told = program(job, |world, m, key| {
+            if world.is_root() {
+                let mut own = m.owner_computes_mut()?;
+                own.iter_mut().for_each(|(_, value)| *value += 0);
+            } else if world.rank() == 1 {
+                m.insert(key.into(), 1)?;
+            }
+            world.barrier()?;
+            // Changed before the barrier, and held over it.
+            let mut own = m.owner_computes_mut()?;
+            own.iter_mut().for_each(|(_, value)| *value += 1);
+            world.barrier()?;
+            drop(own);
+            assert_eq!(m.get(key)?, Some(2));
+            Ok(())
+        });
+        told.run.expect("it may be right");
+    });
+}
+
+/// Keys are told apart by what they are, not by their hashes.
+#[test]
+fn keys_of_one_hash() {
+    #[derive(Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+    struct Alike(u64);
+
+    impl std::hash::Hash for Alike {
+        fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+            7u8.hash(state);
+        }
+    }
+
+    on_every_route([2, 3], |job| {
+        for shared in [false, true] {
+            let told = job.checking().run(|world| {
+                let mut m = GMap::<Alike, (u8, String)>::new(world)?;
+                let me = world.rank().index() as u64;
+                let outcome = m.insert(Alike(if shared { 3 } else { me }), (1, "value".into()));
+                world.barrier()?;
+                outcome?;
+                m.get(&Alike(9)).map(drop)
+            });
+            match shared {
+                true => drop(told.all_say(&["a race for entry 3 of the GMap<Alike, (u8, "])),
+                false => told.run.expect("each rank has its own key"),
+            }
+        }
+    });
+}
