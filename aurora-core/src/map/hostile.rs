@@ -7,7 +7,6 @@ use crate::error::ObjectName;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::Kernel;
 use crate::kernel::message::{self, to_object};
-use crate::race::{Clock, Origin};
 use crate::stats::Kind;
 use crate::window::Window;
 use crate::{Error, Site};
@@ -19,14 +18,9 @@ type Words = Part<String, u64>;
 
 /// Rank 0 of two with a map, in which a scope is open.
 fn rank() -> (Kernel, Outbox) {
-    rank_in(false)
-}
-
-/// The same, in checking mode or not.
-fn rank_in(check: bool) -> (Kernel, Outbox) {
     let (mut kernel, mut out) = (Kernel::new(Rank::new(0), 2, None), Outbox::default());
     let name = ObjectName { what: "GMap<String, u64>".into(), made_at: Site::here() };
-    kernel.add(OBJECT, name, Words::new((Rank::new(0), 2), check));
+    kernel.add(OBJECT, name, Words::new((Rank::new(0), 2), false));
     let entered = kernel.with(OBJECT, &mut out, |part: &mut Words, cx| part.enter(opening(), cx));
     entered.expect("it lives").expect("nothing else is open");
     (kernel, out)
@@ -38,10 +32,7 @@ fn opening() -> Opening {
 
 /// The fault of the job, and how many entries there are, after a message.
 fn after(header: &[u8], payload: Vec<u8>) -> (Option<Error>, usize) {
-    told(rank(), header, payload)
-}
-
-fn told((mut kernel, mut out): (Kernel, Outbox), header: &[u8], payload: Vec<u8>) -> (Option<Error>, usize) {
+    let (mut kernel, mut out) = rank();
     kernel.deliver(Rank::new(1), header, Received::Bytes(payload), &mut out);
     assert_eq!(kernel.core.fault.is_some(), out.drain().next().is_some(), "the other rank is told, of a fault alone");
     let len = kernel.with(OBJECT, &mut out, |part: &mut Words, _| part.own.as_ref().map_or(0, |own| own.len()));
@@ -117,32 +108,4 @@ fn a_request_that_is_none() {
     let (mut kernel, mut out) = rank();
     kernel.deliver(Rank::new(1), &header, Received::Bytes(Vec::new()), &mut out);
     assert!(kernel.core.fault.is_none() && out.drain().next().is_some());
-}
-
-/// Notes of checking mode.
-#[test]
-fn notes_that_are_none() {
-    let header = to_object(OBJECT, &Message::Batch { epoch: 1, seq: 0, opening: opening(), notes: true });
-    let header = header.expect("short");
-    let time = |phase: u32, tick: u32| (phase, vec![(0u32, u32::MAX, (phase, tick))]);
-    let notes = |number: u32, is_put: bool, last: u32| {
-        let origins = vec![(Site::here(), (last, last), time(last, last))];
-        postcard::to_allocvec(&(origins, vec![(number, is_put, (u64::MAX, "a key"))])).expect("plain data")
-    };
-    for (payload, is_fine) in [(notes(0, true, 0), true), (notes(0, true, u32::MAX), true), (vec![0, 0], true)]
-        .into_iter()
-        .chain([notes(1, true, 0), notes(0, false, 0), vec![], vec![255; 20]].map(|bad| (bad, false)))
-        .chain((1..30).map(|len| (notes(0, true, 0)[..len].to_vec(), false)))
-    {
-        for check in [true, false] {
-            let (fault, _) = told(rank_in(check), &header, payload.clone());
-            assert_eq!(fault.is_none(), is_fine, "{payload:?}: {fault:?}");
-        }
-    }
-    // A time that is damaged is no header.
-    let origin = Origin::here(&Site::here(), &Clock::new(Rank::new(1)));
-    let asked = Asked { epoch: 0, request: Request::Remove, origin: Some(Box::new(origin)) };
-    let whole = message::request(OBJECT, CallId(1), false, &asked).expect("short");
-    let word = write(1)[1..write(1).len() - 8].to_vec();
-    assert!(told(rank_in(true), &whole[..whole.len() - 1], word).0.is_some());
 }
