@@ -1,211 +1,124 @@
-//! The job: every rank carries out what the driver wants of rank 0.
+//! The job: every rank carries out what rank 0 wants.
 
 use super::case::{Variant, Work, variants};
-use super::line::{Answer, Order};
 use super::stage::Stage;
+use aurora_apps::implementation::Conditions;
 use aurora_core::prelude::*;
-use std::io::{self, BufRead, Write};
-use std::sync::mpsc::{self, Receiver};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// How long the job may take to end when its driver has gone: more than the rest of what it does, unless it hangs.
-const GRACE: Duration = Duration::from_secs(10);
-
-/// Between two lines that say no more than that it goes on.
-const BUSY: Duration = Duration::from_secs(1);
-
-/// Rank 0's connection with the driver.
-pub struct Line<W> {
-    orders: Receiver<String>,
-    answers: W,
-    said_busy: Instant,
+/// A rank's part of it.
+pub struct Job<'w> {
+    world: &'w World,
+    /// All that these ranks can carry out.
+    pub known: Vec<Variant>,
+    /// What was measured last, by its number.
+    current: Option<(usize, Stage<'w>)>,
+    damage: bool,
 }
 
-impl Line<io::Stdout> {
-    /// Stdin and stdout of this process. It ends with its stdin, even in the midst of something that does not end: who
-    /// was interrupted has left it behind.
-    pub fn of_process() -> Self {
-        let (say, orders) = mpsc::channel();
-        thread::spawn(move || {
-            for line in io::stdin().lock().lines().map_while(Result::ok) {
-                if say.send(line).is_err() {
-                    return;
-                }
-            }
-            drop(say);
-            thread::sleep(GRACE);
-            std::process::exit(1);
-        });
-        Line::new(orders, io::stdout())
-    }
-}
-
-impl<W: Write> Line<W> {
-    /// Orders from there, answers to there.
-    pub fn new(orders: Receiver<String>, answers: W) -> Self {
-        Line { orders, answers, said_busy: Instant::now() }
+impl<'w> Job<'w> {
+    /// With `damage` all that is moved is wrong, to show that this is seen.
+    pub fn new(world: &'w World, damage: bool) -> Self {
+        let has_mpi = cfg!(feature = "mpi") && Conditions::of(world).under_mpirun;
+        let has = |variant: &Variant| has_mpi || !variant.by.is_mpi();
+        let known = variants(world.size()).into_iter().filter(has).collect();
+        Job { world, known, current: None, damage }
     }
 
-    fn say(&mut self, answer: &Answer) -> Result<()> {
-        let said = writeln!(self.answers, "{answer}").and_then(|()| self.answers.flush());
-        said.map_err(|error| Error::user(error))
+    /// Collective, with the others in [`serve`](Job::serve). What so many iterations of a known variant take;
+    /// `progress` hears of each, or of some at a time.
+    ///
+    /// # Errors
+    /// What has ended the job, and wrong results.
+    pub fn measure(&mut self, number: usize, iterations: u64, progress: &mut dyn FnMut()) -> Result<Duration> {
+        let took = self.step(Some((number, iterations)), progress)?;
+        took.ok_or_else(|| Error::user("the job is over"))
     }
 
-    /// That somebody does not listen any more shows when it matters.
-    fn say_busy(&mut self) {
-        if self.said_busy.elapsed() >= BUSY {
-            let _ = self.say(&Answer::Busy);
-            self.said_busy = Instant::now();
-        }
+    /// Collective, with the others in [`serve`](Job::serve). There is nothing more to do.
+    ///
+    /// # Errors
+    /// What has ended the job.
+    pub fn finish(mut self) -> Result<()> {
+        self.step(None, &mut || ()).map(drop)
     }
 
-    /// The next order for one of `known`, and its number; none when there are no more.
-    fn next(&mut self, known: &[Variant]) -> Result<Option<(usize, u64)>> {
-        while let Ok(line) = self.orders.recv() {
-            let order = Order::parse(&line).and_then(|Order { id, iterations }| {
-                let number = known.iter().position(|variant| variant.id() == id);
-                Ok((number.ok_or_else(|| format!("there is no '{id}'"))?, iterations))
-            });
-            match order {
-                Ok(order) => return Ok(Some(order)),
-                Err(why) => self.say(&Answer::Refused(why))?,
-            }
-        }
-        Ok(None)
-    }
-}
-
-/// Collective. Carries out orders until there are no more; rank 0 has the `line` to the driver. With `damage` all that
-/// is moved is wrong, to show that this is seen.
-///
-/// # Errors
-/// Whatever ended the job.
-pub fn serve<W: Write>(world: &World, mut line: Option<Line<W>>, damage: bool) -> Result<()> {
-    let known = variants(world.size());
-    let mut orders = Orders::new(world)?;
-    let mut current: Option<(usize, Stage<'_>)> = None;
-    if let Some(line) = &mut line {
-        line.say(&Answer::Ready(world.size()))?;
-    }
-    loop {
-        let order = match &mut line {
-            Some(line) => line.next(&known)?,
-            None => None,
-        };
-        let Some((number, iterations)) = orders.agree(order)? else { return Ok(()) };
-        // What was measured before does not keep its memory.
-        let kept = current.take().filter(|(kept, _)| *kept == number);
-        let (_, stage) = match kept {
-            Some(kept) => current.insert(kept),
-            None => current.insert((number, Stage::new(world, known[number], damage)?)),
-        };
-        let took = stage.run(iterations, &mut || line.iter_mut().for_each(Line::say_busy))?;
-        if let Some(line) = &mut line {
-            line.say(&match known[number].case.work {
-                _ if took.wrong > 0.0 => Answer::Wrong(took.wrong as u64),
-                Work::LoadAndRead(_) => Answer::Took(Duration::from_secs_f64(took.with_read)),
-                _ => Answer::Took(Duration::from_secs_f64(took.seconds)),
-            })?;
-        }
-    }
-}
-
-/// How all ranks hear of rank 0's orders.
-struct Orders {
-    /// On rank 0: the number of a variant, or none, and how often.
-    written: GVector<u64>,
-}
-
-/// In the place of a number.
-const END: u64 = u64::MAX;
-
-impl Orders {
-    /// Collective.
-    fn new(world: &World) -> Result<Self> {
-        Ok(Orders { written: GVector::on(world, 0, 2)? })
+    /// Collective. Carries out what rank 0 wants until that is nothing.
+    ///
+    /// # Errors
+    /// What has ended the job, and wrong results.
+    pub fn serve(mut self) -> Result<()> {
+        while self.step(None, &mut || ())?.is_some() {}
+        Ok(())
     }
 
     /// Collective. Rank 0's order, on all ranks; theirs do not count.
-    fn agree(&mut self, order: Option<(usize, u64)>) -> Result<Option<(usize, u64)>> {
-        {
-            let mut mine = self.written.owner_computes_mut()?;
-            if let [number, iterations] = mine.local_mut() {
-                (*number, *iterations) = order.map_or((END, 0), |(number, iterations)| (number as u64, iterations));
-            }
-            mine.finish()?;
+    fn step(&mut self, order: Option<(usize, u64)>, progress: &mut dyn FnMut()) -> Result<Option<Duration>> {
+        let Some((number, iterations)) = self.world.broadcast(0, order)? else { return Ok(None) };
+        let variant = self.known[number];
+        // What was measured before does not keep its memory.
+        let kept = self.current.take().filter(|(kept, _)| *kept == number);
+        let (_, stage) = match kept {
+            Some(kept) => self.current.insert(kept),
+            None => self.current.insert((number, Stage::new(self.world, variant, self.damage)?)),
+        };
+        let took = stage.run(iterations, progress)?;
+        if took.wrong > 0.0 {
+            return Err(Error::user(format!("wrong results: NOT VERIFIED in {} places", took.wrong)));
         }
-        let read = self.written.read_cache()?;
-        Ok(Some((read[0], read[1]))
-            .filter(|(number, _)| *number != END)
-            .map(|(number, times)| (number as usize, times)))
+        let seconds = if matches!(variant.case.work, Work::LoadAndRead(_)) { took.with_read } else { took.seconds };
+        Ok(Some(Duration::from_secs_f64(seconds)))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Mutex;
 
-    /// What a job of two threads answers.
-    fn answers(orders: &[&str], damage: bool) -> Vec<Answer> {
-        let (say, receiver) = mpsc::channel();
-        orders.iter().for_each(|order| say.send((*order).to_string()).expect("it is open"));
-        drop(say);
-        let line = Mutex::new(Some(receiver));
-        let heard = Mutex::new(Vec::new());
-        let job = Config::threads(2).run(|world| {
+    /// What a job of two threads says to these orders, one after the other.
+    fn measured(orders: &[(&str, u64)], damage: bool) -> Result<()> {
+        Config::threads(2).run(|world| {
+            let mut job = Job::new(world, damage);
             if !world.is_root() {
-                return serve(world, None::<Line<Vec<u8>>>, damage);
+                return job.serve();
             }
-            let orders = line.lock().expect("nobody panics").take().expect("there is one root");
-            serve(world, Some(Line::new(orders, &mut *heard.lock().expect("nobody panics"))), damage)
-        });
-        job.expect("the job ends well");
-        let text = String::from_utf8(heard.into_inner().expect("nobody panics")).expect("text");
-        let answers = text.lines().map(|line| Answer::parse(line).expect("ours").expect("an answer"));
-        answers.filter(|answer| *answer != Answer::Busy).collect()
-    }
-
-    fn took(answer: &Answer) -> bool {
-        matches!(answer, Answer::Took(time) if !time.is_zero())
+            for (id, iterations) in orders {
+                let number = job.known.iter().position(|variant| variant.id() == *id).expect("a variant");
+                assert!(!job.measure(number, *iterations, &mut || ())?.is_zero(), "{id}");
+            }
+            job.finish()
+        })
     }
 
     #[test]
     fn orders_are_carried_out_one_after_the_other() {
-        let said = answers(
-            &[
-                "barrier/2ranks/aurora 100",
-                "barrier/2ranks/aurora 1",
-                "read_cache/64KiB/2ranks/aurora 2",
-                "read_cache/64KiB-and-read/2ranks/aurora 1",
-                "barrier/2ranks/aurora 1",
-            ],
-            false,
-        );
-        assert_eq!(said[0], Answer::Ready(2));
-        assert!(said.len() == 6 && said[1..].iter().all(took), "{said:?}");
-    }
-
-    #[test]
-    fn what_cannot_be_done_is_refused_and_the_job_goes_on() {
-        let said = answers(&["barrier/3ranks/aurora 1", "barrier", "barrier/2ranks/aurora 1"], false);
-        assert!(matches!(&said[1], Answer::Refused(why) if why.contains("barrier/3ranks/aurora")), "{said:?}");
-        assert!(matches!(&said[2], Answer::Refused(_)), "{said:?}");
-        assert!(took(&said[3]), "{said:?}");
+        let orders = [
+            ("barrier/2ranks/aurora", 100),
+            ("barrier/2ranks/aurora", 1),
+            ("read_cache/64KiB/2ranks/aurora", 2),
+            ("read_cache/64KiB-and-read/2ranks/aurora", 1),
+            ("barrier/2ranks/aurora", 1),
+        ];
+        measured(&orders, false).expect("the job ends well");
     }
 
     #[test]
     fn what_is_wrong_is_told_instead_of_a_time() {
-        let orders = [
-            "read_cache/64KiB/2ranks/aurora 1",
-            "updates/1M-elements-in-order/2ranks/aurora 1",
-            "reads/1M-elements-gather-iter/2ranks/aurora 1",
-            "psrs/1M-keys/2ranks/aurora 1",
-            "barrier/2ranks/aurora 5",
-        ];
-        let said = answers(&orders, true);
-        assert_eq!(said.len(), 1 + orders.len(), "{said:?}");
-        assert!(said[1..].iter().all(|answer| matches!(answer, Answer::Wrong(count) if *count > 0)), "{said:?}");
+        for id in [
+            "read_cache/64KiB/2ranks/aurora",
+            "updates/1M-elements-in-order/2ranks/aurora",
+            "reads/1M-elements-gather-iter/2ranks/aurora",
+            "psrs/1M-keys/2ranks/aurora",
+            "barrier/2ranks/aurora",
+        ] {
+            let error = measured(&[(id, 2)], true).expect_err(id).to_string();
+            assert!(error.contains("NOT VERIFIED"), "{id}: {error}");
+        }
+    }
+
+    #[test]
+    fn without_mpirun_nothing_is_of_mpi() {
+        let known = |world: &World| Ok(Job::new(world, false).known.iter().all(|variant| !variant.by.is_mpi()));
+        assert!(Config::threads(2).run(known).expect("the job ends well"));
     }
 }

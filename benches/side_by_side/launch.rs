@@ -9,8 +9,11 @@ use std::path::Path;
 use std::process::Command;
 use thiserror::Error;
 
-/// The first argument of a process that belongs to the job.
-pub const JOB: &str = "--job";
+/// The variable that a process of the job has.
+pub const JOB: &str = "SIDE_BY_SIDE";
+
+/// Its value where results shall be wrong.
+pub const DAMAGED: &str = "damaged";
 
 /// How many ranks, unless `AURORA_RANKS` says it.
 const RANKS: usize = 2;
@@ -20,8 +23,6 @@ const RANKS: usize = 2;
 pub struct Launch {
     /// How many ranks it has.
     pub ranks: usize,
-    /// The route that Aurora has been told to take, if any.
-    route: Option<String>,
     mpirun: Result<Mpirun, Skipped>,
 }
 
@@ -59,14 +60,11 @@ impl Launch {
         }
         // Also what is wrong with those variables that only the job reads.
         let planned = Config::default().planned_ranks().map_err(|error| error.to_string())?;
-        let variable = |name: &str| std::env::var(name).ok();
-        let is_set = |name: &str| variable(name).filter(|value| !value.is_empty());
         let ranks = is_set("AURORA_RANKS").and(planned).unwrap_or(RANKS);
         let installed = || mpi::built_for().and_then(Flavour::mpirun);
         Ok(Launch {
             ranks,
-            route: is_set("AURORA_ROUTE").filter(|route| route != "auto"),
-            mpirun: Mpirun::of(variable("MPIRUN").as_deref(), cfg!(feature = "mpi"), ranks, installed),
+            mpirun: Mpirun::of(std::env::var("MPIRUN").ok().as_deref(), cfg!(feature = "mpi"), ranks, installed),
         })
     }
 
@@ -75,21 +73,8 @@ impl Launch {
         self.mpirun.as_ref().err()
     }
 
-    /// Whether the job can carry it out.
-    pub fn has(&self, variant: &Variant) -> bool {
-        !variant.by.is_mpi() || self.mpirun.is_ok()
-    }
-
-    /// What criterion calls it within its group: figures of another route are others.
-    pub fn name(&self, variant: &Variant) -> String {
-        match &self.route {
-            Some(route) if variant.by.is_ours() => format!("{}-{route}", variant.name()),
-            _ => variant.name(),
-        }
-    }
-
-    /// Starts the job of the program `own`.
-    pub fn command(&self, own: &Path) -> Command {
+    /// Starts the job of the program `own`, whose arguments are criterion's.
+    pub fn command(&self, own: &Path, arguments: Vec<String>) -> Command {
         let mut command = match &self.mpirun {
             Ok(Mpirun { program, options }) => {
                 let mut command = Command::new(program);
@@ -102,8 +87,25 @@ impl Launch {
                 command
             }
         };
-        command.arg(JOB).envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
+        command.args(arguments).env(JOB, "job");
+        command.envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
         command
+    }
+}
+
+fn is_set(variable: &str) -> Option<String> {
+    std::env::var(variable).ok().filter(|value| !value.is_empty())
+}
+
+/// What criterion calls a variant within its group: figures of a route that Aurora has been told to take are others.
+pub fn name(variant: &Variant) -> String {
+    named(variant, is_set("AURORA_ROUTE").as_deref().filter(|route| *route != "auto"))
+}
+
+fn named(variant: &Variant, route: Option<&str>) -> String {
+    match route {
+        Some(route) if variant.by.is_ours() => format!("{}-{route}", variant.name()),
+        _ => variant.name(),
     }
 }
 
@@ -145,10 +147,6 @@ mod tests {
         Ok("mpirun.openmpi".into())
     }
 
-    fn launch(mpirun: Result<Mpirun, Skipped>, route: Option<&str>) -> Launch {
-        Launch { ranks: 2, route: route.map(String::from), mpirun }
-    }
-
     fn words(command: &Command) -> String {
         let words = std::iter::once(command.get_program()).chain(command.get_args());
         words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
@@ -180,19 +178,21 @@ mod tests {
 
     #[test]
     fn all_are_side_by_side_under_mpirun_and_aurora_is_alone_without() {
-        let with = launch(Mpirun::of(None, true, 1, installed), None);
-        assert_eq!(words(&with.command(Path::new("/x/bench"))), "mpirun.openmpi --bind-to none -n 2 /x/bench --job");
-        assert!(variants(2).iter().all(|variant| with.has(variant)));
-        let without = launch(Err(Skipped::NotBuilt), None);
-        assert_eq!(words(&without.command(Path::new("/x/bench"))), "/x/bench --job");
-        assert!(variants(2).iter().all(|variant| without.has(variant) != variant.by.is_mpi()));
+        for (mpirun, expected) in [
+            (Mpirun::of(None, true, 1, installed), "mpirun.openmpi --bind-to none -n 2 /x/bench --bench mm2"),
+            (Err(Skipped::NotBuilt), "/x/bench --bench mm2"),
+        ] {
+            let command =
+                Launch { ranks: 2, mpirun }.command(Path::new("/x/bench"), ["--bench", "mm2"].map(String::from).into());
+            assert_eq!(words(&command), expected);
+            assert!(command.get_envs().any(|(name, value)| name == JOB && value.is_some()));
+        }
     }
 
     #[test]
     fn a_route_is_part_of_the_name_of_what_takes_it() {
-        let launch = launch(Err(Skipped::NotBuilt), Some("udp"));
         let barriers = variants(2).into_iter().filter(|variant| variant.case.group == "barrier");
-        let names: Vec<_> = barriers.map(|variant| (variant.by, launch.name(&variant))).collect();
+        let names: Vec<_> = barriers.map(|variant| (variant.by, named(&variant, Some("udp")))).collect();
         assert!(names.contains(&(Implementation::Aurora, "2ranks/aurora-udp".into())), "{names:?}");
         assert!(names.contains(&(Implementation::MpiCollective, "2ranks/mpi-collective".into())), "{names:?}");
     }

@@ -1,117 +1,90 @@
 //! `cargo bench`: operations and programs by Aurora and by MPI, side by side, as criterion measures. See
 //! `benches/README.md`.
 //!
-//! This process is the driver, which starts itself again as the job; what both are made of is
-//! `aurora_suite::side_by_side`.
+//! The process that cargo starts becomes a job of several ranks; what that is made of is `aurora_suite::side_by_side`.
 
-use aurora_suite::side_by_side::case::{Amount, Variant, variants};
-use aurora_suite::side_by_side::child::{Failure, LIMITS, Running};
-use aurora_suite::side_by_side::job::{self, Line};
-use aurora_suite::side_by_side::launch::{JOB, Launch, Skipped};
+use aurora_core::prelude::*;
+use aurora_suite::side_by_side::case::{Amount, Variant};
+use aurora_suite::side_by_side::job::Job;
+use aurora_suite::side_by_side::launch::{DAMAGED, JOB, Launch, Skipped, name};
+use aurora_suite::side_by_side::watch::Watch;
 use criterion::{Criterion, Throughput};
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
+use std::os::unix::process::CommandExt;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// The second argument of a job whose results shall be wrong.
-const DAMAGE: &str = "--damage";
-
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match arguments.first() {
-        Some(first) if first == JOB => run_job(arguments[1..].iter().any(|argument| argument == DAMAGE)),
-        _ => drive(),
-    }
-}
-
-/// On every rank of the job.
-fn run_job(damage: bool) -> ExitCode {
-    let outcome = aurora_core::run(|world| job::serve(world, world.is_root().then(Line::of_process), damage));
+    let Ok(word) = std::env::var(JOB) else { return complain(&start()) };
+    let outcome = aurora_core::run(|world| {
+        let job = Job::new(world, word == DAMAGED);
+        if world.is_root() { drive(job) } else { job.serve() }
+    });
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => complain(&error.to_string()),
     }
 }
 
-/// Criterion's side.
-fn drive() -> ExitCode {
-    // Its arguments go before these.
-    let criterion = Criterion::default();
-    let (warm_up, measurement) = (Duration::from_millis(300), Duration::from_secs(2));
-    let criterion = criterion.sample_size(10).warm_up_time(warm_up).measurement_time(measurement);
-    let mut criterion = criterion.configure_from_args();
+/// Becomes the job, or says why not.
+fn start() -> String {
     let launch = match Launch::detect() {
         Ok(launch) => launch,
-        Err(error) => return complain(&error),
+        Err(error) => return error,
     };
     if let Some(why) = launch.skipped() {
         say(&format!("skipped: the variants of MPI, because {why}"));
         // Whoever checks everything wants to know that this was not.
         if matches!(why, Skipped::NotFound(_)) && std::env::var("CI").is_ok_and(|ci| ci == "true") {
-            return ExitCode::FAILURE;
+            return "CI=true, and not all can be measured".into();
         }
     }
-    let mut driver = Driver { launch, running: None };
-    driver.measure_all(&mut criterion);
-    let ended = driver.finish();
-    criterion.final_summary();
-    match ended {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => complain(&failure.to_string()),
+    let own = std::env::current_exe().expect("Linux knows the file that runs");
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    if !arguments.iter().any(|argument| argument.starts_with("--color") || argument.starts_with("-c")) {
+        // A rank does not see whether somebody reads this on a terminal: Open MPI gives each one of its own.
+        arguments.push(format!("--color={}", if io::stdout().is_terminal() { "always" } else { "never" }));
     }
+    let mut command = launch.command(&own, arguments);
+    let error = command.exec();
+    format!("the job cannot be started: {}: {error}", command.get_program().to_string_lossy())
 }
 
-/// Starts the job when something is to be measured, which criterion's filter decides.
-struct Driver {
-    launch: Launch,
-    running: Option<Running>,
-}
-
-impl Driver {
-    fn measure_all(&mut self, criterion: &mut Criterion) {
-        let possible = variants(self.launch.ranks).into_iter().filter(|variant| self.launch.has(variant));
-        let possible: Vec<Variant> = possible.collect();
-        for together in possible.chunk_by(|one, next| one.case.group == next.case.group) {
-            let mut group = criterion.benchmark_group(together[0].case.group);
-            for variant in together {
-                if let Some(amount) = variant.case.amount(variant.ranks) {
-                    group.throughput(match amount {
-                        Amount::Bytes(bytes) => Throughput::Bytes(bytes as u64),
-                        Amount::Elements(elements) => Throughput::Elements(elements as u64),
-                    });
-                }
-                let id = variant.id();
-                group.bench_function(self.launch.name(variant), |bencher| {
-                    bencher.iter_custom(|iterations| self.measure(&id, iterations));
+/// Criterion's side, on rank 0; its filter decides what is measured.
+fn drive(mut job: Job<'_>) -> Result<()> {
+    // Its arguments go before these.
+    let (warm_up, measurement) = (Duration::from_millis(300), Duration::from_secs(2));
+    let criterion = Criterion::default().sample_size(10).warm_up_time(warm_up).measurement_time(measurement);
+    let mut criterion = criterion.configure_from_args();
+    let watch = Watch::start();
+    let known: Vec<(usize, Variant)> = job.known.iter().copied().enumerate().collect();
+    for together in known.chunk_by(|(_, one), (_, next)| one.case.group == next.case.group) {
+        let mut group = criterion.benchmark_group(together[0].1.case.group);
+        for (number, variant) in together {
+            if let Some(amount) = variant.case.amount(variant.ranks) {
+                group.throughput(match amount {
+                    Amount::Bytes(bytes) => Throughput::Bytes(bytes as u64),
+                    Amount::Elements(elements) => Throughput::Elements(elements as u64),
                 });
             }
-            group.finish();
+            group.bench_function(name(variant), |bencher| {
+                bencher.iter_custom(|iterations| {
+                    watch.sees(Some(&variant.id()));
+                    let took = job.measure(*number, iterations, &mut || watch.sign());
+                    watch.sees(None);
+                    // Criterion takes nothing but a time.
+                    took.unwrap_or_else(|error| {
+                        let _ = complain(&format!("{}: {error}", variant.id()));
+                        std::process::exit(1)
+                    })
+                });
+            });
         }
+        group.finish();
     }
-
-    /// Ends everything where there is no time to give: criterion takes nothing else.
-    fn measure(&mut self, id: &str, iterations: u64) -> Duration {
-        self.try_measure(id, iterations).unwrap_or_else(|failure| {
-            self.running = None;
-            let _ = complain(&format!("{id}: {failure}"));
-            std::process::exit(1)
-        })
-    }
-
-    fn try_measure(&mut self, id: &str, iterations: u64) -> Result<Duration, Box<Failure>> {
-        let running = match &mut self.running {
-            Some(running) => running,
-            none => {
-                let own = std::env::current_exe().expect("Linux knows the file that runs");
-                none.insert(Running::start(self.launch.command(&own), self.launch.ranks, LIMITS)?)
-            }
-        };
-        Ok(running.measure(id, iterations)?)
-    }
-
-    fn finish(&mut self) -> Result<(), Failure> {
-        self.running.take().map_or(Ok(()), Running::finish)
-    }
+    criterion.final_summary();
+    watch.sees(Some("the end of the job"));
+    job.finish()
 }
 
 fn complain(error: &str) -> ExitCode {

@@ -1,14 +1,12 @@
 //! Operations and programs by Aurora and by MPI, side by side, for `cargo bench`. See `benches/README.md`.
 //!
-//! Criterion measures in one process. So that process is the driver; it starts itself again as a job of several ranks
-//! ([`launch`]), tells rank 0 what to carry out how often ([`mod@line`]), and gives criterion what the slowest rank
-//! took ([`child`]). The job carries it out, and verifies it, on all ranks ([`job`], [`stage`], [`scope`]). What there
-//! is to measure: [`case`].
+//! Criterion measures in one process, which is rank 0 of a job of several ranks; the process that cargo starts becomes
+//! what starts that job ([`launch`]). Rank 0 tells the others what to carry out how often; all do, and verify it
+//! ([`job`], [`stage`], [`scope`]). A job that does not go on is ended ([`watch`]). What there is to measure: [`case`].
 
 pub mod case;
-pub mod child;
 pub mod job;
 pub mod launch;
-pub mod line;
 pub mod scope;
 pub mod stage;
+pub mod watch;
