@@ -16,6 +16,7 @@ pub fn bodies() -> Vec<Body> {
         Body::of(long_values),
         Body::of(structs),
         Body::of(words_are_counted),
+        Body::of(many_updates_at_once),
         Body::of(what_is_buffered_keeps_its_order),
         Body::of(an_operation_that_combines_otherwise),
         Body::of(scope_after_scope),
@@ -196,6 +197,38 @@ fn words_are_counted(world: &World) -> Result<()> {
         check::equal(word, Some(count), want.get(word))?;
     }
     check::equal("words", counts.len()?, want.len())
+}
+
+/// More than fit into a buffer, many of one key in a row.
+fn many_updates_at_once(world: &World) -> Result<()> {
+    let (p, me) = (world.size() as u64, world.rank().index() as u64);
+    let numbers = || (0..60_000).map(|n| mix(n / 3 % 15_000 * (1 + n % 2)) % 20_000);
+    let words: Vec<_> =
+        numbers().map(|n| format!("{n:02000}")).take(3000).chain(numbers().map(|n| n.to_string())).collect();
+    let mut want = HashMap::<&str, Vec<u64>>::new();
+    let updates = || words.iter().enumerate().map(|(n, word)| (&**word, n as u64));
+    for rank in 0..p {
+        updates().for_each(|(word, n)| want.entry(word).or_default().push(n * p + rank));
+    }
+    let mut lists = GMap::<String, Vec<u64>>::new(world)?;
+    let mut scope = lists.release_c_with::<Append>()?;
+    scope.update_all(updates().map(|(word, n)| (word, vec![n * p + me])))?;
+    scope.update_all::<str>([])?;
+    scope.finish()?;
+    for (word, list) in lists.owner_computes()?.iter() {
+        let of = |list: &Vec<u64>, rank| list.iter().copied().filter(|n| n % p == rank).collect::<Vec<_>>();
+        (0..p).try_for_each(|rank| check::equal(word, of(list, rank), of(&want[&**word], rank)))?;
+    }
+    check::equal("words", lists.len()?, want.len())
+}
+
+struct Append;
+
+impl Op<Vec<u64>> for Append {
+    fn apply(mut current: Vec<u64>, mut operand: Vec<u64>) -> Vec<u64> {
+        current.append(&mut operand);
+        current
+    }
 }
 
 fn what_is_buffered_keeps_its_order(world: &World) -> Result<()> {

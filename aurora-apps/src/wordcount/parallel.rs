@@ -8,8 +8,6 @@ use aurora_core::prelude::*;
 /// Whatever ended the job.
 pub fn count(counts: &mut GMap<String, u64>, text: &str) -> Result<()> {
     let mut counts = counts.release_c_with::<Add>()?;
-    for word in text.split_ascii_whitespace() {
-        counts.update(word, 1)?;
-    }
+    counts.update_all(text.split_ascii_whitespace().map(|word| (word, 1)))?;
     counts.finish()
 }

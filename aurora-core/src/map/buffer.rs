@@ -1,15 +1,19 @@
-//! Writes of a scope that are not sent yet, for each owner: one for each key.
+//! Writes of a scope that are not sent yet: one for each key.
 
 use super::code;
 use super::entries::{Entries, Pair};
-use super::key::{Lookup, MapKey, MapValue};
-use hashbrown::HashTable;
+use super::key::{self, Lookup, MapKey, MapValue};
+use super::slots::Slots;
+use crate::memory::Prefetch;
 
 /// A batch has about so many bytes, or is a single write.
 pub(super) const BATCH: usize = 64 << 10;
 
 /// A batch to this rank itself has at most so many writes: they are applied in one step.
 pub(super) const OWN_BATCH: usize = 1024;
+
+/// Not the position of any write: [`Buffer::combine`].
+pub(super) const NOWHERE: usize = usize::MAX;
 
 /// A buffered write.
 #[derive(Debug)]
@@ -37,30 +41,56 @@ impl<K: MapKey, V: MapValue> Pending<K, V> {
     }
 }
 
-/// The same in a buffer. The value is there except while an operation computes a new one.
+/// The same in a buffer.
 struct Waiting<K, V> {
     hash: u64,
     key: K,
-    value: Option<V>,
-    is_put: bool,
+    write: Write<V>,
+}
+
+enum Write<V> {
+    Insert(V),
+    Update(V),
+    /// While an operation computes a new value, and for ever if it panics: the end of the scope notices it.
+    Lost,
+}
+
+impl<V> Write<V> {
+    fn value(&self) -> Option<&V> {
+        match self {
+            Write::Insert(value) | Write::Update(value) => Some(value),
+            Write::Lost => None,
+        }
+    }
 }
 
 impl<K: MapKey, V: MapValue> Waiting<K, V> {
+    #[inline]
+    fn is(&self, hash: u64, key: &(impl Lookup<K> + ?Sized)) -> bool {
+        self.hash == hash && key.is(&self.key)
+    }
+
     fn encoded_len(&self) -> postcard::Result<usize> {
-        Ok(1 + code::len(&self.key)? + self.value.as_ref().map_or(Ok(0), code::len)?)
+        Ok(1 + code::len(&self.key)? + self.write.value().map_or(Ok(0), code::len)?)
     }
 }
 
 impl<K, V> From<Waiting<K, V>> for Pending<K, V> {
-    fn from(Waiting { hash, key, value, is_put }: Waiting<K, V>) -> Self {
-        let value = value.expect("an operation has panicked before, on an operand of this scope");
+    fn from(Waiting { hash, key, write }: Waiting<K, V>) -> Self {
+        let (value, is_put) = match write {
+            Write::Insert(value) => (value, true),
+            Write::Update(value) => (value, false),
+            Write::Lost => panic!("an operation has panicked before, on an operand of this scope"),
+        };
         Pending { pair: Pair { hash, key, value }, is_put }
     }
 }
 
-/// The writes to one owner.
+/// The writes of this rank, to all owners.
 pub(super) struct Buffer<K, V> {
-    writes: HashTable<Waiting<K, V>>,
+    /// In the order of their first write: frequent keys are among the first, and close to each other.
+    writes: Vec<Waiting<K, V>>,
+    slots: Slots,
     /// The size of the writes in bytes, or more: what operations make of operands is not counted at once.
     size: usize,
     /// From this size on the writes are sent.
@@ -72,26 +102,56 @@ pub(super) struct Buffer<K, V> {
 impl<K: MapKey, V: MapValue> Buffer<K, V> {
     /// With room for so many bytes at first.
     pub(super) fn new(limit: usize) -> Self {
-        Buffer { writes: HashTable::new(), size: 0, limit, combined: 0 }
+        Buffer { writes: Vec::new(), slots: Slots::new(), size: 0, limit, combined: 0 }
     }
 
-    /// Combines an operand with what waits for its key; the operand comes back if nothing does.
+    /// Combines an operand with what waits for its key; the operand comes back if nothing does. `guess`: where it may
+    /// be, or any number.
     #[inline]
     pub(super) fn combine(
         &mut self,
-        hash: u64,
-        key: &(impl Lookup<K> + ?Sized),
+        (hash, key, guess): (u64, &(impl Lookup<K> + ?Sized), usize),
         operand: V,
         (apply, combine): (impl Fn(V, V) -> V, impl Fn(V, V) -> V),
     ) -> Option<V> {
-        let Some(there) = self.writes.find_mut(hash, |there| there.hash == hash && key.is(&there.key)) else {
-            return Some(operand);
+        let at = match self.writes.get(guess) {
+            Some(there) if there.is(hash, key) => guess,
+            _ => match self.slots.find(hash, |at| self.writes[at].is(hash, key)) {
+                Some(at) => at,
+                None => return Some(operand),
+            },
         };
         self.combined += 1;
-        let join = |value| if there.is_put { apply(value, operand) } else { combine(value, operand) };
-        // If the operation panics, nothing is left: the end of the scope notices it.
-        there.value = there.value.take().map(join);
+        let write = &mut self.writes[at].write;
+        *write = match std::mem::replace(write, Write::Lost) {
+            Write::Insert(value) => Write::Insert(apply(value, operand)),
+            Write::Update(value) => Write::Update(combine(value, operand)),
+            Write::Lost => Write::Lost,
+        };
         None
+    }
+
+    /// The first of three steps to update a key in a buffer that no cache holds: each prefetches what the next reads.
+    /// Each is to be done for many keys before the next, so that the processor waits for the memory of all at once.
+    #[inline]
+    pub(super) fn prefetch(&self, hash: u64) {
+        self.slots.prefetch(hash);
+    }
+
+    /// The second: where the write to a key of this hash may be.
+    #[inline]
+    pub(super) fn guess(&self, hash: u64) -> usize {
+        let guess = self.slots.find(hash, |_| true).unwrap_or(NOWHERE);
+        Prefetch::of(&self.writes).fetch(guess);
+        guess
+    }
+
+    /// The third. Then [`combine`](Buffer::combine).
+    #[inline]
+    pub(super) fn prefetch_key(&self, hash: u64, guess: usize) {
+        if let Some(there) = self.writes.get(guess).filter(|there| there.hash == hash) {
+            key::prefetch(&there.key);
+        }
     }
 
     /// Adds a write for a key for which nothing waits.
@@ -99,19 +159,20 @@ impl<K: MapKey, V: MapValue> Buffer<K, V> {
         &mut self,
         Pending { pair: Pair { hash, key, value }, is_put }: Pending<K, V>,
     ) -> postcard::Result<()> {
-        let write = Waiting { hash, key, value: Some(value), is_put };
-        self.size += Entries::<K, V>::ENTRY + write.encoded_len()?;
-        self.writes.insert_unique(hash, write, |there| there.hash);
+        let write = if is_put { Write::Insert(value) } else { Write::Update(value) };
+        let waiting = Waiting { hash, key, write };
+        self.size += Entries::<K, V>::ENTRY + waiting.encoded_len()?;
+        self.writes.push(waiting);
+        self.slots.push(self.writes.iter().map(|there| there.hash));
         Ok(())
     }
 
     /// Puts a value in the place of what waits for its key, if anything does.
     pub(super) fn put(&mut self, pair: Pair<K, V>) -> postcard::Result<()> {
-        let hash = pair.hash;
-        match self.writes.find_mut(hash, |there| there.hash == hash && there.key == pair.key) {
-            Some(there) => {
+        match self.slots.find(pair.hash, |at| self.writes[at].is(pair.hash, &pair.key)) {
+            Some(at) => {
                 self.size += code::len(&pair.value)?;
-                (there.value, there.is_put) = (Some(pair.value), true);
+                self.writes[at].write = Write::Insert(pair.value);
                 Ok(())
             }
             None => self.add(Pending { pair, is_put: true }),
@@ -141,10 +202,11 @@ impl<K: MapKey, V: MapValue> Buffer<K, V> {
         Ok(!is_full(self))
     }
 
-    /// Takes out all writes.
+    /// Takes out all writes, in the order of the first write to each key.
     pub(super) fn take(&mut self) -> impl Iterator<Item = Pending<K, V>> {
         (self.size, self.combined) = (0, 0);
-        self.writes.drain().map(Pending::from)
+        self.slots.clear();
+        self.writes.drain(..).map(Pending::from)
     }
 }
 
@@ -152,6 +214,7 @@ impl<K: MapKey, V: MapValue> Buffer<K, V> {
 mod tests {
     use super::*;
     use crate::map::key::hash_of;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
 
     type Sum = fn(u64, u64) -> u64;
 
@@ -159,7 +222,7 @@ mod tests {
 
     fn update(buffer: &mut Buffer<String, u64>, key: &str, operand: u64) {
         let hash = hash_of(key);
-        if let Some(value) = buffer.combine(hash, key, operand, SUM) {
+        if let Some(value) = buffer.combine((hash, key, NOWHERE), operand, SUM) {
             let pair = Pair { hash, key: key.to_owned(), value };
             buffer.add(Pending { pair, is_put: false }).expect("it can be encoded");
         }
@@ -177,6 +240,33 @@ mod tests {
         writes.sort();
         assert_eq!(writes, [("a".into(), 3, false), ("b".into(), 8, true)]);
         assert!(buffer.writes.is_empty() && buffer.size == 0);
+    }
+
+    #[test]
+    fn a_guess_may_be_wrong() {
+        let mut buffer = Buffer::new(BATCH);
+        ["a", "b"].into_iter().for_each(|key| update(&mut buffer, key, 1));
+        let [a, b, none] = ["a", "b", "c"].map(hash_of);
+        assert_eq!([a, b, none].map(|hash| buffer.guess(hash)), [0, 1, NOWHERE]);
+        for guess in [0, 1, 2, NOWHERE] {
+            assert_eq!(buffer.combine((b, "b", guess), 5, SUM), None);
+            assert_eq!(buffer.combine((none, "c", guess), 7, SUM), Some(7));
+        }
+        let writes: Vec<_> = buffer.take().map(|write| (write.pair.key, write.pair.value)).collect();
+        assert_eq!(writes, [("a".into(), 1), ("b".into(), 21)]);
+        assert_eq!((buffer.guess(b), buffer.combine((b, "b", 1), 5, SUM)), (NOWHERE, Some(5)));
+    }
+
+    #[test]
+    fn what_a_panic_has_lost_is_noticed() {
+        let mut buffer = Buffer::new(BATCH);
+        ["a", "b"].into_iter().for_each(|key| update(&mut buffer, key, 1));
+        let fails: Sum = |_, _| panic!("cannot compute");
+        let failing = AssertUnwindSafe(|| buffer.combine((hash_of("b"), "b", NOWHERE), 1, (fails, fails)));
+        assert!(catch_unwind(failing).is_err());
+        update(&mut buffer, "b", 1);
+        assert_eq!(buffer.make_room(|_| unreachable!("it is not full")), Ok(true));
+        assert!(catch_unwind(AssertUnwindSafe(|| buffer.take().count())).is_err());
     }
 
     #[test]

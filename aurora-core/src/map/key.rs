@@ -1,10 +1,12 @@
 //! Keys and values, and which rank owns a key.
 
 use crate::digest;
+use crate::memory::Prefetch;
 use aurora_net::Rank;
 use rustc_hash::FxHasher;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::any::Any;
 use std::borrow::Borrow;
 use std::hash::{Hash, Hasher};
 
@@ -60,6 +62,14 @@ pub(super) fn hash_of(key: &(impl Hash + ?Sized)) -> u64 {
     let mut hasher = FxHasher::default();
     key.hash(&mut hasher);
     hasher.finish()
+}
+
+/// Prefetches what a string points to.
+#[inline]
+pub(super) fn prefetch<K: 'static>(key: &K) {
+    if let Some(string) = (key as &dyn Any).downcast_ref::<String>() {
+        Prefetch::of(string.as_bytes()).fetch(0);
+    }
 }
 
 /// A hash whose bits are independent of those that a table looks at: the upper half chooses the owner of a key, the

@@ -16,6 +16,7 @@ mod owner;
 mod part;
 mod release;
 mod sent;
+mod slots;
 #[cfg(test)]
 mod tests;
 mod waits;

@@ -113,11 +113,19 @@ fn take<K: Key>(
         }
         Step::Release(all) => {
             let mut scope = map.release_c_with::<Add>()?;
-            for (insert, key, value) in &all[me] {
-                let key = K::of(own_key(me, *key));
-                match insert {
-                    true => scope.insert(key, *value)?,
-                    false => scope.update(&key, *value)?,
+            for writes in all[me].chunk_by(|(one, ..), (next, ..)| one == next) {
+                let keys = writes.iter().map(|(_, key, _)| K::of(own_key(me, *key))).collect::<Vec<_>>();
+                let mut writes = keys.iter().zip(writes).map(|(key, (is_put, _, value))| (key, *value, *is_put));
+                match writes.next() {
+                    Some((key, value, true)) => {
+                        scope.insert(key.clone(), value)?;
+                        writes.try_for_each(|(key, value, _)| scope.insert(key.clone(), value))?;
+                    }
+                    Some((key, value, false)) => {
+                        scope.update(key, value)?;
+                        scope.update_all(writes.map(|(key, value, _)| (key, value)))?;
+                    }
+                    None => {}
                 }
             }
         }

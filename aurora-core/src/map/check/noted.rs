@@ -3,7 +3,7 @@
 use super::place::Place;
 use crate::Site;
 use crate::map::GMap;
-use crate::map::key::{Lookup, MapKey, MapValue};
+use crate::map::key::{Lookup, MapKey, MapValue, owner_of};
 use crate::race::Origin;
 use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
@@ -24,29 +24,34 @@ impl Noted {
         Noted { owners: (0..ranks).map(|_| BTreeMap::new()).collect() }
     }
 
-    /// This rank writes a key of `owner` at this line; `is_put`: it inserts it.
+    /// This rank writes a key of this hash at this line; `is_put`: it inserts it.
     #[cold]
     pub(in crate::map) fn note<K: MapKey, V: MapValue>(
         &mut self,
         map: &GMap<K, V>,
-        owner: Rank,
+        hash: u64,
         (key, is_put): (&(impl Lookup<K> + ?Sized), bool),
         line: &Site,
     ) {
         if let Some(place) = Place::of(key) {
             let first = || (place.range().start, is_put);
             let origin = || map.link.tidy(|kernel, _| Origin::here(line, &kernel.core.order));
+            let owner = owner_of(hash, self.owners.len());
             self.owners[owner.index()].entry(first()).or_insert_with(|| (place, origin()));
         }
     }
 
-    /// Takes out the notes for an owner, as batches.
-    pub(in crate::map) fn take(&mut self, owner: Rank) -> impl Iterator<Item = Vec<u8>> + use<> {
-        let mut notes = std::mem::take(&mut self.owners[owner.index()]).into_iter();
-        std::iter::from_fn(move || {
-            let mut batch = Notes::default();
-            notes.by_ref().take(BATCH).for_each(|((_, is_put), (place, origin))| batch.add(origin, is_put, place));
-            (!batch.notes.is_empty()).then(|| postcard::to_allocvec(&batch).expect("plain data"))
+    /// Takes out all notes, as batches for their owners.
+    pub(in crate::map) fn take(&mut self) -> impl Iterator<Item = (Rank, Vec<u8>)> + use<> {
+        let owners: Vec<_> = self.owners.iter_mut().map(std::mem::take).collect();
+        owners.into_iter().enumerate().flat_map(|(owner, notes)| {
+            let mut notes = notes.into_iter();
+            std::iter::from_fn(move || {
+                let mut batch = Notes::default();
+                notes.by_ref().take(BATCH).for_each(|((_, is_put), (place, origin))| batch.add(origin, is_put, place));
+                (!batch.notes.is_empty()).then(|| postcard::to_allocvec(&batch).expect("plain data"))
+            })
+            .map(move |batch| (Rank::new(owner), batch))
         })
     }
 }
