@@ -15,8 +15,8 @@ use std::hash::{Hash, Hasher};
 /// `Hash` must give equal keys the same on all ranks: it may not depend on an address or on a random number.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a key of a `GMap`",
-    note = "keys implement `Hash`, `Eq`, `Send`, `Sync`, `serde::Serialize` and `Deserialize`, and borrow nothing: for a \
-            type of your own, `#[derive(PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]`"
+    note = "keys implement `Hash`, `Eq`, `Send`, `Sync`, `serde::Serialize` and `Deserialize`, and borrow nothing: for \
+            a type of your own, `#[derive(PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]`"
 )]
 pub trait MapKey: Hash + Eq + Serialize + DeserializeOwned + Send + Sync + 'static {}
 
@@ -26,9 +26,9 @@ impl<K: Hash + Eq + Serialize + DeserializeOwned + Send + Sync + 'static> MapKey
 /// A type whose values may be values of a [`GMap`](crate::GMap). Implemented for every type that can be one.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a value of a `GMap`",
-    note = "values implement `serde::Serialize`, `serde::Deserialize`, `Send` and `Sync`, and borrow nothing: for a type of \
-            your own, `#[derive(serde::Serialize, serde::Deserialize)]`, and serde with its feature \
-            `derive` in Cargo.toml"
+    note = "values implement `serde::Serialize`, `serde::Deserialize`, `Send` and `Sync`, and borrow nothing: for a \
+            type of your own, `#[derive(serde::Serialize, serde::Deserialize)]`, and serde with its feature `derive` \
+            in Cargo.toml"
 )]
 pub trait MapValue: Serialize + DeserializeOwned + Send + Sync + 'static {}
 

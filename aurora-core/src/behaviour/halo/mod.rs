@@ -53,8 +53,8 @@ impl<T: Element> GVector<T> {
     /// Every rank sends each neighbour the edge that it needs, and waits for the edges of its neighbours only. With a
     /// halo no wider than a block these are two messages, or one at the ends. The halo is a copy: each element is as
     /// it was when its owner entered. A rank whose block is empty exchanges nothing and has no halo. Earlier `put`s of
-    /// other ranks are seen after a [`barrier`](crate::World::barrier). The memory, twice the halo, is kept for the next
-    /// HaloCache of that width, until [`release_cache`](GVector::release_cache).
+    /// other ranks are seen after a [`barrier`](crate::World::barrier). The memory, twice the halo, is kept for the
+    /// next HaloCache of that width, until [`release_cache`](GVector::release_cache).
     ///
     /// # Errors
     /// Those of earlier collective scopes, for whose end it waits; `Mismatch` if ranks open different scopes or

@@ -123,7 +123,7 @@ pub struct RemoteArguments {
 const MANY: u64 = 10_000_000;
 
 /// As `AURORA_CACHE_LIMIT` takes them.
-fn bytes(text: &str) -> Result<u64, &'static str> {
+pub fn bytes(text: &str) -> Result<u64, &'static str> {
     let bytes = aurora_core::bytes(text).filter(|bytes| *bytes > 0);
     bytes.map(|bytes| bytes as u64).ok_or("1.. bytes, alone or with K, M, G or T (also as KiB, MiB, GiB, TiB)")
 }
