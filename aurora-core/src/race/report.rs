@@ -46,6 +46,10 @@ fn advice(first: &Party, second: &Party) -> &'static str {
         (Scope::Together(_), _) | (_, Scope::Together(_)) => {
             "let both ranks end that scope before the other access, or order them before the scope, by a barrier"
         }
+        // No call can stand between them.
+        _ if first.line == second.line && !first.kind.is_read() && !second.kind.is_read() => {
+            "let one rank write it, or all `update` it with one operation in a `release_c_with`"
+        }
         (Scope::Alone(_), _) | (_, Scope::Alone(_)) => {
             "end that scope and then order the ranks, by a barrier, or order them before the write"
         }
@@ -74,5 +78,39 @@ impl Found {
         }
         self.possible.into_iter().for_each(|clash| notice::possible_race(&race_of(clash)));
         self.race.map_or(Ok(()), |clash| Err(race_of(clash)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_advice_fits_its_accesses() {
+        let (line, other) = (Site::here(), Site::here());
+        let party = |rank: usize, kind, scope, line: &Site| {
+            let (rank, line) = (Rank::new(rank), line.clone());
+            Party { rank, kind, scope, line, opened: None }
+        };
+        use AccessKind::{Read, Write};
+        for (kinds, scopes, lines, says) in [
+            ([Write, Read], [Scope::None, Scope::None], [&line, &other], "put a call between them"),
+            ([Write, Write], [Scope::None, Scope::None], [&line, &other], "put a call between them"),
+            ([Write, Write], [Scope::None, Scope::None], [&line, &line], "let one rank write it, or all `update`"),
+            (
+                [Write, Write],
+                [Scope::Alone(1), Scope::Alone(4)],
+                [&line, &line],
+                "let one rank write it, or all `update`",
+            ),
+            ([Write, Read], [Scope::Alone(1), Scope::None], [&line, &other], "end that scope and then order"),
+            ([Write, Read], [Scope::Together(3), Scope::None], [&line, &other], "let both ranks end that scope"),
+            ([Write, Write], [Scope::Together(3), Scope::Together(3)], [&line, &other], "let one rank write it"),
+        ] {
+            let [first, second] = [0, 1].map(|rank| party(rank, kinds[rank], scopes[rank], lines[rank]));
+            for said in [advice(&first, &second), advice(&second, &first)] {
+                assert!(said.starts_with(says), "{kinds:?} {scopes:?}: {said}");
+            }
+        }
     }
 }

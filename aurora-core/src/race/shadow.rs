@@ -28,7 +28,7 @@ pub(crate) enum AccessKind {
 }
 
 impl AccessKind {
-    fn is_read(self) -> bool {
+    pub(super) fn is_read(self) -> bool {
         matches!(self, AccessKind::Read | AccessKind::Lent)
     }
 
