@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::bench::arguments::{BenchCommand, bytes};
+use crate::bench::arguments::{BenchCommand, bytes_or_none};
 use crate::implementation::ProgramImplementations;
 use crate::simulate::arguments::SimulateArguments;
 use aurora_apps::clock::Pace;
@@ -112,7 +112,7 @@ pub struct HistogramArguments {
 #[derive(Args, Debug)]
 pub struct WordCountArguments {
     /// How many bytes of text all ranks have together
-    #[arg(long, value_name = "B", default_value_t = 10_000_000, value_parser = bytes)]
+    #[arg(long, value_name = "B", default_value_t = 10_000_000, value_parser = bytes_or_none)]
     pub bytes: u64,
     /// How many different words there are at most
     #[arg(long, value_name = "N", default_value_t = 200_000)]

@@ -123,9 +123,15 @@ pub struct RemoteArguments {
 const MANY: u64 = 10_000_000;
 
 /// As `AURORA_CACHE_LIMIT` takes them.
-pub fn bytes(text: &str) -> Result<u64, &'static str> {
-    let bytes = aurora_core::bytes(text).filter(|bytes| *bytes > 0);
-    bytes.map(|bytes| bytes as u64).ok_or("1.. bytes, alone or with K, M, G or T (also as KiB, MiB, GiB, TiB)")
+fn bytes(text: &str) -> Result<u64, &'static str> {
+    let bytes = bytes_or_none(text).ok().filter(|bytes| *bytes > 0);
+    bytes.ok_or("1.. bytes, alone or with K, M, G or T (also as KiB, MiB, GiB, TiB)")
+}
+
+/// The same, or 0.
+pub fn bytes_or_none(text: &str) -> Result<u64, &'static str> {
+    let bytes = aurora_core::bytes(text).map(|bytes| bytes as u64);
+    bytes.ok_or("0.. bytes, alone or with K, M, G or T (also as KiB, MiB, GiB, TiB)")
 }
 
 /// The same, of whole 64-bit values.
