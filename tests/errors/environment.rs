@@ -10,11 +10,15 @@ fn started_with(variables: &[(&str, &str)]) -> Output {
 
 /// The same, by a shell that does something first.
 pub(crate) fn started_by(first: &str, variables: &[(&str, &str)]) -> Output {
+    started(first, "environment::as_the_environment_says", variables)
+}
+
+fn started(first: &str, test: &str, variables: &[(&str, &str)]) -> Output {
     let myself = std::env::current_exe().expect("this program");
     // One that hangs is ended, and then has not said what is looked for.
     let mut command = Command::new("timeout");
     command.args(["-s", "KILL", "60", "sh", "-c", &format!("{first} && exec \"$0\" \"$@\"")]).arg(myself);
-    command.args(["--exact", "environment::as_the_environment_says", "--ignored", "--nocapture"]);
+    command.args(["--exact", test, "--ignored", "--nocapture"]);
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy().into_owned();
         if ["AURORA_", "OMPI_", "PMI", "SLURM_"].iter().any(|prefix| name.starts_with(prefix)) {
@@ -54,6 +58,23 @@ fn as_the_environment_says() {
         Ok(size)
     });
     println!("{}", ranks.map_or_else(|error| panic!("refused: {error}"), |ranks| format!("{ranks} ranks")));
+}
+
+#[test]
+#[ignore = "only for the next one to start"]
+fn some_ranks_are_checked() {
+    let is_started = std::env::var_os("AURORA_JOB").is_some();
+    let made = Config::processes(2).check(is_started).run(|world| GVector::<u64>::new(world, 2).map(drop));
+    made.unwrap_or_else(|error| panic!("refused: {error}"));
+}
+
+#[test]
+fn checking_mode_on_some_ranks() {
+    let output = started("true", "environment::some_ranks_are_checked", &[]);
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{text}");
+    assert!(text.contains("refused: ranks disagree: rank 0 is in the construction of a GVector<u64>"), "{text}");
+    assert!(text.contains("elements, with AURORA_CHECK=1, at "), "{text}");
 }
 
 #[test]

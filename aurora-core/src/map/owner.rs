@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::window::Window;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::thread;
 
@@ -107,11 +108,12 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         })?;
         // No other guard is open: a forgotten one is an error.
         let taken = taken.expect("one guard that writes at a time");
-        let mut guard = self.open_guard(site, true);
-        if let Some(held) = &mut guard.held {
-            held.writes(&taken);
+        let mut scope = MapOwnerComputesMut { guard: self.open_guard(site, true), taken: Some(taken) };
+        // A type's serde code may panic here: then the scope ends, and gives the entries back.
+        if let (Some(held), Some(taken)) = (&mut scope.guard.held, &scope.taken) {
+            held.writes(taken);
         }
-        Ok(MapOwnerComputesMut { guard, taken: Some(taken) })
+        Ok(scope)
     }
 
     fn open_guard(&self, site: Site, mutable: bool) -> Guard<'_, K, V> {
@@ -125,21 +127,30 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
 impl<K: MapKey, V: MapValue> Guard<'_, K, V> {
     /// Ends the scope. `taken` is given back.
     fn close(&mut self, taken: Option<Entries<K, V>>) {
-        let (id, panicked) = (self.id, thread::panicking() && !self.amid_panic);
+        let panicked = thread::panicking() && !self.amid_panic;
         let mut held = self.held.take().filter(|_| !panicked);
-        if let (Some(held), Some(taken)) = (&mut held, &taken) {
-            held.compare(taken);
-        }
+        // A type's serde code may panic.
+        let compared = catch_unwind(AssertUnwindSafe(|| {
+            if let (Some(held), Some(taken)) = (&mut held, &taken) {
+                held.compare(taken);
+            }
+        }));
+        let (id, panicked) = (self.id, panicked || compared.is_err());
         self.map.link.let_go(move |part, cx| {
             if let Some(taken) = taken {
                 part.own = Some(Arc::new(taken));
             }
-            if let Some(held) = held {
+            if let Some(held) = held.filter(|_| !panicked) {
                 held.end(part, cx);
             }
             cx.close_guard(id, panicked);
             part.has_changed = true;
         });
+        if let Err(panic) = compared
+            && !thread::panicking()
+        {
+            resume_unwind(panic);
+        }
     }
 }
 

@@ -248,9 +248,19 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
         if room.map_err(|cause| cannot_travel::<(K, V)>(&cause, self.sent.site()))? {
             return Ok(());
         }
+        // What has left the buffer is lost if it cannot be sent: the program may go on, so the map must not.
+        let sent = catch_unwind(AssertUnwindSafe(|| self.send_all()));
+        let sent = sent.unwrap_or_else(|panic| {
+            map.link.tidy_on(|_, cx| cx.poison(NAME, self.sent.reason.site.clone()));
+            resume_unwind(panic)
+        });
+        sent.inspect_err(|error| map.link.tidy_on(|_, cx| cx.fail(error.clone())))
+    }
+
+    fn send_all(&mut self) -> Result<()> {
         let Last { batches, own } = self.send(true)?;
         for (owner, batch) in batches.into_iter().enumerate().filter(|(_, batch)| !batch.is_empty()) {
-            self.sent.send(map, Rank::new(owner), batch, true)?;
+            self.sent.send(self.map, Rank::new(owner), batch, true)?;
         }
         self.send_own(own, true)
     }

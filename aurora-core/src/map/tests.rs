@@ -1,8 +1,11 @@
-//! Random programs of all operations, on ranks that are threads, beside a `HashMap`.
+//! Random programs of all operations, on ranks that are threads, beside a `HashMap`. Types that fail amid a scope.
 
 use crate::prelude::*;
 use proptest::prelude::*;
+use serde::{Deserialize, Serialize, Serializer};
+use std::cell::Cell;
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What the rank of each step does while the others wait, or what all do together.
 #[derive(Clone, Debug)]
@@ -170,5 +173,106 @@ proptest! {
     fn programs_do_what_a_hash_map_does(steps in prop::collection::vec(step(), 0..30)) {
         play::<u64>(&steps);
         play::<String>(&steps);
+    }
+}
+
+thread_local! {
+    /// What a rank has encoded.
+    static ENCODED: Cell<usize> = const { Cell::new(0) };
+    static PANICS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Its first two encodings on a rank only count its bytes. The third fails.
+#[derive(Deserialize)]
+struct Third;
+
+impl Serialize for Third {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        ENCODED.set(ENCODED.get() + 1);
+        match ENCODED.get() {
+            3 => Err(serde::ser::Error::custom("not a third time")),
+            _ => serializer.serialize_unit(),
+        }
+    }
+}
+
+struct Touchy;
+
+impl Op<u64> for Touchy {
+    fn apply(sum: u64, operand: u64) -> u64 {
+        assert!(operand > 0, "cannot compute");
+        sum + operand
+    }
+}
+
+fn panics<R>(action: impl FnOnce() -> R) -> bool {
+    catch_unwind(AssertUnwindSafe(action)).is_err()
+}
+
+/// A program that goes on after an error of one write, or a panic, does not lose the others without a word.
+#[test]
+fn what_a_full_buffer_cannot_send_ends_the_map() {
+    let lost = Config::threads(2).run(|world| {
+        let mut map = GMap::<u64, Option<Third>>::new(world)?;
+        let theirs = (0..).find(|key| map.owner(key) == 1).expect("every rank owns keys");
+        let mut scope = map.release_c()?;
+        if world.is_root() {
+            scope.insert(theirs, Some(Third))?;
+            let full = (theirs + 1..).find_map(|key| scope.insert(key, None).err());
+            assert!(matches!(full, Some(Error::Value { .. })));
+        }
+        assert!(matches!(scope.finish(), Err(Error::Value { .. })));
+        assert!(matches!(map.len(), Err(Error::Value { .. })));
+        Ok(())
+    });
+    lost.expect("all errors are returned");
+    let poisoned = Config::threads(2).run(|world| {
+        let mut map = GMap::<u64, u64>::new(world)?;
+        let mut scope = map.release_c_with::<Touchy>()?;
+        if world.is_root() {
+            scope.update(&0, 1)?;
+            assert!(panics(|| scope.update(&0, 0)));
+            assert!((1..).any(|key| panics(|| scope.update(&key, 1))), "the buffer is sent once it is full");
+        }
+        assert!(matches!(scope.finish(), Err(Error::Poisoned { .. })));
+        assert!(matches!(map.len(), Err(Error::Poisoned { .. })));
+        Ok(())
+    });
+    poisoned.expect("all errors are returned");
+}
+
+#[derive(Deserialize)]
+struct Secret;
+
+impl Serialize for Secret {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        assert!(!PANICS.get(), "cannot be encoded");
+        serializer.serialize_unit()
+    }
+}
+
+/// The detector encodes the entries of a guard that writes at its begin and at its end.
+#[test]
+fn a_panic_of_serde_in_a_checked_guard_poisons_the_map() {
+    for at_the_end in [false, true] {
+        let poisoned = Config::threads(2).check(true).run(|world| {
+            let mut map = GMap::<u64, Secret>::new(world)?;
+            let mine = (0..).find(|key| map.owner(key) == world.rank()).expect("every rank owns keys");
+            map.insert(mine, Secret)?;
+            world.barrier()?;
+            if world.is_root() {
+                assert!(panics(|| {
+                    PANICS.set(!at_the_end);
+                    let own = map.owner_computes_mut();
+                    PANICS.set(true);
+                    drop(own);
+                }));
+                PANICS.set(false);
+            }
+            world.barrier()?;
+            assert!(matches!(map.contains(&mine), Err(Error::Poisoned { .. })));
+            Ok(())
+        });
+        poisoned.expect("all errors are returned");
     }
 }

@@ -197,8 +197,8 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
                 }
                 match self.serve(asked.request, content.bytes(), cx) {
                     Ok(None) => Outcome::Park,
-                    Ok(Some(answer)) => {
-                        let noted = self.note_call(*from, asked, content.bytes(), cx);
+                    Ok(Some((answer, keys))) => {
+                        let noted = self.note_call(*from, asked, (content.bytes(), keys), cx);
                         Outcome::Done(noted.map(|()| Payload::Bytes(answer.into())))
                     }
                     Err(error) => Outcome::Done(Err(error)),
@@ -276,17 +276,26 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
         }
         self.begin_step(cx);
         let answer = self.serve(request, payload, cx).transpose()?;
-        Some(answer.and_then(|answer| self.note_own_call(request, payload, line, cx).map(|()| answer)))
+        Some(answer.and_then(|(answer, keys)| {
+            self.note_own_call(request, (payload, keys), line, cx)?;
+            Ok(answer)
+        }))
     }
 
-    /// Serves a request. `None`: a guard has lent this rank's entries.
-    fn serve(&mut self, request: Request, mut payload: &[u8], cx: &mut Cx<'_>) -> Result<Option<Vec<u8>>, Error> {
+    /// Serves a request. Returns the answer, and for how many of the keys it is. `None`: a guard has lent this rank's
+    /// entries.
+    fn serve(
+        &mut self,
+        request: Request,
+        mut payload: &[u8],
+        cx: &mut Cx<'_>,
+    ) -> Result<Option<(Vec<u8>, usize)>, Error> {
         let payload = &mut payload;
         let mut answer = Vec::new();
         match request {
             Request::Get { keys } => return self.look_up(keys, payload, cx, code::write),
             Request::Contains { keys } => return self.look_up(keys, payload, cx, |_, _| Ok(())),
-            Request::Scan { from } => return self.scan(from, cx),
+            Request::Scan { from } => return Ok(self.scan(from, cx)?.map(|answer| (answer, 0))),
             Request::Remove => {
                 let (hash, key) = read_key::<K>(payload, cx)?;
                 let Some(own) = self.own.as_mut().and_then(Arc::get_mut) else {
@@ -314,7 +323,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
                 }
             }
         }
-        Ok(Some(answer))
+        Ok(Some((answer, 1)))
     }
 
     /// Looks up keys, until all are done, or the step is over.
@@ -324,19 +333,20 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
         payload: &mut &[u8],
         cx: &Cx<'_>,
         write: impl Fn(&V, &mut Vec<u8>) -> postcard::Result<()>,
-    ) -> Result<Option<Vec<u8>>, Error> {
+    ) -> Result<Option<(Vec<u8>, usize)>, Error> {
         let Some(own) = &self.own else {
             return Ok(None);
         };
-        let mut answer = Vec::new();
+        let (mut answer, mut done) = (Vec::new(), 0);
         for number in 1..=keys as usize {
             let (hash, key) = read_key::<K>(payload, cx)?;
             write_found(own.find(hash, |there| *there == key), &mut answer, cx, &write)?;
+            done = number;
             if answer.len() >= ANSWER || number.is_multiple_of(BETWEEN_LOOKS) && self.is_step_over(cx) {
                 break;
             }
         }
-        Ok(Some(answer))
+        Ok(Some((answer, done)))
     }
 
     fn scan(&self, from: Place, cx: &Cx<'_>) -> Result<Option<Vec<u8>>, Error> {

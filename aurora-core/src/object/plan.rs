@@ -6,7 +6,7 @@ use crate::error::{ObjectName, Result, clip};
 use crate::ids::ObjectId;
 use crate::kernel::Core;
 use crate::link::Link;
-use crate::{Error, Site};
+use crate::{Error, Site, digest};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// What a rank knows of an object that it constructs. Why it cannot make its part is kept until all ranks learn it.
@@ -59,10 +59,14 @@ impl Plan {
         self.come(link).inspect_err(|_| link.tidy(|kernel, _| kernel.remove(id)))
     }
 
-    /// Collective. All ranks agree on what they construct, if none refuses.
+    /// Collective. All ranks agree on what they construct, if none refuses. Accesses to an object are checked by all
+    /// ranks or by none.
     pub(crate) fn come(&mut self, link: &Link) -> Result<()> {
-        let action = self.action();
-        let came = Came { refusal: self.refusal.take(), ..Came::new("a construction", &action, self.key) };
+        let (action, key) = match link.modes.check {
+            true => (self.action() + ", with AURORA_CHECK=1,", digest::add(self.key, 1)),
+            false => (self.action(), self.key),
+        };
+        let came = Came { refusal: self.refusal.take(), ..Came::new("a construction", &action, key) };
         link.come(came, &self.site).map(drop)
     }
 }

@@ -67,12 +67,13 @@ impl Checker {
 }
 
 impl<K: MapKey, V: MapValue> Part<K, V> {
-    /// Notes that a request has been served, if accesses are checked. `payload`: that of the request.
+    /// Notes that a request has been served, if accesses are checked. `payload`: that of the request; so many of its
+    /// keys are done, and the rank asks again for the others.
     pub(super) fn note_call(
         &mut self,
         from: Rank,
         asked: &Asked,
-        payload: &[u8],
+        payload: (&[u8], usize),
         cx: &mut Cx<'_>,
     ) -> Result<(), Error> {
         match &asked.origin {
@@ -85,7 +86,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
     pub(super) fn note_own_call(
         &mut self,
         request: Request,
-        payload: &[u8],
+        payload: (&[u8], usize),
         line: &Site,
         cx: &mut Cx<'_>,
     ) -> Result<(), Error> {
@@ -101,13 +102,13 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
         by: (Rank, Epoch),
         origin: &Origin,
         request: Request,
-        mut payload: &[u8],
+        (mut payload, keys): (&[u8], usize),
         cx: &mut Cx<'_>,
     ) -> Result<(), Error> {
-        let (kind, keys) = match request {
-            Request::Get { keys } | Request::Contains { keys } => (AccessKind::Read, keys),
-            Request::Insert | Request::Remove => (AccessKind::Write, 1),
-            Request::Update(op) => (AccessKind::Update(op), 1),
+        let kind = match request {
+            Request::Get { .. } | Request::Contains { .. } => AccessKind::Read,
+            Request::Insert | Request::Remove => AccessKind::Write,
+            Request::Update(op) => AccessKind::Update(op),
             // Between two calls of all ranks.
             Request::Scan { .. } => return Ok(()),
         };
