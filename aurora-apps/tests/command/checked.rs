@@ -1,8 +1,6 @@
-//! The race detector finds nothing in the applications and in the examples. The slow-down is printed.
+//! The race detector finds nothing in the applications. The slow-down is printed.
 
 use crate::support::{aurora, stderr, stdout};
-use std::path::Path;
-use std::process::Command;
 
 #[test]
 #[allow(clippy::print_stdout)]
@@ -14,22 +12,4 @@ fn applications() {
         assert_eq!(stdout(&output).lines().count(), 9);
         println!("{route}:\n{}", stdout(&output));
     }
-}
-
-/// Those that are built: `cargo test` builds the examples of the packages that it tests.
-#[test]
-fn examples() {
-    let programs = [("figure1", ""), ("figure2", ""), ("threads", ""), ("csr", ""), ("queue", ""), ("word_count", "")];
-    let built = Path::new(env!("CARGO_BIN_EXE_aurora")).with_file_name("examples");
-    let there = programs.iter().filter(|(name, _)| built.join(name).exists());
-    let mut checked = 0;
-    for (name, arguments) in there {
-        let mut command = Command::new(built.join(name));
-        command.args(arguments.split_whitespace()).env("AURORA_CHECK", "1").env("AURORA_RANKS", "3");
-        let output = command.output().expect("it starts");
-        assert!(output.status.success(), "{name}: {}", stderr(&output));
-        assert!(!stderr(&output).contains("aurora: "), "{name}: {}", stderr(&output));
-        checked += 1;
-    }
-    assert!(checked >= 3, "the examples of aurora-apps are built");
 }
