@@ -34,7 +34,8 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     /// Config::threads(3).run(|world| {
     ///     let mut squares = GMap::<u64, u64>::new(world)?;
     ///     let mut scope = squares.release_c()?;
-    ///     (0..100).try_for_each(|n| scope.insert(n, n * n))?;
+    ///     let mut mine = (world.rank().index() as u64..100).step_by(world.size());
+    ///     mine.try_for_each(|n| scope.insert(n, n * n))?;
     ///     scope.finish()?;
     ///     assert_eq!(squares.get_many(&[7, 500, 2])?, [Some(49), None, Some(4)]);
     ///     Ok(())

@@ -56,7 +56,8 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     /// Config::threads(3).run(|world| {
     ///     let mut squares = GMap::<u64, u64>::new(world)?;
     ///     let mut scope = squares.release_c()?;
-    ///     (0..100).try_for_each(|n| scope.insert(n, n * n))?;
+    ///     let mut mine = (world.rank().index() as u64..100).step_by(world.size());
+    ///     mine.try_for_each(|n| scope.insert(n, n * n))?;
     ///     scope.finish()?;
     ///     let own = squares.owner_computes()?;
     ///     let sum = own.iter().map(|(_, square)| square).sum::<u64>();
@@ -87,7 +88,8 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     /// Config::threads(3).run(|world| {
     ///     let mut stock = GMap::<u32, i64>::new(world)?;
     ///     let mut scope = stock.release_c()?;
-    ///     (0..100).try_for_each(|part| scope.insert(part, 10))?;
+    ///     let mut mine = (world.rank().index() as u32..100).step_by(world.size());
+    ///     mine.try_for_each(|part| scope.insert(part, 10))?;
     ///     scope.finish()?;
     ///     let mut own = stock.owner_computes_mut()?;
     ///     own.retain(|part, _| part % 2 == 0);

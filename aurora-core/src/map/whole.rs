@@ -60,7 +60,8 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     /// Config::threads(3).run(|world| {
     ///     let mut squares = GMap::<u64, u64>::new(world)?;
     ///     let mut scope = squares.release_c()?;
-    ///     (0..100).try_for_each(|n| scope.insert(n, n * n))?;
+    ///     let mut mine = (world.rank().index() as u64..100).step_by(world.size());
+    ///     mine.try_for_each(|n| scope.insert(n, n * n))?;
     ///     scope.finish()?;
     ///     if let Some(all) = squares.collect(0)? {
     ///         let all: HashMap<_, _> = all.into_iter().collect(); // on rank 0
