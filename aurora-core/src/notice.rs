@@ -59,6 +59,6 @@ pub(crate) fn races_forgotten(object: &ObjectName, rank: Rank) {
 }
 
 fn say(text: &str) {
-    // Nothing can be done about a closed stderr.
-    let _ = writeln!(std::io::stderr(), "{text}");
+    // In one write: a launcher may put what others say between two. Nothing can be done about a closed stderr.
+    let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());
 }

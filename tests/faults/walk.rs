@@ -89,7 +89,9 @@ pub fn main(arguments: &[String]) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error}");
+            // In one write: a launcher may put what others say between two.
+            let text = format!("error: {error}\n");
+            eprint!("{text}");
             ExitCode::FAILURE
         }
     }

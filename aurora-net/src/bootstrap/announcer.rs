@@ -3,7 +3,7 @@
 use super::Failure;
 use crate::Rank;
 use crate::key::{JobKey, Proof};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::sync::{Mutex, PoisonError};
@@ -48,7 +48,7 @@ impl Announcer {
             thread::sleep(WAIT_TO_BE_ENDED);
             return;
         }
-        let _ = writeln!(io::stderr(), "aurora: {failure}");
+        failure.print();
         thread::sleep(FORWARDING);
     }
 

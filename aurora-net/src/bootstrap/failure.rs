@@ -3,6 +3,7 @@
 use crate::Rank;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::io::{self, Write};
 use std::panic::Location;
 
 /// A job's failure, as all its ranks learn it.
@@ -36,6 +37,12 @@ impl Failure {
     pub fn at(mut self, location: &Location<'_>) -> Self {
         self.at = Some(location.to_string());
         self
+    }
+
+    /// Prints why the job ends, in one write: a launcher may put what others say between two.
+    pub(super) fn print(&self) {
+        // Nothing can be done about a closed stderr.
+        let _ = io::stderr().write_all(format!("aurora: {self}\n").as_bytes());
     }
 
     /// The same failure, as seen by the other ranks.

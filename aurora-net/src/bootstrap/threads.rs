@@ -9,7 +9,6 @@ use super::seat::{Job, Seat, exited, run_body};
 use super::{Failure, Launcher, Options, address_here, exit, new_key};
 
 use crate::Rank;
-use std::io::{self, Write};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -32,10 +31,7 @@ pub(super) fn run<R: Send>(
         let job = Job { rank, size, machines: vec![Rank::new(0)], launcher: Launcher::Threads, key, address };
         run_body(job, Rc::new(control.client(rank)), &body)
     };
-    let _guard = exit::guard(Arc::new(|| {
-        let failure = exited(Rank::new(0));
-        let _ = writeln!(io::stderr(), "aurora: {failure}");
-    }));
+    let _guard = exit::guard(Arc::new(|| exited(Rank::new(0)).print()));
     let outcome = thread::scope(|scope| {
         let mut others = Vec::new();
         for rank in (1..size).map(Rank::new) {

@@ -2,10 +2,9 @@
 
 use crate::arguments::CheckArguments;
 use crate::launch::speaks;
-use crate::{FAILED, say};
+use crate::{FAILED, complain, say};
 use aurora_core::Surroundings;
 use serde_json::Value;
-use std::io::Write;
 use std::process::{Command, ExitCode};
 
 /// The applications with data that a checked run takes about a second for.
@@ -31,8 +30,7 @@ pub fn show(arguments: &CheckArguments, starter: Surroundings) -> ExitCode {
 }
 
 fn refuse(why: &str) -> ExitCode {
-    // Nothing is left to be done about a closed terminal.
-    let _ = writeln!(std::io::stderr().lock(), "error: {why}");
+    complain(why);
     ExitCode::from(FAILED)
 }
 

@@ -259,12 +259,17 @@ fn is_heard(text: &str) -> Result<bool, ExitCode> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            let _ =
-                writeln!(std::io::stderr().lock(), "error: the results cannot be written to standard output: {error}");
+            complain(format_args!("the results cannot be written to standard output: {error}"));
             Err(ExitCode::from(FAILED))
         }
         written => Ok(written.is_ok()),
     }
+}
+
+/// Prints what went wrong, in one write: a launcher may put what others say between two.
+fn complain(error: impl Display) {
+    // Nothing can be done about a closed terminal.
+    let _ = io::stderr().write_all(format!("error: {error}\n").as_bytes());
 }
 
 /// The job has failed. What every rank finds wrong with its environment alike, one of them says.
@@ -273,7 +278,7 @@ fn fail(error: &Error, starter: Surroundings) -> ExitCode {
     let common = common || !cfg!(feature = "mpi");
     // A rank of another's job comes here only if it could not join it.
     if speaks(starter) || !common || starter == Surroundings::Rank {
-        let _ = writeln!(std::io::stderr().lock(), "error: {error}");
+        complain(error);
     } else {
         after_the_speaker();
     }

@@ -2,14 +2,13 @@
 
 use crate::arguments::ReportArguments;
 use crate::launch::speaks;
-use crate::{FAILED, say};
+use crate::{FAILED, complain, say};
 use aurora_apps::bench;
 use aurora_apps::lines;
 use aurora_apps::report::out::{self, Unwritten};
 use aurora_apps::report::page::{Known, page};
 use aurora_apps::report::read::{self, Unread};
 use aurora_core::Surroundings;
-use std::io::Write;
 use std::process::ExitCode;
 use thiserror::Error;
 
@@ -35,8 +34,7 @@ pub fn write(arguments: &ReportArguments, starter: Surroundings) -> ExitCode {
             said.err().unwrap_or(ExitCode::SUCCESS)
         }
         Err(error) => {
-            // Nothing is left to be done about a closed terminal.
-            let _ = writeln!(std::io::stderr().lock(), "error: {error}");
+            complain(error);
             ExitCode::from(FAILED)
         }
     }

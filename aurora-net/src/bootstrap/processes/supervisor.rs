@@ -13,7 +13,7 @@ use crate::strangers::Strangers;
 use crate::{Error, Rank};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::ExitStatusExt;
@@ -244,7 +244,7 @@ impl Supervisor {
     }
 
     fn print_and_exit(&self, failure: &Failure) -> ! {
-        let _ = writeln!(io::stderr(), "aurora: {failure}");
+        failure.print();
         exit::immediately(1)
     }
 }

@@ -6,12 +6,11 @@ mod table;
 use crate::arguments::ModelArguments;
 use crate::launch::speaks;
 use crate::refusal::{Reason, Refusal};
-use crate::{FAILED, say};
+use crate::{FAILED, complain, say};
 use aurora_core::Surroundings;
 use aurora_super::model::{Agreement, Configuration, Curve, Decimal, Efficiency, Farm, Finding, Makespans, Measured};
 use aurora_super::model::{Error, Measurements, Review, Row};
 use serde::Serialize;
-use std::io::Write;
 use std::num::NonZeroU32;
 use std::process::ExitCode;
 
@@ -111,8 +110,7 @@ pub fn show(arguments: &ModelArguments, starter: Surroundings) -> Result<ExitCod
     let (file, table) = match input::read(&arguments.file) {
         Ok(read) => read,
         Err(error) => {
-            // Nothing is left to be done about a closed terminal.
-            let _ = writeln!(std::io::stderr().lock(), "error: {error}");
+            complain(error);
             return Ok(ExitCode::from(FAILED));
         }
     };
