@@ -6,12 +6,12 @@ use super::text::{count, three};
 use crate::Spread;
 use crate::chart::{Curve, Curves, Guide, Mark, Style, ink};
 use crate::recorded::Recorded;
-use crate::simulation::{Figures, Lines, Point, Policy, Setting, collect};
+use crate::simulation::{Figures, Lines, Runs, Setting, collect};
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One cluster.
-type Panel<'p> = (&'p Setting, Point<'p>);
+type Panel<'p> = (&'p Setting, Runs<'p>);
 
 /// Charts and a table for each program that was simulated; nothing if none was.
 pub fn sections(all: &[Recorded]) -> Markup {
@@ -49,7 +49,7 @@ fn charts(all: &[Recorded], panels: &[Panel<'_>]) -> Vec<Markup> {
         }
     }
     for panels in limits().filter(|panels| panels.len() > 1) {
-        let runs = Point(panels.iter().flat_map(|(_, runs)| runs.0.clone()).collect());
+        let runs = Runs(panels.iter().flat_map(|(_, runs)| runs.0.clone()).collect());
         let nodes = runs.0.iter().map(|(_, of)| of.nodes).max().unwrap_or(1);
         let place = place(&panels[0].0.of_any_limit());
         for measure in &BY_LIMIT {
@@ -89,18 +89,18 @@ fn place(setting: &Setting) -> String {
 fn efficiency(panels: &[Panel<'_>]) -> Markup {
     let nodes: BTreeSet<usize> = panels.iter().flat_map(|(_, runs)| &runs.0).map(|(_, of)| of.nodes).collect();
     let rows = panels.iter().flat_map(|(setting, runs)| {
-        runs.lines(|of| Some(of.nodes)).into_iter().map(|(policy, points)| (*setting, policy, points))
+        let lines = runs.lines(|of| Some(of.nodes)).into_iter();
+        lines.map(|((_, policy), points)| (*setting, policy, points))
     });
-    let table = Table::<(&Setting, Policy, BTreeMap<usize, Point<'_>>)>::new()
+    let table = Table::<(&Setting, &str, BTreeMap<usize, Runs<'_>>)>::new()
         .text("cluster", |(setting, ..)| place(setting))
-        .text("policy", |(_, policy, _)| policy.name.clone());
+        .text("policy", |(_, policy, _)| policy.to_string());
     let table = nodes.iter().fold(table, |table, nodes| {
         table.number(&nodes.to_string(), |(.., points)| {
-            let of = |figure: fn(&Figures) -> f64| points.get(nodes)?.mean(|figures| Some(figure(figures)));
-            let of = |figure| of(figure).map(|share| format!("{share:.3}"));
-            let shares = [of(|of| of.efficiency), of(|of| of.imbalance), of(|of| of.communication)];
-            html! { @if let [Some(efficiency), Some(imbalance), Some(communication)] = shares {
-                (efficiency) br; small { (imbalance) " " (communication) }
+            let mean = |figure: fn(&Figures) -> f64| points.get(nodes)?.mean(|figures| Some(figure(figures)));
+            let means = [mean(|of| of.efficiency), mean(|of| of.imbalance), mean(|of| of.communication)];
+            html! { @if let [Some(efficiency), Some(imbalance), Some(communication)] = means {
+                (format!("{efficiency:.3}")) br; small { (format!("{imbalance:.3} {communication:.3}")) }
             } }
         })
     });
@@ -112,7 +112,7 @@ struct Measure {
     title: &'static str,
     axis: &'static str,
     /// Of a point, and of that of S in the same place, if there is one.
-    of: fn(&Point<'_>, Option<&Point<'_>>) -> Option<f64>,
+    of: fn(&Runs<'_>, Option<&Runs<'_>>) -> Option<f64>,
     /// Whether its axis begins where the figures do, if that is nearer to 1 than to 0.
     cut: bool,
     guide: Guide,
@@ -202,7 +202,7 @@ impl Measure {
             let values = self.curves(lines).into_iter().flat_map(|curve| curve.points).map(|(_, value)| value.median);
             values.map(|value| if self.cut { 1.0 - value } else { value }).fold(0.0, f64::max)
         };
-        let steps: Lines<'_> = lines.extract_if(.., |policy, _| policy.name == "syn").collect();
+        let steps: Lines<'_> = lines.extract_if(.., |(_, policy), _| *policy == "syn").collect();
         if !charts.is_empty() && lost(&steps) > 2.0 * lost(&lines) {
             let figure = self.figure(&format!("{title}, without syn"), along, &lines);
             charts.extend(figure.and_then(|figure| figure.draw(all)));
@@ -212,14 +212,14 @@ impl Measure {
 
     /// The values of all policies that have any.
     fn curves(&self, lines: &Lines<'_>) -> Vec<Curve> {
-        let base = lines.iter().find(|(policy, _)| policy.name == "S").map(|(_, points)| points);
-        let value = |(at, point): (&usize, &Point<'_>)| {
+        let base = lines.iter().find(|((_, policy), _)| *policy == "S").map(|(_, points)| points);
+        let value = |(at, point): (&usize, &Runs<'_>)| {
             let value = (self.of)(point, base.and_then(|base| base.get(at)))?;
             Some((*at, Spread::exactly(value)))
         };
-        let curves = lines.iter().map(|(policy, points)| {
+        let curves = lines.iter().map(|((_, policy), points)| {
             let points = points.iter().filter_map(value).collect();
-            Curve { name: policy.name.clone(), style: style(&policy.name), points }
+            Curve { name: policy.to_string(), style: style(policy), points }
         });
         curves.filter(|curve| !curve.points.is_empty()).collect()
     }
@@ -243,23 +243,18 @@ impl Measure {
             let from = if least < most { format!("{least} to ") } else { String::new() };
             note += &format!(" Means of {from}{}.", count(*most, "repetition"));
         }
-        Some(Figure {
-            title: title.into(),
-            chart,
-            modelled: false,
-            note,
-            runs: points().flat_map(|point| point.runs()).collect(),
-        })
+        let runs = points().flat_map(|of| &of.0).map(|(run, _)| *run).collect();
+        Some(Figure { title: title.into(), chart, modelled: false, note, runs })
     }
 }
 
 /// The same in each chart. `syn`, which goes in steps, is dashed.
 fn style(policy: &str) -> Style {
     let mark = match policy {
-        "S" | "G" => Mark::Square,
-        "R" | "R ssp" => Mark::Triangle,
-        "SR" | "SS" | "M" | "N" => Mark::Diamond,
-        _ => Mark::Circle,
+        "S" | "G" => Mark::SQUARE,
+        "R" | "R ssp" => Mark::TRIANGLE,
+        "SR" | "SS" | "M" | "N" => Mark::DIAMOND,
+        _ => Mark::CIRCLE,
     };
     let hollow = ["SS", "syn", "G", "N", "R ssp", "D ssp"].contains(&policy);
     Style { ink: ink::of(policy), mark, hollow, dashed: policy == "syn" }

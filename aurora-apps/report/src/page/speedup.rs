@@ -3,12 +3,11 @@
 use super::figure::{Figure, crowded, phases};
 use super::text::seconds;
 use super::wanted::Wanted;
-use crate::Spread;
 use crate::chart::Guide;
 use crate::collect::Point;
 use crate::recorded::Recorded;
-use crate::series::Series;
 use crate::study::{Basis, Study};
+use crate::{Report, Spread};
 use maud::{Markup, html};
 
 /// All charts of each application in each place. What there is too little of goes to `wanted`.
@@ -46,10 +45,10 @@ const MESSAGES: [(&str, f64); 3] = [("messages", 1.0), ("thousand messages", 1e-
 fn charts(all: &[Recorded], studies: &[&Study<'_>], wanted: &mut Wanted) -> Vec<Markup> {
     let (measured, key) = (studies[0], studies[0].key);
     let mut charts = Vec::new();
-    if measured.systems.is_empty() {
+    if measured.points.is_empty() {
         return charts;
     }
-    if !measured.systems.keys().any(|series| Series::is_mpi(series)) {
+    if !measured.points.iter().any(|point| point.series.is_mpi()) {
         wanted.mpi(key);
     }
     if key.setting.network.is_some() && studies.len() == 1 {
@@ -58,25 +57,25 @@ fn charts(all: &[Recorded], studies: &[&Study<'_>], wanted: &mut Wanted) -> Vec<
     for study in studies {
         if let Some(speedup) = speedup(study) {
             let title = speedup.title.clone();
-            match speedup.draw(all) {
-                Some(chart) => charts.push(chart),
-                None if study.basis == Basis::Measured => wanted.ranks(title, key),
-                None => {}
+            let chart = speedup.draw(all);
+            if chart.is_none() && study.basis == Basis::Measured {
+                wanted.ranks(title, key);
             }
+            charts.extend(chart);
         }
         charts.extend(Figure::normalised(study).and_then(|figure| figure.draw(all)));
     }
     let about = ("Measured sharing overhead", "time that ranks wait for data in a repetition", Guide::None);
-    let sharing = |_, point: &Point| Some(point.sharing()).filter(|sharing| sharing.max > 0.0);
+    let sharing = |point: &Point| Some(point.all(|own| own.report.sharing_seconds)).filter(|of| of.max > 0.0);
     let sharing = Figure::of(measured, about, sharing);
-    let sent = |title, units, figure: fn(&Point) -> Option<f64>| {
-        let figure = |_, point: &Point| figure(point).map(Spread::exactly);
+    let sent = |title, units, figure: fn(&Report) -> Option<u64>| {
+        let figure = |point: &Point| point.middle(|report| figure(report).map(|of| of as f64)).map(Spread::exactly);
         Figure::of(measured, (title, "by all ranks", Guide::None), figure).in_handy_units(units).draw(all)
     };
     charts.extend(sharing.in_handy_units(&SECONDS).draw(all));
     charts.extend(phases(all, measured));
-    charts.extend(sent("Bytes sent in a repetition", &BYTES, |point| point.bytes()));
-    charts.extend(sent("Messages sent in a repetition", &MESSAGES, |point| point.messages()));
+    charts.extend(sent("Bytes sent in a repetition", &BYTES, |report| report.bytes));
+    charts.extend(sent("Messages sent in a repetition", &MESSAGES, |report| report.messages));
     charts
 }
 
@@ -87,7 +86,7 @@ fn speedup(study: &Study<'_>) -> Option<Figure> {
         Basis::Modelled => ("Modelled speed-up", "modelled: T / (T / ranks + measured sharing)"),
         _ => ("Measured speed-up", "sequential time / parallel time"),
     };
-    let figure = Figure::of(study, (title, axis, Guide::Ideal), |ranks, point| study.speedup(ranks, point));
+    let figure = Figure::of(study, (title, axis, Guide::Ideal), |point| study.speedup(point));
     let note = match &study.alone {
         None => crowded(study),
         Some(alone) => format!(
