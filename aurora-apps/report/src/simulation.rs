@@ -1,6 +1,6 @@
 //! Simulated super-programs: what belongs in one chart, and what several runs of the same come to together.
 
-use super::checked::{count, share, text, units};
+use super::checked::{count, means, text};
 use super::recorded::{Recorded, What};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -15,8 +15,9 @@ pub struct Simulation {
     pub setting: Setting,
     #[serde(deserialize_with = "count")]
     pub reps: usize,
-    #[serde(flatten)]
-    pub figures: Figures,
+    /// Means over the repetitions, by the names of `--json`. In paper mode there are fewer of them.
+    #[serde(flatten, deserialize_with = "means")]
+    pub figures: BTreeMap<String, f64>,
 }
 
 /// What curves of one chart have in common.
@@ -43,27 +44,6 @@ pub struct Setting {
     pub transfers: String,
     /// Most instructions that a node has in flight; none in paper mode.
     pub in_flight: Option<usize>,
-}
-
-/// Means over repetitions, by the names of `--json`; those that may be missing are of own mode.
-#[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
-pub struct Figures {
-    #[serde(deserialize_with = "share")]
-    pub imbalance: f64,
-    #[serde(deserialize_with = "share")]
-    pub communication: f64,
-    #[serde(deserialize_with = "share")]
-    pub efficiency: f64,
-    #[serde(deserialize_with = "units")]
-    pub loads: f64,
-    #[serde(deserialize_with = "units")]
-    pub makespan: f64,
-    #[serde(default, deserialize_with = "units")]
-    pub parallelism: Option<f64>,
-    #[serde(default, deserialize_with = "units")]
-    pub miss_ratio: Option<f64>,
-    #[serde(default, deserialize_with = "units")]
-    pub synchronisation: Option<f64>,
 }
 
 impl Setting {
@@ -93,8 +73,8 @@ pub fn collect(all: &[Recorded]) -> BTreeMap<&Setting, Runs<'_>> {
 
 impl<'r> Runs<'r> {
     /// The mean of a figure over all repetitions of all runs; none unless they all have it.
-    pub fn mean(&self, figure: impl Fn(&Figures) -> Option<f64>) -> Option<f64> {
-        let weighted = |(_, of): &(usize, &Simulation)| Some(figure(&of.figures)? * of.reps as f64);
+    pub fn mean(&self, figure: &str) -> Option<f64> {
+        let weighted = |(_, of): &(usize, &Simulation)| Some(of.figures.get(figure)? * of.reps as f64);
         let sum: Option<f64> = self.0.iter().map(weighted).sum();
         sum.map(|sum| sum / self.reps() as f64)
     }

@@ -6,7 +6,7 @@ use super::text::{count, three};
 use crate::Spread;
 use crate::chart::{Curve, Curves, Guide, Mark, Style, ink};
 use crate::recorded::Recorded;
-use crate::simulation::{Figures, Lines, Runs, Setting, collect};
+use crate::simulation::{Lines, Runs, Setting, collect};
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -97,8 +97,7 @@ fn efficiency(panels: &[Panel<'_>]) -> Markup {
         .text("policy", |(_, policy, _)| policy.to_string());
     let table = nodes.iter().fold(table, |table, nodes| {
         table.number(&nodes.to_string(), |(.., points)| {
-            let mean = |figure: fn(&Figures) -> f64| points.get(nodes)?.mean(|figures| Some(figure(figures)));
-            let means = [mean(|of| of.efficiency), mean(|of| of.imbalance), mean(|of| of.communication)];
+            let means = ["efficiency", "imbalance", "communication"].map(|figure| points.get(nodes)?.mean(figure));
             html! { @if let [Some(efficiency), Some(imbalance), Some(communication)] = means {
                 (format!("{efficiency:.3}")) br; small { (format!("{imbalance:.3} {communication:.3}")) }
             } }
@@ -111,88 +110,65 @@ fn efficiency(panels: &[Panel<'_>]) -> Markup {
 struct Measure {
     title: &'static str,
     axis: &'static str,
-    /// Of a point, and of that of S in the same place, if there is one.
-    of: fn(&Runs<'_>, Option<&Runs<'_>>) -> Option<f64>,
+    /// The name of a mean, and how many units of it are one of the axis.
+    figure: (&'static str, f64),
+    /// Whether that of S in the same place is divided by it; of own mode.
+    over_s: bool,
     /// Whether its axis begins where the figures do, if that is nearer to 1 than to 0.
     cut: bool,
-    guide: Guide,
-    /// Which quantity of the papers it is.
+    /// Of which figure of which paper it is the quantity, and what else is to be said.
+    paper: Option<(&'static str, &'static str)>,
     note: &'static str,
 }
 
-const PLAIN: Measure = Measure { title: "", axis: "", of: |_, _| None, cut: false, guide: Guide::None, note: "" };
+const SUPER: &str = "super-programming";
+const DATA: &str = "data representation";
+
+const fn mean(
+    title: &'static str,
+    axis: &'static str,
+    figure: (&'static str, f64),
+    of: &'static str,
+    paper: &'static str,
+) -> Measure {
+    Measure { title, axis, figure, over_s: false, cut: false, paper: Some((of, paper)), note: "" }
+}
 
 const PARALLELISM: Measure = Measure {
-    title: "Actual parallelism",
-    axis: "instructions delivered and not committed, on a node",
-    of: |point, _| point.mean(|figures| figures.parallelism),
-    note: "The quantity of Figures 3 and 6 of the paper on data representation.",
-    ..PLAIN
+    paper: Some(("Figures 3 and 6", DATA)),
+    ..mean("Actual parallelism", "instructions delivered and not committed, on a node", ("parallelism", 1.0), "", "")
 };
 
 const BY_NODES: [Measure; 7] = [
+    mean("Imbalance", "share in which nodes have nothing to do", ("imbalance", 1.0), "Figure 1", SUPER),
+    mean("Communication", "share in which nodes send and receive blocks", ("communication", 1.0), "Figure 2", SUPER),
     Measure {
-        title: "Imbalance",
-        axis: "share in which nodes have nothing to do",
-        of: |point, _| point.mean(|figures| Some(figures.imbalance)),
-        note: "The quantity of Figure 1 of the paper on super-programming.",
-        ..PLAIN
-    },
-    Measure {
-        title: "Communication",
-        axis: "share in which nodes send and receive blocks",
-        of: |point, _| point.mean(|figures| Some(figures.communication)),
-        note: "The quantity of Figure 2 of the paper on super-programming.",
-        ..PLAIN
-    },
-    Measure {
-        title: "Efficiency",
-        axis: "share in which nodes compute",
-        of: |point, _| point.mean(|figures| Some(figures.efficiency)),
         cut: true,
-        note: "What imbalance and communication leave of 1.",
-        ..PLAIN
+        paper: None,
+        note: "What imbalance and communication leave of 1",
+        ..mean("Efficiency", "share in which nodes compute", ("efficiency", 1.0), "", "")
     },
     Measure {
-        title: "Speed relative to S",
-        axis: "time of S / time",
-        of: |point, base| {
-            point.mean(|figures| figures.parallelism)?;
-            let [own, base] = [point, base?].map(|point| point.mean(|figures| Some(figures.makespan)));
-            own.filter(|own| *own > 0.0).and_then(|own| Some(base? / own))
-        },
-        guide: Guide::One,
-        note: "The quantity of Figure 2 of the paper on data representation. Below 1 S is faster.",
-        ..PLAIN
+        over_s: true,
+        note: ". Below 1 S is faster",
+        ..mean("Speed relative to S", "time of S / time", ("makespan", 1.0), "Figure 2", DATA)
     },
     PARALLELISM,
+    mean("Cache misses", "blocks asked for / operands read", ("miss_ratio", 1.0), "Figure 4", DATA),
     Measure {
-        title: "Cache misses",
-        axis: "blocks asked for / operands read",
-        of: |point, _| point.mean(|figures| figures.miss_ratio),
-        note: "The quantity of Figure 4 of the paper on data representation.",
-        ..PLAIN
-    },
-    Measure {
-        title: "Synchronisation",
-        axis: "time until a block is one incarnation, ms",
-        of: |point, _| point.mean(|figures| figures.synchronisation).map(|units| units / 1e3),
-        note: "The quantity of Figure 7 of the paper on data representation: from the last commitment on, of blocks \
-               that had several.",
-        ..PLAIN
+        note: ": from the last commitment on, of blocks that had several",
+        ..mean(
+            "Synchronisation",
+            "time until a block is one incarnation, ms",
+            ("synchronisation", 1e3),
+            "Figure 7",
+            DATA,
+        )
     },
 ];
 
-const BY_LIMIT: [Measure; 2] = [
-    Measure {
-        title: "Time",
-        axis: "until the last instruction has run, s",
-        of: |point, _| point.mean(|figures| Some(figures.makespan)).map(|units| units / 1e6),
-        note: "The quantity of Figure 5 of the paper on data representation.",
-        ..PLAIN
-    },
-    PARALLELISM,
-];
+const BY_LIMIT: [Measure; 2] =
+    [mean("Time", "until the last instruction has run, s", ("makespan", 1e6), "Figure 5", DATA), PARALLELISM];
 
 impl Measure {
     /// All policies; and where `syn` presses the others to one side, those once more without it.
@@ -213,8 +189,14 @@ impl Measure {
     /// The values of all policies that have any.
     fn curves(&self, lines: &Lines<'_>) -> Vec<Curve> {
         let base = lines.iter().find(|((_, policy), _)| *policy == "S").map(|(_, points)| points);
-        let value = |(at, point): (&usize, &Runs<'_>)| {
-            let value = (self.of)(point, base.and_then(|base| base.get(at)))?;
+        let (name, units) = self.figure;
+        let over_s = |at: &usize, own: &Runs<'_>, value: f64| {
+            own.mean("parallelism")?;
+            base?.get(at)?.mean(name).filter(|_| value > 0.0).map(|base| base / value)
+        };
+        let value = |(at, runs): (&usize, &Runs<'_>)| {
+            let own = runs.mean(name)?;
+            let value = if self.over_s { over_s(at, runs, own)? } else { own / units };
             Some((*at, Spread::exactly(value)))
         };
         let curves = lines.iter().map(|((_, policy), points)| {
@@ -226,13 +208,14 @@ impl Measure {
 
     /// None where there is nothing but zeros.
     fn figure(&self, title: &str, along: &'static str, lines: &Lines<'_>) -> Option<Figure> {
-        let mut chart =
-            Curves { axis: self.axis.into(), along, from: 0.0, guide: self.guide, curves: self.curves(lines) };
+        let guide = if self.over_s { Guide::One } else { Guide::None };
+        let mut chart = Curves { axis: self.axis.into(), along, from: 0.0, guide, curves: self.curves(lines) };
         let least = chart.points().map(|(_, value)| value.median).fold(1.0, f64::min);
         if chart.points().all(|(_, value)| value.median == 0.0) {
             return None;
         }
-        let mut note = self.note.to_string();
+        let paper = self.paper.map(|(figure, paper)| format!("The quantity of {figure} of the paper on {paper}"));
+        let mut note = format!("{}{}.", paper.unwrap_or_default(), self.note);
         if self.cut && least >= 0.5 {
             chart.from = (least * 10.0).floor() / 10.0;
             note += &format!(" The axis begins at {}.", three(chart.from));
