@@ -3,7 +3,6 @@
 mod figure;
 mod provenance;
 mod simulated;
-mod speedup;
 mod summary;
 mod table;
 mod tables;
@@ -16,7 +15,7 @@ pub use tables::Version;
 use super::collect::Collection;
 use super::recorded::Recorded;
 use super::study::studies;
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{DOCTYPE, PreEscaped, html};
 use wanted::Wanted;
 
 /// What each page begins with: a file that does not is none of ours to overwrite.
@@ -41,7 +40,7 @@ pub fn page(all: &[Recorded], title: Option<&str>, known: Known<'_>) -> String {
     let body = html! {
         h1 { (title) }
         (summary::section(all, &of, &studies))
-        (speedup::sections(all, &studies, &mut wanted))
+        (figure::sections(all, &studies, &mut wanted))
         @if is_measured { (tables::operations(all, &studies, known.payload, &mut wanted)) }
         (simulated::sections(all))
         @if is_measured { (tables::code(known.versions)) }
@@ -50,11 +49,7 @@ pub fn page(all: &[Recorded], title: Option<&str>, known: Known<'_>) -> String {
         (provenance::appendix(all))
         p.quiet { "Written by " code { "aurora report" } " " (env!("CARGO_PKG_VERSION")) "." }
     };
-    document(title, &body).into_string()
-}
-
-fn document(title: &str, body: &Markup) -> Markup {
-    html! {
+    let document = html! {
         (DOCTYPE)
         html lang="en" {
             head {
@@ -66,7 +61,8 @@ fn document(title: &str, body: &Markup) -> Markup {
             }
             body { main { (body) } }
         }
-    }
+    };
+    document.into_string()
 }
 
 #[cfg(test)]
