@@ -105,6 +105,11 @@ mod tests {
             assert_eq!(fs::read_to_string(&out).unwrap(), text);
         }
         assert!(link.is_symlink());
+        // As readable as any other new file.
+        let mode = |file: &Path| fs::metadata(file).unwrap().permissions().mode();
+        let other = tempdir().unwrap();
+        fs::write(other.path().join("other"), "").unwrap();
+        assert_eq!(mode(&out), mode(&other.path().join("other")));
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
     }
 

@@ -18,8 +18,8 @@ pub struct Style {
     pub dashed: bool,
 }
 
-/// What marks a point: how many corners, the turn of the first one, and how far they are out. 24 are as good as round; a
-/// triangle stands on a side, a diamond is a square that stands on a corner.
+/// What marks a point: how many corners, the turn of the first one, and how far they are out. 24 are as good as round;
+/// a triangle stands on a side, a diamond is a square that stands on a corner.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Mark(usize, f64, f64);
 

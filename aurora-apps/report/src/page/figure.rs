@@ -1,5 +1,5 @@
-//! Charts of the applications: speed-up and normalised speed-up (Figures 4, 5, 7 and 8 of the paper), what sharing costs
-//! (Figure 6), and where the time goes. Each has its title, its legend, and where it comes from.
+//! Charts of the applications: speed-up and normalised speed-up (Figures 4, 5, 7 and 8 of the paper), what sharing
+//! costs (Figure 6), and where the time goes. Each has its title, its legend, and where it comes from.
 
 use super::provenance;
 use super::text::{count, list, seconds, three};

@@ -106,8 +106,8 @@ mod tests {
         }
     }
 
-    /// All that a page says, without its style and without how charts are drawn: a line for each block, a row of a table
-    /// or the words of a chart. Of other tags those stand in it that say more than a name.
+    /// All that a page says, without its style and without how charts are drawn: a line for each block, for a row of a
+    /// table, for the words of a chart. Of other tags those stand in it that say more than a name.
     fn outline(page: &str) -> String {
         let blocks = ["title", "h1", "h2", "h3", "h4", "p", "li", "tr", "figcaption", "caption", "summary"];
         let page = page.replace(include_str!("style.css"), "").replace(env!("CARGO_PKG_VERSION"), "VERSION");

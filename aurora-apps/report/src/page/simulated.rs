@@ -106,31 +106,27 @@ fn efficiency(panels: &[Panel<'_>]) -> Markup {
     table.of("Efficiency by nodes; small: imbalance and communication.", rows)
 }
 
+type Text = &'static str;
+
 /// What goes up in a chart.
 struct Measure {
-    title: &'static str,
-    axis: &'static str,
+    title: Text,
+    axis: Text,
     /// The name of a mean, and how many units of it are one of the axis.
-    figure: (&'static str, f64),
+    figure: (Text, f64),
     /// Whether that of S in the same place is divided by it; of own mode.
     over_s: bool,
     /// Whether its axis begins where the figures do, if that is nearer to 1 than to 0.
     cut: bool,
     /// Of which figure of which paper it is the quantity, and what else is to be said.
-    paper: Option<(&'static str, &'static str)>,
-    note: &'static str,
+    paper: Option<(Text, Text)>,
+    note: Text,
 }
 
 const SUPER: &str = "super-programming";
 const DATA: &str = "data representation";
 
-const fn mean(
-    title: &'static str,
-    axis: &'static str,
-    figure: (&'static str, f64),
-    of: &'static str,
-    paper: &'static str,
-) -> Measure {
+const fn mean(title: Text, axis: Text, figure: (Text, f64), of: Text, paper: Text) -> Measure {
     Measure { title, axis, figure, over_s: false, cut: false, paper: Some((of, paper)), note: "" }
 }
 
