@@ -21,17 +21,8 @@ pub struct Point {
     pub key: Key,
     pub series: Series,
     pub ranks: usize,
-    pub runs: Vec<Own>,
-}
-
-/// What one run says.
-#[derive(Clone, Debug)]
-pub struct Own {
-    pub run: usize,
-    /// Its figures; of an operation there is the time, for once.
-    pub report: Report,
-    /// Packets of an operation that were sent again.
-    pub resent: Option<Spread>,
+    /// What each of them says; of an operation there is the time, for once.
+    pub runs: Vec<(usize, Report)>,
 }
 
 /// The sequential program alone on a quiet machine.
@@ -45,30 +36,23 @@ pub struct Alone {
 impl Collection {
     /// Of all runs.
     pub fn of(all: &[Recorded]) -> Self {
-        type Points = BTreeMap<(Key, Series, usize), Vec<Own>>;
+        type Points = BTreeMap<(Key, Series, usize), Vec<(usize, Report)>>;
         let (mut programs, mut operations, mut wrong) = (Points::new(), Points::new(), Vec::new());
         for (run, Recorded { circumstances, what, .. }) in all.iter().enumerate() {
-            let (into, results): (_, Vec<Own>) = match what {
-                What::Program(results) => {
-                    let own = |report: &Report| Own { run, report: report.clone(), resent: None };
-                    (&mut programs, results.iter().map(own).collect())
-                }
-                What::Bench(results) => {
-                    let own = results.iter().map(|of| Own { run, report: of.into(), resent: of.packets_resent });
-                    (&mut operations, own.collect())
-                }
+            let (into, results) = match what {
+                What::Program(results) => (&mut programs, results),
+                What::Bench(results) => (&mut operations, results),
                 // These have no clock in common with the others.
                 What::Simulation(_) => continue,
             };
-            for own in results {
-                let Report { implementation, ranks, verified, .. } = &own.report;
-                if *verified {
-                    let (key, series) =
-                        (Key::of(circumstances, &own.report), Series::of(circumstances, implementation));
-                    into.entry((key, series, *ranks)).or_default().push(own);
-                } else {
-                    wrong.push((run, own.report.implementation));
+            for report in results {
+                if !report.verified {
+                    wrong.push((run, report.implementation.clone()));
+                    continue;
                 }
+                let series = Series::of(circumstances, &report.implementation);
+                let points = into.entry((Key::of(circumstances, report), series, report.ranks)).or_default();
+                points.push((run, report.clone()));
             }
         }
         let point = |((key, series, ranks), runs)| Point { key, series, ranks, runs };
@@ -94,43 +78,36 @@ impl Collection {
     }
 }
 
-impl Own {
-    /// Sharing, what is hidden behind computing included.
-    pub fn shared(&self) -> Spread {
-        self.report.sharing_seconds.plus(self.report.hidden_seconds)
-    }
-}
-
 impl Point {
     /// The runs that it comes from.
     pub fn numbers(&self) -> impl Iterator<Item = usize> {
-        self.runs.iter().map(|own| own.run)
+        self.runs.iter().map(|(run, _)| *run)
     }
 
     /// A figure of all runs.
-    pub fn all(&self, figure: impl Fn(&Own) -> Spread) -> Spread {
-        Spread::together(self.runs.iter().map(figure))
+    pub fn all(&self, figure: impl Fn(&Report) -> Spread) -> Spread {
+        Spread::together(self.runs.iter().map(|(_, report)| figure(report)))
     }
 
     /// A figure of those runs that have it; none if there are none.
-    pub fn some(&self, figure: impl Fn(&Own) -> Option<Spread>) -> Option<Spread> {
-        let figures: Vec<Spread> = self.runs.iter().filter_map(figure).collect();
+    pub fn some(&self, figure: impl Fn(&Report) -> Option<Spread>) -> Option<Spread> {
+        let figures: Vec<Spread> = self.runs.iter().filter_map(|(_, report)| figure(report)).collect();
         (!figures.is_empty()).then(|| Spread::together(figures))
     }
 
     /// The middle of a figure that does not vary in a run.
     pub fn middle(&self, figure: impl Fn(&Report) -> Option<f64>) -> Option<f64> {
-        self.some(|own| figure(&own.report).map(Spread::exactly)).map(|of| of.median)
+        self.some(|report| figure(report).map(Spread::exactly)).map(|of| of.median)
     }
 
     /// Time of a repetition, of an operation that for once.
     pub fn seconds(&self) -> Spread {
-        self.all(|own| own.report.seconds)
+        self.all(|report| report.seconds)
     }
 
     /// What was shared while ranks computed, in the middle.
     pub fn hidden(&self) -> f64 {
-        self.all(|own| own.report.hidden_seconds).median
+        self.all(|report| report.hidden_seconds).median
     }
 
     /// The sequential program's time in the same jobs.
@@ -140,13 +117,13 @@ impl Point {
 
     /// Sequential time over that of a repetition; none where nothing was to be done.
     pub fn speedup(&self) -> Option<Spread> {
-        self.some(|own| speedup(own.report.sequential_seconds, own.report.seconds))
+        self.some(|report| speedup(report.sequential_seconds, report.seconds))
     }
 
     /// The phases of a repetition, in the order of the first run; a phase that only some runs have is theirs.
     pub fn phases(&self) -> Vec<Phase> {
         let mut phases: Vec<(&Phase, Vec<Spread>)> = Vec::new();
-        for phase in self.runs.iter().flat_map(|own| &own.report.phases) {
+        for phase in self.runs.iter().flat_map(|(_, report)| &report.phases) {
             match phases.iter_mut().find(|(known, _)| known.name == phase.name) {
                 Some((_, seconds)) => seconds.push(phase.seconds),
                 None => phases.push((phase, vec![phase.seconds])),

@@ -1,9 +1,9 @@
 //! Figures that are compared: of one problem in one place. And Aurora against everything else: how many times as long
 //! another takes for the same.
 
-use super::Spread;
-use super::collect::{Alone, Collection, Own, Point, speedup};
+use super::collect::{Alone, Collection, Point, speedup};
 use super::series::{Key, Problem, Series};
+use super::{Report, Spread};
 
 /// What kind of figures are compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -83,18 +83,18 @@ impl<'c> Study<'c> {
         self.points.chunk_by(|one, other| one.series == other.series)
     }
 
-    /// The time that counts: of one run with so many ranks.
-    fn time(&self, ranks: usize, own: &Own) -> Spread {
+    /// The time that counts.
+    fn time(&self, run: &Report) -> Spread {
         match (self.basis, &self.alone) {
-            (_, Some(alone)) => Spread::exactly(alone.seconds / ranks as f64).plus(own.shared()),
-            (Basis::Sharing, None) => own.shared(),
-            _ => own.report.seconds,
+            (_, Some(alone)) => Spread::exactly(alone.seconds / run.ranks as f64).plus(run.shared()),
+            (Basis::Sharing, None) => run.shared(),
+            _ => run.seconds,
         }
     }
 
-    /// The time that counts: of all runs.
+    /// That of all runs.
     pub fn seconds(&self, point: &Point) -> Spread {
-        point.all(|own| self.time(point.ranks, own))
+        point.all(|run| self.time(run))
     }
 
     /// What a model is made from besides.
@@ -117,13 +117,15 @@ impl<'c> Study<'c> {
         let ours = self.points.iter().filter(|ours| is_ours(&ours.series) && ours.ranks == *ranks);
         // With streaming loads, if there is such a run; without, if not.
         let ours = ours.min_by_key(|ours| ours.series.preference())?;
-        let time = |own: &Own| self.time(*ranks, own);
-        let turns = |own: &Own| ours.runs.iter().find(|mine| mine.run == own.run).map(|mine| (time(mine), time(own)));
+        let turns = |(run, of): &(usize, Report)| {
+            let (_, mine) = ours.runs.iter().find(|(mine, _)| mine == run)?;
+            Some((self.time(mine), self.time(of)))
+        };
         let mut pairs: Vec<(Spread, Spread)> = theirs.runs.iter().filter_map(turns).collect();
         let mut runs: Vec<usize> = theirs.numbers().collect();
         let paired = !pairs.is_empty();
         if !paired {
-            pairs.push((ours.all(time), theirs.all(time)));
+            pairs.push((self.seconds(ours), self.seconds(theirs)));
             runs.extend(ours.numbers());
         }
         if pairs.iter().any(|(ours, theirs)| ours.median <= 0.0 || theirs.median <= 0.0) {

@@ -69,7 +69,7 @@ fn charts(all: &[Recorded], studies: &[&Study<'_>], wanted: &mut Wanted) -> Vec<
         charts.extend(Figure::normalised(study).and_then(|figure| figure.draw(all)));
     }
     let about = ("Measured sharing overhead", "time that ranks wait for data in a repetition", Guide::None);
-    let sharing = |point: &Point| Some(point.all(|own| own.report.sharing_seconds)).filter(|of| of.max > 0.0);
+    let sharing = |point: &Point| Some(point.all(|report| report.sharing_seconds)).filter(|of| of.max > 0.0);
     let sharing = Figure::of(measured, about, sharing);
     let sent = |title, units, figure: fn(&Report) -> Option<u64>| {
         let figure = |point: &Point| point.middle(|report| figure(report).map(|of| of as f64)).map(Spread::exactly);

@@ -69,13 +69,13 @@ fn measured(points: Vec<&Point>) -> Markup {
     let sent = |of: &Point, figure: fn(&Report) -> Option<u64>| of.middle(|report| figure(report).map(|of| of as f64));
     let table = table::<()>()
         .number("a repetition", |(_, of, _)| or_dash(whole(of, Some(of.seconds())), ms))
-        .number("of it sharing", |(_, of, _)| ms(of.all(|own| own.report.sharing_seconds)))
+        .number("of it sharing", |(_, of, _)| ms(of.all(|report| report.sharing_seconds)))
         .number("hidden", |(_, of, _)| three(of.hidden() * 1e3))
         .number("sequential", |(_, of, _)| three(of.sequential() * 1e3))
         .number("speed-up", |(_, of, _)| or_dash(whole(of, of.speedup()), spread))
         .number("messages", |(_, of, _)| or_dash(sent(of, |run| run.messages), |of| grouped(of.round() as usize)))
         .number("MB", |(_, of, _)| or_dash(sent(of, |run| run.bytes), |of| three(of / 1e6)))
-        .number("reps", |(_, of, _)| of.runs.iter().map(|own| own.report.reps).sum::<usize>());
+        .number("reps", |(_, of, _)| of.runs.iter().map(|(_, report)| report.reps).sum::<usize>());
     table.of("", points.into_iter().map(|point| (&point.key.problem, point, ())))
 }
 
@@ -84,7 +84,7 @@ fn modelled(studies: &[Study<'_>]) -> Markup {
     let rows = models.flat_map(|study| study.points.iter().map(move |point| (study.problem, *point, study)));
     let table = table::<&Study<'_>>()
         .number("sequential alone", |(.., study)| or_dash(study.alone.as_ref(), |alone| three(alone.seconds * 1e3)))
-        .number("sharing, measured", |(_, point, _)| ms(point.all(|own| own.shared())))
+        .number("sharing, measured", |(_, point, _)| ms(point.all(Report::shared)))
         .number("a repetition, modelled", |(_, point, study)| ms(study.seconds(point)))
         .number("speed-up, modelled", |(_, point, study)| or_dash(study.speedup(point), spread));
     table.of("", rows)
@@ -112,7 +112,7 @@ impl Operation<'_> {
         let mut others = self.points.iter().filter(|point| !self.is_elsewhere(point));
         let best = !elsewhere && others.all(|other| own.seconds().median <= other.seconds().median);
         let of = own.seconds().map(|seconds| seconds / self.bound.unwrap_or(1e-6));
-        let resent = own.some(|own| own.resent).map_or(0.0, |resent| resent.median);
+        let resent = own.some(|report| report.packets_resent).map_or(0.0, |resent| resent.median);
         html! {
             @if best { span.best { (three(of.median)) } } @else { (three(of.median)) } " " (range(of))
             @if elsewhere { br; small.slower { "faster than the wire: not over this network" } }
