@@ -5,7 +5,6 @@ use crate::cores::Ticks;
 use crate::implementation::Implementation;
 use crate::report::{Phase, Report, Spread};
 use aurora_core::prelude::*;
-use std::collections::BTreeMap;
 
 /// One repetition as one rank saw it.
 #[derive(Clone, Debug)]
@@ -117,7 +116,6 @@ impl Tally {
             variant: subject.variant.into(),
             ranks: world.size(),
             size: subject.size,
-            measures: BTreeMap::new(),
             reps: self.jobs.len(),
             seed: subject.seed,
             seconds,
@@ -133,6 +131,7 @@ impl Tally {
                 .collect(),
             cores_busy: cores.busy(),
             verified: !self.jobs.is_empty() && self.jobs.iter().all(|job| job.wrong == 0.0),
+            ..Report::default()
         }
     }
 }

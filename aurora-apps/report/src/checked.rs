@@ -2,6 +2,8 @@
 
 use super::Spread;
 use serde::de::{Deserialize, Deserializer, Error};
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 /// No job has more ranks.
@@ -55,23 +57,34 @@ where
     })
 }
 
-/// A share of 1. Sums of such may be a digit beside it.
-pub fn share<'de, D: Deserializer<'de>>(of: D) -> Result<f64, D::Error> {
-    let flaw = |value| (!(-1e-9..=1.0 + 1e-9).contains(&value)).then(|| format!("{value} is no share of 1"));
-    checked(of, flaw).map(|value: f64| value.clamp(0.0, 1.0))
-}
-
-pub fn units<'de, T, D>(of: D) -> Result<T, D::Error>
-where
-    T: Deserialize<'de> + Copy + Into<Option<f64>>,
-    D: Deserializer<'de>,
-{
-    checked(of, |value| (!(0.0..=1e18).contains(&value)).then(|| format!("{value} is no number of blocks or units")))
-}
-
-/// Units as they are written, to compare.
+/// Units of time as they are written, to compare.
 pub fn text<'de, D: Deserializer<'de>>(of: D) -> Result<String, D::Error> {
-    units(of).map(|value: f64| value.to_string())
+    checked(of, |value| not_units(&value)).map(|value: f64| value.to_string())
+}
+
+/// All numbers of a simulation that are none of its setting, by name. Sums of shares may be a digit beside 1.
+pub fn means<'de, D: Deserializer<'de>>(of: D) -> Result<BTreeMap<String, f64>, D::Error> {
+    let mut means = BTreeMap::new();
+    for (name, value) in BTreeMap::<String, Value>::deserialize(of)? {
+        let Some(value) = value.as_f64() else { continue };
+        let is_share = SHARES.contains(&&*name);
+        let no_share = || (!(-1e-9..=1.0 + 1e-9).contains(&value)).then(|| format!("{value} is no share of 1"));
+        if let Some(flaw) = if is_share { no_share() } else { not_units(&value) } {
+            return Err(D::Error::custom(format!("{name}: {flaw}")));
+        }
+        means.insert(name, if is_share { value.clamp(0.0, 1.0) } else { value });
+    }
+    match SHARES.iter().chain(&["loads", "makespan"]).find(|name| !means.contains_key(**name)) {
+        Some(name) => Err(D::Error::missing_field(name)),
+        None => Ok(means),
+    }
+}
+
+/// Of what the nodes could have computed.
+const SHARES: [&str; 3] = ["imbalance", "communication", "efficiency"];
+
+fn not_units(value: &f64) -> Option<String> {
+    (!(0.0..=1e18).contains(value)).then(|| format!("{value} is no number of blocks or units"))
 }
 
 fn is_sensible(value: f64) -> bool {

@@ -89,6 +89,7 @@ impl From<&Figures> for Report {
             size: of.bytes,
             reps: of.reps,
             seconds: of.seconds,
+            packets_resent: of.packets_resent,
             verified: of.verified,
             ..Report::default()
         }

@@ -6,20 +6,21 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 use thiserror::Error;
 
-/// The network: "155 Mbit/s, MTU 9000".
-pub const NETWORK: &str = "network";
-/// The MPI: "Open MPI 4.1.4".
-pub const MPI: &str = "mpi";
-/// How that is set: "defaults", "tuned".
-pub const SETTING: &str = "setting";
+// Those that the page knows, with what it knows them by.
+/// "155 Mbit/s, MTU 9000".
+pub(crate) const NETWORK: &str = "network";
+/// "Open MPI 4.1.4"; and how that is set: "defaults", "tuned".
+pub(crate) const MPI: &str = "mpi";
+pub(crate) const SETTING: &str = "setting";
 /// How many machines the ranks are on.
-pub const NODES: &str = "nodes";
+pub(crate) const NODES: &str = "nodes";
 /// What the figures are: "measured" (also without this label), "computing alone".
-pub const KIND: &str = "kind";
-
+pub(crate) const KIND: &str = "kind";
 /// "apart" if nobody computes while data are on their way: sharing is comparable then, and the time of a repetition is
 /// not.
-pub const PHASES: &str = "phases";
+pub(crate) const PHASES: &str = "phases";
+/// All of them.
+pub(crate) const KNOWN: [&str; 6] = [NETWORK, MPI, SETTING, NODES, KIND, PHASES];
 
 /// Longer ones are no names.
 const LONGEST: usize = 200;
@@ -124,10 +125,10 @@ impl TryFrom<BTreeMap<String, Value>> for Labels {
     fn try_from(map: BTreeMap<String, Value>) -> Result<Self, String> {
         let label = |(key, value): (String, Value)| {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_string);
-            Label::new(&key, &value).map_err(|bad| format!("the label {key:?}: {bad}"))
+            let label = Label::new(&key, &value).map_err(|bad| format!("the label {key:?}: {bad}"))?;
+            Ok((label.key, label.value))
         };
-        let labels: Vec<Label> = map.into_iter().map(label).collect::<Result<_, _>>()?;
-        Labels::of(labels).map_err(|bad| bad.to_string())
+        map.into_iter().map(label).collect::<Result<_, _>>().map(Labels)
     }
 }
 

@@ -1,8 +1,9 @@
 //! Writes the page: whole or not at all.
 
 use super::page::BEGIN;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Read, Write};
+use std::fs::{File, OpenOptions, Permissions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -63,20 +64,13 @@ fn replace(out: &Path, page: &str) -> io::Result<()> {
         // A pipe or a terminal has nothing to be replaced.
         return OpenOptions::new().write(true).open(&place)?.write_all(page.as_bytes());
     }
-    let name = place.file_name().unwrap_or_default().to_string_lossy();
-    let draft = folder(&place).join(format!(".{name}.{}", std::process::id()));
-    let written = draw_up(&draft, page).and_then(|()| fs::rename(&draft, &place));
-    if written.is_err() {
-        // Of a draft that could not even be made there is nothing to remove.
-        let _ = fs::remove_file(&draft);
-    }
-    written
-}
-
-fn draw_up(draft: &Path, page: &str) -> io::Result<()> {
-    let mut file = File::create(draft)?;
-    file.write_all(page.as_bytes())?;
-    file.sync_all()
+    // As readable as any new file. A draft that is not persisted is removed.
+    let all = Permissions::from_mode(0o666);
+    let mut draft = tempfile::Builder::new().permissions(all).tempfile_in(folder(&place))?;
+    draft.write_all(page.as_bytes())?;
+    draft.as_file().sync_all()?;
+    draft.persist(&place)?;
+    Ok(())
 }
 
 fn folder(out: &Path) -> PathBuf {
@@ -88,17 +82,15 @@ fn folder(out: &Path) -> PathBuf {
 
 /// Whether it may be overwritten: a page, or nothing.
 fn is_page(file: &Path) -> io::Result<bool> {
-    let mut head = vec![0; BEGIN.len()];
-    match File::open(file)?.read_exact(&mut head) {
-        Ok(()) => Ok(head.eq_ignore_ascii_case(BEGIN.as_bytes())),
-        Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(file.metadata()?.len() == 0),
-        Err(error) => Err(error),
-    }
+    let mut head = Vec::new();
+    File::open(file)?.take(BEGIN.len() as u64).read_to_end(&mut head)?;
+    Ok(head.is_empty() || head.eq_ignore_ascii_case(BEGIN.as_bytes()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
     use tempfile::tempdir;
 
     #[test]
@@ -113,6 +105,11 @@ mod tests {
             assert_eq!(fs::read_to_string(&out).unwrap(), text);
         }
         assert!(link.is_symlink());
+        // As readable as any other new file.
+        let mode = |file: &Path| fs::metadata(file).unwrap().permissions().mode();
+        let other = tempdir().unwrap();
+        fs::write(other.path().join("other"), "").unwrap();
+        assert_eq!(mode(&out), mode(&other.path().join("other")));
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
     }
 

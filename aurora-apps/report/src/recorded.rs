@@ -28,7 +28,7 @@ pub enum What {
     /// Of an application.
     Program(Vec<Program>),
     /// Of one operation.
-    Bench(Vec<Figures>),
+    Bench(Vec<Program>),
     /// Of a super-program in virtual time.
     Simulation(Box<Simulation>),
 }
@@ -53,7 +53,7 @@ pub fn recorded(file: &str, line: usize, object: Value) -> Result<Option<Recorde
     let what = if object.get("app").is_some() {
         from_value(results()).map(What::Program)
     } else if object.get("bench").is_some() {
-        from_value(results()).map(What::Bench)
+        from_value(results()).map(|of: Vec<Figures>| What::Bench(of.iter().map(Program::from).collect()))
     } else if object.get("policy").is_some() {
         Simulation::deserialize(&object).map(|simulation| What::Simulation(Box::new(simulation)))
     } else {

@@ -129,6 +129,9 @@ pub struct Report {
     pub messages: Option<u64>,
     /// Bytes sent in a repetition.
     pub bytes: Option<u64>,
+    /// Packets of an operation that were sent again.
+    #[serde(skip)]
+    pub packets_resent: Option<Spread>,
     /// Each phase of a repetition.
     pub phases: Vec<Phase>,
     /// The share of the cores of rank 0's machine that was busy in the phases of sharing, where these were kept apart.
@@ -152,6 +155,11 @@ impl Report {
     pub fn phases(&self, names: &[&str]) -> Spread {
         let phases = self.phases.iter().filter(|phase| names.contains(&phase.name.as_str()));
         phases.fold(Spread::default(), |sum, phase| sum.plus(phase.seconds))
+    }
+
+    /// Sharing, what is hidden behind computing included.
+    pub fn shared(&self) -> Spread {
+        self.sharing_seconds.plus(self.hidden_seconds)
     }
 
     /// What was asked for beside its size, by name: `updates`, `cols`.

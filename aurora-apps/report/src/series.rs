@@ -2,7 +2,7 @@
 
 use super::Report;
 use super::circumstances::Circumstances;
-use super::label::{KIND, MPI, NETWORK, NODES, PHASES, SETTING};
+use super::label::{KIND, KNOWN, MPI, NETWORK, PHASES, SETTING};
 use super::machine;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
@@ -118,8 +118,7 @@ impl Series {
     pub fn of(circumstances: &Circumstances, implementation: &str) -> Self {
         let labels = &circumstances.labels;
         let of_mpi = |key: &str| labels.get(key).filter(|_| is_mpi(implementation)).map(str::to_string);
-        let known = [NETWORK, MPI, SETTING, NODES, KIND, PHASES];
-        let others = labels.iter().filter(|(key, _)| !known.contains(key));
+        let others = labels.iter().filter(|(key, _)| !KNOWN.contains(key));
         Series {
             kind: labels.get(KIND).filter(|kind| *kind != "measured").map(str::to_string),
             implementation: implementation.into(),

@@ -1,13 +1,12 @@
 //! Figures that are compared: of one problem in one place. And Aurora against everything else: how many times as long
 //! another takes for the same.
 
-use super::Spread;
-use super::collect::{Alone, Collection, Own, Point, Points, Systems, speedup};
+use super::collect::{Alone, Collection, Point, speedup};
 use super::series::{Key, Problem, Series};
-use std::collections::BTreeMap;
+use super::{Report, Spread};
 
 /// What kind of figures are compared.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Basis {
     /// Times of an application, from a clock.
     Measured,
@@ -20,22 +19,15 @@ pub enum Basis {
     Operation,
 }
 
-impl Basis {
-    /// In the order in which a page speaks of them.
-    pub const ALL: [Basis; 4] = [Basis::Measured, Basis::Modelled, Basis::Sharing, Basis::Operation];
-}
-
 /// All that was measured of one problem in one place, or is modelled from it.
 #[derive(Debug)]
 pub struct Study<'c> {
-    /// From where the figures are.
     pub basis: Basis,
     /// What is compared; in a model with the kernel whose time that is made from.
     pub problem: &'c Problem,
-    /// Whose figures, and where.
     pub key: &'c Key,
-    /// What took part.
-    pub systems: BTreeMap<&'c Series, &'c Points>,
+    /// What took part, system by system.
+    pub points: Vec<&'c Point>,
     /// What a model is made from.
     pub alone: Option<Alone>,
     /// All comparisons with other systems that the figures allow. The sequential program is none: the speed-up says
@@ -46,64 +38,63 @@ pub struct Study<'c> {
 /// One comparison.
 #[derive(Clone, Debug)]
 pub struct Versus<'c> {
-    /// With whom.
     pub other: &'c Series,
-    /// Ranks of the jobs.
     pub ranks: usize,
-    /// Aurora's time.
-    pub ours: Spread,
-    /// The other's.
-    pub theirs: Spread,
     /// Their middle time over ours: above 1 Aurora is faster. Of runs in which both took turns, if there are any.
     pub ratio: f64,
+    /// Whether the slower one's fastest repetition is faster than the other's slowest.
+    pub overlap: bool,
     /// Whether both took turns in one job, on the same data.
     pub paired: bool,
-    /// Where it comes from.
     pub runs: Vec<usize>,
-}
-
-impl Versus<'_> {
-    /// Whether the slower one's fastest repetition is faster than the other's slowest.
-    pub fn overlap(&self) -> bool {
-        self.ours.min <= self.theirs.max && self.theirs.min <= self.ours.max
-    }
 }
 
 /// All studies: of each problem and place what was measured, then what is modelled; behind them the operations.
 pub fn studies(of: &Collection) -> Vec<Study<'_>> {
     let mut studies = Vec::new();
-    for (key, systems) in &of.programs {
+    for points in of.programs.chunk_by(|one, other| one.key == other.key) {
+        let key = &points[0].key;
         let basis = if key.setting.apart { Basis::Sharing } else { Basis::Measured };
-        studies.push(Study::of(basis, &key.problem, key, systems, None));
+        studies.push(Study::of(basis, &key.problem, points, None));
         // Between machines that are emulated or otherwise named.
         let alone = key.setting.network.iter().flat_map(|_| of.alone(key));
-        studies.extend(alone.map(|(problem, alone)| Study::of(Basis::Modelled, problem, key, systems, Some(alone))));
+        studies.extend(alone.map(|(problem, alone)| Study::of(Basis::Modelled, problem, points, Some(alone))));
     }
-    studies.extend(of.benches.iter().map(|(key, of)| Study::of(Basis::Operation, &key.problem, key, of, None)));
+    let operations = of.operations.chunk_by(|one, other| one.key == other.key);
+    studies.extend(operations.map(|points| Study::of(Basis::Operation, &points[0].key.problem, points, None)));
     studies
 }
 
 impl<'c> Study<'c> {
-    fn of(basis: Basis, problem: &'c Problem, key: &'c Key, systems: &'c Systems, alone: Option<Alone>) -> Self {
+    fn of(basis: Basis, problem: &'c Problem, points: &'c [Point], alone: Option<Alone>) -> Self {
         let belongs = |of: &Series| of.is_measured() && (basis != Basis::Modelled || of.is_parallel());
-        let systems = systems.iter().filter(|(series, _)| belongs(series)).collect();
-        let mut study = Study { basis, problem, key, systems, alone, versus: Vec::new() };
-        study.versus = study.rivals().into_iter().filter_map(|rivals| study.compare(rivals)).collect();
+        let key = &points[0].key;
+        let points = points.iter().filter(|point| belongs(&point.series)).collect();
+        let mut study = Study { basis, problem, key, points, alone, versus: Vec::new() };
+        // A rank that is alone shares nothing.
+        let is_other = |of: &&Point| of.series.is_rival() && (basis != Basis::Sharing || of.ranks > 1);
+        let others = study.points.iter().copied().filter(is_other);
+        study.versus = others.filter_map(|other| study.compare(other)).collect();
         study
     }
 
-    /// The time that counts: of one run with so many ranks.
-    fn time(&self, ranks: usize, own: &Own) -> Spread {
+    /// The points of each system.
+    pub fn systems(&self) -> impl Iterator<Item = &[&'c Point]> {
+        self.points.chunk_by(|one, other| one.series == other.series)
+    }
+
+    /// The time that counts.
+    fn time(&self, run: &Report) -> Spread {
         match (self.basis, &self.alone) {
-            (_, Some(alone)) => Spread::exactly(alone.seconds / ranks as f64).plus(own.shared()),
-            (Basis::Sharing, None) => own.shared(),
-            _ => own.report.seconds,
+            (_, Some(alone)) => Spread::exactly(alone.seconds / run.ranks as f64).plus(run.shared()),
+            (Basis::Sharing, None) => run.shared(),
+            _ => run.seconds,
         }
     }
 
-    /// The time that counts: of all runs.
-    pub fn seconds(&self, ranks: usize, point: &Point) -> Spread {
-        point.all(|own| self.time(ranks, own))
+    /// That of all runs.
+    pub fn seconds(&self, point: &Point) -> Spread {
+        point.all(|run| self.time(run))
     }
 
     /// What a model is made from besides.
@@ -112,40 +103,30 @@ impl<'c> Study<'c> {
     }
 
     /// How many times as fast as the sequential program.
-    pub fn speedup(&self, ranks: usize, point: &Point) -> Option<Spread> {
+    pub fn speedup(&self, point: &Point) -> Option<Spread> {
         match &self.alone {
-            Some(alone) => speedup(alone.seconds, self.seconds(ranks, point)),
+            Some(alone) => speedup(alone.seconds, self.seconds(point)),
             None => point.speedup(),
         }
     }
 
-    /// Aurora's series, another's, and a number of ranks that both have figures of.
-    fn rivals(&self) -> Vec<(&'c Series, &'c Series, usize)> {
-        let mut rivals = Vec::new();
-        for (other, points) in self.systems.iter().filter(|(other, _)| other.is_rival()) {
-            // A rank that is alone shares nothing.
-            for ranks in points.keys().filter(|ranks| self.basis != Basis::Sharing || **ranks > 1) {
-                let same = |ours: &Series| ours.is_aurora() && ours.others == other.others;
-                let ours = self.systems.iter().filter(|(ours, mine)| same(ours) && mine.contains_key(ranks));
-                // With streaming loads, if there is such a run; without, if not.
-                let ours = ours.min_by_key(|(ours, _)| ours.preference());
-                rivals.extend(ours.map(|(ours, _)| (*ours, *other, *ranks)));
-            }
-        }
-        rivals
-    }
-
-    /// None where something took no time at all.
-    fn compare(&self, (ours, other, ranks): (&Series, &'c Series, usize)) -> Option<Versus<'c>> {
-        let (ours, theirs) = (&self.systems[ours][&ranks], &self.systems[other][&ranks]);
-        let time = |own: &Own| self.time(ranks, own);
-        let turns = |own: &Own| ours.0.iter().find(|mine| mine.run == own.run).map(|mine| (time(mine), time(own)));
-        let mut pairs: Vec<(Spread, Spread)> = theirs.0.iter().filter_map(turns).collect();
-        let mut runs: Vec<usize> = theirs.runs().collect();
+    /// None where Aurora has no figures of as many ranks, or something took no time at all.
+    fn compare(&self, theirs: &'c Point) -> Option<Versus<'c>> {
+        let Point { series: other, ranks, .. } = theirs;
+        let is_ours = |ours: &Series| ours.is_aurora() && ours.others == other.others;
+        let ours = self.points.iter().filter(|ours| is_ours(&ours.series) && ours.ranks == *ranks);
+        // With streaming loads, if there is such a run; without, if not.
+        let ours = ours.min_by_key(|ours| ours.series.preference())?;
+        let turns = |(run, of): &(usize, Report)| {
+            let (_, mine) = ours.runs.iter().find(|(mine, _)| mine == run)?;
+            Some((self.time(mine), self.time(of)))
+        };
+        let mut pairs: Vec<(Spread, Spread)> = theirs.runs.iter().filter_map(turns).collect();
+        let mut runs: Vec<usize> = theirs.numbers().collect();
         let paired = !pairs.is_empty();
         if !paired {
-            pairs.push((ours.all(time), theirs.all(time)));
-            runs.extend(ours.runs());
+            pairs.push((self.seconds(ours), self.seconds(theirs)));
+            runs.extend(ours.numbers());
         }
         if pairs.iter().any(|(ours, theirs)| ours.median <= 0.0 || theirs.median <= 0.0) {
             return None;
@@ -153,6 +134,7 @@ impl<'c> Study<'c> {
         let ratio = Spread::of(pairs.iter().map(|(ours, theirs)| theirs.median / ours.median)).median;
         let (ours, theirs): (Vec<_>, Vec<_>) = pairs.into_iter().unzip();
         let (ours, theirs) = (Spread::together(ours), Spread::together(theirs));
-        Some(Versus { other, ranks, ours, theirs, ratio, paired, runs })
+        let overlap = ours.min <= theirs.max && theirs.min <= ours.max;
+        Some(Versus { other, ranks: *ranks, ratio, overlap, paired, runs })
     }
 }

@@ -5,7 +5,8 @@ use super::job::{Job, Operation};
 use super::lap::Lap;
 use super::pattern::Round;
 use super::watch::Watch;
-use crate::implementation::Implementation;
+use crate::agree;
+use crate::implementation::{Conditions, Implementation, Offer};
 use crate::meeting::Meeting;
 use aurora_core::prelude::*;
 use std::time::Duration;
@@ -15,36 +16,51 @@ pub const MOST_TIMES: usize = 1 << 20;
 
 /// A contestant, with the way in which its ranks wait for each other.
 pub struct Lane<'w> {
+    pub operation: Operation,
+    pub by: Implementation,
+    /// How often the next repetition has a short operation; any other it has once.
+    pub times: usize,
+    /// Whether everything that has arrived was right.
+    pub verified: bool,
+    pub seed: u64,
+    damage: bool,
     contestant: Contestant<'w>,
     meeting: Box<dyn Meeting + 'w>,
     /// How much too late this rank begins.
     delay: Option<Duration>,
-    seed: u64,
-    damage: bool,
 }
 
 impl<'w> Lane<'w> {
-    /// Collective. For `operation`, a part of what `job` asks for; `seed` is the one that ranks have agreed on.
-    pub fn new(world: &'w World, operation: Operation, by: Implementation, job: &Job, seed: u64) -> Result<Self> {
-        let last = world.rank().index() + 1 == world.size();
-        let late = match operation {
-            Operation::ReadCache { late, .. } => late,
-            _ => None,
-        };
-        Ok(Lane {
-            contestant: contestant::new(world, operation, by)?,
-            meeting: contestant::meeting(world, by)?,
-            delay: late.filter(|_| last),
-            seed,
-            damage: job.damage,
-        })
+    /// Collective. All that `job` asks for, in the order of their turns: each part of its operation by each of its
+    /// implementations.
+    ///
+    /// # Errors
+    /// A [`Refusal`](crate::implementation::Refusal) of what cannot be had; whatever ended the job.
+    pub fn all(world: &'w World, job: &Job) -> Result<Vec<Self>> {
+        let checked = job.operation.check(&job.implementations, Conditions::of(world));
+        checked.map_err(|(_, refusal)| Error::user(refusal))?;
+        let seed = agree::seed(world, job.seed)?;
+        let is_last = world.rank().index() + 1 == world.size();
+        let mut lanes = Vec::new();
+        for operation in job.operation.parts() {
+            let late = if let Operation::ReadCache { late, .. } = operation { late } else { None };
+            for &by in &job.implementations {
+                let contestant = contestant::new(world, operation, by)?;
+                let (meeting, delay) = (contestant::meeting(world, by)?, late.filter(|_| is_last));
+                let (times, verified, damage) = (1, true, job.damage);
+                lanes.push(Lane { operation, by, times, verified, seed, damage, contestant, meeting, delay });
+            }
+        }
+        Ok(lanes)
     }
 
     /// Collective. Repetition `rep`, with the operation `times` times in it, agreed among all ranks.
     pub fn repetition(&mut self, rep: usize, times: usize) -> Result<Lap> {
         let mut watch = Watch::new(&*self.meeting, self.delay);
         let wrong = (self.contestant)(Round::new(self.seed, rep, times, self.damage), &mut watch)?;
-        Lap { wrong: wrong as f64, ..watch.lap }.agree(self.meeting.world())
+        let lap = Lap { wrong: wrong as f64, ..watch.lap }.agree(self.meeting.world())?;
+        self.verified &= lap.wrong == 0.0;
+        Ok(lap)
     }
 }
 

@@ -18,13 +18,10 @@ pub struct Lap {
     pub through: f64,
     /// CPU seconds in that time; where ranks serve each other after it, until all are through.
     pub cpu: f64,
-    /// Transfers sent, until all are through.
+    /// Transfers sent until all are through, and their bytes; packets, and those of them that carried bytes again.
     pub messages: f64,
-    /// Their bytes.
     pub bytes: f64,
-    /// Packets sent, until all are through.
     pub packets: f64,
-    /// Of these, packets that carried bytes again.
     pub resent: f64,
     /// Bytes of memory when it had been asked for, of pages that several map their share; NaN where the system does not
     /// say.

@@ -3,8 +3,7 @@
 
 use super::job::Job;
 use super::lane::{Lane, next_times};
-use crate::agree;
-use crate::implementation::{Conditions, Offer};
+use crate::report::NothingToRun;
 use aurora_core::prelude::*;
 
 /// A repetition of a short operation is made as long as this, in seconds: long beside what surrounds it, and no long
@@ -25,9 +24,7 @@ pub struct Took {
 /// An operation by one implementation, with memory that lives as long as this does.
 pub struct Series<'w> {
     lane: Lane<'w>,
-    is_short: bool,
     rep: usize,
-    times: usize,
 }
 
 impl<'w> Series<'w> {
@@ -39,13 +36,11 @@ impl<'w> Series<'w> {
     /// # Errors
     /// A [`Refusal`](crate::implementation::Refusal) of what cannot be had; whatever ended the job.
     pub fn new(world: &'w World, job: &Job) -> Result<Self> {
-        let operation = job.operation.parts()[0];
-        let by = *job.implementations.first().ok_or_else(|| Error::user("no implementation was asked for"))?;
-        operation.check(&[by], Conditions::of(world)).map_err(|(_, refusal)| Error::user(refusal))?;
-        let seed = agree::seed(world, job.seed)?;
-        let mut lane = Lane::new(world, operation, by, job, seed)?;
+        let by = *job.implementations.first().ok_or(NothingToRun).map_err(Error::user)?;
+        let first = Job { operation: job.operation.parts()[0], implementations: vec![by], ..job.clone() };
+        let mut lane = Lane::all(world, &first)?.remove(0);
         lane.repetition(1, 1)?;
-        Ok(Series { lane, is_short: operation.is_short(), rep: 1, times: 1 })
+        Ok(Series { lane, rep: 1 })
     }
 
     /// Collective. Carries out the operation `iterations` times and verifies all that it moves. After each repetition,
@@ -56,13 +51,13 @@ impl<'w> Series<'w> {
     pub fn run(&mut self, iterations: u64, progress: &mut dyn FnMut()) -> Result<Took> {
         let (mut took, mut left) = (Took::default(), iterations);
         while left > 0 {
-            let times = if self.is_short { left.min(self.times as u64) as usize } else { 1 };
+            let times = if self.lane.operation.is_short() { left.min(self.lane.times as u64) as usize } else { 1 };
             self.rep += 1;
             let lap = self.lane.repetition(self.rep, times)?;
             took.seconds += lap.took.seconds().max(0.0);
             took.with_read += lap.with_read.seconds().max(0.0);
             took.wrong += lap.wrong;
-            self.times = next_times(times, lap.took.seconds(), AIM);
+            self.lane.times = next_times(times, lap.took.seconds(), AIM);
             left -= times as u64;
             progress();
         }
@@ -75,6 +70,7 @@ mod tests {
     use super::*;
     use crate::bench::{By, Operation, Target};
     use crate::implementation::Implementation::{Aurora, Tcp};
+    use crate::implementation::Offer;
 
     /// All of them, small, with an odd size.
     const OPERATIONS: [Operation; 18] = [

@@ -1,25 +1,23 @@
 //! Bars of the phases of a repetition, one after the other.
 
 use super::ink::{COMPUTING, GRID, PAPER, QUIET, SHARING, TEXT};
-use super::{LETTER, Sheet, WIDTH, sheet, tick_label, ticks, unit_of};
+use super::{BELOW, BESIDE, LETTER, ON, WIDTH, fill, line, text, tick_label, ticks, unit_of};
 use crate::{Kind, Spread};
-use plotters::style::text_anchor::{HPos, VPos};
+use maud::{Markup, html};
 
-/// From bar to bar, its name above it included.
-const ROW: i32 = 84;
-/// How thick a bar is.
-const BAR: i32 = 30;
-/// For the title above, and the axis below.
-const HEAD: i32 = 44;
-const FOOT: i32 = 48;
+/// From bar to bar, its name above it included; how thick a bar is.
+const ROW: f64 = 84.0;
+const BAR: f64 = 30.0;
+/// Above the bars, for the title, and below them, for the axis.
+const HEAD: f64 = 44.0;
+const FOOT: f64 = 48.0;
 /// Left and right of the axis.
-const LEFT: i32 = 4;
-const RIGHT: i32 = 40;
+const LEFT: f64 = 4.0;
+const RIGHT: f64 = 40.0;
 
 /// One system with so many ranks.
 #[derive(Clone, Debug)]
 pub struct Bar {
-    /// Who.
     pub name: String,
     /// What was done, in order; middle seconds of each.
     pub phases: Vec<(String, Kind, f64)>,
@@ -28,51 +26,52 @@ pub struct Bar {
 }
 
 /// A chart of bars, from above.
-pub fn bars(bars: &[Bar]) -> String {
+pub fn bars(bars: &[Bar]) -> Markup {
     let sum = |bar: &Bar| bar.phases.iter().map(|(_, _, seconds)| seconds).sum::<f64>();
     let most = bars.iter().map(|bar| sum(bar).max(bar.whole.map_or(0.0, |whole| whole.max))).fold(0.0, f64::max);
     let (unit, scale) = unit_of(most);
     let ticks = ticks(most * scale);
     let end = ticks.last().copied().unwrap_or(1.0);
-    let x = |seconds: f64| LEFT + (f64::from(WIDTH - LEFT - RIGHT) * seconds * scale / end).round() as i32;
-    let bottom = HEAD + ROW * bars.len() as i32;
-    sheet(bottom + FOOT, |sheet| {
-        sheet.text(&format!("time of a repetition, {unit}"), (LEFT, 4), TEXT, HPos::Left, VPos::Top);
-        for tick in &ticks {
-            let at = x(tick / scale);
-            sheet.line([(at, HEAD), (at, bottom)], GRID, 1);
-            let anchor = if *tick == 0.0 { HPos::Left } else { HPos::Center };
-            sheet.text(&tick_label(*tick), (at, bottom + 10), QUIET, anchor, VPos::Top);
+    let x = |seconds: f64| LEFT + (WIDTH - LEFT - RIGHT) * seconds * scale / end;
+    let bottom = HEAD + ROW * bars.len() as f64;
+    html! { svg viewBox={ "0 0 " (WIDTH) " " (bottom + FOOT) } font-size=(LETTER) {
+        (text(&format!("time of a repetition, {unit}"), (LEFT, 4.0), TEXT, "start", BELOW))
+        @for tick in &ticks {
+            @let (at, anchor) = (x(tick / scale), if *tick == 0.0 { "start" } else { "middle" });
+            (line(&[(at, HEAD), (at, bottom)], GRID, 1.0))
+            (text(&tick_label(*tick), (at, bottom + 10.0), QUIET, anchor, BELOW))
         }
-        for (row, bar) in bars.iter().enumerate() {
-            bar.draw(sheet, HEAD + ROW * row as i32, x);
-        }
-    })
+        @for (row, bar) in bars.iter().enumerate() { (bar.draw(HEAD + ROW * row as f64, x)) }
+    } }
 }
 
 impl Bar {
-    fn draw(&self, sheet: &Sheet<'_>, above: i32, x: impl Fn(f64) -> i32) {
-        sheet.text(&self.name, (LEFT, above + 38), TEXT, HPos::Left, VPos::Bottom);
-        let (top, bottom) = (above + 44, above + 44 + BAR);
+    fn draw(&self, above: f64, x: impl Fn(f64) -> f64) -> Markup {
+        let (top, bottom) = (above + 44.0, above + 44.0 + BAR);
         let (mut done, mut turns) = (0.0, [0, 0]);
-        for (name, kind, seconds) in &self.phases {
+        let parts = self.phases.iter().map(|(name, kind, seconds)| {
             let (inks, turn) = match kind {
                 Kind::Computing => (COMPUTING, &mut turns[0]),
                 Kind::Sharing => (SHARING, &mut turns[1]),
             };
-            let (from, to) = (x(done), x(done + seconds));
-            sheet.fill(&[(from, top), (to, top), (to, bottom), (from, bottom)], inks[*turn % 2]);
-            if name.chars().count() as f64 * LETTER * 0.56 < f64::from(to - from - 8) {
-                sheet.text(name, ((from + to) / 2, (top + bottom) / 2), TEXT, HPos::Center, VPos::Center);
-            }
+            let (from, to, ink) = (x(done), x(done + seconds), inks[*turn % 2]);
             done += seconds;
             *turn += 1;
+            let has_room = name.chars().count() as f64 * LETTER * 0.56 < to - from - 8.0;
+            html! {
+                (fill(&[(from, top), (to, top), (to, bottom), (from, bottom)], ink))
+                @if has_room { (text(name, ((from + to) / 2.0, (top + bottom) / 2.0), TEXT, "middle", BESIDE)) }
+            }
+        });
+        html! {
+            (text(&self.name, (LEFT, above + 38.0), TEXT, "start", ON))
+            @for part in parts { (part) }
+            @if let Some(whole) = self.whole {
+                @let (Spread { min, median, max }, middle) = (whole.map(x), bottom - 4.0);
+                (line(&[(min, middle), (max, middle)], PAPER, 5.0))
+                (line(&[(min, middle), (max, middle)], TEXT, 2.0))
+                (line(&[(median, middle - 6.0), (median, middle + 6.0)], TEXT, 3.0))
+            }
         }
-        let Some(Spread { min, median, max }) = self.whole else { return };
-        let [min, median, max] = [min, median, max].map(x);
-        let middle = bottom - 4;
-        sheet.line([(min, middle), (max, middle)], PAPER, 5);
-        sheet.line([(min, middle), (max, middle)], TEXT, 2);
-        sheet.line([(median, middle - 6), (median, middle + 6)], TEXT, 3);
     }
 }

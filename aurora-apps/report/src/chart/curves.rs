@@ -3,44 +3,58 @@
 //! many.
 
 use super::ink::{GRID, Ink, PAPER, QUIET, TEXT};
-use super::{At, LETTER, Sheet, WIDTH, sheet, tick_label, ticks};
+use super::{At, BELOW, BESIDE, LETTER, ON, WIDTH, line, pairs, text, tick_label, ticks};
 use crate::Spread;
-use plotters::style::text_anchor::{HPos, VPos};
+use maud::{Markup, html};
 use std::collections::BTreeSet;
+use std::f64::consts::TAU;
 
 /// How a curve looks. Dashed is what is modelled.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Style {
-    /// Its colour.
     pub ink: Ink,
-    /// What marks its points.
     pub mark: Mark,
-    /// Whether the marks are open.
     pub hollow: bool,
-    /// Whether the line is.
     pub dashed: bool,
 }
 
-/// What marks a point: a triangle stands on a side, a diamond is a square that stands on a corner.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mark {
-    Circle,
-    Square,
-    Triangle,
-    Diamond,
-}
+/// What marks a point: how many corners, the turn of the first one, and how far they are out. 24 are as good as round;
+/// a triangle stands on a side, a diamond is a square that stands on a corner.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Mark(usize, f64, f64);
 
 impl Mark {
-    /// The corners of one around `(x, y)`; of a circle, as good as round.
-    pub fn corners(self, (x, y): (f64, f64), r: f64) -> Vec<(f64, f64)> {
-        let (count, first, r) = match self {
-            Mark::Circle => (24, 0.0, r),
-            Mark::Square => (4, 0.125, r * 1.25),
-            Mark::Triangle => (3, -0.25, r * 1.3),
-            Mark::Diamond => (4, 0.0, r * 1.35),
-        };
-        let angle = |corner: usize| (first + corner as f64 / count as f64) * std::f64::consts::TAU;
-        (0..count).map(|corner| (x + r * angle(corner).cos(), y + r * angle(corner).sin())).collect()
+    pub const CIRCLE: Mark = Mark(24, 0.0, 1.0);
+    pub const SQUARE: Mark = Mark(4, 0.125, 1.25);
+    pub const TRIANGLE: Mark = Mark(3, -0.25, 1.3);
+    pub const DIAMOND: Mark = Mark(4, 0.0, 1.35);
+}
+
+impl Style {
+    fn line(self, points: &[At], width: f64) -> Markup {
+        let dashes = self.dashed.then(|| format!("{0} {0}", 4.0 * width));
+        html! {
+            polyline points=(pairs(points)) fill="none" stroke=(self.ink) stroke-width=(width)
+                stroke-dasharray=[dashes] {}
+        }
+    }
+
+    fn mark(self, (x, y): At, size: f64) -> Markup {
+        let Mark(count, first, far) = self.mark;
+        let angle = |corner: usize| (first + corner as f64 / count as f64) * TAU;
+        let corner = |angle: f64| (x + size * far * angle.cos(), y + size * far * angle.sin());
+        let corners: Vec<At> = (0..count).map(|number| corner(angle(number))).collect();
+        let inside = if self.hollow { PAPER } else { self.ink };
+        html! { polygon points=(pairs(&corners)) stroke=(self.ink) stroke-width=(size / 4.0) fill=(inside) {} }
+    }
+
+    /// A piece of a curve, as a legend shows it.
+    pub fn sample(self) -> Markup {
+        html! {
+            svg viewBox="0 0 48 18" aria-hidden="true" {
+                (self.line(&[(2.0, 9.0), (46.0, 9.0)], 2.5)) (self.mark((24.0, 9.0), 5.0))
+            }
+        }
     }
 }
 
@@ -49,7 +63,6 @@ impl Mark {
 pub struct Curve {
     /// What the legend calls it.
     pub name: String,
-    /// How it looks.
     pub style: Style,
     /// Numbers of ranks, rising, with what they come to.
     pub points: Vec<(usize, Spread)>,
@@ -58,7 +71,6 @@ pub struct Curve {
 /// What curves are held against.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Guide {
-    /// Nothing.
     None,
     /// As many times as fast as there are ranks.
     Ideal,
@@ -75,18 +87,17 @@ pub struct Curves {
     pub along: &'static str,
     /// Where the axis that goes up begins, at or below all figures.
     pub from: f64,
-    /// What they are held against.
     pub guide: Guide,
     /// All of them; the last is on top.
     pub curves: Vec<Curve>,
 }
 
 /// How high a chart is, and the room around the figures: for ticks on the left and below, for the title above.
-const HEIGHT: i32 = 480;
-const LEFT: i32 = 84;
-const RIGHT: i32 = WIDTH - 12;
-const TOP: i32 = 56;
-const BOTTOM: i32 = HEIGHT - 68;
+const HEIGHT: f64 = 480.0;
+const LEFT: f64 = 84.0;
+const RIGHT: f64 = WIDTH - 12.0;
+const TOP: f64 = 56.0;
+const BOTTOM: f64 = HEIGHT - 68.0;
 /// Between the axis and the first point.
 const INSIDE: f64 = 34.0;
 
@@ -102,7 +113,7 @@ impl Curves {
     }
 
     /// As SVG.
-    pub fn svg(&self) -> String {
+    pub fn svg(&self) -> Markup {
         let ranks: BTreeSet<usize> = self.points().map(|(ranks, _)| *ranks).collect();
         let [least, most] = [ranks.first(), ranks.last()].map(|ranks| *ranks.unwrap_or(&1) as f64);
         let highest = self.points().map(|(_, of)| of.max).fold(0.0, f64::max);
@@ -114,57 +125,56 @@ impl Curves {
         };
         let ticks: Vec<f64> = ticks(highest - self.from).into_iter().map(|tick| self.from + tick).collect();
         let frame = Frame { least, most, bottom: self.from, top: ticks.last().copied().unwrap_or(1.0) };
-        sheet(HEIGHT, |sheet| {
-            sheet.text(&self.axis, (2, 4), TEXT, HPos::Left, VPos::Top);
-            for tick in ticks {
-                let (_, y) = pixel(frame.place(least, tick));
-                sheet.line([(LEFT, y), (RIGHT, y)], GRID, 1);
-                sheet.text(&tick_label(tick), (LEFT - 8, y), QUIET, HPos::Right, VPos::Center);
+        // The last number is always there, of the others those that have room.
+        let mut free = RIGHT + 60.0;
+        let numbers = ranks.iter().rev().map(|ranks| {
+            let (x, label) = (frame.place(*ranks as f64, self.from).0, ranks.to_string());
+            let half = label.len() as f64 * LETTER * 0.28;
+            let has_room = x + half < free;
+            free = if has_room { x - half - 8.0 } else { free };
+            html! {
+                (line(&[(x, BOTTOM), (x, BOTTOM + 6.0)], GRID, 2.0))
+                @if has_room { (text(&label, (x, BOTTOM + 13.0), QUIET, "middle", BELOW)) }
             }
-            // The last number is always there, of the others those that have room.
-            let mut free = RIGHT + 60;
-            for ranks in ranks.iter().rev() {
-                let (x, _) = pixel(frame.place(*ranks as f64, self.from));
-                sheet.line([(x, BOTTOM), (x, BOTTOM + 6)], GRID, 2);
-                let label = ranks.to_string();
-                let half = (label.len() as f64 * LETTER * 0.28) as i32;
-                if x + half < free {
-                    sheet.text(&label, (x, BOTTOM + 13), QUIET, HPos::Center, VPos::Top);
-                    free = x - half - 8;
-                }
+        });
+        html! { svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } font-size=(LETTER) {
+            (text(&self.axis, (2.0, 4.0), TEXT, "start", BELOW))
+            @for tick in ticks {
+                @let (_, y) = frame.place(least, tick);
+                (line(&[(LEFT, y), (RIGHT, y)], GRID, 1.0))
+                (text(&tick_label(tick), (LEFT - 8.0, y), QUIET, "end", BESIDE))
             }
-            sheet.text(self.along, (RIGHT, HEIGHT - 4), QUIET, HPos::Right, VPos::Bottom);
-            self.draw_guide(sheet, &frame);
-            for (number, curve) in self.curves.iter().enumerate() {
+            @for number in numbers { (number) }
+            (text(self.along, (RIGHT, HEIGHT - 4.0), QUIET, "end", ON))
+            (self.draw_guide(frame))
+            @for (number, curve) in self.curves.iter().enumerate() {
                 // Whiskers of several systems stand beside each other.
-                let step = (60.0 / self.curves.len() as f64).min(14.0);
-                let aside = (number as f64 - (self.curves.len() as f64 - 1.0) / 2.0) * step;
-                curve.draw(sheet, |ranks, value| {
+                @let step = (60.0 / self.curves.len() as f64).min(14.0);
+                @let aside = (number as f64 - (self.curves.len() as f64 - 1.0) / 2.0) * step;
+                (curve.draw(|ranks, value| {
                     let (x, y) = frame.place(ranks as f64, value);
                     (x + aside, y)
-                });
+                }))
             }
-        })
+        } }
     }
 
-    fn draw_guide(&self, sheet: &Sheet<'_>, frame: &Frame) {
-        let Frame { least, most, top, .. } = *frame;
-        if self.guide == Guide::One {
-            sheet.line([least, most].map(|ranks| pixel(frame.place(ranks, 1.0))), QUIET, 2);
-        }
+    fn draw_guide(&self, frame: Frame) -> Markup {
         const STEPS: usize = 32;
+        let Frame { least, most, top, .. } = frame;
         let end = most.min(top);
-        if self.guide != Guide::Ideal || end <= least {
-            return;
-        }
         let ranks = (0..=STEPS).map(|step| least * (end / least).powf(step as f64 / STEPS as f64));
         // An ideal that leaves the chart at once is not drawn.
-        let line: Vec<At> = ranks.filter(|ranks| *ranks <= top).map(|ranks| pixel(frame.place(ranks, ranks))).collect();
-        let [_, .., (x, y)] = line[..] else { return };
-        sheet.line(line, QUIET, 1);
-        // Beside its end, where there is room.
-        let (at, anchor) = if x > RIGHT - 120 { ((x - 16, y), HPos::Right) } else { ((x + 10, y), HPos::Left) };
-        sheet.text("ideal", at, QUIET, anchor, VPos::Center);
+        let ideal: Vec<At> = ranks.filter(|ranks| *ranks <= top).map(|ranks| frame.place(ranks, ranks)).collect();
+        html! {
+            @if self.guide == Guide::One { (line(&[least, most].map(|ranks| frame.place(ranks, 1.0)), QUIET, 2.0)) }
+            @if self.guide == Guide::Ideal && end > least && let [_, .., (x, y)] = ideal[..] {
+                (line(&ideal, QUIET, 1.0))
+                // Beside its end, where there is room.
+                @let (x, anchor) = if x > RIGHT - 120.0 { (x - 16.0, "end") } else { (x + 10.0, "start") };
+                (text("ideal", (x, y), QUIET, anchor, BESIDE))
+            }
+        }
     }
 }
 
@@ -178,50 +188,23 @@ struct Frame {
 }
 
 impl Frame {
-    fn place(&self, ranks: f64, value: f64) -> (f64, f64) {
-        let wide = f64::from(RIGHT - LEFT) - 2.0 * INSIDE;
+    fn place(&self, ranks: f64, value: f64) -> At {
         let doublings = |to: f64| (to / self.least).log2();
         let part = if self.most > self.least { doublings(ranks) / doublings(self.most) } else { 0.5 };
-        let x = f64::from(LEFT) + INSIDE + wide * part;
-        (x, f64::from(BOTTOM) - f64::from(BOTTOM - TOP) * (value - self.bottom) / (self.top - self.bottom))
+        let x = LEFT + INSIDE + (RIGHT - LEFT - 2.0 * INSIDE) * part;
+        (x, BOTTOM - (BOTTOM - TOP) * (value - self.bottom) / (self.top - self.bottom))
     }
 }
 
 impl Curve {
-    fn draw(&self, sheet: &Sheet<'_>, place: impl Fn(usize, f64) -> (f64, f64)) {
-        let Style { ink, mark, hollow, dashed } = self.style;
-        let middles: Vec<_> = self.points.iter().map(|(ranks, of)| place(*ranks, of.median)).collect();
-        for pair in middles.windows(2) {
-            for (from, to) in if dashed { dashes(pair[0], pair[1]) } else { vec![(pair[0], pair[1])] } {
-                sheet.line([pixel(from), pixel(to)], ink, 3);
+    fn draw(&self, place: impl Fn(usize, f64) -> At) -> Markup {
+        let middles: Vec<At> = self.points.iter().map(|(ranks, of)| place(*ranks, of.median)).collect();
+        html! {
+            (self.style.line(&middles, 3.0))
+            @for (ranks, of) in &self.points {
+                (line(&[of.min, of.max].map(|value| place(*ranks, value)), self.style.ink, 2.0))
             }
-        }
-        for (ranks, of) in &self.points {
-            sheet.line([of.min, of.max].map(|value| pixel(place(*ranks, value))), ink, 2);
-        }
-        for middle in middles {
-            let mut corners: Vec<At> = mark.corners(middle, 8.0).into_iter().map(pixel).collect();
-            sheet.fill(&corners, if hollow { PAPER } else { ink });
-            corners.push(corners[0]);
-            sheet.line(corners, ink, 2);
+            @for middle in middles { (self.style.mark(middle, 8.0)) }
         }
     }
-}
-
-fn pixel((x, y): (f64, f64)) -> At {
-    (x.round() as i32, y.round() as i32)
-}
-
-type Segment = ((f64, f64), (f64, f64));
-
-/// A line in pieces: the library's own drawing of them forgets where the last one ended.
-fn dashes(from: (f64, f64), to: (f64, f64)) -> Vec<Segment> {
-    const DASH: f64 = 12.0;
-    let length = (to.0 - from.0).hypot(to.1 - from.1);
-    let at = |done: f64| {
-        let part = (done / length).min(1.0);
-        (from.0 + (to.0 - from.0) * part, from.1 + (to.1 - from.1) * part)
-    };
-    let count = (length / (2.0 * DASH)).ceil() as usize;
-    (0..count).map(|dash| (at(2.0 * DASH * dash as f64), at(DASH * (2.0 * dash as f64 + 1.0)))).collect()
 }

@@ -1,5 +1,5 @@
-//! Charts as SVG: no fonts, files or libraries of the system are needed to draw them, and none but a browser's to see
-//! them.
+//! Charts as SVG, which is written as the rest of the page is: no fonts, files or libraries of the system are needed to
+//! draw them, and none but a browser's to see them.
 
 mod bars;
 mod curves;
@@ -9,49 +9,39 @@ pub use bars::{Bar, bars};
 pub use curves::{Curve, Curves, Guide, Mark, Style};
 
 use ink::Ink;
-use plotters::coord::Shift;
-use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
+use maud::{Markup, html};
 
 /// Units of a drawing's width. The page scales it to a column or to a phone.
-const WIDTH: i32 = 800;
+const WIDTH: f64 = 800.0;
 
 /// The height of letters in these units: on a phone about 10 pixels. They are about half as wide.
 const LETTER: f64 = 23.0;
 
-/// The drawing library speaks of another size than SVG.
-const LAYOUT: f64 = 1.24;
+/// Where letters stand by their point: below it, beside it, on it.
+const BELOW: &str = "0.76em";
+const BESIDE: &str = "0.5ex";
+const ON: &str = "-0.5ex";
 
-type At = (i32, i32);
+type At = (f64, f64);
 
-/// What is drawn on. Nothing can fail, since it goes to memory.
-struct Sheet<'s>(DrawingArea<SVGBackend<'s>, Shift>);
-
-/// Draws on a sheet `height` units high.
-fn sheet(height: i32, draw: impl FnOnce(&Sheet<'_>)) -> String {
-    let mut svg = String::new();
-    {
-        let sheet = Sheet(SVGBackend::with_string(&mut svg, (WIDTH as u32, height as u32)).into_drawing_area());
-        draw(&sheet);
-        sheet.0.present().expect("a drawing in memory");
-    }
-    // The page decides how wide it is.
-    ink::themed(&svg).replacen(&format!("width=\"{WIDTH}\" height=\"{height}\" "), "", 1)
+fn line(points: &[At], ink: Ink, width: f64) -> Markup {
+    html! { polyline points=(pairs(points)) fill="none" stroke=(ink) stroke-width=(width) {} }
 }
 
-impl Sheet<'_> {
-    fn line(&self, points: impl Into<Vec<At>>, ink: Ink, width: u32) {
-        self.0.draw(&PathElement::new(points, ink.color().stroke_width(width))).expect("a drawing in memory");
-    }
+fn fill(corners: &[At], ink: Ink) -> Markup {
+    html! { polygon points=(pairs(corners)) fill=(ink) {} }
+}
 
-    fn fill(&self, corners: &[At], ink: Ink) {
-        self.0.draw(&Polygon::new(corners, ink.color())).expect("a drawing in memory");
-    }
+fn text(text: &str, (x, y): At, ink: Ink, anchor: &str, dy: &str) -> Markup {
+    html! { text x=(tenth(x)) y=(tenth(y)) dy=(dy) text-anchor=(anchor) fill=(ink) { (text) } }
+}
 
-    fn text(&self, text: &str, at: At, ink: Ink, h: HPos, v: VPos) {
-        let style = ("sans-serif", LETTER * LAYOUT).into_font().color(&ink.color()).pos(Pos::new(h, v));
-        self.0.draw(&Text::new(text, at, style)).expect("a drawing in memory");
-    }
+fn pairs(points: &[At]) -> String {
+    points.iter().map(|(x, y)| format!("{},{} ", tenth(*x), tenth(*y))).collect()
+}
+
+fn tenth(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
 }
 
 /// Round numbers from 0 to `most` or a little more: four to seven of them, the last one the end of the axis.
@@ -104,12 +94,16 @@ mod tests {
     }
 
     fn curve(dashed: bool, points: impl IntoIterator<Item = (usize, Spread)>) -> Curve {
-        let style = Style { ink: ink::of("aurora"), mark: Mark::Circle, hollow: false, dashed };
+        let style = Style { ink: ink::of("aurora"), mark: Mark::CIRCLE, hollow: false, dashed };
         Curve { name: "aurora".into(), style, points: points.into_iter().collect() }
     }
 
     fn chart(guide: Guide, from: f64, curve: Curve) -> Curves {
         Curves { axis: "speed-up <&\">".into(), along: "ranks", from, guide, curves: vec![curve] }
+    }
+
+    fn svg(guide: Guide, from: f64, curve: Curve) -> String {
+        chart(guide, from, curve).svg().into_string()
     }
 
     #[test]
@@ -119,7 +113,7 @@ mod tests {
         let phases = [("load", Kind::Sharing, 0.5), ("x", Kind::Sharing, 1e-4), ("multiply", Kind::Computing, 0.4)];
         let phases = phases.map(|(name, kind, seconds)| (name.to_string(), kind, seconds)).to_vec();
         let bar = Bar { name: "aurora".into(), phases, whole: Some(Spread { min: 0.8, median: 0.9, max: 0.95 }) };
-        let speedups = chart(Guide::Ideal, 0.0, curve(false, rising)).svg();
+        let speedups = chart(Guide::Ideal, 0.0, curve(false, rising)).svg().into_string();
         assert!(
             speedups.starts_with("<svg viewBox=\"0 0 800 480\"") && speedups.contains("speed-up &lt;&amp;&quot;&gt;")
         );
@@ -128,30 +122,34 @@ mod tests {
         for (svg, words, inks, absent) in [
             (speedups, "ideal ranks 1 2 4", "blue grid", "5"),
             // An axis may begin above 0, and numbers of ranks never stand over each other.
-            (chart(Guide::None, 0.8, curve(false, (60..=64).map(even))).svg(), "0.8 0.9 64", "blue", "0"),
-            (chart(Guide::None, 0.8, curve(false, (1..=64).map(even))).svg(), "1 64", "blue", "63 ideal"),
+            (svg(Guide::None, 0.8, curve(false, (60..=64).map(even))), "0.8 0.9 64", "blue", "0"),
+            (svg(Guide::None, 0.8, curve(false, (1..=64).map(even))), "1 64", "blue", "63 ideal"),
             // There is no room for the name of the second phase.
-            (bars(&[bar]), "aurora load multiply 0 400", "computing-1 sharing-1 sharing-2", "x"),
-            (Curves { curves: Vec::new(), ..chart(Guide::One, 0.0, curve(false, [])) }.svg(), "0 1", "quiet", "ideal"),
+            (bars(&[bar]).into_string(), "aurora load multiply 0 400", "computing-1 sharing-1 sharing-2", "x"),
+            (svg(Guide::One, 0.0, curve(false, [])), "0 1", "quiet", "ideal"),
         ] {
-            let has = |word: &str| svg.contains(&format!("\n{word}\n"));
+            let has = |word: &str| svg.contains(&format!(">{word}</text>"));
             assert!(words.split(' ').all(has) && !absent.split(' ').any(has), "{words}, not {absent}: {svg}");
             assert!(inks.split(' ').all(|ink| svg.contains(&format!("\"var(--{ink})\""))), "{inks}: {svg}");
-            assert!(!svg.contains("=\"#"), "a colour that the page does not know: {svg}");
         }
-        let text = "<text>&quot;#010003&quot;</text>";
-        assert_eq!(
-            ink::themed(&format!("<line stroke=\"#01000E\"/>{text}")),
-            format!("<line stroke=\"var(--quiet-2)\"/>{text}")
-        );
+    }
+
+    #[test]
+    fn the_page_knows_all_inks() {
+        let names = ["aurora", "ect", "tcp", "S", "R", "G", "mpi-isend-whole", "mpi-collective", "mpi-ring", "naive"];
+        let all = [ink::TEXT, ink::QUIET, ink::GRID, ink::PAPER].into_iter().chain(ink::COMPUTING).chain(ink::SHARING);
+        for ink in all.chain(names.map(ink::of)) {
+            let value = format!("{}: #", ink.trim_start_matches("var(").trim_end_matches(')'));
+            // By day, by night and on paper.
+            assert_eq!(include_str!("../page/style.css").matches(&value).count(), 3, "{ink}");
+        }
     }
 
     #[test]
     fn what_is_modelled_is_dashed_and_one_point_is_no_curve() {
         let points = [1, 2, 4].map(|ranks| (ranks, Spread::exactly(ranks as f64)));
-        let lines = |dashed| chart(Guide::None, 0.0, curve(dashed, points)).svg().matches("stroke-width=\"3\"").count();
-        assert_eq!(lines(false), 2);
-        assert!(lines(true) > 10);
+        let is_dashed = |dashed| svg(Guide::None, 0.0, curve(dashed, points)).contains("stroke-dasharray=\"12 12\"");
+        assert_eq!([false, true].map(is_dashed), [false, true]);
         let mut one = chart(Guide::None, 0.0, curve(false, points[..1].iter().copied()));
         assert!(!one.is_worth_it());
         one.curves.push(curve(false, points));

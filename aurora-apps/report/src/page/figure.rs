@@ -1,40 +1,130 @@
-//! Charts with their titles, legends and where they come from.
+//! Charts of the applications: speed-up and normalised speed-up (Figures 4, 5, 7 and 8 of the paper), what sharing
+//! costs (Figure 6), and where the time goes. Each has its title, its legend, and where it comes from.
 
 use super::provenance;
 use super::text::{count, list, seconds, three};
+use super::wanted::Wanted;
 use crate::chart::{Bar, Curve, Curves, Guide, Mark, Style, bars, ink};
 use crate::collect::Point;
 use crate::recorded::Recorded;
 use crate::series::Series;
 use crate::study::{Basis, Study};
-use crate::{Kind, Spread};
-use maud::{Markup, PreEscaped, html};
+use crate::{Kind, Report, Spread};
+use maud::{Markup, html};
 use std::collections::BTreeMap;
+
+/// All charts of each application in each place. What there is too little of goes to `wanted`.
+pub fn sections(all: &[Recorded], studies: &[Study<'_>], wanted: &mut Wanted) -> Markup {
+    let applications = studies.iter().filter(|study| study.basis != Basis::Operation).collect::<Vec<_>>();
+    html! {
+        @if !applications.is_empty() {
+            section {
+                h2 { "How to read the charts" }
+                p {
+                    "A mark is the middle of the repetitions, its whisker goes from the least to the most; systems \
+                     with as many ranks stand beside each other. Lines join what was measured, dashes what is \
+                     modelled; the two are in no chart together. A colour is an implementation, and a mark tells \
+                     those of one colour apart; legends are in the order in which the curves end, from above."
+                }
+            }
+        }
+        // What is measured, with the models that are made from it.
+        @for studies in applications.chunk_by(|one, other| one.key == other.key) {
+            @let charts = charts(all, studies, wanted);
+            @if !charts.is_empty() {
+                section {
+                    h2 { (studies[0].key.problem) ": " (studies[0].key.setting.place()) }
+                    .charts { @for chart in charts { (chart) } }
+                }
+            }
+        }
+    }
+}
+
+const SECONDS: [(&str, f64); 4] = [("ns", 1e9), ("µs", 1e6), ("ms", 1e3), ("s", 1.0)];
+const BYTES: [(&str, f64); 5] = [("bytes", 1.0), ("kB", 1e-3), ("MB", 1e-6), ("GB", 1e-9), ("TB", 1e-12)];
+const MESSAGES: [(&str, f64); 3] = [("messages", 1.0), ("thousand messages", 1e-3), ("million messages", 1e-6)];
+
+fn charts(all: &[Recorded], studies: &[&Study<'_>], wanted: &mut Wanted) -> Vec<Markup> {
+    let (measured, key) = (studies[0], studies[0].key);
+    let mut charts = Vec::new();
+    if measured.points.is_empty() {
+        return charts;
+    }
+    if !measured.points.iter().any(|point| point.series.is_mpi()) {
+        wanted.mpi(key);
+    }
+    if key.setting.network.is_some() && studies.len() == 1 {
+        wanted.alone(key);
+    }
+    for study in studies {
+        if let Some(speedup) = speedup(study) {
+            let title = speedup.title.clone();
+            let chart = speedup.draw(all);
+            if chart.is_none() && study.basis == Basis::Measured {
+                wanted.ranks(title, key);
+            }
+            charts.extend(chart);
+        }
+        charts.extend(Figure::normalised(study).and_then(|figure| figure.draw(all)));
+    }
+    let about = ("Measured sharing overhead", "time that ranks wait for data in a repetition", Guide::None);
+    let sharing = |point: &Point| Some(point.all(|report| report.sharing_seconds)).filter(|of| of.max > 0.0);
+    let sharing = Figure::of(measured, about, sharing);
+    let sent = |title, units, figure: fn(&Report) -> Option<u64>| {
+        let figure = |point: &Point| point.middle(|report| figure(report).map(|of| of as f64)).map(Spread::exactly);
+        Figure::of(measured, (title, "by all ranks", Guide::None), figure).in_handy_units(units).draw(all)
+    };
+    charts.extend(sharing.in_handy_units(&SECONDS).draw(all));
+    charts.extend(phases(all, measured));
+    charts.extend(sent("Bytes sent in a repetition", &BYTES, |report| report.bytes));
+    charts.extend(sent("Messages sent in a repetition", &MESSAGES, |report| report.messages));
+    charts
+}
+
+/// Sequential over parallel time; none where computing and sharing are kept apart.
+fn speedup(study: &Study<'_>) -> Option<Figure> {
+    let (title, axis) = match study.basis {
+        Basis::Sharing => return None,
+        Basis::Modelled => ("Modelled speed-up", "modelled: T / (T / ranks + measured sharing)"),
+        _ => ("Measured speed-up", "sequential time / parallel time"),
+    };
+    let figure = Figure::of(study, (title, axis, Guide::Ideal), |point| study.speedup(point));
+    let note = match &study.alone {
+        None => crowded(study),
+        Some(alone) => format!(
+            "T is the sequential program's time alone on a quiet machine, {}; sharing is what was measured with so \
+             many nodes, what was hidden behind computing included. ",
+            seconds(alone.seconds)
+        ),
+    };
+    Some(Figure { note: note + &figure.note, ..figure })
+}
 
 /// One figure, ready to be drawn.
 pub struct Figure {
-    /// What it shows.
     pub title: String,
-    /// The chart.
     pub chart: Curves,
     /// Whether its figures are modelled: dashed.
     pub modelled: bool,
     /// What one must know to read it.
     pub note: String,
-    /// The runs that it comes from.
     pub runs: Vec<usize>,
 }
 
-/// What systems come to over the number of ranks.
-type BySystem<'s> = BTreeMap<&'s Series, Vec<(usize, Spread)>>;
+/// A figure of a system with so many ranks; those of a system follow each other.
+type Value<'s> = (&'s Series, usize, Spread);
 
 impl Figure {
     /// Of figures of a study, by what they are called, how the axis that goes up is, and what they are held against.
-    fn new(study: &Study<'_>, about: (&str, &str, Guide), of: BySystem<'_>, runs: Vec<usize>) -> Self {
+    fn new(study: &Study<'_>, about: (&str, &str, Guide), of: &[Value<'_>], runs: Vec<usize>) -> Self {
         let (title, axis, guide) = about;
-        let styles = styles(of.keys().copied(), study.alone.is_some());
-        let curves = of.into_iter().zip(styles);
-        let curves = curves.map(|((series, points), style)| Curve { name: series.to_string(), style, points });
+        let systems: Vec<_> = of.chunk_by(|(one, ..), (other, ..)| one == other).collect();
+        let styles = styles(systems.iter().map(|of| of[0].0), study.alone.is_some());
+        let curves = systems.iter().zip(styles).map(|(of, style)| {
+            let points = of.iter().map(|(_, ranks, value)| (*ranks, *value)).collect();
+            Curve { name: of[0].0.to_string(), style, points }
+        });
         // Aurora, which comes first, is drawn last.
         let curves = curves.collect::<Vec<_>>().into_iter().rev().collect();
         Figure {
@@ -47,39 +137,33 @@ impl Figure {
     }
 
     /// A figure of each system over the number of ranks, where it has one.
-    pub fn of(study: &Study<'_>, about: (&str, &str, Guide), figure: impl Fn(usize, &Point) -> Option<Spread>) -> Self {
-        let mut runs = study.alone_runs();
-        let mut of = BySystem::new();
-        for (series, points) in &study.systems {
-            for (ranks, point) in *points {
-                if let Some(figure) = figure(*ranks, point) {
-                    of.entry(series).or_default().push((*ranks, figure));
-                    runs.extend(point.runs());
-                }
+    pub fn of(study: &Study<'_>, about: (&str, &str, Guide), figure: impl Fn(&Point) -> Option<Spread>) -> Self {
+        let (mut values, mut runs) = (Vec::new(), study.alone_runs());
+        for point in &study.points {
+            if let Some(figure) = figure(point) {
+                values.push((&point.series, point.ranks, figure));
+                runs.extend(point.numbers());
             }
         }
-        Figure::new(study, about, of, runs)
+        Figure::new(study, about, &values, runs)
     }
 
     /// Of Aurora beside each MPI version; none if there is none.
     pub fn normalised(study: &Study<'_>) -> Option<Self> {
-        let (mut of, mut runs, mut paired) = (BySystem::new(), study.alone_runs(), true);
-        for versus in study.versus.iter().filter(|versus| versus.other.is_mpi()) {
-            of.entry(versus.other).or_default().push((versus.ranks, Spread::exactly(versus.ratio)));
-            runs.extend(&versus.runs);
-            paired &= versus.paired;
-        }
+        let of: Vec<_> = study.versus.iter().filter(|versus| versus.other.is_mpi()).collect();
+        let values: Vec<_> = of.iter().map(|of| (of.other, of.ranks, Spread::exactly(of.ratio))).collect();
+        let runs = of.iter().flat_map(|of| of.runs.clone()).chain(study.alone_runs()).collect();
         let (title, axis) = match study.basis {
             Basis::Modelled => ("Aurora's speed-up over MPI's, modelled", "Aurora's speed-up / MPI's"),
             Basis::Sharing => ("MPI's sharing overhead over Aurora's, measured", "MPI's time of sharing / Aurora's"),
             _ => ("Aurora's speed-up over MPI's, measured", "Aurora's speed-up / MPI's"),
         };
-        let jobs = match paired {
+        let jobs = match of.iter().all(|of| of.paired) {
             true => "Both took turns in one job, on the same data.",
             false => "Not all of them took turns with Aurora in one job.",
         };
         (!of.is_empty()).then(|| {
-            let figure = Figure::new(study, (title, axis, Guide::One), of, runs);
+            let figure = Figure::new(study, (title, axis, Guide::One), &values, runs);
             Figure { note: format!("Below 1 Aurora is slower. {jobs} {}", figure.note), ..figure }
         })
     }
@@ -108,9 +192,9 @@ impl Figure {
         Some(html! {
             figure {
                 h4 { (self.title) }
-                (PreEscaped(self.chart.svg()))
+                (self.chart.svg())
                 ul.legend { @for (curve, (at, value)) in legend {
-                    li { (sample(curve.style)) (curve.name) " " small.quiet { (three(value)) " at " (at) } }
+                    li { (curve.style.sample()) (curve.name) " " small.quiet { (three(value)) " at " (at) } }
                 } }
                 figcaption { @if self.modelled { "Dashed: modelled, not measured. " } (self.note) }
                 (provenance::from(all, self.runs))
@@ -124,31 +208,17 @@ fn styles<'s>(of: impl Iterator<Item = &'s Series>, dashed: bool) -> Vec<Style> 
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     of.map(|series| {
         let ink = ink::of(&series.implementation);
-        let number = seen.entry(ink.0).or_default();
+        let number = seen.entry(ink).or_default();
         *number += 1;
-        let marks = [Mark::Circle, Mark::Square, Mark::Triangle, Mark::Diamond];
+        let marks = [Mark::CIRCLE, Mark::SQUARE, Mark::TRIANGLE, Mark::DIAMOND];
         Style { ink, mark: marks[(*number - 1) / 2 % marks.len()], hollow: number.is_multiple_of(2), dashed }
     })
     .collect()
 }
 
-/// A piece of a curve, as a legend shows it.
-fn sample(Style { ink, mark, hollow, dashed }: Style) -> Markup {
-    let (color, inside) = (ink.style(), if hollow { ink::PAPER } else { ink }.style());
-    let corners = mark.corners((24.0, 9.0), 5.0).into_iter();
-    let corners: String = corners.map(|(x, y)| format!("{x:.1},{y:.1} ")).collect();
-    let dashes = dashed.then_some("7 6");
-    html! {
-        svg viewBox="0 0 48 18" aria-hidden="true" {
-            line x1="2" y1="9" x2="46" y2="9" stroke=(color) stroke-width="2.5" stroke-dasharray=[dashes] {}
-            polygon points=(corners) stroke=(color) stroke-width="1.5" fill=(inside) {}
-        }
-    }
-}
-
 /// What a place's cores make of so many ranks.
-pub fn crowded(study: &Study<'_>) -> String {
-    let most = study.systems.values().flat_map(|points| points.keys()).max().copied().unwrap_or_default();
+fn crowded(study: &Study<'_>) -> String {
+    let most = study.points.iter().map(|point| point.ranks).max().unwrap_or_default();
     match study.key.setting.cores() {
         Some(cores) if most > cores => format!(
             "More than {} take turns on {}: their computing cannot become faster here. ",
@@ -160,31 +230,28 @@ pub fn crowded(study: &Study<'_>) -> String {
 }
 
 /// Where the time of a repetition goes: Aurora with each number of ranks, the others with the most.
-pub fn phases(all: &[Recorded], study: &Study<'_>) -> Option<Markup> {
-    let mut shown: Vec<(&Series, usize, &Point)> = Vec::new();
-    for (series, points) in &study.systems {
-        let skip = if series.is_aurora() { 0 } else { points.len() - 1 };
-        shown.extend(points.iter().skip(skip).map(|(ranks, point)| (*series, *ranks, point)));
-    }
-    shown.retain(|(_, _, point)| !point.phases().is_empty() && point.seconds().max > 0.0);
-    let (_, _, longest) = shown.iter().max_by_key(|(_, _, point)| point.phases().len())?;
+fn phases<'s>(all: &[Recorded], study: &Study<'s>) -> Option<Markup> {
+    let shown =
+        |points: &[&'s Point]| points[if points[0].series.is_aurora() { 0 } else { points.len() - 1 }..].to_vec();
+    let mut shown: Vec<&Point> = study.systems().flat_map(shown).collect();
+    shown.retain(|point| !point.phases().is_empty() && point.seconds().max > 0.0);
+    let longest = shown.iter().max_by_key(|point| point.phases().len())?;
     let order = list(longest.phases().iter().map(|phase| match phase.kind {
         Kind::Computing => phase.name.clone(),
         Kind::Sharing => format!("{} (sharing)", phase.name),
     }));
-    let hidden = shown.iter().map(|(series, ranks, point)| (series, count(*ranks, "rank"), point.hidden()));
-    let hidden = hidden.filter(|(_, _, hidden)| *hidden > 0.0);
-    let hidden = list(hidden.map(|(series, ranks, hidden)| format!("{series}, {ranks}: {}", seconds(hidden))));
+    let hidden = shown.iter().filter(|point| point.hidden() > 0.0);
+    let hidden = list(hidden.map(|of| format!("{}, {}: {}", of.series, count(of.ranks, "rank"), seconds(of.hidden()))));
     let setting = &study.key.setting;
-    let bar = |(series, ranks, point): &(&Series, usize, &Point)| Bar {
-        name: format!("{}, {series}", count(*ranks, "rank")),
+    let bar = |point: &&Point| Bar {
+        name: format!("{}, {}", count(point.ranks, "rank"), point.series),
         phases: point.phases().into_iter().map(|phase| (phase.name, phase.kind, phase.seconds.median)).collect(),
         whole: (!setting.apart).then_some(point.seconds()),
     };
     Some(html! {
         figure {
             h4 { "Where the time of a repetition of " (study.problem) " goes" }
-            (PreEscaped(bars(&shown.iter().map(bar).collect::<Vec<_>>())))
+            (bars(&shown.iter().map(bar).collect::<Vec<_>>()))
             ul.legend {
                 li { span.swatch.computing {} "computing" }
                 li { span.swatch.sharing {} "sharing: waiting for others' data" }
@@ -196,7 +263,7 @@ pub fn phases(all: &[Recorded], study: &Study<'_>) -> Option<Markup> {
                 @if !hidden.is_empty() { "Hidden behind computing, and in no bar: " (hidden) ". " }
                 (crowded(study)) "Network: " (setting.place()) "."
             }
-            (provenance::from(all, shown.iter().flat_map(|(_, _, point)| point.runs())))
+            (provenance::from(all, shown.iter().flat_map(|point| point.numbers())))
         }
     })
 }

@@ -12,32 +12,22 @@ const COMMANDS: usize = 2;
 
 /// What runs a figure comes from, and on which machine it was measured.
 pub fn from(all: &[Recorded], runs: impl IntoIterator<Item = usize>) -> Markup {
-    let runs: BTreeSet<usize> = runs.into_iter().collect();
+    let runs: Vec<usize> = BTreeSet::from_iter(runs).into_iter().collect();
     let circumstances = || runs.iter().map(|run| &all[*run].circumstances);
-    let mut commands: Vec<&str> = Vec::new();
-    for command in circumstances().map(|of| of.command()) {
-        if !commands.contains(&command) {
-            commands.push(command);
-        }
-    }
+    let mut seen = BTreeSet::new();
+    let commands: Vec<&str> = circumstances().map(|of| of.command()).filter(|command| seen.insert(*command)).collect();
     let machines: BTreeSet<&str> = circumstances().map(|of| of.machine()).collect();
     let shown = if commands.len() <= COMMANDS { commands.len() } else { 1 };
-    // A run's number among all, from 1 on; ranges are drawn together.
-    let mut ranges: Vec<(usize, usize)> = Vec::new();
-    for run in &runs {
-        match ranges.last_mut() {
-            Some((_, last)) if *last == *run => *last += 1,
-            _ => ranges.push((run + 1, run + 1)),
-        }
-    }
     html! {
         p.from {
             @for command in commands.iter().take(shown) { code { (command) } br; }
             @if shown < commands.len() { "and " (count(commands.len() - shown, "other command")) "; " }
             @for machine in machines { (machine) "; " }
             (count(runs.len(), "run")) ": "
-            @for (number, (first, last)) in ranges.iter().enumerate() {
+            // A run's number among all, from 1 on; ranges are drawn together.
+            @for (number, range) in runs.chunk_by(|one, next| one + 1 == *next).enumerate() {
                 @if number > 0 { ", " }
+                @let (first, last) = (range[0] + 1, range[range.len() - 1] + 1);
                 a href={ "#run-" (first) } { (first) @if last > first { "–" (last) } }
             }
         }

@@ -6,12 +6,12 @@ use super::text::{count, three};
 use crate::Spread;
 use crate::chart::{Curve, Curves, Guide, Mark, Style, ink};
 use crate::recorded::Recorded;
-use crate::simulation::{Figures, Lines, Point, Policy, Setting, collect};
+use crate::simulation::{Lines, Runs, Setting, collect};
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One cluster.
-type Panel<'p> = (&'p Setting, Point<'p>);
+type Panel<'p> = (&'p Setting, Runs<'p>);
 
 /// Charts and a table for each program that was simulated; nothing if none was.
 pub fn sections(all: &[Recorded]) -> Markup {
@@ -49,7 +49,7 @@ fn charts(all: &[Recorded], panels: &[Panel<'_>]) -> Vec<Markup> {
         }
     }
     for panels in limits().filter(|panels| panels.len() > 1) {
-        let runs = Point(panels.iter().flat_map(|(_, runs)| runs.0.clone()).collect());
+        let runs = Runs(panels.iter().flat_map(|(_, runs)| runs.0.clone()).collect());
         let nodes = runs.0.iter().map(|(_, of)| of.nodes).max().unwrap_or(1);
         let place = place(&panels[0].0.of_any_limit());
         for measure in &BY_LIMIT {
@@ -89,110 +89,82 @@ fn place(setting: &Setting) -> String {
 fn efficiency(panels: &[Panel<'_>]) -> Markup {
     let nodes: BTreeSet<usize> = panels.iter().flat_map(|(_, runs)| &runs.0).map(|(_, of)| of.nodes).collect();
     let rows = panels.iter().flat_map(|(setting, runs)| {
-        runs.lines(|of| Some(of.nodes)).into_iter().map(|(policy, points)| (*setting, policy, points))
+        let lines = runs.lines(|of| Some(of.nodes)).into_iter();
+        lines.map(|((_, policy), points)| (*setting, policy, points))
     });
-    let table = Table::<(&Setting, Policy, BTreeMap<usize, Point<'_>>)>::new()
+    let table = Table::<(&Setting, &str, BTreeMap<usize, Runs<'_>>)>::new()
         .text("cluster", |(setting, ..)| place(setting))
-        .text("policy", |(_, policy, _)| policy.name.clone());
+        .text("policy", |(_, policy, _)| policy.to_string());
     let table = nodes.iter().fold(table, |table, nodes| {
         table.number(&nodes.to_string(), |(.., points)| {
-            let of = |figure: fn(&Figures) -> f64| points.get(nodes)?.mean(|figures| Some(figure(figures)));
-            let of = |figure| of(figure).map(|share| format!("{share:.3}"));
-            let shares = [of(|of| of.efficiency), of(|of| of.imbalance), of(|of| of.communication)];
-            html! { @if let [Some(efficiency), Some(imbalance), Some(communication)] = shares {
-                (efficiency) br; small { (imbalance) " " (communication) }
+            let means = ["efficiency", "imbalance", "communication"].map(|figure| points.get(nodes)?.mean(figure));
+            html! { @if let [Some(efficiency), Some(imbalance), Some(communication)] = means {
+                (format!("{efficiency:.3}")) br; small { (format!("{imbalance:.3} {communication:.3}")) }
             } }
         })
     });
     table.of("Efficiency by nodes; small: imbalance and communication.", rows)
 }
 
+type Text = &'static str;
+
 /// What goes up in a chart.
 struct Measure {
-    title: &'static str,
-    axis: &'static str,
-    /// Of a point, and of that of S in the same place, if there is one.
-    of: fn(&Point<'_>, Option<&Point<'_>>) -> Option<f64>,
+    title: Text,
+    axis: Text,
+    /// The name of a mean, and how many units of it are one of the axis.
+    figure: (Text, f64),
+    /// Whether that of S in the same place is divided by it; of own mode.
+    over_s: bool,
     /// Whether its axis begins where the figures do, if that is nearer to 1 than to 0.
     cut: bool,
-    guide: Guide,
-    /// Which quantity of the papers it is.
-    note: &'static str,
+    /// Of which figure of which paper it is the quantity, and what else is to be said.
+    paper: Option<(Text, Text)>,
+    note: Text,
 }
 
-const PLAIN: Measure = Measure { title: "", axis: "", of: |_, _| None, cut: false, guide: Guide::None, note: "" };
+const SUPER: &str = "super-programming";
+const DATA: &str = "data representation";
+
+const fn mean(title: Text, axis: Text, figure: (Text, f64), of: Text, paper: Text) -> Measure {
+    Measure { title, axis, figure, over_s: false, cut: false, paper: Some((of, paper)), note: "" }
+}
 
 const PARALLELISM: Measure = Measure {
-    title: "Actual parallelism",
-    axis: "instructions delivered and not committed, on a node",
-    of: |point, _| point.mean(|figures| figures.parallelism),
-    note: "The quantity of Figures 3 and 6 of the paper on data representation.",
-    ..PLAIN
+    paper: Some(("Figures 3 and 6", DATA)),
+    ..mean("Actual parallelism", "instructions delivered and not committed, on a node", ("parallelism", 1.0), "", "")
 };
 
 const BY_NODES: [Measure; 7] = [
+    mean("Imbalance", "share in which nodes have nothing to do", ("imbalance", 1.0), "Figure 1", SUPER),
+    mean("Communication", "share in which nodes send and receive blocks", ("communication", 1.0), "Figure 2", SUPER),
     Measure {
-        title: "Imbalance",
-        axis: "share in which nodes have nothing to do",
-        of: |point, _| point.mean(|figures| Some(figures.imbalance)),
-        note: "The quantity of Figure 1 of the paper on super-programming.",
-        ..PLAIN
-    },
-    Measure {
-        title: "Communication",
-        axis: "share in which nodes send and receive blocks",
-        of: |point, _| point.mean(|figures| Some(figures.communication)),
-        note: "The quantity of Figure 2 of the paper on super-programming.",
-        ..PLAIN
-    },
-    Measure {
-        title: "Efficiency",
-        axis: "share in which nodes compute",
-        of: |point, _| point.mean(|figures| Some(figures.efficiency)),
         cut: true,
-        note: "What imbalance and communication leave of 1.",
-        ..PLAIN
+        paper: None,
+        note: "What imbalance and communication leave of 1",
+        ..mean("Efficiency", "share in which nodes compute", ("efficiency", 1.0), "", "")
     },
     Measure {
-        title: "Speed relative to S",
-        axis: "time of S / time",
-        of: |point, base| {
-            point.mean(|figures| figures.parallelism)?;
-            let [own, base] = [point, base?].map(|point| point.mean(|figures| Some(figures.makespan)));
-            own.filter(|own| *own > 0.0).and_then(|own| Some(base? / own))
-        },
-        guide: Guide::One,
-        note: "The quantity of Figure 2 of the paper on data representation. Below 1 S is faster.",
-        ..PLAIN
+        over_s: true,
+        note: ". Below 1 S is faster",
+        ..mean("Speed relative to S", "time of S / time", ("makespan", 1.0), "Figure 2", DATA)
     },
     PARALLELISM,
+    mean("Cache misses", "blocks asked for / operands read", ("miss_ratio", 1.0), "Figure 4", DATA),
     Measure {
-        title: "Cache misses",
-        axis: "blocks asked for / operands read",
-        of: |point, _| point.mean(|figures| figures.miss_ratio),
-        note: "The quantity of Figure 4 of the paper on data representation.",
-        ..PLAIN
-    },
-    Measure {
-        title: "Synchronisation",
-        axis: "time until a block is one incarnation, ms",
-        of: |point, _| point.mean(|figures| figures.synchronisation).map(|units| units / 1e3),
-        note: "The quantity of Figure 7 of the paper on data representation: from the last commitment on, of blocks \
-               that had several.",
-        ..PLAIN
+        note: ": from the last commitment on, of blocks that had several",
+        ..mean(
+            "Synchronisation",
+            "time until a block is one incarnation, ms",
+            ("synchronisation", 1e3),
+            "Figure 7",
+            DATA,
+        )
     },
 ];
 
-const BY_LIMIT: [Measure; 2] = [
-    Measure {
-        title: "Time",
-        axis: "until the last instruction has run, s",
-        of: |point, _| point.mean(|figures| Some(figures.makespan)).map(|units| units / 1e6),
-        note: "The quantity of Figure 5 of the paper on data representation.",
-        ..PLAIN
-    },
-    PARALLELISM,
-];
+const BY_LIMIT: [Measure; 2] =
+    [mean("Time", "until the last instruction has run, s", ("makespan", 1e6), "Figure 5", DATA), PARALLELISM];
 
 impl Measure {
     /// All policies; and where `syn` presses the others to one side, those once more without it.
@@ -202,7 +174,7 @@ impl Measure {
             let values = self.curves(lines).into_iter().flat_map(|curve| curve.points).map(|(_, value)| value.median);
             values.map(|value| if self.cut { 1.0 - value } else { value }).fold(0.0, f64::max)
         };
-        let steps: Lines<'_> = lines.extract_if(.., |policy, _| policy.name == "syn").collect();
+        let steps: Lines<'_> = lines.extract_if(.., |(_, policy), _| *policy == "syn").collect();
         if !charts.is_empty() && lost(&steps) > 2.0 * lost(&lines) {
             let figure = self.figure(&format!("{title}, without syn"), along, &lines);
             charts.extend(figure.and_then(|figure| figure.draw(all)));
@@ -212,27 +184,34 @@ impl Measure {
 
     /// The values of all policies that have any.
     fn curves(&self, lines: &Lines<'_>) -> Vec<Curve> {
-        let base = lines.iter().find(|(policy, _)| policy.name == "S").map(|(_, points)| points);
-        let value = |(at, point): (&usize, &Point<'_>)| {
-            let value = (self.of)(point, base.and_then(|base| base.get(at)))?;
+        let base = lines.iter().find(|((_, policy), _)| *policy == "S").map(|(_, points)| points);
+        let (name, units) = self.figure;
+        let over_s = |at: &usize, own: &Runs<'_>, value: f64| {
+            own.mean("parallelism")?;
+            base?.get(at)?.mean(name).filter(|_| value > 0.0).map(|base| base / value)
+        };
+        let value = |(at, runs): (&usize, &Runs<'_>)| {
+            let own = runs.mean(name)?;
+            let value = if self.over_s { over_s(at, runs, own)? } else { own / units };
             Some((*at, Spread::exactly(value)))
         };
-        let curves = lines.iter().map(|(policy, points)| {
+        let curves = lines.iter().map(|((_, policy), points)| {
             let points = points.iter().filter_map(value).collect();
-            Curve { name: policy.name.clone(), style: style(&policy.name), points }
+            Curve { name: policy.to_string(), style: style(policy), points }
         });
         curves.filter(|curve| !curve.points.is_empty()).collect()
     }
 
     /// None where there is nothing but zeros.
     fn figure(&self, title: &str, along: &'static str, lines: &Lines<'_>) -> Option<Figure> {
-        let mut chart =
-            Curves { axis: self.axis.into(), along, from: 0.0, guide: self.guide, curves: self.curves(lines) };
+        let guide = if self.over_s { Guide::One } else { Guide::None };
+        let mut chart = Curves { axis: self.axis.into(), along, from: 0.0, guide, curves: self.curves(lines) };
         let least = chart.points().map(|(_, value)| value.median).fold(1.0, f64::min);
         if chart.points().all(|(_, value)| value.median == 0.0) {
             return None;
         }
-        let mut note = self.note.to_string();
+        let paper = self.paper.map(|(figure, paper)| format!("The quantity of {figure} of the paper on {paper}"));
+        let mut note = format!("{}{}.", paper.unwrap_or_default(), self.note);
         if self.cut && least >= 0.5 {
             chart.from = (least * 10.0).floor() / 10.0;
             note += &format!(" The axis begins at {}.", three(chart.from));
@@ -243,23 +222,18 @@ impl Measure {
             let from = if least < most { format!("{least} to ") } else { String::new() };
             note += &format!(" Means of {from}{}.", count(*most, "repetition"));
         }
-        Some(Figure {
-            title: title.into(),
-            chart,
-            modelled: false,
-            note,
-            runs: points().flat_map(|point| point.runs()).collect(),
-        })
+        let runs = points().flat_map(|of| &of.0).map(|(run, _)| *run).collect();
+        Some(Figure { title: title.into(), chart, modelled: false, note, runs })
     }
 }
 
 /// The same in each chart. `syn`, which goes in steps, is dashed.
 fn style(policy: &str) -> Style {
     let mark = match policy {
-        "S" | "G" => Mark::Square,
-        "R" | "R ssp" => Mark::Triangle,
-        "SR" | "SS" | "M" | "N" => Mark::Diamond,
-        _ => Mark::Circle,
+        "S" | "G" => Mark::SQUARE,
+        "R" | "R ssp" => Mark::TRIANGLE,
+        "SR" | "SS" | "M" | "N" => Mark::DIAMOND,
+        _ => Mark::CIRCLE,
     };
     let hollow = ["SS", "syn", "G", "N", "R ssp", "D ssp"].contains(&policy);
     Style { ink: ink::of(policy), mark, hollow, dashed: policy == "syn" }

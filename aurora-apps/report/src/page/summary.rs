@@ -1,23 +1,31 @@
 //! What the figures come to, in words: also where Aurora is slower.
 
 use super::text::{count, list, three};
-use crate::collect::Collection;
+use crate::collect::{Collection, Point};
 use crate::profile;
 use crate::recorded::Recorded;
 use crate::study::{Basis, Study, Versus};
 use maud::{Markup, html};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// One comparison, and of what.
 type Compared<'s> = (&'s Study<'s>, &'s Versus<'s>);
 
+/// In the order in which the page speaks of them.
+const BASES: [(Basis, &str); 4] = [
+    (Basis::Measured, "Applications, measured"),
+    (Basis::Modelled, "Applications, modelled (sequential time / ranks + measured sharing)"),
+    (Basis::Sharing, "Sharing in applications, measured while nobody computes"),
+    (Basis::Operation, "Single operations, measured"),
+];
+
 /// The first thing on the page.
 pub fn section(all: &[Recorded], of: &Collection, studies: &[Study<'_>]) -> Markup {
-    let compared = |basis| {
-        let studies = studies.iter().filter(move |study| study.basis == basis);
-        studies.flat_map(|study| study.versus.iter().map(move |versus| (study, versus))).collect::<Vec<Compared<'_>>>()
-    };
-    let compared = Basis::ALL.map(|basis| (name(basis), compared(basis)));
+    let compared = BASES.map(|(basis, name)| {
+        let studies = studies.iter().filter(|study| study.basis == basis);
+        let compared = studies.flat_map(|study| study.versus.iter().map(move |versus| (study, versus)));
+        (name, compared.collect::<Vec<Compared<'_>>>())
+    });
     let comparisons = compared.iter().map(|(_, of)| of.len()).sum::<usize>();
     let slower = compared.iter().flat_map(|(_, of)| of).filter(|(_, versus)| versus.ratio < 1.0).count();
     let mut profiles: BTreeMap<&str, usize> = BTreeMap::new();
@@ -67,15 +75,6 @@ pub fn section(all: &[Recorded], of: &Collection, studies: &[Study<'_>]) -> Mark
     }
 }
 
-fn name(basis: Basis) -> &'static str {
-    match basis {
-        Basis::Measured => "Applications, measured",
-        Basis::Modelled => "Applications, modelled (sequential time / ranks + measured sharing)",
-        Basis::Sharing => "Sharing in applications, measured while nobody computes",
-        Basis::Operation => "Single operations, measured",
-    }
-}
-
 /// How many runs of which days there are, and on which machines.
 fn extent(all: &[Recorded]) -> String {
     let of = |figure: fn(&Recorded) -> &str| {
@@ -101,27 +100,20 @@ fn extent(all: &[Recorded]) -> String {
 /// How often Aurora is faster than the best of the others, and by how much.
 fn verdict(name: &str, of: &[Compared<'_>]) -> Markup {
     // Of each problem, place and number of ranks the strongest rival.
-    let mut best: Vec<Compared<'_>> = Vec::new();
-    for (study, versus) in of {
-        let same = |(other, of): &&mut Compared<'_>| std::ptr::eq(*other, *study) && of.ranks == versus.ranks;
-        match best.iter_mut().find(same) {
-            Some((_, other)) if other.ratio > versus.ratio => *other = versus,
-            Some(_) => {}
-            None => best.push((study, versus)),
-        }
-    }
+    let (mut best, mut seen) = (of.to_vec(), HashSet::new());
+    best.sort_by(|(_, one), (_, other)| one.ratio.total_cmp(&other.ratio));
+    best.retain(|(study, versus)| seen.insert((std::ptr::from_ref(*study), versus.ranks)));
     let faster = || best.iter().filter(|(_, versus)| versus.ratio > 1.0);
-    let by_ratio = |(_, one): &&Compared<'_>, (_, other): &&Compared<'_>| one.ratio.total_cmp(&other.ratio);
     let told = |(study, versus): &Compared<'_>| {
         let ranks = count(versus.ranks, "rank");
         format!("{} ({} · {ranks} · {})", three(versus.ratio), study.problem, versus.other)
     };
     html! {
-        @if let (Some(least), Some(most)) = (best.iter().min_by(by_ratio), best.iter().max_by(by_ratio)) {
+        @if let (Some(least), Some(most)) = (best.first(), best.last()) {
             p {
                 strong { (name) ": " }
                 "Aurora is faster than the fastest of the others in " (faster().count()) " of " (best.len())
-                " comparisons (in " (faster().filter(|(_, versus)| !versus.overlap()).count())
+                " comparisons (in " (faster().filter(|(_, versus)| !versus.overlap).count())
                 " its slowest repetition too is faster than the other's fastest); the fastest other takes from "
                 (told(least)) " to " (told(most)) " times Aurora's time."
             }
@@ -148,7 +140,7 @@ fn losses(name: &str, of: &[Compared<'_>]) -> Markup {
             (study.problem) " · " (study.key.setting.place()) " · " (versus.other) ": "
             @for (number, (_, versus)) in rival.iter().enumerate() {
                 @if number > 0 { ", " }
-                span.slower { (three(versus.ratio)) } @if versus.overlap() { "~" } " at\u{a0}" (versus.ranks)
+                span.slower { (three(versus.ratio)) } @if versus.overlap { "~" } " at\u{a0}" (versus.ranks)
             }
         } } } }
     };
@@ -165,15 +157,14 @@ fn losses(name: &str, of: &[Compared<'_>]) -> Markup {
 
 /// Where several ranks take longer than one core alone.
 fn no_gain(studies: &[Study<'_>]) -> Vec<String> {
+    let loss = |point: &&Point| Some((point.ranks, point.speedup()?.median)).filter(|(_, speedup)| *speedup < 1.0);
     let mut lines = Vec::new();
     for study in studies.iter().filter(|study| study.basis == Basis::Measured) {
-        for (series, points) in study.systems.iter().filter(|(series, _)| series.is_aurora()) {
-            let speedups = points.iter().filter_map(|(ranks, point)| Some((ranks, point.speedup()?.median)));
-            let losses = speedups.filter(|(_, speedup)| *speedup < 1.0);
-            let losses: Vec<String> =
-                losses.map(|(ranks, speedup)| format!("{} at\u{a0}{ranks}", three(speedup))).collect();
+        for points in study.systems().filter(|points| points[0].series.is_aurora()) {
+            let losses = points.iter().filter_map(loss);
+            let losses: Vec<_> = losses.map(|(ranks, speedup)| format!("{} at\u{a0}{ranks}", three(speedup))).collect();
             if !losses.is_empty() {
-                let place = study.key.setting.place();
+                let (place, series) = (study.key.setting.place(), &points[0].series);
                 lines.push(format!("{} · {place} · {series}: {}", study.problem, losses.join(", ")));
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::Spread;
 use crate::chart::unit_of;
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 
 /// Three digits.
 pub fn three(value: f64) -> String {
@@ -32,8 +32,8 @@ pub fn range(of: Spread) -> Markup {
 }
 
 /// What there is, or a dash.
-pub fn or_dash<T>(of: Option<T>, told: impl Fn(T) -> Markup) -> Markup {
-    of.map_or_else(|| html! { "–" }, told)
+pub fn or_dash<T, M: Render>(of: Option<T>, told: impl Fn(T) -> M) -> Markup {
+    html! { @match of.map(told) { Some(told) => { (told) } None => { "–" } } }
 }
 
 /// `1 run`, `2 runs`.

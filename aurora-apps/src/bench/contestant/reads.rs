@@ -8,14 +8,11 @@ use {
     crate::mpi_ranks::buckets::{Blocks, Buckets, all_to_all},
 };
 
-/// What the ranks read.
+/// What the ranks read, as [`Operation::Reads`](crate::bench::Operation::Reads) has it.
 #[derive(Clone, Copy)]
 pub struct Workload {
-    /// Elements of the table.
     pub table: usize,
-    /// How many each rank reads.
     pub reads: usize,
-    /// How many at once.
     pub batch: usize,
 }
 

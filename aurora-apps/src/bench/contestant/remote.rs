@@ -6,8 +6,9 @@ use crate::bench::job::Target;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// The rank that acts.
+/// The rank that acts, and the one that it acts on.
 const ORIGIN: usize = 0;
+const TARGET: usize = 1;
 
 /// Elements of the target that gets and puts go to, one after the other.
 const SLOTS: usize = 1024;
@@ -18,15 +19,10 @@ const COMPUTING: Duration = Duration::from_millis(1);
 /// How long it sleeps before it looks up.
 const SLEEPING: Duration = Duration::from_millis(5);
 
-/// The target's number.
-fn target(size: usize) -> usize {
-    1 % size
-}
-
 /// By `at`.
 pub fn get(world: &World, kind: Target) -> Result<Contestant<'_>> {
     let mut origin = Origin::new(world, kind)?;
-    let (mut slots, mut seen) = (GVector::<u64>::on(world, target(world.size()), SLOTS)?, Vec::new());
+    let (mut slots, mut seen) = (GVector::<u64>::on(world, TARGET, SLOTS)?, Vec::new());
     Ok(Box::new(move |round, watch| {
         round.fill_own(&mut slots)?;
         seen.resize(round.times, 0);
@@ -43,7 +39,7 @@ pub fn get(world: &World, kind: Target) -> Result<Contestant<'_>> {
 /// By `put`.
 pub fn put(world: &World, kind: Target) -> Result<Contestant<'_>> {
     let mut origin = Origin::new(world, kind)?;
-    let (mut slots, mut values) = (GVector::<u64>::on(world, target(world.size()), SLOTS)?, vec![0; SLOTS]);
+    let (mut slots, mut values) = (GVector::<u64>::on(world, TARGET, SLOTS)?, vec![0; SLOTS]);
     Ok(Box::new(move |round, watch| {
         round.fill(bytemuck::cast_slice_mut(&mut values), 0);
         origin.measure(watch, || {
@@ -59,7 +55,7 @@ pub fn put(world: &World, kind: Target) -> Result<Contestant<'_>> {
 /// By `fetch_add`.
 pub fn fetch_add(world: &World) -> Result<Contestant<'_>> {
     let mut origin = Origin::new(world, Target::Idle)?;
-    let counter = GScalar::new(world, target(world.size()), 0_u64)?;
+    let counter = GScalar::new(world, TARGET, 0_u64)?;
     Ok(Box::new(move |round, watch| {
         let wrong = origin.measure(watch, || {
             let (first, mut wrong) = (counter.get()?, u64::from(round.damage));
@@ -97,7 +93,7 @@ pub fn mpi_put<'w>(ranks: MpiRanks<'w>, kind: Target) -> Result<Contestant<'w>> 
             slot
         };
         messages(&ranks, kind, round, watch, ask, |_, _| (), reply)?;
-        Ok(if ranks.me() == target(ranks.size()) { wrong_slots(round, &slots) } else { 0 })
+        Ok(if ranks.me() == TARGET { wrong_slots(round, &slots) } else { 0 })
     }))
 }
 
@@ -113,7 +109,7 @@ fn messages<const N: usize>(
     mut hear: impl FnMut(usize, u64),
     mut reply: impl FnMut([u64; N]) -> u64,
 ) -> Result<()> {
-    let (origin, owner) = (ranks.rank(ORIGIN), ranks.rank(target(ranks.size())));
+    let (origin, owner) = (ranks.rank(ORIGIN), ranks.rank(TARGET));
     watch.start()?;
     if ranks.me() == ORIGIN {
         for number in 0..round.times {
@@ -123,7 +119,7 @@ fn messages<const N: usize>(
             hear(number, answer);
         }
         watch.done();
-    } else if ranks.me() == target(ranks.size()) {
+    } else if ranks.me() == TARGET {
         for _ in 0..round.times {
             let mut question = [0_u64; N];
             match kind {
@@ -160,7 +156,6 @@ fn wrong_slots(round: Round, slots: &[u64]) -> u64 {
 struct Origin {
     kind: Target,
     me: usize,
-    target: usize,
     /// On the target: the last repetition that is over.
     over: GVector<u64>,
     repetition: u64,
@@ -169,9 +164,7 @@ struct Origin {
 impl Origin {
     /// Collective.
     fn new(world: &World, kind: Target) -> Result<Self> {
-        let target = target(world.size());
-        let over = GVector::on(world, target, 1)?;
-        Ok(Origin { kind, me: world.rank().index(), target, over, repetition: 0 })
+        Ok(Origin { kind, me: world.rank().index(), over: GVector::on(world, TARGET, 1)?, repetition: 0 })
     }
 
     /// Collective. Measures `work` of the origin, which alone has a result; the target sleeps or computes meanwhile.
@@ -183,7 +176,7 @@ impl Origin {
             result = Some(work()?);
             watch.done();
             self.over.put(0, self.repetition)?;
-        } else if self.me == self.target {
+        } else if self.me == TARGET {
             while self.over.at(0)? < self.repetition {
                 match self.kind {
                     Target::Idle => std::thread::sleep(SLEEPING),

@@ -2,32 +2,25 @@
 
 use aurora_core::prelude::*;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
-use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
 /// How long the two may take to find each other.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Collective. Connects the two: the receiver listens, and tells where, and a word by which the sender is known.
+/// Collective. Connects the two: the receiver tells where it listens, and the sender from where it calls.
 pub fn connect(world: &World, from: usize, to: usize) -> Result<Option<TcpStream>> {
     let me = world.rank().index();
+    let nowhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
     let listener = if me == to { Some(listen(world)?) } else { None };
-    let contact = match &listener {
-        Some(listener) => (listener.local_addr()?, RandomState::new().build_hasher().finish()),
-        None => (SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)), 0),
-    };
-    let contact = world.broadcast(to, contact)?;
-    let connection = match listener {
-        Some(listener) => Some(accept(&listener, contact.1)?),
-        None if me == from => Some(call(contact)?),
-        None => None,
-    };
+    let place = world.broadcast(to, listener.as_ref().map_or(Ok(nowhere), TcpListener::local_addr)?)?;
+    let caller = if me == from { Some(TcpStream::connect_timeout(&place, PATIENCE)?) } else { None };
+    let calling = world.broadcast(from, caller.as_ref().map_or(Ok(nowhere), TcpStream::local_addr)?)?;
+    let connection = listener.map(|listener| accept(&listener, calling)).transpose()?.or(caller);
     if let Some(connection) = &connection {
         connection.set_nodelay(true)?;
     }
-    world.barrier()?;
     Ok(connection)
 }
 
@@ -35,37 +28,23 @@ pub fn connect(world: &World, from: usize, to: usize) -> Result<Option<TcpStream
 fn listen(world: &World) -> io::Result<TcpListener> {
     let here = world.udp().map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |udp| udp.address.ip());
     let listener = TcpListener::bind((here, 0))?;
-    // So that waiting for a sender that fails ends.
+    // The sender's call is here already: who waits longer would wait for ever.
     set_socket_timeout(&listener, Timeout::Recv, Some(PATIENCE))?;
     Ok(listener)
 }
 
-fn call((address, word): (SocketAddr, u64)) -> io::Result<TcpStream> {
-    let mut connection = TcpStream::connect_timeout(&address, PATIENCE)?;
-    connection.write_all(&word.to_le_bytes())?;
-    Ok(connection)
-}
-
-/// The first connection that says the word.
-fn accept(listener: &TcpListener, word: u64) -> io::Result<TcpStream> {
+/// The connection of the sender; all others are strangers.
+fn accept(listener: &TcpListener, calling: SocketAddr) -> io::Result<TcpStream> {
     loop {
-        let (connection, _) = listener.accept().map_err(|error| match error.kind() {
-            ErrorKind::WouldBlock => {
-                io::Error::new(ErrorKind::TimedOut, "the sender has not opened its TCP connection")
-            }
+        let (connection, from) = listener.accept().map_err(|error| match error.kind() {
+            ErrorKind::WouldBlock => io::Error::new(
+                ErrorKind::TimedOut,
+                format!("the TCP connection of the sender, {calling}, has not arrived: is its address translated?"),
+            ),
             _ => error,
         })?;
-        if let Some(connection) = greet(connection, word) {
+        if from == calling {
             return Ok(connection);
         }
     }
-}
-
-/// None for a stranger.
-fn greet(mut connection: TcpStream, word: u64) -> Option<TcpStream> {
-    let mut said = [0; size_of::<u64>()];
-    connection.set_read_timeout(Some(PATIENCE)).ok()?;
-    connection.read_exact(&mut said).ok()?;
-    connection.set_read_timeout(None).ok()?;
-    (u64::from_le_bytes(said) == word).then_some(connection)
 }
