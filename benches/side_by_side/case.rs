@@ -14,7 +14,7 @@ pub const PLACES: usize = 1_000_000;
 const BATCH: usize = 65_536;
 
 /// One thing to measure.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Case {
     /// Those of a group are shown together.
     pub group: &'static str,
@@ -25,18 +25,16 @@ pub struct Case {
 }
 
 /// What an iteration does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Work {
     /// An operation.
     Operation(Operation),
-    /// A load of so many bytes, together with one full read of them by every rank.
-    LoadAndRead(usize),
+    /// A load, together with one full read of it by every rank.
+    WithRead(Operation),
     /// Something in a scope of Aurora's.
     Scope(Scope),
-    /// The two-stage multiplication of matrices with so many rows.
-    Mm2(usize),
-    /// The sort of so many keys.
-    Psrs(usize),
+    /// A program with so many rows of a matrix, or keys.
+    Program(Program, usize),
 }
 
 /// What an iteration has to do with, for rates.
@@ -49,7 +47,7 @@ pub enum Amount {
 }
 
 /// A case by one implementation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Variant {
     /// What.
     pub case: Case,
@@ -66,9 +64,9 @@ pub fn cases() -> Vec<Case> {
     let load = |bytes| Operation::ReadCache { bytes, late: None };
     let mut cases = vec![
         operation("read_cache", "64KiB", load(64 << 10)),
-        case("read_cache", "64KiB-and-read", Work::LoadAndRead(64 << 10)),
+        case("read_cache", "64KiB-and-read", Work::WithRead(load(64 << 10))),
         operation("read_cache", "4MiB", load(4 << 20)),
-        case("read_cache", "4MiB-and-read", Work::LoadAndRead(4 << 20)),
+        case("read_cache", "4MiB-and-read", Work::WithRead(load(4 << 20))),
         operation("exchange", "64KiB", Operation::Exchange { keys: 16 << 10 }),
         operation("exchange", "4MiB", Operation::Exchange { keys: 1 << 20 }),
         operation("get_put", "get-8B", Operation::Get { target: Target::Idle }),
@@ -81,8 +79,8 @@ pub fn cases() -> Vec<Case> {
         operation("barrier", "", Operation::Barrier),
         operation("all_reduce", "8B", Operation::AllReduce { values: 1 }),
         operation("all_reduce", "1MiB", Operation::AllReduce { values: 1 << 17 }),
-        case("mm2", "704x704", Work::Mm2(704)),
-        case("psrs", "1M-keys", Work::Psrs(1_000_000)),
+        case("mm2", "704x704", Work::Program(Program("mm2"), 704)),
+        case("psrs", "1M-keys", Work::Program(Program("psrs"), 1_000_000)),
     ];
     let local = Access::ALL.map(|access| operation("local", access.name(), Operation::Local { access: Some(access) }));
     cases.extend(local);
@@ -92,44 +90,35 @@ pub fn cases() -> Vec<Case> {
 
 /// All cases by all who can carry them out on so many ranks, side by side.
 pub fn variants(ranks: usize) -> Vec<Variant> {
-    let of = |case: Case| case.implementations().into_iter().map(move |by| Variant { case, by, ranks });
-    let has_enough = |variant: &Variant| variant.case.least_ranks(variant.by) <= ranks;
-    cases().into_iter().flat_map(of).filter(has_enough).collect()
+    let of = |case: Case| case.implementations(ranks).into_iter().map(move |by| Variant { case, by, ranks });
+    cases().into_iter().flat_map(of).collect()
 }
 
 impl Case {
-    fn implementations(self) -> Vec<Implementation> {
-        let offered = match self.work {
-            Work::Operation(operation) => operation.implementations(),
-            Work::LoadAndRead(bytes) => Operation::ReadCache { bytes, late: None }.implementations(),
-            Work::Scope(_) => &[Implementation::Aurora],
-            Work::Mm2(_) => Program("mm2").implementations(),
-            Work::Psrs(_) => Program("psrs").implementations(),
+    fn implementations(self, ranks: usize) -> Vec<Implementation> {
+        let offer: &dyn Offer = match &self.work {
+            Work::Operation(operation) | Work::WithRead(operation) => operation,
+            Work::Program(program, _) => program,
+            Work::Scope(_) => return vec![Implementation::Aurora],
         };
         // A program element by element takes minutes; one rank alone is measured with every repetition of the others.
-        let beside = |by: &Implementation| !matches!(by, Implementation::Naive | Implementation::Sequential);
-        offered.iter().copied().filter(beside).collect()
-    }
-
-    fn least_ranks(self, by: Implementation) -> usize {
-        match self.work {
-            Work::Operation(operation) => operation.least_ranks(by),
-            Work::LoadAndRead(_) | Work::Scope(_) | Work::Mm2(_) | Work::Psrs(_) => 1,
-        }
+        let is_slow = |by: &Implementation| matches!(by, Implementation::Naive | Implementation::Sequential);
+        let is_meant = |by: &Implementation| !is_slow(by) && offer.least_ranks(*by) <= ranks;
+        offer.implementations().iter().copied().filter(is_meant).collect()
     }
 
     /// What an iteration on `ranks` ranks has to do with, if it is more than one thing.
     pub fn amount(self, ranks: usize) -> Option<Amount> {
         Some(match self.work {
-            Work::LoadAndRead(bytes) | Work::Operation(Operation::ReadCache { bytes, .. }) => Amount::Bytes(bytes),
-            Work::Operation(exchange @ Operation::Exchange { .. }) => Amount::Bytes(exchange.bytes()),
             Work::Operation(Operation::Updates { updates: places, .. } | Operation::Reads { reads: places, .. }) => {
                 Amount::Elements(places * ranks)
             }
+            Work::Operation(load @ (Operation::ReadCache { .. } | Operation::Exchange { .. }))
+            | Work::WithRead(load) => Amount::Bytes(load.bytes()),
             Work::Scope(Scope::GatherRead | Scope::GatherIter) => Amount::Elements(PLACES * ranks),
             Work::Scope(Scope::PutInOrder) => Amount::Elements(TABLE),
-            Work::Psrs(keys) => Amount::Elements(keys),
-            Work::Operation(_) | Work::Scope(_) | Work::Mm2(_) => return None,
+            Work::Program(Program("psrs"), keys) => Amount::Elements(keys),
+            Work::Operation(_) | Work::Scope(_) | Work::Program(..) => return None,
         })
     }
 }
@@ -176,32 +165,24 @@ mod tests {
         ] {
             assert!(ids.iter().any(|known| known == id), "{id} is not in {ids:?}");
         }
-        let unique: BTreeSet<_> = ids.iter().collect();
-        assert_eq!(unique.len(), ids.len(), "{ids:?}");
+        assert_eq!(BTreeSet::from_iter(&ids).len(), ids.len(), "{ids:?}");
         // What would be two words of a line between the driver and its job.
         assert!(ids.iter().all(|id| !id.contains(char::is_whitespace)), "{ids:?}");
     }
 
     #[test]
-    fn aurora_comes_first_and_has_others_beside_it() {
+    fn cases_of_a_group_stand_together_and_aurora_comes_first_with_others_beside_it() {
         for case in cases() {
-            let by = case.implementations();
+            let by = case.implementations(2);
             assert_eq!(by[0], Implementation::Aurora, "{case:?}");
             let alone = case.group == "local" || matches!(case.work, Work::Scope(_));
             assert_eq!(by.iter().any(|by| by.is_mpi()), !alone, "{case:?}");
             assert!(!by.contains(&Implementation::Naive), "{case:?}");
         }
-    }
-
-    #[test]
-    fn the_cases_of_a_group_stand_together() {
         let mut groups: Vec<_> = cases().iter().map(|case| case.group).collect();
         groups.dedup();
-        let unique: BTreeSet<_> = groups.iter().collect();
-        assert_eq!(unique.len(), groups.len(), "{groups:?}");
-        for group in ["read_cache", "exchange", "get_put", "updates", "reads", "barrier", "mm2", "psrs"] {
-            assert!(groups.contains(&group), "{group}");
-        }
+        let all = ["read_cache", "exchange", "get_put", "updates", "reads", "barrier", "all_reduce", "mm2", "psrs"];
+        assert_eq!(groups, [&all[..], &["local"]].concat());
     }
 
     #[test]
@@ -213,9 +194,11 @@ mod tests {
 
     #[test]
     fn all_ranks_places_count() {
-        let updates = cases().into_iter().find(|case| case.group == "updates").expect("a case");
-        assert_eq!(updates.amount(3), Some(Amount::Elements(3_000_000)));
-        let exchange = cases().into_iter().find(|case| case.group == "exchange").expect("a case");
-        assert_eq!(exchange.amount(3), Some(Amount::Bytes(64 << 10)));
+        let amount = |group| cases().iter().find(|case| case.group == group).and_then(|case| case.amount(3));
+        assert_eq!(amount("updates"), Some(Amount::Elements(3_000_000)));
+        assert_eq!(
+            (amount("exchange"), amount("psrs")),
+            (Some(Amount::Bytes(64 << 10)), Some(Amount::Elements(1_000_000)))
+        );
     }
 }

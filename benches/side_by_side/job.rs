@@ -1,7 +1,7 @@
 //! The job: every rank carries out what rank 0 wants.
 
 use super::case::{Variant, Work, variants};
-use super::stage::Stage;
+use super::stage::{Stage, stage};
 use aurora_apps::implementation::Conditions;
 use aurora_core::prelude::*;
 use std::time::Duration;
@@ -27,26 +27,17 @@ impl<'w> Job<'w> {
 
     /// Collective, with the others in [`serve`](Job::serve). What so many iterations of a known variant take;
     /// `progress` hears of each, or of some at a time.
-    ///
-    /// # Errors
-    /// What has ended the job, and wrong results.
     pub fn measure(&mut self, number: usize, iterations: u64, progress: &mut dyn FnMut()) -> Result<Duration> {
         let took = self.step(Some((number, iterations)), progress)?;
         took.ok_or_else(|| Error::user("the job is over"))
     }
 
     /// Collective, with the others in [`serve`](Job::serve). There is nothing more to do.
-    ///
-    /// # Errors
-    /// What has ended the job.
     pub fn finish(mut self) -> Result<()> {
         self.step(None, &mut || ()).map(drop)
     }
 
     /// Collective. Carries out what rank 0 wants until that is nothing.
-    ///
-    /// # Errors
-    /// What has ended the job, and wrong results.
     pub fn serve(mut self) -> Result<()> {
         while self.step(None, &mut || ())?.is_some() {}
         Ok(())
@@ -58,15 +49,13 @@ impl<'w> Job<'w> {
         let variant = self.known[number];
         // What was measured before does not keep its memory.
         let kept = self.current.take().filter(|(kept, _)| *kept == number);
-        let (_, stage) = match kept {
-            Some(kept) => self.current.insert(kept),
-            None => self.current.insert((number, Stage::new(self.world, variant, self.damage)?)),
-        };
-        let took = stage.run(iterations, progress)?;
+        let ready = kept.map_or_else(|| stage(self.world, variant, self.damage), |(_, ready)| Ok(ready))?;
+        let (_, stage) = self.current.insert((number, ready));
+        let took = stage(iterations, progress)?;
         if took.wrong > 0.0 {
             return Err(Error::user(format!("wrong results: NOT VERIFIED in {} places", took.wrong)));
         }
-        let seconds = if matches!(variant.case.work, Work::LoadAndRead(_)) { took.with_read } else { took.seconds };
+        let seconds = if matches!(variant.case.work, Work::WithRead(_)) { took.with_read } else { took.seconds };
         Ok(Some(Duration::from_secs_f64(seconds)))
     }
 }
