@@ -5,7 +5,7 @@ use aurora_suite::figures::row::Reach::{Any, Limit, OfBeside};
 use aurora_suite::figures::row::{Figure, Job, Reach, Row, Scale, row};
 
 const fn job(words: &'static str) -> Job {
-    Job { stage: Stage::Node, ranks: 2, words, fewer: 1 }
+    Job { stage: Stage::Node, ranks: 2, words, fewer: 1, payload: None }
 }
 
 const fn by(ranks: usize, job: Job) -> Job {

@@ -13,17 +13,6 @@ pub const PLACES: usize = 1_000_000;
 /// Reads at once.
 const BATCH: usize = 65_536;
 
-/// One thing to measure.
-#[derive(Clone, Copy, Debug)]
-pub struct Case {
-    /// Those of a group are shown together.
-    pub group: &'static str,
-    /// How large; empty where there is no size to choose.
-    pub size: &'static str,
-    /// What an iteration does.
-    pub work: Work,
-}
-
 /// What an iteration does.
 #[derive(Clone, Copy, Debug)]
 pub enum Work {
@@ -46,57 +35,73 @@ pub enum Amount {
     Elements(usize),
 }
 
-/// A case by one implementation.
-#[derive(Clone, Copy, Debug)]
+/// Something to measure, by one implementation.
+#[derive(Clone, Debug)]
 pub struct Variant {
-    /// What.
-    pub case: Case,
+    /// Those of a group are shown together.
+    pub group: &'static str,
+    /// What it is called there: `4MiB/2ranks/aurora`.
+    pub name: String,
+    /// What an iteration does.
+    pub work: Work,
     /// By whom.
     pub by: Implementation,
-    /// On how many ranks.
-    pub ranks: usize,
 }
 
-/// All that is measured, group by group.
-pub fn cases() -> Vec<Case> {
-    let case = |group, size, work| Case { group, size, work };
-    let operation = |group, size, operation| case(group, size, Work::Operation(operation));
+impl Variant {
+    /// What it is called: `read_cache/4MiB/2ranks/aurora`.
+    pub fn id(&self) -> String {
+        format!("{}/{}", self.group, self.name)
+    }
+}
+
+/// All that is measured, group by group: the group, the size, what an iteration does.
+fn cases() -> Vec<(&'static str, &'static str, Work)> {
+    let operation = |group, size, operation| (group, size, Work::Operation(operation));
     let load = |bytes| Operation::ReadCache { bytes, late: None };
     let mut cases = vec![
         operation("read_cache", "64KiB", load(64 << 10)),
-        case("read_cache", "64KiB-and-read", Work::WithRead(load(64 << 10))),
+        ("read_cache", "64KiB-and-read", Work::WithRead(load(64 << 10))),
         operation("read_cache", "4MiB", load(4 << 20)),
-        case("read_cache", "4MiB-and-read", Work::WithRead(load(4 << 20))),
+        ("read_cache", "4MiB-and-read", Work::WithRead(load(4 << 20))),
         operation("exchange", "64KiB", Operation::Exchange { keys: 16 << 10 }),
         operation("exchange", "4MiB", Operation::Exchange { keys: 1 << 20 }),
         operation("get_put", "get-8B", Operation::Get { target: Target::Idle }),
         operation("get_put", "put-8B", Operation::Put { target: Target::Idle }),
         operation("updates", "1M-elements", Operation::Updates { table: TABLE, updates: PLACES }),
-        case("updates", "1M-elements-in-order", Work::Scope(Scope::PutInOrder)),
+        ("updates", "1M-elements-in-order", Work::Scope(Scope::PutInOrder)),
         operation("reads", "1M-elements", Operation::Reads { table: TABLE, reads: PLACES, batch: BATCH }),
-        case("reads", "1M-elements-gather-read", Work::Scope(Scope::GatherRead)),
-        case("reads", "1M-elements-gather-iter", Work::Scope(Scope::GatherIter)),
+        ("reads", "1M-elements-gather-read", Work::Scope(Scope::GatherRead)),
+        ("reads", "1M-elements-gather-iter", Work::Scope(Scope::GatherIter)),
         operation("barrier", "", Operation::Barrier),
         operation("all_reduce", "8B", Operation::AllReduce { values: 1 }),
         operation("all_reduce", "1MiB", Operation::AllReduce { values: 1 << 17 }),
-        case("mm2", "704x704", Work::Program(Program("mm2"), 704)),
-        case("psrs", "1M-keys", Work::Program(Program("psrs"), 1_000_000)),
+        ("mm2", "704x704", Work::Program(Program("mm2"), 704)),
+        ("psrs", "1M-keys", Work::Program(Program("psrs"), 1_000_000)),
     ];
     let local = Access::ALL.map(|access| operation("local", access.name(), Operation::Local { access: Some(access) }));
     cases.extend(local);
-    cases.push(case("local", "gather-open", Work::Scope(Scope::GatherOpen)));
+    cases.push(("local", "gather-open", Work::Scope(Scope::GatherOpen)));
     cases
 }
 
-/// All cases by all who can carry them out on so many ranks, side by side.
-pub fn variants(ranks: usize) -> Vec<Variant> {
-    let of = |case: Case| case.implementations(ranks).into_iter().map(move |by| Variant { case, by, ranks });
-    cases().into_iter().flat_map(of).collect()
+/// All cases by all who can carry them out on so many ranks, side by side. Figures of a route that Aurora has been told
+/// to take are others than those of its own choice.
+pub fn variants(ranks: usize, route: Option<&str>) -> Vec<Variant> {
+    let mut variants = Vec::new();
+    for (group, size, work) in cases() {
+        for by in work.implementations(ranks) {
+            let size = if size.is_empty() { String::new() } else { format!("{size}/") };
+            let route = route.filter(|_| by.is_ours()).map_or(String::new(), |route| format!("-{route}"));
+            variants.push(Variant { group, name: format!("{size}{ranks}ranks/{}{route}", by.name()), work, by });
+        }
+    }
+    variants
 }
 
-impl Case {
+impl Work {
     fn implementations(self, ranks: usize) -> Vec<Implementation> {
-        let offer: &dyn Offer = match &self.work {
+        let offer: &dyn Offer = match &self {
             Work::Operation(operation) | Work::WithRead(operation) => operation,
             Work::Program(program, _) => program,
             Work::Scope(_) => return vec![Implementation::Aurora],
@@ -109,7 +114,7 @@ impl Case {
 
     /// What an iteration on `ranks` ranks has to do with, if it is more than one thing.
     pub fn amount(self, ranks: usize) -> Option<Amount> {
-        Some(match self.work {
+        Some(match self {
             Work::Operation(Operation::Updates { updates: places, .. } | Operation::Reads { reads: places, .. }) => {
                 Amount::Elements(places * ranks)
             }
@@ -123,32 +128,18 @@ impl Case {
     }
 }
 
-impl Variant {
-    /// What it is called within its group: `4MiB/2ranks/aurora`.
-    pub fn name(&self) -> String {
-        let Variant { case, by, ranks } = self;
-        let size = if case.size.is_empty() { String::new() } else { format!("{}/", case.size) };
-        format!("{size}{ranks}ranks/{}", by.name())
-    }
-
-    /// What it is called: `read_cache/4MiB/2ranks/aurora`.
-    pub fn id(&self) -> String {
-        format!("{}/{}", self.case.group, self.name())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    fn ids(ranks: usize) -> Vec<String> {
-        variants(ranks).iter().map(Variant::id).collect()
+    fn ids(ranks: usize, route: Option<&str>) -> Vec<String> {
+        variants(ranks, route).iter().map(Variant::id).collect()
     }
 
     #[test]
     fn an_id_names_its_permutation() {
-        let ids = ids(2);
+        let ids = ids(2, None);
         for id in [
             "read_cache/4MiB/2ranks/aurora",
             "read_cache/4MiB/2ranks/mpi-collective",
@@ -172,29 +163,32 @@ mod tests {
 
     #[test]
     fn cases_of_a_group_stand_together_and_aurora_comes_first_with_others_beside_it() {
-        for case in cases() {
-            let by = case.implementations(2);
-            assert_eq!(by[0], Implementation::Aurora, "{case:?}");
-            let alone = case.group == "local" || matches!(case.work, Work::Scope(_));
-            assert_eq!(by.iter().any(|by| by.is_mpi()), !alone, "{case:?}");
-            assert!(!by.contains(&Implementation::Naive), "{case:?}");
+        for (group, _, work) in cases() {
+            let by = work.implementations(2);
+            assert_eq!(by[0], Implementation::Aurora, "{work:?}");
+            let alone = group == "local" || matches!(work, Work::Scope(_));
+            assert_eq!(by.iter().any(|by| by.is_mpi()), !alone, "{work:?}");
+            assert!(!by.contains(&Implementation::Naive), "{work:?}");
         }
-        let mut groups: Vec<_> = cases().iter().map(|case| case.group).collect();
+        let mut groups: Vec<_> = cases().iter().map(|(group, ..)| *group).collect();
         groups.dedup();
         let all = ["read_cache", "exchange", "get_put", "updates", "reads", "barrier", "all_reduce", "mm2", "psrs"];
         assert_eq!(groups, [&all[..], &["local"]].concat());
     }
 
     #[test]
-    fn one_rank_has_nobody_to_ask() {
-        let ids = ids(1);
-        assert!(ids.contains(&"read_cache/4MiB/1ranks/aurora".to_string()));
-        assert!(!ids.iter().any(|id| id.starts_with("get_put/")), "{ids:?}");
+    fn one_rank_has_nobody_to_ask_and_a_route_is_part_of_the_name_of_what_takes_it() {
+        let (alone, by_udp) = (ids(1, None), ids(2, Some("udp")));
+        assert!(alone.contains(&"read_cache/4MiB/1ranks/aurora".into()));
+        assert!(!alone.iter().any(|id| id.starts_with("get_put/")), "{alone:?}");
+        for id in ["barrier/2ranks/aurora-udp", "barrier/2ranks/mpi-collective"] {
+            assert!(by_udp.contains(&id.into()), "{by_udp:?}");
+        }
     }
 
     #[test]
     fn all_ranks_places_count() {
-        let amount = |group| cases().iter().find(|case| case.group == group).and_then(|case| case.amount(3));
+        let amount = |of| cases().iter().find(|(group, ..)| *group == of).and_then(|(.., work)| work.amount(3));
         assert_eq!(amount("updates"), Some(Amount::Elements(3_000_000)));
         assert_eq!(
             (amount("exchange"), amount("psrs")),

@@ -58,7 +58,7 @@ fn details(Measured { row, outcomes, shares }: &Measured) -> String {
         figure.unit
     );
     for Share { job, who, value, said, .. } in shares {
-        let starter = outcomes[*job].starter();
+        let setup = outcomes[*job].run.setup();
         let named = |name: &str| Spread::deserialize(&said[name]).ok().map(|spread| spread.median);
         let [cpu, seconds] = ["cpu_seconds", "seconds"].map(|name| named(name).unwrap_or_default());
         let [min, median, max] = [value.min, value.median, value.max].map(|value| figure.show(value));
@@ -67,12 +67,12 @@ fn details(Measured { row, outcomes, shares }: &Measured) -> String {
         let share = cpu / seconds / machine::cores() as f64 * 100.0;
         let _ = writeln!(
             text,
-            "| {starter} | {who} | {min} | {median} | {max} | {cpu:.5} | {share:.0} % | {sent} | {resent} |"
+            "| {setup} | {who} | {min} | {median} | {max} | {cpu:.5} | {share:.0} % | {sent} | {resent} |"
         );
     }
     text.push('\n');
     for outcome in outcomes {
-        let _ = writeln!(text, "- {}{}", outcome.starter(), outcome.seen.words(&outcome.run.variables));
+        let _ = writeln!(text, "- {}{}", outcome.run.setup(), outcome.seen.words(&outcome.run.variables));
     }
     text
 }

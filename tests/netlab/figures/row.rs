@@ -3,7 +3,7 @@
 use aurora_apps::bench::{By, Operation};
 use aurora_suite::figures::job::Stage;
 use aurora_suite::figures::row::Reach::{self, Limit};
-use aurora_suite::figures::row::{self, Figure, Job, Row};
+use aurora_suite::figures::row::{Figure, Job, Row, Scale, row};
 use aurora_suite::netlab::Shape;
 
 /// 155 Mbit/s, MTU 9000, 128 KB queue: the paper's network.
@@ -11,86 +11,76 @@ pub const PAPER: Shape = Shape { rate: "155mbit", queue_kb: 128, mtu: 9000, lost
 pub const SMALL: Shape = Shape { mtu: 1500, ..PAPER };
 pub const FAST: Shape = Shape { rate: "1gbit", ..PAPER };
 
-/// An operation in words, and how its time is given: if the rate of a link bounds it, in multiples of that.
-type Words = (&'static str, Figure);
-
 const MICROS: Figure = Figure { digits: Some(1), ..Figure::new("seconds", "us", 1e6) };
+const CPU: Figure = Figure { digits: Some(4), ..Figure::new("cpu_seconds", "CPU s", 1.0) };
+const OF_BOUND: Figure = Figure::time("x bound", Scale::OfBound);
+const GIGABYTES: Figure = Figure::time("GB/s", Scale::Bytes(64 << 20));
 
-const fn load(words: &'static str, bytes: usize) -> Words {
-    (words, Figure::of_bound(Operation::ReadCache { bytes, late: None }))
+/// Two processes of this machine over loopback, unless a lab is said: where shared memory is not the point.
+const fn job(words: &'static str, payload: Option<Operation>) -> Job {
+    Job { stage: Stage::Alone(Some(1500)), ranks: 2, words, fewer: 1, payload }
 }
 
-const fn gather(words: &'static str, by: By) -> Words {
-    (words, Figure::of_bound(Operation::Gather { bytes: 1 << 20, by }))
+const fn load(words: &'static str, bytes: usize) -> Job {
+    job(words, Some(Operation::ReadCache { bytes, late: None }))
 }
 
-const LOAD_512: Words = load("bench read-cache --bytes=1048576 --impl=aurora,mpi-collective,mpi-isend", 1_048_576);
-const LOAD_704: Words = load("bench read-cache --bytes=1982464 --impl=aurora,mpi-collective,mpi-isend", 1_982_464);
-const LOAD_2048: Words = load("bench read-cache --bytes=16777216 --impl=aurora,mpi-collective,mpi-isend", 16_777_216);
-const LATE: Words =
-    load("bench read-cache --bytes=1982464 --late-rank-ms=100 --impl=aurora,mpi-collective,mpi-isend", 1_982_464);
-const KEYS: Words = (
-    "bench exchange --keys=8000000 --impl=aurora,mpi-collective,mpi-isend",
-    Figure::of_bound(Operation::Exchange { keys: 8_000_000 }),
-);
-const GATHER: Words = gather("bench gather --bytes=1048576 --impl=aurora,mpi-collective,mpi-isend", By::Push);
-const PULL: Words = gather("bench gather --bytes=1048576 --pull --impl=aurora,mpi-collective,mpi-isend", By::Pull);
-const COMPUTING: Words = ("bench get --target=computing --impl=aurora,mpi-isend", MICROS);
-const IDLE: Words = ("bench get --target=idle --impl=aurora,mpi-isend", MICROS);
-const REDUCE_8: Words = ("bench all-reduce --bytes=8 --impl=aurora,mpi-collective", MICROS);
-const REDUCE_8K: Words = ("bench all-reduce --bytes=8192 --impl=aurora,mpi-collective", MICROS);
-const REDUCE_1M: Words = ("bench all-reduce --bytes=1048576 --impl=aurora,mpi-collective", MICROS);
-
-const STEADY: Reach = Reach::Steady(1.05, 1.05);
-const COLLECTIVE: Reach = Reach::NoWorse("mpi-collective", "Open MPI's collective");
-
-/// All of them.
-pub const ROWS: [Row; 21] = [
-    row("load-4", "ReadCache of 704 x 704 i32", lab(4, PAPER, LOAD_704), STEADY),
-    row("load-8", "ReadCache of 704 x 704 i32", lab(8, PAPER, LOAD_704), STEADY),
-    row("load-16", "ReadCache of 704 x 704 i32", lab(16, PAPER, LOAD_704), STEADY),
-    CPU,
-    row("load-512", "ReadCache of 512 x 512 i32", lab(16, PAPER, LOAD_512), Limit(1.08)),
-    row("exchange-4", "exchange of 8 M keys", lab(4, PAPER, KEYS), Limit(1.05)),
-    row("exchange-8", "exchange of 8 M keys", lab(8, PAPER, KEYS), Limit(1.05)),
-    row("exchange-16", "exchange of 8 M keys", lab(16, PAPER, KEYS), Limit(1.05)),
-    row("mtu-1500", "MTU 1500, ReadCache of 704 x 704", lab(8, SMALL, LOAD_704), Limit(1.10)),
-    row("gigabit", "1 Gbit/s, ReadCache of 16 MiB", lab(4, FAST, LOAD_2048), Limit(1.05)),
-    row("loss-0.1", "MTU 1500, 0.1 % loss", lab(4, lossy(1), LOAD_704), Limit(1.08)),
-    row("loss-1", "MTU 1500, 1 % loss", lab(4, lossy(10), LOAD_704), Limit(1.15)),
-    row("late", "a rank enters 100 ms late; from then", lab(8, PAPER, LATE), Limit(1.05)),
-    row("gather", "15 ranks send 1 MiB each to one", lab(16, PAPER, GATHER), Limit(1.08)),
-    row("gather-pull", "the same, read by the one", lab(16, PAPER, PULL), Limit(1.08)),
-    row("get-computing", "1 Gbit/s, `at` of 8 bytes, target computes", lab(2, FAST, COMPUTING), Limit(25.0)),
-    row("get-idle", "1 Gbit/s, `at` of 8 bytes, target idle", lab(2, FAST, IDLE), Limit(60.0)),
-    row("reduce-8", "`all_reduce` of 8 bytes", lab(4, PAPER, REDUCE_8), COLLECTIVE),
-    row("reduce-8k", "`all_reduce` of 8 KiB", lab(4, PAPER, REDUCE_8K), COLLECTIVE),
-    row("reduce-1m", "`all_reduce` of 1 MiB", lab(4, PAPER, REDUCE_1M), COLLECTIVE),
-    row("stream", "64 MiB over loopback, datagrams of 1472 bytes", STREAM, Reach::NoWorse("tcp", "TCP")),
-];
-
-const CPU: Row = Row {
-    figure: Figure { digits: Some(4), ..Figure::new("cpu_seconds", "CPU s", 1.0) },
-    ..row("load-16-cpu", "CPU seconds of the same", lab(16, PAPER, LOAD_704), COLLECTIVE)
-};
-
-/// Where shared memory is not the point.
-const STREAM: (Job, Figure) = {
-    let words = "bench stream --bytes=67108864 --route=udp --impl=aurora,tcp";
-    (Job { stage: Stage::Alone(Some(1500)), ranks: 2, words, fewer: 1 }, Figure::rate_of(64 << 20))
-};
+const fn gather(words: &'static str, by: By) -> Job {
+    job(words, Some(Operation::Gather { bytes: 1 << 20, by }))
+}
 
 const fn lossy(of_thousand: usize) -> Shape {
     Shape { lost_of_thousand: of_thousand, ..SMALL }
 }
 
-const fn lab(nodes: usize, shape: Shape, (words, figure): Words) -> (Job, Figure) {
-    (Job { stage: Stage::Lab(shape), ranks: nodes, words, fewer: 1 }, figure)
+const fn lab(nodes: usize, shape: Shape, job: Job) -> Job {
+    Job { stage: Stage::Lab(shape), ranks: nodes, ..job }
 }
 
-const fn row(name: &'static str, what: &'static str, (job, figure): (Job, Figure), reach: Reach) -> Row {
-    row::row(name, what, job, figure, reach)
-}
+const LOAD_512: Job = load("bench read-cache --bytes=1048576 --impl=aurora,mpi-collective,mpi-isend", 1_048_576);
+const LOAD_704: Job = load("bench read-cache --bytes=1982464 --impl=aurora,mpi-collective,mpi-isend", 1_982_464);
+const LOAD_2048: Job = load("bench read-cache --bytes=16777216 --impl=aurora,mpi-collective,mpi-isend", 16_777_216);
+const LATE: Job =
+    load("bench read-cache --bytes=1982464 --late-rank-ms=100 --impl=aurora,mpi-collective,mpi-isend", 1_982_464);
+const EXCHANGE: Operation = Operation::Exchange { keys: 8_000_000 };
+const KEYS: Job = job("bench exchange --keys=8000000 --impl=aurora,mpi-collective,mpi-isend", Some(EXCHANGE));
+const GATHER: Job = gather("bench gather --bytes=1048576 --impl=aurora,mpi-collective,mpi-isend", By::Push);
+const PULL: Job = gather("bench gather --bytes=1048576 --pull --impl=aurora,mpi-collective,mpi-isend", By::Pull);
+const COMPUTING: Job = job("bench get --target=computing --impl=aurora,mpi-isend", None);
+const IDLE: Job = job("bench get --target=idle --impl=aurora,mpi-isend", None);
+const REDUCE_8: Job = job("bench all-reduce --bytes=8 --impl=aurora,mpi-collective", None);
+const REDUCE_8K: Job = job("bench all-reduce --bytes=8192 --impl=aurora,mpi-collective", None);
+const REDUCE_1M: Job = job("bench all-reduce --bytes=1048576 --impl=aurora,mpi-collective", None);
+const STREAM: Job = job("bench stream --bytes=67108864 --route=udp --impl=aurora,tcp", None);
+
+const STEADY: Reach = Reach::Steady(1.05, 1.05);
+const COLLECTIVE: Reach = Reach::NoWorse("mpi-collective", "Open MPI's collective");
+const TCP: Reach = Reach::NoWorse("tcp", "TCP");
+
+/// All of them.
+pub const ROWS: [Row; 21] = [
+    row("load-4", "ReadCache of 704 x 704 i32", lab(4, PAPER, LOAD_704), OF_BOUND, STEADY),
+    row("load-8", "ReadCache of 704 x 704 i32", lab(8, PAPER, LOAD_704), OF_BOUND, STEADY),
+    row("load-16", "ReadCache of 704 x 704 i32", lab(16, PAPER, LOAD_704), OF_BOUND, STEADY),
+    row("load-16-cpu", "CPU seconds of the same", lab(16, PAPER, LOAD_704), CPU, COLLECTIVE),
+    row("load-512", "ReadCache of 512 x 512 i32", lab(16, PAPER, LOAD_512), OF_BOUND, Limit(1.08)),
+    row("exchange-4", "exchange of 8 M keys", lab(4, PAPER, KEYS), OF_BOUND, Limit(1.05)),
+    row("exchange-8", "exchange of 8 M keys", lab(8, PAPER, KEYS), OF_BOUND, Limit(1.05)),
+    row("exchange-16", "exchange of 8 M keys", lab(16, PAPER, KEYS), OF_BOUND, Limit(1.05)),
+    row("mtu-1500", "MTU 1500, ReadCache of 704 x 704", lab(8, SMALL, LOAD_704), OF_BOUND, Limit(1.10)),
+    row("gigabit", "1 Gbit/s, ReadCache of 16 MiB", lab(4, FAST, LOAD_2048), OF_BOUND, Limit(1.05)),
+    row("loss-0.1", "MTU 1500, 0.1 % loss", lab(4, lossy(1), LOAD_704), OF_BOUND, Limit(1.08)),
+    row("loss-1", "MTU 1500, 1 % loss", lab(4, lossy(10), LOAD_704), OF_BOUND, Limit(1.15)),
+    row("late", "a rank enters 100 ms late; from then", lab(8, PAPER, LATE), OF_BOUND, Limit(1.05)),
+    row("gather", "15 ranks send 1 MiB each to one", lab(16, PAPER, GATHER), OF_BOUND, Limit(1.08)),
+    row("gather-pull", "the same, read by the one", lab(16, PAPER, PULL), OF_BOUND, Limit(1.08)),
+    row("get-computing", "1 Gbit/s, `at` of 8 bytes, target computes", lab(2, FAST, COMPUTING), MICROS, Limit(25.0)),
+    row("get-idle", "1 Gbit/s, `at` of 8 bytes, target idle", lab(2, FAST, IDLE), MICROS, Limit(60.0)),
+    row("reduce-8", "`all_reduce` of 8 bytes", lab(4, PAPER, REDUCE_8), MICROS, COLLECTIVE),
+    row("reduce-8k", "`all_reduce` of 8 KiB", lab(4, PAPER, REDUCE_8K), MICROS, COLLECTIVE),
+    row("reduce-1m", "`all_reduce` of 1 MiB", lab(4, PAPER, REDUCE_1M), MICROS, COLLECTIVE),
+    row("stream", "64 MiB over loopback, datagrams of 1472 bytes", STREAM, GIGABYTES, TCP),
+];
 
 #[cfg(test)]
 mod tests {

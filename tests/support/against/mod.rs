@@ -99,8 +99,8 @@ impl<F: FnMut(&Run, &Path) -> Result<Outcome, String>> Runs<F> {
             for (place, (name, build)) in builds.turn().into_iter().enumerate() {
                 match self.sample(row, reps, build, turn, place) {
                     Ok(sample) => samples.push(sample),
-                    Err(Lack::Unknown(why)) if name == build::OLD => return Finding::New(why),
-                    Err(lack) => return Finding::Failed(format!("{name} build, turn {turn}: {}", lack.words())),
+                    Err(Lack { words, is_unknown: true }) if name == build::OLD => return Finding::New(words),
+                    Err(lack) => return Finding::Failed(format!("{name} build, turn {turn}: {}", lack.words)),
                 }
             }
             figures.push(Turn { old: [samples[0].0, samples[2].0], new: samples[1].0 });
@@ -127,7 +127,7 @@ impl<F: FnMut(&Run, &Path) -> Result<Outcome, String>> Runs<F> {
             self.done.push(Done { run, number, outcome });
             self.done.len() - 1
         });
-        let outcome = self.done[at].outcome.as_ref().map_err(|why| Lack::Failed(why.clone()))?;
+        let outcome = self.done[at].outcome.as_ref().map_err(|why| Lack { words: why.clone(), is_unknown: false })?;
         let share = judge::share(row, row.picks()[0], outcome)?;
         Ok((share.value.median, counts(&share.said)))
     }

@@ -6,7 +6,6 @@ use crate::netlab::{Lab, Shape};
 use crate::{machine, process};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -69,6 +68,11 @@ impl Run {
         if matches!(self.stage, Stage::Alone(_)) { "no MPI" } else { self.flavour.words() }
     }
 
+    /// The same, and how that is set up.
+    pub fn setup(&self) -> String {
+        format!("{}, {}", self.starter(), self.setting)
+    }
+
     /// What is told mpirun on this machine: to keep nobody on a core; and where there are more ranks than cores, that
     /// this is meant, which makes Open MPI's yield while they wait.
     pub fn mpirun(&self) -> String {
@@ -101,10 +105,8 @@ impl Run {
         command
     }
 
-    /// Runs it once by this `aurora`; on an emulated cluster of its own where it needs one.
-    ///
-    /// # Errors
-    /// Why there are no figures.
+    /// Runs it once by this `aurora`, on an emulated cluster of its own where it needs one; or says why there are no
+    /// figures.
     pub fn attempt(&self, aurora: &Path, damage: bool) -> Result<Outcome, String> {
         let lab = match self.stage {
             // What most systems use; ours may have another default.
@@ -114,14 +116,15 @@ impl Run {
         let lab = lab.transpose().map_err(|refusal| refusal.to_string())?;
         let heard = heard::hear(self.command(aurora, lab.as_ref()), damage)?;
         let counters = lab.map(|lab| lab.counters()).transpose().map_err(|refusal| refusal.to_string())?;
-        let seen = Seen { busy: heard.busy, network: counters.as_ref().map(Network::of), remarks: heard.remarks };
+        let network = counters.map(|counters| {
+            ["_drops", "switch.lost", ".tcp_resent"]
+                .map(|ending| counters.iter().filter(|(name, _)| name.ends_with(ending)).map(|(_, count)| count).sum())
+        });
+        let seen = Seen { busy: heard.busy, network, remarks: heard.remarks };
         Ok(Outcome { run: self.clone(), object: heard.object, seen })
     }
 
     /// The same, but an emulated cluster is tried once more if it fails, which is a remark then.
-    ///
-    /// # Errors
-    /// Why there are no figures.
     pub fn outcome(&self, aurora: &Path, damage: bool) -> Result<Outcome, String> {
         let attempt = || self.attempt(aurora, damage);
         match self.stage {
@@ -142,25 +145,13 @@ pub struct Outcome {
     pub seen: Seen,
 }
 
-impl Outcome {
-    /// What it has said of each implementation, and of each kind.
-    pub fn results(&self) -> &[Value] {
-        self.object.get("results").and_then(Value::as_array).map_or(&[], Vec::as_slice)
-    }
-
-    /// What started it and how that was set up, for tables.
-    pub fn starter(&self) -> String {
-        format!("{}, {}", self.run.starter(), self.run.setting)
-    }
-}
-
 /// What is seen of a job from outside.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Seen {
     /// The share of all cores' time that was worked while it ran, its start and its verification included.
     pub busy: Option<f64>,
-    /// What its network has counted, all nodes together.
-    pub network: Option<Network>,
+    /// Packets on its network that full queues dropped, that the switch lost as it was told to, and that TCP sent again.
+    pub network: Option<[u64; 3]>,
     /// What was odd.
     pub remarks: Vec<String>,
 }
@@ -170,28 +161,10 @@ impl Seen {
     pub fn words(&self, variables: &str) -> String {
         let variables = if variables.is_empty() { String::new() } else { format!(" (`{variables}`)") };
         let busy = self.busy.unwrap_or(f64::NAN) * 100.0;
-        let network = self.network.map_or(String::new(), |Network { overflowed, lost, tcp_resent }| {
-            format!(", {overflowed} packets dropped by full queues, {lost} lost, {tcp_resent} sent again by TCP")
+        let network = self.network.map_or(String::new(), |[overflowed, lost, resent]| {
+            format!(", {overflowed} packets dropped by full queues, {lost} lost, {resent} sent again by TCP")
         });
         let remarks: String = self.remarks.iter().map(|remark| format!("; {remark}")).collect();
         format!("{variables}: cores {busy:.0} % busy in the whole job{network}{remarks}")
-    }
-}
-
-/// Packets that did not arrive, and those that TCP sent again.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Network {
-    /// Dropped by full queues.
-    pub overflowed: u64,
-    /// Dropped by the switch, which was told to.
-    pub lost: u64,
-    /// Sent again by TCP.
-    pub tcp_resent: u64,
-}
-
-impl Network {
-    fn of(counters: &BTreeMap<String, u64>) -> Self {
-        let sum = |ending: &str| counters.iter().filter(|(name, _)| name.ends_with(ending)).map(|(_, n)| n).sum();
-        Network { overflowed: sum("_drops"), lost: sum("switch.lost"), tcp_resent: sum(".tcp_resent") }
     }
 }

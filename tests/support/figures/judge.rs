@@ -1,7 +1,7 @@
 //! What makes a row complete, and whether Aurora reaches what it is to.
 
 use super::job::{DEFAULTS, Outcome, Stage};
-use super::row::{Reach, Row};
+use super::row::{Pick, Reach, Row};
 use aurora_apps::report::Spread;
 use serde::Deserialize;
 use serde_json::Value;
@@ -40,19 +40,11 @@ pub struct Share {
 
 /// Why a job has no figure of a row.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Lack {
-    /// This build does not measure that.
-    Unknown(String),
-    /// It does, and has failed.
-    Failed(String),
-}
-
-impl Lack {
+pub struct Lack {
     /// In words.
-    pub fn words(self) -> String {
-        let (Lack::Unknown(words) | Lack::Failed(words)) = self;
-        words
-    }
+    pub words: String,
+    /// This build does not measure that; otherwise it does, and has failed.
+    pub is_unknown: bool,
 }
 
 /// What is wrong with something that has gone over a wire in less time than that takes.
@@ -71,10 +63,7 @@ pub fn full(busy: f64) -> &'static str {
     if busy > FULL { " (full)" } else { "" }
 }
 
-/// Takes what a row's jobs have said for a row, if nothing is missing.
-///
-/// # Errors
-/// All that is missing or cannot be.
+/// Takes what a row's jobs have said for a row; or says all that is missing or cannot be.
 pub fn complete(row: &Row, ran: Vec<Result<Outcome, String>>) -> Result<Measured, Vec<String>> {
     let are_several = ran.len() > 1;
     let mut missing: Vec<String> = ran.iter().filter_map(|ran| ran.clone().err()).collect();
@@ -82,7 +71,7 @@ pub fn complete(row: &Row, ran: Vec<Result<Outcome, String>>) -> Result<Measured
     let mut shares = Vec::new();
     for (job, outcome) in outcomes.iter().enumerate() {
         let mut lacks = |why: String| {
-            missing.push(if are_several { format!("{}: {why}", outcome.starter()) } else { why });
+            missing.push(if are_several { format!("{}: {why}", outcome.run.setup()) } else { why });
         };
         if !is_share(outcome.seen.busy) {
             lacks("the CPU share of the job is not known".into());
@@ -90,7 +79,7 @@ pub fn complete(row: &Row, ran: Vec<Result<Outcome, String>>) -> Result<Measured
         for (number, pick) in row.picks().into_iter().enumerate() {
             match share(row, pick, outcome) {
                 Ok(share) => shares.push(Share { job, is_ours: number == 0, ..share }),
-                Err(lack) => lacks(lack.words()),
+                Err(lack) => lacks(lack.words),
             }
         }
     }
@@ -98,33 +87,27 @@ pub fn complete(row: &Row, ran: Vec<Result<Outcome, String>>) -> Result<Measured
 }
 
 /// What a job says of an implementation, or of a kind, if nothing is wrong with it.
-///
-/// # Errors
-/// What is.
-pub fn share(
-    row: &Row,
-    (implementation, kind): (&'static str, Option<&'static str>),
-    outcome: &Outcome,
-) -> Result<Share, Lack> {
+pub fn share(row: &Row, (implementation, kind): Pick, outcome: &Outcome) -> Result<Share, Lack> {
     let who = kind.unwrap_or(implementation);
     let is_it = |result: &&Value| {
         let found = result["memory"].as_str().or(result["access"].as_str());
         result["impl"] == implementation && found == kind
     };
-    let said = outcome.results().iter().find(is_it);
-    let said = said.ok_or_else(|| Lack::Unknown(format!("no figures of {who}")))?;
+    let said = outcome.object.get("results").and_then(|results| results.as_array()?.iter().find(is_it));
+    let lack = |is_unknown, words| Lack { words, is_unknown };
+    let said = said.ok_or_else(|| lack(true, format!("no figures of {who}")))?;
     let named = |name: &str| match Spread::deserialize(&said[name]) {
         Ok(spread) if 0.0 <= spread.min && spread.is_in_order() => Ok(spread),
-        Ok(spread) => Err(Lack::Failed(format!("{who} has no min, median and max of {name}: {spread}"))),
-        Err(_) if said[name].is_null() => Err(Lack::Unknown(format!("{who} says no {name}"))),
-        Err(error) => Err(Lack::Failed(format!("{who} says no {name}: {error}"))),
+        Ok(spread) => Err(lack(false, format!("{who} has no min, median and max of {name}: {spread}"))),
+        Err(_) if said[name].is_null() => Err(lack(true, format!("{who} says no {name}"))),
+        Err(error) => Err(lack(false, format!("{who} says no {name}: {error}"))),
     };
     let seconds = named("seconds")?;
     let value = row.value(named(row.figure.name)?, seconds);
     let flaws = flaws(row, outcome, said, seconds);
     match flaws.is_empty() {
         true => Ok(Share { job: 0, who, is_ours: true, value, said: said.clone() }),
-        false => Err(Lack::Failed(format!("{who} {}", flaws.join(", ")))),
+        false => Err(lack(false, format!("{who} {}", flaws.join(", ")))),
     }
 }
 
@@ -201,7 +184,7 @@ impl Measured {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::super::job::{Run, Seen};
-    use super::super::row::{self, Figure, Job};
+    use super::super::row::{self, Figure, Job, Scale};
     use super::*;
     use crate::mpi::Flavour;
     use crate::netlab::Shape;
@@ -214,15 +197,16 @@ pub(crate) mod tests {
 
     /// Of `at` on this machine, beside messages.
     pub fn row(name: &'static str) -> Row {
-        let job = Job { stage: Stage::Node, ranks: 2, words: "bench get --impl=aurora,mpi-isend", fewer: 1 };
+        let job =
+            Job { stage: Stage::Node, ranks: 2, words: "bench get --impl=aurora,mpi-isend", fewer: 1, payload: None };
         row::row(name, "in words", job, Figure::new("seconds", "us", 1e6), Reach::Limit(60.0))
     }
 
     /// Of a load on an emulated cluster.
     fn lab() -> Row {
         let words = "bench read-cache --impl=aurora,mpi-collective,mpi-isend";
-        let job = Job { stage: Stage::Lab(SHAPE), ranks: 4, words, fewer: 1 };
-        row::row("load-4", "in words", job, Figure::of_bound(LOAD), Reach::Steady(1.05, 1.05))
+        let job = Job { stage: Stage::Lab(SHAPE), ranks: 4, words, fewer: 1, payload: Some(LOAD) };
+        row::row("load-4", "in words", job, Figure::time("x bound", Scale::OfBound), Reach::Steady(1.05, 1.05))
     }
 
     fn even(value: f64) -> Value {
@@ -267,9 +251,8 @@ pub(crate) mod tests {
     fn flaw(row: Row, seconds: f64, change: impl Fn(&mut Seen, &mut Vec<Value>)) -> String {
         let mut ran = ran(&row, seconds);
         let last = ran.last_mut().expect("a job");
-        let mut results = last.results().to_vec();
-        change(&mut last.seen, &mut results);
-        last.object.insert("results".into(), results.into());
+        let results = last.object["results"].as_array_mut().expect("results");
+        change(&mut last.seen, results);
         let complete = complete(&row, ran.into_iter().map(Ok).collect());
         complete.map_or_else(|flaws| flaws.join("; "), |_| "nothing".into())
     }
@@ -317,7 +300,7 @@ pub(crate) mod tests {
         let of = |figure: Figure| Row { figure, ..row("get") };
         let local = of(Figure { kinds: [Some("at-8"), Some("slice")], ..row("at-8").figure });
         let rate = of(Figure::new("per_second", "million/s", 1e-6));
-        let stream = of(Figure::rate_of(1000));
+        let stream = of(Figure::time("GB/s", Scale::Bytes(1000)));
         let cpu = Row { figure: Figure::new("cpu_seconds", "CPU s", 1.0), ..lab() };
         let (collective, isend) = (Reach::NoWorse("mpi-collective", ""), Reach::NoWorse("mpi-isend", ""));
         // Ours takes so many times as long as the others, or has so much more.
@@ -372,7 +355,7 @@ pub(crate) mod tests {
 
     #[test]
     fn shares_of_computing_are_of_what_is_no_sharing() {
-        let figure = Figure { scale: row::Scale::OfComputing, ..Figure::new("sharing_seconds", "%", 100.0) };
+        let figure = Figure { scale: Scale::OfComputing, ..Figure::new("sharing_seconds", "%", 100.0) };
         let mut said = said("aurora", 0.101);
         said["sharing_seconds"] = even(0.001);
         let row = Row { figure, ..row("mm2") };

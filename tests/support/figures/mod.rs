@@ -77,10 +77,7 @@ impl Table {
         format!("{}\n{}", self.lines, self.refused)
     }
 
-    /// Writes a section where that is wanted; the exit code says whether all rows are there.
-    ///
-    /// # Errors
-    /// That it cannot be written.
+    /// Writes a section where that is wanted, if it can; the exit code says whether all rows are there.
     pub fn write(&self, choice: &Choice, heading: &str, section: &str) -> Result<ExitCode, String> {
         if let Some(out) = choice.out() {
             results::write(&out, heading, section)?;

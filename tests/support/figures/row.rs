@@ -36,6 +36,8 @@ pub struct Job {
     pub words: &'static str,
     /// One that takes long is repeated so many times less.
     pub fewer: usize,
+    /// What comes into the busiest node, if the rate of its link can bound that.
+    pub payload: Option<Operation>,
 }
 
 /// A figure of a job's results, and in what a table gives it.
@@ -60,8 +62,8 @@ pub enum Scale {
     Times(f64),
     /// In percent of the rest of a repetition that takes as long as most: what it computes.
     OfComputing,
-    /// In multiples of the time in which an operation's payload comes into the busiest node at the rate of its link.
-    OfBound(Operation),
+    /// In multiples of the time in which the payload comes into the busiest node at the rate of its link.
+    OfBound,
     /// So many bytes in that time: 10^9 a second.
     Bytes(usize),
 }
@@ -72,14 +74,9 @@ impl Figure {
         Figure { name, kinds: [None; 2], unit, scale: Scale::Times(times), digits: None }
     }
 
-    /// What takes a time for so many bytes, as a rate.
-    pub const fn rate_of(bytes: usize) -> Figure {
-        Figure { scale: Scale::Bytes(bytes), digits: Some(3), ..Figure::new("seconds", "GB/s", 1.0) }
-    }
-
-    /// What takes a time, in multiples of the least that the rate of a link allows for this payload.
-    pub const fn of_bound(payload: Operation) -> Figure {
-        Figure { scale: Scale::OfBound(payload), digits: Some(3), ..Figure::new("seconds", "x bound", 1.0) }
+    /// The time of a repetition, in something else than a unit of time.
+    pub const fn time(unit: &'static str, scale: Scale) -> Figure {
+        Figure { scale, digits: Some(3), ..Figure::new("seconds", unit, 1.0) }
     }
 
     /// A value in its unit.
@@ -144,9 +141,12 @@ impl Job {
     }
 }
 
+/// An implementation, and a kind of memory or access where there are several.
+pub type Pick = (&'static str, Option<&'static str>);
+
 impl Row {
-    /// Whom or what it compares, ours first: implementations, and kinds.
-    pub fn picks(&self) -> Vec<(&'static str, Option<&'static str>)> {
+    /// Whom or what it compares, ours first.
+    pub fn picks(&self) -> Vec<Pick> {
         match self.figure.kinds {
             [None, None] => self.job.implementations().map(|implementation| (implementation, None)).collect(),
             kinds => kinds.into_iter().flatten().map(|kind| ("aurora", Some(kind))).collect(),
@@ -165,12 +165,8 @@ impl Row {
     /// The seconds that the payload into the busiest node takes at the rate of its link; none for what is too short for
     /// that to matter, or has no such link.
     pub fn bound(&self) -> Option<f64> {
-        match (self.job.stage, self.figure.scale) {
-            (Stage::Lab(shape), Scale::OfBound(operation)) => {
-                Some(8.0 * operation.most_into_a_rank(self.job.ranks) as f64 / shape.bits_per_second())
-            }
-            _ => None,
-        }
+        let (Stage::Lab(shape), Scale::OfBound) = (self.job.stage, self.figure.scale) else { return None };
+        Some(8.0 * self.job.payload?.most_into_a_rank(self.job.ranks) as f64 / shape.bits_per_second())
     }
 
     /// Whether nothing can be under way before the clock starts, so that nobody can beat the bound.
@@ -183,7 +179,7 @@ impl Row {
         match self.figure.scale {
             Scale::Times(times) => said.map(|value| value * times),
             Scale::OfComputing => said.map(|part| part / (seconds.median - said.median) * 100.0),
-            Scale::OfBound(_) => said.map(|value| value / self.bound().unwrap_or(1.0)),
+            Scale::OfBound => said.map(|value| value / self.bound().unwrap_or(1.0)),
             Scale::Bytes(bytes) => {
                 let Spread { min, median, max } = said.map(|seconds| bytes as f64 / seconds / 1e9);
                 Spread { min: max, median, max: min }

@@ -1,7 +1,7 @@
 //! What the study consists of: data sets, networks, numbers of nodes, MPIs and their settings, and each job that is
 //! run.
 
-use super::case::{CASES, Case};
+use super::case::{CASES, Case, LARGER};
 use crate::mpis::Mpis;
 use crate::row::{FAST, PAPER, SMALL};
 use aurora_suite::figures::job::{DEFAULTS, Run, Stage};
@@ -11,7 +11,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// A network, and how much of it two cores carry.
+/// A network, and what is run on it: two cores carry about 100 000 packets a second from node to node.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Network {
     /// For `--networks`.
@@ -19,18 +19,16 @@ pub struct Network {
     /// For tables and labels.
     pub words: &'static str,
     pub shape: Shape,
-    /// On 2 cores, which carry about 100 000 packets a second from node to node.
-    most_nodes: usize,
-    /// With all data sets, or the larger ones only.
-    all_sizes: bool,
+    nodes: &'static [usize],
+    cases: &'static [Case],
 }
 
 pub const PAPERS: Network =
-    Network { name: "155-9000", words: "155 Mbit/s, MTU 9000", shape: PAPER, most_nodes: 16, all_sizes: true };
+    Network { name: "155-9000", words: "155 Mbit/s, MTU 9000", shape: PAPER, nodes: &[1, 2, 4, 8, 16], cases: &CASES };
 const SHORT: Network =
-    Network { name: "155-1500", words: "155 Mbit/s, MTU 1500", shape: SMALL, most_nodes: 8, all_sizes: false };
+    Network { name: "155-1500", words: "155 Mbit/s, MTU 1500", shape: SMALL, nodes: &[2, 4, 8], cases: &LARGER };
 const GIGABIT: Network =
-    Network { name: "1000-9000", words: "1 Gbit/s, MTU 9000", shape: FAST, most_nodes: 4, all_sizes: false };
+    Network { name: "1000-9000", words: "1 Gbit/s, MTU 9000", shape: FAST, nodes: &[2, 4], cases: &LARGER };
 /// With 1 Gbit/s and MTU 1500 two nodes that both send fill it with 166 000 packets a second: none.
 pub const NETWORKS: [Network; 3] = [PAPERS, SHORT, GIGABIT];
 
@@ -119,15 +117,14 @@ impl Plan {
         8.0 * self.case.payload(self.nodes) / self.network.shape.bits_per_second()
     }
 
-    /// Whether it is one of the study's.
-    fn belongs(&self) -> bool {
-        let Plan { network, case, nodes, setting, .. } = *self;
-        // How ranks wait matters where there are more than cores; a node that is alone has nobody to wait for.
-        let polls = network == PAPERS && case.larger && nodes == 16;
-        nodes <= network.most_nodes
-            && (network.all_sizes || case.larger)
-            && (!self.polls() || polls)
-            && (nodes > 1 || (network == PAPERS && setting == DEFAULTS))
+    /// Whether its setting makes a difference: how ranks wait matters where there are more than cores, and a node that is
+    /// alone has nobody to wait for.
+    fn matters(&self) -> bool {
+        match self.nodes {
+            1 => self.setting == DEFAULTS,
+            16 => !self.polls() || LARGER.contains(&self.case),
+            _ => !self.polls(),
+        }
     }
 }
 
@@ -163,24 +160,24 @@ impl Filter {
 
     /// All jobs that are asked for, one data set after the other: first computing alone, then sharing.
     pub fn plans(&self) -> Result<Vec<Plan>, String> {
-        let mut shared = Vec::new();
-        for network in NETWORKS {
-            for plan in CASES.map(Plan::of) {
-                for nodes in [1, 2, 4, 8, 16] {
-                    for flavour in Flavour::BOTH {
-                        shared.extend(SETTINGS.map(|setting| Plan { network, nodes, flavour, setting, ..plan }));
-                    }
-                }
-            }
-        }
         let is_asked = |plan: &Plan| {
             let mut names = self.asked().into_iter().zip(plan.names());
             names.all(|(asked, name)| asked.is_empty() || asked.contains(&name))
         };
-        shared.retain(|plan| plan.belongs() && is_asked(plan));
+        let mut shared = Vec::new();
+        for network in NETWORKS {
+            for plan in network.cases.iter().map(|case| Plan { network, ..Plan::of(*case) }) {
+                for nodes in network.nodes.iter().copied() {
+                    for flavour in Flavour::BOTH {
+                        let plans = SETTINGS.map(|setting| Plan { nodes, flavour, setting, ..plan });
+                        shared.extend(plans.into_iter().filter(|plan| plan.matters() && is_asked(plan)));
+                    }
+                }
+            }
+        }
+        let none = "the study has no such combination; what it consists of: tests/netlab/figures/study/README.md";
         if shared.is_empty() {
-            let none = "the study has no such combination; what it consists of";
-            return Err(format!("{none}: tests/netlab/figures/study/README.md"));
+            return Err(none.into());
         }
         let cases =
             CASES.into_iter().filter(|case| self.rows.is_empty() || self.rows.iter().any(|row| row == case.name));

@@ -7,7 +7,6 @@ mod grid;
 mod point;
 mod record;
 mod section;
-mod table;
 
 use crate::mpis::Mpis;
 use aurora_suite::figures::job::{Run, Stage};
@@ -16,10 +15,10 @@ use aurora_suite::{machine, results};
 use clap::Args;
 use grid::{Filter, Plan};
 use point::Point;
-use record::{Identity, Record, Study};
+use record::Record;
 use serde_json::json;
 use std::fs;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
@@ -67,28 +66,23 @@ pub fn study(arguments: &Arguments) -> Result<ExitCode, String> {
     if others > 0 {
         say(&format!("{}: {others} lines are none of this study", file.display()));
     }
-    let (commit, mut ran, mut points, mut refused) = (commit(), 0, Vec::new(), Vec::new());
+    let (commit, mut kept, mut points, mut refused) = (commit(), 0, Vec::new(), Vec::new());
     for (number, plan) in (1..).zip(&plans) {
         let (begun, place) = (Instant::now(), format!("[{number}/{}] {}", plans.len(), plan.key()));
-        let run = plan.run(&arguments.mpis, &arguments.patient, arguments.reps as usize);
-        let variables = run.variables.clone();
-        let identity = Identity { key: plan.key(), commit: commit.clone(), reps: run.reps, variables };
-        let kept = record::done(&records, &identity).filter(|_| !damage);
-        ran += usize::from(kept.is_none());
-        let record = kept.cloned().map_or_else(|| measure(arguments, plan, run, identity), Ok);
-        match record.map_err(|why| vec![why]).and_then(|record| Point::new(*plan, record)) {
-            Ok(point) => {
-                let from =
-                    kept.map_or_else(|| format!("{:.0} s", begun.elapsed().as_secs_f64()), |_| "from the file".into());
-                say(&format!("{place}: {} ({from})", point.brief()));
-                if kept.is_none() {
+        match job(arguments, plan, &records, &commit) {
+            Ok((point, is_new)) => {
+                let from = format!("{:.0} s", begun.elapsed().as_secs_f64());
+                say(&format!("{place}: {} ({})", point.brief(), if is_new { &from } else { "from the file" }));
+                if is_new {
                     record::append(file, &point.record)?;
                 }
+                kept += usize::from(!is_new);
                 points.push(point);
             }
             Err(reasons) => {
-                refused.push(format!("NOT A ROW: {}: {}", plan.key(), reasons.join("; ")));
-                say(&format!("{place}: {}", refused[refused.len() - 1]));
+                let reasons = format!("NOT A ROW: {}: {}", plan.key(), reasons.join("; "));
+                say(&format!("{place}: {reasons}"));
+                refused.push(reasons);
             }
         }
     }
@@ -96,7 +90,7 @@ pub fn study(arguments: &Arguments) -> Result<ExitCode, String> {
         record::write(&file.with_extension("shown.jsonl"), points.iter().map(|point| &point.record))?;
     }
     let (alone, points): (Vec<_>, Vec<_>) = points.into_iter().partition(|point| point.plan.kernel.is_some());
-    let took = format!("{}, {} more taken from {}", took(ran, begun), plans.len() - ran, file.display());
+    let took = format!("{}, {kept} more taken from {}", took(plans.len() - kept, begun), file.display());
     let text = section::section(&points, &alone, &refused, arguments.reps, &took);
     say(&format!("\n{text}\n{took}"));
     // Nobody wants none, or damaged ones, in the place of those that stand there.
@@ -112,13 +106,19 @@ pub fn study(arguments: &Arguments) -> Result<ExitCode, String> {
     Ok(if refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Runs a job.
-fn measure(arguments: &Arguments, plan: &Plan, run: Run, of: Identity) -> Result<Record, String> {
-    let outcome = run.outcome(arguments.mpis.aurora(run.flavour), arguments.damage)?;
+/// A job's figures, and whether they are new: from the file, or of a run now; or all that is wrong with them.
+fn job(arguments: &Arguments, plan: &Plan, records: &[Record], commit: &str) -> Result<(Point, bool), Vec<String>> {
+    let Arguments { mpis, patient, damage, .. } = arguments;
+    let run = plan.run(mpis, patient, arguments.reps as usize);
+    let study = json!({ "key": plan.key(), "commit": commit, "reps": run.reps, "variables": run.variables });
+    if let Some(kept) = record::done(records, &study).filter(|_| !damage) {
+        return Ok((Point::new(*plan, kept.clone(), run.reps)?, false));
+    }
+    let outcome = run.outcome(mpis.aurora(run.flavour), *damage).map_err(|why| vec![why])?;
     let mut object = outcome.object;
-    object.insert("command".into(), json!(typed(&run)));
+    object.insert("command".into(), typed(&run).into());
     object.insert("labels".into(), plan.labels());
-    Ok(Record { study: Study { of, seen: outcome.seen }, object })
+    Ok((Point::new(*plan, Record { study, seen: outcome.seen, object }, run.reps)?, true))
 }
 
 /// How one would type it.
@@ -135,12 +135,12 @@ fn typed(run: &Run) -> String {
 fn commit() -> String {
     let commit = machine::said("git", &["rev-parse", "--short", "HEAD"], "");
     let parts = [":/", ":(top,exclude)benches/RESULTS.md", ":(top,exclude)README.md"];
-    match Command::new("git").args(["diff", "HEAD", "--"]).args(parts).output() {
-        Ok(differs) if !differs.stdout.is_empty() => {
-            let mut hasher = DefaultHasher::new();
-            differs.stdout.hash(&mut hasher);
-            format!("{commit}-dirty-{:08x}", hasher.finish() as u32)
+    let differs = Command::new("git").args(["diff", "HEAD", "--"]).args(parts).output();
+    match differs.map(|differs| differs.stdout).unwrap_or_default() {
+        same if same.is_empty() => commit,
+        differs => {
+            let number = BuildHasherDefault::<DefaultHasher>::default().hash_one(&differs) as u32;
+            format!("{commit}-dirty-{number:08x}")
         }
-        _ => commit,
     }
 }

@@ -5,6 +5,7 @@ use super::record::Record;
 use aurora_apps::report::Spread;
 pub use aurora_apps::report::recorded::Program as Run;
 use aurora_suite::figures::judge::{self, is_share, too_fast};
+use aurora_suite::heard;
 
 /// A job whose figures count.
 #[derive(Clone, Debug)]
@@ -16,9 +17,9 @@ pub struct Point {
 
 impl Point {
     /// From what the job has said.
-    pub fn new(plan: Plan, record: Record) -> Result<Self, Vec<String>> {
-        let runs = record.runs().map_err(|error| vec![error])?;
-        let lacks = lacks(&plan, &runs, record.study.of.reps);
+    pub fn new(plan: Plan, record: Record, reps: usize) -> Result<Self, Vec<String>> {
+        let runs = heard::results(&record.object).map_err(|error| vec![error])?;
+        let lacks = lacks(&plan, &runs, reps);
         if lacks.is_empty() { Ok(Point { plan, runs, record }) } else { Err(lacks) }
     }
 
@@ -181,13 +182,21 @@ pub mod tests {
             assert!(found(&whole).contains(expected), "{expected}: {}", found(&whole));
         }
         assert_eq!(found(&alone(MM2_704, 0.0)), "aurora has no time: 0");
+        // A node that is alone need not share.
+        let mut single = whole(MM2_704, 1);
+        single.runs[0].cores_busy = None;
+        assert_eq!(found(&single), "");
     }
 
     #[test]
-    fn a_node_that_is_alone_need_not_share() {
-        let mut point = whole(MM2_704, 1);
-        point.runs[0].cores_busy = None;
-        assert_eq!(found(&point), "");
+    fn a_record_has_the_form_of_a_program() {
+        let plan = Plan { nodes: 4, ..Plan::of(MM2_704) };
+        let flaws = Point::new(plan, record("a"), REPS).expect_err("it is of another implementation");
+        assert!(flaws[0].starts_with("no figures of aurora-whole"), "{flaws:?}");
+        let mut other = record("a");
+        other.object.remove("results");
+        let flaws = Point::new(plan, other, REPS).expect_err("there are no results");
+        assert!(flaws[0].starts_with("the job said figures of another form"), "{flaws:?}");
     }
 
     #[test]

@@ -1,9 +1,7 @@
 //! The file of what has been measured: a JSON object in each line, as `aurora report` reads them. A study that was
 //! interrupted goes on from it.
 
-use aurora_apps::report::recorded::Program;
 use aurora_suite::figures::job::Seen;
-use aurora_suite::heard;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fs::{self, File};
@@ -13,43 +11,12 @@ use std::path::Path;
 /// One line.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Record {
-    /// Of this study only.
-    pub study: Study,
+    /// By which the job is known: what is there already is not measured again.
+    pub study: Value,
+    pub seen: Seen,
     /// What `aurora --json` has said, with the command and the labels of the job.
     #[serde(flatten)]
     pub object: Map<String, Value>,
-}
-
-/// What the job did not say itself.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Study {
-    #[serde(flatten)]
-    pub of: Identity,
-    #[serde(flatten)]
-    pub seen: Seen,
-}
-
-/// By which a job is known: what is there already is not measured again.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Identity {
-    /// Which job of the study it is.
-    pub key: String,
-    /// Of the project.
-    pub commit: String,
-    pub reps: usize,
-    /// The variables that set up the MPI.
-    pub variables: String,
-}
-
-impl Record {
-    /// What each implementation took.
-    pub fn runs(&self) -> Result<Vec<Program>, String> {
-        heard::results(&self.object)
-    }
-
-    fn line(&self) -> io::Result<String> {
-        Ok(serde_json::to_string(self)?)
-    }
 }
 
 /// What is in the file, in order, and how many lines are none of ours, such as one that was being written at an
@@ -69,20 +36,24 @@ pub fn load(file: &Path) -> Result<(Vec<Record>, usize), String> {
 pub fn append(file: &Path, record: &Record) -> Result<(), String> {
     let append = || {
         let mut open = File::options().create(true).append(true).open(file)?;
-        open.write_all(format!("\n{}", record.line()?).as_bytes()).and_then(|()| open.sync_data())
+        open.write_all(format!("\n{}", line(record)?).as_bytes()).and_then(|()| open.sync_data())
     };
     append().map_err(|error| at(file, error))
 }
 
 /// Writes these and nothing else.
 pub fn write<'r>(file: &Path, records: impl Iterator<Item = &'r Record>) -> Result<(), String> {
-    let text = records.map(|record| Ok(record.line()? + "\n")).collect::<io::Result<String>>();
+    let text = records.map(|record| Ok(line(record)? + "\n")).collect::<io::Result<String>>();
     text.and_then(|text| fs::write(file, text)).map_err(|error| at(file, error))
 }
 
 /// The last record of this job.
-pub fn done<'r>(records: &'r [Record], of: &Identity) -> Option<&'r Record> {
-    records.iter().rfind(|record| record.study.of == *of)
+pub fn done<'r>(records: &'r [Record], study: &Value) -> Option<&'r Record> {
+    records.iter().rfind(|record| record.study == *study)
+}
+
+fn line(record: &Record) -> io::Result<String> {
+    Ok(serde_json::to_string(record)?)
 }
 
 fn at(file: &Path, error: io::Error) -> String {
@@ -92,12 +63,7 @@ fn at(file: &Path, error: io::Error) -> String {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use aurora_suite::figures::job::Network;
     use serde_json::json;
-
-    fn identity(key: &str, commit: &str, reps: usize, variables: &str) -> Identity {
-        Identity { key: key.into(), commit: commit.into(), reps, variables: variables.into() }
-    }
 
     pub fn record(key: &str) -> Record {
         let spread = json!({ "min": 0.1, "median": 0.2, "max": 0.3 });
@@ -106,11 +72,9 @@ pub mod tests {
             "sharing_seconds": spread, "sequential_seconds": 0.03, "cores_busy": 0.25, "seed": 7,
             "phases": [{ "name": "load R", "kind": "sharing", "seconds": spread }],
         });
-        let network = Some(Network { overflowed: 1, lost: 0, tcp_resent: 2 });
-        let seen = Seen { busy: Some(0.5), network, remarks: Vec::new() };
-        let study = Study { of: identity(key, "abc", 5, ""), seen };
+        let seen = Seen { busy: Some(0.5), network: Some([1, 0, 2]), remarks: Vec::new() };
         let object = json!({ "app": "mm2", "results": [run], "labels": { "nodes": "4" } });
-        Record { study, object: object.as_object().cloned().unwrap_or_default() }
+        Record { study: json!({ "key": key }), seen, object: object.as_object().cloned().unwrap_or_default() }
     }
 
     #[test]
@@ -119,7 +83,7 @@ pub mod tests {
         let _ = fs::remove_file(&file);
         assert_eq!(load(&file), Ok((Vec::new(), 0)));
         append(&file, &record("a")).expect("written");
-        let half = record("b").line().expect("a line");
+        let half = line(&record("b")).expect("a line");
         let mut open = File::options().append(true).open(&file).expect("the file");
         write!(open, "\n{}", &half[..half.len() / 2]).expect("written");
         append(&file, &record("c")).expect("written");
@@ -128,13 +92,11 @@ pub mod tests {
         assert_eq!((&records[..], others), (&[record("a"), record("c")][..], 1));
         // What is measured again counts.
         let mut again = record("c");
-        again.study.seen.remarks.push("again".into());
+        again.seen.remarks.push("again".into());
         records.push(again.clone());
-        assert_eq!(done(&records, &identity("c", "abc", 5, "")), Some(&again));
-        for (key, commit, reps, variables) in
-            [("b", "abc", 5, ""), ("c", "abc", 3, ""), ("c", "abd", 5, ""), ("c", "abc", 5, "A=1")]
-        {
-            assert_eq!(done(&records, &identity(key, commit, reps, variables)), None);
+        assert_eq!(done(&records, &json!({ "key": "c" })), Some(&again));
+        for other in [json!({ "key": "b" }), json!({ "key": "c", "reps": 3 })] {
+            assert_eq!(done(&records, &other), None);
         }
     }
 
@@ -142,8 +104,6 @@ pub mod tests {
     fn a_line_is_what_the_program_has_said_and_more() {
         let value = serde_json::to_value(record("a")).expect("an object");
         assert_eq!((&value["app"], &value["labels"]["nodes"]), (&json!("mm2"), &json!("4")));
-        assert_eq!((&value["results"][0]["seed"], &value["study"]["busy"]), (&json!(7), &json!(0.5)));
-        assert_eq!(record("a").runs().expect("runs")[0].cores_busy, Some(0.25));
-        assert!(Record { object: Map::new(), ..record("a") }.runs().is_err());
+        assert_eq!((&value["results"][0]["seed"], &value["seen"]["busy"]), (&json!(7), &json!(0.5)));
     }
 }
