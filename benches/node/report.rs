@@ -16,7 +16,7 @@ pub const HEAD: &str = "\
 /// Ours, and the best of the others.
 fn both(measured: &Measured) -> (&Share, Option<&Share>) {
     let ours = measured.ours().next().expect("a complete row has ours");
-    (ours, measured.best(Flavour::Open.words()))
+    (ours, measured.best().first().copied())
 }
 
 /// A row of the table.

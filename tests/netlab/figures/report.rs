@@ -23,13 +23,12 @@ pub fn line(measured: &Measured) -> String {
     let aurora: Vec<_> = measured.ours().map(|share| figure.show(share.value.median)).collect();
     let short = measured.shortfalls();
     let reached = if short.is_empty() { "yes".into() } else { format!("**no**: {}", short.join(", ")) };
-    let best = measured.starters().into_iter().filter_map(|starter| {
-        let Share { job, who, value, .. } = measured.best(starter)?;
-        let (value, tuning) = (figure.show(value.median), measured.outcomes[*job].run.setting);
-        Some(match row.job.stage {
-            Stage::Lab(_) => format!("{starter} {value} ({who}, {tuning})"),
+    let best = measured.best().into_iter().map(|share| {
+        let (who, value, run) = (share.who, figure.show(share.value.median), measured.run(share));
+        match row.job.stage {
+            Stage::Lab(_) => format!("{} {value} ({who}, {})", run.starter(), run.setting),
             _ => format!("{who} {value}"),
-        })
+        }
     });
     let (best, busy) = (best.collect::<Vec<_>>().join("; "), measured.busy());
     let (what, ranks, goal, aurora, unit) = (row.what, row.job.ranks, row.goal(), aurora.join(" / "), figure.unit);

@@ -150,7 +150,7 @@ pub struct Outcome {
 pub struct Seen {
     /// The share of all cores' time that was worked while it ran, its start and its verification included.
     pub busy: Option<f64>,
-    /// Packets on its network that full queues dropped, that the switch lost as it was told to, and that TCP sent again.
+    /// Packets on its network that full queues dropped, that the switch lost as told, and that TCP sent again.
     pub network: Option<[u64; 3]>,
     /// What was odd.
     pub remarks: Vec<String>,

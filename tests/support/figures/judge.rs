@@ -1,6 +1,6 @@
 //! What makes a row complete, and whether Aurora reaches what it is to.
 
-use super::job::{DEFAULTS, Outcome, Stage};
+use super::job::{DEFAULTS, Outcome, Run, Stage};
 use super::row::{Pick, Reach, Row};
 use aurora_apps::report::Spread;
 use serde::Deserialize;
@@ -132,30 +132,29 @@ fn flaws(row: &Row, outcome: &Outcome, said: &Value, seconds: Spread) -> Vec<Str
 impl Measured {
     /// Ours, of the jobs in which the others were as they come: these count.
     pub fn ours(&self) -> impl Iterator<Item = &Share> {
-        let counts = |share: &&Share| share.is_ours && self.outcomes[share.job].run.setting == DEFAULTS;
+        let counts = |share: &&Share| share.is_ours && self.run(share).setting == DEFAULTS;
         self.shares.iter().filter(counts)
     }
 
-    /// The best of the others, of those that `starter` has started; of the first that is best.
-    pub fn best(&self, starter: &str) -> Option<&Share> {
+    /// The best of the others, for each that has started some; of the first that is best.
+    pub fn best(&self) -> Vec<&Share> {
         let sign = if self.row.figure.is_a_rate() { -1.0 } else { 1.0 };
-        let others = self.shares.iter().filter(|share| !share.is_ours);
-        let of = others.filter(|share| self.outcomes[share.job].run.starter() == starter);
-        of.min_by(|a, b| (sign * a.value.median).total_cmp(&(sign * b.value.median)))
+        let others: Vec<_> = self.shares.iter().filter(|share| !share.is_ours).collect();
+        let started = others.chunk_by(|a, b| self.run(a).starter() == self.run(b).starter());
+        let order = |a: &&Share, b: &&Share| (sign * a.value.median).total_cmp(&(sign * b.value.median));
+        started.filter_map(|of| of.iter().copied().min_by(order)).collect()
     }
 
-    /// What starts its jobs, each once.
-    pub fn starters(&self) -> Vec<&'static str> {
-        let mut starters: Vec<_> = self.outcomes.iter().map(|outcome| outcome.run.starter()).collect();
-        starters.dedup();
-        starters
+    /// The job in which something was measured.
+    pub fn run(&self, share: &Share) -> &Run {
+        &self.outcomes[share.job].run
     }
 
     /// Why what is to be reached is not, for each reason; none if it is.
     pub fn shortfalls(&self) -> Vec<String> {
         let limit = match self.row.reach {
             Reach::Limit(limit) | Reach::Steady(limit, _) => Some(limit),
-            Reach::OfBeside(times) => self.best(self.starters()[0]).map(|beside| times * beside.value.median),
+            Reach::OfBeside(times) => self.best().first().map(|beside| times * beside.value.median),
             Reach::NoWorse(implementation, _) => {
                 self.shares.iter().find(|share| share.who == implementation).map(|share| share.value.median)
             }
@@ -183,7 +182,7 @@ impl Measured {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::super::job::{Run, Seen};
+    use super::super::job::Seen;
     use super::super::row::{self, Figure, Job, Scale};
     use super::*;
     use crate::mpi::Flavour;
@@ -347,10 +346,9 @@ pub(crate) mod tests {
     fn what_is_tuned_does_not_count_but_the_best_of_it_is_the_others_best() {
         let mut measured = measured(&lab(), 0.078);
         measured.outcomes[1].run.setting = "tuned";
-        assert_eq!((measured.ours().count(), measured.starters()), (1, vec!["Open MPI", "MPICH"]));
         measured.shares[5].value.median = 0.5;
-        assert_eq!(measured.best("MPICH").map(|share| (share.job, share.who)), Some((1, "mpi-isend")));
-        assert_eq!(measured.best("no MPI").map(|share| share.who), None);
+        let best: Vec<_> = measured.best().iter().map(|of| (measured.run(of).starter(), of.who)).collect();
+        assert_eq!((measured.ours().count(), best), (1, vec![("Open MPI", "mpi-collective"), ("MPICH", "mpi-isend")]));
     }
 
     #[test]

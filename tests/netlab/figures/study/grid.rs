@@ -117,8 +117,8 @@ impl Plan {
         8.0 * self.case.payload(self.nodes) / self.network.shape.bits_per_second()
     }
 
-    /// Whether its setting makes a difference: how ranks wait matters where there are more than cores, and a node that is
-    /// alone has nobody to wait for.
+    /// Whether its setting matters: how ranks wait does where there are more than cores, and a node that is alone has
+    /// nobody to wait for.
     fn matters(&self) -> bool {
         match self.nodes {
             1 => self.setting == DEFAULTS,
@@ -192,18 +192,14 @@ impl Filter {
 mod tests {
     use super::super::case::{MM2_704, PSRS_8M};
     use super::*;
-    use clap::Parser;
+    use clap::{Command, FromArgMatches};
     use std::collections::BTreeSet;
 
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        filter: Filter,
-    }
-
     fn plans(line: &str) -> Result<Vec<Plan>, String> {
-        let words = std::iter::once("study").chain(line.split_whitespace());
-        Line::try_parse_from(words).map_err(|error| error.to_string())?.filter.plans()
+        let study = Filter::augment_args(Command::new("study").no_binary_name(true));
+        let words =
+            study.try_get_matches_from(line.split_whitespace()).and_then(|words| Filter::from_arg_matches(&words));
+        words.map_err(|error| error.to_string())?.plans()
     }
 
     #[test]
