@@ -13,30 +13,17 @@ pub const PLACES: usize = 1_000_000;
 /// Reads at once.
 const BATCH: usize = 65_536;
 
-/// One thing to measure.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Case {
-    /// Those of a group are shown together.
-    pub group: &'static str,
-    /// How large; empty where there is no size to choose.
-    pub size: &'static str,
-    /// What an iteration does.
-    pub work: Work,
-}
-
 /// What an iteration does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Work {
     /// An operation.
     Operation(Operation),
-    /// A load of so many bytes, together with one full read of them by every rank.
-    LoadAndRead(usize),
+    /// A load, together with one full read of it by every rank.
+    WithRead(Operation),
     /// Something in a scope of Aurora's.
     Scope(Scope),
-    /// The two-stage multiplication of matrices with so many rows.
-    Mm2(usize),
-    /// The sort of so many keys.
-    Psrs(usize),
+    /// A program with so many rows of a matrix, or keys.
+    Program(Program, usize),
 }
 
 /// What an iteration has to do with, for rates.
@@ -48,103 +35,96 @@ pub enum Amount {
     Elements(usize),
 }
 
-/// A case by one implementation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// Something to measure, by one implementation.
+#[derive(Clone, Debug)]
 pub struct Variant {
-    /// What.
-    pub case: Case,
+    /// Those of a group are shown together.
+    pub group: &'static str,
+    /// What it is called there: `4MiB/2ranks/aurora`.
+    pub name: String,
+    /// What an iteration does.
+    pub work: Work,
     /// By whom.
     pub by: Implementation,
-    /// On how many ranks.
-    pub ranks: usize,
 }
 
-/// All that is measured, group by group.
-pub fn cases() -> Vec<Case> {
-    let case = |group, size, work| Case { group, size, work };
-    let operation = |group, size, operation| case(group, size, Work::Operation(operation));
+impl Variant {
+    /// What it is called: `read_cache/4MiB/2ranks/aurora`.
+    pub fn id(&self) -> String {
+        format!("{}/{}", self.group, self.name)
+    }
+}
+
+/// All that is measured, group by group: the group, the size, what an iteration does.
+fn cases() -> Vec<(&'static str, &'static str, Work)> {
+    let operation = |group, size, operation| (group, size, Work::Operation(operation));
     let load = |bytes| Operation::ReadCache { bytes, late: None };
     let mut cases = vec![
         operation("read_cache", "64KiB", load(64 << 10)),
-        case("read_cache", "64KiB-and-read", Work::LoadAndRead(64 << 10)),
+        ("read_cache", "64KiB-and-read", Work::WithRead(load(64 << 10))),
         operation("read_cache", "4MiB", load(4 << 20)),
-        case("read_cache", "4MiB-and-read", Work::LoadAndRead(4 << 20)),
+        ("read_cache", "4MiB-and-read", Work::WithRead(load(4 << 20))),
         operation("exchange", "64KiB", Operation::Exchange { keys: 16 << 10 }),
         operation("exchange", "4MiB", Operation::Exchange { keys: 1 << 20 }),
         operation("get_put", "get-8B", Operation::Get { target: Target::Idle }),
         operation("get_put", "put-8B", Operation::Put { target: Target::Idle }),
         operation("updates", "1M-elements", Operation::Updates { table: TABLE, updates: PLACES }),
-        case("updates", "1M-elements-in-order", Work::Scope(Scope::PutInOrder)),
+        ("updates", "1M-elements-in-order", Work::Scope(Scope::PutInOrder)),
         operation("reads", "1M-elements", Operation::Reads { table: TABLE, reads: PLACES, batch: BATCH }),
-        case("reads", "1M-elements-gather-read", Work::Scope(Scope::GatherRead)),
-        case("reads", "1M-elements-gather-iter", Work::Scope(Scope::GatherIter)),
+        ("reads", "1M-elements-gather-read", Work::Scope(Scope::GatherRead)),
+        ("reads", "1M-elements-gather-iter", Work::Scope(Scope::GatherIter)),
         operation("barrier", "", Operation::Barrier),
         operation("all_reduce", "8B", Operation::AllReduce { values: 1 }),
         operation("all_reduce", "1MiB", Operation::AllReduce { values: 1 << 17 }),
-        case("mm2", "704x704", Work::Mm2(704)),
-        case("psrs", "1M-keys", Work::Psrs(1_000_000)),
+        ("mm2", "704x704", Work::Program(Program("mm2"), 704)),
+        ("psrs", "1M-keys", Work::Program(Program("psrs"), 1_000_000)),
     ];
     let local = Access::ALL.map(|access| operation("local", access.name(), Operation::Local { access: Some(access) }));
     cases.extend(local);
-    cases.push(case("local", "gather-open", Work::Scope(Scope::GatherOpen)));
+    cases.push(("local", "gather-open", Work::Scope(Scope::GatherOpen)));
     cases
 }
 
-/// All cases by all who can carry them out on so many ranks, side by side.
-pub fn variants(ranks: usize) -> Vec<Variant> {
-    let of = |case: Case| case.implementations().into_iter().map(move |by| Variant { case, by, ranks });
-    let has_enough = |variant: &Variant| variant.case.least_ranks(variant.by) <= ranks;
-    cases().into_iter().flat_map(of).filter(has_enough).collect()
+/// All cases by all who can carry them out on so many ranks, side by side. Figures of a route that Aurora has been told
+/// to take are others than those of its own choice.
+pub fn variants(ranks: usize, route: Option<&str>) -> Vec<Variant> {
+    let mut variants = Vec::new();
+    for (group, size, work) in cases() {
+        for by in work.implementations(ranks) {
+            let size = if size.is_empty() { String::new() } else { format!("{size}/") };
+            let route = route.filter(|_| by.is_ours()).map_or(String::new(), |route| format!("-{route}"));
+            variants.push(Variant { group, name: format!("{size}{ranks}ranks/{}{route}", by.name()), work, by });
+        }
+    }
+    variants
 }
 
-impl Case {
-    fn implementations(self) -> Vec<Implementation> {
-        let offered = match self.work {
-            Work::Operation(operation) => operation.implementations(),
-            Work::LoadAndRead(bytes) => Operation::ReadCache { bytes, late: None }.implementations(),
-            Work::Scope(_) => &[Implementation::Aurora],
-            Work::Mm2(_) => Program("mm2").implementations(),
-            Work::Psrs(_) => Program("psrs").implementations(),
+impl Work {
+    fn implementations(self, ranks: usize) -> Vec<Implementation> {
+        let offer: &dyn Offer = match &self {
+            Work::Operation(operation) | Work::WithRead(operation) => operation,
+            Work::Program(program, _) => program,
+            Work::Scope(_) => return vec![Implementation::Aurora],
         };
         // A program element by element takes minutes; one rank alone is measured with every repetition of the others.
-        let beside = |by: &Implementation| !matches!(by, Implementation::Naive | Implementation::Sequential);
-        offered.iter().copied().filter(beside).collect()
-    }
-
-    fn least_ranks(self, by: Implementation) -> usize {
-        match self.work {
-            Work::Operation(operation) => operation.least_ranks(by),
-            Work::LoadAndRead(_) | Work::Scope(_) | Work::Mm2(_) | Work::Psrs(_) => 1,
-        }
+        let is_slow = |by: &Implementation| matches!(by, Implementation::Naive | Implementation::Sequential);
+        let is_meant = |by: &Implementation| !is_slow(by) && offer.least_ranks(*by) <= ranks;
+        offer.implementations().iter().copied().filter(is_meant).collect()
     }
 
     /// What an iteration on `ranks` ranks has to do with, if it is more than one thing.
     pub fn amount(self, ranks: usize) -> Option<Amount> {
-        Some(match self.work {
-            Work::LoadAndRead(bytes) | Work::Operation(Operation::ReadCache { bytes, .. }) => Amount::Bytes(bytes),
-            Work::Operation(exchange @ Operation::Exchange { .. }) => Amount::Bytes(exchange.bytes()),
+        Some(match self {
             Work::Operation(Operation::Updates { updates: places, .. } | Operation::Reads { reads: places, .. }) => {
                 Amount::Elements(places * ranks)
             }
+            Work::Operation(load @ (Operation::ReadCache { .. } | Operation::Exchange { .. }))
+            | Work::WithRead(load) => Amount::Bytes(load.bytes()),
             Work::Scope(Scope::GatherRead | Scope::GatherIter) => Amount::Elements(PLACES * ranks),
             Work::Scope(Scope::PutInOrder) => Amount::Elements(TABLE),
-            Work::Psrs(keys) => Amount::Elements(keys),
-            Work::Operation(_) | Work::Scope(_) | Work::Mm2(_) => return None,
+            Work::Program(Program("psrs"), keys) => Amount::Elements(keys),
+            Work::Operation(_) | Work::Scope(_) | Work::Program(..) => return None,
         })
-    }
-}
-
-impl Variant {
-    /// What it is called within its group: `4MiB/2ranks/aurora`.
-    pub fn name(&self) -> String {
-        let Variant { case, by, ranks } = self;
-        let size = if case.size.is_empty() { String::new() } else { format!("{}/", case.size) };
-        format!("{size}{ranks}ranks/{}", by.name())
-    }
-
-    /// What it is called: `read_cache/4MiB/2ranks/aurora`.
-    pub fn id(&self) -> String {
-        format!("{}/{}", self.case.group, self.name())
     }
 }
 
@@ -153,13 +133,13 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    fn ids(ranks: usize) -> Vec<String> {
-        variants(ranks).iter().map(Variant::id).collect()
+    fn ids(ranks: usize, route: Option<&str>) -> Vec<String> {
+        variants(ranks, route).iter().map(Variant::id).collect()
     }
 
     #[test]
     fn an_id_names_its_permutation() {
-        let ids = ids(2);
+        let ids = ids(2, None);
         for id in [
             "read_cache/4MiB/2ranks/aurora",
             "read_cache/4MiB/2ranks/mpi-collective",
@@ -176,46 +156,43 @@ mod tests {
         ] {
             assert!(ids.iter().any(|known| known == id), "{id} is not in {ids:?}");
         }
-        let unique: BTreeSet<_> = ids.iter().collect();
-        assert_eq!(unique.len(), ids.len(), "{ids:?}");
+        assert_eq!(BTreeSet::from_iter(&ids).len(), ids.len(), "{ids:?}");
         // What would be two words of a line between the driver and its job.
         assert!(ids.iter().all(|id| !id.contains(char::is_whitespace)), "{ids:?}");
     }
 
     #[test]
-    fn aurora_comes_first_and_has_others_beside_it() {
-        for case in cases() {
-            let by = case.implementations();
-            assert_eq!(by[0], Implementation::Aurora, "{case:?}");
-            let alone = case.group == "local" || matches!(case.work, Work::Scope(_));
-            assert_eq!(by.iter().any(|by| by.is_mpi()), !alone, "{case:?}");
-            assert!(!by.contains(&Implementation::Naive), "{case:?}");
+    fn cases_of_a_group_stand_together_and_aurora_comes_first_with_others_beside_it() {
+        for (group, _, work) in cases() {
+            let by = work.implementations(2);
+            assert_eq!(by[0], Implementation::Aurora, "{work:?}");
+            let alone = group == "local" || matches!(work, Work::Scope(_));
+            assert_eq!(by.iter().any(|by| by.is_mpi()), !alone, "{work:?}");
+            assert!(!by.contains(&Implementation::Naive), "{work:?}");
         }
-    }
-
-    #[test]
-    fn the_cases_of_a_group_stand_together() {
-        let mut groups: Vec<_> = cases().iter().map(|case| case.group).collect();
+        let mut groups: Vec<_> = cases().iter().map(|(group, ..)| *group).collect();
         groups.dedup();
-        let unique: BTreeSet<_> = groups.iter().collect();
-        assert_eq!(unique.len(), groups.len(), "{groups:?}");
-        for group in ["read_cache", "exchange", "get_put", "updates", "reads", "barrier", "mm2", "psrs"] {
-            assert!(groups.contains(&group), "{group}");
-        }
+        let all = ["read_cache", "exchange", "get_put", "updates", "reads", "barrier", "all_reduce", "mm2", "psrs"];
+        assert_eq!(groups, [&all[..], &["local"]].concat());
     }
 
     #[test]
-    fn one_rank_has_nobody_to_ask() {
-        let ids = ids(1);
-        assert!(ids.contains(&"read_cache/4MiB/1ranks/aurora".to_string()));
-        assert!(!ids.iter().any(|id| id.starts_with("get_put/")), "{ids:?}");
+    fn one_rank_has_nobody_to_ask_and_a_route_is_part_of_the_name_of_what_takes_it() {
+        let (alone, by_udp) = (ids(1, None), ids(2, Some("udp")));
+        assert!(alone.contains(&"read_cache/4MiB/1ranks/aurora".into()));
+        assert!(!alone.iter().any(|id| id.starts_with("get_put/")), "{alone:?}");
+        for id in ["barrier/2ranks/aurora-udp", "barrier/2ranks/mpi-collective"] {
+            assert!(by_udp.contains(&id.into()), "{by_udp:?}");
+        }
     }
 
     #[test]
     fn all_ranks_places_count() {
-        let updates = cases().into_iter().find(|case| case.group == "updates").expect("a case");
-        assert_eq!(updates.amount(3), Some(Amount::Elements(3_000_000)));
-        let exchange = cases().into_iter().find(|case| case.group == "exchange").expect("a case");
-        assert_eq!(exchange.amount(3), Some(Amount::Bytes(64 << 10)));
+        let amount = |of| cases().iter().find(|(group, ..)| *group == of).and_then(|(.., work)| work.amount(3));
+        assert_eq!(amount("updates"), Some(Amount::Elements(3_000_000)));
+        assert_eq!(
+            (amount("exchange"), amount("psrs")),
+            (Some(Amount::Bytes(64 << 10)), Some(Amount::Elements(1_000_000)))
+        );
     }
 }

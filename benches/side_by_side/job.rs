@@ -1,8 +1,12 @@
 //! The job: every rank carries out what rank 0 wants.
 
 use super::case::{Variant, Work, variants};
-use super::stage::Stage;
-use aurora_apps::implementation::Conditions;
+use super::scope::Scopes;
+use aurora_apps::bench::{self, Series, Took};
+use aurora_apps::implementation::{Conditions, Offer};
+use aurora_apps::mm2::{self, Mm2};
+use aurora_apps::psrs::{self, Psrs};
+use aurora_apps::report::Measured;
 use aurora_core::prelude::*;
 use std::time::Duration;
 
@@ -21,32 +25,24 @@ impl<'w> Job<'w> {
     pub fn new(world: &'w World, damage: bool) -> Self {
         let has_mpi = cfg!(feature = "mpi") && Conditions::of(world).under_mpirun;
         let has = |variant: &Variant| has_mpi || !variant.by.is_mpi();
-        let known = variants(world.size()).into_iter().filter(has).collect();
+        let route = std::env::var("AURORA_ROUTE").ok().filter(|route| !route.is_empty() && route != "auto");
+        let known = variants(world.size(), route.as_deref()).into_iter().filter(has).collect();
         Job { world, known, current: None, damage }
     }
 
     /// Collective, with the others in [`serve`](Job::serve). What so many iterations of a known variant take;
     /// `progress` hears of each, or of some at a time.
-    ///
-    /// # Errors
-    /// What has ended the job, and wrong results.
     pub fn measure(&mut self, number: usize, iterations: u64, progress: &mut dyn FnMut()) -> Result<Duration> {
         let took = self.step(Some((number, iterations)), progress)?;
         took.ok_or_else(|| Error::user("the job is over"))
     }
 
     /// Collective, with the others in [`serve`](Job::serve). There is nothing more to do.
-    ///
-    /// # Errors
-    /// What has ended the job.
     pub fn finish(mut self) -> Result<()> {
         self.step(None, &mut || ()).map(drop)
     }
 
     /// Collective. Carries out what rank 0 wants until that is nothing.
-    ///
-    /// # Errors
-    /// What has ended the job, and wrong results.
     pub fn serve(mut self) -> Result<()> {
         while self.step(None, &mut || ())?.is_some() {}
         Ok(())
@@ -55,20 +51,50 @@ impl<'w> Job<'w> {
     /// Collective. Rank 0's order, on all ranks; theirs do not count.
     fn step(&mut self, order: Option<(usize, u64)>, progress: &mut dyn FnMut()) -> Result<Option<Duration>> {
         let Some((number, iterations)) = self.world.broadcast(0, order)? else { return Ok(None) };
-        let variant = self.known[number];
+        let variant = &self.known[number];
         // What was measured before does not keep its memory.
         let kept = self.current.take().filter(|(kept, _)| *kept == number);
-        let (_, stage) = match kept {
-            Some(kept) => self.current.insert(kept),
-            None => self.current.insert((number, Stage::new(self.world, variant, self.damage)?)),
-        };
-        let took = stage.run(iterations, progress)?;
+        let ready = kept.map_or_else(|| stage(self.world, variant, self.damage), |(_, ready)| Ok(ready))?;
+        let (_, stage) = self.current.insert((number, ready));
+        let took = stage(iterations, progress)?;
         if took.wrong > 0.0 {
             return Err(Error::user(format!("wrong results: NOT VERIFIED in {} places", took.wrong)));
         }
-        let seconds = if matches!(variant.case.work, Work::LoadAndRead(_)) { took.with_read } else { took.seconds };
+        let seconds = if matches!(variant.work, Work::WithRead(_)) { took.with_read } else { took.seconds };
         Ok(Some(Duration::from_secs_f64(seconds)))
     }
+}
+
+/// Collective. Carries out so many iterations; who waits hears of each, or of some at a time.
+type Stage<'w> = Box<dyn FnMut(u64, &mut dyn FnMut()) -> Result<Took> + 'w>;
+
+/// Collective. A variant, ready to run, with its memory. With `damage` its results are wrong.
+fn stage<'w>(world: &'w World, variant: &Variant, damage: bool) -> Result<Stage<'w>> {
+    let implementations = vec![variant.by];
+    Ok(match variant.work {
+        Work::Operation(operation) | Work::WithRead(operation) => {
+            let job = bench::Job { operation, implementations, reps: 0, seed: None, damage };
+            let mut series = Series::new(world, &job)?;
+            Box::new(move |iterations, progress| series.run(iterations, progress))
+        }
+        Work::Scope(scope) => {
+            let mut scopes = Scopes::new(world, scope, damage)?;
+            Box::new(move |iterations, progress| scopes.run(iterations, progress))
+        }
+        // A program makes its memory by itself, and its first repetition, which touches that, does not count.
+        Work::Program(program, size) => Box::new(move |iterations, progress| {
+            let reps = usize::try_from(iterations).unwrap_or(usize::MAX).saturating_add(1);
+            let (implementations, progress) = (implementations.clone(), &mut |_| progress());
+            let ran = match program.name() {
+                "mm2" => mm2::run(world, &Mm2 { size, reps, implementations, damage, ..Mm2::default() }, progress)?,
+                _ => {
+                    psrs::run(world, &Psrs { keys: size, reps, implementations, damage, ..Psrs::default() }, progress)?
+                }
+            };
+            let seconds = ran.main.repetitions.iter().skip(1).sum();
+            Ok(Took { seconds, with_read: 0.0, wrong: if ran.verified() { 0.0 } else { 1.0 } })
+        }),
+    })
 }
 
 #[cfg(test)]

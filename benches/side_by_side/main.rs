@@ -6,7 +6,7 @@
 use aurora_core::prelude::*;
 use aurora_suite::side_by_side::case::{Amount, Variant};
 use aurora_suite::side_by_side::job::Job;
-use aurora_suite::side_by_side::launch::{DAMAGED, JOB, Launch, Skipped, name};
+use aurora_suite::side_by_side::launch::{DAMAGED, JOB, Launch, Skipped};
 use aurora_suite::side_by_side::watch::Watch;
 use criterion::{Criterion, Throughput};
 use std::io::{self, IsTerminal, Write};
@@ -15,28 +15,25 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 fn main() -> ExitCode {
-    let Ok(word) = std::env::var(JOB) else { return complain(&start()) };
-    let outcome = aurora_core::run(|world| {
-        let job = Job::new(world, word == DAMAGED);
-        if world.is_root() { drive(job) } else { job.serve() }
-    });
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => complain(&error.to_string()),
-    }
+    let outcome = match std::env::var(JOB) {
+        Ok(word) => aurora_core::run(|world| {
+            let job = Job::new(world, word == DAMAGED);
+            if world.is_root() { drive(world.size(), job) } else { job.serve() }
+        })
+        .map_err(|error| error.to_string()),
+        Err(_) => start(),
+    };
+    outcome.map_or_else(|error| complain(&error), |()| ExitCode::SUCCESS)
 }
 
 /// Becomes the job, or says why not.
-fn start() -> String {
-    let launch = match Launch::detect() {
-        Ok(launch) => launch,
-        Err(error) => return error,
-    };
-    if let Some(why) = launch.skipped() {
+fn start() -> Result<(), String> {
+    let launch = Launch::detect()?;
+    if let Err(Skipped { why, is_missing }) = &launch.mpirun {
         say(&format!("skipped: the variants of MPI, because {why}"));
         // Whoever checks everything wants to know that this was not.
-        if matches!(why, Skipped::NotFound(_)) && std::env::var("CI").is_ok_and(|ci| ci == "true") {
-            return "CI=true, and not all can be measured".into();
+        if *is_missing && std::env::var("CI").is_ok_and(|ci| ci == "true") {
+            return Err("CI=true, and not all can be measured".into());
         }
     }
     let own = std::env::current_exe().expect("Linux knows the file that runs");
@@ -47,27 +44,27 @@ fn start() -> String {
     }
     let mut command = launch.command(&own, arguments);
     let error = command.exec();
-    format!("the job cannot be started: {}: {error}", command.get_program().to_string_lossy())
+    Err(format!("the job cannot be started: {}: {error}", command.get_program().to_string_lossy()))
 }
 
 /// Criterion's side, on rank 0; its filter decides what is measured.
-fn drive(mut job: Job<'_>) -> Result<()> {
+fn drive(ranks: usize, mut job: Job<'_>) -> Result<()> {
     // Its arguments go before these.
     let (warm_up, measurement) = (Duration::from_millis(300), Duration::from_secs(2));
     let criterion = Criterion::default().sample_size(10).warm_up_time(warm_up).measurement_time(measurement);
     let mut criterion = criterion.configure_from_args();
     let watch = Watch::start();
-    let known: Vec<(usize, Variant)> = job.known.iter().copied().enumerate().collect();
-    for together in known.chunk_by(|(_, one), (_, next)| one.case.group == next.case.group) {
-        let mut group = criterion.benchmark_group(together[0].1.case.group);
+    let known: Vec<(usize, Variant)> = job.known.iter().cloned().enumerate().collect();
+    for together in known.chunk_by(|(_, one), (_, next)| one.group == next.group) {
+        let mut group = criterion.benchmark_group(together[0].1.group);
         for (number, variant) in together {
-            if let Some(amount) = variant.case.amount(variant.ranks) {
+            if let Some(amount) = variant.work.amount(ranks) {
                 group.throughput(match amount {
                     Amount::Bytes(bytes) => Throughput::Bytes(bytes as u64),
                     Amount::Elements(elements) => Throughput::Elements(elements as u64),
                 });
             }
-            group.bench_function(name(variant), |bencher| {
+            group.bench_function(&variant.name, |bencher| {
                 bencher.iter_custom(|iterations| {
                     watch.sees(Some(&variant.id()));
                     let took = job.measure(*number, iterations, &mut || watch.sign());

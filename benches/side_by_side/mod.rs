@@ -2,11 +2,10 @@
 //!
 //! Criterion measures in one process, which is rank 0 of a job of several ranks; the process that cargo starts becomes
 //! what starts that job ([`launch`]). Rank 0 tells the others what to carry out how often; all do, and verify it
-//! ([`job`], [`stage`], [`scope`]). A job that does not go on is ended ([`watch`]). What there is to measure: [`case`].
+//! ([`job`], [`scope`]). A job that does not go on is ended ([`watch`]). What there is to measure: [`case`].
 
 pub mod case;
 pub mod job;
 pub mod launch;
 pub mod scope;
-pub mod stage;
 pub mod watch;

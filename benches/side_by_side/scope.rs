@@ -24,83 +24,64 @@ pub enum Scope {
 const OPENINGS: u64 = 100_000;
 
 /// A scope, with the table that it is of.
-pub struct Scopes {
+pub struct Scopes<'w> {
+    world: &'w World,
     scope: Scope,
     table: GVector<u64>,
     entries: Stream,
     indices: Vec<usize>,
     values: Vec<u64>,
-    me: usize,
-    size: usize,
     damage: bool,
     round: u64,
 }
 
-impl Scopes {
-    /// Collective. With `damage` one element of the table is wrong.
-    pub fn new(world: &World, scope: Scope, damage: bool) -> Result<Self> {
-        let (me, size) = (world.rank().index(), world.size());
+impl<'w> Scopes<'w> {
+    /// Collective. With `damage` one element of the table is wrong. One iteration comes before all others and does not
+    /// count.
+    pub fn new(world: &'w World, scope: Scope, damage: bool) -> Result<Self> {
         let seed = agree::seed(world, None)?;
-        let places = Stream::new(seed, 1 + me as u64);
+        let (entries, places) = (Stream::new(seed, 0), Stream::new(seed, 1 + world.rank().index() as u64));
         // The one that is damaged is read for certain.
         let index = |i: usize| if i == 0 { 0 } else { places.bits(i as u64) as usize % TABLE };
-        let reads = matches!(scope, Scope::GatherRead | Scope::GatherIter);
-        let mut scopes = Scopes {
-            scope,
-            table: GVector::new(world, TABLE)?,
-            entries: Stream::new(seed, 0),
-            indices: if reads { (0..PLACES).map(index).collect() } else { Vec::new() },
-            values: vec![0; if reads { PLACES } else { 0 }],
-            me,
-            size,
-            damage,
-            round: 0,
-        };
-        if reads {
-            scopes.fill()?;
+        let reads = if matches!(scope, Scope::GatherRead | Scope::GatherIter) { PLACES } else { 0 };
+        let (indices, values) = ((0..reads).map(index).collect(), vec![0; reads]);
+        let mut table = GVector::new(world, TABLE)?;
+        if reads > 0 {
+            let mut mine = table.owner_computes_mut()?;
+            let start = mine.indices().start;
+            for (index, element) in (start..).zip(mine.local_mut().iter_mut()) {
+                *element = entries.bits(index as u64) ^ u64::from(damage && index == 0);
+            }
+            mine.finish()?;
         }
         world.barrier()?;
-        scopes.measure(world, 1)?;
+        let mut scopes = Scopes { world, scope, table, entries, indices, values, damage, round: 0 };
+        scopes.run(1, &mut || ())?;
         Ok(scopes)
     }
 
-    /// Writes this rank's part of what is to be read.
-    fn fill(&mut self) -> Result<()> {
-        let mut mine = self.table.owner_computes_mut()?;
-        let start = mine.indices().start;
-        for (index, element) in (start..).zip(mine.local_mut().iter_mut()) {
-            *element = self.entries.bits(index as u64) ^ u64::from(self.damage && index == 0);
-        }
-        mine.finish()
-    }
-
-    /// Collective. So many iterations; `progress` hears of each, or of some at a time.
-    pub fn run(&mut self, world: &World, iterations: u64, progress: &mut dyn FnMut()) -> Result<Took> {
+    /// Collective. So many iterations: the slowest rank's seconds, and how much was wrong on all. `progress` hears of
+    /// each, or of some at a time.
+    pub fn run(&mut self, iterations: u64, progress: &mut dyn FnMut()) -> Result<Took> {
         let at_once = if self.scope == Scope::GatherOpen { OPENINGS } else { 1 };
         let (mut took, mut left) = (Took::default(), iterations);
         while left > 0 {
             let times = left.min(at_once);
-            let (seconds, wrong) = self.measure(world, times)?;
-            took.seconds += seconds;
-            took.wrong += wrong;
+            self.round += 1;
+            self.world.barrier()?;
+            let start = Instant::now();
+            for _ in 0..times {
+                self.once()?;
+            }
+            let seconds = start.elapsed().as_secs_f64();
+            self.world.barrier()?;
+            let wrong = self.wrong()? as f64;
+            took.seconds += self.world.all_reduce(Max, seconds)?;
+            took.wrong += self.world.all_reduce(Add, wrong)?;
             left -= times;
             progress();
         }
         Ok(took)
-    }
-
-    /// Collective. The slowest rank's seconds, and how much was wrong on all.
-    fn measure(&mut self, world: &World, times: u64) -> Result<(f64, f64)> {
-        self.round += 1;
-        world.barrier()?;
-        let start = Instant::now();
-        for _ in 0..times {
-            self.once()?;
-        }
-        let seconds = start.elapsed().as_secs_f64();
-        world.barrier()?;
-        let wrong = self.wrong()? as f64;
-        Ok((world.all_reduce(Max, seconds)?, world.all_reduce(Add, wrong)?))
     }
 
     fn once(&mut self) -> Result<()> {
@@ -115,7 +96,7 @@ impl Scopes {
                 gather.finish()
             }
             Scope::PutInOrder => {
-                let next = self.table.range_of((self.me + 1) % self.size);
+                let next = self.table.range_of((self.world.rank().index() + 1) % self.world.size());
                 let (round, flip) = (self.round, u64::from(self.damage));
                 let mut scope = self.table.release_c()?;
                 for index in next {

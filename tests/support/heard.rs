@@ -52,15 +52,12 @@ pub fn hear(mut command: Command, damage: bool) -> Result<Heard, String> {
     Ok(Heard { object, busy, remarks })
 }
 
-impl Heard {
-    /// The figures of each implementation, and of each kind.
-    ///
-    /// # Errors
-    /// That they have another form.
-    pub fn results<R: DeserializeOwned>(&self) -> Result<Vec<R>, String> {
-        let results = self.object.get("results").cloned().unwrap_or_default();
-        serde_json::from_value(results).map_err(of_another_form)
-    }
+/// The figures of each implementation, and of each kind, of what a job has printed.
+///
+/// # Errors
+/// That they have another form.
+pub fn results<R: DeserializeOwned>(object: &Map<String, Value>) -> Result<Vec<R>, String> {
+    serde_json::from_value(object.get("results").cloned().unwrap_or_default()).map_err(of_another_form)
 }
 
 fn of_another_form(error: serde_json::Error) -> String {

@@ -1,6 +1,5 @@
 //! Both MPIs: the `aurora` of each, and how each is set up as well as we know.
 
-use aurora_suite::figures::job::Tuning;
 use aurora_suite::mpi::Flavour;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -9,11 +8,11 @@ use std::path::{Path, PathBuf};
 #[derive(Args, Debug)]
 pub struct Mpis {
     /// Another tuning of Open MPI, such as "OMPI_MCA_a=1 OMPI_MCA_b=2"
-    #[arg(long, value_name = "VARIABLES", value_parser = parse)]
-    tuned_openmpi: Option<Variables>,
+    #[arg(long, value_name = "VARIABLES", value_parser = variables)]
+    tuned_openmpi: Option<String>,
     /// Another tuning of MPICH, such as "UCX_RNDV_THRESH=inf"
-    #[arg(long, value_name = "VARIABLES", value_parser = parse)]
-    tuned_mpich: Option<Variables>,
+    #[arg(long, value_name = "VARIABLES", value_parser = variables)]
+    tuned_mpich: Option<String>,
     /// The `aurora` built for Open MPI
     #[arg(long, value_name = "FILE")]
     openmpi: PathBuf,
@@ -22,16 +21,11 @@ pub struct Mpis {
     mpich: PathBuf,
 }
 
-#[derive(Clone, Debug)]
-struct Variables(Vec<(String, String)>);
-
-/// `A=1 B=2` as variables.
-fn parse(words: &str) -> Result<Variables, String> {
-    let variable = |word: &str| {
-        let (name, value) = word.split_once('=').ok_or_else(|| format!("`{word}` is not NAME=VALUE"))?;
-        Ok((name.into(), value.into()))
-    };
-    words.split_whitespace().map(variable).collect::<Result<_, String>>().map(Variables)
+/// `A=1 B=2`, each variable once and a space between them.
+fn variables(words: &str) -> Result<String, String> {
+    let words: Vec<_> = words.split_whitespace().collect();
+    let other = words.iter().find(|word| !word.contains('='));
+    other.map_or(Ok(words.join(" ")), |other| Err(format!("`{other}` is not NAME=VALUE")))
 }
 
 impl Mpis {
@@ -43,8 +37,7 @@ impl Mpis {
         }
     }
 
-    /// # Errors
-    /// That the command line wants another tuning, of which nothing would be seen.
+    /// Refuses another tuning on the command line where nothing would be seen of it.
     pub fn as_they_come(&self) -> Result<(), String> {
         match (&self.tuned_openmpi, &self.tuned_mpich) {
             (None, None) => Ok(()),
@@ -52,36 +45,26 @@ impl Mpis {
         }
     }
 
-    /// As well as we know for an operation or a program, or as the command line says.
-    pub fn best(&self, flavour: Flavour, command: &str) -> Tuning {
-        let wished = match flavour {
-            Flavour::Open => &self.tuned_openmpi,
-            Flavour::Mpich => &self.tuned_mpich,
+    /// How one is tuned for an operation or a program: as well as we know, or as the command line says.
+    pub fn best(&self, flavour: Flavour, command: &str) -> String {
+        let (wished, known) = match flavour {
+            Flavour::Open => (&self.tuned_openmpi, for_open_mpi(command)),
+            // Its barrier queues behind bulk data; without it every message is sent at once.
+            Flavour::Mpich => (&self.tuned_mpich, "UCX_RNDV_THRESH=inf".into()),
         };
-        let known = || known(flavour, command).into_iter().map(|(name, value)| (name.into(), value.into())).collect();
-        let variables = wished.as_ref().map_or_else(known, |Variables(wished)| wished.clone());
-        Tuning { name: "tuned", variables }
+        wished.clone().unwrap_or(known)
     }
 }
 
-fn known(flavour: Flavour, command: &str) -> Vec<(&'static str, &'static str)> {
-    if flavour == Flavour::Mpich {
-        // Its barrier queues behind bulk data; without it every message is sent at once.
-        return vec![("UCX_RNDV_THRESH", "inf")];
-    }
-    const RULES: (&str, &str) = ("OMPI_MCA_coll_tuned_use_dynamic_rules", "1");
-    let mut known = match command {
-        // Rings, so that nobody is sent to by all.
-        "read-cache" | "mm2" => vec![
-            RULES,
-            ("OMPI_MCA_coll_tuned_allgather_algorithm", "4"),
-            ("OMPI_MCA_coll_tuned_allgatherv_algorithm", "3"),
-        ],
-        // In pairs, so that nobody is sent to by all.
-        "exchange" | "psrs" => vec![RULES, ("OMPI_MCA_coll_tuned_alltoallv_algorithm", "2")],
-        _ => Vec::new(),
+/// Algorithms by which nobody is sent to by all; and large eager messages, since its barrier queues behind bulk data.
+fn for_open_mpi(command: &str) -> String {
+    let algorithms: &[&str] = match command {
+        // Rings.
+        "read-cache" | "mm2" => &["use_dynamic_rules=1", "allgather_algorithm=4", "allgatherv_algorithm=3"],
+        // In pairs.
+        "exchange" | "psrs" => &["use_dynamic_rules=1", "alltoallv_algorithm=2"],
+        _ => &[],
     };
-    // Large eager messages, for the same reason as above.
-    known.extend([("OMPI_MCA_btl_tcp_eager_limit", "4194304"), ("OMPI_MCA_btl_tcp_rndv_eager_limit", "4194304")]);
-    known
+    let algorithms: String = algorithms.iter().map(|of| format!("OMPI_MCA_coll_tuned_{of} ")).collect();
+    algorithms + "OMPI_MCA_btl_tcp_eager_limit=4194304 OMPI_MCA_btl_tcp_rndv_eager_limit=4194304"
 }

@@ -3,9 +3,11 @@
 use aurora_apps::report::Spread;
 use aurora_suite::figures::Table;
 use aurora_suite::figures::job::Stage;
-use aurora_suite::figures::judge::{FULL, Measured, Share};
+use aurora_suite::figures::judge::{Measured, Share, full};
+use aurora_suite::figures::row::Job;
 use aurora_suite::machine;
 use aurora_suite::mpi::Flavour;
+use aurora_suite::netlab::Shape;
 use serde::Deserialize;
 use std::fmt::Write;
 
@@ -16,83 +18,78 @@ pub const HEAD: &str = "\
 
 /// A row of the first table.
 pub fn line(measured: &Measured) -> String {
-    let row = measured.row;
+    let (row, figure) = (measured.row, measured.row.figure);
     let bound = row.bound().map_or("-".into(), |bound| format!("{:.2} ms", bound * 1e3));
-    let aurora: Vec<_> = measured.ours().map(|share| row.unit.show(share.value.median)).collect();
+    let aurora: Vec<_> = measured.ours().map(|share| figure.show(share.value.median)).collect();
     let short = measured.shortfalls();
     let reached = if short.is_empty() { "yes".into() } else { format!("**no**: {}", short.join(", ")) };
-    let best = measured.starters().into_iter().filter_map(|starter| {
-        let Share { job, who, value, .. } = measured.best(starter)?;
-        let (value, tuning) = (row.unit.show(value.median), measured.outcomes[*job].run.tuning.name);
-        Some(match row.job.stage {
-            Stage::Lab { .. } => format!("{starter} {value} ({who}, {tuning})"),
+    let best = measured.best().into_iter().map(|share| {
+        let (who, value, run) = (share.who, figure.show(share.value.median), measured.run(share));
+        match row.job.stage {
+            Stage::Lab(_) => format!("{} {value} ({who}, {})", run.starter(), run.setting),
             _ => format!("{who} {value}"),
-        })
+        }
     });
-    let full = if measured.busy() > FULL { " (full)" } else { "" };
-    format!(
-        "| {} | {} | {bound} | {} | {} {} | {reached} | {} | {:.0} %{full} |",
-        row.what,
-        row.job.stage.ranks(),
-        row.goal(),
-        aurora.join(" / "),
-        row.unit.name,
-        best.collect::<Vec<_>>().join("; "),
-        measured.busy() * 100.0,
-    )
+    let (best, busy) = (best.collect::<Vec<_>>().join("; "), measured.busy());
+    let (what, ranks, goal, aurora, unit) = (row.what, row.job.ranks, row.goal(), aurora.join(" / "), figure.unit);
+    let busy = format!("{:.0} %{}", busy * 100.0, full(busy));
+    format!("| {what} | {ranks} | {bound} | {goal} | {aurora} {unit} | {reached} | {best} | {busy} |")
+}
+
+/// Where a job runs.
+fn place(Job { stage, ranks, .. }: Job) -> String {
+    match stage {
+        Stage::Lab(shape @ Shape { rate, mtu, queue_kb, .. }) => {
+            format!("{ranks} nodes, {rate}, MTU {mtu}, port queue {queue_kb} KB, loss {} %", shape.percent())
+        }
+        Stage::Alone(Some(mtu)) => format!("Two processes on loopback, IP packets of {mtu} bytes"),
+        _ => "This machine".into(),
+    }
 }
 
 /// Everything that was measured for a row.
-fn details(measured: &Measured) -> String {
-    let Measured { row, outcomes, shares } = measured;
+fn details(Measured { row, outcomes, shares }: &Measured) -> String {
+    let (name, title, place, words, figure) = (row.name, row.title(), place(row.job), row.job.words, row.figure);
     let mut text = format!(
-        "### {}: {}\n\n{}: `aurora {}`\n\n\
+        "### {name}: {title}\n\n{place}: `aurora {words}`\n\n\
          | job | implementation | min | median | max ({}) | CPU seconds | of the cores | packets sent | resent |\n\
          |---|---|---|---|---|---|---|---|---|\n",
-        row.name,
-        row.title(),
-        row.job.stage,
-        row.job.words,
-        row.unit.name
+        figure.unit
     );
     for Share { job, who, value, said, .. } in shares {
-        let run = &outcomes[*job].run;
-        let median = |name: &str| Spread::deserialize(&said[name]).ok().map(|spread| spread.median);
-        let packets = |name| median(name).map_or("-".into(), |packets| format!("{packets:.1}"));
-        let [cpu, seconds] = ["cpu_seconds", "seconds"].map(|name| median(name).unwrap_or_default());
+        let setup = outcomes[*job].run.setup();
+        let named = |name: &str| Spread::deserialize(&said[name]).ok().map(|spread| spread.median);
+        let [cpu, seconds] = ["cpu_seconds", "seconds"].map(|name| named(name).unwrap_or_default());
+        let [min, median, max] = [value.min, value.median, value.max].map(|value| figure.show(value));
+        let [sent, resent] = ["packets_sent", "packets_resent"]
+            .map(|name| named(name).map_or("-".into(), |packets| format!("{packets:.1}")));
+        let share = cpu / seconds / machine::cores() as f64 * 100.0;
         let _ = writeln!(
             text,
-            "| {}, {} | {who} | {} | {} | {} | {cpu:.5} | {:.0} % | {} | {} |",
-            run.starter(),
-            run.tuning.name,
-            row.unit.show(value.min),
-            row.unit.show(value.median),
-            row.unit.show(value.max),
-            cpu / seconds / machine::cores() as f64 * 100.0,
-            packets("packets_sent"),
-            packets("packets_resent"),
+            "| {setup} | {who} | {min} | {median} | {max} | {cpu:.5} | {share:.0} % | {sent} | {resent} |"
         );
     }
-    let conditions = outcomes.iter().map(|outcome| format!("- {}\n", outcome.conditions()));
-    text + "\n" + &conditions.collect::<String>()
+    text.push('\n');
+    for outcome in outcomes {
+        let _ = writeln!(text, "- {}{}", outcome.run.setup(), outcome.seen.words(&outcome.run.variables));
+    }
+    text
 }
 
 /// The section of `benches/RESULTS.md`.
 pub fn section(table: &Table, reps: usize) -> String {
-    let details: Vec<String> = table.rows.iter().map(details).collect();
     let [openmpi, mpich] = Flavour::BOTH.map(Flavour::version);
+    let (machine, commit, today) = (machine::description(), machine::commit(), machine::today());
+    let details: Vec<String> = table.rows.iter().map(details).collect();
     format!(
         "Written by `tests/netlab/measure`; what the cluster is: [tests/netlab](../tests/netlab/README.md).\n\n\
-         - Machine: {}.\n- Open MPI {openmpi}, MPICH {mpich}, TCP with cubic.\n- Commit {}, {}; {}.\n\
+         - Machine: {machine}.\n- Open MPI {openmpi}, MPICH {mpich}, TCP with cubic.\n- Commit {commit}, {today}; {}.\n\
          - {reps} repetitions, all implementations of a job in turns on the same data, every byte checked. Times \
          are the slowest\n  rank's, between barriers; the bound is the payload into the busiest node at the rate of \
          its link.\n\
          - Cores busy: of the whole job, of both MPIs the one that took most; above 90 % a row tells of the cores. \
          In the details: what an\n  implementation took during its own turn, by its ranks' CPU time.\n\n\
          {}## Details\n\n{}",
-        machine::description(),
-        machine::commit(),
-        machine::today(),
         table.took,
         table.text(),
         details.join("\n"),

@@ -53,8 +53,8 @@ impl Builds {
 
     /// Why the old build does not know a job, if it does not. It reads the words up to a request for help, which is
     /// all that it carries out.
-    pub fn lack(&self, words: &[String]) -> Option<String> {
-        let output = silent(&self.old).args(words).arg("--help").output();
+    pub fn lack(&self, words: &str) -> Option<String> {
+        let output = silent(&self.old).args(words.split(' ')).arg("--help").output();
         match output {
             Ok(output) if output.status.success() => None,
             Ok(output) => Some(first_line(&String::from_utf8_lossy(&output.stderr))),
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_build_that_refuses_the_words_does_not_know_the_job() {
-        let lack = |old: &str| Builds { old: old.into(), new: PathBuf::new() }.lack(&["bench".into(), "get".into()]);
+        let lack = |old: &str| Builds { old: old.into(), new: PathBuf::new() }.lack("bench get");
         assert_eq!(lack("/bin/true"), None);
         assert!(lack("/bin/sh").is_some_and(|said| said.contains("bench")), "a shell has no such script");
     }

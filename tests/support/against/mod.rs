@@ -99,15 +99,15 @@ impl<F: FnMut(&Run, &Path) -> Result<Outcome, String>> Runs<F> {
             for (place, (name, build)) in builds.turn().into_iter().enumerate() {
                 match self.sample(row, reps, build, turn, place) {
                     Ok(sample) => samples.push(sample),
-                    Err(Lack::Unknown(why)) if name == build::OLD => return Finding::New(why),
-                    Err(lack) => return Finding::Failed(format!("{name} build, turn {turn}: {}", lack.words())),
+                    Err(Lack { words, is_unknown: true }) if name == build::OLD => return Finding::New(words),
+                    Err(lack) => return Finding::Failed(format!("{name} build, turn {turn}: {}", lack.words)),
                 }
             }
             figures.push(Turn { old: [samples[0].0, samples[2].0], new: samples[1].0 });
             new.push(samples.swap_remove(1).1);
             old.extend(samples.into_iter().map(|(_, counts)| counts));
         }
-        Finding::Judged(Judgement::of(&figures, row.unit.is_a_rate), Counted::of(&old, &new))
+        Finding::Judged(Judgement::of(&figures, row.figure.is_a_rate()), Counted::of(&old, &new))
     }
 
     /// A row's figure in a run, the middle one of its repetitions, and what the run has counted. The run is carried out
@@ -121,13 +121,13 @@ impl<F: FnMut(&Run, &Path) -> Result<Outcome, String>> Runs<F> {
         place: usize,
     ) -> Result<(f64, Vec<Count>), Lack> {
         let (mut run, number) = (row.job.alone(reps), 3 * turn + place);
-        run.words.push(format!("--seed={turn}"));
+        run.words += &format!(" --seed={turn}");
         let at = self.done.iter().position(|done| done.run == run && done.number == number).unwrap_or_else(|| {
             let outcome = (self.run)(&run, build);
             self.done.push(Done { run, number, outcome });
             self.done.len() - 1
         });
-        let outcome = self.done[at].outcome.as_ref().map_err(|why| Lack::Failed(why.clone()))?;
+        let outcome = self.done[at].outcome.as_ref().map_err(|why| Lack { words: why.clone(), is_unknown: false })?;
         let share = judge::share(row, row.picks()[0], outcome)?;
         Ok((share.value.median, counts(&share.said)))
     }
@@ -160,11 +160,11 @@ mod tests {
         let builds = Builds { old: "old".into(), new: "new".into() };
         let mut calls = Vec::new();
         let run = |run: &Run, build: &Path| {
-            calls.push(format!("{} {}", build.display(), run.words.join(" ")));
+            calls.push(format!("{} {}", build.display(), run.words));
             let times = if build.ends_with("new") { times } else { 1.0 };
             let mut said = said("aurora", 1e-5 * times);
             said["messages_sent"] = json!({ "min": 1.0, "median": (10.0 * times).floor(), "max": 12.0 });
-            (said["ranks"], said["reps"]) = (json!(run.stage.ranks()), json!(run.reps));
+            (said["ranks"], said["reps"]) = (json!(run.ranks), json!(run.reps));
             if times.is_nan() { Err("killed".into()) } else { Ok(outcome(run, vec![said])) }
         };
         let mut runs = Runs { run, done: Vec::new() };
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn jobs_that_differ_are_not_shared() {
         let get = row("get");
-        let by_4 = Row { job: Job { stage: crate::figures::job::Stage::Node { ranks: 4 }, ..get.job }, ..get };
+        let by_4 = Row { job: Job { ranks: 4, ..get.job }, ..get };
         let fewer = Row { job: Job { fewer: 2, ..get.job }, ..get };
         let (calls, _) = compared(&[get, by_4, fewer], 1.0);
         assert_eq!((calls.len(), &calls[12][..]), (18, "old bench get --impl=aurora --reps=5 --seed=1"));
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_row_that_the_old_build_does_not_know_is_new_and_one_that_fails_is_not() {
-        let unknown = Row { figure: Figure::Named("ready_seconds"), ..row("unknown") };
+        let unknown = Row { figure: Figure::new("ready_seconds", "us", 1e6), ..row("unknown") };
         let (calls, found) = compared(&[unknown], 1.2);
         assert_eq!((calls.len(), &found[0].1), (1, &Finding::New("aurora says no ready_seconds".into())));
         assert_eq!(summary(&found), ("new rows: unknown\nno row is slower".into(), true));

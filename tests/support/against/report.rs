@@ -24,12 +24,12 @@ pub fn line(row: &Row, finding: &Finding) -> String {
         Finding::Judged(Judgement { old, new, ratio, own, verdict }, counted) => {
             let verdict = if *verdict == Verdict::Slower { format!("**{verdict}**") } else { verdict.to_string() };
             let [least, middle, most, new] =
-                [old.min, old.median, old.max, new.median].map(|value| row.unit.show(value));
+                [old.min, old.median, old.max, new.median].map(|value| row.figure.show(value));
             format!(
                 "{name} {middle} ({least}..{most}) {unit} | {new} {unit} | {ratio:.3} | +-{:.1} % | {verdict} | {} |",
                 own * 100.0,
                 count::words(counted),
-                unit = row.unit.name,
+                unit = row.figure.unit,
             )
         }
     }

@@ -1,16 +1,16 @@
 //! What makes a row complete, and whether Aurora reaches what it is to.
 
-use super::job::{Outcome, Stage, Tuning};
-use super::row::{Figure, Reach, Row};
+use super::job::{DEFAULTS, Outcome, Run, Stage};
+use super::row::{Pick, Reach, Row};
 use aurora_apps::report::Spread;
 use serde::Deserialize;
 use serde_json::Value;
 
 /// Nobody is faster than the wire by more than the buckets of its shaping hold.
-pub const FASTEST: f64 = 0.95;
+const FASTEST: f64 = 0.95;
 
 /// Cores that are busier than this say nothing about the network.
-pub const FULL: f64 = 0.9;
+const FULL: f64 = 0.9;
 
 /// A row with everything that it must have.
 #[derive(Clone, Debug)]
@@ -40,166 +40,136 @@ pub struct Share {
 
 /// Why a job has no figure of a row.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Lack {
-    /// This build does not measure that.
-    Unknown(String),
-    /// It does, and has failed.
-    Failed(String),
-}
-
-impl Lack {
+pub struct Lack {
     /// In words.
-    pub fn words(self) -> String {
-        let (Lack::Unknown(words) | Lack::Failed(words)) = self;
-        words
-    }
+    pub words: String,
+    /// This build does not measure that; otherwise it does, and has failed.
+    pub is_unknown: bool,
 }
 
-/// Takes what a row's jobs have said for a row, if nothing is missing.
-///
-/// # Errors
-/// All that is missing or cannot be.
+/// What is wrong with something that has gone over a wire in less time than that takes.
+pub fn too_fast(what: &str, seconds: f64, bound: f64) -> Option<String> {
+    let text = || format!("is faster than the wire ({what}: {seconds} s): it has not gone over it");
+    (seconds < FASTEST * bound).then(text)
+}
+
+/// Whether this is a share of something.
+pub fn is_share(busy: Option<f64>) -> bool {
+    busy.is_some_and(|busy| (0.0..=1.0).contains(&busy))
+}
+
+/// Marks what tells of the cores, not of the network.
+pub fn full(busy: f64) -> &'static str {
+    if busy > FULL { " (full)" } else { "" }
+}
+
+/// Takes what a row's jobs have said for a row; or says all that is missing or cannot be.
 pub fn complete(row: &Row, ran: Vec<Result<Outcome, String>>) -> Result<Measured, Vec<String>> {
-    let (mut missing, mut outcomes, mut shares) = (Vec::new(), Vec::new(), Vec::new());
     let are_several = ran.len() > 1;
-    for ran in ran {
-        let outcome = match ran {
-            Ok(outcome) => outcome,
-            Err(why) => {
-                missing.push(why);
-                continue;
-            }
+    let mut missing: Vec<String> = ran.iter().filter_map(|ran| ran.clone().err()).collect();
+    let outcomes: Vec<Outcome> = ran.into_iter().flatten().collect();
+    let mut shares = Vec::new();
+    for (job, outcome) in outcomes.iter().enumerate() {
+        let mut lacks = |why: String| {
+            missing.push(if are_several { format!("{}: {why}", outcome.run.setup()) } else { why });
         };
-        let job = format!("{}, {}: ", outcome.run.starter(), outcome.run.tuning.name);
-        let job = if are_several { job } else { String::new() };
-        if outcome.seen.busy.is_none_or(|busy| !(0.0..=1.0).contains(&busy)) {
-            missing.push(format!("{job}the CPU share of the job is not known"));
+        if !is_share(outcome.seen.busy) {
+            lacks("the CPU share of the job is not known".into());
         }
         for (number, pick) in row.picks().into_iter().enumerate() {
-            match share(row, pick, &outcome) {
-                Ok(share) => shares.push(Share { job: outcomes.len(), is_ours: number == 0, ..share }),
-                Err(lack) => missing.push(format!("{job}{}", lack.words())),
+            match share(row, pick, outcome) {
+                Ok(share) => shares.push(Share { job, is_ours: number == 0, ..share }),
+                Err(lack) => lacks(lack.words),
             }
         }
-        outcomes.push(outcome);
     }
     if missing.is_empty() { Ok(Measured { row: *row, outcomes, shares }) } else { Err(missing) }
 }
 
 /// What a job says of an implementation, or of a kind, if nothing is wrong with it.
-///
-/// # Errors
-/// What is.
-pub fn share(
-    row: &Row,
-    (implementation, kind): (&'static str, Option<&'static str>),
-    outcome: &Outcome,
-) -> Result<Share, Lack> {
+pub fn share(row: &Row, (implementation, kind): Pick, outcome: &Outcome) -> Result<Share, Lack> {
     let who = kind.unwrap_or(implementation);
     let is_it = |result: &&Value| {
         let found = result["memory"].as_str().or(result["access"].as_str());
         result["impl"] == implementation && found == kind
     };
-    let Some(said) = outcome.results().iter().find(is_it) else {
-        return Err(Lack::Unknown(format!("no figures of {who}")));
-    };
+    let said = outcome.object.get("results").and_then(|results| results.as_array()?.iter().find(is_it));
+    let lack = |is_unknown, words| Lack { words, is_unknown };
+    let said = said.ok_or_else(|| lack(true, format!("no figures of {who}")))?;
     let named = |name: &str| match Spread::deserialize(&said[name]) {
         Ok(spread) if 0.0 <= spread.min && spread.is_in_order() => Ok(spread),
-        Ok(spread) => Err(Lack::Failed(format!("{who} has no min, median and max of {name}: {spread}"))),
-        Err(_) if said[name].is_null() => Err(Lack::Unknown(format!("{who} says no {name}"))),
-        Err(error) => Err(Lack::Failed(format!("{who} says no {name}: {error}"))),
+        Ok(spread) => Err(lack(false, format!("{who} has no min, median and max of {name}: {spread}"))),
+        Err(_) if said[name].is_null() => Err(lack(true, format!("{who} says no {name}"))),
+        Err(error) => Err(lack(false, format!("{who} says no {name}: {error}"))),
     };
     let seconds = named("seconds")?;
-    let figure = match row.figure {
-        Figure::Named(name) => named(name)?,
-        // The rest of a repetition that takes as long as most is what it computes.
-        Figure::SharingByComputing => {
-            let sharing = named("sharing_seconds")?;
-            sharing.map(|part| part / (seconds.median - sharing.median))
-        }
-    };
+    let value = row.value(named(row.figure.name)?, seconds);
     let flaws = flaws(row, outcome, said, seconds);
     match flaws.is_empty() {
-        true => Ok(Share { job: 0, who, is_ours: true, value: row.value(figure), said: said.clone() }),
-        false => Err(Lack::Failed(format!("{who} {}", flaws.join(", ")))),
+        true => Ok(Share { job: 0, who, is_ours: true, value, said: said.clone() }),
+        false => Err(lack(false, format!("{who} {}", flaws.join(", ")))),
     }
 }
 
 fn flaws(row: &Row, outcome: &Outcome, said: &Value, seconds: Spread) -> Vec<String> {
-    let mut flaws = Vec::new();
-    if said["verified"] != true {
-        flaws.push("has brought wrong bytes".into());
-    }
-    if said["reps"] != outcome.run.reps || said["ranks"] != row.job.stage.ranks() {
-        flaws.push(format!("was repeated {} times on {} ranks", said["reps"], said["ranks"]));
-    }
+    let (verified, reps, ranks) = (&said["verified"], &said["reps"], &said["ranks"]);
+    let flaw = |is_there: bool, words: &str| is_there.then(|| words.to_string());
     // Ranks that share memory send no packets.
-    let sends = said["impl"] == "aurora" && !matches!(row.job.stage, Stage::Node { .. });
-    if sends && !Spread::deserialize(&said["packets_resent"]).is_ok_and(Spread::is_in_order) {
-        flaws.push("does not say what it sent again".into());
-    }
-    if seconds.max == 0.0 {
-        flaws.push("takes no time".into());
-    }
-    if row.starts_together() && row.bound().is_some_and(|bound| seconds.min < FASTEST * bound) {
-        flaws.push(format!("is faster than the wire ({} s): it has not gone over it", seconds.min));
-    }
-    flaws
+    let sends = said["impl"] == "aurora" && row.job.stage != Stage::Node;
+    let is_silent = sends && !Spread::deserialize(&said["packets_resent"]).is_ok_and(Spread::is_in_order);
+    let is_other = *reps != outcome.run.reps || *ranks != row.job.ranks;
+    let bound = row.bound().filter(|_| row.starts_together());
+    let flaws = [
+        flaw(verified != true, "has brought wrong bytes"),
+        flaw(is_other, &format!("was repeated {reps} times on {ranks} ranks")),
+        flaw(is_silent, "does not say what it sent again"),
+        flaw(seconds.max == 0.0, "takes no time"),
+        bound.and_then(|bound| too_fast("seconds", seconds.min, bound)),
+    ];
+    flaws.into_iter().flatten().collect()
 }
 
 impl Measured {
     /// Ours, of the jobs in which the others were as they come: these count.
     pub fn ours(&self) -> impl Iterator<Item = &Share> {
-        let counts = |share: &&Share| share.is_ours && self.outcomes[share.job].run.tuning == Tuning::DEFAULTS;
+        let counts = |share: &&Share| share.is_ours && self.run(share).setting == DEFAULTS;
         self.shares.iter().filter(counts)
     }
 
-    /// The best of the others, of those that `starter` has started; of the first that is best.
-    pub fn best(&self, starter: &str) -> Option<&Share> {
-        let sign = if self.row.unit.is_a_rate { -1.0 } else { 1.0 };
-        let others = self.shares.iter().filter(|share| !share.is_ours);
-        let of = others.filter(|share| self.outcomes[share.job].run.starter() == starter);
-        of.min_by(|a, b| (sign * a.value.median).total_cmp(&(sign * b.value.median)))
+    /// The best of the others, for each that has started some; of the first that is best.
+    pub fn best(&self) -> Vec<&Share> {
+        let sign = if self.row.figure.is_a_rate() { -1.0 } else { 1.0 };
+        let others: Vec<_> = self.shares.iter().filter(|share| !share.is_ours).collect();
+        let started = others.chunk_by(|a, b| self.run(a).starter() == self.run(b).starter());
+        let order = |a: &&Share, b: &&Share| (sign * a.value.median).total_cmp(&(sign * b.value.median));
+        started.filter_map(|of| of.iter().copied().min_by(order)).collect()
     }
 
-    /// What starts its jobs, each once.
-    pub fn starters(&self) -> Vec<&'static str> {
-        let mut starters: Vec<_> = self.outcomes.iter().map(|outcome| outcome.run.starter()).collect();
-        starters.dedup();
-        starters
+    /// The job in which something was measured.
+    pub fn run(&self, share: &Share) -> &Run {
+        &self.outcomes[share.job].run
     }
 
     /// Why what is to be reached is not, for each reason; none if it is.
     pub fn shortfalls(&self) -> Vec<String> {
-        let mut short = Vec::new();
-        for Share { value, said, .. } in self.ours() {
-            let mut hold = |what: &str, found: f64, holds: bool| {
-                if !holds {
-                    short.push(format!("{what} {found:.3}"));
-                }
-            };
-            let median = value.median;
-            match self.row.reach {
-                Reach::AtMost(most) => hold("median", median, median <= most),
-                Reach::AtLeast(least) => hold("median", median, median >= least),
-                Reach::Steady(most, apart) => {
-                    hold("median", median, median <= most);
-                    hold("max/min", value.max / value.min, value.max / value.min <= apart);
-                    let resent = said["packets_resent"]["max"].as_f64().unwrap_or(f64::NAN);
-                    hold("resent", resent, resent <= 0.0);
-                }
-                Reach::OfBeside(times) => {
-                    let beside = self.starters().first().and_then(|starter| self.best(starter));
-                    hold("median", median, beside.is_some_and(|beside| median <= times * beside.value.median));
-                }
-                Reach::NoWorse(implementation, _) => {
-                    let of = self.shares.iter().find(|share| share.who == implementation);
-                    let reference = of.map_or(f64::NAN, |share| share.value.median);
-                    let holds = if self.row.unit.is_a_rate { median >= reference } else { median <= reference };
-                    hold("median", median, holds);
-                }
-                Reach::Nothing => {}
+        let limit = match self.row.reach {
+            Reach::Limit(limit) | Reach::Steady(limit, _) => Some(limit),
+            Reach::OfBeside(times) => self.best().first().map(|beside| times * beside.value.median),
+            Reach::NoWorse(implementation, _) => {
+                self.shares.iter().find(|share| share.who == implementation).map(|share| share.value.median)
             }
+            Reach::Any => return Vec::new(),
+        };
+        let mut short = Vec::new();
+        for Share { value: Spread { min, median, max }, said, .. } in self.ours() {
+            let keeps = limit.is_some_and(|limit| self.row.figure.keeps(*median, limit));
+            let mut held = vec![("median", *median, keeps)];
+            if let Reach::Steady(_, apart) = self.row.reach {
+                let resent = said["packets_resent"]["max"].as_f64().unwrap_or(f64::NAN);
+                held.extend([("max/min", max / min, max / min <= apart), ("resent", resent, resent <= 0.0)]);
+            }
+            let missed = held.into_iter().filter(|(.., keeps)| !keeps);
+            short.extend(missed.map(|(what, found, _)| format!("{what} {found:.3}")));
         }
         short
     }
@@ -212,8 +182,8 @@ impl Measured {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::super::job::{Run, Seen};
-    use super::super::row::{Job, Unit};
+    use super::super::job::Seen;
+    use super::super::row::{self, Figure, Job, Scale};
     use super::*;
     use crate::mpi::Flavour;
     use crate::netlab::Shape;
@@ -226,21 +196,24 @@ pub(crate) mod tests {
 
     /// Of `at` on this machine, beside messages.
     pub fn row(name: &'static str) -> Row {
-        let job = Job { stage: Stage::Node { ranks: 2 }, words: "bench get --impl=aurora,mpi-isend", fewer: 1 };
-        let (figure, unit) = (Figure::Named("seconds"), Unit::MICROS);
-        Row { name, what: "in words", job, figure, kinds: [None; 2], unit, reach: Reach::AtMost(60.0) }
+        let job =
+            Job { stage: Stage::Node, ranks: 2, words: "bench get --impl=aurora,mpi-isend", fewer: 1, payload: None };
+        row::row(name, "in words", job, Figure::new("seconds", "us", 1e6), Reach::Limit(60.0))
     }
 
     /// Of a load on an emulated cluster.
     fn lab() -> Row {
         let words = "bench read-cache --impl=aurora,mpi-collective,mpi-isend";
-        let job = Job { stage: Stage::Lab { nodes: 4, shape: SHAPE }, words, fewer: 1 };
-        Row { job, unit: Unit::bound_of(LOAD), reach: Reach::Steady(1.05, 1.05), ..row("load-4") }
+        let job = Job { stage: Stage::Lab(SHAPE), ranks: 4, words, fewer: 1, payload: Some(LOAD) };
+        row::row("load-4", "in words", job, Figure::time("x bound", Scale::OfBound), Reach::Steady(1.05, 1.05))
+    }
+
+    fn even(value: f64) -> Value {
+        json!({ "min": value, "median": value, "max": value })
     }
 
     /// What an implementation says on two ranks that have ten repetitions of the same time.
     pub fn said(implementation: &str, seconds: f64) -> Value {
-        let even = |value: f64| json!({ "min": value, "median": value, "max": value });
         json!({
             "bench": "get", "impl": implementation, "verified": true, "reps": REPS, "ranks": 2, "memory": null,
             "seconds": even(seconds), "cpu_seconds": even(0.1), "packets_resent": null,
@@ -254,26 +227,22 @@ pub(crate) mod tests {
 
     /// All that a row wants, by both MPIs on an emulated cluster, each repetition as long as this.
     fn ran(row: &Row, seconds: f64) -> Vec<Outcome> {
-        let mpis = if matches!(row.job.stage, Stage::Lab { .. }) { &Flavour::BOTH[..] } else { &[Flavour::Open] };
+        let is_lab = row.job.stage != Stage::Node;
         let of = |(implementation, kind): &(&str, Option<&str>)| {
             let mut said = said(implementation, seconds);
-            said["ranks"] = json!(row.job.stage.ranks());
-            said["access"] = json!(kind);
-            if matches!(row.job.stage, Stage::Lab { .. }) {
-                said["packets_resent"] = self::said("", 0.0)["seconds"].clone();
-            }
-            if let Figure::Named(name) = row.figure {
-                said[name] = said["seconds"].clone();
-            }
+            (said["ranks"], said["access"]) = (json!(row.job.ranks), json!(kind));
+            said["packets_resent"] = if is_lab { even(0.0) } else { Value::Null };
+            said[row.figure.name] = even(seconds);
             said
         };
         let results: Vec<_> = row.picks().iter().map(of).collect();
+        let mpis = if is_lab { &Flavour::BOTH[..] } else { &[Flavour::Open] };
         let run = |flavour: &Flavour| Run { flavour: *flavour, ..row.job.whole(REPS) };
         mpis.iter().map(|flavour| outcome(&run(flavour), results.clone())).collect()
     }
 
     /// A whole row.
-    pub fn measured(row: &Row, seconds: f64) -> Measured {
+    fn measured(row: &Row, seconds: f64) -> Measured {
         complete(row, ran(row, seconds).into_iter().map(Ok).collect()).expect("complete")
     }
 
@@ -281,9 +250,8 @@ pub(crate) mod tests {
     fn flaw(row: Row, seconds: f64, change: impl Fn(&mut Seen, &mut Vec<Value>)) -> String {
         let mut ran = ran(&row, seconds);
         let last = ran.last_mut().expect("a job");
-        let mut results = last.results().to_vec();
-        change(&mut last.seen, &mut results);
-        last.object.insert("results".into(), results.into());
+        let results = last.object["results"].as_array_mut().expect("results");
+        change(&mut last.seen, results);
         let complete = complete(&row, ran.into_iter().map(Ok).collect());
         complete.map_or_else(|flaws| flaws.join("; "), |_| "nothing".into())
     }
@@ -301,7 +269,7 @@ pub(crate) mod tests {
             (|_, results| results[0]["ranks"] = json!(7), "aurora was repeated 10 times on 7 ranks"),
             (|_, results| results[0]["seconds"] = json!(null), "aurora says no seconds"),
             (|_, results| results[0]["seconds"]["max"] = json!(0.0), "no min, median and max of seconds"),
-            (|_, results| results[0]["seconds"] = said("", 0.0)["seconds"].clone(), "aurora takes no time"),
+            (|_, results| results[0]["seconds"] = even(0.0), "aurora takes no time"),
         ];
         for (change, expected) in cases {
             for (row, seconds) in [(row("get"), 1e-6), (lab(), 0.077)] {
@@ -318,13 +286,9 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn nobody_is_faster_than_the_wire() {
+    fn nobody_is_faster_than_the_wire_and_the_bound_is_the_payload_at_the_rate() {
         let flaw = flaw(lab(), 0.04, |_, _| ());
         assert_eq!(flaw.matches("faster than the wire").count(), 6, "{flaw}");
-    }
-
-    #[test]
-    fn the_bound_is_the_payload_at_the_rate() {
         let bound = lab().bound().expect("a bound");
         assert!((bound - 704.0 * 704.0 * 4.0 * 0.75 * 8.0 / 155e6).abs() < 1e-9);
         assert_eq!(row("get").bound(), None);
@@ -332,23 +296,24 @@ pub(crate) mod tests {
 
     #[test]
     fn what_is_to_be_reached_can_be_missed() {
-        let local = Row { kinds: [Some("at-8"), Some("slice")], ..row("at-8") };
-        let rate = Row { unit: Unit::MILLIONS, figure: Figure::Named("per_second"), ..row("rate") };
-        let cpu = Row { unit: Unit::CPU_SECONDS, figure: Figure::Named("cpu_seconds"), ..lab() };
-        let stream = Row { unit: Unit::rate_of(1000), ..row("stream") };
+        let of = |figure: Figure| Row { figure, ..row("get") };
+        let local = of(Figure { kinds: [Some("at-8"), Some("slice")], ..row("at-8").figure });
+        let rate = of(Figure::new("per_second", "million/s", 1e-6));
+        let stream = of(Figure::time("GB/s", Scale::Bytes(1000)));
+        let cpu = Row { figure: Figure::new("cpu_seconds", "CPU s", 1.0), ..lab() };
         let (collective, isend) = (Reach::NoWorse("mpi-collective", ""), Reach::NoWorse("mpi-isend", ""));
         // Ours takes so many times as long as the others, or has so much more.
         for (row, reach, seconds, times, short) in [
-            (row("get"), Reach::AtMost(60.0), 60e-6, 1.0, vec![]),
-            (row("get"), Reach::AtMost(60.0), 61e-6, 1.0, vec!["median 61.000"]),
-            (row("get"), Reach::Nothing, 61e-6, 9.0, vec![]),
+            (row("get"), Reach::Limit(60.0), 60e-6, 1.0, vec![]),
+            (row("get"), Reach::Limit(60.0), 61e-6, 1.0, vec!["median 61.000"]),
+            (row("get"), Reach::Any, 61e-6, 9.0, vec![]),
             (row("get"), Reach::OfBeside(0.6), 1e-5, 0.59, vec![]),
             (row("get"), Reach::OfBeside(0.6), 1e-5, 0.61, vec!["median 6.100"]),
             (local, Reach::OfBeside(1.1), 1e-5, 1.2, vec!["median 12.000"]),
-            (rate, Reach::AtLeast(2.0), 2e6, 1.0, vec![]),
-            (rate, Reach::AtLeast(2.0), 2e6, 0.9, vec!["median 1.800"]),
-            (lab(), Reach::AtMost(1.05), 0.078, 1.0, vec![]),
-            (lab(), Reach::AtMost(1.05), 0.09, 1.0, vec!["median 1.173", "median 1.173"]),
+            (rate, Reach::Limit(2.0), 2e6, 1.0, vec![]),
+            (rate, Reach::Limit(2.0), 2e6, 0.9, vec!["median 1.800"]),
+            (lab(), Reach::Limit(1.05), 0.078, 1.0, vec![]),
+            (lab(), Reach::Limit(1.05), 0.09, 1.0, vec!["median 1.173", "median 1.173"]),
             (cpu, collective, 0.1, 1.0, vec![]),
             (cpu, collective, 0.1, 2.0, vec!["median 0.200", "median 0.200"]),
             (lab(), Reach::NoWorse("tcp", ""), 0.1, 1.0, vec!["median 1.303", "median 1.303"]),
@@ -357,7 +322,7 @@ pub(crate) mod tests {
         ] {
             let mut measured = measured(&Row { reach, ..row }, seconds);
             for share in measured.shares.iter_mut().filter(|share| share.is_ours) {
-                let times = if row.unit == stream.unit { 1.0 / times } else { times };
+                let times = if row.figure == stream.figure { 1.0 / times } else { times };
                 share.value = share.value.map(|value| value * times);
             }
             assert_eq!(measured.shortfalls(), short, "{}, {reach:?}", row.name);
@@ -380,18 +345,18 @@ pub(crate) mod tests {
     #[test]
     fn what_is_tuned_does_not_count_but_the_best_of_it_is_the_others_best() {
         let mut measured = measured(&lab(), 0.078);
-        measured.outcomes[1].run.tuning.name = "tuned";
-        assert_eq!((measured.ours().count(), measured.starters()), (1, vec!["Open MPI", "MPICH"]));
+        measured.outcomes[1].run.setting = "tuned";
         measured.shares[5].value.median = 0.5;
-        assert_eq!(measured.best("MPICH").map(|share| (share.job, share.who)), Some((1, "mpi-isend")));
-        assert_eq!(measured.best("no MPI").map(|share| share.who), None);
+        let best: Vec<_> = measured.best().iter().map(|of| (measured.run(of).starter(), of.who)).collect();
+        assert_eq!((measured.ours().count(), best), (1, vec![("Open MPI", "mpi-collective"), ("MPICH", "mpi-isend")]));
     }
 
     #[test]
     fn shares_of_computing_are_of_what_is_no_sharing() {
-        let row = Row { figure: Figure::SharingByComputing, unit: Unit::PERCENT, ..row("mm2") };
+        let figure = Figure { scale: Scale::OfComputing, ..Figure::new("sharing_seconds", "%", 100.0) };
         let mut said = said("aurora", 0.101);
-        said["sharing_seconds"] = self::said("", 0.001)["seconds"].clone();
+        said["sharing_seconds"] = even(0.001);
+        let row = Row { figure, ..row("mm2") };
         let share = share(&row, ("aurora", None), &outcome(&row.job.whole(REPS), vec![said])).expect("a figure");
         assert!((share.value.median - 1.0).abs() < 1e-9);
     }

@@ -15,20 +15,17 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// All jobs of a table by the runs that they were; rows that need the same one share it.
-pub type Done = Vec<(Run, Result<Outcome, String>)>;
-
 /// A table that has been filled.
 #[derive(Debug, Default)]
 pub struct Table {
-    head: &'static str,
-    lines: Vec<String>,
+    /// As Markdown: the head, and a line for each row.
+    lines: String,
     /// The rows that have all that they must have.
     pub rows: Vec<Measured>,
-    /// What was run.
-    pub done: Done,
+    /// What was run, and what came of it; rows that need the same job share it.
+    pub done: Vec<(Run, Result<Outcome, String>)>,
     /// What is no row, and why.
-    pub refused: Vec<String>,
+    pub refused: String,
     /// How many jobs, in how many minutes.
     pub took: String,
 }
@@ -37,15 +34,19 @@ impl Table {
     /// Measures rows, and prints a line for each as soon as it can. `runs` says what jobs a row consists of, `aurora`
     /// by which build.
     pub fn fill<'a>(
-        (head, line): (&'static str, fn(&Measured) -> String),
+        (head, line): (&str, fn(&Measured) -> String),
         rows: &[Row],
         runs: impl Fn(&Row) -> Vec<Run>,
         aurora: impl Fn(&Run) -> &'a Path,
         damage: bool,
     ) -> Table {
         let begun = Instant::now();
-        let mut table = Table { head, ..Table::default() };
-        say(head);
+        let mut table = Table::default();
+        let add = |text: &mut String, line: &str| {
+            say(line);
+            text.extend([line, "\n"]);
+        };
+        add(&mut table.lines, head);
         for row in rows {
             let mut outcome = |run: Run| {
                 if let Some((_, done)) = table.done.iter().find(|(done, _)| *done == run) {
@@ -55,17 +56,14 @@ impl Table {
                 table.done.push((run, outcome.clone()));
                 outcome
             };
-            let ran = runs(row).into_iter().map(&mut outcome).collect();
-            match judge::complete(row, ran) {
+            match judge::complete(row, runs(row).into_iter().map(&mut outcome).collect()) {
                 Ok(measured) => {
-                    table.lines.push(line(&measured));
-                    say(&line(&measured));
+                    add(&mut table.lines, &line(&measured));
                     table.rows.push(measured);
                 }
                 Err(reasons) => {
                     let refused = format!("\nNOT A ROW: {} ({}): {}\n", row.title(), row.name, reasons.join("; "));
-                    say(&refused);
-                    table.refused.push(refused);
+                    add(&mut table.refused, &refused);
                 }
             }
         }
@@ -76,14 +74,10 @@ impl Table {
 
     /// As Markdown: the rows, then what is none.
     pub fn text(&self) -> String {
-        let lines = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
-        format!("{}\n{}\n{}", self.head, lines(&self.lines), lines(&self.refused))
+        format!("{}\n{}", self.lines, self.refused)
     }
 
-    /// Writes a section where that is wanted; the exit code says whether all rows are there.
-    ///
-    /// # Errors
-    /// That it cannot be written.
+    /// Writes a section where that is wanted, if it can; the exit code says whether all rows are there.
     pub fn write(&self, choice: &Choice, heading: &str, section: &str) -> Result<ExitCode, String> {
         if let Some(out) = choice.out() {
             results::write(&out, heading, section)?;

@@ -1,7 +1,7 @@
 //! A row of a table: which figure of which job, in which unit, and what is to be reached.
 
-use super::job::{Run, Stage, Tuning};
-use crate::mpi::Flavour;
+use super::job::{Run, Stage, crowd};
+use crate::machine;
 use aurora_apps::bench::Operation;
 use aurora_apps::report::Spread;
 
@@ -14,14 +14,15 @@ pub struct Row {
     pub what: &'static str,
     /// What it is a figure of.
     pub job: Job,
-    /// Which of a job's figures.
+    /// Which of that job's figures.
     pub figure: Figure,
-    /// Of several kinds of memory or access this one, and one beside it; none where implementations are compared.
-    pub kinds: [Option<&'static str>; 2],
-    /// In what it is given.
-    pub unit: Unit,
-    /// What is to be reached.
+    /// What Aurora's median is to be.
     pub reach: Reach,
+}
+
+/// One of a table that is an array of these.
+pub const fn row(name: &'static str, what: &'static str, job: Job, figure: Figure, reach: Reach) -> Row {
+    Row { name, what, job, figure, reach }
 }
 
 /// An `aurora` command; rows that need the same one share it.
@@ -29,83 +30,56 @@ pub struct Row {
 pub struct Job {
     /// Where it runs.
     pub stage: Stage,
+    /// On how many ranks.
+    pub ranks: usize,
     /// What follows `aurora`.
     pub words: &'static str,
     /// One that takes long is repeated so many times less.
     pub fewer: usize,
+    /// What comes into the busiest node, if the rate of its link can bound that.
+    pub payload: Option<Operation>,
 }
 
-/// A figure of a job's results.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Figure {
+/// A figure of a job's results, and in what a table gives it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Figure {
     /// As the report calls it.
-    Named(&'static str),
-    /// The time of sharing by that of computing.
-    SharingByComputing,
-}
-
-/// In what figures are given.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Unit {
-    /// For tables.
     pub name: &'static str,
-    /// Whether more of it is better.
-    pub is_a_rate: bool,
-    /// So many of it are one of what a report says: seconds, bytes, parts of one.
-    times: f64,
+    /// Of several kinds of memory or access this one, and one beside it; none where implementations are compared.
+    pub kinds: [Option<&'static str>; 2],
+    /// For tables.
+    pub unit: &'static str,
+    /// How it comes from what the report says.
+    pub scale: Scale,
     /// Digits behind the point; otherwise as many as make three in all.
-    digits: Option<usize>,
-    of: Of,
+    pub digits: Option<usize>,
 }
 
-/// Of what a figure is the multiple.
+/// How a figure in its unit comes from seconds, bytes or parts of one.
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Of {
-    One,
-    /// The time in which the payload of an operation comes into the busiest node.
-    Bound(Operation),
-    /// A second, of so many bytes.
+pub enum Scale {
+    /// So many of the unit are one of what the report says.
+    Times(f64),
+    /// In percent of the rest of a repetition that takes as long as most: what it computes.
+    OfComputing,
+    /// In multiples of the time in which the payload comes into the busiest node at the rate of its link.
+    OfBound,
+    /// So many bytes in that time: 10^9 a second.
     Bytes(usize),
 }
 
-impl Unit {
-    /// Time.
-    pub const NANOS: Unit = Unit::new("ns", 1e9);
-    /// Time.
-    pub const MICROS: Unit = Unit::new("us", 1e6);
-    /// Time.
-    pub const MILLIS: Unit = Unit::new("ms", 1e3);
-    /// Time of processors.
-    pub const CPU_SECONDS: Unit = Unit::new("CPU s", 1.0).digits(4);
-    /// A part of a whole.
-    pub const PERCENT: Unit = Unit::new("%", 100.0);
-    /// Memory.
-    pub const MEBIBYTES: Unit = Unit::new("MiB", 1.0 / (1 << 20) as f64);
-    /// 10^6 a second.
-    pub const MILLIONS: Unit = Unit { is_a_rate: true, ..Unit::new("million/s", 1e-6) };
-    /// 10^9 bytes a second.
-    pub const GIGABYTES: Unit = Unit { is_a_rate: true, ..Unit::new("GB/s", 1.0) };
-
-    /// The same of what takes a time for so many bytes.
-    pub const fn rate_of(bytes: usize) -> Unit {
-        Unit { of: Of::Bytes(bytes), ..Unit::GIGABYTES.digits(3) }
+impl Figure {
+    /// So many of the unit are one of what the report says.
+    pub const fn new(name: &'static str, unit: &'static str, times: f64) -> Figure {
+        Figure { name, kinds: [None; 2], unit, scale: Scale::Times(times), digits: None }
     }
 
-    /// Multiples of the time in which an operation's payload comes into the busiest node at the rate of its link.
-    pub const fn bound_of(operation: Operation) -> Unit {
-        Unit { of: Of::Bound(operation), ..Unit::new("x bound", 1.0).digits(3) }
+    /// The time of a repetition, in something else than a unit of time.
+    pub const fn time(unit: &'static str, scale: Scale) -> Figure {
+        Figure { scale, digits: Some(3), ..Figure::new("seconds", unit, 1.0) }
     }
 
-    const fn new(name: &'static str, times: f64) -> Unit {
-        Unit { name, is_a_rate: false, times, digits: None, of: Of::One }
-    }
-
-    /// The same with so many digits behind the point.
-    pub const fn digits(self, digits: usize) -> Unit {
-        Unit { digits: Some(digits), ..self }
-    }
-
-    /// A figure in it.
+    /// A value in its unit.
     pub fn show(self, value: f64) -> String {
         let digits = self.digits.unwrap_or(match value {
             _ if value >= 100.0 => 0,
@@ -114,23 +88,31 @@ impl Unit {
         });
         format!("{value:.digits$}")
     }
+
+    /// Whether more of it is better.
+    pub fn is_a_rate(self) -> bool {
+        self.unit.ends_with("/s")
+    }
+
+    /// Whether a value is as good as a limit.
+    pub fn keeps(self, value: f64, limit: f64) -> bool {
+        if self.is_a_rate() { value >= limit } else { value <= limit }
+    }
 }
 
-/// What Aurora's median is to be, in the row's unit.
+/// What Aurora's median is to be, in the row's unit: so much or better.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Reach {
-    /// So much or less.
-    AtMost(f64),
-    /// So much or more.
-    AtLeast(f64),
-    /// So much or less, the slowest repetition at most so many times the fastest, and nothing resent.
+    /// A limit.
+    Limit(f64),
+    /// A limit, the slowest repetition at most so many times the fastest, and nothing resent.
     Steady(f64, f64),
-    /// At most so many times that of the best other.
+    /// So many times that of the best other.
     OfBeside(f64),
-    /// No worse than an implementation in the first job that has it, and what that is called.
+    /// That of an implementation in the first job that has it, and what that is called.
     NoWorse(&'static str, &'static str),
     /// Nobody has said.
-    Nothing,
+    Any,
 }
 
 impl Job {
@@ -140,26 +122,17 @@ impl Job {
         listed.unwrap_or("aurora").split(',')
     }
 
-    /// How often it repeats everything where others do `reps` times.
-    fn run(self, words: impl Iterator<Item = String>, reps: usize) -> Run {
-        Run::new(self.stage, Flavour::Open, words, reps.div_ceil(self.fewer))
-    }
-
-    /// Under Open MPI as it comes.
+    /// Under Open MPI as it comes, where others repeat everything so often.
     pub fn whole(self, reps: usize) -> Run {
-        self.run(self.words.split(' ').map(String::from), reps)
+        Run::new(self.stage, self.ranks, self.words, reps.div_ceil(self.fewer))
     }
 
     /// The same with the first of its implementations alone.
     pub fn alone(self, reps: usize) -> Run {
         let first = self.implementations().next().unwrap_or_default();
-        let alone = |word: &str| if word.starts_with("--impl=") { format!("--impl={first}") } else { word.into() };
-        self.run(self.words.split(' ').map(alone), reps)
-    }
-
-    /// Under an MPI that is set up like this.
-    pub fn tuned(self, reps: usize, flavour: Flavour, tuning: Tuning) -> Run {
-        Run { flavour, tuning, ..self.whole(reps) }
+        let others: String = self.implementations().skip(1).map(|other| format!(",{other}")).collect();
+        let words = self.words.replace(&format!("{first}{others}"), first);
+        Run::new(self.stage, self.ranks, &words, reps.div_ceil(self.fewer))
     }
 
     /// The word of its operation or program.
@@ -168,10 +141,13 @@ impl Job {
     }
 }
 
+/// An implementation, and a kind of memory or access where there are several.
+pub type Pick = (&'static str, Option<&'static str>);
+
 impl Row {
-    /// Whom or what it compares, ours first: implementations, and kinds.
-    pub fn picks(&self) -> Vec<(&'static str, Option<&'static str>)> {
-        match self.kinds {
+    /// Whom or what it compares, ours first.
+    pub fn picks(&self) -> Vec<Pick> {
+        match self.figure.kinds {
             [None, None] => self.job.implementations().map(|implementation| (implementation, None)).collect(),
             kinds => kinds.into_iter().flatten().map(|kind| ("aurora", Some(kind))).collect(),
         }
@@ -179,18 +155,18 @@ impl Row {
 
     /// Its words and where it is measured.
     pub fn title(&self) -> String {
-        format!("{}, {}", self.what, self.job.stage.words())
+        let Job { stage, ranks, .. } = self.job;
+        match stage {
+            Stage::Node => format!("{}, {ranks} ranks{}", self.what, crowd(machine::allowed_cores(), ranks)),
+            _ => format!("{}, N = {ranks}", self.what),
+        }
     }
 
     /// The seconds that the payload into the busiest node takes at the rate of its link; none for what is too short for
     /// that to matter, or has no such link.
     pub fn bound(&self) -> Option<f64> {
-        match (self.job.stage, self.unit.of) {
-            (Stage::Lab { nodes, shape }, Of::Bound(operation)) => {
-                Some(8.0 * operation.most_into_a_rank(nodes) as f64 / shape.bits_per_second())
-            }
-            _ => None,
-        }
+        let (Stage::Lab(shape), Scale::OfBound) = (self.job.stage, self.figure.scale) else { return None };
+        Some(8.0 * self.job.payload?.most_into_a_rank(self.job.ranks) as f64 / shape.bits_per_second())
     }
 
     /// Whether nothing can be under way before the clock starts, so that nobody can beat the bound.
@@ -198,35 +174,33 @@ impl Row {
         !self.job.words.contains("--late-rank-ms")
     }
 
-    /// What a report says, in the row's unit.
-    pub fn value(&self, said: Spread) -> Spread {
-        let bound = self.bound().unwrap_or(1.0);
-        match self.unit.of {
-            Of::Bytes(bytes) => {
+    /// What a report says of the figure, in the row's unit; a repetition takes `seconds`.
+    pub fn value(&self, said: Spread, seconds: Spread) -> Spread {
+        match self.figure.scale {
+            Scale::Times(times) => said.map(|value| value * times),
+            Scale::OfComputing => said.map(|part| part / (seconds.median - said.median) * 100.0),
+            Scale::OfBound => said.map(|value| value / self.bound().unwrap_or(1.0)),
+            Scale::Bytes(bytes) => {
                 let Spread { min, median, max } = said.map(|seconds| bytes as f64 / seconds / 1e9);
                 Spread { min: max, median, max: min }
             }
-            Of::One | Of::Bound(_) => said.map(|value| value * self.unit.times / bound),
         }
     }
 
     /// What is to be reached, in words.
     pub fn goal(&self) -> String {
-        let unit = if self.bound().is_some() { String::new() } else { format!(" {}", self.unit.name) };
-        let number = |number: f64| match self.bound() {
-            Some(_) => format!("{number:.2}"),
-            None => number.to_string(),
+        let sign = if self.figure.is_a_rate() { ">=" } else { "<=" };
+        let limit = |limit: f64| match self.bound() {
+            Some(_) => format!("{sign} {limit:.2}"),
+            None => format!("{sign} {limit} {}", self.figure.unit),
         };
         match self.reach {
-            Reach::AtMost(most) => format!("<= {}{unit}", number(most)),
-            Reach::AtLeast(least) => format!(">= {}{unit}", number(least)),
-            Reach::Steady(most, apart) => {
-                format!("<= {}{unit}, max/min <= {apart:.2}, nothing resent", number(most))
-            }
+            Reach::Limit(of) => limit(of),
+            Reach::Steady(of, apart) => format!("{}, max/min <= {apart:.2}, nothing resent", limit(of)),
             Reach::OfBeside(1.0) => "faster".into(),
-            Reach::OfBeside(times) => format!("<= {times} x"),
-            Reach::NoWorse(_, words) => format!("{} {words}", if self.unit.is_a_rate { ">=" } else { "<=" }),
-            Reach::Nothing => "-".into(),
+            Reach::OfBeside(times) => format!("{sign} {times} x"),
+            Reach::NoWorse(_, words) => format!("{sign} {words}"),
+            Reach::Any => "-".into(),
         }
     }
 }

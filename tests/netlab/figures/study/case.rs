@@ -5,7 +5,7 @@
 pub struct Program {
     pub name: &'static str,
     /// Its option for the size of its data.
-    size: &'static str,
+    pub size: &'static str,
     /// Who shares; Aurora first. Of mm2 those that have all of the matrix before they compute: what of a load is hidden
     /// behind computing is no sharing.
     pub implementations: [&'static str; 3],
@@ -47,35 +47,24 @@ pub struct Case {
     pub name: &'static str,
     pub words: &'static str,
     /// Which figure of the paper shows its speed-up.
-    pub figure: &'static str,
+    pub figure: u32,
     pub program: &'static Program,
     /// Rows and columns of a matrix, or keys.
     pub size: usize,
-    /// Of the program's data sets the larger one.
-    pub is_larger: bool,
 }
 
-const fn case(
-    (name, words, figure): (&'static str, &'static str, &'static str),
-    program: &'static Program,
-    size: usize,
-    is_larger: bool,
-) -> Case {
-    Case { name, words, figure, program, size, is_larger }
-}
-
-const MM2_512: Case = case(("mm2-512", "mm2, 512 x 512", "Figure 4"), &MM2, 512, false);
-pub const MM2_704: Case = case(("mm2-704", "mm2, 704 x 704", "Figure 5"), &MM2, 704, true);
-const PSRS_6M: Case = case(("psrs-6M", "psrs, 6 million keys", "Figure 7"), &PSRS, 6_000_000, false);
-pub const PSRS_8M: Case = case(("psrs-8M", "psrs, 8 million keys", "Figure 8"), &PSRS, 8_000_000, true);
+const MM2_512: Case = Case { name: "mm2-512", words: "mm2, 512 x 512", figure: 4, program: &MM2, size: 512 };
+pub const MM2_704: Case = Case { name: "mm2-704", words: "mm2, 704 x 704", figure: 5, program: &MM2, size: 704 };
+const PSRS_6M: Case =
+    Case { name: "psrs-6M", words: "psrs, 6 million keys", figure: 7, program: &PSRS, size: 6_000_000 };
+pub const PSRS_8M: Case =
+    Case { name: "psrs-8M", words: "psrs, 8 million keys", figure: 8, program: &PSRS, size: 8_000_000 };
 pub const CASES: [Case; 4] = [MM2_512, MM2_704, PSRS_6M, PSRS_8M];
 
-impl Case {
-    /// What follows `aurora`.
-    pub fn arguments(self) -> [String; 2] {
-        [self.program.name.into(), format!("{}={}", self.program.size, self.size)]
-    }
+/// Of each program's data sets the larger one.
+pub const LARGER: [Case; 2] = [MM2_704, PSRS_8M];
 
+impl Case {
     /// The bytes that come into an average node in each phase of bulk.
     pub fn payload(self, nodes: usize) -> f64 {
         let bytes = if self.program == &MM2 { 4 * self.size * self.size } else { 4 * self.size / nodes };

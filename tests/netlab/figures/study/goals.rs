@@ -1,211 +1,150 @@
 //! What is to be reached on the emulated cluster, and whether it is.
 
-use super::case::{CASES, MM2, MM2_704, PSRS, PSRS_8M, Program};
-use super::grid::{NETWORKS, PAPERS};
-use super::point::{Computing, Point, Run, spread};
-use super::table::{least_ratio, numbers_of_nodes, of};
+use super::case::{MM2, MM2_704, PSRS, PSRS_8M, Program};
+use super::grid::{NETWORKS, Network, PAPERS};
+use super::point::{Point, Run, spread};
+use super::section::{at, least_ratio, markdown, numbers_of_nodes, of};
+use aurora_apps::report::Spread;
 use aurora_suite::mpi::Flavour;
-use std::fmt::Write;
 
-/// One thing to be reached.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Goal {
-    pub what: String,
-    pub reach: String,
-    /// `None` where nothing was measured of it.
-    pub reached: Option<bool>,
-    /// The figures, each named.
-    pub figure: String,
-}
+/// Forms of MPI, whole or not.
+const ISEND: &str = "mpi-isend";
+const COLLECTIVE: &str = "mpi-collective";
 
-/// Figures of which each is to keep to a limit.
-struct Found(Vec<(String, f64)>);
-
-impl Found {
-    fn at_most(self, what: impl Into<String>, most: f64) -> Goal {
-        self.goal(what.into(), format!("<= {most:.2}"), |found| found <= most)
-    }
-
-    fn at_least(self, what: impl Into<String>, least: f64) -> Goal {
-        self.goal(what.into(), format!(">= {least:.2}"), |found| found >= least)
-    }
-
-    fn goal(self, what: String, reach: String, keeps: impl Fn(f64) -> bool) -> Goal {
-        let Found(found) = self;
-        let reached = (!found.is_empty()).then(|| found.iter().all(|(_, figure)| keeps(*figure)));
-        let words: Vec<_> = found.iter().map(|(name, figure)| format!("{name} {figure:.3}")).collect();
-        Goal { what, reach, reached, figure: if words.is_empty() { "not measured".into() } else { words.join("; ") } }
-    }
-}
-
+/// At this number of nodes sharing is compared.
 const NODES: usize = 16;
 
-/// All that the study has to say something about.
-pub fn goals(points: &[Point], computing: &[Computing]) -> Vec<Goal> {
-    let mm2 = of(points, &PAPERS, MM2_704);
-    let psrs = of(points, &PAPERS, PSRS_8M);
-    let exchange = |run: &Run| run.phases(PSRS.bulk).median;
-    let sharing = |run: &Run| run.sharing_seconds.median;
+/// All that the study has to say something about, as Markdown: what is to be at most or at least how much, and the
+/// figures that it was, each named; none where nothing was measured of it.
+pub fn table(points: &[Point], alone: &[Point]) -> String {
+    let (mm2, psrs) = (&of(points, &PAPERS, MM2_704), &of(points, &PAPERS, PSRS_8M));
+    let (sharing, exchange) = (|run: &Run| run.sharing_seconds, |run: &Run| run.phases(PSRS.bulk));
     let both = Flavour::BOTH;
-    vec![
-        beside(&mm2, &both, "mpi-isend", sharing)
-            .at_most(format!("mm2 704, sharing at {NODES} nodes / MPI Isend, defaults"), 0.30),
-        beside(&mm2, &both[..1], "mpi-collective", sharing).at_most("the same / Open MPI's collective, defaults", 0.50),
-        beside(&mm2, &both[1..], "mpi-collective", sharing).at_most("the same / MPICH's collective, defaults", 0.75),
-        beside_tuned(&mm2, sharing).at_most("the same / the best tuned", 1.03),
-        beside(&psrs, &both, "mpi-collective", exchange)
-            .at_most(format!("psrs 8 M, phase 3 at {NODES} nodes / MPI_Alltoallv, defaults"), 0.28),
-        beside_tuned(&psrs, exchange).at_most("the same / the best tuned", 0.65),
-        normalised(points, computing, &MM2)
-            .at_least("mm2, modelled speed-up at every number of nodes / the best MPI", 1.0),
-        normalised(points, computing, &PSRS).at_least("psrs, the same", 1.0),
-        steady(&mm2, |run| spread(run.sharing_seconds)).at_most("spread of mm2 704 (sharing, max/min)", 1.05),
-        steady(&psrs, |run| spread(run.phases(PSRS.bulk))).at_most("spread of psrs 8 M (phase 3, max/min)", 1.05),
-    ]
+    let alltoallv = beside(psrs, &both, COLLECTIVE, exchange);
+    let goals = [
+        ("<=", "mm2 704, sharing at 16 nodes / MPI Isend, defaults", 0.30, beside(mm2, &both, ISEND, sharing)),
+        ("<=", "the same / Open MPI's collective, defaults", 0.50, beside(mm2, &both[..1], COLLECTIVE, sharing)),
+        ("<=", "the same / MPICH's collective, defaults", 0.75, beside(mm2, &both[1..], COLLECTIVE, sharing)),
+        ("<=", "the same / the best tuned", 1.03, beside_tuned(mm2, sharing)),
+        ("<=", "psrs 8 M, phase 3 at 16 nodes / MPI_Alltoallv, defaults", 0.28, alltoallv),
+        ("<=", "the same / the best tuned", 0.65, beside_tuned(psrs, exchange)),
+        (">=", "mm2, modelled speed-up at every number of nodes / the best MPI", 1.0, modelled(points, alone, &MM2)),
+        (">=", "psrs, the same", 1.0, modelled(points, alone, &PSRS)),
+        ("<=", "spread of mm2 704 (sharing, max/min)", 1.05, steady(mm2, sharing)),
+        ("<=", "spread of psrs 8 M (phase 3, max/min)", 1.05, steady(psrs, exchange)),
+    ];
+    let mut rows = vec![["what", "reach", "reached", "figure"].map(String::from)];
+    rows.extend(goals.map(|(sign, what, limit, found)| {
+        let keeps = |found: f64| if sign == "<=" { found <= limit } else { found >= limit };
+        let reached = if found.iter().all(|(_, found)| keeps(*found)) { "yes" } else { "**no**" };
+        let words: Vec<_> = found.iter().map(|(name, figure)| format!("{name} {figure:.3}")).collect();
+        let (reached, figure) =
+            if words.is_empty() { ("-", "not measured".into()) } else { (reached, words.join("; ")) };
+        [what.into(), format!("{sign} {limit:.2}"), reached.into(), figure]
+    }));
+    markdown(&rows)
 }
 
 /// Aurora over a form in the same job, as each MPI comes: whose ranks wait patiently, and whose poll.
-fn beside(points: &[&Point], mpis: &[Flavour], form: &str, of: impl Fn(&Run) -> f64) -> Found {
-    let jobs = points
-        .iter()
-        .filter(|point| point.plan.nodes == NODES && !point.plan.setting.tuned && mpis.contains(&point.plan.flavour));
-    let ratio = |point: &&Point| {
+fn beside(points: &[&Point], mpis: &[Flavour], form: &str, of: impl Fn(&Run) -> Spread) -> Vec<(String, f64)> {
+    let ratio = |point: &Point| {
+        let plan = &point.plan;
         let (ours, theirs) = (point.aurora()?, point.form(form)?);
-        let polling = if point.plan.setting.polling { ", polling" } else { "" };
-        Some((format!("{}{polling}", point.plan.flavour.words()), of(ours) / of(theirs)))
+        let polling = if plan.polls() { ", polling" } else { "" };
+        let is_meant = !plan.is_tuned() && mpis.contains(&plan.flavour);
+        is_meant.then(|| (format!("{}{polling}", plan.flavour.words()), of(ours).median / of(theirs).median))
     };
-    Found(jobs.copied().filter_map(|point| ratio(&point)).collect())
+    at(points, NODES).filter_map(ratio).collect()
 }
 
 /// Aurora over the fastest of all that is tuned, each in its own job.
-fn beside_tuned(points: &[&Point], of: impl Fn(&Run) -> f64) -> Found {
-    let jobs = points.iter().filter(|point| point.plan.nodes == NODES && point.plan.setting.tuned);
-    let runs = jobs.flat_map(|point| point.others().filter_map(move |run| Some((point, run, point.aurora()?))));
-    let fastest = runs.min_by(|(_, a, _), (_, b, _)| of(a).total_cmp(&of(b)));
-    Found(Vec::from_iter(fastest.map(|(point, run, ours)| {
-        let name = format!("{}, {}, {}", point.plan.flavour.words(), run.implementation, point.plan.setting.name);
-        (name, of(ours) / of(run))
-    })))
+fn beside_tuned(points: &[&Point], of: impl Fn(&Run) -> Spread) -> Vec<(String, f64)> {
+    let tuned = at(points, NODES).filter(|point| point.plan.is_tuned());
+    let runs = tuned.flat_map(|point| point.others().filter_map(|run| Some((point.plan, run, point.aurora()?))));
+    let fastest = runs.min_by(|(_, a, _), (_, b, _)| of(a).median.total_cmp(&of(b).median));
+    let named = fastest.map(|(plan, run, ours)| {
+        let name = format!("{}, {}, {}", plan.flavour.words(), run.implementation, plan.setting);
+        (name, of(ours).median / of(run).median)
+    });
+    named.into_iter().collect()
 }
 
 /// Aurora's modelled speed-up over that of the best MPI beside it, the least of each network.
-fn normalised(points: &[Point], computing: &[Computing], program: &Program) -> Found {
-    let mut found = Vec::new();
-    for network in &NETWORKS {
-        let cases = CASES.into_iter().filter(|case| case.program == program);
-        let all = cases.flat_map(|case| {
-            let points = of(points, network, case);
-            let of_kernel = move |kernel: &Computing| ratios(&points, kernel);
-            computing.iter().filter(move |kernel| kernel.case == case).flat_map(of_kernel)
-        });
-        let least = all.min_by(|(_, a), (_, b)| a.total_cmp(b));
-        found.extend(least.map(|(at, ratio)| (format!("{}, least at {at}:", network.words), ratio)));
-    }
-    Found(found)
-}
-
-fn ratios(points: &[&Point], kernel: &Computing) -> Vec<(String, f64)> {
-    let ratio = |nodes: usize| {
-        let what = format!("{} {}, {nodes} nodes", kernel.case.name, kernel.kernel);
-        Some((what, least_ratio(points, nodes, kernel)?))
+fn modelled(points: &[Point], alone: &[Point], program: &Program) -> Vec<(String, f64)> {
+    let least = |network: &Network| {
+        let mut ratios = Vec::new();
+        for alone in alone.iter().filter(|alone| alone.plan.case.program == program) {
+            let (name, kernel) = (alone.plan.case.name, alone.plan.kernel.unwrap_or_default());
+            let points = of(points, network, alone.plan.case);
+            ratios.extend(several(&points).filter_map(|nodes| {
+                let at = format!("{}, least at {name} {kernel}, {nodes} nodes:", network.words);
+                Some((at, least_ratio(&points, nodes, alone)?))
+            }));
+        }
+        ratios.into_iter().min_by(|(_, a), (_, b)| a.total_cmp(b))
     };
-    // A node that is alone shares nothing.
-    numbers_of_nodes(points).into_iter().filter(|nodes| *nodes > 1).filter_map(ratio).collect()
+    NETWORKS.iter().filter_map(least).collect()
 }
 
 /// How far Aurora's repetitions are apart, the most for each number of nodes.
-fn steady(points: &[&Point], of: impl Fn(&Run) -> f64) -> Found {
-    let several = numbers_of_nodes(points).into_iter().filter(|nodes| *nodes > 1);
+fn steady(points: &[&Point], of: impl Fn(&Run) -> Spread) -> Vec<(String, f64)> {
     let most = |nodes: usize| {
-        let at = points.iter().filter(|point| point.plan.nodes == nodes);
-        let most = at.filter_map(|point| point.aurora()).map(&of).max_by(f64::total_cmp)?;
+        let most = at(points, nodes).filter_map(Point::aurora).map(|run| spread(of(run))).max_by(f64::total_cmp)?;
         Some((format!("{nodes} nodes:"), most))
     };
-    Found(several.filter_map(most).collect())
+    several(points).filter_map(most).collect()
 }
 
-/// As Markdown.
-pub fn table(goals: &[Goal]) -> String {
-    let mut text = String::from("| what | reach | reached | figure |\n|---|---|---|---|\n");
-    for Goal { what, reach, reached, figure } in goals {
-        let reached = match reached {
-            Some(true) => "yes",
-            Some(false) => "**no**",
-            None => "-",
-        };
-        let _ = writeln!(text, "| {what} | {reach} | {reached} | {figure} |");
-    }
-    text
+/// A node that is alone shares nothing.
+fn several(points: &[&Point]) -> impl Iterator<Item = usize> + use<> {
+    numbers_of_nodes(points).into_iter().filter(|nodes| *nodes > 1)
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::grid::SETTINGS;
-    use super::super::point::tests::point;
+    use super::super::point::tests::{alone, point};
     use super::*;
 
     fn mm2(nodes: usize, ours: f64, isend: f64, collective: f64) -> Point {
-        let of = [("aurora-whole", ours), ("mpi-isend", isend), ("mpi-collective", collective)];
-        point(MM2_704, nodes, &of)
-    }
-
-    fn computing() -> Computing {
-        Computing { case: MM2_704, kernel: "dot", seconds: 0.7 }
-    }
-
-    fn goal(goals: &[Goal], what: &str) -> Goal {
-        goals.iter().find(|goal| goal.what.starts_with(what)).cloned().unwrap_or_else(|| panic!("no goal {what}"))
+        point(MM2_704, nodes, &[("aurora-whole", ours), ("mpi-isend", isend), ("mpi-collective", collective)])
     }
 
     #[test]
-    fn a_goal_is_reached_where_each_figure_keeps_to_it() {
-        let open = mm2(16, 1.0, 4.0, 2.5);
-        let mut mpich = mm2(16, 1.0, 3.0, 1.25);
-        mpich.plan.flavour = Flavour::Mpich;
-        let goals = goals(&[open, mpich], &[computing()]);
-        let isend = goal(&goals, "mm2 704, sharing at 16");
-        assert_eq!((isend.reached, isend.figure.as_str()), (Some(false), "Open MPI 0.250; MPICH 0.333"));
-        assert_eq!(goal(&goals, "the same / Open MPI's").reached, Some(true));
-        assert_eq!(goal(&goals, "the same / MPICH's").reached, Some(false));
-        assert_eq!(goal(&goals, "the same / the best tuned").reached, None);
-        assert_eq!(goal(&goals, "psrs 8 M").reached, None);
-        assert_eq!(goal(&goals, "mm2, modelled").reached, Some(true));
-    }
-
-    #[test]
-    fn who_polls_counts_too() {
-        let mut polling = mm2(16, 1.0, 2.0, 2.0);
-        polling.plan.setting = SETTINGS[2];
-        let isend = goal(&goals(&[mm2(16, 1.0, 4.0, 4.0), polling], &[]), "mm2 704, sharing at 16");
-        assert_eq!((isend.reached, isend.figure.as_str()), (Some(false), "Open MPI 0.250; Open MPI, polling 0.500"));
-    }
-
-    #[test]
-    fn the_best_tuned_counts_whoever_it_is() {
-        let mut tuned = mm2(16, 1.04, 1.02, 1.3);
-        tuned.plan.setting = SETTINGS[1];
-        let found = goal(&goals(&[mm2(16, 1.0, 3.0, 3.0), tuned], &[]), "the same / the best tuned");
-        assert_eq!((found.reached, found.figure.as_str()), (Some(true), "Open MPI, mpi-isend, tuned 1.020"));
-    }
-
-    #[test]
-    fn one_number_of_nodes_at_which_mpi_is_faster_is_one_too_many() {
-        let goals = goals(&[mm2(4, 1.2, 1.1, 1.1), mm2(16, 1.0, 2.0, 2.0)], &[computing()]);
-        let found = goal(&goals, "mm2, modelled");
-        assert_eq!(found.reached, Some(false));
-        assert!(found.figure.contains("least at mm2-704 dot, 4 nodes: 0.9"), "{}", found.figure);
-    }
-
-    #[test]
-    fn the_spread_is_that_of_every_number_of_nodes() {
-        let mut loose = mm2(8, 1.0, 1.0, 1.0);
-        loose.runs[0].sharing_seconds.max *= 1.1;
-        let found = goal(&goals(&[mm2(4, 1.0, 1.0, 1.0), loose], &[]), "spread of mm2");
-        assert_eq!((found.reached, found.figure.as_str()), (Some(false), "4 nodes: 1.000; 8 nodes: 1.100"));
+    fn a_goal_is_reached_where_each_figure_of_each_job_keeps_to_it() {
+        let with = |mut point: Point, change: fn(&mut Point)| {
+            change(&mut point);
+            point
+        };
+        let mpich = with(mm2(16, 1.0, 3.0, 1.25), |point| point.plan.flavour = Flavour::Mpich);
+        let polling = with(mm2(16, 1.0, 2.0, 2.0), |point| point.plan.setting = SETTINGS[2]);
+        let tuned = with(mm2(16, 1.04, 1.02, 1.3), |point| point.plan.setting = SETTINGS[1]);
+        let loose = with(mm2(8, 1.0, 1.0, 1.0), |point| point.runs[0].sharing_seconds.max *= 1.1);
+        let both = [mm2(16, 1.0, 4.0, 2.5), mpich];
+        let isend = "mm2 704, sharing at 16";
+        for (points, what, reached, figure) in [
+            (&both[..], isend, "**no**", "Open MPI 0.250; MPICH 0.333"),
+            (&both, "the same / Open MPI's", "yes", "Open MPI 0.400"),
+            (&both, "the same / MPICH's", "**no**", "MPICH 0.800"),
+            (&both, "the same / the best tuned", "-", "not measured"),
+            (&both, "psrs 8 M", "-", "not measured"),
+            (&both, "mm2, modelled", "yes", "155 Mbit/s, MTU 9000, least at mm2-704 dot, 16 nodes: 1.204"),
+            // Who polls counts too.
+            (&[mm2(16, 1.0, 4.0, 4.0), polling], isend, "**no**", "Open MPI 0.250; Open MPI, polling 0.500"),
+            // The best tuned counts, whoever it is.
+            (&[mm2(16, 1.0, 3.0, 3.0), tuned], "the same / the best", "yes", "Open MPI, mpi-isend, tuned 1.020"),
+            // One number of nodes at which MPI is faster is one too many.
+            (&[mm2(4, 1.2, 1.1, 1.1), mm2(16, 1.0, 2.0, 2.0)], "mm2, modelled", "**no**", "4 nodes: 0.9"),
+            (&[mm2(4, 1.0, 1.0, 1.0), loose], "spread of mm2", "**no**", "4 nodes: 1.000; 8 nodes: 1.100"),
+        ] {
+            let table = table(points, &[alone(MM2_704, 0.7)]);
+            let line = table.lines().find(|line| line.starts_with(&format!("| {what}"))).expect(what);
+            assert!(line.contains(&format!("| {reached} | ")) && line.contains(figure), "{what}: {line}");
+        }
     }
 
     #[test]
     fn a_table_says_what_was_not_measured() {
-        assert!(table(&goals(&[], &[])).lines().skip(2).all(|line| line.ends_with("| - | not measured |")));
+        assert!(table(&[], &[]).lines().skip(2).all(|line| line.ends_with("| - | not measured |")));
     }
 }

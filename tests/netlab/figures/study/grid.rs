@@ -1,14 +1,17 @@
-//! What the study consists of: data sets, networks, numbers of nodes, MPIs and their settings, and each combination
-//! that is run.
+//! What the study consists of: data sets, networks, numbers of nodes, MPIs and their settings, and each job that is
+//! run.
 
-use super::case::{CASES, Case};
+use super::case::{CASES, Case, LARGER};
+use crate::mpis::Mpis;
 use crate::row::{FAST, PAPER, SMALL};
+use aurora_suite::figures::job::{DEFAULTS, Run, Stage};
 use aurora_suite::mpi::Flavour;
 use aurora_suite::netlab::Shape;
 use clap::Args;
-use clap::builder::PossibleValuesParser;
+use serde_json::{Value, json};
+use std::path::Path;
 
-/// A network, and how much of it two cores carry.
+/// A network, and what is run on it: two cores carry about 100 000 packets a second from node to node.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Network {
     /// For `--networks`.
@@ -16,60 +19,97 @@ pub struct Network {
     /// For tables and labels.
     pub words: &'static str,
     pub shape: Shape,
-    /// On 2 cores, which carry about 100 000 packets a second from node to node.
-    most_nodes: usize,
-    /// With all data sets, or the larger ones only.
-    all_sizes: bool,
+    nodes: &'static [usize],
+    cases: &'static [Case],
 }
 
 pub const PAPERS: Network =
-    Network { name: "155-9000", words: "155 Mbit/s, MTU 9000", shape: PAPER, most_nodes: 16, all_sizes: true };
+    Network { name: "155-9000", words: "155 Mbit/s, MTU 9000", shape: PAPER, nodes: &[1, 2, 4, 8, 16], cases: &CASES };
 const SHORT: Network =
-    Network { name: "155-1500", words: "155 Mbit/s, MTU 1500", shape: SMALL, most_nodes: 8, all_sizes: false };
+    Network { name: "155-1500", words: "155 Mbit/s, MTU 1500", shape: SMALL, nodes: &[2, 4, 8], cases: &LARGER };
 const GIGABIT: Network =
-    Network { name: "1000-9000", words: "1 Gbit/s, MTU 9000", shape: FAST, most_nodes: 4, all_sizes: false };
+    Network { name: "1000-9000", words: "1 Gbit/s, MTU 9000", shape: FAST, nodes: &[2, 4], cases: &LARGER };
 /// With 1 Gbit/s and MTU 1500 two nodes that both send fill it with 166 000 packets a second: none.
 pub const NETWORKS: [Network; 3] = [PAPERS, SHORT, GIGABIT];
 
-const NODES: [&str; 5] = ["1", "2", "4", "8", "16"];
+/// How an MPI is set up, and how it waits: as it comes (`polling`), or by `patient.c`.
+pub const SETTINGS: [&str; 4] = [DEFAULTS, "tuned", "defaults-polling", "tuned-polling"];
 
-/// How an MPI is set up and waits.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Setting {
-    /// For `--settings`, labels and tables.
-    pub name: &'static str,
-    pub tuned: bool,
-    /// As it comes, instead of by `patient.c`.
-    pub polling: bool,
-}
-
-pub const SETTINGS: [Setting; 4] = [
-    Setting { name: "defaults", tuned: false, polling: false },
-    Setting { name: "tuned", tuned: true, polling: false },
-    Setting { name: "defaults-polling", tuned: false, polling: true },
-    Setting { name: "tuned-polling", tuned: true, polling: true },
-];
-
-/// One job on a network: all implementations in turns.
+/// One job.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Plan {
-    pub network: Network,
     pub case: Case,
+    /// What the sequential program computes with, in the only process of this machine that does anything; none where
+    /// all implementations share in turns on a network.
+    pub kernel: Option<&'static str>,
+    pub network: Network,
     pub nodes: usize,
     pub flavour: Flavour,
-    pub setting: Setting,
+    /// One of [`SETTINGS`].
+    pub setting: &'static str,
 }
 
 impl Plan {
+    /// All implementations on one node of the paper's network, beside Open MPI as it comes.
+    pub fn of(case: Case) -> Plan {
+        Plan { case, kernel: None, network: PAPERS, nodes: 1, flavour: Flavour::Open, setting: DEFAULTS }
+    }
+
+    pub fn is_tuned(&self) -> bool {
+        self.setting.starts_with("tuned")
+    }
+
+    pub fn polls(&self) -> bool {
+        self.setting.ends_with("polling")
+    }
+
+    /// What `--networks`, `--rows`, `--nodes`, `--mpis` and `--settings` call it.
+    fn names(&self) -> [String; 5] {
+        let Plan { case, network, nodes, flavour, setting, .. } = self;
+        [network.name.into(), case.name.into(), nodes.to_string(), flavour.to_string(), (*setting).into()]
+    }
+
     /// By which it is known in the file.
     pub fn key(&self) -> String {
-        let Plan { network, case, nodes, flavour, setting } = self;
-        format!("{}/{}/{nodes}/{flavour}/{}", network.name, case.name, setting.name)
+        self.kernel.map_or_else(|| self.names().join("/"), |kernel| format!("alone/{}/{kernel}", self.case.name))
     }
 
     /// Its MPI and how that is set up.
     pub fn mpi(&self) -> String {
-        format!("{}, {}", self.flavour.words(), self.setting.name)
+        format!("{}, {}", self.flavour.words(), self.setting)
+    }
+
+    /// Who takes turns in it.
+    pub fn implementations(&self) -> &'static [&'static str] {
+        if self.kernel.is_some() { &["aurora"] } else { &self.case.program.implementations }
+    }
+
+    /// How it is run. `patient` makes MPI's ranks wait instead of poll.
+    pub fn run(&self, mpis: &Mpis, patient: &Path, reps: usize) -> Run {
+        let Plan { case, network, nodes, flavour, setting, .. } = *self;
+        let words = format!("{} {}={}", case.program.name, case.program.size, case.size);
+        let impls = format!("--impl={}", self.implementations().join(","));
+        if let Some(kernel) = self.kernel {
+            let option = if case.program.kernels.len() > 1 { format!(" --kernel={kernel}") } else { String::new() };
+            return Run::new(Stage::Alone(None), nodes, &format!("{words}{option} {impls}"), reps);
+        }
+        let variables = if self.is_tuned() { mpis.best(flavour, case.program.name) } else { String::new() };
+        let preload = (!self.polls()).then(|| patient.to_owned());
+        let run = Run::new(Stage::Lab(network.shape), nodes, &format!("{words} --apart {impls}"), reps);
+        Run { flavour, setting, variables, preload, ..run }
+    }
+
+    /// For `aurora report`.
+    pub fn labels(&self) -> Value {
+        let Plan { network, nodes, flavour, setting, .. } = self;
+        let nodes = nodes.to_string();
+        match self.kernel {
+            Some(kernel) => json!({ "kind": "computing alone", "nodes": nodes, "kernel": kernel }),
+            None => json!({
+                "network": network.words, "mpi": format!("{} {}", flavour.words(), flavour.version()),
+                "setting": setting, "nodes": nodes, "kind": "measured", "phases": "apart",
+            }),
+        }
     }
 
     /// Seconds in which the payload of a phase of bulk comes into an average node at the rate of its link.
@@ -77,15 +117,14 @@ impl Plan {
         8.0 * self.case.payload(self.nodes) / self.network.shape.bits_per_second()
     }
 
-    /// Whether it is one of the study's.
-    fn belongs(&self) -> bool {
-        let Plan { network, case, nodes, setting, .. } = *self;
-        // How ranks wait matters where there are more than cores; a node that is alone has nobody to wait for.
-        let polls = network == PAPERS && case.is_larger && nodes == 16;
-        nodes <= network.most_nodes
-            && (network.all_sizes || case.is_larger)
-            && (!setting.polling || polls)
-            && (nodes > 1 || (network == PAPERS && setting == SETTINGS[0]))
+    /// Whether its setting matters: how ranks wait does where there are more than cores, and a node that is alone has
+    /// nobody to wait for.
+    fn matters(&self) -> bool {
+        match self.nodes {
+            1 => self.setting == DEFAULTS,
+            16 => !self.polls() || LARGER.contains(&self.case),
+            _ => !self.polls(),
+        }
     }
 }
 
@@ -93,66 +132,59 @@ impl Plan {
 #[derive(Args, Clone, Debug, Default)]
 pub struct Filter {
     /// Only these data sets
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',',
-        value_parser = PossibleValuesParser::new(CASES.map(|case| case.name)))]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = CASES.map(|case| case.name))]
     rows: Vec<String>,
     /// Only these networks
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',',
-        value_parser = PossibleValuesParser::new(NETWORKS.map(|network| network.name)))]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = NETWORKS.map(|network| network.name))]
     networks: Vec<String>,
     /// Only these numbers of nodes
-    #[arg(long, value_name = "N,...", value_delimiter = ',',
-        value_parser = PossibleValuesParser::new(NODES))]
+    #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = ["1", "2", "4", "8", "16"])]
     nodes: Vec<String>,
     /// Only beside these
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',',
-        value_parser = PossibleValuesParser::new(["openmpi", "mpich"]))]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = ["openmpi", "mpich"])]
     mpis: Vec<String>,
     /// Only in these settings
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',',
-        value_parser = PossibleValuesParser::new(SETTINGS.map(|setting| setting.name)))]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = SETTINGS)]
     settings: Vec<String>,
 }
 
-fn asked(names: &[String], name: &str) -> bool {
-    names.is_empty() || names.iter().any(|asked| asked == name)
-}
-
 impl Filter {
+    /// In the order of a plan's names.
+    fn asked(&self) -> [&Vec<String>; 5] {
+        [&self.networks, &self.rows, &self.nodes, &self.mpis, &self.settings]
+    }
+
     pub fn is_all(&self) -> bool {
-        [&self.rows, &self.networks, &self.nodes, &self.mpis, &self.settings].iter().all(|names| names.is_empty())
+        self.asked().iter().all(|names| names.is_empty())
     }
 
-    /// The data sets that are asked for.
-    pub fn cases(&self) -> impl Iterator<Item = Case> {
-        CASES.into_iter().filter(|case| asked(&self.rows, case.name))
-    }
-
-    /// All jobs that are asked for, one data set after the other.
-    ///
-    /// # Errors
-    /// That there are none.
+    /// All jobs that are asked for, one data set after the other: first computing alone, then sharing.
     pub fn plans(&self) -> Result<Vec<Plan>, String> {
-        let mut plans = Vec::new();
+        let is_asked = |plan: &Plan| {
+            let mut names = self.asked().into_iter().zip(plan.names());
+            names.all(|(asked, name)| asked.is_empty() || asked.contains(&name))
+        };
+        let mut shared = Vec::new();
         for network in NETWORKS {
-            for case in CASES {
-                for nodes in [1, 2, 4, 8, 16] {
+            for plan in network.cases.iter().map(|case| Plan { network, ..Plan::of(*case) }) {
+                for nodes in network.nodes.iter().copied() {
                     for flavour in Flavour::BOTH {
-                        plans.extend(SETTINGS.map(|setting| Plan { network, case, nodes, flavour, setting }));
+                        let plans = SETTINGS.map(|setting| Plan { nodes, flavour, setting, ..plan });
+                        shared.extend(plans.into_iter().filter(|plan| plan.matters() && is_asked(plan)));
                     }
                 }
             }
         }
-        plans.retain(|plan| {
-            plan.belongs()
-                && asked(&self.networks, plan.network.name)
-                && asked(&self.rows, plan.case.name)
-                && asked(&self.nodes, &plan.nodes.to_string())
-                && asked(&self.mpis, &plan.flavour.to_string())
-                && asked(&self.settings, plan.setting.name)
-        });
         let none = "the study has no such combination; what it consists of: tests/netlab/figures/study/README.md";
-        if plans.is_empty() { Err(none.into()) } else { Ok(plans) }
+        if shared.is_empty() {
+            return Err(none.into());
+        }
+        let cases =
+            CASES.into_iter().filter(|case| self.rows.is_empty() || self.rows.iter().any(|row| row == case.name));
+        let alone = cases.flat_map(|case| {
+            case.program.kernels.iter().map(move |kernel| Plan { kernel: Some(kernel), ..Plan::of(case) })
+        });
+        Ok(alone.chain(shared).collect())
     }
 }
 
@@ -160,40 +192,36 @@ impl Filter {
 mod tests {
     use super::super::case::{MM2_704, PSRS_8M};
     use super::*;
-    use clap::Parser;
+    use clap::{Command, FromArgMatches};
     use std::collections::BTreeSet;
 
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        filter: Filter,
-    }
-
     fn plans(line: &str) -> Result<Vec<Plan>, String> {
-        let words = std::iter::once("study").chain(line.split_whitespace());
-        Line::try_parse_from(words).map_err(|error| error.to_string())?.filter.plans()
+        let study = Filter::augment_args(Command::new("study").no_binary_name(true));
+        let words =
+            study.try_get_matches_from(line.split_whitespace()).and_then(|words| Filter::from_arg_matches(&words));
+        words.map_err(|error| error.to_string())?.plans()
     }
 
     #[test]
-    fn each_job_is_known_by_a_key_of_its_own() {
+    fn each_job_is_known_by_a_key_and_no_network_has_more_nodes_than_the_machine_carries() {
         let plans = plans("").expect("plans");
         let keys: BTreeSet<_> = plans.iter().map(Plan::key).collect();
         assert_eq!(keys.len(), plans.len());
-        assert!(keys.contains("155-9000/mm2-704/16/mpich/tuned"));
-        assert!(keys.contains("155-9000/psrs-8M/16/openmpi/defaults-polling"));
-    }
-
-    #[test]
-    fn no_network_has_more_nodes_than_the_machine_carries() {
-        let plans = plans("").expect("plans");
+        for key in
+            ["155-9000/mm2-704/16/mpich/tuned", "155-9000/psrs-8M/16/openmpi/defaults-polling", "alone/mm2-512/dot"]
+        {
+            assert!(keys.contains(key), "{key}");
+        }
         let most = |name| plans.iter().filter(|plan| plan.network.name == name).map(|plan| plan.nodes).max();
         assert_eq!(NETWORKS.map(|network| most(network.name)), [Some(16), Some(8), Some(4)]);
     }
 
     #[test]
     fn a_filter_takes_what_there_is_and_refuses_what_there_is_not() {
-        let some = "--networks 155-9000 --rows mm2-704 --nodes 4,16 --mpis openmpi --settings defaults";
-        assert_eq!(plans(some).expect("plans").len(), 2);
+        let some = plans("--networks 155-9000 --rows mm2-704 --nodes 4,16 --mpis openmpi --settings defaults");
+        let keys: Vec<_> = some.expect("plans").iter().map(Plan::key).collect();
+        let of = |nodes| format!("155-9000/mm2-704/{nodes}/openmpi/defaults");
+        assert_eq!(keys, ["alone/mm2-704/dot".into(), "alone/mm2-704/tiled".into(), of(4), of(16)]);
         for (line, expected) in [
             ("--rows mm2-700", "mm2-704"),
             ("--networks 155", "155-1500"),
@@ -209,8 +237,7 @@ mod tests {
 
     #[test]
     fn the_bound_is_the_payload_into_a_node() {
-        let bound =
-            |case, nodes| Plan { network: PAPERS, case, nodes, flavour: Flavour::Open, setting: SETTINGS[0] }.bound();
+        let bound = |case, nodes| Plan { nodes, ..Plan::of(case) }.bound();
         assert!((bound(MM2_704, 4) - 0.076_74).abs() < 1e-5);
         assert!((bound(PSRS_8M, 16) - 32e6 / 16.0 * 15.0 / 16.0 * 8.0 / 155e6).abs() < 1e-9);
         assert_eq!(bound(MM2_704, 1), 0.0);

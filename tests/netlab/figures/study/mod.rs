@@ -4,22 +4,21 @@
 mod case;
 mod goals;
 mod grid;
-mod job;
 mod point;
 mod record;
 mod section;
-mod table;
 
 use crate::mpis::Mpis;
+use aurora_suite::figures::job::{Run, Stage};
 use aurora_suite::figures::{say, took};
 use aurora_suite::{machine, results};
 use clap::Args;
-use grid::Filter;
-use job::Job;
-use point::{Computing, Point, spread};
+use grid::{Filter, Plan};
+use point::Point;
 use record::Record;
+use serde_json::json;
 use std::fs;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
@@ -56,123 +55,79 @@ pub struct Arguments {
     damage: bool,
 }
 
-/// All that was measured, and what was not.
-#[derive(Debug, Default)]
-pub struct Found {
-    pub points: Vec<Point>,
-    pub computing: Vec<Computing>,
-    /// What is no row, and why.
-    pub refused: Vec<String>,
-    /// What the tables are made of.
-    records: Vec<Record>,
-    /// How many jobs were run, and how many were in the file.
-    ran: usize,
-    kept: usize,
-}
-
 /// Runs the jobs that are not done, and writes the tables.
-///
-/// # Errors
-/// What was asked for and cannot be; a file that cannot be read or written.
 pub fn study(arguments: &Arguments) -> Result<ExitCode, String> {
-    let Arguments { filter, mpis, file, patient, damage, .. } = arguments;
-    let (reps, begun) = (arguments.reps as usize, Instant::now());
-    let plans = filter.plans()?;
-    let kernels = filter.cases().flat_map(|case| case.program.kernels.iter().map(move |kernel| (case, *kernel)));
-    let kernels: Vec<_> = kernels.collect();
-    let mut study = Progress::new(arguments, plans.len() + kernels.len())?;
-    for (case, kernel) in kernels {
-        let computing = study.take(&Job::alone(case, kernel, reps), |record| {
-            let computing = Computing::new(case, kernel, record)?;
-            Ok((format!("{:.4} s of computing alone", computing.seconds), computing))
-        })?;
-        study.found.computing.extend(computing);
+    let Arguments { filter, file, damage, fresh, .. } = arguments;
+    let (plans, begun) = (filter.plans()?, Instant::now());
+    if *fresh && file.exists() {
+        fs::remove_file(file).map_err(|error| format!("{}: {error}", file.display()))?;
     }
-    for plan in plans {
-        let point = study.take(&Job::on_lab(&plan, mpis, patient, reps), |record| {
-            let point = Point::new(plan, record)?;
-            Ok((brief(&point), point))
-        })?;
-        study.found.points.extend(point);
+    let (records, others) = record::load(file)?;
+    if others > 0 {
+        say(&format!("{}: {others} lines are none of this study", file.display()));
     }
-    let found = study.found;
+    let (commit, mut kept, mut points, mut refused) = (commit(), 0, Vec::new(), Vec::new());
+    for (number, plan) in (1..).zip(&plans) {
+        let (begun, place) = (Instant::now(), format!("[{number}/{}] {}", plans.len(), plan.key()));
+        match job(arguments, plan, &records, &commit) {
+            Ok((point, is_new)) => {
+                let from = format!("{:.0} s", begun.elapsed().as_secs_f64());
+                say(&format!("{place}: {} ({})", point.brief(), if is_new { &from } else { "from the file" }));
+                if is_new {
+                    record::append(file, &point.record)?;
+                }
+                kept += usize::from(!is_new);
+                points.push(point);
+            }
+            Err(reasons) => {
+                let reasons = format!("NOT A ROW: {}: {}", plan.key(), reasons.join("; "));
+                say(&format!("{place}: {reasons}"));
+                refused.push(reasons);
+            }
+        }
+    }
     if !damage {
-        record::write(&file.with_extension("shown.jsonl"), &found.records)?;
+        record::write(&file.with_extension("shown.jsonl"), points.iter().map(|point| &point.record))?;
     }
-    let took = format!("{}, {} more taken from {}", took(found.ran, begun), found.kept, file.display());
-    let text = section::section(&found, arguments.reps, &took);
+    let (alone, points): (Vec<_>, Vec<_>) = points.into_iter().partition(|point| point.plan.kernel.is_some());
+    let took = format!("{}, {kept} more taken from {}", took(plans.len() - kept, begun), file.display());
+    let text = section::section(&points, &alone, &refused, arguments.reps, &took);
     say(&format!("\n{text}\n{took}"));
     // Nobody wants none, or damaged ones, in the place of those that stand there.
-    let is_published = arguments.out.is_none() && filter.is_all() && !damage && !found.points.is_empty();
+    let is_published = arguments.out.is_none() && filter.is_all() && !damage && !points.is_empty();
     let published = is_published.then(|| PathBuf::from(results::FILE));
     if let Some(out) = arguments.out.as_ref().or(published.as_ref()) {
         results::write(out, HEADING, &text)?;
         say(&format!("written to {}", out.display()));
     }
     if is_published {
-        results::write(results::README.as_ref(), README_HEADING, &section::short(&found))?;
+        results::write(results::README.as_ref(), README_HEADING, &section::short(&points, &alone))?;
     }
-    Ok(if found.refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The jobs one after the other, each with a line that says what it came to.
-struct Progress<'a> {
-    arguments: &'a Arguments,
-    commit: String,
-    records: Vec<Record>,
-    all: usize,
-    number: usize,
-    found: Found,
+/// A job's figures, and whether they are new: from the file, or of a run now; or all that is wrong with them.
+fn job(arguments: &Arguments, plan: &Plan, records: &[Record], commit: &str) -> Result<(Point, bool), Vec<String>> {
+    let Arguments { mpis, patient, damage, .. } = arguments;
+    let run = plan.run(mpis, patient, arguments.reps as usize);
+    let study = json!({ "key": plan.key(), "commit": commit, "reps": run.reps, "variables": run.variables });
+    if let Some(kept) = record::done(records, &study).filter(|_| !damage) {
+        return Ok((Point::new(*plan, kept.clone(), run.reps)?, false));
+    }
+    let outcome = run.outcome(mpis.aurora(run.flavour), *damage).map_err(|why| vec![why])?;
+    let mut object = outcome.object;
+    object.insert("command".into(), typed(&run).into());
+    object.insert("labels".into(), plan.labels());
+    Ok((Point::new(*plan, Record { study, seen: outcome.seen, object }, run.reps)?, true))
 }
 
-impl<'a> Progress<'a> {
-    fn new(arguments: &'a Arguments, all: usize) -> Result<Self, String> {
-        let file = &arguments.file;
-        if arguments.fresh && file.exists() {
-            fs::remove_file(file).map_err(|error| format!("{}: {error}", file.display()))?;
-        }
-        let (records, others) = record::load(file)?;
-        if others > 0 {
-            say(&format!("{}: {others} lines are none of this study", file.display()));
-        }
-        Ok(Progress { arguments, commit: commit(), records, all, number: 0, found: Found::default() })
-    }
-
-    /// A job's figures: from the file, or run now and then added to it. What is no row is said, and not kept.
-    fn take<T>(
-        &mut self,
-        job: &Job,
-        judge: impl Fn(&Record) -> Result<(String, T), Vec<String>>,
-    ) -> Result<Option<T>, String> {
-        let Arguments { mpis, file, damage, .. } = self.arguments;
-        let begun = Instant::now();
-        self.number += 1;
-        let kept = record::done(&self.records, &job.key, job.run.reps, &self.commit, &job.run.tuning.words());
-        let kept = kept.filter(|_| !damage).cloned();
-        let is_new = kept.is_none();
-        self.found.ran += usize::from(is_new);
-        self.found.kept += usize::from(!is_new);
-        let record = kept.map_or_else(|| job.record(mpis, &self.commit, *damage), Ok);
-        let judged = record.map_err(|why| vec![why]).and_then(|record| Ok((judge(&record)?, record)));
-        let place = format!("[{}/{}] {}", self.number, self.all, job.key);
-        match judged {
-            Ok(((words, taken), record)) => {
-                let from = format!("{:.0} s", begun.elapsed().as_secs_f64());
-                say(&format!("{place}: {words} ({})", if is_new { &from } else { "from the file" }));
-                if is_new {
-                    record::append(file, &record)?;
-                }
-                self.found.records.push(record);
-                Ok(Some(taken))
-            }
-            Err(reasons) => {
-                let refused = format!("NOT A ROW: {}: {}", job.key, reasons.join("; "));
-                say(&format!("{place}: {refused}"));
-                self.found.refused.push(refused);
-                Ok(None)
-            }
-        }
-    }
+/// How one would type it.
+fn typed(run: &Run) -> String {
+    let aurora = format!("aurora {} --json", run.words);
+    let Stage::Lab(_) = run.stage else { return aurora };
+    let variables = run.environment().into_iter().map(|(name, value)| format!("{name}='{value}' "));
+    let variables: String = variables.collect();
+    format!("{variables}tests/netlab/netlab mpirun LAB {} {} {aurora}", run.flavour, run.ranks)
 }
 
 /// The commit, and a number for what differs from it here: two such states are never taken for one. What measuring
@@ -180,22 +135,12 @@ impl<'a> Progress<'a> {
 fn commit() -> String {
     let commit = machine::said("git", &["rev-parse", "--short", "HEAD"], "");
     let parts = [":/", ":(top,exclude)benches/RESULTS.md", ":(top,exclude)README.md"];
-    match Command::new("git").args(["diff", "HEAD", "--"]).args(parts).output() {
-        Ok(differs) if !differs.stdout.is_empty() => {
-            let mut hasher = DefaultHasher::new();
-            differs.stdout.hash(&mut hasher);
-            format!("{commit}-dirty-{:08x}", hasher.finish() as u32)
+    let differs = Command::new("git").args(["diff", "HEAD", "--"]).args(parts).output();
+    match differs.map(|differs| differs.stdout).unwrap_or_default() {
+        same if same.is_empty() => commit,
+        differs => {
+            let number = BuildHasherDefault::<DefaultHasher>::default().hash_one(&differs) as u32;
+            format!("{commit}-dirty-{number:08x}")
         }
-        _ => commit,
     }
-}
-
-/// What a job came to, in a line.
-fn brief(point: &Point) -> String {
-    let of = |run: &point::Run| {
-        let sharing = run.sharing_seconds;
-        let busy = run.cores_busy.map_or(String::new(), |busy| format!(", {:.0} % busy", busy * 100.0));
-        format!("{} {:.1} ms (max/min {:.2}{busy})", run.implementation, sharing.median * 1e3, spread(sharing))
-    };
-    format!("sharing {}", point.runs.iter().map(of).collect::<Vec<_>>().join(", "))
 }

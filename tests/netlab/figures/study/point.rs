@@ -1,32 +1,26 @@
 //! What a job of the study has measured, if nothing is missing and nothing is wrong.
 
-use super::case::Case;
 use super::grid::Plan;
-use super::record::{Record, Study};
+use super::record::Record;
 use aurora_apps::report::Spread;
 pub use aurora_apps::report::recorded::Program as Run;
-use aurora_suite::figures::judge::{FASTEST, FULL};
+use aurora_suite::figures::judge::{self, is_share, too_fast};
+use aurora_suite::heard;
 
 /// A job whose figures count.
 #[derive(Clone, Debug)]
 pub struct Point {
     pub plan: Plan,
     pub runs: Vec<Run>,
-    pub study: Study,
+    pub record: Record,
 }
 
 impl Point {
     /// From what the job has said.
-    ///
-    /// # Errors
-    /// All that is missing or cannot be.
-    pub fn new(plan: Plan, record: &Record) -> Result<Self, Vec<String>> {
-        let runs = record.runs().map_err(|error| vec![error])?;
-        let lacks = lacks(&plan, &runs, record.study.reps);
-        match lacks.is_empty() {
-            true => Ok(Point { plan, runs, study: record.study.clone() }),
-            false => Err(lacks),
-        }
+    pub fn new(plan: Plan, record: Record, reps: usize) -> Result<Self, Vec<String>> {
+        let runs = heard::results(&record.object).map_err(|error| vec![error])?;
+        let lacks = lacks(&plan, &runs, reps);
+        if lacks.is_empty() { Ok(Point { plan, runs, record }) } else { Err(lacks) }
     }
 
     /// By Aurora.
@@ -48,11 +42,35 @@ impl Point {
     pub fn form(&self, form: &str) -> Option<&Run> {
         self.runs.iter().find(|run| run.implementation.starts_with(form))
     }
+
+    /// The sequential program's seconds, where it computes alone.
+    pub fn alone(&self) -> f64 {
+        self.runs[0].sequential_seconds
+    }
+
+    /// The model: nodes that share cores cannot compute as fast as machines do. So computing that was measured alone is
+    /// divided among them, and sharing that was measured on the emulated network is added.
+    pub fn speed_up(&self, nodes: usize, run: &Run) -> f64 {
+        self.alone() / (self.alone() / nodes as f64 + run.sharing_seconds.median)
+    }
+
+    /// What the job came to, in a line.
+    pub fn brief(&self) -> String {
+        if self.plan.kernel.is_some() {
+            return format!("{:.4} s of computing alone", self.alone());
+        }
+        let of = |run: &Run| {
+            let (name, millis) = (&run.implementation, run.sharing_seconds.median * 1e3);
+            let busy = run.cores_busy.map_or(String::new(), |busy| format!(", {:.0} % busy", busy * 100.0));
+            format!("{name} {millis:.1} ms (max/min {:.2}{busy})", spread(run.sharing_seconds))
+        };
+        format!("sharing {}", self.runs.iter().map(of).collect::<Vec<_>>().join(", "))
+    }
 }
 
 /// Whether the figure tells of the cores, not of the network.
 pub fn full(run: &Run) -> &'static str {
-    if run.cores_busy.is_some_and(|busy| busy > FULL) { " (full)" } else { "" }
+    run.cores_busy.map_or("", judge::full)
 }
 
 /// How far repetitions are apart: the slowest over the fastest.
@@ -61,130 +79,91 @@ pub fn spread(of: Spread) -> f64 {
 }
 
 fn lacks(plan: &Plan, runs: &[Run], reps: usize) -> Vec<String> {
-    let of = |name: &'static str| match runs.iter().find(|run| run.implementation == name) {
+    let of = |name: &&str| match runs.iter().find(|run| run.implementation == *name) {
         None => vec![format!("no figures of {name}")],
         Some(run) => flaws(plan, run, reps).into_iter().map(|flaw| format!("{name} {flaw}")).collect(),
     };
-    plan.case.program.implementations.into_iter().flat_map(of).collect()
+    plan.implementations().iter().flat_map(of).collect()
 }
 
-/// What is wrong with a run that was to be repeated so often on so many ranks.
-fn basics(run: &Run, case: Case, ranks: usize, reps: usize) -> Vec<String> {
+fn flaws(plan: &Plan, run: &Run, reps: usize) -> Vec<String> {
     let mut flaws = Vec::new();
     if !run.verified {
         flaws.push("has a wrong result".into());
     }
-    if (run.reps, run.ranks, run.size) != (reps, ranks, case.size) {
+    if (run.reps, run.ranks, run.size) != (reps, plan.nodes, plan.case.size) {
         flaws.push(format!("was repeated {} times on {} ranks with size {}", run.reps, run.ranks, run.size));
     }
-    flaws
-}
-
-fn flaws(plan: &Plan, run: &Run, reps: usize) -> Vec<String> {
-    let mut flaws = basics(run, plan.case, plan.nodes, reps);
+    let (alone, sharing) = (run.sequential_seconds, run.sharing_seconds);
+    if plan.kernel.is_some() && !(alone > 0.0 && alone.is_finite()) {
+        flaws.push(format!("has no time: {alone}"));
+    }
     // Alone there may be nothing to share.
     if plan.nodes == 1 {
         return flaws;
     }
-    let sharing = run.sharing_seconds;
     if !(sharing.min > 0.0 && sharing.is_in_order()) {
         flaws.push(format!("has no min, median and max of sharing: {sharing}"));
     }
-    if run.cores_busy.is_none_or(|busy| !(0.0..=1.0).contains(&busy)) {
+    if !is_share(run.cores_busy) {
         flaws.push("does not say how busy the cores were while it shared".into());
     }
-    for name in plan.case.program.bulk {
-        let phase = run.phases.iter().find(|phase| phase.name == *name);
-        match phase.map(|phase| phase.seconds.min) {
-            None => flaws.push(format!("has no phase `{name}`")),
-            Some(min) if min < FASTEST * plan.bound() => {
-                flaws.push(format!("is faster than the wire ({name}: {min} s): it has not gone over it"));
-            }
-            Some(_) => {}
+    flaws.extend(plan.case.program.bulk.iter().filter_map(|name| {
+        match run.phases.iter().find(|phase| phase.name == *name) {
+            None => Some(format!("has no phase `{name}`")),
+            Some(phase) => too_fast(name, phase.seconds.min, plan.bound()),
         }
-    }
+    }));
     flaws
-}
-
-/// Seconds of computing alone: the sequential program, in one process of a quiet machine.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Computing {
-    pub case: Case,
-    /// What multiplies, or which keys are sorted.
-    pub kernel: &'static str,
-    pub seconds: f64,
-}
-
-impl Computing {
-    /// From what the process has said.
-    ///
-    /// # Errors
-    /// What is missing or wrong.
-    pub fn new(case: Case, kernel: &'static str, record: &Record) -> Result<Self, Vec<String>> {
-        let runs = record.runs().map_err(|error| vec![error])?;
-        let Some(run) = runs.first() else { return Err(vec!["no figures".into()]) };
-        let seconds = run.sequential_seconds;
-        let mut flaws = basics(run, case, 1, record.study.reps);
-        if !(seconds > 0.0 && seconds.is_finite()) {
-            flaws.push(format!("has no time: {seconds}"));
-        }
-        if flaws.is_empty() { Ok(Computing { case, kernel, seconds }) } else { Err(flaws) }
-    }
-
-    /// The model: nodes that share cores cannot compute as fast as machines do. So computing that was measured alone is
-    /// divided among them, and sharing that was measured on the emulated network is added.
-    pub fn speed_up(&self, nodes: usize, run: &Run) -> f64 {
-        self.seconds / (self.seconds / nodes as f64 + run.sharing_seconds.median)
-    }
 }
 
 #[cfg(test)]
 pub mod tests {
-    use super::super::case::{MM2_704, PSRS_8M};
-    use super::super::grid::{PAPERS, SETTINGS};
-    use super::super::record::tests::study;
+    use super::super::case::{Case, MM2_704, PSRS_8M};
+    use super::super::record::tests::record;
     use super::*;
     use aurora_apps::report::{Kind, recorded::RecordedPhase};
-    use aurora_suite::mpi::Flavour;
 
-    pub const REPS: usize = 5;
+    const REPS: usize = 5;
 
     /// Each phase of bulk as many times its bound as is said for the implementation, and little else.
     pub fn point(case: Case, nodes: usize, of_bound: &[(&str, f64)]) -> Point {
-        let plan = Plan { network: PAPERS, case, nodes, flavour: Flavour::Open, setting: SETTINGS[0] };
+        let plan = Plan { nodes, ..Plan::of(case) };
         let run = |(implementation, times): &(&str, f64)| {
             let seconds = Spread::exactly(plan.bound() * times);
             let phase = |name: &&str| RecordedPhase { name: (*name).into(), kind: Kind::Sharing, seconds };
             let phases: Vec<_> = case.program.bulk.iter().map(phase).collect();
-            let sharing = phases.iter().map(|phase| phase.seconds.median).sum();
-            Run {
-                implementation: (*implementation).into(),
-                ranks: nodes,
-                size: case.size,
-                reps: REPS,
-                verified: true,
-                sharing_seconds: Spread::exactly(sharing),
-                sequential_seconds: 0.5,
-                phases,
-                cores_busy: Some(0.5),
-                ..Run::default()
-            }
+            let sharing_seconds = Spread::exactly(phases.iter().map(|phase| phase.seconds.median).sum());
+            let (implementation, ranks, size, reps) = (implementation.to_string(), nodes, case.size, REPS);
+            let (cores_busy, verified) = (Some(0.5), true);
+            Run { implementation, ranks, size, reps, verified, sharing_seconds, phases, cores_busy, ..Run::default() }
         };
-        Point { plan, runs: of_bound.iter().map(run).collect(), study: study(&plan.key()) }
+        Point { plan, runs: of_bound.iter().map(run).collect(), record: record(&plan.key()) }
+    }
+
+    /// The sequential program with its first kernel.
+    pub fn alone(case: Case, seconds: f64) -> Point {
+        let mut point = point(case, 1, &[("aurora", 0.0)]);
+        (point.plan.kernel, point.runs[0].sequential_seconds) = (Some(case.program.kernels[0]), seconds);
+        point
     }
 
     /// One that has all that it must have.
-    pub fn whole(case: Case, nodes: usize) -> Point {
-        let all: Vec<_> = case.program.implementations.into_iter().map(|name| (name, 1.1)).collect();
-        point(case, nodes, &all)
+    fn whole(case: Case, nodes: usize) -> Point {
+        point(case, nodes, &case.program.implementations.map(|name| (name, 1.1)))
+    }
+
+    fn found(of: &Point) -> String {
+        lacks(&of.plan, &of.runs, REPS).join("; ")
     }
 
     #[test]
     fn a_row_has_all_figures_all_right() {
         for case in [MM2_704, PSRS_8M] {
-            let Point { plan, runs, .. } = whole(case, 4);
-            assert_eq!(lacks(&plan, &runs, REPS), Vec::<String>::new());
-            assert!(lacks(&plan, &runs[1..], REPS)[0].contains("no figures of aurora"));
+            let mut whole = whole(case, 4);
+            assert_eq!((found(&whole), found(&alone(case, 0.7))), (String::new(), String::new()));
+            whole.runs.remove(0);
+            assert!(found(&whole).starts_with("no figures of aurora"));
         }
         type Change = fn(&mut Run);
         let cases: [(Change, &str); 8] = [
@@ -198,18 +177,26 @@ pub mod tests {
             (|run| run.phases[0].seconds = Spread::exactly(0.05), "faster than the wire"),
         ];
         for (change, expected) in cases {
-            let Point { plan, mut runs, .. } = whole(MM2_704, 4);
-            change(&mut runs[0]);
-            let flaws = lacks(&plan, &runs, REPS).join("; ");
-            assert!(flaws.contains(expected), "{expected}: {flaws}");
+            let mut whole = whole(MM2_704, 4);
+            change(&mut whole.runs[0]);
+            assert!(found(&whole).contains(expected), "{expected}: {}", found(&whole));
         }
+        assert_eq!(found(&alone(MM2_704, 0.0)), "aurora has no time: 0");
+        // A node that is alone need not share.
+        let mut single = whole(MM2_704, 1);
+        single.runs[0].cores_busy = None;
+        assert_eq!(found(&single), "");
     }
 
     #[test]
-    fn a_node_that_is_alone_need_not_share() {
-        let mut point = whole(MM2_704, 1);
-        point.runs[0].cores_busy = None;
-        assert_eq!(lacks(&point.plan, &point.runs, REPS), Vec::<String>::new());
+    fn a_record_has_the_form_of_a_program() {
+        let plan = Plan { nodes: 4, ..Plan::of(MM2_704) };
+        let flaws = Point::new(plan, record("a"), REPS).expect_err("it is of another implementation");
+        assert!(flaws[0].starts_with("no figures of aurora-whole"), "{flaws:?}");
+        let mut other = record("a");
+        other.object.remove("results");
+        let flaws = Point::new(plan, other, REPS).expect_err("there are no results");
+        assert!(flaws[0].starts_with("the job said figures of another form"), "{flaws:?}");
     }
 
     #[test]
@@ -228,7 +215,7 @@ pub mod tests {
     fn the_model_has_the_papers_own_figures() {
         let speed_up = |seconds, nodes, sharing| {
             let run = Run { sharing_seconds: Spread::exactly(sharing), ..Run::default() };
-            Computing { case: MM2_704, kernel: "dot", seconds }.speed_up(nodes, &run)
+            alone(MM2_704, seconds).speed_up(nodes, &run)
         };
         // 704 x 704: 250.7 s of computing; 17.9 s on 16 nodes were 2.2 s more than ideal.
         assert!((speed_up(250.7, 16, 17.9 - 250.7 / 16.0) - 14.0).abs() < 0.05);
