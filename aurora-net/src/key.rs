@@ -47,10 +47,10 @@ impl JobKey {
     pub fn prove(&self, claim: &str, about: &[u128]) -> Proof {
         let mut hasher = HMAC::new(self.0);
         // The length first, so that different claims are hashed differently.
-        hasher.update(&(claim.len() as u64).to_le_bytes());
+        hasher.update((claim.len() as u64).to_le_bytes());
         hasher.update(claim.as_bytes());
         for number in about {
-            hasher.update(&number.to_le_bytes());
+            hasher.update(number.to_le_bytes());
         }
         Proof(hasher.finalize())
     }
