@@ -277,6 +277,31 @@ fn what_rests_on_own_entries_is_no_error() {
     });
 }
 
+/// Unless they are to prove the program right.
+#[test]
+fn what_rests_on_own_entries_is_an_error_if_it_is_asked_for() {
+    on_every_route([2, 3], |job| {
+        let told = job.checking_strictly().run(|world| {
+            let mut m = Map::new(world)?;
+            let key = key_of_root(&m);
+            let outcome = match world.rank().index() {
+                0 => m.owner_computes().map(drop), // holds
+                1 => m.insert(key, 1).map(drop),   // writes
+                _ => Ok(()),
+            };
+            // All know after it.
+            world.barrier()?;
+            outcome?;
+            m.get("word 0").map(drop)
+        });
+        for told in &told.ranks {
+            assert!(matches!(told, Some(Err(Error::Race { is_possible: true, .. }))), "{told:?}");
+        }
+        told.all_say(&["a possible race (it is none if", "holds it for reading, among its own entries,"]);
+        told.all_cite(&["// holds", "// writes"]);
+    });
+}
+
 /// Keys are told apart by what they are, not by their hashes.
 #[test]
 fn keys_of_one_hash() {

@@ -20,6 +20,13 @@ pub(super) fn alike(first: &Claim, second: &Claim) -> &'static str {
     }
 }
 
+pub(super) fn race(is_possible: bool) -> &'static str {
+    match is_possible {
+        true => "a possible race (it is none if the program does not use that one of what it holds)",
+        false => "a race",
+    }
+}
+
 pub(super) fn instead(access: &str) -> &'static str {
     match access {
         "put" => "open a `release_c` and `put` there, or set many at once by `put_many`",
