@@ -20,7 +20,7 @@ use lists::{Clipped, first_difference};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
-use words::{alike, amid, at, elsewhere, for_whom, instead, join, listed, lost_for, near, race, with_others};
+use words::{alike, amid, at, elsewhere, for_whom, instead, join, length, listed, lost_for, near, race, with_others};
 
 /// Result of every operation that may involve another rank.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -158,7 +158,7 @@ pub enum Error {
         site: Site,
     },
     /// An index outside the vector.
-    #[error("index {index}{} is outside {object}, which has {len} elements (at {site})", listed(.position))]
+    #[error("index {index}{} is outside {object}{} (at {site})", listed(.position), length(object, *len))]
     IndexOutside {
         /// The index.
         index: usize,
@@ -188,7 +188,10 @@ pub enum Error {
         site: Site,
     },
     /// A range that is reversed or reaches outside the vector.
-    #[error("range {start}..{end} is {}, {object} has {len} elements (at {site})", if .start > .end { "reversed" } else { "too long" })]
+    #[error(
+        "range {start}..{end} is {} {object}{} (at {site})",
+        if .start > .end { "reversed, of" } else { "too long for" }, length(object, *len)
+    )]
     RangeOutside {
         /// First index.
         start: usize,

@@ -94,6 +94,14 @@ pub(super) fn with_others(asked: usize, together: usize) -> String {
     }
 }
 
+/// The length of a vector whose name does not tell it, as that of a matrix.
+pub(super) fn length(object: &ObjectName, len: usize) -> String {
+    match object.what.contains(&format!(" of {len} elements")) {
+        true => String::new(),
+        false => format!(", which has {len} elements"),
+    }
+}
+
 pub(super) fn listed(position: &Option<usize>) -> String {
     position.map(|position| format!(", at position {position} of those asked for,")).unwrap_or_default()
 }

@@ -58,8 +58,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     ///     let mut mine = (world.rank().index() as u64..100).step_by(world.size());
     ///     mine.try_for_each(|n| scope.insert(n, n * n))?;
     ///     scope.finish()?;
-    ///     let own = squares.owner_computes()?;
-    ///     let sum = own.iter().map(|(_, square)| square).sum::<u64>();
+    ///     let sum = squares.owner_computes()?.iter().map(|(_, square)| square).sum::<u64>(); // the guard ends here
     ///     assert_eq!(world.all_reduce(Add, sum)?, 328_350);
     ///     Ok(())
     /// })?;
