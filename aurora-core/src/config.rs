@@ -1,6 +1,6 @@
 //! How a job is started: the program's choice, the environment's, or what its launcher implies.
 
-use crate::environment::{Environment, MOST_RANKS, Values, bad, variables};
+use crate::environment::{Check, Environment, MOST_RANKS, Values, bad, variables};
 use crate::error::Result;
 use aurora_net::bootstrap::{Launch, Options};
 use aurora_net::{Bulk, Network, Route, Transport};
@@ -33,6 +33,8 @@ pub struct Config {
 pub(crate) struct Modes {
     /// [`Config::check`].
     pub(crate) check: bool,
+    /// [`Check::Strict`].
+    pub(crate) strict: bool,
     /// [`Config::deny_scalar`].
     pub(crate) deny: bool,
 }
@@ -106,19 +108,6 @@ choices! {
     /// error unless `mpirun` has started the ranks. All ranks must choose the same.
     bulk(bulk: Bulk) => bulk;
 
-    /// Checking mode: the race detector (default: `AURORA_CHECK`, else off).
-    ///
-    /// A race is a pair of accesses to one element of a vector, or to one entry of a map, by two ranks, at least one
-    /// of them a write, that nothing orders: the commonest is writing in an OwnerComputes, and reading on another rank
-    /// without a barrier. It is [`Error::Race`](crate::Error::Race) on all ranks, with the index or the key, both
-    /// lines, both ranks, and what would order them. If one of the two is a slice that the program holds, or its own
-    /// entries of a map, nobody knows which of them were read: that is a notice on stderr ("possible race"), once for
-    /// each pair of lines. A `&mut` slice has written what differs from a copy that is made when it is handed out.
-    ///
-    /// It is slow: every access goes through the kernel. Owners remember the last accesses to each range of elements,
-    /// in up to some 64 MiB for each object and rank; a notice says when that was not enough.
-    check(check: bool) => check;
-
     /// Whether `at` and `put` of a vector refuse elements of other ranks, with
     /// [`Error::Denied`](crate::Error::Denied), which names a behaviour to use instead (default: `AURORA_SCALAR`,
     /// else not). Bulk calls stay allowed (`at_many`, `put_many`, [`distmemcpy`](crate::distmemcpy)), and so do the
@@ -131,6 +120,24 @@ choices! {
 }
 
 impl Config {
+    /// Checking mode: the race detector (default: `AURORA_CHECK`, else off). `true` is [`Check::On`].
+    ///
+    /// A race is a pair of accesses to one element of a vector, or to one entry of a map, by two ranks, at least one
+    /// of them a write, that nothing orders: the commonest is writing in an OwnerComputes, and reading on another rank
+    /// without a barrier. It is [`Error::Race`](crate::Error::Race) on all ranks, with the index or the key, both
+    /// lines, both ranks, and what would order them. If one of the two is a slice that the program holds, or its own
+    /// entries of a map, nobody knows which of them were read: that is a notice on stderr ("possible race"), once for
+    /// each pair of lines, and an error too under [`Check::Strict`]. A `&mut` slice has written what differs from a
+    /// copy that is made when it is handed out.
+    ///
+    /// It is slow: every access goes through the kernel. Owners remember the last accesses to each range of elements,
+    /// in up to some 64 MiB for each object and rank; a notice says when that was not enough.
+    #[must_use]
+    pub fn check(mut self, check: impl Into<Check>) -> Self {
+        self.chosen.check = Some(check.into());
+        self
+    }
+
     /// For tests of [`Bulk::Mpi`]: the shortest transfer, in bytes, that MPI carries.
     #[doc(hidden)]
     #[must_use]
@@ -209,11 +216,16 @@ impl Config {
             ranks_per_node: self.ranks_per_node,
             ..Transport::default()
         };
+        let check = said.check.unwrap_or_default();
         Ok(Settings {
             launch,
             transport,
             timeout: said.timeout,
-            modes: Modes { check: said.check.unwrap_or_default(), deny: said.deny.unwrap_or_default() },
+            modes: Modes {
+                check: check != Check::Off,
+                strict: check == Check::Strict,
+                deny: said.deny.unwrap_or_default(),
+            },
             cache_limit: said.cache_limit,
             stats: said.stats.unwrap_or_default(),
             trace: said.trace,
@@ -330,7 +342,7 @@ mod tests {
         assert!(refusal(&[("AURORA_BULK", "tcp")]).contains("one of auto, udp, mpi"));
         assert!(refusal(&[("AURORA_TIMEOUT", "-1")]).contains("seconds"));
         assert!(refusal(&[("AURORA_SILENCE", "soon")]).contains("seconds"));
-        assert!(refusal(&[("AURORA_CHECK", "yes")]).contains("AURORA_CHECK=yes is not possible: one of 0, 1"));
+        assert!(refusal(&[("AURORA_CHECK", "yes")]).contains("AURORA_CHECK=yes is not possible: one of 0, 1, strict"));
         assert!(refusal(&[("AURORA_SCALAR", "no")]).contains("one of allow, deny"));
     }
 
@@ -347,8 +359,11 @@ mod tests {
     #[test]
     fn modes_and_reports_are_off_unless_asked_for_and_a_program_decides_before_the_environment() {
         let what = |config, variables| {
-            let Settings { modes: Modes { check, deny }, stats, trace, .. } =
-                settle(config, variables).expect("settles");
+            let Settings { modes: Modes { check, deny, strict: false }, stats, trace, .. } =
+                settle(config, variables).expect("settles")
+            else {
+                panic!("nobody has asked for strict checks");
+            };
             (check, deny, stats, trace)
         };
         assert_eq!(what(Config::default(), &[]), (false, false, false, None));
@@ -357,6 +372,11 @@ mod tests {
         let off = Config::default().check(false).deny_scalar(false).stats(false).trace("b.json");
         assert_eq!(what(off, &on), (false, false, false, Some("b.json".into())));
         assert!(what(Config::default().check(true), &[("AURORA_CHECK", "0")]).0);
+        assert!(what(Config::default().check(Check::On), &[("AURORA_CHECK", "strict")]).0);
+        let strict = |config, said| settle(config, &[("AURORA_CHECK", said)]).expect("settles").modes;
+        let wanted = Modes { check: true, strict: true, deny: false };
+        assert_eq!(strict(Config::default(), "strict"), wanted);
+        assert_eq!(strict(Config::default().check(Check::Strict), "0"), wanted);
         assert!(refusal(&[("AURORA_STATS", "yes")]).contains("AURORA_STATS=yes is not possible: one of 0, 1"));
     }
 

@@ -21,7 +21,7 @@ use std::time::Duration;
 /// | `AURORA_BULK` | `auto`, `udp`, `mpi` | what moves long transfers between nodes (default: `auto`, the faster one by a probe at the start where `mpirun` has started ranks on several nodes and no route is asked for; else `udp`); `mpi` needs `mpirun` |
 /// | `AURORA_INTERFACE` | name, such as `eth0` | network interface between machines (default: found out) |
 /// | `AURORA_MTU` | 1228 to 65535 | longest IP packet to send, in bytes (default: as long as the path is found to carry) |
-/// | `AURORA_CHECK` | `0`, `1` | detects races: accesses to one element, or one entry of a map, by two ranks, one of them a write, that nothing orders; both lines are cited (default: 0; it is slow) |
+/// | `AURORA_CHECK` | `0`, `1`, `strict` | detects races: accesses to one element, or one entry of a map, by two ranks, one of them a write, that nothing orders; both lines are cited; `strict` makes an error of a possible race too, which else is a notice (default: 0; it is slow) |
 /// | `AURORA_SCALAR` | `allow`, `deny` | whether `at` and `put` may touch single elements of other ranks without a behaviour (default: allow) |
 /// | `AURORA_CACHE_LIMIT` | bytes, such as `500M` or `2GiB` | most memory for one copy of a vector on a rank (default: half of the free memory); shared memory does not count |
 /// | `AURORA_STATS` | `0`, `1` | at the end of `run` rank 0 prints on stderr what each rank and each object has sent and waited for ([`Stats`](crate::Stats); default: 0) |
@@ -130,6 +130,24 @@ pub(crate) struct Environment {
     pub(crate) launcher: Option<Announced>,
 }
 
+/// What the race detector does: [`Config::check`](crate::Config::check).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Check {
+    /// Nothing.
+    #[default]
+    Off,
+    /// A race is an [`Error::Race`](crate::Error::Race), and what may be one a notice on stderr.
+    On,
+    /// What may be a race is an [`Error::Race`](crate::Error::Race) too: for tests that are to fail then.
+    Strict,
+}
+
+impl From<bool> for Check {
+    fn from(check: bool) -> Self {
+        if check { Check::On } else { Check::Off }
+    }
+}
+
 /// What a program chooses, or Aurora's variables say; `None` where nothing is said.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Values {
@@ -140,7 +158,7 @@ pub(crate) struct Values {
     pub(crate) mtu: Option<usize>,
     pub(crate) silence: Option<Duration>,
     pub(crate) timeout: Option<Duration>,
-    pub(crate) check: Option<bool>,
+    pub(crate) check: Option<Check>,
     pub(crate) deny: Option<bool>,
     pub(crate) cache_limit: Option<usize>,
     pub(crate) stats: Option<bool>,
@@ -170,6 +188,7 @@ impl Environment {
     /// What these variables say, where nothing is `chosen`. Each is read all the same: an invalid value is an error.
     pub(crate) fn values(&self, chosen: Values) -> Result<Values> {
         const SWITCH: [(&str, bool); 2] = [("0", false), ("1", true)];
+        const CHECKS: [(&str, Check); 3] = [("0", Check::Off), ("1", Check::On), ("strict", Check::Strict)];
         const ROUTES: [(&str, Option<Route>); 4] =
             [("auto", None), ("local", Some(Route::Local)), ("shm", Some(Route::Shm)), ("udp", Some(Route::Udp))];
         let within = |range: RangeInclusive<usize>| move |value: &str| value.parse().ok().filter(|n| range.contains(n));
@@ -187,7 +206,7 @@ impl Environment {
             mtu: chosen.mtu.or(self.parsed("AURORA_MTU", &mtu, within(Transport::MTU))?),
             silence: chosen.silence.or(self.parsed("AURORA_SILENCE", "seconds, more than 0", seconds)?),
             timeout: chosen.timeout.or(self.parsed("AURORA_TIMEOUT", "seconds, more than 0", seconds)?),
-            check: chosen.check.or(self.one_of("AURORA_CHECK", &SWITCH)?),
+            check: chosen.check.or(self.one_of("AURORA_CHECK", &CHECKS)?),
             deny: chosen.deny.or(self.one_of("AURORA_SCALAR", &[("allow", false), ("deny", true)])?),
             cache_limit: chosen.cache_limit.or(self.parsed("AURORA_CACHE_LIMIT", limit, bytes)?),
             stats: chosen.stats.or(self.one_of("AURORA_STATS", &SWITCH)?),

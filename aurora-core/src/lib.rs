@@ -144,7 +144,7 @@ pub use behaviour::{
 pub use config::Config;
 pub use distribution::{MatrixDim, Partition, Shape};
 pub use element::{Add, Element, Max, Min, Op, Or};
-pub use environment::{MOST_RANKS, Surroundings, VARIABLES, bytes};
+pub use environment::{Check, MOST_RANKS, Surroundings, VARIABLES, bytes};
 pub use error::{Claim, Error, ObjectName, Raced, Result};
 pub use kernel::Usage;
 pub use map::{GMap, Lookup, MapEntries, MapKey, MapOwnerComputes, MapOwnerComputesMut, MapReleaseC, MapValue};

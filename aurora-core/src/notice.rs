@@ -45,10 +45,10 @@ pub(crate) fn trace_lost(path: &Path, cause: &std::io::Error) {
     say(&format!("aurora: a rank's part of the trace {} is lost: {cause}", path.display()));
 }
 
-/// Checking mode: a pair of accesses that is a race if the program has used the element in question of a slice, or the
-/// entry of those that it held.
+/// Checking mode: a race that is none if the program does not use the element of a slice, or the entry of those that it
+/// holds.
 pub(crate) fn possible_race(race: &Error) {
-    say(&format!("aurora: possible race (it is none if the program does not use that one of what it holds): {race}"));
+    say(&format!("aurora: {race}"));
 }
 
 /// Checking mode: too many different accesses to remember.

@@ -22,10 +22,10 @@ fn all_refuse(wrong: fn(&mut GVector<i32>) -> Result<()>, words: &[&str], line: 
 
 #[test]
 fn an_index_outside() {
-    let words = ["index 10 is outside", "which has 10 elements"];
+    let words = ["index 10 is outside the GVector<i32> of 10 elements (made at"];
     all_refuse(|v| v.at(10).map(drop), &words, "v.at(10)");
     all_refuse(|v| v.put(10, 1), &words, "v.put(10, 1)");
-    let in_a_list = ["index 10, at position 1 of those asked for, is outside", "which has 10 elements"];
+    let in_a_list = ["index 10, at position 1 of those asked for, is outside the GVector<i32> of 10 elements (made at"];
     all_refuse(|v| v.at_many(&[3, 10]).map(drop), &in_a_list, "v.at_many(&[3, 10])");
     all_refuse(|v| v.put_many(&[(3, 1), (10, 1)]), &in_a_list, "v.put_many(&[(3, 1), (10, 1)])");
     all_refuse(
@@ -72,7 +72,7 @@ fn an_index_outside_in_collective_scopes() {
 
 #[test]
 fn a_range_outside() {
-    let long = ["range 4..11 is too long", "has 10 elements"];
+    let long = ["range 4..11 is too long for the GVector<i32> of 10 elements (made at"];
     all_refuse(|v| distmemcpy(&mut [0; 7][..], v.range(4..11)), &long, "v.range(4..11)");
     all_refuse(|v| distmemcpy(v.range_mut(4..11), &[0; 7][..]), &long, "v.range_mut(4..11)");
     all_refuse(
@@ -83,7 +83,7 @@ fn a_range_outside() {
         &long,
         "alone.put_slice(4, &[0; 7])",
     );
-    let reversed = ["range 7..4 is reversed", "has 10 elements"];
+    let reversed = ["range 7..4 is reversed, of the GVector<i32> of 10 elements (made at"];
     let (from, to) = (7, 4);
     assert!(from > to);
     all_refuse(

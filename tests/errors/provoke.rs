@@ -1,7 +1,7 @@
 //! Runs a body that must fail, and keeps what every rank is told.
 
 use aurora_core::prelude::*;
-use aurora_core::{About, Route};
+use aurora_core::{About, Check, Route};
 use std::path::Path;
 use std::sync::{Barrier, Condvar, Mutex};
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ pub struct Job {
     /// None: two ranks on each node, and what leads best from each to each.
     route: Option<Route>,
     limit: Duration,
-    check: bool,
+    check: Check,
     deny: bool,
     cache_limit: Option<usize>,
 }
@@ -38,7 +38,7 @@ pub struct Told {
 pub fn on_every_route(ranks: impl IntoIterator<Item = usize>, test: impl Fn(Job)) {
     for ranks in ranks {
         for route in [Some(Route::Local), Some(Route::Shm), Some(Route::Udp), None] {
-            test(Job { ranks, route, limit: LIMIT, check: false, deny: false, cache_limit: None });
+            test(Job { ranks, route, limit: LIMIT, check: Check::Off, deny: false, cache_limit: None });
         }
     }
 }
@@ -51,7 +51,12 @@ impl Job {
 
     /// In checking mode.
     pub fn checking(self) -> Self {
-        Job { check: true, ..self }
+        Job { check: Check::On, ..self }
+    }
+
+    /// In checking mode, where what may be a race is an error too.
+    pub fn checking_strictly(self) -> Self {
+        Job { check: Check::Strict, ..self }
     }
 
     /// Where single elements of other ranks are denied.

@@ -164,7 +164,7 @@ fn two_writes_in_one_scope() {
                     true => told.run.expect("they commute"),
                     false => {
                         is_race(&told, &[writes[0].0, writes[1].0, "// opened"]);
-                        told.all_say(&["inside the ReleaseC opened at"]);
+                        told.all_say(&["inside the ReleaseC opened at", "let one rank write it, or all `update` it"]);
                     }
                 }
             }
@@ -193,9 +193,32 @@ fn an_access_before_the_scope_in_which_others_write() {
             });
             match ordered {
                 true => told.run.expect("it is ordered"),
-                false => is_race(&told, &["// too early", "// in the scope", "let mut scope = m.release_c()"]),
+                false => {
+                    is_race(&told, &["// too early", "// in the scope", "let mut scope = m.release_c()"]);
+                    told.all_say(&["let both ranks end that scope before the other access"]);
+                }
             }
         }
+    });
+}
+
+/// What others write to its keys in a scope an owner applies once it has entered that scope.
+#[test]
+fn an_owner_before_a_scope_that_it_enters() {
+    on_every_route([2, 3], |job| {
+        let told = program(job, |world, m, key| {
+            if world.is_root() {
+                m.insert(key.into(), 20)?;
+            }
+            let mut scope = m.release_c_with::<Add>()?;
+            if world.rank() == 1 {
+                scope.update(key, 1)?;
+            }
+            scope.finish()?;
+            assert_eq!(m.get(key)?, Some(21));
+            world.barrier()
+        });
+        told.run.expect("the owner comes first");
     });
 }
 
@@ -274,6 +297,31 @@ fn what_rests_on_own_entries_is_no_error() {
             Ok(())
         });
         told.run.expect("it may be right");
+    });
+}
+
+/// Unless they are to prove the program right.
+#[test]
+fn what_rests_on_own_entries_is_an_error_if_it_is_asked_for() {
+    on_every_route([2, 3], |job| {
+        let told = job.checking_strictly().run(|world| {
+            let mut m = Map::new(world)?;
+            let key = key_of_root(&m);
+            let outcome = match world.rank().index() {
+                0 => m.owner_computes().map(drop), // holds
+                1 => m.insert(key, 1).map(drop),   // writes
+                _ => Ok(()),
+            };
+            // All know after it.
+            world.barrier()?;
+            outcome?;
+            m.get("word 0").map(drop)
+        });
+        for told in &told.ranks {
+            assert!(matches!(told, Some(Err(Error::Race { is_possible: true, .. }))), "{told:?}");
+        }
+        told.all_say(&["a possible race (it is none if", "holds it for reading, among its own entries,"]);
+        told.all_cite(&["// holds", "// writes"]);
     });
 }
 

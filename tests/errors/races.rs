@@ -80,7 +80,7 @@ fn both(job: Job, steps: [Step; 2], ordered: bool) -> Told {
 /// All ranks are told of a race, with the lines of both accesses.
 fn is_race(told: &Told, index: usize, lines: &[&str]) {
     for told in &told.ranks {
-        let Some(Err(Error::Race { what: Raced::Element(found), .. })) = told else {
+        let Some(Err(Error::Race { is_possible: false, what: Raced::Element(found), .. })) = told else {
             panic!("{told:?} is no race, of {lines:?}");
         };
         assert_eq!(*found, index);

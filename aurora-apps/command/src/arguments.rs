@@ -1,8 +1,9 @@
 //! The command line.
 
-use crate::bench::arguments::{BenchCommand, bytes_or_none};
+use crate::bench::arguments::BenchCommand;
 use crate::implementation::ProgramImplementations;
 use crate::simulate::arguments::SimulateArguments;
+use crate::values::{bytes_or_none, number, seconds, weight};
 use aurora_apps::clock::Pace;
 use aurora_apps::diffusion::Diffusion;
 use aurora_apps::histogram::Histogram;
@@ -14,6 +15,7 @@ use aurora_apps::tsp::{MOST_CITIES, Named, Source, Tsp};
 use aurora_apps::wordcount::WordCount;
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Programs on distributed shared data, verified and measured.
 #[derive(Parser, Debug)]
@@ -58,7 +60,7 @@ pub enum Command {
 #[derive(Args, Debug)]
 pub struct Mm2Arguments {
     /// Rows and columns of the matrices
-    #[arg(long, value_name = "N", default_value_t = 704, value_parser = value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 704, value_parser = number::<u32>(1..=u32::MAX as u64))]
     pub size: u32,
     /// What multiplies a rank's rows
     #[arg(long, value_enum, default_value_t)]
@@ -77,8 +79,8 @@ pub struct Mm2Arguments {
 
 #[derive(Args, Debug)]
 pub struct PsrsArguments {
-    /// How many 32-bit keys to sort
-    #[arg(long, value_name = "N", default_value_t = 8_000_000)]
+    /// How many 32-bit keys to sort; as other numbers, also with K or M (powers of 1024)
+    #[arg(long, value_name = "N", default_value_t = 8_000_000, value_parser = number::<u64>(0..))]
     pub keys: u64,
     /// Which keys
     #[arg(long, value_enum, default_value_t)]
@@ -96,10 +98,10 @@ pub struct PsrsArguments {
 #[derive(Args, Debug)]
 pub struct HistogramArguments {
     /// How many counters
-    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = number::<u64>(0..))]
     pub table: u64,
     /// How many updates each rank makes
-    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = number::<u32>(0..=u32::MAX as u64))]
     pub updates: u32,
     #[command(flatten)]
     pub implementations: ProgramImplementations,
@@ -115,7 +117,7 @@ pub struct WordCountArguments {
     #[arg(long, value_name = "B", default_value_t = 10_000_000, value_parser = bytes_or_none)]
     pub bytes: u64,
     /// How many different words there are at most
-    #[arg(long, value_name = "N", default_value_t = 200_000)]
+    #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = number::<u64>(0..))]
     pub words: u64,
     #[command(flatten)]
     pub implementations: ProgramImplementations,
@@ -128,10 +130,10 @@ pub struct WordCountArguments {
 #[derive(Args, Debug)]
 pub struct IndexGatherArguments {
     /// How many 64-bit elements the table has
-    #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = number::<u64>(1..))]
     pub table: u64,
     /// How many of them each rank reads
-    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = number::<u64>(0..))]
     pub reads: u64,
     #[command(flatten)]
     pub implementations: ProgramImplementations,
@@ -144,13 +146,13 @@ pub struct IndexGatherArguments {
 #[derive(Args, Debug)]
 pub struct DiffusionArguments {
     /// Rows of the plate
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = number::<u32>(1..=u32::MAX as u64))]
     pub rows: u32,
     /// Cells of a row
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = number::<u32>(1..=u32::MAX as u64))]
     pub cols: u32,
     /// Steps of a repetition
-    #[arg(long, value_name = "N", default_value_t = 100)]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = number::<u32>(0..=u32::MAX as u64))]
     pub steps: u32,
     #[command(flatten)]
     pub weights: WeightArguments,
@@ -168,13 +170,13 @@ pub struct TspArguments {
     #[arg(long, value_enum, default_value_t, conflicts_with_all = ["cities", "file"])]
     pub instance: InstanceName,
     /// So many random cities instead
-    #[arg(long, value_name = "N", conflicts_with = "file", value_parser = value_parser!(u8).range(1..=MOST_CITIES as i64))]
+    #[arg(long, value_name = "N", conflicts_with = "file", value_parser = number::<u8>(1..=MOST_CITIES as u64))]
     pub cities: Option<u8>,
     /// Those of a TSPLIB file instead: EUC_2D, GEO, or EXPLICIT as LOWER_DIAG_ROW or FULL_MATRIX
     #[arg(long, value_name = "X.tsp")]
     pub file: Option<PathBuf>,
     /// Parts of the search that a rank takes at a time
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = number::<u32>(1..=u32::MAX as u64))]
     pub chunk: u32,
     #[command(flatten)]
     pub implementations: ProgramImplementations,
@@ -190,11 +192,6 @@ pub struct WeightArguments {
     /// blocks]
     #[arg(long, value_name = "W,W,..", value_delimiter = ',', value_parser = weight, allow_negative_numbers = true)]
     pub weights: Vec<f64>,
-}
-
-fn weight(text: &str) -> Result<f64, String> {
-    let weight = text.trim().parse().ok().filter(|weight: &f64| weight.is_finite() && *weight >= 0.0);
-    weight.ok_or_else(|| "a weight is a number, 0 or greater".into())
 }
 
 #[derive(Args, Clone, Copy, Debug)]
@@ -213,7 +210,7 @@ impl PhaseArguments {
 #[derive(Args, Debug)]
 pub struct Repetitions {
     /// How often to run it, each time with new data
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = number::<u32>(1..=1_000_000))]
     pub reps: u32,
     /// Seed of the data [default: a new one each time]
     #[arg(long, value_name = "N")]
@@ -267,7 +264,7 @@ pub struct ModelArguments {
 #[derive(Args, Clone, Debug)]
 pub struct WorldArguments {
     /// How many ranks to start; under mpirun, what it has started [default: the cores, at most 4]
-    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = number::<u32>(1..=1024))]
     pub ranks: Option<u32>,
     /// How the ranks reach each other
     #[arg(long, value_enum, default_value_t)]
@@ -284,11 +281,14 @@ pub struct WorldArguments {
 #[derive(Args, Debug)]
 pub struct CheckArguments {
     /// How many ranks to start
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = value_parser!(u32).range(1..=1024))]
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = number::<u32>(1..=1024))]
     pub ranks: u32,
     /// How the ranks reach each other: auto, local, shm or udp
     #[arg(long, value_name = "ROUTE", default_value = "auto", value_parser = ["auto", "local", "shm", "udp"])]
     pub route: String,
+    /// Kill an application that runs longer, which usually takes some seconds, and fail
+    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = seconds, allow_negative_numbers = true)]
+    pub limit: Duration,
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]

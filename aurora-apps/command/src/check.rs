@@ -4,8 +4,13 @@ use crate::arguments::CheckArguments;
 use crate::launch::speaks;
 use crate::{FAILED, complain, say};
 use aurora_core::Surroundings;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde_json::Value;
-use std::process::{Command, ExitCode};
+use std::io;
+use std::process::{Command, ExitCode, Output, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
 
 /// The applications with data that a checked run takes about a second for.
 const APPLICATIONS: [&str; 8] = [
@@ -19,8 +24,11 @@ const APPLICATIONS: [&str; 8] = [
     "tsp --instance gr17",
 ];
 
+/// Variables of the user that change what the applications print, or what is checked. They are not passed on.
+const NOT_PASSED_ON: [&str; 3] = ["AURORA_SCALAR", "AURORA_STATS", "AURORA_TRACE"];
+
 /// Runs each application twice in turn, as it is and with `AURORA_CHECK=1`, and prints what that has taken. It fails
-/// if a result is wrong, or if the library says anything.
+/// if a result is wrong, if the library says anything, or if an application lasts longer than `--limit`.
 pub fn show(arguments: &CheckArguments, starter: Surroundings) -> ExitCode {
     match starter {
         Surroundings::Alone => check(arguments).unwrap_or_else(|code| code),
@@ -37,11 +45,9 @@ fn refuse(why: &str) -> ExitCode {
 fn check(arguments: &CheckArguments) -> Result<ExitCode, ExitCode> {
     say(&format!("{:58}{:>12}{:>16}{:>12}\n", "", "seconds", "AURORA_CHECK=1", "times"))?;
     for application in APPLICATIONS {
-        let seconds = ["0", "1"].map(|check| run(application, check, arguments));
-        let [without, with] = match seconds {
-            [Ok(without), Ok(with)] => [without, with],
-            [Err(why), _] | [_, Err(why)] => return Err(refuse(&format!("aurora {application}: {why}"))),
-        };
+        let seconds =
+            |check| run(application, check, arguments).map_err(|why| refuse(&format!("aurora {application}: {why}")));
+        let (without, with) = (seconds("0")?, seconds("1")?);
         say(&format!("{application:58}{without:>12.5}{with:>16.5}{:>12.1}\n", with / without))?;
     }
     Ok(ExitCode::SUCCESS)
@@ -50,10 +56,18 @@ fn check(arguments: &CheckArguments) -> Result<ExitCode, ExitCode> {
 /// The seconds of an application, or what is wrong with it.
 fn run(application: &str, check: &str, arguments: &CheckArguments) -> Result<f64, String> {
     let mut command = Command::new(std::env::current_exe().map_err(|error| error.to_string())?);
+    for variable in NOT_PASSED_ON {
+        command.env_remove(variable);
+    }
     command.args(application.split_whitespace()).args(["--json", "--reps", "3"]).env("AURORA_CHECK", check);
     command.args(["--ranks", &arguments.ranks.to_string(), "--route", &arguments.route]);
-    let output = command.output().map_err(|error| error.to_string())?;
+    let (output, in_time) = end_of(&mut command, arguments.limit).map_err(|error| error.to_string())?;
     let (said, told) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if !in_time {
+        let limit = arguments.limit.as_secs_f64();
+        let ended = format!("AURORA_CHECK={check} has not ended after {limit} s and was killed (--limit)");
+        return Err(format!("{ended}: {said}{told}"));
+    }
     if let Some(notice) = told.lines().find(|line| line.contains("aurora: ")) {
         return Err(format!("AURORA_CHECK={check} says: {notice}"));
     }
@@ -61,4 +75,33 @@ fn run(application: &str, check: &str, arguments: &CheckArguments) -> Result<f64
     let report = report.filter(|report| output.status.success() && report["verified"] == true);
     let seconds = report.and_then(|report| report["seconds"]["median"].as_f64());
     seconds.ok_or_else(|| format!("AURORA_CHECK={check} fails: {said}{told}"))
+}
+
+/// What a command has printed once it has ended, and whether it has ended by itself: after `limit` it is killed. The
+/// ranks that it has started end with it.
+fn end_of(command: &mut Command, limit: Duration) -> io::Result<(Output, bool)> {
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    // Unlike its number, this cannot stand for another process once it has ended.
+    let process = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).or_else(|error| {
+        child.kill()?;
+        Err(io::Error::from(error))
+    })?;
+    let (ended, has_ended) = mpsc::channel::<()>();
+    let watch = thread::spawn(move || match has_ended.recv_timeout(limit) {
+        Err(RecvTimeoutError::Timeout) => pidfd_send_signal(process, Signal::KILL).is_err(),
+        _ => true,
+    });
+    let output = child.wait_with_output();
+    drop(ended);
+    Ok((output?, watch.join().unwrap_or(true)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_passed_on_exists() {
+        assert!(NOT_PASSED_ON.iter().all(|variable| aurora_core::VARIABLES.contains(variable)));
+    }
 }

@@ -48,6 +48,20 @@ pub fn config(world: &WorldArguments, starter: Surroundings) -> Result<Config, R
     })
 }
 
+/// Whether each rank has a weight, as far as the number of ranks is known, and one weight is not 0. Without weights all
+/// ranks are equal.
+pub fn check_weights(weights: &[f64], config: &Config) -> Result<(), Refusal> {
+    let ranks = config.planned_ranks().ok().flatten().unwrap_or(weights.len());
+    let reason = match weights {
+        [] => return Ok(()),
+        weights if weights.len() != ranks => Reason::Weights { given: weights.len(), ranks },
+        weights if weights.iter().all(|weight| *weight == 0.0) => Reason::NoWeight,
+        _ => return Ok(()),
+    };
+    let value = weights.iter().map(f64::to_string).collect::<Vec<_>>().join(",");
+    Err(Refusal { argument: "--weights <W,W,..>", value: Some(value), reason })
+}
+
 /// Whether the data fits this machine. Only the process that speaks looks: the others would see what is left after it.
 pub fn check_memory(demand: Demand, config: &Config, starter: Surroundings) -> Result<(), Refusal> {
     let ranks = match starter {

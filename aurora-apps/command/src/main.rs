@@ -15,6 +15,7 @@ mod refusal;
 mod report;
 mod simulate;
 mod table;
+mod values;
 
 use arguments::{
     Arguments, Command, DiffusionArguments, HistogramArguments, IndexGatherArguments, Mm2Arguments, PsrsArguments,
@@ -98,6 +99,7 @@ fn run_mm2(arguments: &Mm2Arguments, starter: Surroundings) -> Result<ExitCode, 
         starter,
         Some(Demand { argument: "--size <N>", value: arguments.size.into(), bytes }),
     )?;
+    launch::check_weights(&job.weights, &start.config)?;
     implementation::check(&Program("mm2"), &job.implementations, &start.config, starter)?;
     Ok(measure(start, job.reps, |world, progress| mm2::run(world, &job, progress)))
 }
@@ -149,6 +151,7 @@ fn run_diffusion(arguments: &DiffusionArguments, starter: Surroundings) -> Resul
         starter,
         Some(Demand { argument: "--rows <N> times --cols <N>", value: cells, bytes }),
     )?;
+    launch::check_weights(&job.weights, &start.config)?;
     implementation::check(&Program("diffusion"), &job.implementations, &start.config, starter)?;
     Ok(measure(start, job.reps, |world, progress| diffusion::run(world, &job, progress)))
 }

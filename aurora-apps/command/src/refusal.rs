@@ -43,6 +43,17 @@ pub enum Reason {
         /// How many there are.
         started: usize,
     },
+    /// Too few weights, or too many.
+    #[error("{given} weights for {ranks} ranks: give one for each rank, 0 for a rank that is to own nothing")]
+    Weights {
+        /// So many.
+        given: usize,
+        /// So many would be right.
+        ranks: usize,
+    },
+    /// Weights by which no rank owns anything.
+    #[error("all weights are 0: give a rank that is to own something a greater one")]
+    NoWeight,
     /// Ranks that are processes already cannot be threads of one.
     #[error("ranks that a launcher has started are not threads of one process; allowed here: auto, udp")]
     NotThreads,

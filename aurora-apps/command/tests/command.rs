@@ -32,7 +32,7 @@ fn a_table_says_verified_once() {
 
 #[test]
 fn json_is_the_last_line() {
-    let output = aurora("psrs --keys 5000 --reps 3 --seed 9 --ranks 2 --route local --json");
+    let output = aurora("psrs --keys 5K --reps 3 --seed 9 --ranks 2 --route local --json");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = stdout(&output);
     let last = text.lines().last().expect("a line");
@@ -40,7 +40,7 @@ fn json_is_the_last_line() {
     assert_eq!(report["app"], "psrs");
     assert_eq!(report["impl"], "aurora");
     assert_eq!(report["ranks"], 2);
-    assert_eq!(report["size"], 5000);
+    assert_eq!(report["size"], 5 << 10);
     assert_eq!(report["reps"], 3);
     assert_eq!(report["seed"], 9);
     assert_eq!(report["verified"], true);
@@ -79,7 +79,7 @@ fn a_wrong_result_is_exit_code_1() {
 #[test]
 fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
     let mpi: &[&str] = if cfg!(feature = "mpi") { &["--impl", "mpirun -n"] } else { &["--impl", "--features mpi"] };
-    let cases: [(&str, &[&str]); 34] = [
+    let cases: [(&str, &[&str]); 39] = [
         ("mm2 --impl mpi-alltoallv", &["--impl", "aurora", "mpi-collective"]),
         ("mm2 --impl aurora,mpi-collective", mpi),
         ("psrs --impl mpi-collective", mpi),
@@ -88,6 +88,11 @@ fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
         ("psrs --input random", &["--input", "uniform", "zipf"]),
         ("mm2 --route tcp", &["--route", "auto", "local", "shm", "udp"]),
         ("mm2 --ranks 0", &["--ranks", "1..=1024"]),
+        ("mm2 --ranks x", &["--ranks", "a whole number, 1..=1024"]),
+        ("psrs --keys 1X", &["--keys", "a whole number, 0.., alone or with K, M or G (powers of 1024)"]),
+        ("mm2 --ranks 2 --weights 1,2,3", &["'1,2,3'", "--weights", "3 weights for 2 ranks: give one for each rank"]),
+        ("diffusion --ranks 2 --weights 0,0", &["'0,0'", "--weights", "all weights are 0"]),
+        ("check --limit 0", &["--limit", "seconds, more than 0"]),
         ("psrs --ranks 5000", &["--ranks", "1..=1024"]),
         ("mm2 --size 0", &["--size", "1.."]),
         ("mm2 --size 4000000000", &["--size", "the most that fits"]),

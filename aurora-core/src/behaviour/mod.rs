@@ -26,12 +26,12 @@ pub use release::{Alone, PutOnly, Together};
 use crate::element::Element;
 use crate::error::Result;
 use crate::memory::Shortage;
+use crate::object::Guard;
 use crate::vector::GVector;
 use crate::window::Window;
 use crate::{Error, Site};
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// The rank's own part, for reading: [`GVector::owner_computes`].
 pub type OwnerComputes<'v, T> = Scope<'v, Owner<T>>;
@@ -103,10 +103,8 @@ pub struct Scope<'v, B: Behaviour> {
     shown: Range<usize>,
     pub(crate) site: Site,
     pub(crate) state: B,
-    guard: u64,
-    closed: bool,
-    /// Opened while the thread was already unwinding: that panic does not concern this scope.
-    amid_panic: bool,
+    /// `None`: it has ended.
+    guard: Option<Guard>,
     not_send: PhantomData<*const B>,
 }
 
@@ -133,9 +131,8 @@ impl<'v, B: Behaviour> Scope<'v, B> {
             object.refresh_permit(cx);
             guard
         });
-        let amid_panic = std::thread::panicking();
         let shown = window.range(vector.len());
-        Scope { vector, window, shown, site, state, guard, closed: false, amid_panic, not_send: PhantomData }
+        Scope { vector, window, shown, site, state, guard: Some(guard), not_send: PhantomData }
     }
 
     /// Ends the scope and reports errors: the checked form of dropping the guard.
@@ -150,44 +147,18 @@ impl<'v, B: Behaviour> Scope<'v, B> {
     }
 
     fn end(&mut self, checked: bool) -> Result<()> {
-        if std::mem::replace(&mut self.closed, true) {
-            return Ok(());
-        }
-        if std::thread::panicking() && !self.amid_panic {
-            // Deregister first: once the block is back, the daemon serves it.
-            self.deregister(true);
-            self.state.abandon(self.vector);
-            return Ok(());
-        }
+        let (vector, guard) = (self.vector, self.guard.take());
         // Lives until the guard is deregistered: requests parked behind its block may take long.
         let mut _call = None;
-        let close = || {
-            _call = B::SENDS.then(|| self.vector.link.bulk_call(B::NAME));
-            self.state.close(self.vector, &self.site, checked)
+        let close = |broken_off| {
+            if broken_off {
+                self.state.abandon(vector);
+                return Ok(());
+            }
+            _call = B::SENDS.then(|| vector.link.bulk_call(B::NAME));
+            self.state.close(vector, &self.site, checked)
         };
-        match catch_unwind(AssertUnwindSafe(close)) {
-            Ok(outcome) => {
-                self.deregister(false);
-                outcome
-            }
-            Err(panic) => {
-                // A user's operation, applied to this rank's own block, has panicked: the scope is poisoned.
-                self.deregister(true);
-                match std::thread::panicking() {
-                    // The guard is dropped by an unwinding thread: only the first panic continues.
-                    true => Ok(()),
-                    false => resume_unwind(panic),
-                }
-            }
-        }
-    }
-
-    fn deregister(&self, panicked: bool) {
-        let guard = self.guard;
-        self.vector.link.let_go(move |object, cx| {
-            cx.close_guard(guard, panicked);
-            object.has_changed = true;
-        });
+        vector.link.end_guard(guard, close, |object| object.has_changed = true)
     }
 }
 

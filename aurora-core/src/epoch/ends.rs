@@ -4,7 +4,7 @@ use super::{Ledger, Opening};
 use crate::Error;
 use crate::error::ObjectName;
 use crate::ids::Epoch;
-use crate::object::Cx;
+use crate::object::{Cx, Malformed};
 use aurora_net::Rank;
 
 /// How many collective scopes a rank has entered, and the last.
@@ -19,26 +19,41 @@ impl Ends {
         Ends(vec![None; ranks])
     }
 
-    /// The content of this rank's drop notice.
-    pub(crate) fn notice(ledger: &Ledger) -> Vec<u8> {
+    /// This rank drops the object: returns its drop notice.
+    pub(crate) fn drop_notice(&self, ledger: &Ledger, cx: &mut Cx<'_>) -> Vec<u8> {
+        self.compare(ledger, cx);
         postcard::to_allocvec(&(ledger.epoch, &ledger.last)).expect("plain data")
     }
 
-    /// Records a drop notice, which is empty if the object was faulty there. False: malformed.
-    pub(crate) fn note(&mut self, from: Rank, notice: &[u8], fits: impl Fn(&Opening) -> bool) -> bool {
-        if notice.is_empty() {
-            return true;
+    /// Another rank has dropped it, with this notice, which is empty if the object was faulty there. `fits`: whether an
+    /// opening can be one of this object.
+    pub(crate) fn peer_dropped(
+        &mut self,
+        (from, notice): (Rank, &[u8]),
+        fits: impl Fn(&Opening) -> bool,
+        ledger: &Ledger,
+        cx: &mut Cx<'_>,
+    ) -> Result<(), Malformed> {
+        if !notice.is_empty() {
+            let entered = postcard::from_bytes::<Entered>(notice).ok();
+            let entered = entered.filter(|(_, last)| last.as_ref().is_none_or(fits));
+            self.0[from.index()] = Some(entered.ok_or(Malformed)?);
         }
-        let entered = postcard::from_bytes::<Entered>(notice).ok();
-        let entered = entered.filter(|(_, last)| last.as_ref().is_none_or(fits));
-        self.0[from.index()] = entered;
-        self.0[from.index()].is_some()
+        self.compare(ledger, cx);
+        Ok(())
     }
 
-    /// Checks that all ranks that have dropped an object had entered the same scopes of it; `gone`: this rank has
-    /// dropped it too. A rank that drops it during a failure has entered fewer. So this error is reported only at the
-    /// end of `run`, if `run` has not failed otherwise; ranks that wait for such a rank get the error at once.
-    pub(crate) fn compare(&self, mine: &Ledger, name: &ObjectName, gone: bool) -> Option<Error> {
+    /// Checks that all ranks that have dropped an object had entered the same scopes of it. A rank that drops it during
+    /// a failure has entered fewer. So this error is reported only at the end of `run`, if `run` has not failed
+    /// otherwise; ranks that wait for such a rank get the error at once.
+    fn compare(&self, ledger: &Ledger, cx: &mut Cx<'_>) {
+        let gone = cx.frame.dropped[cx.core.me.index()];
+        let error = self.difference(ledger, &cx.frame.name, gone).filter(|_| cx.is_sound());
+        error.into_iter().for_each(|error| cx.defer(error));
+    }
+
+    /// The first difference. `gone`: this rank has dropped the object.
+    fn difference(&self, mine: &Ledger, name: &ObjectName, gone: bool) -> Option<Error> {
         self.0.iter().enumerate().find_map(|(rank, end)| {
             let (epoch, last) = end.as_ref()?;
             let differs = match (&mine.last, last) {

@@ -20,7 +20,7 @@ use lists::{Clipped, first_difference};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
-use words::{alike, amid, at, elsewhere, for_whom, instead, join, listed, lost_for, near, with_others};
+use words::{alike, amid, at, elsewhere, for_whom, instead, join, length, listed, lost_for, near, race, with_others};
 
 /// Result of every operation that may involve another rank.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -116,8 +116,11 @@ pub enum Error {
     /// A race: two ranks access one element of a vector or one entry of a map, at least one of them writes it, and
     /// nothing orders the two accesses, so what is read or what remains depends on chance. Found in
     /// [checking mode](crate::Config::check).
-    #[error("a race for {what} of {object}: {first}, and {second}; nothing orders them: {advice}")]
+    #[error("{} for {what} of {object}: {first}, and {second}; nothing orders them: {advice}", race(*is_possible))]
     Race {
+        /// Whether it is none if the program does not use that element of a slice, or that entry, of those that it
+        /// holds. [`Check::Strict`](crate::Check::Strict) alone makes such a race an error.
+        is_possible: bool,
         /// The element or entry.
         what: Raced,
         /// The object.
@@ -155,7 +158,7 @@ pub enum Error {
         site: Site,
     },
     /// An index outside the vector.
-    #[error("index {index}{} is outside {object}, which has {len} elements (at {site})", listed(.position))]
+    #[error("index {index}{} is outside {object}{} (at {site})", listed(.position), length(object, *len))]
     IndexOutside {
         /// The index.
         index: usize,
@@ -185,7 +188,10 @@ pub enum Error {
         site: Site,
     },
     /// A range that is reversed or reaches outside the vector.
-    #[error("range {start}..{end} is {}, {object} has {len} elements (at {site})", if .start > .end { "reversed" } else { "too long" })]
+    #[error(
+        "range {start}..{end} is {} {object}{} (at {site})",
+        if .start > .end { "reversed, of" } else { "too long for" }, length(object, *len)
+    )]
     RangeOutside {
         /// First index.
         start: usize,

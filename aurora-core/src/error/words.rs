@@ -20,6 +20,13 @@ pub(super) fn alike(first: &Claim, second: &Claim) -> &'static str {
     }
 }
 
+pub(super) fn race(is_possible: bool) -> &'static str {
+    match is_possible {
+        true => "a possible race (it is none if the program does not use that one of what it holds)",
+        false => "a race",
+    }
+}
+
 pub(super) fn instead(access: &str) -> &'static str {
     match access {
         "put" => "open a `release_c` and `put` there, or set many at once by `put_many`",
@@ -84,6 +91,14 @@ pub(super) fn with_others(asked: usize, together: usize) -> String {
     match together > asked {
         true => format!(", {} with the ranks that share its memory", memory(together)),
         false => String::new(),
+    }
+}
+
+/// The length of a vector whose name does not tell it, as that of a matrix.
+pub(super) fn length(object: &ObjectName, len: usize) -> String {
+    match object.what.contains(&format!(" of {len} elements")) {
+        true => String::new(),
+        false => format!(", which has {len} elements"),
     }
 }
 

@@ -18,7 +18,7 @@ use crate::error::ObjectName;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::message::{Header, request, to_object};
 use crate::memory::{Array, typed};
-use crate::object::Cx;
+use crate::object::{Cx, Guard};
 use crate::stats::Kind;
 use crate::vector::batch::BatchBuilder;
 use crate::vector::block::Block;
@@ -91,7 +91,7 @@ impl Node {
         }
     }
 
-    fn open(&self, behaviour: &'static str, how: (bool, bool)) -> u64 {
+    fn open(&self, behaviour: &'static str, how: (bool, bool)) -> Guard {
         self.on(|object, cx| {
             let guard = cx.open_guard((behaviour, &self.site), how, Window::WHOLE);
             object.refresh_permit(cx);
@@ -99,7 +99,7 @@ impl Node {
         })
     }
 
-    fn close(&self, guard: u64) {
+    fn close(&self, guard: Guard) {
         self.on(|object, cx| {
             cx.close_guard(guard, false);
             object.has_changed = true;

@@ -6,7 +6,7 @@ use crate::error::Claim;
 use crate::ids::ObjectId;
 use crate::kernel::message::Message;
 use crate::memory::Demand;
-use crate::object::{Cx, OpenGuard};
+use crate::object::{Cx, Guard, OpenGuard};
 use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::{Outbox, Payload, Rank};
@@ -121,17 +121,17 @@ impl Cx<'_> {
         (behaviour, site): (&'static str, &Site),
         (mutable, awaited): (bool, bool),
         window: Window,
-    ) -> u64 {
+    ) -> Guard {
         self.core.next_guard += 1;
         let id = self.core.next_guard;
         let span = crate::trace::scope(behaviour, &self.frame.name.what, site);
         self.frame.open.push(OpenGuard { id, behaviour, site: site.clone(), mutable, awaited, window, _span: span });
-        id
+        Guard::new(id)
     }
 
     /// A guard ends, having given back its loans. A guard that ends by a panic poisons its object.
-    pub(crate) fn close_guard(&mut self, guard: u64, panicking: bool) {
-        let Some(at) = self.frame.open.iter().position(|open| open.id == guard) else {
+    pub(crate) fn close_guard(&mut self, guard: Guard, panicking: bool) {
+        let Some(at) = self.frame.open.iter().position(|open| open.id == guard.id) else {
             return;
         };
         let guard = self.frame.open.remove(at);

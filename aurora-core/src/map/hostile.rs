@@ -7,10 +7,12 @@ use crate::error::ObjectName;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::Kernel;
 use crate::kernel::message::{self, to_object};
+use crate::race::{Clock, Origin};
 use crate::stats::Kind;
 use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::{Handler, Outbox, Rank, Received};
+use proptest::prelude::*;
 
 const OBJECT: ObjectId = ObjectId(1);
 
@@ -18,9 +20,14 @@ type Words = Part<String, u64>;
 
 /// Rank 0 of two with a map, in which a scope is open.
 fn rank() -> (Kernel, Outbox) {
+    rank_that(false)
+}
+
+/// The same, which checks accesses or not.
+fn rank_that(checks: bool) -> (Kernel, Outbox) {
     let (mut kernel, mut out) = (Kernel::new(Rank::new(0), 2, None), Outbox::default());
     let name = ObjectName { what: "GMap<String, u64>".into(), made_at: Site::here() };
-    kernel.add(OBJECT, name, Words::new((Rank::new(0), 2), false));
+    kernel.add(OBJECT, name, Words::new((Rank::new(0), 2), checks));
     let entered = kernel.with(OBJECT, &mut out, |part: &mut Words, cx| part.enter(opening(), cx));
     entered.expect("it lives").expect("nothing else is open");
     (kernel, out)
@@ -108,4 +115,139 @@ fn a_request_that_is_none() {
     let (mut kernel, mut out) = rank();
     kernel.deliver(Rank::new(1), &header, Received::Bytes(Vec::new()), &mut out);
     assert!(kernel.core.fault.is_none() && out.drain().next().is_some());
+}
+
+/// The length of a list, a string or a batch that no memory has.
+const ENDLESS: [u8; 10] = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
+
+/// Where and when an access of rank 1 was made, and after what: all ranks and moments, if one believes it.
+fn origin(last: u32) -> impl serde::Serialize {
+    (Site::here(), (last, last), (last, vec![(0u32, u32::MAX, (last, last))]))
+}
+
+/// A batch of one note: the number of its origin, and whether the key is inserted.
+fn notes(number: u32, is_put: bool, last: u32) -> Vec<u8> {
+    let notes = (vec![origin(last)], vec![(number, is_put, (u64::MAX, "a key"))]);
+    postcard::to_allocvec(&notes).expect("plain data")
+}
+
+/// Notes of checking mode are decoded by who does not check, too.
+#[test]
+fn notes_that_are_none() {
+    let header = to_object(OBJECT, &Message::Batch { epoch: 1, seq: 0, opening: opening(), notes: true });
+    let header = header.expect("short");
+    let whole = notes(0, true, 0);
+    let fine = [whole.clone(), notes(0, true, u32::MAX), vec![0, 0]];
+    // Of an origin that is not there, or an update in a scope without an operation; a length that lies.
+    let bad = [notes(1, true, 0), notes(u32::MAX, true, 0), notes(0, false, 0), vec![255; 20], ENDLESS.to_vec()];
+    let endless = [&[1], &ENDLESS[..]].concat();
+    let bad = bad.into_iter().chain([endless]).chain((0..whole.len()).map(|len| whole[..len].to_vec()));
+    for (payload, is_fine) in fine.into_iter().map(|fine| (fine, true)).chain(bad.map(|bad| (bad, false))) {
+        for checks in [true, false] {
+            match fault_after(checks, &header, payload.clone()) {
+                None => assert!(is_fine, "{payload:?}"),
+                Some(Error::Start(_)) => assert!(!is_fine, "{payload:?}"),
+                Some(other) => panic!("{payload:?}: {other}"),
+            }
+        }
+    }
+}
+
+/// What a rank of this build sends: headers, each with its payload.
+fn messages() -> Vec<(Vec<u8>, Vec<u8>)> {
+    let time = Some(Clock::new(Rank::new(1)).release());
+    let origin = || Some(Box::new(Origin::here(&Site::here(), &Clock::new(Rank::new(1)))));
+    let key = || write(1)[1..write(1).len() - 8].to_vec();
+    let request = |request| {
+        let header = message::request(OBJECT, CallId(1), false, &Asked { epoch: 0, request, origin: origin() });
+        header.expect("short")
+    };
+    let of_scope = |message| to_object(OBJECT, &message).expect("short");
+    vec![
+        (of_scope(Message::Batch { epoch: 1, seq: 0, opening: opening(), notes: false }), write(1)),
+        (of_scope(Message::Batch { epoch: 1, seq: 0, opening: opening(), notes: true }), notes(0, true, 3)),
+        (of_scope(Message::BatchDone), Vec::new()),
+        (of_scope(Message::End { epoch: 1, opening: opening(), batches: 1, time }), write(1)),
+        (request(Request::Get { keys: 2 }), [key(), key()].concat()),
+        (request(Request::Contains { keys: 1 }), key()),
+        (request(Request::Insert), write(1)[1..].to_vec()),
+        (request(Request::Remove), key()),
+        (request(Request::Update(crate::element::OpId::of::<crate::Add>())), write(1)[1..].to_vec()),
+        (request(Request::Scan { from: (0, 0) }), Vec::new()),
+    ]
+}
+
+#[derive(Clone, Debug)]
+enum Damage {
+    Flip(usize, u8),
+    Cut(usize),
+    /// A number or a length that lies is put in front of this byte, or in its place.
+    Lie(usize, bool),
+    Remove(usize),
+}
+
+impl Damage {
+    fn to(&self, bytes: &mut Vec<u8>) {
+        let len = bytes.len();
+        let of = |at: &usize| at % (len + 1);
+        match self {
+            Damage::Flip(at, with) => bytes.iter_mut().skip(of(at)).take(1).for_each(|byte| *byte ^= with),
+            Damage::Cut(at) => bytes.truncate(of(at)),
+            Damage::Lie(at, instead) => {
+                let at = of(at);
+                drop(bytes.splice(at..(at + usize::from(*instead)).min(len), ENDLESS));
+            }
+            Damage::Remove(at) => drop(bytes.drain(of(at)..(of(at) + 1).min(len))),
+        }
+    }
+}
+
+fn damage() -> impl Strategy<Value = (bool, Damage)> {
+    let kind = prop_oneof![
+        (any::<usize>(), 1u8..).prop_map(|(at, with)| Damage::Flip(at, with)),
+        any::<usize>().prop_map(Damage::Cut),
+        (any::<usize>(), any::<bool>()).prop_map(|(at, instead)| Damage::Lie(at, instead)),
+        any::<usize>().prop_map(Damage::Remove),
+    ];
+    (any::<bool>(), kind)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    /// Whatever is damaged, in the header or in the payload, the rank that receives it does not panic, which would
+    /// poison the map, and takes no memory for it.
+    #[test]
+    fn messages_that_are_damaged(
+        which in 0..10usize,
+        damages in prop::collection::vec(damage(), 1..4),
+        checks in any::<bool>(),
+    ) {
+        let (mut header, mut payload) = messages().swap_remove(which);
+        for (in_header, damage) in &damages {
+            damage.to(if *in_header { &mut header } else { &mut payload });
+        }
+        let fault = fault_after(checks, &header, payload);
+        prop_assert!(!matches!(fault, Some(Error::Poisoned { .. })), "{:?}", fault);
+    }
+}
+
+/// The fault of the job or of the map, if there is one.
+fn fault_after(checks: bool, header: &[u8], payload: Vec<u8>) -> Option<Error> {
+    let (mut kernel, mut out) = rank_that(checks);
+    kernel.deliver(Rank::new(1), header, Received::Bytes(payload), &mut out);
+    let of_map = kernel.with(OBJECT, &mut out, |part: &mut Words, cx| {
+        let _ = part.poll_settled(1, cx);
+        cx.frame.fault.clone()
+    });
+    kernel.core.fault.clone().or(of_map.expect("it lives"))
+}
+
+/// What is not damaged is taken.
+#[test]
+fn messages_that_are_whole() {
+    for (header, payload) in messages() {
+        let faults = [true, false].map(|checks| fault_after(checks, &header, payload.clone()));
+        assert!(faults.iter().all(Option::is_none), "{header:?}: {faults:?}");
+    }
 }

@@ -7,6 +7,7 @@ use super::key::{MapKey, MapValue};
 use super::waits::MapWait;
 use crate::Site;
 use crate::error::Result;
+use crate::object;
 use crate::window::Window;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -36,11 +37,9 @@ pub struct MapOwnerComputesMut<'m, K: MapKey, V: MapValue> {
 struct Guard<'m, K: MapKey, V: MapValue> {
     map: &'m GMap<K, V>,
     site: Site,
-    id: u64,
+    registered: object::Guard,
     /// Checking mode.
     held: Option<Held>,
-    /// Opened while the thread was already unwinding: that panic is not this scope's.
-    amid_panic: bool,
 }
 
 impl<K: MapKey, V: MapValue> GMap<K, V> {
@@ -59,8 +58,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     ///     let mut mine = (world.rank().index() as u64..100).step_by(world.size());
     ///     mine.try_for_each(|n| scope.insert(n, n * n))?;
     ///     scope.finish()?;
-    ///     let own = squares.owner_computes()?;
-    ///     let sum = own.iter().map(|(_, square)| square).sum::<u64>();
+    ///     let sum = squares.owner_computes()?.iter().map(|(_, square)| square).sum::<u64>(); // the guard ends here
     ///     assert_eq!(world.all_reduce(Add, sum)?, 328_350);
     ///     Ok(())
     /// })?;
@@ -119,17 +117,17 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     }
 
     fn open_guard(&self, site: Site, mutable: bool) -> Guard<'_, K, V> {
-        let (id, held) = self.link.tidy_on(|part, cx| {
+        let (registered, held) = self.link.tidy_on(|part, cx| {
             (cx.open_guard((NAME, &site), (mutable, false), Window::WHOLE), Held::begin(part, &site, cx))
         });
-        Guard { map: self, site, id, held, amid_panic: thread::panicking() }
+        Guard { map: self, site, registered, held }
     }
 }
 
 impl<K: MapKey, V: MapValue> Guard<'_, K, V> {
     /// Ends the scope. `taken` is given back.
     fn close(&mut self, taken: Option<Entries<K, V>>) {
-        let panicked = thread::panicking() && !self.amid_panic;
+        let panicked = self.registered.is_broken_off();
         let mut held = self.held.take().filter(|_| !panicked);
         // A type's serde code may panic.
         let compared = catch_unwind(AssertUnwindSafe(|| {
@@ -137,7 +135,7 @@ impl<K: MapKey, V: MapValue> Guard<'_, K, V> {
                 held.compare(taken);
             }
         }));
-        let (id, panicked) = (self.id, panicked || compared.is_err());
+        let (registered, panicked) = (self.registered, panicked || compared.is_err());
         self.map.link.let_go(move |part, cx| {
             if let Some(taken) = taken {
                 part.own = Some(Arc::new(taken));
@@ -145,7 +143,7 @@ impl<K: MapKey, V: MapValue> Guard<'_, K, V> {
             if let Some(held) = held.filter(|_| !panicked) {
                 held.end(part, cx);
             }
-            cx.close_guard(id, panicked);
+            cx.close_guard(registered, panicked);
             part.has_changed = true;
         });
         if let Err(panic) = compared

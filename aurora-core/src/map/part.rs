@@ -112,12 +112,6 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
             cx.fail(error);
         }
     }
-
-    fn compare_ends(&self, cx: &mut Cx<'_>) {
-        let gone = cx.frame.dropped[cx.core.me.index()];
-        let error = self.ends.compare(&self.ledger, &cx.frame.name, gone).filter(|_| cx.is_sound());
-        error.into_iter().for_each(|error| cx.defer(error));
-    }
 }
 
 impl<K: MapKey, V: MapValue> SharedObject for Part<K, V> {
@@ -195,16 +189,11 @@ impl<K: MapKey, V: MapValue> SharedObject for Part<K, V> {
     }
 
     fn drop_notice(&mut self, cx: &mut Cx<'_>) -> Vec<u8> {
-        self.compare_ends(cx);
-        Ends::notice(&self.ledger)
+        self.ends.drop_notice(&self.ledger, cx)
     }
 
     fn peer_dropped(&mut self, from: Rank, notice: &[u8], cx: &mut Cx<'_>) -> Result<(), Malformed> {
-        if !self.ends.note(from, notice, message::fits) {
-            return Err(Malformed);
-        }
-        self.compare_ends(cx);
-        Ok(())
+        self.ends.peer_dropped((from, notice), message::fits, &self.ledger, cx)
     }
 
     fn awaits(&self, wait: Wait, name: &ObjectName) -> Awaited {

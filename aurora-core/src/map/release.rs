@@ -14,6 +14,7 @@ use crate::element::Op;
 use crate::epoch::{Opening, Rule, SCOPES_AHEAD};
 use crate::error::Result;
 use crate::kernel::Reason;
+use crate::object::Guard;
 use crate::stats::Kind;
 use crate::window::Window;
 use aurora_net::Rank;
@@ -43,10 +44,8 @@ pub struct MapReleaseC<'m, K: MapKey, V: MapValue, O = PutOnly> {
     buffer: Buffer<K, V>,
     /// Checking mode.
     noted: Option<Noted>,
-    guard: u64,
-    closed: bool,
-    /// Opened while the thread was already unwinding: that panic is not this scope's.
-    amid_panic: bool,
+    /// `None`: it has ended.
+    guard: Option<Guard>,
     operation: PhantomData<(*const (), O)>,
 }
 
@@ -109,12 +108,12 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
             Ok(()) => Some(part.enter(opening.clone(), cx)),
         })?;
         let guard = self.link.tidy_on(|_, cx| cx.open_guard((NAME, &site), (true, true), Window::WHOLE));
-        let (size, amid_panic) = (self.link.size, std::thread::panicking());
+        let size = self.link.size;
         let reason = Reason { action: NAME, site: Some(site) };
         let buffer = Buffer::new(BUFFER.min(FIRST * size));
         let sent = Sent { epoch, opening, reason, batches: vec![0; size], time: None };
         let noted = self.link.modes.check.then(|| Noted::new(size));
-        Ok(MapReleaseC { map: self, sent, buffer, noted, guard, closed: false, amid_panic, operation: PhantomData })
+        Ok(MapReleaseC { map: self, sent, buffer, noted, guard: Some(guard), operation: PhantomData })
     }
 }
 
@@ -312,28 +311,9 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
     }
 
     fn end(&mut self, checked: bool) -> Result<()> {
-        if std::mem::replace(&mut self.closed, true) {
-            return Ok(());
-        }
-        if std::thread::panicking() && !self.amid_panic {
-            self.deregister(true);
-            return Ok(());
-        }
-        match catch_unwind(AssertUnwindSafe(|| self.close(checked))) {
-            Ok(outcome) => {
-                self.deregister(false);
-                outcome
-            }
-            Err(panic) => {
-                // An operation of the user, applied to this rank's own entries, or a type's `Serialize` has panicked.
-                self.deregister(true);
-                match std::thread::panicking() {
-                    // The guard is dropped by an unwinding thread: only the first panic continues.
-                    true => Ok(()),
-                    false => resume_unwind(panic),
-                }
-            }
-        }
+        let (map, guard) = (self.map, self.guard.take());
+        let close = |broken_off| if broken_off { Ok(()) } else { self.close(checked) };
+        map.link.end_guard(guard, close, |part| part.has_changed = true)
     }
 
     fn close(&mut self, checked: bool) -> Result<()> {
@@ -362,14 +342,6 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
         }
         self.send_own(own, false)?;
         self.sent.end_own(self.map)
-    }
-
-    fn deregister(&self, panicked: bool) {
-        let guard = self.guard;
-        self.map.link.let_go(move |part, cx| {
-            cx.close_guard(guard, panicked);
-            part.has_changed = true;
-        });
     }
 }
 

@@ -116,6 +116,24 @@ mod tests {
         }
     }
 
+    /// A search looks at few slots, also for keys that differ only in their high bits.
+    #[test]
+    fn searches_are_short() {
+        for shift in 0..=46 {
+            let hashes: Vec<_> = (0..100_000u64).map(|key| hash_of(&(key << shift))).collect();
+            let slots = slots(&hashes);
+            let mask = slots.mask();
+            let taken = (0u32..).zip(&slots.slots).filter(|(_, slot)| **slot != 0);
+            let looks = taken.map(|(at, slot)| {
+                let begin = hashes[(slot & mask) as usize - 1] as u32;
+                u64::from(at.wrapping_sub(begin) & mask) + 1
+            });
+            // By theory 2.6 for each hash, if they are random.
+            let looks = looks.sum::<u64>();
+            assert!(looks < 3 * hashes.len() as u64, "{shift}: {looks}");
+        }
+    }
+
     /// Few items are looked at that are not searched.
     #[test]
     fn slots_tell_most_items_apart() {

@@ -172,3 +172,37 @@ impl<K: MapKey, V: MapValue> Fetched<K, V> {
         Ok((entries > 0).then_some((shard, bucket)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prelude::*;
+
+    /// An owner of another build answers.
+    #[test]
+    fn a_piece_that_lies() {
+        let piece = |entries: u32, entry: &[u8]| [&[0; 8][..], &entries.to_le_bytes(), entry].concat();
+        let entry = [&[1, b'a'][..], &[0; 8]].concat();
+        let endless = [&[0xff; 9][..], &[1]].concat();
+        let lies = [vec![], vec![0; SCAN_HEAD - 1], piece(u32::MAX, &[]), piece(2, &entry), piece(1, &endless)];
+        let cut = (0..entry.len()).map(|len| piece(1, &entry[..len]));
+        Config::threads(1)
+            .run(|world| {
+                let map = GMap::<String, u64>::new(world)?;
+                let add = |piece: &[u8]| {
+                    let mut fetched = Fetched { all: Vec::new(), allowance: Allowance::default() };
+                    fetched.add(&map, Rank::new(0), piece, &Site::here()).map(|next| (next, fetched.all))
+                };
+                assert_eq!(add(&piece(1, &entry))?, (Some((0, 0)), vec![("a".into(), 0)]));
+                for lie in lies.iter().cloned().chain(cut.clone()) {
+                    assert!(matches!(add(&lie), Err(Error::Start(_))), "{lie:?}");
+                }
+                for found in [&[][..], &[2], &[1], &[1, 0, 0, 0]] {
+                    let read = map.read_found(&mut &found[..], Rank::new(0), &Site::here());
+                    assert!(matches!(read, Err(Error::Start(_))), "{found:?}");
+                }
+                Ok(())
+            })
+            .expect("all errors are returned");
+    }
+}

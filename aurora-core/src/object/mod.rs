@@ -37,6 +37,7 @@
 
 mod cx;
 mod frame;
+mod guard;
 mod handle;
 mod loan;
 mod plan;
@@ -56,5 +57,6 @@ pub use shared::{Call, Malformed, Place, SharedObject};
 pub use wait::{Awaited, Holds, Obstacle, Until, Wait};
 
 pub(crate) use frame::{Frame, OpenGuard};
+pub(crate) use guard::Guard;
 pub(crate) use loan::object_of;
 pub(crate) use way::Way;

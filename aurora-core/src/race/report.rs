@@ -58,26 +58,33 @@ fn advice(first: &Party, second: &Party) -> &'static str {
 }
 
 impl Found {
-    /// Says on stderr what may be a race with the access `later`, and returns what is one. `owner`: this rank.
+    /// Returns a race with the access `later`. Says on stderr what may be one, or returns that too if the detector is
+    /// `strict`. `owner`: this rank.
     pub(crate) fn report(
         self,
         later: &Party,
         (object, owner): (&ObjectName, Rank),
+        strict: bool,
         name: impl Fn(usize) -> Raced,
     ) -> Result<(), Error> {
-        let race_of = |clash: Clash| {
+        let race_of = |clash: Clash, is_possible| {
             let what = name(clash.place);
             let earlier = Party::from(clash);
             let (first, second) = if earlier.rank <= later.rank { (&earlier, later) } else { (later, &earlier) };
             let (advice, object) = (advice(first, second).to_string(), Box::new(object.clone()));
             let [first, second] = [first, second].map(|party| Box::new(party.claim(&what)));
-            Error::Race { what, object, first, second, advice }
+            Error::Race { is_possible, what, object, first, second, advice }
         };
         if self.has_forgotten {
             notice::races_forgotten(object, owner);
         }
-        self.possible.into_iter().for_each(|clash| notice::possible_race(&race_of(clash)));
-        self.race.map_or(Ok(()), |clash| Err(race_of(clash)))
+        let certain = self.race.map(|clash| race_of(clash, false));
+        let mut possible = self.possible.into_iter().map(|clash| race_of(clash, true));
+        if strict {
+            return certain.or_else(|| possible.next()).map_or(Ok(()), Err);
+        }
+        possible.for_each(|race| notice::possible_race(&race));
+        certain.map_or(Ok(()), Err)
     }
 }
 

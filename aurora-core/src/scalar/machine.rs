@@ -186,12 +186,6 @@ impl Scalar {
         }
     }
 
-    fn compare_ends(&self, cx: &mut Cx<'_>) {
-        let gone = cx.frame.dropped[cx.core.me.index()];
-        let error = self.ends.compare(&self.ledger, &cx.frame.name, gone).filter(|_| cx.is_sound());
-        error.into_iter().for_each(|error| cx.defer(error));
-    }
-
     /// At home: says whether ranks may use the value in place. Once they may not, that is final.
     fn admit_to_value(&mut self, usable: bool) {
         let Some(word) = self.value.as_ref().and_then(Value::word) else {
@@ -285,16 +279,11 @@ impl SharedObject for Scalar {
     }
 
     fn drop_notice(&mut self, cx: &mut Cx<'_>) -> Vec<u8> {
-        self.compare_ends(cx);
-        Ends::notice(&self.ledger)
+        self.ends.drop_notice(&self.ledger, cx)
     }
 
     fn peer_dropped(&mut self, from: Rank, notice: &[u8], cx: &mut Cx<'_>) -> Result<(), Malformed> {
-        if !self.ends.note(from, notice, |_| true) {
-            return Err(Malformed);
-        }
-        self.compare_ends(cx);
-        Ok(())
+        self.ends.peer_dropped((from, notice), |_| true, &self.ledger, cx)
     }
 
     fn awaits(&self, wait: Wait, name: &ObjectName) -> Awaited {

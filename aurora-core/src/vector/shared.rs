@@ -6,7 +6,7 @@ use super::machine::{Parked, Vector, Work};
 use super::message::{Asked, Message, Request};
 use super::waits::VectorWait;
 use crate::Error;
-use crate::epoch::{Ends, defer_lost_writes};
+use crate::epoch::defer_lost_writes;
 use crate::error::{Claim, ObjectName};
 use crate::ids::CallId;
 use crate::object::{Awaited, Call, Cx, Holds, Loan, Malformed, Place, SharedObject, Wait};
@@ -148,17 +148,12 @@ impl SharedObject for Vector {
     }
 
     fn drop_notice(&mut self, cx: &mut Cx<'_>) -> Vec<u8> {
-        self.compare_ends(cx);
-        Ends::notice(&self.ledger)
+        self.ends.drop_notice(&self.ledger, cx)
     }
 
     fn peer_dropped(&mut self, from: Rank, notice: &[u8], cx: &mut Cx<'_>) -> Result<(), Malformed> {
         let len = self.dist.len();
-        if !self.ends.note(from, notice, |last| last.window.is_of(len)) {
-            return Err(Malformed);
-        }
-        self.compare_ends(cx);
-        Ok(())
+        self.ends.peer_dropped((from, notice), |last| last.window.is_of(len), &self.ledger, cx)
     }
 
     /// A faulty vector does not wait for its loads: no rank needs them, and their memory may be what is short.
@@ -226,12 +221,6 @@ impl Vector {
                 cx.no_memory(shortage, "its block, which moves away from its readers,", &made_at);
             }
         }
-    }
-
-    fn compare_ends(&self, cx: &mut Cx<'_>) {
-        let gone = cx.frame.dropped[cx.core.me.index()];
-        let error = self.ends.compare(&self.ledger, &cx.frame.name, gone).filter(|_| cx.is_sound());
-        error.into_iter().for_each(|error| cx.defer(error));
     }
 
     fn release_incast(&mut self, now: Instant, cx: &mut Cx<'_>) {

@@ -2,8 +2,9 @@
 
 use crate::arguments::WorldArguments;
 use crate::implementation::Implementations;
+use crate::values::{bytes_or_none, number};
 use aurora_apps::bench::{By, Job, Operation, Target};
-use clap::{Args, Subcommand, ValueEnum, value_parser};
+use clap::{Args, Subcommand, ValueEnum};
 use std::time::Duration;
 
 #[derive(Subcommand, Debug)]
@@ -14,7 +15,7 @@ pub enum BenchCommand {
         #[arg(long, value_name = "B", default_value_t = 704 * 704 * 4, hide_default_value = true, value_parser = bytes)]
         bytes: u64,
         /// The last rank begins so many milliseconds after the others; seconds count from there
-        #[arg(long, value_name = "MS", value_parser = value_parser!(u32).range(1..=60_000))]
+        #[arg(long, value_name = "MS", value_parser = number::<u32>(1..=60_000))]
         late_rank_ms: Option<u32>,
         #[command(flatten)]
         common: CommonArguments,
@@ -22,7 +23,7 @@ pub enum BenchCommand {
     /// Every rank gets a range of keys from each (an all-to-all)
     Exchange {
         /// How many 32-bit keys all ranks have together
-        #[arg(long, value_name = "N", default_value_t = 8_000_000, value_parser = value_parser!(u64).range(1..))]
+        #[arg(long, value_name = "N", default_value_t = 8_000_000, value_parser = number::<u64>(1..))]
         keys: u64,
         #[command(flatten)]
         common: CommonArguments,
@@ -78,10 +79,10 @@ pub enum BenchCommand {
     /// Every rank adds 1 to random elements of a shared table
     Updates {
         /// How many 64-bit elements the table has
-        #[arg(long, value_name = "T", default_value_t = 1_000_000, value_parser = value_parser!(u64).range(1..))]
+        #[arg(long, value_name = "T", default_value_t = 1_000_000, value_parser = number::<u64>(1..))]
         table: u64,
         /// How many updates each rank makes
-        #[arg(long, value_name = "N", default_value_t = MANY, value_parser = value_parser!(u64).range(1..=MOST_PLACES))]
+        #[arg(long, value_name = "N", default_value_t = MANY, value_parser = number::<u64>(1..=MOST_PLACES))]
         updates: u64,
         #[command(flatten)]
         common: CommonArguments,
@@ -89,13 +90,13 @@ pub enum BenchCommand {
     /// Every rank reads random elements of a shared table
     Reads {
         /// How many 64-bit elements the table has
-        #[arg(long, value_name = "T", default_value_t = 1_000_000, value_parser = value_parser!(u64).range(1..))]
+        #[arg(long, value_name = "T", default_value_t = 1_000_000, value_parser = number::<u64>(1..))]
         table: u64,
         /// How many elements each rank reads
-        #[arg(long, value_name = "N", default_value_t = MANY, value_parser = value_parser!(u64).range(1..=MOST_PLACES))]
+        #[arg(long, value_name = "N", default_value_t = MANY, value_parser = number::<u64>(1..=MOST_PLACES))]
         reads: u64,
         /// How many of them at once, by mpi-alltoallv 65536 at most [default: 65536, or all]
-        #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=1 << 24))]
+        #[arg(long, value_name = "N", value_parser = number::<u32>(1..=1 << 24))]
         batch: Option<u32>,
         #[command(flatten)]
         common: CommonArguments,
@@ -128,12 +129,6 @@ fn bytes(text: &str) -> Result<u64, &'static str> {
     bytes.ok_or("1.. bytes, alone or with K, M, G or T (also as KiB, MiB, GiB, TiB)")
 }
 
-/// The same, or 0.
-pub fn bytes_or_none(text: &str) -> Result<u64, &'static str> {
-    let bytes = aurora_core::bytes(text).map(|bytes| bytes as u64);
-    bytes.ok_or("0.. bytes, alone or with K, M, G or T (also as KiB, MiB, GiB, TiB)")
-}
-
 /// The same, of whole 64-bit values.
 fn words(text: &str) -> Result<u64, &'static str> {
     let whole = bytes(text).ok().filter(|bytes| bytes.is_multiple_of(8));
@@ -149,7 +144,7 @@ const BATCH: u64 = 65_536;
 #[derive(Args, Debug)]
 pub struct CommonArguments {
     /// How often to repeat it, each time with new data
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = number::<u32>(1..=1_000_000))]
     pub reps: u32,
     #[command(flatten)]
     pub implementations: Implementations,

@@ -146,7 +146,8 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
         let found = check.shadow.access(&by, &Access { kind, scope, line, opened: opened.as_ref() }, ranges);
         let later = Party { rank, kind, scope, line: line.clone(), opened };
         let name = |place| Raced::Entry(check.names.get(&place).map_or("with a forgotten key", |name| name).into());
-        found.report(&later, (&cx.frame.name, me), name).inspect_err(|race| cx.fail(race.clone()))
+        let strict = cx.core.modes.strict;
+        found.report(&later, (&cx.frame.name, me), strict, name).inspect_err(|race| cx.fail(race.clone()))
     }
 
     /// Applies a batch of notes: what a rank has written in the scope of this epoch.

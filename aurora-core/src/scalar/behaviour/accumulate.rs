@@ -63,7 +63,8 @@ impl<T: ScalarValue> GScalar<T> {
 }
 
 impl<T: ScalarValue, O: Op<T>> ScalarAccumulate<'_, T, O> {
-    /// Combines an operand with this rank's partial value; the first operand becomes that value.
+    /// Combines an operand with this rank's partial value; the first operand becomes that value. It sends nothing and
+    /// looks at nothing but this value, so it cannot fail: errors are those of the end.
     pub fn update(&mut self, operand: T) {
         let partial = &mut self.state.value;
         *partial = Some(match partial.take() {

@@ -18,11 +18,11 @@ use crate::element::Op;
 use crate::epoch::Opening;
 use crate::error::Result;
 use crate::kernel::Reason;
+use crate::object::Guard;
 use crate::scalar::machine::ScalarWait;
 use crate::scalar::{Entered, GScalar, ScalarFn, ScalarValue, decode, encode};
 use crate::window::Window;
 use std::marker::PhantomData;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// The value, for reading: [`GScalar::read_cache`].
 pub type ScalarReadCache<'s, T> = ScalarScope<'s, Shown<T>>;
@@ -63,10 +63,8 @@ pub struct ScalarScope<'s, B: ScalarBehaviour> {
     site: Site,
     entered: Entered,
     state: B,
-    guard: u64,
-    closed: bool,
-    /// Opened while the thread was already unwinding: that panic is not this scope's.
-    amid_panic: bool,
+    /// `None`: it has ended.
+    guard: Option<Guard>,
     not_send: PhantomData<*const B>,
 }
 
@@ -74,8 +72,7 @@ impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
     fn open(scalar: &'s GScalar<B::Value>, site: Site, entered: Entered, state: B, mutable: bool) -> Self {
         let how = (mutable, B::AWAITED);
         let guard = scalar.link.tidy_on(|_, cx| cx.open_guard((B::NAME, &site), how, Window::WHOLE));
-        let amid_panic = std::thread::panicking();
-        ScalarScope { scalar, site, entered, state, guard, closed: false, amid_panic, not_send: PhantomData }
+        ScalarScope { scalar, site, entered, state, guard: Some(guard), not_send: PhantomData }
     }
 
     /// Ends the scope and reports what went wrong: the checked form of dropping the guard. It returns when every rank
@@ -88,30 +85,15 @@ impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
     }
 
     fn end(&mut self, checked: bool) -> Result<()> {
-        if std::mem::replace(&mut self.closed, true) {
-            return Ok(());
-        }
-        let scalar = self.scalar;
-        if std::thread::panicking() && !self.amid_panic {
-            self.deregister(true);
-            scalar.link.let_go(move |object, _| object.abandon_scalar());
-            return Ok(());
-        }
-        match catch_unwind(AssertUnwindSafe(|| self.close(checked))) {
-            Ok(outcome) => {
-                self.deregister(false);
-                outcome
+        let (scalar, guard) = (self.scalar, self.guard.take());
+        let close = |broken_off| {
+            if broken_off {
+                scalar.link.let_go(|object, _| object.abandon_scalar());
+                return Ok(());
             }
-            Err(panic) => {
-                // The user's code that encodes the value has panicked.
-                self.deregister(true);
-                match std::thread::panicking() {
-                    // Opened amid another panic, which continues.
-                    true => Ok(()),
-                    false => resume_unwind(panic),
-                }
-            }
-        }
+            self.close(checked)
+        };
+        scalar.link.end_guard(guard, close, |_| ())
     }
 
     fn close(&mut self, checked: bool) -> Result<()> {
@@ -137,11 +119,6 @@ impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
             object.acquire(cx);
             Some(settled)
         })
-    }
-
-    fn deregister(&self, panicked: bool) {
-        let guard = self.guard;
-        self.scalar.link.let_go(move |_, cx| cx.close_guard(guard, panicked));
     }
 }
 

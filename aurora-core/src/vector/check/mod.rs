@@ -100,7 +100,8 @@ impl Vector {
         let found = check.shadow.access(&by, &access, ranges);
         let party = Party { rank: from, kind, scope, line: stamp.line.clone(), opened: stamp.opened.clone() };
         let raced = |place| Raced::Element(own.start + place);
-        found.report(&party, (&cx.frame.name, owner), raced).inspect_err(|race| cx.fail(race.clone()))
+        let strict = cx.core.modes.strict;
+        found.report(&party, (&cx.frame.name, owner), strict, raced).inspect_err(|race| cx.fail(race.clone()))
     }
 
     /// Notes an access of this rank's program to its own block.

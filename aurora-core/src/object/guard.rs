@@ -1,0 +1,63 @@
+//! A guard of the program: what the guards of all objects have, and how they end.
+
+use super::{SharedObject, Way};
+use crate::error::Result;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::thread;
+
+/// A guard that is registered with the kernel, from [`Cx::open_guard`](super::Cx::open_guard) to
+/// [`Cx::close_guard`](super::Cx::close_guard).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Guard {
+    pub(crate) id: u64,
+    /// Opened while the thread was already unwinding: that panic does not concern this guard.
+    amid_panic: bool,
+}
+
+impl Guard {
+    /// On the thread that opens it.
+    pub(crate) fn new(id: u64) -> Self {
+        Guard { id, amid_panic: thread::panicking() }
+    }
+
+    /// Whether a panic ends it that began after it was opened.
+    pub(crate) fn is_broken_off(self) -> bool {
+        thread::panicking() && !self.amid_panic
+    }
+}
+
+impl<O: SharedObject> Way<O> {
+    /// Ends a guard; `None`: it has ended. `close` gives back what was lent and sends what is buffered; it is told
+    /// whether a panic has broken off the guard, and then sends nothing. `ended` acts on the object as soon as the
+    /// guard is deregistered.
+    pub(crate) fn end_guard(
+        &self,
+        guard: Option<Guard>,
+        close: impl FnOnce(bool) -> Result<()>,
+        ended: impl FnOnce(&mut O) + Send + 'static,
+    ) -> Result<()> {
+        let Some(guard) = guard else {
+            return Ok(());
+        };
+        let deregister = |panicked| {
+            self.let_go(move |object, cx| {
+                cx.close_guard(guard, panicked);
+                ended(object);
+            });
+        };
+        if guard.is_broken_off() {
+            // First, because the daemon serves what was lent once that is back.
+            deregister(true);
+            return close(true);
+        }
+        let closed = catch_unwind(AssertUnwindSafe(|| close(false)));
+        // Code of the user may have panicked: an operation on this rank's own part, or a type's `Serialize`.
+        deregister(closed.is_err());
+        match closed {
+            Ok(outcome) => outcome,
+            // The guard is dropped by an unwinding thread: only the first panic continues.
+            Err(_) if thread::panicking() => Ok(()),
+            Err(panic) => resume_unwind(panic),
+        }
+    }
+}
