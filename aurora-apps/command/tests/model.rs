@@ -7,8 +7,8 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use support::{aurora, stderr, stdout};
 
-const TABLE_2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../aurora-super/data/table-2-tsp.tsv");
-const TABLE_3: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../aurora-super/data/table-3-mm.tsv");
+const TABLE_2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../aurora-super/data/table-2-tsp.tsv");
+const TABLE_3: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../aurora-super/data/table-3-mm.tsv");
 
 /// What is printed for a file with this option and value, which may have spaces.
 fn shown(file: &str, options: &[&str]) -> String {
