@@ -37,3 +37,4 @@ mod stuck;
 mod traced;
 mod unwinding;
 mod user;
+mod user_types;

@@ -176,7 +176,7 @@ fn hashes_that_differ() {
                 Err(Error::user("only one is told"))
             }
         });
-        told.says(0, &["another hash here than on the rank that has sent it", "GMap<Fickle, u64>"]);
+        told.says(0, &["a value of type Fickle cannot be sent to other ranks: it arrives as another value"]);
     });
 }
 

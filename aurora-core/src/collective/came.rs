@@ -1,3 +1,4 @@
+use crate::digest;
 use crate::error::Error;
 use crate::memory::Demand;
 use std::fmt;
@@ -17,7 +18,10 @@ pub(crate) struct Came<'a> {
 }
 
 impl<'a> Came<'a> {
+    /// The key of the call has its name too: so the steps of a call, which have names of their own, never pair with
+    /// each other, nor two calls of equal `key`.
     pub(crate) fn new(what: &'static str, action: &'a dyn fmt::Display, key: u64) -> Self {
+        let key = digest::add(digest::of(what.as_bytes()), key);
         Came { what, action, key, refusal: None, demand: Demand::default() }
     }
 }

@@ -44,9 +44,7 @@ impl Kernel {
         };
         ranks.sort_unstable();
         ranks.dedup();
-        // A request to this rank itself may be parked until others act.
-        let is_own = |rank: &Rank| *rank == core.me && !matches!(wait, Blocked::Calls { .. });
-        ranks.retain(|rank| !is_own(rank) && rank.index() < core.size);
+        ranks.retain(|rank| rank.index() < core.size);
         (Claim { rank: core.me, action, site: site.clone() }, ranks)
     }
 

@@ -51,14 +51,26 @@ macro_rules! numbers {
 
 numbers! { u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 }
 
-/// The same by serde for every type. A key that is asked for travels so: what a key can be borrowed as has the
-/// encoding of the key.
-pub(super) fn write_by_serde(value: &(impl Serialize + ?Sized), into: &mut Vec<u8>) -> postcard::Result<()> {
+/// Appends a key that is asked for: its hash, and its encoding by serde, for every type. What a key is borrowed as
+/// should have both of the key; its owner compares them.
+pub(super) fn write_sought(hash: u64, key: &(impl Serialize + ?Sized), into: &mut Vec<u8>) -> postcard::Result<()> {
+    into.extend_from_slice(&hash.to_le_bytes());
+    *into = postcard::to_extend(key, std::mem::take(into))?;
+    Ok(())
+}
+
+/// Takes such a key, and the hash that it has where it is asked for.
+pub(super) fn read_sought<K: DeserializeOwned>(bytes: &mut &[u8]) -> postcard::Result<(u64, K)> {
+    let hash = read(bytes)?;
+    Ok((hash, read_by_serde(bytes)?))
+}
+
+fn write_by_serde(value: &impl Serialize, into: &mut Vec<u8>) -> postcard::Result<()> {
     *into = postcard::to_extend(value, std::mem::take(into))?;
     Ok(())
 }
 
-pub(super) fn read_by_serde<T: DeserializeOwned>(bytes: &mut &[u8]) -> postcard::Result<T> {
+fn read_by_serde<T: DeserializeOwned>(bytes: &mut &[u8]) -> postcard::Result<T> {
     let (value, rest) = postcard::take_from_bytes(bytes)?;
     *bytes = rest;
     Ok(value)

@@ -6,13 +6,13 @@ use super::message::{Asked, Request};
 use super::part::Part;
 use super::waits::MapWait;
 use crate::element::{Op, OpId};
-use crate::error::{ObjectName, Result};
+use crate::error::{A_CALL, ObjectName, Result};
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::Reason;
 use crate::kernel::asking::{Asking, When};
 use crate::kernel::message::malformed;
 use crate::kernel::watch::Blocked;
-use crate::object::{How, Plan, Way};
+use crate::object::{Cx, How, Plan, Way};
 use crate::operation::{TypeKey, short};
 use crate::race::Origin;
 use crate::stats::Kind;
@@ -53,7 +53,9 @@ use std::marker::PhantomData;
 /// travel as their bytes, other types as postcard encodes them. All ranks hash with the same fixed seed: keys that an
 /// attacker chooses can be made to collide.
 ///
-/// A panic of a key's `Hash` or `Eq`, of an operation, or of a type's serde code poisons the map, on all ranks.
+/// A panic of a key's `Hash` or `Eq`, of an operation, or of a type's serde code poisons the map, on all ranks. So
+/// does one in [`len`](GMap::len), [`collect`](GMap::collect) or [`clear`](GMap::clear), and those calls end on all
+/// ranks.
 pub struct GMap<K: MapKey, V: MapValue> {
     pub(super) link: Way<Part<K, V>>,
     pub(super) id: ObjectId,
@@ -87,21 +89,25 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     /// The value of a key.
     ///
     /// # Errors
-    /// `Leaked`, `Poisoned` or `Mismatch` of the map; [`Error::Value`] if serde cannot encode or decode; what ended
-    /// the job.
+    /// `Leaked`, `Poisoned` or `Mismatch` of the map; [`Error::Value`] if serde cannot encode or decode, or if the key
+    /// is given in a form that is hashed or encoded in another way ([`Lookup`]); what ended the job.
     #[track_caller]
     pub fn get(&self, key: &(impl Lookup<K> + ?Sized)) -> Result<Option<V>> {
         let site = Site::here();
-        let answer = self.look(Request::Get { keys: 1 }, key, "get", &site)?;
-        self.read_found(&mut &answer[..], self.owner(key), &site)
+        self.call(|| {
+            let (owner, answer) = self.look(Request::Get { keys: 1 }, key, "get", &site)?;
+            self.read_found(&mut &answer[..], owner, &site)
+        })
     }
 
     /// Whether a key is there. Errors as for [`get`](GMap::get).
     #[track_caller]
     pub fn contains(&self, key: &(impl Lookup<K> + ?Sized)) -> Result<bool> {
         let site = Site::here();
-        let answer = self.look(Request::Contains { keys: 1 }, key, "contains", &site)?;
-        code::read_flag(&mut &answer[..]).map_err(|_| malformed(self.owner(key)))
+        self.call(|| {
+            let (owner, answer) = self.look(Request::Contains { keys: 1 }, key, "contains", &site)?;
+            code::read_flag(&mut &answer[..]).map_err(|_| malformed(owner))
+        })
     }
 
     /// Inserts an entry, or replaces the value of its key. Returns the old value. Errors as for [`get`](GMap::get), and
@@ -109,17 +115,20 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     #[track_caller]
     pub fn insert(&mut self, key: K, value: V) -> Result<Option<V>> {
         let site = Site::here();
-        let owner = self.owner(&key);
-        let answer = self.write(Request::Insert, &key, Some(&value), "insert", &site)?;
-        self.read_found(&mut &answer[..], owner, &site)
+        self.call(|| {
+            let (owner, answer) = self.write(Request::Insert, &key, Some(&value), "insert", &site)?;
+            self.read_found(&mut &answer[..], owner, &site)
+        })
     }
 
     /// Removes an entry. Returns its value. Errors as for [`get`](GMap::get).
     #[track_caller]
     pub fn remove(&mut self, key: &(impl Lookup<K> + ?Sized)) -> Result<Option<V>> {
         let site = Site::here();
-        let answer = self.write(Request::Remove, key, None, "remove", &site)?;
-        self.read_found(&mut &answer[..], self.owner(key), &site)
+        self.call(|| {
+            let (owner, answer) = self.write(Request::Remove, key, None, "remove", &site)?;
+            self.read_found(&mut &answer[..], owner, &site)
+        })
     }
 
     /// Applies operation `O` to the value of a key at its owner, atomically. A key that is not there is inserted with
@@ -145,7 +154,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     pub fn update<O: Op<V>>(&mut self, key: &(impl Lookup<K> + ?Sized), operand: V) -> Result<()> {
         let site = Site::here();
         let request = Request::Update(OpId::of::<O>());
-        match self.write(request, key, Some(&operand), "update", &site) {
+        match self.call(|| self.write(request, key, Some(&operand), "update", &site)) {
             Err(Error::UnknownOp { object, .. }) => Err(Error::UnknownOp { op: short::<O>().into(), object, site }),
             answer => answer.map(drop),
         }
@@ -155,18 +164,24 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         &self.name
     }
 
-    /// A request that changes nothing: it may be repeated by a rank that polls.
+    /// A call in which code of the user's types runs, on this rank too: its panic poisons the map.
+    pub(super) fn call<R>(&self, call: impl FnOnce() -> R) -> R {
+        self.link.poisoned_by_panics((A_CALL, None), call)
+    }
+
+    /// A request that changes nothing: it may be repeated by a rank that polls. Returns the answer of the key's owner.
     fn look(
         &self,
         request: Request,
         key: &(impl Lookup<K> + ?Sized),
         action: &'static str,
         site: &Site,
-    ) -> Result<Vec<u8>> {
-        let encoded = self.encode_key(key, site)?;
-        let look = || self.ask(self.owner(key), request, encoded.clone(), action, site);
+    ) -> Result<(Rank, Vec<u8>)> {
+        let (owner, sought) = self.seek(key, site)?;
+        let look = || self.ask(owner, request, sought.clone(), action, site);
         let found = |answer: &Vec<u8>| Some(digest::of(answer));
-        self.link.look_at((self.id, action, site), || digest::of(&encoded), look, found)
+        let answer = self.link.look_at((self.id, action, site), || digest::of(&sought), look, found)?;
+        Ok((owner, answer))
     }
 
     fn write(
@@ -176,19 +191,20 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         value: Option<&V>,
         action: &'static str,
         site: &Site,
-    ) -> Result<Vec<u8>> {
+    ) -> Result<(Rank, Vec<u8>)> {
         self.link.no_look();
-        let mut payload = self.encode_key(key, site)?;
+        let (owner, mut payload) = self.seek(key, site)?;
         if let Some(value) = value {
             code::write(value, &mut payload).map_err(|cause| cannot_travel::<V>(&cause, site))?;
         }
-        self.ask(self.owner(key), request, payload, action, site)
+        Ok((owner, self.ask(owner, request, payload, action, site)?))
     }
 
-    fn encode_key(&self, key: &(impl Lookup<K> + ?Sized), site: &Site) -> Result<Vec<u8>> {
-        let mut encoded = Vec::new();
-        code::write_by_serde(key, &mut encoded).map_err(|cause| cannot_travel::<K>(&cause, site))?;
-        Ok(encoded)
+    /// The owner of a key, and the payload that names the key there.
+    fn seek(&self, key: &(impl Lookup<K> + ?Sized), site: &Site) -> Result<(Rank, Vec<u8>)> {
+        let (hash, mut payload) = (hash_of(key), Vec::new());
+        code::write_sought(hash, key, &mut payload).map_err(|cause| cannot_travel::<K>(&cause, site))?;
+        Ok((owner_of(hash, self.link.size), payload))
     }
 
     /// A value that an owner has found or not, from the front of its answer.
@@ -207,7 +223,8 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         site: &Site,
     ) -> Result<Vec<u8>> {
         if owner == self.link.me {
-            return self.link.wait_on(MapWait::Settle, site, |part, cx| part.serve_own(request, &payload, site, cx));
+            let serve = |part: &mut Part<K, V>, cx: &mut Cx<'_>| part.serve_own(request, &payload, site, cx);
+            return self.link.wait_on(MapWait::Settle, site, serve).map_err(|error| at_line(error, site));
         }
         let _call = self.link.call(action);
         let call = self.send_request(owner, request, payload, action, site)?;
@@ -243,7 +260,18 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
             None => kernel.sound(self.id).err().map(Err),
             answer => answer,
         });
-        answer.inspect_err(|_| self.link.tidy(|kernel, _| kernel.core.give_up(call)))
+        answer.map_err(|error| {
+            self.link.tidy(|kernel, _| kernel.core.give_up(call));
+            at_line(error, site)
+        })
+    }
+}
+
+/// An owner does not know the line that asks.
+fn at_line(error: Error, site: &Site) -> Error {
+    match error {
+        Error::Value { value, cause, .. } => Error::Value { value, cause, site: site.clone() },
+        other => other,
     }
 }
 

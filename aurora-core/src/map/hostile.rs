@@ -1,5 +1,6 @@
 //! Messages that only another build sends: all ranks get an error, no kernel panics, and none takes memory for them.
 
+use super::key::{hash_of, owner_of};
 use super::message::{Asked, Message, Request};
 use super::part::Part;
 use crate::epoch::{Opening, Rule};
@@ -46,37 +47,56 @@ fn after(header: &[u8], payload: Vec<u8>) -> (Option<Error>, usize) {
     (kernel.core.fault.clone(), len.expect("it lives"))
 }
 
-fn batch() -> Vec<u8> {
-    to_object(OBJECT, &Message::End { epoch: 1, opening: opening(), batches: 1, time: None }).expect("short")
+/// The end of a scope with so many writes of the word.
+fn batch(writes: u64) -> Vec<u8> {
+    let hashes = hash_of(&word()).wrapping_mul(writes);
+    to_object(OBJECT, &Message::End { epoch: 1, opening: opening(), batches: 1, hashes, time: None }).expect("short")
 }
 
-/// A word that rank 0 owns, as a write.
+/// A word that rank 0 owns.
+fn word() -> String {
+    let mut words = (0..).map(|number| format!("word {number}"));
+    words.find(|word| owner_of(hash_of(word), 2) == Rank::new(0)).expect("every rank owns words")
+}
+
+/// A write of it.
 fn write(is_put: u8) -> Vec<u8> {
-    let words = (0..).map(|number| format!("word {number}"));
-    let mut own = words.filter(|word| super::key::owner_of(super::key::hash_of(word), 2) == Rank::new(0));
-    let word = postcard::to_allocvec(&own.next()).expect("plain data");
-    // Without the byte of the `Option`.
-    [&[is_put], &word[1..], &7u64.to_le_bytes()].concat()
+    let word = postcard::to_allocvec(&word()).expect("plain data");
+    [&[is_put], &word[..], &7u64.to_le_bytes()].concat()
+}
+
+/// It as a key that is asked for, and what follows.
+fn sought(behind: &[u8]) -> Vec<u8> {
+    let (mut sought, word) = (Vec::new(), word());
+    super::code::write_sought(hash_of(&word), &word, &mut sought).expect("plain data");
+    [&sought, behind].concat()
 }
 
 #[test]
 fn a_batch_that_is_none() {
-    assert!(matches!(after(&batch(), write(1)), (None, 1)));
-    assert!(matches!(after(&batch(), [write(1), write(0)].concat()), (None, 1)));
+    assert!(matches!(after(&batch(1), write(1)), (None, 1)));
+    assert!(matches!(after(&batch(2), [write(1), write(0)].concat()), (None, 1)));
     let whole = write(1);
     let bad = [vec![2], vec![1], vec![1, 255, 255, 255, 255, 255, 255], vec![1, 2, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0]];
     for payload in (1..whole.len()).map(|len| whole[..len].to_vec()).chain(bad).chain([write(9)]) {
-        let (fault, len) = after(&batch(), payload.clone());
+        let (fault, len) = after(&batch(1), payload.clone());
         assert!(matches!(fault, Some(Error::Start(_))) && len == 0, "{payload:?}: {fault:?}");
     }
+}
+
+/// A write whose key had another hash at its sender: the map is at fault, not the job.
+#[test]
+fn a_batch_of_other_keys() {
+    let fault = fault_after(false, &batch(2), write(1));
+    assert!(matches!(fault, Some(Error::Value { .. })), "{fault:?}");
 }
 
 #[test]
 fn a_header_that_is_none() {
     let part = opening().of(Window::of(&(0..3), 10));
     let headers = [
-        to_object(OBJECT, &Message::Batch { epoch: 1, seq: 0, opening: part.clone(), notes: false }),
-        to_object(OBJECT, &Message::End { epoch: 1, opening: part.clone(), batches: 0, time: None }),
+        to_object(OBJECT, &Message::Batch { epoch: 1, seq: 0, opening: part.clone(), hashes: 0, notes: false }),
+        to_object(OBJECT, &Message::End { epoch: 1, opening: part.clone(), batches: 0, hashes: 0, time: None }),
         to_object(OBJECT, &77u8),
         message::request(OBJECT, CallId(1), false, &77u8),
     ];
@@ -86,8 +106,8 @@ fn a_header_that_is_none() {
         assert!(matches!(after(&header, Vec::new()), (Some(Error::Start(_)), 0)), "{header:?}");
     }
     // A batch that comes with an end is counted there.
-    let none =
-        to_object(OBJECT, &Message::End { epoch: 1, opening: opening(), batches: 0, time: None }).expect("short");
+    let none = to_object(OBJECT, &Message::End { epoch: 1, opening: opening(), batches: 0, hashes: 0, time: None })
+        .expect("short");
     assert!(matches!(after(&none, write(1)), (Some(Error::Start(_)), 0)));
 }
 
@@ -101,7 +121,8 @@ fn a_request_that_is_none() {
         Request::Remove,
         Request::Update(crate::element::OpId::of::<crate::Add>()),
     ] {
-        for payload in [vec![], vec![255; 20], write(1)[1..4].to_vec()] {
+        // The last has bytes behind what is asked for.
+        for payload in [vec![], vec![255; 20], sought(&[])[..10].to_vec(), sought(&[7; 20])] {
             let (mut kernel, mut out) = rank();
             let asked = Asked { epoch: 0, request, origin: None };
             let header = message::request(OBJECT, CallId(1), false, &asked).expect("short");
@@ -134,7 +155,7 @@ fn notes(number: u32, is_put: bool, last: u32) -> Vec<u8> {
 /// Notes of checking mode are decoded by who does not check, too.
 #[test]
 fn notes_that_are_none() {
-    let header = to_object(OBJECT, &Message::Batch { epoch: 1, seq: 0, opening: opening(), notes: true });
+    let header = to_object(OBJECT, &Message::Batch { epoch: 1, seq: 0, opening: opening(), hashes: 0, notes: true });
     let header = header.expect("short");
     let whole = notes(0, true, 0);
     let fine = [whole.clone(), notes(0, true, u32::MAX), vec![0, 0]];
@@ -155,24 +176,24 @@ fn notes_that_are_none() {
 
 /// What a rank of this build sends: headers, each with its payload.
 fn messages() -> Vec<(Vec<u8>, Vec<u8>)> {
-    let time = Some(Clock::new(Rank::new(1)).release());
+    let (hashes, time) = (hash_of(&word()), Some(Clock::new(Rank::new(1)).release()));
     let origin = || Some(Box::new(Origin::here(&Site::here(), &Clock::new(Rank::new(1)))));
-    let key = || write(1)[1..write(1).len() - 8].to_vec();
+    let (key, entry) = (|| sought(&[]), || sought(&7u64.to_le_bytes()));
     let request = |request| {
         let header = message::request(OBJECT, CallId(1), false, &Asked { epoch: 0, request, origin: origin() });
         header.expect("short")
     };
     let of_scope = |message| to_object(OBJECT, &message).expect("short");
     vec![
-        (of_scope(Message::Batch { epoch: 1, seq: 0, opening: opening(), notes: false }), write(1)),
-        (of_scope(Message::Batch { epoch: 1, seq: 0, opening: opening(), notes: true }), notes(0, true, 3)),
+        (of_scope(Message::Batch { epoch: 1, seq: 0, opening: opening(), hashes, notes: false }), write(1)),
+        (of_scope(Message::Batch { epoch: 1, seq: 0, opening: opening(), hashes: 0, notes: true }), notes(0, true, 3)),
         (of_scope(Message::BatchDone), Vec::new()),
-        (of_scope(Message::End { epoch: 1, opening: opening(), batches: 1, time }), write(1)),
+        (of_scope(Message::End { epoch: 1, opening: opening(), batches: 1, hashes, time }), write(1)),
         (request(Request::Get { keys: 2 }), [key(), key()].concat()),
         (request(Request::Contains { keys: 1 }), key()),
-        (request(Request::Insert), write(1)[1..].to_vec()),
+        (request(Request::Insert), entry()),
         (request(Request::Remove), key()),
-        (request(Request::Update(crate::element::OpId::of::<crate::Add>())), write(1)[1..].to_vec()),
+        (request(Request::Update(crate::element::OpId::of::<crate::Add>())), entry()),
         (request(Request::Scan { from: (0, 0) }), Vec::new()),
     ]
 }

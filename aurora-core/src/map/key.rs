@@ -36,8 +36,11 @@ pub trait MapValue: Serialize + DeserializeOwned + Send + Sync + 'static {}
 impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> MapValue for V {}
 
 /// What finds a key `K` in a [`GMap`](crate::GMap): a `K`, or what a `K` can be borrowed as, such as `str` for
-/// `String`. The borrowed form must hash and compare as the key does, and serde must encode it as the key.
-/// Implemented for every type that can be one.
+/// `String`. Implemented for every type that can be one.
+///
+/// The borrowed form must hash and compare as the key does, and serde must encode it as the key. If it does not, calls
+/// return [`Error::Value`](crate::Error::Value): serde writes the length of a slice in front, for instance, and that
+/// of an array not, so a `[u8; 4]` is not found by a `[u8]`, but by the array itself.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not find a key of type `{K}`",
     note = "a key is found by what it can be borrowed as, if serde encodes that: `String` by `str`, `Vec<T>` by `[T]`"

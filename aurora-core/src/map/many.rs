@@ -2,7 +2,7 @@
 
 use super::code;
 use super::handle::cannot_travel;
-use super::key::{Lookup, MapKey, MapValue};
+use super::key::{Lookup, MapKey, MapValue, hash_of};
 use super::message::Request;
 use super::{GMap, buffer};
 use crate::Site;
@@ -51,6 +51,13 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         Q: Lookup<K> + ?Sized + 'k,
     {
         let site = Site::here();
+        self.call(|| self.get_all(keys.into_iter(), &site))
+    }
+
+    fn get_all<'k, Q>(&self, keys: impl Iterator<Item = &'k Q>, site: &Site) -> Result<Vec<Option<V>>>
+    where
+        Q: Lookup<K> + ?Sized + 'k,
+    {
         self.link.no_look();
         let mut wanted: Vec<_> = (0..self.link.size).map(|_| Wanted { keys: Vec::new(), done: 0 }).collect();
         let mut len = 0;
@@ -63,13 +70,13 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         let others = || me.others(self.link.size);
         let mut under_way: Vec<_> = wanted.iter().map(|_| None).collect();
         for owner in others() {
-            under_way[owner.index()] = self.ask_more(owner, &wanted[owner.index()], &site)?;
+            under_way[owner.index()] = self.ask_more(owner, &wanted[owner.index()], site)?;
         }
         let own = &mut wanted[me.index()];
         while own.done < own.keys.len() {
-            let (keys, payload) = own.next(&site)?;
-            let answer = self.ask(me, Request::Get { keys }, payload, ACTION, &site)?;
-            self.take(me, own, (keys, &answer), &mut values, &site)?;
+            let (keys, payload) = own.next(site)?;
+            let answer = self.ask(me, Request::Get { keys }, payload, ACTION, site)?;
+            self.take(me, own, (keys, &answer), &mut values, site)?;
         }
         while under_way.iter().any(Option::is_some) {
             for owner in others() {
@@ -77,10 +84,10 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
                     continue;
                 };
                 let _call = self.link.bulk_call(ACTION);
-                let answer = self.answer(asked.hand_over(), ACTION, &site)?;
+                let answer = self.answer(asked.hand_over(), ACTION, site)?;
                 let wanted = &mut wanted[owner.index()];
-                self.take(owner, wanted, (keys, &answer), &mut values, &site)?;
-                under_way[owner.index()] = self.ask_more(owner, wanted, &site)?;
+                self.take(owner, wanted, (keys, &answer), &mut values, site)?;
+                under_way[owner.index()] = self.ask_more(owner, wanted, site)?;
             }
         }
         Ok(values)
@@ -131,7 +138,7 @@ impl<Q: ?Sized> Wanted<'_, Q> {
     {
         let (mut keys, mut payload) = (0, Vec::new());
         for (_, key) in self.keys[self.done..].iter().take(KEYS) {
-            code::write_by_serde(*key, &mut payload).map_err(|cause| cannot_travel::<K>(&cause, site))?;
+            code::write_sought(hash_of(*key), *key, &mut payload).map_err(|cause| cannot_travel::<K>(&cause, site))?;
             keys += 1;
             if payload.len() >= buffer::BATCH {
                 break;

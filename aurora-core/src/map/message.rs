@@ -14,14 +14,14 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Message {
-    /// Buffered writes of a scope, to be applied in the order of `seq`. Payload: a batch. Checking mode: `notes`, if it
-    /// is one of notes.
-    Batch { epoch: Epoch, seq: u64, opening: Opening, notes: bool },
+    /// Buffered writes of a scope, to be applied in the order of `seq`. Payload: a batch; `hashes` is the sum of its
+    /// keys' hashes. Checking mode: `notes`, if it is one of notes.
+    Batch { epoch: Epoch, seq: u64, opening: Opening, hashes: u64, notes: bool },
     /// The sender has applied a batch: there is room for another.
     BatchDone,
-    /// The sender's scope has ended, with `batches` to this receiver. Payload: the last of them, or none.
-    /// Checking mode: what the sender releases.
-    End { epoch: Epoch, opening: Opening, batches: u64, time: Option<Time> },
+    /// The sender's scope has ended, with `batches` to this receiver. Payload: the last of them, or none; `hashes` as
+    /// above. Checking mode: what the sender releases.
+    End { epoch: Epoch, opening: Opening, batches: u64, hashes: u64, time: Option<Time> },
 }
 
 impl Message {

@@ -118,13 +118,13 @@ impl<K: MapKey, V: MapValue> SharedObject for Part<K, V> {
     fn deliver(&mut self, from: Rank, header: &[u8], payload: Received, cx: &mut Cx<'_>) -> Result<(), Malformed> {
         self.begin_step(cx);
         match Message::decode(header).ok_or(Malformed)? {
-            Message::Batch { epoch, seq, opening, notes } => {
+            Message::Batch { epoch, seq, opening, hashes, notes } => {
                 self.opened(from, epoch, &opening, cx);
-                let work = Work::Batch { epoch, seq, op: opening.op, notes, acknowledge: true };
+                let work = Work::Batch { epoch, seq, op: opening.op, hashes, notes, acknowledge: true };
                 self.work_or_park(Parked { from, work, content: Content::Sent(payload, 0) }, cx);
             }
             Message::BatchDone => self.has_room(from),
-            Message::End { epoch, opening, batches, time } => {
+            Message::End { epoch, opening, batches, hashes, time } => {
                 self.opened(from, epoch, &opening, cx);
                 self.released(epoch, time.as_ref());
                 if cx.is_sound() {
@@ -134,7 +134,7 @@ impl<K: MapKey, V: MapValue> SharedObject for Part<K, V> {
                 }
                 if !payload.bytes().is_empty() {
                     let seq = batches.checked_sub(1).ok_or(Malformed)?;
-                    let work = Work::Batch { epoch, seq, op: opening.op, notes: false, acknowledge: false };
+                    let work = Work::Batch { epoch, seq, op: opening.op, hashes, notes: false, acknowledge: false };
                     self.work_or_park(Parked { from, work, content: Content::Sent(payload, 0) }, cx);
                 }
             }

@@ -5,8 +5,9 @@ use super::check::Noted;
 use super::entries::Pair;
 use super::handle::cannot_travel;
 use super::key::{Lookup, MapKey, MapValue, hash_of, owner_of};
-use super::sent::Sent;
+use super::sent::{Batch, Sent};
 use super::waits::MapWait;
+use super::work::another_key;
 use super::{Buffer, GMap, Pending, code};
 use crate::Site;
 use crate::behaviour::PutOnly;
@@ -20,7 +21,6 @@ use crate::window::Window;
 use aurora_net::Rank;
 use std::borrow::ToOwned;
 use std::marker::PhantomData;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 const NAME: &str = "ReleaseC";
 
@@ -51,7 +51,7 @@ pub struct MapReleaseC<'m, K: MapKey, V: MapValue, O = PutOnly> {
 
 /// Writes that are not sent yet: less than a batch to each other owner, by owners, and all of this rank to itself.
 struct Last<K, V> {
-    batches: Vec<Vec<u8>>,
+    batches: Vec<Batch>,
     own: Vec<Pending<K, V>>,
 }
 
@@ -212,7 +212,13 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
             grows = code::len(&operand).map_err(|cause| cannot_travel::<V>(&cause, self.sent.site()))?;
         }
         match self.buffer.combine((hash, key, guess), operand, (O::apply, O::combine)) {
-            Some(value) => self.add(Pair { hash, key: key.to_owned(), value }),
+            Some(value) => {
+                let pair = Pair::new(key.to_owned(), value);
+                match pair.hash == hash && key.is(&pair.key) {
+                    true => self.add(pair),
+                    false => Err(another_key::<K>(&Site::here())),
+                }
+            }
             None if grows == 0 => Ok(()),
             None => {
                 self.buffer.grows(grows);
@@ -248,17 +254,14 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
             return Ok(());
         }
         // What has left the buffer is lost if it cannot be sent: the program may go on, so the map must not.
-        let sent = catch_unwind(AssertUnwindSafe(|| self.send_all()));
-        let sent = sent.unwrap_or_else(|panic| {
-            map.link.tidy_on(|_, cx| cx.poison(NAME, self.sent.reason.site.clone()));
-            resume_unwind(panic)
-        });
+        let opened = self.sent.site().clone();
+        let sent = map.link.poisoned_by_panics((NAME, Some(&opened)), || self.send_all());
         sent.inspect_err(|error| map.link.tidy_on(|_, cx| cx.fail(error.clone())))
     }
 
     fn send_all(&mut self) -> Result<()> {
         let Last { batches, own } = self.send(true)?;
-        for (owner, batch) in batches.into_iter().enumerate().filter(|(_, batch)| !batch.is_empty()) {
+        for (owner, batch) in batches.into_iter().enumerate().filter(|(_, batch)| !batch.bytes.is_empty()) {
             self.sent.send(self.map, Rank::new(owner), batch, true)?;
         }
         self.send_own(own, true)
@@ -272,7 +275,7 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
         for (owner, notes) in noted.iter_mut().flat_map(Noted::take) {
             sent.send_notes(map, owner, notes, wait)?;
         }
-        let mut last = Last { batches: vec![Vec::new(); size], own: Vec::new() };
+        let mut last = Last { batches: vec![Batch::default(); size], own: Vec::new() };
         for write in buffer.take() {
             let owner = owner_of(write.pair.hash, size);
             if owner == me {
@@ -283,10 +286,11 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
                 continue;
             }
             let batch = &mut last.batches[owner.index()];
-            if batch.len() >= BATCH {
+            if batch.bytes.len() >= BATCH {
                 sent.send(map, owner, std::mem::take(batch), wait)?;
             }
-            write.write(batch).map_err(|cause| cannot_travel::<(K, V)>(&cause, sent.site()))?;
+            batch.hashes = batch.hashes.wrapping_add(write.pair.hash);
+            write.write(&mut batch.bytes).map_err(|cause| cannot_travel::<(K, V)>(&cause, sent.site()))?;
         }
         Ok(last)
     }

@@ -16,6 +16,14 @@ use aurora_net::{Payload, Rank, Received};
 /// Batches that one owner may have unapplied before a writer waits: this bounds memory on both sides.
 const AHEAD: usize = 8;
 
+/// Encoded writes for one owner.
+#[derive(Clone, Default)]
+pub(super) struct Batch {
+    pub(super) bytes: Vec<u8>,
+    /// The sum of their keys' hashes.
+    pub(super) hashes: u64,
+}
+
 /// A scope of writes that this rank has entered, and the batches of it that it has sent.
 pub(super) struct Sent {
     pub(super) epoch: Epoch,
@@ -38,7 +46,7 @@ impl Sent {
         &mut self,
         map: &GMap<K, V>,
         owner: Rank,
-        batch: Vec<u8>,
+        batch: Batch,
         wait: bool,
     ) -> Result<()> {
         self.send_batch(map, owner, (batch, false), wait)
@@ -54,7 +62,7 @@ impl Sent {
     ) -> Result<()> {
         match owner == map.link.me {
             true => self.apply_own(map, (Content::Sent(Received::Bytes(notes), 0), true), wait),
-            false => self.send_batch(map, owner, (notes, true), wait),
+            false => self.send_batch(map, owner, (Batch { bytes: notes, hashes: 0 }, true), wait),
         }
     }
 
@@ -62,7 +70,7 @@ impl Sent {
         &mut self,
         map: &GMap<K, V>,
         owner: Rank,
-        (batch, notes): (Vec<u8>, bool),
+        (Batch { bytes, hashes }, notes): (Batch, bool),
         wait: bool,
     ) -> Result<()> {
         let Sent { epoch, opening, reason, batches, .. } = self;
@@ -70,7 +78,7 @@ impl Sent {
         // Serves other ranks' batches, for which this rank is not woken.
         map.link.look();
         let site = reason.site.as_ref().expect("scopes have lines");
-        let mut batch = Some(batch);
+        let mut bytes = Some(bytes);
         map.link.wait_on(MapWait::Room(owner), site, |part, cx| {
             if let Err(fault) = cx.sound() {
                 return Some(Err(fault));
@@ -80,8 +88,8 @@ impl Sent {
                 return None;
             }
             part.outstanding[owner.index()] += 1;
-            let message = Message::Batch { epoch: *epoch, seq, opening: opening.clone(), notes };
-            message.send(Some(reason), owner, Payload::Bytes(batch.take()?.into()), cx);
+            let message = Message::Batch { epoch: *epoch, seq, opening: opening.clone(), hashes, notes };
+            message.send(Some(reason), owner, Payload::Bytes(bytes.take()?.into()), cx);
             Some(Ok(()))
         })?;
         batches[owner.index()] += 1;
@@ -118,7 +126,7 @@ impl Sent {
             }
             part.outstanding[me.index()] += 1;
             part.begin_step(cx);
-            let work = Work::Batch { epoch, seq, op, notes, acknowledge: true };
+            let work = Work::Batch { epoch, seq, op, hashes: 0, notes, acknowledge: true };
             part.work_or_park(Parked { from: me, work, content: batch.take()? }, cx);
             part.has_changed = true;
             Some(cx.sound())
@@ -128,15 +136,16 @@ impl Sent {
     }
 
     /// Tells an owner that this rank has ended the scope. `last`: a last batch, or nothing.
-    pub(super) fn end<K: MapKey, V: MapValue>(&mut self, map: &GMap<K, V>, owner: Rank, last: Vec<u8>) -> Result<()> {
-        let batches = self.batches[owner.index()] + u64::from(!last.is_empty());
+    pub(super) fn end<K: MapKey, V: MapValue>(&mut self, map: &GMap<K, V>, owner: Rank, last: Batch) -> Result<()> {
+        let Batch { bytes, hashes } = last;
+        let batches = self.batches[owner.index()] + u64::from(!bytes.is_empty());
         map.link.on(self.site(), |_, cx| {
             if batches > 0 {
                 cx.sound()?;
             }
             let (opening, time) = (self.opening.clone(), self.time.clone());
-            let message = Message::End { epoch: self.epoch, opening, batches, time };
-            message.send(Some(&self.reason), owner, Payload::Bytes(last.into()), cx);
+            let message = Message::End { epoch: self.epoch, opening, batches, hashes, time };
+            message.send(Some(&self.reason), owner, Payload::Bytes(bytes.into()), cx);
             Ok(())
         })
     }

@@ -16,6 +16,7 @@ use crate::link::{Asked, CollectiveCall, Give};
 use crate::stats::Kind;
 use crate::{Error, Site, digest};
 use aurora_net::Rank;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 const COLLECT: &str = "collect";
 
@@ -43,7 +44,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         let own = self.link.on(site, |part, _| Ok(part.own.as_ref().map_or(0, |own| own.len() as u64)))?;
         let size = self.link.size;
         let action = In(&text);
-        let mut call = CollectiveCall::new(&self.link, Came::new("a count", &action, key), site);
+        let mut call = CollectiveCall::new(&self.link, Came::new("the sum of a count", &action, key), site);
         let sum = call.share(Give::Word(&own.to_ne_bytes()), |given| {
             let counts = (0..size).map(|rank| given.of(rank).try_into().map(u64::from_ne_bytes));
             counts.sum::<std::result::Result<u64, _>>()
@@ -85,10 +86,17 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         let text = format!("the collection of {} on {root}", self.name());
         let key = digest::add(self.id.0, 2 + root.index() as u64);
         self.link.synchronize("a collect", &text, key, refusal, &site)?;
-        let collected = (root == self.link.me).then(|| self.fetch_all(&site)).transpose();
-        let (all, failed) = collected.map_or_else(|error| (None, Some(error)), |all| (all, None));
-        self.link.synchronize("the end of a collect", &text, key, failed, &site)?;
-        Ok(all)
+        // The others wait for this rank at the end, also if a type panics here.
+        let collected = catch_unwind(AssertUnwindSafe(|| {
+            (root == self.link.me).then(|| self.call(|| self.fetch_all(&site))).transpose()
+        }));
+        let failed = match &collected {
+            Ok(all) => all.as_ref().err().cloned(),
+            Err(_) => self.unusable(false, &site),
+        };
+        let ended = self.link.synchronize("the end of a collect", &text, key, failed, &site);
+        let all = collected.unwrap_or_else(|panic| resume_unwind(panic))?;
+        ended.map(|()| all)
     }
 
     /// Fetches all entries, from all owners at the same time, each in pieces.

@@ -45,6 +45,8 @@ pub(super) enum Work {
         epoch: Epoch,
         seq: u64,
         op: Option<OpId>,
+        /// The sum of the hashes that its keys had at another rank, less those that they have here, of what is applied.
+        hashes: u64,
         /// Checking mode: it is one of notes.
         notes: bool,
         /// Its sender waits for room and must be told when it is applied.
@@ -204,7 +206,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
                     Err(error) => Outcome::Done(Err(error)),
                 }
             }
-            Work::Batch { epoch, seq, op, notes, .. } => {
+            Work::Batch { epoch, seq, op, hashes, notes, .. } => {
                 let from = *from;
                 if !self.ledger.may_apply(*epoch) || self.ledger.record(*epoch).from[from.index()].applied != *seq {
                     return Outcome::Park;
@@ -213,7 +215,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
                     true => Outcome::Done(
                         self.apply_notes((from, *epoch), *op, content.bytes(), cx).map(|()| Payload::Empty),
                     ),
-                    false => self.apply(from, *op, content, cx),
+                    false => self.apply(from, *op, (content, hashes), cx),
                 };
                 if let Outcome::Done(Ok(_)) = outcome {
                     self.ledger.record(*epoch).from[from.index()].applied += 1;
@@ -224,7 +226,13 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
     }
 
     /// Applies what is left of a batch, until the step is over.
-    fn apply(&mut self, from: Rank, op: Option<OpId>, content: &mut Content<K, V>, cx: &mut Cx<'_>) -> Outcome {
+    fn apply(
+        &mut self,
+        from: Rank,
+        op: Option<OpId>,
+        (content, hashes): (&mut Content<K, V>, &mut u64),
+        cx: &mut Cx<'_>,
+    ) -> Outcome {
         let apply = op.and_then(|op| self.ops.find(op));
         if op.is_some() && apply.is_none() {
             return Outcome::Done(Err(cx.frame.unknown_op()));
@@ -236,7 +244,8 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
             for _ in 0..BETWEEN_LOOKS {
                 let (write, bytes) = match content.next_write() {
                     Ok(Some(write)) => write,
-                    Ok(None) => return Outcome::Done(Ok(Payload::Empty)),
+                    Ok(None) if *hashes == 0 => return Outcome::Done(Ok(Payload::Empty)),
+                    Ok(None) => return Outcome::Done(Err(another_key::<K>(&cx.frame.name.made_at))),
                     Err(cause) if code::is_of_the_type(&cause) => {
                         return Outcome::Done(Err(undecodable::<(K, V)>(&cause, cx)));
                     }
@@ -245,12 +254,14 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
                         return Outcome::Done(Err(malformed(from)));
                     }
                 };
-                let is_kept = check_owner::<K>(write.pair.hash, cx).and_then(|()| {
-                    let kept = self.allowance.take(bytes + Entries::<K, V>::ENTRY);
-                    kept.map_err(|shortage| cx.no_memory(shortage, ITS_PART, &cx.frame.name.made_at.clone()))
-                });
-                if let Err(error) = is_kept {
-                    return Outcome::Done(Err(error));
+                if from != cx.me() {
+                    *hashes = hashes.wrapping_sub(write.pair.hash);
+                }
+                if owner_of(write.pair.hash, cx.size()) != cx.me() {
+                    return Outcome::Done(Err(another_key::<K>(&cx.frame.name.made_at)));
+                }
+                if let Err(shortage) = self.allowance.take(bytes + Entries::<K, V>::ENTRY) {
+                    return Outcome::Done(Err(cx.no_memory(shortage, ITS_PART, &cx.frame.name.made_at.clone())));
                 }
                 match apply.filter(|_| !write.is_put) {
                     Some(apply) => own.update(write.pair, apply),
@@ -298,6 +309,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
             Request::Scan { from } => return Ok(self.scan(from, cx)?.map(|answer| (answer, 0))),
             Request::Remove => {
                 let (hash, key) = read_key::<K>(payload, cx)?;
+                is_over::<K>(payload, cx)?;
                 let Some(own) = self.own.as_mut().and_then(Arc::get_mut) else {
                     return Ok(None);
                 };
@@ -311,6 +323,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
                 let bytes = payload.len();
                 let (hash, key) = read_key::<K>(payload, cx)?;
                 let value = code::read(payload).map_err(|cause| undecodable::<V>(&cause, cx))?;
+                is_over::<(K, V)>(payload, cx)?;
                 let Some(own) = self.own.as_mut().and_then(Arc::get_mut) else {
                     return Ok(None);
                 };
@@ -340,6 +353,9 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
         let (mut answer, mut done) = (Vec::new(), 0);
         for number in 1..=keys as usize {
             let (hash, key) = read_key::<K>(payload, cx)?;
+            if number == keys as usize {
+                is_over::<K>(payload, cx)?;
+            }
             write_found(own.find(hash, |there| *there == key), &mut answer, cx, &write)?;
             done = number;
             if answer.len() >= ANSWER || number.is_multiple_of(BETWEEN_LOOKS) && self.is_step_over(cx) {
@@ -373,11 +389,29 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
 /// What the memory of entries is called in errors.
 pub(super) const ITS_PART: &str = "its part";
 
-/// Takes a key that this rank owns.
+/// Takes a key that this rank owns, and that has the hash with which it was sent.
 fn read_key<K: MapKey>(payload: &mut &[u8], cx: &Cx<'_>) -> Result<(u64, K), Error> {
-    let key: K = code::read_by_serde(payload).map_err(|cause| undecodable::<K>(&cause, cx))?;
-    let hash = hash_of(&key);
-    check_owner::<K>(hash, cx).map(|()| (hash, key))
+    let (hash, key) = code::read_sought(payload).map_err(|cause| match code::is_of_the_type(&cause) {
+        true => undecodable::<K>(&cause, cx),
+        false => another_key::<K>(&cx.frame.name.made_at),
+    })?;
+    match hash == hash_of(&key) && owner_of(hash, cx.size()) == cx.me() {
+        true => Ok((hash, key)),
+        false => Err(another_key::<K>(&cx.frame.name.made_at)),
+    }
+}
+
+/// No bytes are left behind what was decoded.
+fn is_over<T>(rest: &[u8], cx: &Cx<'_>) -> Result<(), Error> {
+    if rest.is_empty() { Ok(()) } else { Err(another_key::<T>(&cx.frame.name.made_at)) }
+}
+
+/// A key is not the same where it arrives.
+pub(super) fn another_key<T>(site: &Site) -> Error {
+    let cause = "it arrives as another value; look a key up by the key itself, not by a form that is hashed or encoded \
+                 in another way (as `[T]` is for `[T; N]`); `Hash` must not depend on an address or on a random \
+                 number, and `Deserialize` must read what `Serialize` writes";
+    Error::Value { value: short::<T>().into(), cause: cause.into(), site: site.clone() }
 }
 
 fn write_found<V>(
@@ -388,20 +422,6 @@ fn write_found<V>(
 ) -> Result<(), Error> {
     answer.push(u8::from(value.is_some()));
     value.map_or(Ok(()), |value| write(value, answer).map_err(|cause| undecodable::<V>(&cause, cx)))
-}
-
-/// A key came here, so its hash on the rank that has sent it is one of ours.
-#[inline]
-fn check_owner<K>(hash: u64, cx: &Cx<'_>) -> Result<(), Error> {
-    if owner_of(hash, cx.size()) == cx.me() {
-        return Ok(());
-    }
-    let cause = format_args!(
-        "a key of type {} has another hash here than on the rank that has sent it: `Hash` must not depend on an \
-         address or on a random number, and what a key is borrowed as must be hashed and encoded as the key",
-        short::<K>()
-    );
-    Err(cx.error(cause))
 }
 
 fn undecodable<T>(cause: &postcard::Error, cx: &Cx<'_>) -> Error {

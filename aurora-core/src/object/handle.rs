@@ -68,15 +68,16 @@ impl World {
     /// Collective. Makes a shared object of which each rank has its part, and returns once all ranks have agreed on it.
     ///
     /// # Errors
-    /// `Mismatch` if ranks construct different objects; on all ranks, the error that `make` returns on one of them;
-    /// what ended the job.
+    /// `Mismatch` if ranks construct objects of different types, names or arguments; on all ranks, the error that
+    /// `make` returns on one of them; what ended the job.
     pub fn share<O: SharedObject>(&self, mut plan: Plan, make: impl FnOnce(&Making) -> Result<O>) -> Result<Shared<O>> {
         let (way, name) = (Way::<O>::of(self.link()), plan.name().to_string());
         let id = way.next_object();
+        plan.share::<O>();
         let made = make(&Making { rank: self.rank(), size: self.size() }).map_err(|error| plan.refuse(error)).ok();
         match made {
             Some(object) => plan.agree((&way, id), |_| object)?,
-            None => plan.come(&way)?,
+            None => plan.come(&way, id)?,
         }
         Ok(Shared { way, id, name })
     }

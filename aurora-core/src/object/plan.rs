@@ -6,21 +6,25 @@ use crate::error::{ObjectName, Result, clip};
 use crate::ids::ObjectId;
 use crate::kernel::Core;
 use crate::link::Link;
+use crate::operation::TypeKey;
 use crate::{Error, Site, digest};
+use std::any::type_name;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// What a rank knows of an object that it constructs. Why it cannot make its part is kept until all ranks learn it.
 #[derive(Debug)]
 pub struct Plan {
     what: String,
-    pub(crate) key: u64,
+    /// The type of a program's own object.
+    of: Option<&'static str>,
+    key: u64,
     pub(crate) refusal: Option<Error>,
     pub(crate) site: Site,
 }
 
 impl Plan {
-    /// `what` names the object in words, such as `queue of u64 on rank 0`. `alike` must be equal on all ranks. Errors
-    /// quote the line that makes the plan.
+    /// `what` names the object in words, such as `queue of u64 on rank 0`. It and `alike` must be equal on all ranks.
+    /// Errors quote the line that makes the plan.
     #[track_caller]
     pub fn new(what: impl Into<String>, alike: &impl Hash) -> Self {
         Self::at(what.into(), alike, Site::here())
@@ -29,7 +33,19 @@ impl Plan {
     pub(crate) fn at(what: String, alike: &impl Hash, site: Site) -> Self {
         let mut hasher = DefaultHasher::new();
         alike.hash(&mut hasher);
-        Plan { what, key: hasher.finish(), refusal: None, site }
+        Plan { what, of: None, key: hasher.finish(), refusal: None, site }
+    }
+
+    /// The object is of this type, and has one name, on all ranks.
+    pub(crate) fn share<O: SharedObject>(&mut self) {
+        self.of = Some(type_name::<O>());
+        let alike = [digest::of(self.what.as_bytes()), TypeKey::of::<O>().number()];
+        self.key = alike.into_iter().fold(self.key, digest::add);
+    }
+
+    /// What is compared. The number of the object too: a rank on which a construction has panicked has counted it.
+    pub(crate) fn key_of(&self, id: ObjectId) -> u64 {
+        digest::add(self.key, id.0)
     }
 
     pub(crate) fn refuse(&mut self, error: Error) {
@@ -41,7 +57,8 @@ impl Plan {
     }
 
     pub(crate) fn action(&self) -> String {
-        format!("is in the construction of a {}", self.what)
+        let of = self.of.map_or(String::new(), |of| format!(", of type {of}"));
+        format!("is in the construction of a {}{of}", self.what)
     }
 
     /// Collective. Registers the object and returns once all ranks have agreed on it. It is registered first: a
@@ -56,16 +73,17 @@ impl Plan {
             let machine = make(&kernel.core);
             kernel.add(id, name, machine);
         });
-        self.come(link).inspect_err(|_| link.tidy(|kernel, _| kernel.remove(id)))
+        self.come(link, id).inspect_err(|_| link.tidy(|kernel, _| kernel.remove(id)))
     }
 
     /// Collective. All ranks agree on what they construct, if none refuses. Accesses to an object are checked by all
     /// ranks or by none.
-    pub(crate) fn come(&mut self, link: &Link) -> Result<()> {
-        let (action, key) = match link.modes.check {
-            true => (self.action() + ", with AURORA_CHECK=1,", digest::add(self.key, 1)),
-            false => (self.action(), self.key),
-        };
+    pub(crate) fn come(&mut self, link: &Link, id: ObjectId) -> Result<()> {
+        let (mut action, mut key) = (self.action(), self.key_of(id));
+        if link.modes.check {
+            action += ", with AURORA_CHECK=1,";
+            key = digest::add(key, 1);
+        }
         let came = Came { refusal: self.refusal.take(), ..Came::new("a construction", &action, key) };
         link.come(came, &self.site).map(drop)
     }

@@ -30,8 +30,9 @@ pub enum Until {
 /// The ranks that have to act before a wait can end.
 #[derive(Clone, Debug)]
 pub struct Awaited {
-    /// The programs of these ranks. If empty, the wait ends without any program: by a transfer under way, a timer, a
-    /// doorbell or a device. Such a wait is never reported as one that cannot end.
+    /// The programs of these ranks. If this rank is one of them, the wait can never end, because its program waits. If
+    /// empty, the wait ends without any program: by a transfer under way, a timer, a doorbell or a device. Such a wait
+    /// is never reported as one that cannot end.
     pub ranks: Vec<Rank>,
     /// What the waiting rank does, in words that follow its name: `waits for the end of a scope of ..`.
     pub doing: String,

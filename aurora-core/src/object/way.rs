@@ -14,6 +14,7 @@ use crate::link::Link;
 use aurora_net::Outbox;
 use std::marker::PhantomData;
 use std::ops::Deref;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Instant;
 
 pub(crate) struct Way<O> {
@@ -83,6 +84,19 @@ impl<O: SharedObject> Way<O> {
             Some(met.map(|met| outcome = Some(met)))
         })?;
         Ok(outcome.expect("a wait ends when its condition is met"))
+    }
+
+    /// Does something in which code of the user's types runs. If it panics, the object is poisoned, as inside
+    /// `behaviour`, opened at this line.
+    pub(crate) fn poisoned_by_panics<R>(
+        &self,
+        (behaviour, opened): (&str, Option<&Site>),
+        action: impl FnOnce() -> R,
+    ) -> R {
+        catch_unwind(AssertUnwindSafe(action)).unwrap_or_else(|panic| {
+            self.tidy_on(|_, cx| cx.poison(behaviour, opened.cloned()));
+            resume_unwind(panic)
+        })
     }
 
     /// Ends the scope of a guard that is dropped. Its error is kept for the end of `run`, and ends the object.

@@ -3,7 +3,7 @@
 use super::plain;
 use crate::digest;
 use crate::element::{Add, Max, Min, OpId};
-use crate::error::{ObjectName, Result};
+use crate::error::{A_CALL, ObjectName, Result};
 use crate::ids::ObjectId;
 use crate::kernel::Reason;
 use crate::kernel::message::malformed;
@@ -42,6 +42,8 @@ pub trait Atomic: ScalarValue + bytemuck::Pod {}
 /// entry, [`release_c`](GScalar::release_c) sets it at its end, [`accumulate`](GScalar::accumulate) merges what all
 /// ranks contribute (a reduction), and [`read_mostly`](GScalar::read_mostly) keeps a copy on every rank, which is
 /// read without a message while any rank may change the value (the bound of a search).
+///
+/// A panic of an operation, or of the type's `Deserialize`, poisons the scalar, on all ranks.
 ///
 /// ```
 /// use aurora_core::prelude::*;
@@ -116,7 +118,7 @@ impl<T: ScalarValue> GScalar<T> {
 
     #[cold]
     fn get_by_home(&self, site: &Site) -> Result<T> {
-        decode(&self.ask(ScalarRequest::Load, Vec::new(), "get", site)?, site)
+        self.decoded(&self.ask(ScalarRequest::Load, Vec::new(), "get", site)?, site)
     }
 
     /// Sets the value. Errors as for [`get`](GScalar::get).
@@ -145,7 +147,7 @@ impl<T: ScalarValue> GScalar<T> {
 
     #[cold]
     fn replace_by_home(&self, value: &T, action: &'static str, site: &Site) -> Result<T> {
-        decode(&self.ask(ScalarRequest::Swap, encode(value, site)?, action, site)?, site)
+        self.decoded(&self.ask(ScalarRequest::Swap, encode(value, site)?, action, site)?, site)
     }
 
     /// Sets the value to `new` if its encoding is that of `expected`: `Ok(old)` if it was, else `Err(current)`. The
@@ -168,7 +170,7 @@ impl<T: ScalarValue> GScalar<T> {
     fn compare_exchange_by_home(&self, expected: &T, new: &T, site: &Site) -> Result<std::result::Result<T, T>> {
         let expected = encode(expected, site)?;
         let old = self.exchange(&expected, &encode(new, site)?, "compare_exchange", site)?;
-        let value = decode(&old, site)?;
+        let value = self.decoded(&old, site)?;
         Ok(if old == expected { Ok(value) } else { Err(value) })
     }
 
@@ -179,16 +181,21 @@ impl<T: ScalarValue> GScalar<T> {
         let site = Site::here();
         let mut current = self.ask(ScalarRequest::Load, Vec::new(), "fetch_update", &site)?;
         loop {
-            let new = update(decode(&current, &site)?);
+            let new = update(self.decoded(&current, &site)?);
             let old = match self.word().zip(plain::word(&current)).zip(plain::to_word(&new)) {
                 Some(((word, expected), new)) => word.exchange(expected, new).to_le_bytes()[..current.len()].to_vec(),
                 None => self.exchange(&current, &encode(&new, &site)?, "fetch_update", &site)?,
             };
             if old == current {
-                return decode(&old, &site);
+                return self.decoded(&old, &site);
             }
             current = old;
         }
+    }
+
+    /// Decodes a value of this scalar.
+    pub(crate) fn decoded(&self, bytes: &[u8], site: &Site) -> Result<T> {
+        self.link.poisoned_by_panics((A_CALL, None), || decode(bytes, site))
     }
 
     fn exchange(&self, expected: &[u8], new: &[u8], action: &'static str, site: &Site) -> Result<Vec<u8>> {
@@ -301,7 +308,7 @@ impl<T: Atomic> GScalar<T> {
 
     #[cold]
     fn fetch_by_home(&self, op: OpId, operand: T, action: &'static str, site: &Site) -> Result<T> {
-        decode(&self.ask(ScalarRequest::Fetch(op), encode(&operand, site)?, action, site)?, site)
+        self.decoded(&self.ask(ScalarRequest::Fetch(op), encode(&operand, site)?, action, site)?, site)
     }
 }
 

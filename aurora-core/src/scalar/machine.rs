@@ -287,8 +287,10 @@ impl SharedObject for Scalar {
     }
 
     fn awaits(&self, wait: Wait, name: &ObjectName) -> Awaited {
-        let wait = ScalarWait::from(wait);
-        Awaited { ranks: self.awaited(wait), doing: self.doing(wait, name) }
+        let (wait, me) = (ScalarWait::from(wait), self.ledger.me());
+        // A home that waits has done what it had to.
+        let ranks = self.awaited(wait).into_iter().filter(|rank| *rank != me).collect();
+        Awaited { ranks, doing: self.doing(wait, name) }
     }
 
     fn holds(&self, held: &mut Holds<'_>) {

@@ -47,7 +47,7 @@ impl VectorPlan {
 
     /// Collective. Checks, before large blocks are made, that those of each node fit into its memory together. True
     /// once all ranks have agreed on that; false for a small vector, which is not checked here.
-    pub(crate) fn admit<T: Element>(&self, world: &World) -> Result<bool> {
+    pub(crate) fn admit<T: Element>(&self, world: &World, id: ObjectId) -> Result<bool> {
         /// Bytes of the whole vector, so that all ranks decide alike. Smaller blocks are checked by each rank alone.
         const LARGE: usize = 8 << 20;
         // A rank that refuses has planned a vector of no elements, skips this, and tells the others when they come
@@ -58,7 +58,7 @@ impl VectorPlan {
         let own = self.dist.range(world.rank()).len() * size_of::<T>();
         let demand = Demand::new(world.rank(), own, Limits::find().pools());
         let action = self.plan.action();
-        let came = Came { what: "a construction", action: &action, key: self.plan.key, refusal: None, demand };
+        let came = Came { demand, ..Came::new("the begin of a construction", &action, self.plan.key_of(id)) };
         match world.link().come(came, &self.plan.site)? {
             None => Ok(true),
             Some((rank, shortage)) => Err(shortage.error(rank, "its block", self.plan.name(), &self.plan.site)),

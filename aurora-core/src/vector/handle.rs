@@ -105,7 +105,7 @@ impl<T: Element> GVector<T> {
         let link = Way::<Vector>::of(world.link());
         let (id, modes) = (link.next_object(), link.modes);
         // A large block is made in the shared memory where it stays.
-        let place = if plan.admit::<T>(world)? { plan.place(&link, id)? } else { None };
+        let place = if plan.admit::<T>(world, id)? { plan.place(&link, id)? } else { None };
         let settled = place.is_some();
         let (own, home) = place.map(Place::occupied).unzip();
         let block = plan.block(world, own, value);

@@ -163,8 +163,10 @@ impl SharedObject for Vector {
     }
 
     fn awaits(&self, wait: Wait, name: &ObjectName) -> Awaited {
-        let wait = wait.into();
-        Awaited { ranks: self.awaited(wait), doing: self.doing(wait, name) }
+        let (wait, me) = (wait.into(), self.ledger.me());
+        // What is missing of this rank itself arrives without its program.
+        let ranks = self.awaited(wait).into_iter().filter(|rank| *rank != me).collect();
+        Awaited { ranks, doing: self.doing(wait, name) }
     }
 
     fn holds(&self, held: &mut Holds<'_>) {

@@ -363,6 +363,121 @@ fn what_one_rank_cannot_make_no_rank_gets() {
 }
 
 #[test]
+fn ranks_that_share_different_objects_disagree() {
+    let said = fails_on_all_routes(2, |world| match world.is_root() {
+        true => world.share(Plan::new("thing", &1), |_| Ok(Ring::default())).map(drop),
+        false => world.share(Plan::new("thing", &1), |_| Ok(Keeper::default())).map(drop),
+    });
+    let words = ["ranks disagree", "construction of a thing, of type objects::Ring", "objects::Keeper"];
+    assert!(said.iter().all(|said| words.iter().all(|word| said.contains(word))), "{said:?}");
+    let said = fails_on_all_routes(2, |world| {
+        world.share(Plan::new(format!("thing {}", world.rank()), &1), |_| Ok(Keeper::default())).map(drop)
+    });
+    let words = ["ranks disagree", "construction of a thing rank 0", "construction of a thing rank 1"];
+    assert!(said.iter().all(|said| words.iter().all(|word| said.contains(word))), "{said:?}");
+    // Of equal names and types.
+    let said = fails_on_all_routes(2, |world| {
+        world.share(Plan::new("thing", &world.is_root()), |_| Ok(Keeper::default())).map(drop)
+    });
+    assert!(said.iter().all(|said| said.contains("with other arguments")), "{said:?}");
+}
+
+/// The rank that has panicked makes its second object, the others are in the construction of their first.
+#[test]
+fn an_object_whose_making_panics_is_tried_again() {
+    let said = fails_on_all_routes(2, |world| {
+        let make = |fails: bool| {
+            world.share(Plan::new("Keeper", &1), |_| match fails {
+                true => std::panic::panic_any("quietly"),
+                false => Ok(Keeper::default()),
+            })
+        };
+        if !world.is_root() {
+            assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| make(true))).is_err());
+        }
+        make(false)?;
+        world.barrier()
+    });
+    assert!(said.iter().all(|said| said.contains("ranks disagree")), "{said:?}");
+}
+
+/// A lock on rank 0, which a rank may take twice.
+#[derive(Default)]
+struct Lock {
+    holder: Option<Rank>,
+    waiting: Vec<Call>,
+    /// Names the holder as one of several that may let go.
+    any: bool,
+}
+
+impl SharedObject for Lock {
+    fn request(&mut self, call: Call, _: &[u8], _: Received, cx: &mut Cx<'_>) -> Read<()> {
+        match self.holder {
+            None => {
+                self.holder = Some(call.from);
+                cx.answer(call, Ok(Payload::Empty));
+            }
+            Some(_) => self.waiting.push(call),
+        }
+        Ok(())
+    }
+
+    fn holds(&self, held: &mut Holds<'_>) {
+        for (call, holder) in self.waiting.iter().zip(self.holder.into_iter().cycle()) {
+            match (self.any, holder == 0) {
+                (true, _) => held.call_any(call.from, [holder]),
+                (_, true) => held.call(call.from, Obstacle { by_itself: true, behind: Vec::new() }),
+                (_, false) => held.call(call.from, Obstacle { by_itself: false, behind: vec![holder] }),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_lock_that_a_rank_takes_twice_is_an_error() {
+    for (ranks, culprit, any, others_wait) in [
+        (1, 0, false, false),
+        (1, 0, true, false),
+        (2, 0, false, true),
+        (2, 0, true, false),
+        (3, 0, true, true),
+        (2, 1, false, false),
+        (3, 2, true, true),
+    ] {
+        for said in fails_on_all_routes(ranks, |world| {
+            let lock = world.share(Plan::new("Lock", &any), |_| Ok(Lock { any, ..Lock::default() }))?;
+            if world.rank() == culprit {
+                lock.ask(Rank::new(0), "lock", &(), Payload::Empty)?;
+                lock.ask(Rank::new(0), "lock", &(), Payload::Empty)?;
+            }
+            if others_wait { world.barrier() } else { Ok(()) }
+        }) {
+            let words = ["`lock` on the Lock", "objects/main.rs:"];
+            assert!(
+                words.iter().all(|word| said.contains(word)) && !said.contains("in time"),
+                "{ranks}, {culprit}, {any}: {said}"
+            );
+        }
+    }
+}
+
+/// The same for a wait that the object defines: a rank waits for what its own program has to do.
+#[test]
+fn a_wait_for_oneself_is_an_error() {
+    for ranks in [1, 2] {
+        for until in [Until::Came, Until::Ended] {
+            for said in fails_on_all_routes(ranks, |world| {
+                let own = world.share(Plan::new("Own", &4), |_| Ok(Stubborn))?;
+                let me = world.rank().index() as u64;
+                own.wait(Wait { number: me, until }, |_, _| None::<Result<()>>)
+            }) {
+                assert!(said.contains("waits at the Own") && !said.contains("in time"), "{ranks}, {until:?}: {said}");
+            }
+        }
+    }
+}
+
+#[test]
 fn an_object_may_be_dropped_amid_messages() {
     on_all_routes(3, |world| {
         for _ in 0..20 {

@@ -206,6 +206,10 @@ impl Watch {
         self.patience = LONGEST_LOOK;
         self.look = Look { number: self.look.number + 1, ..Look::default() };
         self.add(self.me, mine, acts);
+        // A rank that waits for itself alone has asked no other.
+        if self.is_complete() {
+            self.judge(now, acts);
+        }
     }
 
     pub(crate) fn heard(&mut self, now: Instant, from: Rank, look: u64, state: RankState, acts: &mut Vec<Act>) {

@@ -112,8 +112,8 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
             // Between two calls of all ranks.
             Request::Scan { .. } => return Ok(()),
         };
-        let keys = (0..keys).map_while(|_| code::read_by_serde::<K>(&mut payload).ok());
-        let places = keys.filter_map(|key| Place::of(&key)).collect();
+        let keys = (0..keys).map_while(|_| code::read_sought::<K>(&mut payload).ok());
+        let places = keys.filter_map(|(_, key)| Place::of(&key)).collect();
         self.note(by, origin, How::bare(kind), places, cx)
     }
 

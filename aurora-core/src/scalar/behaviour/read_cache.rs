@@ -5,7 +5,7 @@ use crate::Site;
 use crate::error::Result;
 use crate::scalar::machine::ScalarWait;
 use crate::scalar::scopes::{READ_CACHE, opening};
-use crate::scalar::{GScalar, ScalarValue, decode};
+use crate::scalar::{GScalar, ScalarValue};
 use std::ops::Deref;
 
 /// Holds the value.
@@ -54,7 +54,7 @@ impl<T: ScalarValue> GScalar<T> {
             Ok(())
         })?;
         let value = self.link.wait_on(ScalarWait::Load(epoch), &site, |object, cx| object.take_shown(epoch, cx))?;
-        let value = decode(&value, &site)?;
+        let value = self.decoded(&value, &site)?;
         Ok(ScalarScope::open(self, site, entered, Shown { value }, false))
     }
 }

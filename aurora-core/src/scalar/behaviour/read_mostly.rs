@@ -10,7 +10,7 @@ use crate::polls::Level;
 use crate::scalar::machine::ScalarWait;
 use crate::scalar::message::ScalarRequest;
 use crate::scalar::scopes::{READ_MOSTLY, opening};
-use crate::scalar::{Atomic, Entered, GScalar, NumberedReply, Offered, Replica, ScalarValue, decode, encode, plain};
+use crate::scalar::{Atomic, Entered, GScalar, NumberedReply, Offered, Replica, ScalarValue, encode, plain};
 use crate::{Error, Site};
 use std::any::TypeId;
 use std::marker::PhantomData;
@@ -138,11 +138,11 @@ impl<T: ScalarValue, O> ReadMostly<'_, T, O> {
         let (scalar, replica) = (self.scalar, &self.state.replica);
         if scalar.link.watched() != Level::All {
             replica.wake();
-            return replica.read(|value| decode(value, site)).unwrap_or_else(|| Err(self.why(site)));
+            return replica.read(|value| scalar.decoded(value, site)).unwrap_or_else(|| Err(self.why(site)));
         }
         let look = || replica.read(<[u8]>::to_vec).ok_or_else(|| self.why(site));
         let value = scalar.link.look_at((scalar.id, "get", site), || 0, look, |value| Some(digest::of(value)))?;
-        decode(&value, site)
+        scalar.decoded(&value, site)
     }
 
     /// Sets the value, in one round trip.
@@ -169,7 +169,7 @@ impl<T: ScalarValue, O> ReadMostly<'_, T, O> {
         let NumberedReply { number, old, new } =
             NumberedReply::parse(&reply).ok_or_else(|| malformed(scalar.home()))?;
         scalar.link.tidy_on(|object, cx| object.learn(*epoch, (number, after), new, cx));
-        decode(old, &site)
+        scalar.decoded(old, &site)
     }
 
     #[cold]

@@ -1,0 +1,346 @@
+//! Types of the user's whose code lies or panics where their values travel: an error or a poisoned object, on all
+//! ranks, never another entry.
+
+use crate::provoke::on_every_route;
+use aurora_core::prelude::*;
+use aurora_core::{Lookup, MapKey};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Borrow;
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::fmt::Debug;
+use std::hash::{Hash, Hasher};
+use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
+
+/// The rank that is to blame.
+const CULPRIT: usize = 1;
+
+/// Says nothing on stderr.
+struct Quiet;
+
+/// Every single access by a borrowed form of a key, by its name.
+fn looked_up<K: MapKey, Q: Lookup<K> + ?Sized>(map: &mut GMap<K, u64>, key: &Q) -> [(&'static str, Result<()>); 5] {
+    [
+        ("get", map.get(key).map(drop)),
+        ("contains", map.contains(key).map(drop)),
+        ("get_many", map.get_many([key]).map(drop)),
+        ("update", map.update::<Add>(key, 7)),
+        ("remove", map.remove(key).map(drop)),
+    ]
+}
+
+/// Looks up each key in a form that serde encodes otherwise. All ranks get an error, also of their own keys, and the
+/// entries stay as they were.
+fn is_refused<K, Q>(make: impl Fn(u32) -> K + Sync)
+where
+    K: MapKey + Borrow<Q> + Clone + Debug,
+    Q: Hash + Eq + Serialize + ?Sized,
+{
+    on_every_route([1, 2, 3], |job| {
+        let told = job.run_freely(|world| {
+            let mut map = GMap::<K, u64>::new(world)?;
+            let all: HashMap<K, u64> = (0..64).map(|n| (make(n), u64::from(n))).collect();
+            if world.is_root() {
+                all.iter().try_for_each(|(key, value)| map.insert(key.clone(), *value).map(drop))?;
+            }
+            world.barrier()?;
+            for key in all.keys() {
+                for (name, outcome) in looked_up::<K, Q>(&mut map, key.borrow()) {
+                    let Err(Error::Value { cause, site, .. }) = outcome else {
+                        panic!("{name} of {key:?} at {}: {outcome:?}", map.owner(key.borrow()));
+                    };
+                    assert!(cause.contains("by the key itself"), "{name}: {cause}");
+                    assert!(site.to_string().contains("user_types.rs"), "{name}: {site}");
+                }
+            }
+            world.barrier()?;
+            for (key, value) in &all {
+                assert_eq!(map.get(key)?, Some(*value), "{key:?}");
+            }
+            assert_eq!(map.len()?, all.len());
+            world.barrier()
+        });
+        told.run.unwrap();
+    });
+}
+
+/// A slice has its length in front, an array has not: the first bytes of another key follow.
+#[test]
+fn an_array_by_its_slice() {
+    is_refused::<[u8; 4], [u8]>(|n| if n % 2 == 0 { [7, 7, 7, n as u8] } else { [4, 7, 7, n as u8] });
+    is_refused::<[u64; 2], [u64]>(|n| [u64::from(n), 2]);
+}
+
+/// A key whose borrowed form hashes `HASH` more, and is encoded with a list of so many bytes behind.
+#[derive(PartialEq, Eq, Clone, Debug)]
+struct Key<const HASH: u64, const BYTES: usize>(View<HASH, BYTES>);
+
+#[derive(PartialEq, Eq, Debug)]
+struct View<const HASH: u64, const BYTES: usize>(u32);
+
+impl<const HASH: u64, const BYTES: usize> Clone for View<HASH, BYTES> {
+    fn clone(&self) -> Self {
+        View(self.0)
+    }
+}
+
+impl<const HASH: u64, const BYTES: usize> Hash for Key<HASH, BYTES> {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        // One for all, if the forms have the same.
+        if HASH > 0 { self.0.0 } else { 0 }.hash(hasher);
+    }
+}
+
+impl<const HASH: u64, const BYTES: usize> Hash for View<HASH, BYTES> {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        if HASH > 0 { self.0 + HASH as u32 } else { 0 }.hash(hasher);
+    }
+}
+
+impl<const HASH: u64, const BYTES: usize> Serialize for Key<HASH, BYTES> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.serialize_u32(self.0.0)
+    }
+}
+
+impl<const HASH: u64, const BYTES: usize> Serialize for View<HASH, BYTES> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        match BYTES {
+            0 => serializer.serialize_u32(self.0),
+            _ => (self.0, [0u8; BYTES].as_slice()).serialize(serializer),
+        }
+    }
+}
+
+impl<'d, const HASH: u64, const BYTES: usize> Deserialize<'d> for Key<HASH, BYTES> {
+    fn deserialize<D: Deserializer<'d>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        u32::deserialize(deserializer).map(|number| Key(View(number)))
+    }
+}
+
+impl<const HASH: u64, const BYTES: usize> Borrow<View<HASH, BYTES>> for Key<HASH, BYTES> {
+    fn borrow(&self) -> &View<HASH, BYTES> {
+        &self.0
+    }
+}
+
+/// The owner is the right one, and the bytes begin with the key.
+#[test]
+fn a_form_with_bytes_behind_the_key() {
+    is_refused::<Key<0, 1>, View<0, 1>>(|n| Key(View(n)));
+}
+
+#[test]
+fn a_form_with_another_hash() {
+    is_refused::<Key<9, 0>, View<9, 0>>(|n| Key(View(n)));
+}
+
+/// Its owned form is another key.
+#[derive(PartialEq, Eq, Hash, Serialize)]
+struct Word(u64);
+
+#[derive(PartialEq, Eq, Serialize, Deserialize, Debug)]
+struct Sentence(u64);
+
+impl Hash for Sentence {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        (self.0 + 1).hash(hasher);
+    }
+}
+
+/// The number of words, so that a `Word` is what a `Sentence` is borrowed as.
+static WORDS: [Word; 64] = {
+    let mut words = [const { Word(0) }; 64];
+    let mut at = 0;
+    while at < 64 {
+        words[at] = Word(at as u64);
+        at += 1;
+    }
+    words
+};
+
+impl Borrow<Word> for Sentence {
+    fn borrow(&self) -> &Word {
+        &WORDS[self.0 as usize]
+    }
+}
+
+impl ToOwned for Word {
+    type Owned = Sentence;
+
+    fn to_owned(&self) -> Sentence {
+        Sentence(self.0)
+    }
+}
+
+#[test]
+fn an_owned_form_with_another_hash() {
+    on_every_route([1, 2, 3], |job| {
+        let told = job.run_freely(|world| {
+            let mut map = GMap::<Sentence, u64>::new(world)?;
+            let mut scope = map.release_c_with::<Add>()?;
+            for word in &WORDS {
+                let refused = scope.update(word, 1);
+                assert!(matches!(refused, Err(Error::Value { .. })), "{refused:?}");
+            }
+            scope.finish()?;
+            assert!(map.is_empty()?);
+            world.barrier()
+        });
+        told.run.unwrap();
+    });
+}
+
+/// A key of which serde skips a part: another key arrives.
+#[derive(PartialEq, Eq, Hash, Clone, Serialize, Deserialize, Debug)]
+struct Halved(u64, #[serde(skip)] u64);
+
+#[test]
+fn a_key_that_arrives_as_another() {
+    on_every_route([2, 3], |job| {
+        // Of so many inserts that the other rank owns, half have an owner there as the keys that arrive.
+        let told = job.run(|world| {
+            let mut map = GMap::<Halved, u64>::new(world)?;
+            let theirs = |map: &GMap<Halved, u64>| {
+                let keys = (0..).map(|n| [Halved(n, 1), Halved(n, 0)]);
+                let mut both = keys.filter(|keys| keys.iter().all(|key| map.owner(key).index() == CULPRIT));
+                both.next().map(|[key, _]| key).expect("every rank owns keys")
+            };
+            if world.is_root() {
+                let key = theirs(&map);
+                let refused = map.insert(key.clone(), 1);
+                assert!(matches!(refused, Err(Error::Value { .. })), "{refused:?}");
+            }
+            let key = theirs(&map);
+            let mut scope = map.release_c()?;
+            // All have opened it before one of them can spoil it.
+            world.barrier()?;
+            let ended = if world.is_root() { scope.insert(key, 1) } else { Ok(()) }.and(scope.finish());
+            world.barrier()?;
+            ended?;
+            map.get(&Halved(0, 0)).map(drop)
+        });
+        told.all_say(&["a value of type Halved cannot be sent to other ranks"]);
+    });
+}
+
+thread_local! {
+    /// Values cannot be decoded on this thread.
+    static IS_ARMED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Panics where it is decoded while the thread is armed.
+#[derive(PartialEq, Eq, Hash, Clone, Serialize, Debug)]
+struct Touchy(u64);
+
+impl<'d> Deserialize<'d> for Touchy {
+    fn deserialize<D: Deserializer<'d>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        if IS_ARMED.get() {
+            panic_any(Quiet);
+        }
+        u64::deserialize(deserializer).map(Touchy)
+    }
+}
+
+/// Does something in which a value cannot be decoded: true if it panicked.
+fn armed<R>(action: impl FnOnce() -> R) -> bool {
+    IS_ARMED.set(true);
+    let outcome = catch_unwind(AssertUnwindSafe(action));
+    IS_ARMED.set(false);
+    outcome.is_err()
+}
+
+/// Whoever asks decodes the answer.
+#[test]
+fn an_answer_that_panics_poisons_the_map() {
+    type Map = GMap<Touchy, Touchy>;
+    type Use = fn(&mut Map, Touchy) -> Result<()>;
+    let uses: [(&str, Use); 5] = [
+        ("get", |map, key| map.get(&key).map(drop)),
+        ("get_many", |map, key| map.get_many([&key]).map(drop)),
+        ("insert", |map, key| map.insert(key, Touchy(2)).map(drop)),
+        ("remove", |map, key| map.remove(&key).map(drop)),
+        ("collect", |map, _| map.collect(0).map(drop)),
+    ];
+    on_every_route([1, 2, 3], |job| {
+        for (name, next_use) in uses {
+            let told = job.run(|world| {
+                let mut map = Map::new(world)?;
+                let last = world.size() - 1;
+                let mut keys = (0..).map(Touchy);
+                let key = keys.find(|key| map.owner(key).index() == last).expect("every rank owns keys");
+                if world.is_root() {
+                    map.insert(key.clone(), Touchy(1))?;
+                }
+                world.barrier()?;
+                match (name, world.is_root()) {
+                    (_, true) => assert!(armed(|| next_use(&mut map, key)), "{name}"),
+                    // The call ends for the others too.
+                    ("collect", false) => {
+                        let ended = map.collect(0);
+                        assert!(matches!(ended, Err(Error::Poisoned { .. })), "{ended:?}");
+                    }
+                    _ => {}
+                }
+                world.barrier()?;
+                for again in 0..2 {
+                    let collected = map.collect(0);
+                    assert!(matches!(collected, Err(Error::Poisoned { .. })), "{name}, {again}: {collected:?}");
+                }
+                map.get(&Touchy(3)).map(drop)
+            });
+            told.all_say(&["the GMap<Touchy, Touchy>", "is poisoned: rank 0 panicked"]);
+        }
+    });
+}
+
+/// The home has changed the value already, and nobody has the old one.
+#[test]
+fn an_answer_that_panics_poisons_the_scalar() {
+    type Use = fn(&GScalar<Touchy>) -> Result<()>;
+    let uses: [(&str, Use); 4] = [
+        ("get", |s| s.get().map(drop)),
+        ("swap", |s| s.swap(Touchy(2)).map(drop)),
+        ("compare_exchange", |s| s.compare_exchange(&Touchy(1), &Touchy(2)).map(drop)),
+        ("fetch_update", |s| s.fetch_update(|old| old).map(drop)),
+    ];
+    on_every_route([1, 2, 3], |job| {
+        for (name, next_use) in uses {
+            let told = job.run(|world| {
+                let scalar = GScalar::new(world, world.size() - 1, Touchy(1))?;
+                if world.is_root() {
+                    assert!(armed(|| next_use(&scalar)), "{name}");
+                }
+                world.barrier()?;
+                scalar.get().map(drop)
+            });
+            told.all_say(&["the GScalar<Touchy>", "is poisoned: rank 0 panicked"]);
+        }
+    });
+}
+
+/// A closure that panics on one rank, which tries once more: its second call is not the second half of the others'.
+#[test]
+fn a_construction_that_panics_and_is_tried_again() {
+    /// One vector is checked in two steps, because it is large.
+    const LENGTHS: [usize; 2] = [100, 3 << 20];
+    on_every_route([2, 3], |job| {
+        for len in LENGTHS {
+            let told = job.run(|world| {
+                let make = |fails: bool| {
+                    GVector::<u64>::from_fn(world, len, |index| match fails {
+                        true => panic_any(Quiet),
+                        false => index as u64,
+                    })
+                };
+                if world.rank() == CULPRIT {
+                    assert!(catch_unwind(AssertUnwindSafe(|| make(true))).is_err());
+                }
+                let vector = make(false)?;
+                world.barrier()?;
+                vector.gather(0).map(drop)
+            });
+            told.all_say(&["ranks disagree", "construction of a GVector<u64>"]);
+        }
+    });
+}
