@@ -45,7 +45,7 @@ fn main() -> Result<()> {
             let mut m_c = m_c.release_c()?;
             for i in m_a.rows() {
                 for j in 0..N {
-                    m_c.put(i * N + j, dot_prod(m_a.row(i), &m_b, j, N))?;
+                    m_c.put(i * N + j, dot_prod(m_a.row(i), m_b.as_slice(), j, N))?;
                 }
             }
             m_c.finish()?;
