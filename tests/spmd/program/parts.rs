@@ -132,7 +132,11 @@ impl<'v> Open<'v> {
             Open::Release(scope) => plan.mine(part).try_for_each(|i| scope.put(i, after[i])),
             Open::Both(scope, used) => {
                 let used = std::mem::replace(used, true);
-                check::same(scope.as_slice(), part.start, |i| if used && plan.is_mine(i) { after[i] } else { before[i] })?;
+                check::same(
+                    scope.as_slice(),
+                    part.start,
+                    |i| if used && plan.is_mine(i) { after[i] } else { before[i] },
+                )?;
                 plan.mine(part).for_each(|i| scope[i] = after[i]);
                 Ok(())
             }

@@ -16,7 +16,9 @@ pub fn a_part_to_read_and_to_write(world: &World) -> Result<()> {
             assert_eq!(part.at(i)?, i as u64 + round + 1);
         }
         drop(part);
-        check::same(v.read_cache()?.as_slice(), 0, |i| i as u64 + if (from..upto).contains(&i) { round + 1 } else { 0 })?;
+        check::same(v.read_cache()?.as_slice(), 0, |i| {
+            i as u64 + if (from..upto).contains(&i) { round + 1 } else { 0 }
+        })?;
     }
     let (mut left, mut right) = v.split_at_mut(len / 2);
     let (mut a, mut b) = (left.slice_mut(..).read_cache_release_c()?, right.slice_mut(..).read_cache_release_c()?);

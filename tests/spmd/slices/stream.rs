@@ -122,7 +122,9 @@ pub fn late_ranks_see_nothing_of_a_part_that_is_written(world: &World) -> Result
         draws.world.barrier()?;
         let owner_is_late = v.range_of(late);
         let written = |i: usize| part.contains(&i) && !owner_is_late.contains(&i);
-        check::same(v.slice(part.clone()).read_cache()?.as_slice(), part.start, |i| if written(i) { next(i) } else { now(i) })?;
+        check::same(v.slice(part.clone()).read_cache()?.as_slice(), part.start, |i| {
+            if written(i) { next(i) } else { now(i) }
+        })?;
         let mut own = v.owner_computes_mut()?;
         own.indices().for_each(|i| own[i] = next(i));
         Ok(())

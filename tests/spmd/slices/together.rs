@@ -46,7 +46,11 @@ pub fn many_scopes_around_each_other(world: &World) -> Result<()> {
         drop(inner);
         (0..len / 4).filter(|i| i % p == me).try_for_each(|i| outer.put(i, round))?;
         if round % 5 == 0 {
-            check::same(rest.slice(len / 4..).read_cache()?.as_slice(), len / 4, |i| if i < len / 2 { 0 } else { round })?;
+            check::same(
+                rest.slice(len / 4..).read_cache()?.as_slice(),
+                len / 4,
+                |i| if i < len / 2 { 0 } else { round },
+            )?;
         }
     }
     drop(outer);

@@ -3,8 +3,8 @@
 use super::Haloed;
 use super::geometry::{Boundary, Halo};
 use crate::Site;
-use crate::behaviour::owner::{HasOwnPart, OwnerMut};
 use crate::behaviour::elements::{ShowsElements, ShowsElementsMut};
+use crate::behaviour::owner::{HasOwnPart, OwnerMut};
 use crate::behaviour::{HaloCacheMut, Scope, ShowsOwnPart};
 use crate::element::Element;
 use crate::error::Result;
