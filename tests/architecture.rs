@@ -90,7 +90,7 @@ const NO_CYCLES: &[&str] = &["aurora-core", "aurora-net"];
 const BEHAVIOURS: InCrate = InCrate { of: "aurora-core", modules: &["behaviour"] };
 
 /// Except for these, which all behaviours share.
-const SHARED_BY_BEHAVIOURS: &[&str] = &["buffers", "marks", "rows", "sealed", "shown"];
+const SHARED_BY_BEHAVIOURS: &[&str] = &["buffers", "elements", "marks", "rows", "sealed", "shown"];
 
 /// And except for these: a behaviour, and those that it is made of.
 const MADE_OF: &[(&str, &[&str])] =

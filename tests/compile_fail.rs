@@ -186,7 +186,7 @@ fn slices_and_errors_are_free() {
     let sum = Config::threads(2).run(|world| {
         let v = GVector::<u64>::from_fn(world, 1000, |i| i as u64)?;
         let (cache, own) = (v.read_cache()?, v.owner_computes()?);
-        let (whole, part): (&[u64], &[u64]) = (&cache, own.local());
+        let (whole, part): (&[u64], &[u64]) = (cache.as_slice(), own.local());
         let sum = std::thread::scope(|scope| {
             let whole = scope.spawn(|| whole.iter().sum::<u64>());
             let part = scope.spawn(|| part.iter().sum::<u64>());

@@ -46,7 +46,7 @@ fn main() -> Result<()> {
         let optimised = world.traffic().transfers_out - before.transfers_out;
         world.barrier()?;
 
-        for (i, value) in vector1.read_cache()?.iter().enumerate() {
+        for (i, value) in vector1.read_cache()?.iter_indexed() {
             assert_eq!(*value, some_func(i), "element {i}");
         }
         if world.is_root() {

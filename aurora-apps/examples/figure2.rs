@@ -12,7 +12,7 @@
 //! | `for (i = mA.begin(); i < mA.end(); i += mA.step())` | `for i in m_a.rows()` |
 //! | `mC[i][j] = x` under `GVReleaseC` | `m_c.put(i * N + j, x)?` |
 //! | C-style pointer `&mA[i][0]` | the slice `m_a.row(i)` |
-//! | C-style pointer `mB` | the guard itself: it derefs to the whole `&[i32]` |
+//! | C-style pointer `mB` | the slice `m_b.as_slice()` |
 //! | `distmemcpy(...)` (section 3.4) | `distmemcpy(&mut local, v.range(a..b))?`, `distmemcpy_many` |
 //! | `// End scope` | the end of the block, or `finish()?` |
 //!
@@ -45,7 +45,7 @@ fn main() -> Result<()> {
             let mut m_c = m_c.release_c()?;
             for i in m_a.rows() {
                 for j in 0..N {
-                    m_c.put(i * N + j, dot_prod(m_a.row(i), &m_b, j, N))?;
+                    m_c.put(i * N + j, dot_prod(m_a.row(i), m_b.as_slice(), j, N))?;
                 }
             }
             m_c.finish()?;

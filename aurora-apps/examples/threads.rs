@@ -22,7 +22,7 @@ fn main() -> Result<()> {
             let a = a.owner_computes()?; // my rows
             let b = b.read_cache()?; // the whole matrix
             let mut c = c.owner_computes_mut()?; // my rows, writable
-            let (rows, b) = (a.par_rows(), &b[..]);
+            let (rows, b) = (a.par_rows(), b.as_slice());
             c.par_rows_mut().zip(rows).for_each(|((_, c), (_, a))| {
                 for (a, b) in a.iter().zip(b.chunks(DIM.cols)) {
                     c.iter_mut().zip(b).for_each(|(c, b)| *c += a * b);
@@ -30,7 +30,7 @@ fn main() -> Result<()> {
             });
         }
         let c = c.read_cache()?;
-        let cells = &c[..];
+        let cells = c.as_slice();
         let trace: f64 = (0..DIM.rows).into_par_iter().map(|i| cells[i * DIM.cols + i]).sum();
         assert_eq!(trace, expected());
         if world.is_root() {

@@ -77,7 +77,7 @@ fn main() -> Result<()> {
         matrix.times(&x, &mut y)?;
 
         let wanted = |row: usize| entries(row).map(|(column, value)| value * factor(column)).sum::<f64>();
-        let wrong = y.read_cache()?.iter().enumerate().find(|(row, found)| **found != wanted(*row)).map(|(row, _)| row);
+        let wrong = y.read_cache()?.iter_indexed().find(|(row, found)| **found != wanted(*row)).map(|(row, _)| row);
         if let Some(row) = wrong {
             return Err(Error::user(format!("row {row} of the product is wrong")));
         }

@@ -27,6 +27,21 @@ fn write_to_a_shared_part(v: &GVector<i32>) -> Result<()> {
     v.slice(2..5).owner_computes_mut()?.finish()
 }
 
+/// A ReadCache is no slice: its indices are global, those of a slice count from 0.
+fn a_cache_as_a_slice(v: &GVector<i32>) -> Result<()> {
+    let part = v.slice(2..5).read_cache()?;
+    let elements: &[i32] = &part;
+    assert_eq!(elements[0], 1);
+    part.finish()
+}
+
+/// Nor has it a slice's methods.
+fn a_method_of_slices_on_a_cache(v: &mut GVector<i32>) -> Result<()> {
+    let part = v.slice_mut(2..5).read_cache_release_c()?;
+    assert_eq!(part.binary_search(&1), Ok(0));
+    part.finish()
+}
+
 /// A Gather reads, and has no place for each element.
 fn index_a_gather(v: &GVector<i32>) -> Result<()> {
     let mut gather = v.gatherer()?;

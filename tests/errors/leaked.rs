@@ -200,7 +200,7 @@ fn what_a_leaked_guard_shows_stays_as_it_is() {
             let v: &'static GVector<u64> = Box::leak(Box::new(GVector::from_fn(world, 10, |i| i as u64)?));
             let cache: &'static ReadCache<'static, u64> = Box::leak(Box::new(v.read_cache()?));
             let own: &'static OwnerComputes<'static, u64> = Box::leak(Box::new(v.owner_computes()?));
-            let (whole, part): (&'static [u64], &'static [u64]) = (cache, own.local());
+            let (whole, part): (&'static [u64], &'static [u64]) = (cache.as_slice(), own.local());
             for _ in 0..3 {
                 v.read_cache()?.finish()?;
             }
@@ -223,7 +223,7 @@ fn later_loads_do_not_land_in_what_a_leaked_cache_shows() {
             if world.rank() == CULPRIT {
                 let v: &'static GVector<u64> = Box::leak(Box::new(v));
                 let first: &'static ReadCache<'static, u64> = Box::leak(Box::new(v.read_cache()?));
-                let whole: &'static [u64] = first;
+                let whole: &'static [u64] = first.as_slice();
                 for round in 1..5 {
                     let cache = v.read_cache()?;
                     assert_eq!(cache[0], 1000 * round);

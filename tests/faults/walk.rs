@@ -124,7 +124,7 @@ fn visit(world: &World, visits: &GScalar<u64>, round: usize) -> Result<()> {
     let mut v = GVector::from_fn(world, LENGTH, want)?;
     // Loads, after each of which owners write again.
     for turn in 1..=3 {
-        check::same(&v.read_cache()?, 0, |i| want(i).wrapping_add(turn - 1))?;
+        check::same(v.read_cache()?.as_slice(), 0, |i| want(i).wrapping_add(turn - 1))?;
         let mut own = v.owner_computes_mut()?;
         own.local_mut().iter_mut().for_each(|x| *x = x.wrapping_add(1));
         own.finish()?;

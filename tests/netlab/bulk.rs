@@ -107,7 +107,7 @@ pub fn matrix(world: &World) -> Result<GVector<u32>> {
 /// A phase: each rank writes its block, and loads the whole.
 pub fn load(v: &mut GVector<u32>, round: usize, data: Data) -> Result<()> {
     write(v, round, data)?;
-    check::same(&v.read_cache()?, 0, |i| Data::wanted(i, round))
+    check::same(v.read_cache()?.as_slice(), 0, |i| Data::wanted(i, round))
 }
 
 fn write(v: &mut GVector<u32>, round: usize, data: Data) -> Result<()> {

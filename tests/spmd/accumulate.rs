@@ -309,7 +309,7 @@ fn one_scope_after_the_other(world: &World) -> Result<()> {
             sleep(Duration::from_millis(5));
         }
         total += 10 * p as u64;
-        check::same(&v.read_cache()?, 0, |i| if i % 1000 == 0 { 2 * total } else { total })?;
+        check::same(v.read_cache()?.as_slice(), 0, |i| if i % 1000 == 0 { 2 * total } else { total })?;
         let mut all = v.read_cache_release_c()?;
         for i in (me..len).step_by(p).filter(|i| i % 1000 == 0) {
             all[i] -= total;

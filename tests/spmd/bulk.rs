@@ -25,7 +25,7 @@ fn load(v: &mut GVector<u64>, round: usize) -> Result<()> {
     let first = own.indices().start;
     own.local_mut().iter_mut().enumerate().for_each(|(i, x)| *x = value(first + i, round));
     own.finish()?;
-    check::same(&v.read_cache()?, 0, |i| value(i, round))
+    check::same(v.read_cache()?.as_slice(), 0, |i| value(i, round))
 }
 
 /// The rank that comes last to a load finds all others there: what it sends to other nodes goes by MPI, where that
@@ -101,7 +101,7 @@ fn the_same_transfers_are_counted(world: &World) -> Result<()> {
     let v = GVector::<u64>::from_fn(world, 50_000, |i| value(i, 0))?;
     world.barrier()?;
     let before = world.stats();
-    check::same(&v.read_cache()?, 0, |i| value(i, 0))?;
+    check::same(v.read_cache()?.as_slice(), 0, |i| value(i, 0))?;
     let stats = world.stats() - before;
     let Traffic { transfers_out, bytes_out, carried_out, carried_bytes_out, .. } = stats.traffic;
     let total = stats.total();

@@ -32,7 +32,7 @@ fn own_writes_are_seen_at_once_and_by_all_afterwards(world: &World) -> Result<()
     // Others' writes are not seen inside.
     let me = world.rank().index();
     let want = |i: usize| (i + if i + 1 < len { 1000 * (i + 1) } else { 0 }) as u64;
-    check::same(&all, 0, |i| if i % world.size() == me { want(i) } else { i as u64 })?;
+    check::same(all.as_slice(), 0, |i| if i % world.size() == me { want(i) } else { i as u64 })?;
     all.finish()?;
     check::whole(&v, want)
 }
@@ -66,14 +66,14 @@ fn only_some_write(world: &World) -> Result<()> {
     for round in 1..6 {
         let writer = round as usize % world.size();
         let mut all = v.read_cache_release_c()?;
-        check::same(&all, 0, |_| round - 1)?;
+        check::same(all.as_slice(), 0, |_| round - 1)?;
         if world.rank() == writer {
             for i in 0..len {
                 all.put(i, round)?;
             }
         }
         let want = if world.rank() == writer { round } else { round - 1 };
-        check::same(&all, 0, |_| want)?;
+        check::same(all.as_slice(), 0, |_| want)?;
         drop(all);
     }
     check::whole(&v, |_| 5)
@@ -84,13 +84,13 @@ fn one_scope_after_the_other(world: &World) -> Result<()> {
     let mut v = GVector::<u64>::new(world, len)?;
     for round in 0..5 {
         let mut all = v.read_cache_release_c()?;
-        check::same(&all, 0, |_| 4 * round)?;
+        check::same(all.as_slice(), 0, |_| 4 * round)?;
         mine(world, len).for_each(|i| all[i] += 1);
         drop(all);
         let mut sums = v.release_c_with::<aurora_core::Add>()?;
         mine(world, len).try_for_each(|i| sums.update(i, 1))?;
         drop(sums);
-        check::same(&v.read_cache()?, 0, |_| 4 * round + 2)?;
+        check::same(v.read_cache()?.as_slice(), 0, |_| 4 * round + 2)?;
         let mut all = v.read_cache_release_c()?;
         mine(world, len).for_each(|i| all[i] += 1);
         all.finish()?;

@@ -89,7 +89,7 @@ fn a_read_cache_is_one_transfer_to_each(world: &World) -> Result<()> {
             let before = accounted(world);
             let all = v.read_cache()?;
             let after = accounted(world);
-            check::same(&all, 0, |_| round as u32 + 1)?;
+            check::same(all.as_slice(), 0, |_| round as u32 + 1)?;
             exact.push((after.0 - before.0, after.1 - before.1));
             Ok(())
         })?;
@@ -111,7 +111,7 @@ fn each_node_receives_each_block_once(world: &World) -> Result<()> {
     for round in 1..=ROUNDS {
         v.owner_computes_mut()?.local_mut().fill(round);
         let before = accounted(world).1;
-        check::same(&v.read_cache()?, 0, |_| round)?;
+        check::same(v.read_cache()?.as_slice(), 0, |_| round)?;
         let after = accounted(world).1;
         sent.fetch_add(after - before)?;
         world.barrier()?;
@@ -138,7 +138,7 @@ fn a_part_costs_what_it_shows(world: &World) -> Result<()> {
             let before = accounted(world);
             let seen = v.slice(part.clone()).read_cache()?;
             let after = accounted(world);
-            check::same(&seen, part.start, |_| round)?;
+            check::same(seen.as_slice(), part.start, |_| round)?;
             drop(seen);
             let (messages, bytes) = (after.0 - before.0, after.1 - before.1);
             // What it receives for its node peers, from each rank of other nodes at most.
@@ -163,7 +163,7 @@ fn a_scope_of_a_part_is_not_in_the_way_of_another(world: &World) -> Result<()> {
         let mine = v.local_range();
         let (left, mut right) = v.split_at_mut(len / 2);
         let seen = left.slice(..).read_cache()?;
-        check::same(&seen, 0, |_| 0)?;
+        check::same(seen.as_slice(), 0, |_| 0)?;
         // Everybody shows it now, and goes on doing so.
         world.barrier()?;
         right.slice_mut(..).owner_computes_mut()?.local_mut().fill(round);
@@ -171,7 +171,7 @@ fn a_scope_of_a_part_is_not_in_the_way_of_another(world: &World) -> Result<()> {
         let before = accounted(world);
         let whole = right.slice(..).read_cache()?;
         let after = accounted(world);
-        check::same(&whole, len / 2, |_| round)?;
+        check::same(whole.as_slice(), len / 2, |_| round)?;
         if shares {
             check::equal("messages", after.0 - before.0, 0)?;
         }
@@ -186,7 +186,7 @@ fn an_unchanged_block_is_not_sent_again(world: &World) -> Result<()> {
     let (others, abroad, words) = (announcements(world), nodes(world) - 1, words(world));
     let mut v = GVector::<u64>::from_fn(world, 50_000, |i| i as u64)?;
     drop(v.read_cache()?);
-    let cost = least(world, |_| check::same(&v.read_cache()?, 0, |i| i as u64))?;
+    let cost = least(world, |_| check::same(v.read_cache()?.as_slice(), 0, |i| i as u64))?;
     check::equal("transfers out", cost.transfers_out, others)?;
     assert!(cost.bytes_out <= others * 300, "{} bytes", cost.bytes_out);
     // What one rank changes, only that rank sends.
@@ -195,7 +195,7 @@ fn an_unchanged_block_is_not_sent_again(world: &World) -> Result<()> {
         if world.is_root() {
             v.put(0, round)?;
         }
-        check::same(&v.read_cache()?, 0, |i| if i == 0 { round } else { i as u64 })
+        check::same(v.read_cache()?.as_slice(), 0, |i| if i == 0 { round } else { i as u64 })
     })?;
     let block = if world.is_root() { 8 * first.len() as u64 } else { 0 };
     assert!(cost.bytes_out <= abroad * block + (others + words) * 300, "{} bytes", cost.bytes_out);
@@ -296,7 +296,7 @@ fn a_block_that_moved_away_comes_home(world: &World) -> Result<()> {
     let cache = v.read_cache()?;
     if world.rank() == 1 {
         world.barrier()?;
-        check::same(&cache, 0, |_| 0)?;
+        check::same(cache.as_slice(), 0, |_| 0)?;
         drop(cache);
     } else {
         drop(cache);
@@ -392,7 +392,7 @@ fn reading_and_writing_in_one_costs_both(world: &World) -> Result<()> {
             assert!((values..=values + others * 100).contains(&bytes), "{bytes} bytes of the end in round {round}");
         }
     }
-    check::same(&v.read_cache()?, 0, |i| if i % BLOCK < 3 * p { ROUNDS } else { 0 })
+    check::same(v.read_cache()?.as_slice(), 0, |i| if i % BLOCK < 3 * p { ROUNDS } else { 0 })
 }
 
 /// To each owner that it writes to a message for each 64 KiB, and one back; to others nothing, though they do not take

@@ -29,15 +29,15 @@ fn what_i_put_is_in_every_copy(world: &World) -> Result<()> {
         mine.clone().try_for_each(|i| v.put(i, round * i as u32))?;
         let want = |i| round * i as u32;
         match round {
-            1 | 4 => check::same(&v.read_cache()?, 0, want)?,
+            1 | 4 => check::same(v.read_cache()?.as_slice(), 0, want)?,
             2 => check::same(v.read_cache_blocks()?.whole()?, 0, want)?,
-            3 => check::same(&v.read_cache_release_c()?, 0, want)?,
+            3 => check::same(v.read_cache_release_c()?.as_slice(), 0, want)?,
             5 => check::same(v.halo_cache(1)?.local(), mine.start, want)?,
-            _ => check::same(&v.slice(1..).read_cache()?, 1, want)?,
+            _ => check::same(v.slice(1..).read_cache()?.as_slice(), 1, want)?,
         }
         // A copy stays as it is; what is put beside it is in the next.
         let before = v.slice(..).read_cache()?;
-        check::same(&before, 0, want)?;
+        check::same(before.as_slice(), 0, want)?;
         drop(before);
         check::equal("an own element", v.at(mine.start)?, want(mine.start))?;
         world.barrier()?;
@@ -160,7 +160,7 @@ fn puts_between_caches_that_stay_open(world: &World) -> Result<()> {
         // One rank after the other keeps its cache while the rest write: only their own blocks can be told apart then.
         let keeps = round as usize % p == me;
         let cache = written.read_cache()?;
-        let before = cache.to_vec();
+        let before = cache.as_slice().to_vec();
         if keeps {
             world.barrier()?;
             check::equal("a cache that stays open", &cache[..], &before[..])?;

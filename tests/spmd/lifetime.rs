@@ -154,7 +154,7 @@ fn job(seed: u64) -> Result<u64> {
         let mut v = GVector::<u64>::new(world, 100)?;
         v.owner_computes_mut()?.local_mut().fill(seed);
         let all = v.read_cache()?;
-        check::same(&all, 0, |_| seed)?;
+        check::same(all.as_slice(), 0, |_| seed)?;
         // The value of rank 0 comes back.
         Ok(all.iter().sum::<u64>() + world.rank().index() as u64)
     })

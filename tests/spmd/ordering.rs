@@ -110,7 +110,7 @@ fn one_late_write(
     late: Option<usize>,
     value: u64,
 ) -> Result<()> {
-    let before: Vec<_> = v.read_cache()?.to_vec();
+    let before: Vec<_> = v.read_cache()?.as_slice().to_vec();
     // Only what is written below may make a difference.
     world.barrier()?;
     if late.is_some_and(|rank| world.rank() == rank) {
@@ -121,10 +121,10 @@ fn one_late_write(
     }
     let all = v.read_cache()?;
     let want = |i: usize| if i == index { value } else { before[i] };
-    check::same(&all, 0, want)?;
+    check::same(all.as_slice(), 0, want)?;
     drop(all);
     // And in the next one, for which nothing is sent.
-    check::same(&v.read_cache()?, 0, want)
+    check::same(v.read_cache()?.as_slice(), 0, want)
 }
 
 /// A large block is being pushed while the slowest rank still writes all over it.
@@ -147,7 +147,7 @@ fn writes_to_a_block_that_is_on_its_way(world: &World) -> Result<()> {
             }
         }
         let all = v.read_cache()?;
-        check::same(&all, 0, |i| if i % 997 == 0 { want(i) } else { round as u64 })?;
+        check::same(all.as_slice(), 0, |i| if i % 997 == 0 { want(i) } else { round as u64 })?;
     }
     Ok(())
 }
@@ -199,7 +199,7 @@ fn many_owners_written_before_a_cache(world: &World) -> Result<()> {
             v.put(owner * p + me, want(round * p * p + owner * p + me))?;
         }
         let all = v.read_cache()?;
-        check::same(&all, 0, |i| want(round * p * p + i))?;
+        check::same(all.as_slice(), 0, |i| want(round * p * p + i))?;
     }
     Ok(())
 }
@@ -221,9 +221,9 @@ fn many_parts_written_before_a_cache(world: &World) -> Result<()> {
             alone.finish()?;
         }
         if round % 2 == 0 {
-            check::same(&v.slice(p..EACH * p).read_cache()?, p, |i| want(i * round))?;
+            check::same(v.slice(p..EACH * p).read_cache()?.as_slice(), p, |i| want(i * round))?;
         }
-        check::same(&v.read_cache()?, 0, |i| want(i * round))?;
+        check::same(v.read_cache()?.as_slice(), 0, |i| want(i * round))?;
     }
     Ok(())
 }
@@ -237,7 +237,7 @@ fn owner_and_cache_against_a_put(world: &World) -> Result<()> {
         if me == 0 {
             let a = q.owner_computes()?;
             let b = r.read_cache()?;
-            check::same(&b, 0, |i| want(i + 1))?;
+            check::same(b.as_slice(), 0, |i| want(i + 1))?;
             // The others have written before they came.
             check::same(&a.local()[p..], p, want)?;
             check::same(&a.local()[1..p], 1, |i| want(i + round))?;
@@ -245,7 +245,7 @@ fn owner_and_cache_against_a_put(world: &World) -> Result<()> {
             std::thread::sleep(LATE);
             q.put(me, want(me + round))?;
             let b = r.read_cache()?;
-            check::same(&b, 0, |i| want(i + 1))?;
+            check::same(b.as_slice(), 0, |i| want(i + 1))?;
         }
         world.barrier()?;
     }
@@ -267,7 +267,7 @@ fn an_access_after_a_scope_waits_for_the_slow(world: &World) -> Result<()> {
         match slow % 3 {
             0 => check::equal("element", v.at(2 * slow)?, want(slow))?,
             1 => check::equal("element", v.at_many(&[(2 * slow + 3) % (2 * p)])?[0], want(slow))?,
-            _ => check::same(&v.read_cache()?, 0, |_| want(slow))?,
+            _ => check::same(v.read_cache()?.as_slice(), 0, |_| want(slow))?,
         }
         world.barrier()?;
     }
@@ -339,7 +339,7 @@ fn scopes_of_many_kinds_in_a_row(world: &World) -> Result<()> {
         drop(scope);
         {
             let all = v.read_cache()?;
-            check::same(&all, 0, |i| want(i + round))?;
+            check::same(all.as_slice(), 0, |i| want(i + round))?;
         }
         let mut scope = v.release_c_with::<Add>()?;
         for i in 0..len {
@@ -354,7 +354,7 @@ fn scopes_of_many_kinds_in_a_row(world: &World) -> Result<()> {
         drop(own);
         if round % 5 == 4 {
             v.fill(9)?;
-            check::same(&v.read_cache()?, 0, |_| 9)?;
+            check::same(v.read_cache()?.as_slice(), 0, |_| 9)?;
         }
     }
     Ok(())

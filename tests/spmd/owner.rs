@@ -68,7 +68,7 @@ fn rows_by_their_global_numbers(world: &World) -> Result<()> {
     }
     own.finish()?;
     let all = v.read_cache()?;
-    check::same(&all, 0, |i| want(i / cols * 100 + i % cols))?;
+    check::same(all.as_slice(), 0, |i| want(i / cols * 100 + i % cols))?;
     let own = v.owner_computes()?;
     for row in own.rows() {
         assert_eq!(own.row(row), all.row(row));
@@ -106,7 +106,7 @@ fn nothing_of_mine(world: &World) -> Result<()> {
     }
     drop(own);
     v.owner_computes_mut()?.local_mut().fill(4);
-    check::same(&v.read_cache()?, 0, |_| 4)?;
+    check::same(v.read_cache()?.as_slice(), 0, |_| 4)?;
     let mut none = GVector::<i64>::new(world, 0)?;
     assert!(none.owner_computes_mut()?.local_mut().is_empty());
     Ok(())
@@ -169,7 +169,7 @@ fn threads_share_the_slices(world: &World) -> Result<()> {
     });
     own.finish()?;
     let all = v.read_cache()?;
-    let slice: &[i64] = &all;
+    let slice: &[i64] = all.as_slice();
     std::thread::scope(|threads| {
         let checks = [0, 5000].map(|at| threads.spawn(move || check::same(&slice[at..at + 5000], at, want)));
         checks.into_iter().try_for_each(|check| check.join().expect("no panic"))

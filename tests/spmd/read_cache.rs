@@ -33,7 +33,7 @@ fn holds_everything(world: &World) -> Result<()> {
         let v = GVector::from_fn(world, len, want)?;
         let all = v.read_cache()?;
         assert_eq!(all.len(), len);
-        check::same(&all, 0, want)?;
+        check::same(all.as_slice(), 0, want)?;
         all.finish()?;
     }
     Ok(())
@@ -56,7 +56,7 @@ fn released_and_loaded_again(world: &World) -> Result<()> {
         let mut shift = 0;
         for round in 0..5 {
             for _ in 0..1 + round % 2 {
-                check::same(&v.read_cache()?, 0, |i| want(i + shift))?;
+                check::same(v.read_cache()?.as_slice(), 0, |i| want(i + shift))?;
             }
             std::thread::sleep(Duration::from_millis(if me == round % world.size() { 3 } else { 0 }));
             v.release_cache()?;
@@ -87,7 +87,7 @@ fn stays_a_snapshot(world: &World) -> Result<()> {
             while overwritten.get()? < round * (p - 1) {
                 std::thread::sleep(Duration::from_micros(200));
             }
-            check::same(&all, 0, |i| want(i + round - 1))?;
+            check::same(all.as_slice(), 0, |i| want(i + round - 1))?;
         } else {
             drop(v.read_cache()?);
             let mut own = v.owner_computes_mut()?;
@@ -121,7 +121,7 @@ fn an_owner_overwrites_its_block_at_once(world: &World) -> Result<()> {
             if (round + world.rank().index()).is_multiple_of(3) {
                 std::thread::sleep(Duration::from_millis(3));
             }
-            check::same(&all, 0, |_| round as u64)?;
+            check::same(all.as_slice(), 0, |_| round as u64)?;
         }
         let mut own = v.owner_computes_mut()?;
         own.local_mut().fill(round as u64 + 1);
@@ -134,13 +134,13 @@ fn nested_on_one_vector(world: &World) -> Result<()> {
     let outer = v.read_cache()?;
     let inner = v.read_cache()?;
     let third = v.read_cache()?;
-    check::same(&outer, 0, want)?;
-    check::same(&third, 0, want)?;
+    check::same(outer.as_slice(), 0, want)?;
+    check::same(third.as_slice(), 0, want)?;
     drop(outer);
-    check::same(&inner, 0, want)?;
+    check::same(inner.as_slice(), 0, want)?;
     let fourth = v.read_cache()?;
     drop((inner, third));
-    check::same(&fourth, 0, want)
+    check::same(fourth.as_slice(), 0, want)
 }
 
 fn nested_on_two_vectors(world: &World) -> Result<()> {
@@ -149,8 +149,8 @@ fn nested_on_two_vectors(world: &World) -> Result<()> {
     for round in 0..4 {
         let whole_a = a.read_cache()?;
         let whole_b = b.read_cache()?;
-        check::same(&whole_a, 0, |i| want(i + 2 * round))?;
-        check::same(&whole_b, 0, |i| want(i + 2 * round + 1))?;
+        check::same(whole_a.as_slice(), 0, |i| want(i + 2 * round))?;
+        check::same(whole_b.as_slice(), 0, |i| want(i + 2 * round + 1))?;
         // The outer ends first.
         drop(whole_a);
         let mut own = a.owner_computes_mut()?;
@@ -158,7 +158,7 @@ fn nested_on_two_vectors(world: &World) -> Result<()> {
             own[i] = want(i + 2 * round + 2);
         }
         drop(own);
-        check::same(&whole_b, 0, |i| want(i + 2 * round + 1))?;
+        check::same(whole_b.as_slice(), 0, |i| want(i + 2 * round + 1))?;
         drop(whole_b);
         let mut own = b.owner_computes_mut()?;
         for i in own.indices() {
@@ -183,11 +183,11 @@ fn changed_by_some_only(world: &World) -> Result<()> {
             *last = round as u64;
         }
         let all = v.read_cache()?;
-        check::same(&all, 0, |i| last[i / 1000])?;
+        check::same(all.as_slice(), 0, |i| last[i / 1000])?;
         if round % 5 == 0 {
             // The next load finds this one in use and takes other memory.
             let again = v.read_cache()?;
-            check::same(&again, 0, |i| last[i / 1000])?;
+            check::same(again.as_slice(), 0, |i| last[i / 1000])?;
         }
     }
     Ok(())
@@ -200,7 +200,7 @@ fn large_blocks_again_and_again(world: &World) -> Result<()> {
         let first = own.indices().start;
         own.local_mut().iter_mut().enumerate().for_each(|(i, x)| *x = want(first + i + round));
         drop(own);
-        check::same(&v.read_cache()?, 0, |i| want(i + round))?;
+        check::same(v.read_cache()?.as_slice(), 0, |i| want(i + round))?;
     }
     Ok(())
 }
@@ -222,8 +222,8 @@ fn some_still_show_what_others_overwrite(world: &World) -> Result<()> {
             if holds(me) {
                 let held = v.read_cache()?;
                 let new = v.read_cache()?;
-                second(&new)?;
-                first(&held)?;
+                second(new.as_slice())?;
+                first(held.as_slice())?;
                 // It ends before or after the next one.
                 let held = if round % 2 == 0 {
                     Some(held)
@@ -231,13 +231,13 @@ fn some_still_show_what_others_overwrite(world: &World) -> Result<()> {
                     drop(held);
                     None
                 };
-                second(&v.read_cache()?)?;
-                held.map_or(Ok(()), |held| first(&held))?;
+                second(v.read_cache()?.as_slice())?;
+                held.map_or(Ok(()), |held| first(held.as_slice()))?;
             } else {
-                first(&v.read_cache()?)?;
+                first(v.read_cache()?.as_slice())?;
                 v.owner_computes_mut()?.local_mut().fill(round);
-                second(&v.read_cache()?)?;
-                second(&v.read_cache()?)?;
+                second(v.read_cache()?.as_slice())?;
+                second(v.read_cache()?.as_slice())?;
             }
         }
     }
@@ -257,8 +257,8 @@ fn late_writes_while_some_still_show_what_was(world: &World) -> Result<()> {
             let want = |i: usize, late| if i.is_multiple_of(each) { late } else { 0 };
             if holds(me) {
                 let held = v.read_cache()?;
-                check::same(&v.read_cache()?, 0, |i| want(i, late))?;
-                check::same(&held, 0, |i| want(i, before))?;
+                check::same(v.read_cache()?.as_slice(), 0, |i| want(i, late))?;
+                check::same(held.as_slice(), 0, |i| want(i, before))?;
             } else {
                 drop(v.read_cache()?);
                 if me == writer {
@@ -268,7 +268,7 @@ fn late_writes_while_some_still_show_what_was(world: &World) -> Result<()> {
                     // Its block is sent as it is; otherwise nothing of it has changed so far.
                     v.put(me * each + 1, 0)?;
                 }
-                check::same(&v.read_cache()?, 0, |i| want(i, late))?;
+                check::same(v.read_cache()?.as_slice(), 0, |i| want(i, late))?;
             }
         }
     }
@@ -302,7 +302,7 @@ fn beside_owner_computes(world: &World) -> Result<()> {
     let mut factor = vec![0; n * n];
     distmemcpy(&mut factor[..], q.range(..))?;
     let result = plain(&factor, &plain(&factor, &old));
-    check::same(&r.read_cache()?, 0, |i| result[i])
+    check::same(r.read_cache()?.as_slice(), 0, |i| result[i])
 }
 
 /// The second one is right; that the first was forgotten is an error at the end.
@@ -310,7 +310,7 @@ fn leaked_and_a_second_one(world: &World) -> Result<()> {
     let v = GVector::from_fn(world, 999, want)?;
     std::mem::forget(v.read_cache()?);
     let second = v.read_cache()?;
-    check::same(&second, 0, want)?;
+    check::same(second.as_slice(), 0, want)?;
     drop(second);
-    check::same(&v.read_cache()?, 0, want)
+    check::same(v.read_cache()?.as_slice(), 0, want)
 }

@@ -190,7 +190,7 @@ fn large_then_empty_scopes_then_a_cache(world: &World) -> Result<()> {
             drop(v.release_c()?);
         }
         let all = v.read_cache()?;
-        check::same(&all, 0, |i| if last.contains(&i) { want(i + round) } else { 0 })?;
+        check::same(all.as_slice(), 0, |i| if last.contains(&i) { want(i + round) } else { 0 })?;
     }
     Ok(())
 }
@@ -306,7 +306,7 @@ fn random_updates_with_a_rank_that_comes_late(world: &World) -> Result<()> {
         for rank in 0..p {
             updates(rank, round, len, UPDATES).for_each(|(index, operand)| expected[index] += operand);
         }
-        check::same(&v.read_cache()?, 0, |i| expected[i])?;
+        check::same(v.read_cache()?.as_slice(), 0, |i| expected[i])?;
     }
     Ok(())
 }

@@ -61,7 +61,7 @@ fn rows_for_writing(world: &World) -> Result<()> {
         elements.iter_mut().enumerate().for_each(|(col, x)| *x = want(row * DIM.cols + col));
     }
     own.finish()?;
-    check::same(&v.read_cache()?, 0, want)
+    check::same(v.read_cache()?.as_slice(), 0, want)
 }
 
 fn rows_in_parallel(world: &World) -> Result<()> {
@@ -74,7 +74,7 @@ fn rows_in_parallel(world: &World) -> Result<()> {
     });
     drop((own, twice));
     let all = b.read_cache()?;
-    check::same(&all, 0, |i| want(i).wrapping_mul(2))?;
+    check::same(all.as_slice(), 0, |i| want(i).wrapping_mul(2))?;
     check::equal("rows", all.par_rows().map(|(row, _)| row).collect::<Vec<_>>(), (0..DIM.rows).collect())
 }
 
@@ -108,7 +108,7 @@ fn views_of_my_part_and_of_the_whole(world: &World) -> Result<()> {
     }
     drop(all);
     v.owner_computes_mut()?.view_mut().mapv_inplace(|x| x.wrapping_add(1));
-    check::same(&v.read_cache()?, 0, |i| want(i).wrapping_add(1))
+    check::same(v.read_cache()?.as_slice(), 0, |i| want(i).wrapping_add(1))
 }
 
 /// A HaloCache gives its own rows, and has those around it beside.
@@ -135,7 +135,7 @@ fn rows_of_a_halo(world: &World) -> Result<()> {
         check::same(halo.row(before), before * DIM.cols, now)?;
     }
     halo.finish()?;
-    check::same(&v.read_cache()?, 0, now)
+    check::same(v.read_cache()?.as_slice(), 0, now)
 }
 
 /// Of a slice the rows that lie in it whole.
@@ -160,7 +160,7 @@ fn rows_of_a_slice(world: &World) -> Result<()> {
     some.iter_rows_mut().for_each(|(row, elements)| elements.fill(row as i64));
     some.par_rows_mut().for_each(|(_, elements)| elements[0] = -1);
     some.finish()?;
-    check::same(&v.read_cache()?, 0, |i| match (i / DIM.cols, i % DIM.cols) {
+    check::same(v.read_cache()?.as_slice(), 0, |i| match (i / DIM.cols, i % DIM.cols) {
         (3..10, 0) => -1,
         (row @ 3..10, _) => row as i64,
         _ => want(i),

@@ -42,7 +42,7 @@ fn each_object_has_what_was_done_to_it(world: &World) -> Result<()> {
     let loaded = GVector::<u64>::from_fn(world, 101 * size, |i| i as u64)?;
     let mut written = GVector::<u16>::new(world, 3 * size)?;
     let phase = during(world, || {
-        check::same(&loaded.read_cache()?, 0, |i| i as u64)?;
+        check::same(loaded.read_cache()?.as_slice(), 0, |i| i as u64)?;
         let mut scope = written.release_c()?;
         for owner in 0..size {
             scope.put(3 * owner + world.rank().index() % 3, 7)?;

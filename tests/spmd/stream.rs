@@ -124,7 +124,7 @@ fn beside_ranks_that_load_it_whole(world: &World) -> Result<()> {
             if mix(round * 64 + me as u64).is_multiple_of(2) {
                 collect(&v.read_cache_blocks()?, |_| round)?;
             } else {
-                check::same(&v.read_cache()?, 0, |_| round)?;
+                check::same(v.read_cache()?.as_slice(), 0, |_| round)?;
             }
         }
     }
@@ -147,7 +147,7 @@ fn what_late_ranks_wrote_is_in_it(world: &World) -> Result<()> {
                 v.put(me * each + 1, 0)?;
             }
             if mix(round * 64 + me as u64).is_multiple_of(4) {
-                check::same(&v.read_cache()?, 0, late)?;
+                check::same(v.read_cache()?.as_slice(), 0, late)?;
             } else {
                 collect(&v.read_cache_blocks()?, late)?;
             }
@@ -246,7 +246,7 @@ fn dropped_before_anything_has_come(world: &World) -> Result<()> {
                 }
             }
             let loaded = v.read_cache()?;
-            check::same(&loaded, 0, |_| round)?;
+            check::same(loaded.as_slice(), 0, |_| round)?;
         }
     }
     Ok(())
@@ -294,7 +294,7 @@ fn one_inside_of_another(world: &World) -> Result<()> {
         check::same(elements, range.start, want)?;
     }
     drop(outer);
-    check::same(&third, 0, want)?;
+    check::same(third.as_slice(), 0, want)?;
     let fourth = v.read_cache_blocks()?;
     drop((inner, third));
     collect(&fourth, want)?;

@@ -69,7 +69,7 @@ fn every_way<T: Element + PartialEq + Debug>(world: &World, len: usize, value: i
 
     world.barrier()?;
     v.put_many(&mine().map(|i| (i, want(2)(i))).collect::<Vec<_>>())?;
-    check::same(&v.read_cache()?, 0, want(2))?;
+    check::same(v.read_cache()?.as_slice(), 0, want(2))?;
 
     let mut writes = v.release_c()?;
     for i in mine() {
@@ -84,7 +84,7 @@ fn every_way<T: Element + PartialEq + Debug>(world: &World, len: usize, value: i
         own[i] = want(4)(i);
     }
     own.finish()?;
-    check::same(&v.read_cache()?, 0, want(4))?;
+    check::same(v.read_cache()?.as_slice(), 0, want(4))?;
 
     if me == p - 1 {
         let values: Vec<_> = (0..len).map(want(5)).collect();

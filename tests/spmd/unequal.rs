@@ -99,8 +99,8 @@ fn weights_of_ranks(world: &World) -> Result<()> {
     let a = GVector::from_fn(world, Partition::weighted((10 * all, 3), &speeds), want)?;
     assert_eq!(x.local_range().len(), 10 * (1 + 2 * me));
     assert_eq!(x.local_range(), a.local_rows());
-    check::same(&x.read_cache()?, 0, want)?;
-    check::same(&a.read_cache()?, 0, want)?;
+    check::same(x.read_cache()?.as_slice(), 0, want)?;
+    check::same(a.read_cache()?.as_slice(), 0, want)?;
     // Blocks are equal if weights are: also for the other ranks' construction of the same vector.
     let equal = vec![0.1; p];
     let v = if me == 0 { GVector::new(world, 1003)? } else { GVector::new(world, Partition::weighted(1003, &equal))? };
@@ -109,7 +109,7 @@ fn weights_of_ranks(world: &World) -> Result<()> {
 
 fn own_parts_and_loads(world: &World) -> Result<()> {
     each(world, |v| {
-        check::same(&v.read_cache()?, 0, want)?;
+        check::same(v.read_cache()?.as_slice(), 0, want)?;
         for round in 1..4 {
             let own = v.owner_computes()?;
             check::same(own.local(), own.indices().start, |i| want(i + round - 1))?;
@@ -117,7 +117,7 @@ fn own_parts_and_loads(world: &World) -> Result<()> {
             let mut own = v.owner_computes_mut()?;
             own.indices().for_each(|i| own[i] = want(i + round));
             own.finish()?;
-            check::same(&v.read_cache()?, 0, |i| want(i + round))?;
+            check::same(v.read_cache()?.as_slice(), 0, |i| want(i + round))?;
         }
         // One rank alone changes its part.
         let changed = v.range_of(world.size() / 2);
@@ -125,14 +125,14 @@ fn own_parts_and_loads(world: &World) -> Result<()> {
             v.owner_computes_mut()?.local_mut().fill(7);
         }
         let all = v.read_cache()?;
-        check::same(&all, 0, |i| if changed.contains(&i) { 7 } else { want(i + 3) })?;
+        check::same(all.as_slice(), 0, |i| if changed.contains(&i) { 7 } else { want(i + 3) })?;
         for (row, elements) in all.iter_rows() {
             let cols = v.dim().map_or(1, |dim| dim.cols);
             check::equal("row", elements, &all[row * cols..(row + 1) * cols])?;
         }
         drop(all);
         v.fill(9)?;
-        check::same(&v.read_cache()?, 0, |_| 9)
+        check::same(v.read_cache()?.as_slice(), 0, |_| 9)
     })
 }
 
@@ -187,11 +187,11 @@ fn buffered_writes(world: &World) -> Result<()> {
         let mut scope = v.release_c()?;
         mine(world, len).try_for_each(|i| scope.put(i, want(i + 1)))?;
         scope.finish()?;
-        check::same(&v.read_cache()?, 0, |i| want(i + 1))?;
+        check::same(v.read_cache()?.as_slice(), 0, |i| want(i + 1))?;
         let mut scope = v.release_c_with::<Add>()?;
         (0..len).try_for_each(|i| scope.update(i, 1))?;
         drop(scope);
-        check::same(&v.read_cache()?, 0, |i| want(i + 1).wrapping_add(p as u64))?;
+        check::same(v.read_cache()?.as_slice(), 0, |i| want(i + 1).wrapping_add(p as u64))?;
         // One rank writes a run over all borders.
         let values: Vec<u64> = (0..len).map(|i| want(i + 2)).collect();
         let mut scope = v.release_c()?;
@@ -199,7 +199,7 @@ fn buffered_writes(world: &World) -> Result<()> {
             scope.put_slice(0, &values)?;
         }
         scope.finish()?;
-        check::same(&v.read_cache()?, 0, |i| want(i + 2))?;
+        check::same(v.read_cache()?.as_slice(), 0, |i| want(i + 2))?;
         let mut alone = v.release_alone_with::<Add>()?;
         mine(world, len).try_for_each(|i| alone.update(i, 5))?;
         alone.finish()?;
@@ -207,10 +207,10 @@ fn buffered_writes(world: &World) -> Result<()> {
         check::whole(v, |i| want(i + 2).wrapping_add(5))?;
         world.barrier()?;
         let mut both = v.read_cache_release_c()?;
-        check::same(&both, 0, |i| want(i + 2).wrapping_add(5))?;
+        check::same(both.as_slice(), 0, |i| want(i + 2).wrapping_add(5))?;
         mine(world, len).for_each(|i| both[i] = want(i + 3));
         both.finish()?;
-        check::same(&v.read_cache()?, 0, |i| want(i + 3))
+        check::same(v.read_cache()?.as_slice(), 0, |i| want(i + 3))
     })
 }
 
@@ -234,12 +234,12 @@ fn sums(world: &World) -> Result<()> {
             (0..len).filter(|i| is_written(*i)).try_for_each(|i| scope.update(i, i as u64 + me))?;
             scope.finish()?;
             let sum = |i: usize| if is_written(i) { 3 + p * i as u64 + p * (p - 1) / 2 } else { 3 };
-            check::same(&v.read_cache()?, 0, sum)?;
+            check::same(v.read_cache()?.as_slice(), 0, sum)?;
             let mut scope = v.accumulate_in_order::<Twist>()?;
             (0..len).filter(|i| is_written(*i)).try_for_each(|i| scope.update(i, me))?;
             scope.finish()?;
             let folded = |i: usize| if is_written(i) { (0..p).fold(sum(i), Twist::apply) } else { sum(i) };
-            check::same(&v.read_cache()?, 0, folded)?;
+            check::same(v.read_cache()?.as_slice(), 0, folded)?;
         }
         Ok(())
     })
@@ -293,7 +293,7 @@ fn slices(world: &World) -> Result<()> {
             let (mut left, mut right) = v.split_at_mut(at);
             let all = left.slice(..).read_cache()?;
             let mut own = right.slice_mut(..).owner_computes_mut()?;
-            check::same(&all, 0, want)?;
+            check::same(all.as_slice(), 0, want)?;
             check::same(own.local(), own.indices().start, want)?;
             own.indices().for_each(|i| own[i] = want(i) ^ 1);
             own.finish()?;
@@ -301,19 +301,19 @@ fn slices(world: &World) -> Result<()> {
             let mut puts = left.slice_mut(..).release_c()?;
             mine(world, at).try_for_each(|i| puts.put(i, want(i) ^ 1))?;
             puts.finish()?;
-            check::same(&right.slice(..).read_cache()?, at, |i| want(i) ^ 1)?;
+            check::same(right.slice(..).read_cache()?.as_slice(), at, |i| want(i) ^ 1)?;
             let mut sums = right.slice_mut(..).accumulate::<Add>()?;
             (at..len).try_for_each(|i| sums.update(i, 1))?;
             sums.finish()?;
             let p = world.size() as u64;
-            check::same(&v.read_cache()?, 0, |i| (want(i) ^ 1).wrapping_add(if i < at { 0 } else { p }))?;
+            check::same(v.read_cache()?.as_slice(), 0, |i| (want(i) ^ 1).wrapping_add(if i < at { 0 } else { p }))?;
             let mut own = v.owner_computes_mut()?;
             own.indices().for_each(|i| own[i] = want(i));
         }
         let rows = v.dim().map_or(len, |dim| dim.rows);
         let cols = v.dim().map_or(1, |dim| dim.cols);
         let some = v.rows(rows / 4..rows / 2).read_cache()?;
-        check::same(&some, rows / 4 * cols, want)
+        check::same(some.as_slice(), rows / 4 * cols, want)
     })
 }
 
@@ -343,7 +343,7 @@ fn elements_of_odd_size(world: &World) -> Result<()> {
     let element = |i: usize| [i as u16, (i >> 16) as u16, want(i) as u16];
     for lengths in partitions(world.size()) {
         let mut v = GVector::from_fn(world, Partition::lengths(&lengths), element)?;
-        check::same(&v.read_cache()?, 0, element)?;
+        check::same(v.read_cache()?.as_slice(), 0, element)?;
         let mut scope = v.release_c()?;
         mine(world, lengths.iter().sum()).try_for_each(|i| scope.put(i, element(i + 1)))?;
         scope.finish()?;
@@ -359,12 +359,12 @@ fn large_blocks(world: &World) -> Result<()> {
     let all_on_the_last = of(&|rank| if rank + 1 == p { 1_200_001 } else { 0 });
     for lengths in [all_on_the_last, of(&|rank| if rank % 2 == 0 { 600_011 } else { 3 })] {
         let mut v = GVector::from_fn(world, Partition::lengths(&lengths), want)?;
-        check::same(&v.read_cache()?, 0, want)?;
+        check::same(v.read_cache()?.as_slice(), 0, want)?;
         let mut scope = v.release_c_with::<Add>()?;
         mine(world, lengths.iter().sum()).step_by(7).try_for_each(|i| scope.update(i, 1))?;
         scope.finish()?;
         let is_written = |i: usize| (i / p).is_multiple_of(7);
-        check::same(&v.read_cache()?, 0, |i| want(i).wrapping_add(u64::from(is_written(i))))?;
+        check::same(v.read_cache()?.as_slice(), 0, |i| want(i).wrapping_add(u64::from(is_written(i))))?;
     }
     Ok(())
 }
@@ -386,6 +386,6 @@ fn values_that_follow_their_rows(world: &World) -> Result<()> {
     own.finish()?;
     check::equal("end of my values", next, values.range_of(me).end)?;
     let (first, values) = (first.read_cache()?, values.read_cache()?);
-    check::same(&first, 0, |row| (0..row).map(count).sum::<usize>() as u64)?;
-    check::same(&values, 0, |i| i as u64)
+    check::same(first.as_slice(), 0, |row| (0..row).map(count).sum::<usize>() as u64)?;
+    check::same(values.as_slice(), 0, |i| i as u64)
 }

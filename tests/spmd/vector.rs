@@ -92,7 +92,7 @@ fn placed_on_each_rank(world: &World) -> Result<()> {
         v.put(mine[0].0, mine[0].1)?;
         world.barrier()?;
         check::whole(&v, |i| mix((i % p) as u64))?;
-        check::same(&v.read_cache()?, 0, |i| mix((i % p) as u64))?;
+        check::same(v.read_cache()?.as_slice(), 0, |i| mix((i % p) as u64))?;
         check::equal("range elsewhere", v.range_of((home + 1) % p).len(), if p == 1 { 10 } else { 0 })?;
     }
     // No elements on the one rank, and a matrix.
@@ -191,9 +191,9 @@ fn fill_sets_everything(world: &World) -> Result<()> {
         }
         v.fill(7)?;
         v.fill(8)?;
-        check::same(&v.read_cache()?, 0, |_| 8)?;
+        check::same(v.read_cache()?.as_slice(), 0, |_| 8)?;
         v.fill(9)?;
-        check::same(&v.read_cache()?, 0, |_| 9)?;
+        check::same(v.read_cache()?.as_slice(), 0, |_| 9)?;
     }
     Ok(())
 }

@@ -45,7 +45,7 @@ fn a_flipped_bit_is_seen_by_owners(world: &World) -> Result<()> {
 
 fn a_flipped_bit_is_seen_in_a_cache(world: &World) -> Result<()> {
     let v = flipped(world)?;
-    check::same(&v.read_cache()?, 0, |i| i as u64)
+    check::same(v.read_cache()?.as_slice(), 0, |i| i as u64)
 }
 
 fn a_panic_is_a_failure(world: &World) -> Result<()> {

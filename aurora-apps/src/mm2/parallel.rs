@@ -99,7 +99,7 @@ impl<'c, 'w> Multiplier<'c, 'w> {
             .clock
             .sharing(self.stage.load, || Ok((a.owner_computes()?, b.read_cache()?, c.owner_computes_mut()?)))?;
         self.clock.computing(self.stage.multiply, || {
-            self.kernel.multiply(a.local(), &b, c.local_mut(), columns);
+            self.kernel.multiply(a.local(), b.as_slice(), c.local_mut(), columns);
             Ok(())
         })?;
         c.finish()

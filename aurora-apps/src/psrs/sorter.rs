@@ -100,13 +100,13 @@ impl Sorter {
         clock.computing("cut block", || {
             let block = self.keys.owner_computes()?;
             let mut row = self.cuts.owner_computes_mut()?;
-            row.local_mut().copy_from_slice(&cuts(block.local(), self.rank, &pivots));
+            row.local_mut().copy_from_slice(&cuts(block.local(), self.rank, pivots.as_slice()));
             row.finish()
         })?;
         drop(pivots);
         clock.sharing("exchange cuts", || {
             let table = self.cuts.read_cache()?;
-            Ok(Cuts::new(self.size, &table))
+            Ok(Cuts::new(self.size, table.as_slice()))
         })
     }
 

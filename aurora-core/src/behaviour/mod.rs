@@ -6,6 +6,7 @@
 mod accumulate;
 pub(crate) mod buffers;
 mod combined;
+mod elements;
 mod gather;
 pub(crate) mod halo;
 mod marks;
@@ -92,7 +93,7 @@ pub(crate) mod sealed {
 ///
 /// A guard belongs to the thread that opened it: it is neither `Send` nor `Sync`, and a closure for other threads
 /// that names the guard does not compile. What the guard shows is ordinary data, so borrow that first: `let all =
-/// &guard[..];`, `let mine = guard.local();`, `local_mut()`, `par_rows()`.
+/// guard.as_slice();`, `let mine = guard.local();`, `local_mut()`, `par_rows()`.
 ///
 /// A guard must not be forgotten or leaked: ranks that wait for it get [`Error::Leaked`](crate::Error::Leaked).
 #[must_use = "a scope ends when its guard is dropped: keep it, as in `let _guard = ...` (`let _ = ...` drops it at once)"]

@@ -1,57 +1,10 @@
 //! Matrices by whole rows: one after the other, in parallel (feature `rayon`), or as views (feature `ndarray`).
 
-use super::combined::Combined;
-use super::owner::{HasOwnPart, Owner, OwnerMut};
-use super::read_cache::Cached;
-use super::{Behaviour, ReadCache, ReadCacheReleaseC, Scope};
+use super::elements::{ShowsElements, ShowsElementsMut};
+use super::{ReadCache, ReadCacheReleaseC, Scope};
 use crate::element::Element;
-use crate::error::Result;
-use crate::vector::{GVector, GlobalRead, resolve};
-use std::ops::{Deref, Index, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
-
-/// A behaviour that shows consecutive elements. Not for users to implement.
-pub trait ShowsElements: Behaviour {
-    /// The global index of the first element, and all elements.
-    #[doc(hidden)]
-    fn elements<'a>(&'a self, vector: &GVector<Self::Element>) -> (usize, &'a [Self::Element]);
-}
-
-impl<T: Element> ShowsElements for Owner<T> {
-    fn elements<'a>(&'a self, vector: &GVector<T>) -> (usize, &'a [T]) {
-        (vector.local_range().start + self.first(), self.part(vector))
-    }
-}
-
-impl<T: Element> ShowsElements for OwnerMut<T> {
-    fn elements<'a>(&'a self, vector: &GVector<T>) -> (usize, &'a [T]) {
-        (vector.local_range().start + self.first(), self.part(vector))
-    }
-}
-
-impl<T: Element> ShowsElements for Cached<T> {
-    fn elements<'a>(&'a self, _: &GVector<T>) -> (usize, &'a [T]) {
-        (self.first, self.shown())
-    }
-}
-
-impl<T: Element> ShowsElements for Combined<T> {
-    fn elements<'a>(&'a self, _: &GVector<T>) -> (usize, &'a [T]) {
-        (self.first, self.shown())
-    }
-}
-
-/// A behaviour that shows consecutive elements for writing. Not for users to implement.
-pub trait ShowsElementsMut: ShowsElements {
-    /// All elements.
-    #[doc(hidden)]
-    fn elements_mut(&mut self, vector: &GVector<Self::Element>) -> &mut [Self::Element];
-}
-
-impl<T: Element> ShowsElementsMut for OwnerMut<T> {
-    fn elements_mut(&mut self, vector: &GVector<T>) -> &mut [T] {
-        self.part_mut(vector)
-    }
-}
+use crate::vector::GVector;
+use std::ops::{Index, Range};
 
 /// The whole rows among consecutive elements.
 struct WholeRows {
@@ -130,9 +83,9 @@ impl<B: ShowsElementsMut> Scope<'_, B> {
     }
 }
 
-/// What guards have that show all elements of their window, as a slice and by global index. Not one implementation for
-/// all kinds of scopes that show elements: it would conflict with that of the rank's own part.
-macro_rules! shows_window {
+/// The rows of guards that show all elements of their window. A macro: an implementation for all behaviours that show
+/// elements would conflict with that of the rank's own part.
+macro_rules! shows_rows {
     ($guard:ident) => {
         impl<T: Element> $guard<'_, T> {
             /// The global numbers of the rows that are shown. If the vector is no matrix, each element is a row.
@@ -146,38 +99,7 @@ macro_rules! shows_window {
             /// If the guard does not show this row.
             #[track_caller]
             pub fn row(&self, row: usize) -> &[T] {
-                &self.state.shown()[self.places_of_row(row)]
-            }
-
-            /// Number of elements of the whole vector.
-            pub fn len(&self) -> usize {
-                self.vector.len()
-            }
-
-            /// Whether the vector has no elements.
-            pub fn is_empty(&self) -> bool {
-                self.vector.is_empty()
-            }
-        }
-
-        /// All elements that the guard shows: those of its [`window`](Scope::window).
-        impl<T: Element> Deref for $guard<'_, T> {
-            type Target = [T];
-
-            #[inline]
-            fn deref(&self) -> &[T] {
-                self.state.shown()
-            }
-        }
-
-        /// By global index.
-        impl<T: Element> Index<usize> for $guard<'_, T> {
-            type Output = T;
-
-            #[inline]
-            #[track_caller]
-            fn index(&self, index: usize) -> &T {
-                self.element(self.state.shown(), index)
+                &self.as_slice()[self.places_of_row(row)]
             }
         }
 
@@ -191,42 +113,11 @@ macro_rules! shows_window {
                 &self[self.index_of(cell)]
             }
         }
-
-        impl<T: Element> GlobalRead<T> for $guard<'_, T> {
-            fn len(&self) -> usize {
-                self.vector.len()
-            }
-
-            #[track_caller]
-            fn at(&self, index: usize) -> Result<T> {
-                self.check_shown(index)?;
-                Ok(self[index])
-            }
-        }
-
-        // rustc does not try the slice's `Index` for a guard that has an `Index` of its own.
-        index_by_ranges!($guard by Range<usize>, RangeTo<usize>, RangeFrom<usize>, RangeFull);
-        index_by_ranges!($guard by RangeInclusive<usize>, RangeToInclusive<usize>);
     };
 }
 
-macro_rules! index_by_ranges {
-    ($guard:ident by $($index:ty),+) => {$(
-        /// By global indices; an open end is that of what is shown.
-        impl<T: Element> Index<$index> for $guard<'_, T> {
-            type Output = [T];
-
-            #[inline]
-            #[track_caller]
-            fn index(&self, range: $index) -> &[T] {
-                &(**self)[self.places_of(resolve(range, &self.window()))]
-            }
-        }
-    )+};
-}
-
-shows_window!(ReadCache);
-shows_window!(ReadCacheReleaseC);
+shows_rows!(ReadCache);
+shows_rows!(ReadCacheReleaseC);
 
 #[cfg(feature = "rayon")]
 mod parallel {

@@ -16,8 +16,8 @@ use std::ops::{Range, RangeBounds};
 ///
 /// A behaviour of a part costs what the part costs: a [`read_cache`](Slice::read_cache) loads only what it shows, and
 /// a guard delays only accesses to the same elements. **Indices and rows stay global**: element 700 of the vector is
-/// `[700]` in every scope that shows it. A collective behaviour has the same range on all ranks; for a range of one
-/// rank's choice there is [`distmemcpy`](crate::distmemcpy).
+/// `[700]` and `get(700)` in every scope that shows it, and `len()` is that of the vector. A collective behaviour has
+/// the same range on all ranks; for a range of one rank's choice there is [`distmemcpy`](crate::distmemcpy).
 ///
 /// Opening a behaviour of a part has the errors of that of the whole vector; besides, [`Error::RangeOutside`] or
 /// [`Error::NotShown`] for a range that does not exist, and `Mismatch` if the ranges of a collective one differ.

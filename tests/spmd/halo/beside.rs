@@ -33,7 +33,7 @@ pub fn two_vectors_take_turns(world: &World) -> Result<()> {
             }
         }
     }
-    check::same(&a.read_cache()?, 0, |i| model[i])
+    check::same(a.read_cache()?.as_slice(), 0, |i| model[i])
 }
 
 /// Both are refreshed, the older and the newer, in any order that is the same on all ranks.
@@ -116,7 +116,7 @@ pub fn among_other_scopes(world: &World) -> Result<()> {
         drop(h);
         {
             let all = v.read_cache()?;
-            check::same(&all, 0, |i| round * 100 + 50 + i as u64)?;
+            check::same(all.as_slice(), 0, |i| round * 100 + 50 + i as u64)?;
             // Two for reading at a time, beside a ReadCache.
             let (one, other) = (v.halo_cache(1)?, v.halo_cache(2)?);
             assert_eq!(one.local(), other.local());

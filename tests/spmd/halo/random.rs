@@ -49,7 +49,7 @@ pub fn random_halos(world: &World) -> Result<()> {
         let h = v.halo_cache(halo)?;
         look(&h, &model, cols)?;
         drop(h);
-        check::same(&v.read_cache()?, 0, |i| model[i])?;
+        check::same(v.read_cache()?.as_slice(), 0, |i| model[i])?;
     }
     Ok(())
 }

@@ -12,11 +12,11 @@ impl Program<'_> {
             self.look_as_it_comes()?;
         } else if how < 2 {
             let all = self.v.read_cache()?;
-            check::same(&all, 0, |i| model[i])?;
+            check::same(all.as_slice(), 0, |i| model[i])?;
             if how == 1 {
                 let again = self.v.read_cache()?;
                 drop(all);
-                check::same(&again, 0, |i| model[i])?;
+                check::same(again.as_slice(), 0, |i| model[i])?;
             }
         } else {
             if self.unordered != Writers::None {
@@ -43,7 +43,7 @@ impl Program<'_> {
     fn look_as_it_comes(&mut self) -> Result<()> {
         let (model, pieces) = (&self.model, self.speed.below(4));
         if pieces == 3 {
-            return check::same(&self.v.read_cache()?, 0, |i| model[i]);
+            return check::same(self.v.read_cache()?.as_slice(), 0, |i| model[i]);
         }
         let stream = self.v.read_cache_blocks()?;
         for block in stream.blocks().take(if pieces == 2 { usize::MAX } else { pieces }) {

@@ -190,13 +190,13 @@ impl<'w> Program<'w> {
         let before = self.model.clone();
         let mine = self.writes(0);
         let mut all = self.v.read_cache_release_c()?;
-        check::same(&all, 0, |i| before[i])?;
+        check::same(all.as_slice(), 0, |i| before[i])?;
         let mut seen = before;
         for (i, x) in mine {
             all[i] = all[i].wrapping_add(x.wrapping_sub(seen[i]));
             seen[i] = x;
         }
-        check::same(&all, 0, |i| seen[i])?;
+        check::same(all.as_slice(), 0, |i| seen[i])?;
         if self.shared.below(2) == 0 {
             all.finish()?;
         }

@@ -121,7 +121,7 @@ impl<'v> Open<'v> {
     fn use_it(&mut self, part: Range<usize>, plan: &Plan) -> Result<()> {
         let Plan { before, after, .. } = plan;
         match self {
-            Open::Cache(cache) => check::same(cache, part.start, |i| before[i]),
+            Open::Cache(cache) => check::same(cache.as_slice(), part.start, |i| before[i]),
             Open::Own(own) => check::same(own.local(), own.indices().start, |i| before[i]),
             Open::OwnMut(own, used) => {
                 let shown = if std::mem::replace(used, true) { after } else { before };
@@ -132,7 +132,11 @@ impl<'v> Open<'v> {
             Open::Release(scope) => plan.mine(part).try_for_each(|i| scope.put(i, after[i])),
             Open::Both(scope, used) => {
                 let used = std::mem::replace(used, true);
-                check::same(scope, part.start, |i| if used && plan.is_mine(i) { after[i] } else { before[i] })?;
+                check::same(
+                    scope.as_slice(),
+                    part.start,
+                    |i| if used && plan.is_mine(i) { after[i] } else { before[i] },
+                )?;
                 plan.mine(part).for_each(|i| scope[i] = after[i]);
                 Ok(())
             }

@@ -10,13 +10,15 @@ pub fn a_part_to_read_and_to_write(world: &World) -> Result<()> {
     for round in 0..4_u64 {
         let mut part = v.slice_mut(from..upto).read_cache_release_c()?;
         assert_eq!((part.window(), part.len(), part.iter().count()), (from..upto, len, upto - from));
-        check::same(&part, from, |i| (i as u64) + round)?;
+        check::same(part.as_slice(), from, |i| (i as u64) + round)?;
         for i in (from..upto).filter(|i| i % p == me) {
             part[i] += 1;
             assert_eq!(part.at(i)?, i as u64 + round + 1);
         }
         drop(part);
-        check::same(&v.read_cache()?, 0, |i| i as u64 + if (from..upto).contains(&i) { round + 1 } else { 0 })?;
+        check::same(v.read_cache()?.as_slice(), 0, |i| {
+            i as u64 + if (from..upto).contains(&i) { round + 1 } else { 0 }
+        })?;
     }
     let (mut left, mut right) = v.split_at_mut(len / 2);
     let (mut a, mut b) = (left.slice_mut(..).read_cache_release_c()?, right.slice_mut(..).read_cache_release_c()?);
@@ -24,7 +26,7 @@ pub fn a_part_to_read_and_to_write(world: &World) -> Result<()> {
         if i < len / 2 { a[i] = 1 } else { b[i] = 2 }
     }
     drop((a, b));
-    check::same(&v.read_cache()?, 0, |i| if i < len / 2 { 1 } else { 2 })
+    check::same(v.read_cache()?.as_slice(), 0, |i| if i < len / 2 { 1 } else { 2 })
 }
 
 pub fn rows(world: &World) -> Result<()> {
@@ -55,7 +57,7 @@ pub fn rows(world: &World) -> Result<()> {
     assert!(some.rows().len() <= 1 && !some.rows().contains(&0));
     drop(some);
     let all = m.rows(..).slice(..).rows(1..).read_cache()?;
-    check::same(&all, cols, |i| match (i / cols, i % cols) {
+    check::same(all.as_slice(), cols, |i| match (i / cols, i % cols) {
         (row, col) if row >= from => {
             if col == 1 {
                 8
@@ -170,5 +172,5 @@ pub fn reads_of_a_part_beside_writes_to_another(world: &World) -> Result<()> {
     (0..at).filter(|i| i % p == me).try_for_each(|i| alone.put(i, 9))?;
     read()?;
     alone.finish()?;
-    check::same(&v.read_cache()?, 0, |i| if i < at { 9 } else { i as u64 })
+    check::same(v.read_cache()?.as_slice(), 0, |i| if i < at { 9 } else { i as u64 })
 }

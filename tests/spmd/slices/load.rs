@@ -11,7 +11,7 @@ pub fn a_part_is_loaded(world: &World) -> Result<()> {
         for range in ranges(len) {
             let part = v.slice(range.clone()).read_cache()?;
             assert_eq!((part.len(), part.window(), part.iter().count()), (len, range.clone(), range.len()));
-            check::same(&part, range.start, |i| i as u32)?;
+            check::same(part.as_slice(), range.start, |i| i as u32)?;
             for i in range.clone().step_by(range.len() / 10 + 1) {
                 assert_eq!((part[i], part.at(i)?), (i as u32, i as u32));
             }
@@ -19,11 +19,11 @@ pub fn a_part_is_loaded(world: &World) -> Result<()> {
         }
         // Nor is the whole disturbed by it.
         v.owner_computes_mut()?.local_mut().iter_mut().for_each(|x| *x += 1);
-        check::same(&v.read_cache()?, 0, |i| i as u32 + 1)?;
+        check::same(v.read_cache()?.as_slice(), 0, |i| i as u32 + 1)?;
         v.slice_mut(len / 2..).owner_computes_mut()?.local_mut().fill(7);
-        check::same(&v.slice(..len / 2).read_cache()?, 0, |i| i as u32 + 1)?;
+        check::same(v.slice(..len / 2).read_cache()?.as_slice(), 0, |i| i as u32 + 1)?;
         let want = |i| if i < len / 2 { i as u32 + 1 } else { 7 };
-        check::same(&v.read_cache()?, 0, want)?;
+        check::same(v.read_cache()?.as_slice(), 0, want)?;
         check::whole(&v, want)?;
         world.barrier()?;
     }
@@ -36,17 +36,17 @@ pub fn a_loaded_part_stays_as_it_is(world: &World) -> Result<()> {
     for round in 0..6 {
         {
             let (left, right) = (v.slice(..len / 2).read_cache()?, v.slice(len / 4..).read_cache()?);
-            check::same(&left, 0, |_| round)?;
+            check::same(left.as_slice(), 0, |_| round)?;
             drop(left);
-            check::same(&right, 0, |_| round)?;
+            check::same(right.as_slice(), 0, |_| round)?;
         }
         let (mut left, mut right) = v.split_at_mut(len / 2);
         let seen = left.slice(..).read_cache()?;
         let mut own = right.slice_mut(..).owner_computes_mut()?;
         own.local_mut().iter_mut().for_each(|x| *x += 1);
-        check::same(&seen, 0, |_| round)?;
+        check::same(seen.as_slice(), 0, |_| round)?;
         drop(own);
-        check::same(&seen, 0, |_| round)?;
+        check::same(seen.as_slice(), 0, |_| round)?;
         drop(seen);
         // Others may still show it.
         let mut own = left.slice_mut(..).owner_computes_mut()?;
@@ -72,7 +72,7 @@ pub fn writes_before_a_load_are_in_it(world: &World) -> Result<()> {
             std::thread::sleep(Duration::from_micros(300));
         }
         let part = v.slice(len / 4..len - 3).read_cache()?;
-        check::same(&part, len / 4, |i| match i % 7 {
+        check::same(part.as_slice(), len / 4, |i| match i % 7 {
             3 => round,
             4 if i >= len / 2 => round / 2 * 2,
             _ => 0,
@@ -95,14 +95,14 @@ pub fn a_part_is_loaded_beside_writers_of_another(world: &World) -> Result<()> {
         own.local_mut().iter_mut().for_each(|x| *x += 1);
         for _ in 0..3 {
             let seen = left.slice(..).read_cache()?;
-            check::same(&seen, 0, |i| i as u64 + round)?;
+            check::same(seen.as_slice(), 0, |i| i as u64 + round)?;
         }
         own.local_mut().iter_mut().for_each(|x| *x += 1);
         drop(own);
         let mut own = left.slice_mut(..).owner_computes_mut()?;
         own.local_mut().iter_mut().for_each(|x| *x += 1);
         let seen = right.slice(..).read_cache()?;
-        check::same(&seen, len / 2 + 1, |i| i as u64 + 2 * round + 2)?;
+        check::same(seen.as_slice(), len / 2 + 1, |i| i as u64 + 2 * round + 2)?;
         drop((own, seen));
     }
     world.barrier()?;
@@ -119,7 +119,7 @@ pub fn a_place_that_others_show(world: &World) -> Result<()> {
         if world.rank() == round as usize % p {
             std::thread::sleep(Duration::from_millis(1));
         }
-        check::same(&whole, 0, |_| round)?;
+        check::same(whole.as_slice(), 0, |_| round)?;
         drop(whole);
         let mine = v.local_range();
         let middle = (mine.start + mine.end) / 2;

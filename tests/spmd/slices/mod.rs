@@ -2,6 +2,7 @@
 
 mod access;
 mod load;
+mod numbering;
 mod own;
 mod stream;
 mod together;
@@ -34,6 +35,10 @@ pub fn bodies() -> Vec<Body> {
         Body::of(load::a_place_that_others_show),
         Body::of(own::shared_guards_that_overlap),
         Body::of(access::outside_of_a_part),
+        Body::of(numbering::indices_of_caches_are_global),
+        Body::of(numbering::indices_of_my_part_are_global),
+        Body::of(numbering::indices_of_a_halo_are_global),
+        Body::of(numbering::indices_of_a_gather_and_of_a_stream_are_global),
     ]
 }
 

@@ -120,8 +120,8 @@ pub fn shared_guards_that_overlap(world: &World) -> Result<()> {
     let c = v.owner_computes()?;
     check::same(c.local(), mine.start, |i| i as u64)?;
     drop(a);
-    check::same(&v.read_cache()?, 0, |i| i as u64)?;
-    check::same(&v.slice(3..len - 3).read_cache()?, 3, |i| i as u64)?;
+    check::same(v.read_cache()?.as_slice(), 0, |i| i as u64)?;
+    check::same(v.slice(3..len - 3).read_cache()?.as_slice(), 3, |i| i as u64)?;
     check::same(b.local(), mine.start + 3, |i| i as u64)?;
     drop((b, c));
     check::whole(&v, |i| i as u64)

@@ -64,9 +64,9 @@ pub fn a_part_is_loaded_while_a_stream_comes_in(world: &World) -> Result<()> {
         let now = |i| want(seed, round, i);
         draws.glance(v, now)?;
         let part = draws.range(v.len());
-        check::same(&v.slice(part.clone()).read_cache()?, part.start, now)?;
+        check::same(v.slice(part.clone()).read_cache()?.as_slice(), part.start, now)?;
         // And again the whole, which waits for what is still to come.
-        check::same(&v.read_cache()?, 0, now)?;
+        check::same(v.read_cache()?.as_slice(), 0, now)?;
         let mut own = v.owner_computes_mut()?;
         own.indices().for_each(|i| own[i] = want(seed, round + 1, i));
         Ok(())
@@ -93,7 +93,7 @@ pub fn a_part_is_written_while_a_stream_comes_in(world: &World) -> Result<()> {
         rest.indices().for_each(|i| rest[i] = next(i));
         drop(rest);
         draws.world.barrier()?;
-        check::same(&v.read_cache()?, 0, next)
+        check::same(v.read_cache()?.as_slice(), 0, next)
     })
 }
 
@@ -122,7 +122,9 @@ pub fn late_ranks_see_nothing_of_a_part_that_is_written(world: &World) -> Result
         draws.world.barrier()?;
         let owner_is_late = v.range_of(late);
         let written = |i: usize| part.contains(&i) && !owner_is_late.contains(&i);
-        check::same(&v.slice(part.clone()).read_cache()?, part.start, |i| if written(i) { next(i) } else { now(i) })?;
+        check::same(v.slice(part.clone()).read_cache()?.as_slice(), part.start, |i| {
+            if written(i) { next(i) } else { now(i) }
+        })?;
         let mut own = v.owner_computes_mut()?;
         own.indices().for_each(|i| own[i] = next(i));
         Ok(())

@@ -19,16 +19,16 @@ pub fn two_collective_scopes_at_once(world: &World) -> Result<()> {
             2 => drop((puts, sums)),
             _ => drop((sums, puts)),
         }
-        check::same(&v.read_cache()?, 0, |i| if i < len / 2 { round } else { round + 1 })?;
+        check::same(v.read_cache()?.as_slice(), 0, |i| if i < len / 2 { round } else { round + 1 })?;
         // A load of one part, with what the last scope wrote there, while a scope of the other is open.
         let (mut left, mut right) = v.split_at_mut(len / 2);
         let mut puts = right.slice_mut(..).release_c()?;
-        check::same(&left.slice(..).read_cache()?, 0, |_| round)?;
+        check::same(left.slice(..).read_cache()?.as_slice(), 0, |_| round)?;
         (len / 2..len).filter(|i| i % p == me).try_for_each(|i| puts.put(i, round + 1))?;
         let mut more = left.slice_mut(1..).release_c()?;
         (1..len / 2).filter(|i| i % p == me).try_for_each(|i| more.put(i, round))?;
         more.finish()?;
-        check::same(&left.slice(..).read_cache()?, 0, |_| round)?;
+        check::same(left.slice(..).read_cache()?.as_slice(), 0, |_| round)?;
         puts.finish()?;
     }
     Ok(())
@@ -46,11 +46,15 @@ pub fn many_scopes_around_each_other(world: &World) -> Result<()> {
         drop(inner);
         (0..len / 4).filter(|i| i % p == me).try_for_each(|i| outer.put(i, round))?;
         if round % 5 == 0 {
-            check::same(&rest.slice(len / 4..).read_cache()?, len / 4, |i| if i < len / 2 { 0 } else { round })?;
+            check::same(
+                rest.slice(len / 4..).read_cache()?.as_slice(),
+                len / 4,
+                |i| if i < len / 2 { 0 } else { round },
+            )?;
         }
     }
     drop(outer);
-    check::same(&v.read_cache()?, 0, |i| if i < len / 4 || i >= len / 2 { 20 } else { 0 })
+    check::same(v.read_cache()?.as_slice(), 0, |i| if i < len / 4 || i >= len / 2 { 20 } else { 0 })
 }
 
 /// One rank ends eight of many before the others have ended any, and all hold some around a load; or each ends what its
@@ -88,9 +92,9 @@ pub fn scopes_of_many_parts_end_at_any_time(world: &World) -> Result<()> {
         drop(ended);
         // Who has ended eight is no further ahead for that.
         let beside = writes(s, (p, me), round)?;
-        check::same(&rs.slice_mut(..).read_cache()?, (PARTS + 1) * n, |_| 0)?;
+        check::same(rs.slice_mut(..).read_cache()?.as_slice(), (PARTS + 1) * n, |_| 0)?;
         drop((scopes, beside));
-        check::same(&v.read_cache()?, 0, |i| if i < (PARTS + 1) * n { round } else { 0 })?;
+        check::same(v.read_cache()?.as_slice(), 0, |i| if i < (PARTS + 1) * n { round } else { 0 })?;
     }
     Ok(())
 }
@@ -106,13 +110,13 @@ pub fn both_parts_of_an_empty_vector(world: &World) -> Result<()> {
         check::same(both.0.local(), 0, |_| 0)?;
         drop(both);
         let both = (left.slice_mut(..).release_alone()?, right.slice(..).read_cache()?);
-        check::same(&both.1, 0, |_| 0)?;
+        check::same(both.1.as_slice(), 0, |_| 0)?;
         drop(both);
         let both = (left.slice_mut(..).read_cache_release_c()?, right.slice_mut(..).accumulate::<Add>()?);
-        check::same(&both.0, 0, |_| 0)?;
+        check::same(both.0.as_slice(), 0, |_| 0)?;
     }
-    check::same(&v.slice(..).read_cache()?, 0, |_| 0)?;
-    check::same(&v.read_cache()?, 0, |_| 0)?;
+    check::same(v.slice(..).read_cache()?.as_slice(), 0, |_| 0)?;
+    check::same(v.read_cache()?.as_slice(), 0, |_| 0)?;
     v.slice_mut(..).release_c()?.finish()?;
     world.barrier()
 }
@@ -130,16 +134,16 @@ pub fn one_rank_writes_alone_beside_a_scope_of_all(world: &World) -> Result<()> 
         // It ends before the scope that is open around it everywhere.
         alone.finish()?;
         all.finish()?;
-        check::same(&v.read_cache()?, 0, |_| round)?;
+        check::same(v.read_cache()?.as_slice(), 0, |_| round)?;
         // And it stays open around a load of the other part.
         let (mut left, mut right) = v.split_at_mut(len / 2);
         let mut alone = right.slice_mut(..).release_alone_with::<Add>()?;
         (len / 2..len).filter(|i| i % p == me).try_for_each(|i| alone.update(i, 1))?;
-        check::same(&left.slice(..).read_cache()?, 0, |_| round)?;
+        check::same(left.slice(..).read_cache()?.as_slice(), 0, |_| round)?;
         (len / 2..len).filter(|i| i % p == me).try_for_each(|i| alone.update(i, 1))?;
         left.slice_mut(..).owner_computes_mut()?.local_mut().reverse();
         alone.finish()?;
-        check::same(&v.read_cache()?, 0, |i| if i < len / 2 { round } else { round + 2 })?;
+        check::same(v.read_cache()?.as_slice(), 0, |i| if i < len / 2 { round } else { round + 2 })?;
     }
     Ok(())
 }
@@ -154,7 +158,7 @@ pub fn a_load_does_not_wait_for_writes_to_another_part(world: &World) -> Result<
         let mut own = right.slice_mut(..).owner_computes_mut()?;
         own.local_mut().fill(1);
         world.barrier()?;
-        check::same(&left.slice(..).read_cache()?, 0, |_| 0)?;
+        check::same(left.slice(..).read_cache()?.as_slice(), 0, |_| 0)?;
         check::same(own.local(), block / 2, |_| 1)?;
     } else {
         world.barrier()?;
@@ -164,11 +168,11 @@ pub fn a_load_does_not_wait_for_writes_to_another_part(world: &World) -> Result<
             (block / 2..block / 2 + 7000).try_for_each(|i| alone.put(i, if i % 2 == 0 { 7 } else { 8 }))?;
             (block / 2..block / 2 + 10).rev().try_for_each(|i| alone.put(i, 9))?;
         }
-        check::same(&left.slice(..).read_cache()?, 0, |_| 0)?;
+        check::same(left.slice(..).read_cache()?.as_slice(), 0, |_| 0)?;
         alone.finish()?;
     }
     world.barrier()?;
-    check::same(&v.slice(..block).read_cache()?, 0, |i| match i - block / 2 * usize::from(i >= block / 2) {
+    check::same(v.slice(..block).read_cache()?.as_slice(), 0, |i| match i - block / 2 * usize::from(i >= block / 2) {
         _ if i < block / 2 => 0,
         0..10 => 9,
         10..7000 => {

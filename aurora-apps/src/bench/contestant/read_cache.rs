@@ -3,7 +3,7 @@
 //! made then.
 
 use super::prelude::*;
-use std::ops::Deref;
+use aurora_core::ReadCache;
 
 /// By a ReadCache. Each block is written before, because one that has not changed is not sent again.
 pub fn aurora(world: &World, bytes: usize) -> Result<Contestant<'_>> {
@@ -56,13 +56,31 @@ impl Load {
 
     /// Collective. Measures `load`. Returns what is wrong with what it gave. When that has been read all ranks are
     /// weighed with what they hold.
-    fn measure<L: Deref<Target = [u8]>>(self, watch: &mut Watch<'_>, load: impl FnOnce() -> Result<L>) -> Result<u64> {
+    fn measure<L: Bytes>(self, watch: &mut Watch<'_>, load: impl FnOnce() -> Result<L>) -> Result<u64> {
         if !self.with_read {
-            return Ok(self.round.wrong(&watch.measure(load)?, 0));
+            return Ok(self.round.wrong(watch.measure(load)?.bytes(), 0));
         }
         let read = watch.measure_with_read(|| load().map(Read::of))?;
         watch.weigh()?;
         Ok(read.wrong(self.round))
+    }
+}
+
+/// A whole vector that was loaded.
+pub trait Bytes {
+    /// All bytes of the vector.
+    fn bytes(&self) -> &[u8];
+}
+
+impl Bytes for ReadCache<'_, u8> {
+    fn bytes(&self) -> &[u8] {
+        self.as_slice()
+    }
+}
+
+impl Bytes for &[u8] {
+    fn bytes(&self) -> &[u8] {
+        self
     }
 }
 
@@ -72,15 +90,16 @@ pub struct Read<L> {
     sum: u64,
 }
 
-impl<L: Deref<Target = [u8]>> Read<L> {
+impl<L: Bytes> Read<L> {
     /// Reads all of it.
     pub fn of(whole: L) -> Self {
-        Read { sum: sum(&whole), whole }
+        Read { sum: sum(whole.bytes()), whole }
     }
 
     /// What is wrong with it, and with its sum.
     pub fn wrong(&self, round: Round) -> u64 {
-        round.wrong(&self.whole, 0) + u64::from(self.sum != round.sum(self.whole.len()))
+        let whole = self.whole.bytes();
+        round.wrong(whole, 0) + u64::from(self.sum != round.sum(whole.len()))
     }
 }
 

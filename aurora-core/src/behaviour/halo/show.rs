@@ -3,8 +3,8 @@
 use super::Haloed;
 use super::geometry::{Boundary, Halo};
 use crate::Site;
+use crate::behaviour::elements::{ShowsElements, ShowsElementsMut};
 use crate::behaviour::owner::{HasOwnPart, OwnerMut};
-use crate::behaviour::rows::{ShowsElements, ShowsElementsMut};
 use crate::behaviour::{HaloCacheMut, Scope, ShowsOwnPart};
 use crate::element::Element;
 use crate::error::Result;
@@ -134,9 +134,8 @@ impl<O: ShowsOwnPart> Index<usize> for Scope<'_, Haloed<O>> {
     #[inline]
     #[track_caller]
     fn index(&self, index: usize) -> &O::Element {
-        match self.place(index) {
-            Some(Place::Own(at)) => &self.local()[at],
-            Some(Place::Around(at)) => &self.state.around[at],
+        match self.get(index) {
+            Some(element) => element,
             None => self.no_index(index),
         }
     }
@@ -149,9 +148,8 @@ impl<O: ShowsOwnPart> Index<(usize, usize)> for Scope<'_, Haloed<O>> {
     #[inline]
     #[track_caller]
     fn index(&self, cell: (usize, usize)) -> &O::Element {
-        match self.place(self.index_of(cell)) {
-            Some(Place::Own(at)) => &self.local()[at],
-            Some(Place::Around(at)) => &self.state.around[at],
+        match self.get(self.index_of(cell)) {
+            Some(element) => element,
             None => self.no_row(cell.0),
         }
     }
@@ -187,10 +185,19 @@ impl<O: ShowsOwnPart> HasOwnPart for Haloed<O> {
     }
 }
 
-/// The own part only, row by row.
+/// In order the own part only; by global index also the halo.
 impl<O: ShowsOwnPart> ShowsElements for Haloed<O> {
+    #[inline]
     fn elements<'a>(&'a self, vector: &GVector<O::Element>) -> (usize, &'a [O::Element]) {
         (vector.local_range().start, self.own.part(vector))
+    }
+
+    #[inline]
+    fn get<'a>(scope: &'a Scope<'_, Self>, index: usize) -> Option<&'a O::Element> {
+        match scope.place(index)? {
+            Place::Own(at) => Some(&scope.local()[at]),
+            Place::Around(at) => Some(&scope.state.around[at]),
+        }
     }
 }
 
@@ -207,9 +214,8 @@ impl<O: ShowsOwnPart> GlobalRead<O::Element> for Scope<'_, Haloed<O>> {
 
     #[track_caller]
     fn at(&self, index: usize) -> Result<O::Element> {
-        match self.place(index) {
-            Some(Place::Own(at)) => Ok(self.local()[at]),
-            Some(Place::Around(at)) => Ok(self.state.around[at]),
+        match self.get(index) {
+            Some(element) => Ok(*element),
             None => self.outside(index, &self.shown(), Site::here()),
         }
     }

@@ -68,12 +68,12 @@ impl<T: Element> Behaviour for Cached<T> {
 }
 
 impl<T: Element> GVector<T> {
-    /// Collective. Opens a `ReadCache`: the whole vector as a slice, as it is when all ranks have entered.
+    /// Collective. Opens a `ReadCache`: the whole vector, as it is when all ranks have entered.
     ///
-    /// If all ranks are on one machine, the slice is the memory in which their blocks lie, and nothing is copied.
+    /// If all ranks are on one machine, the guard shows the memory in which their blocks lie, and nothing is copied.
     /// Otherwise every owner pushes its block once to each other machine, whose ranks share the received copy; if no
     /// memory is shared, the push goes to every rank. A block that has not changed since the last ReadCache is not
-    /// sent again. The slice does not change while the guard lives, whatever is written to the vector.
+    /// sent again. The elements do not change while the guard lives, whatever is written to the vector.
     ///
     /// # Errors
     /// `Mismatch` if ranks open different scopes; `Leaked` if a write guard was forgotten;
@@ -86,7 +86,7 @@ impl<T: Element> GVector<T> {
     /// Config::threads(3).run(|world| {
     ///     let mut v = GVector::<f64>::from_fn(world, 100, |i| i as f64)?;
     ///     let before = v.read_cache()?;
-    ///     assert_eq!(before[99], 99.0); // `before` is a slice of all elements, whoever owns them
+    ///     assert_eq!(before[99], 99.0); // `before` shows all elements, whoever owns them
     ///     let mean = before.iter().sum::<f64>() / before.len() as f64;
     ///     drop(before);
     ///     v.owner_computes_mut()?.local_mut().iter_mut().for_each(|x| *x -= mean);

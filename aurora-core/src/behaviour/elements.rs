@@ -1,0 +1,197 @@
+//! Consecutive elements that a guard shows: one by one under their global indices, in order, and as a slice.
+//!
+//! Methods that take or return an index, and `len()`, speak of the whole vector. Only slices and iterators without
+//! indices begin at the first element shown. So no guard dereferences to a slice: a slice counts from 0.
+
+use super::combined::Combined;
+use super::owner::{HasOwnPart, Owner, OwnerMut};
+use super::read_cache::Cached;
+use super::{Behaviour, ReadCache, ReadCacheReleaseC, Scope};
+use crate::element::Element;
+use crate::error::Result;
+use crate::vector::{GVector, GlobalRead, resolve};
+use std::iter::FusedIterator;
+use std::ops::{Index, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
+use std::slice;
+
+/// A behaviour that shows consecutive elements. Not for users to implement.
+pub trait ShowsElements: Behaviour {
+    /// The global index of the first element, and all elements.
+    #[doc(hidden)]
+    fn elements<'a>(&'a self, vector: &GVector<Self::Element>) -> (usize, &'a [Self::Element]);
+
+    /// Element `index` of the vector, if the scope shows it.
+    #[doc(hidden)]
+    #[inline]
+    fn get<'a>(scope: &'a Scope<'_, Self>, index: usize) -> Option<&'a Self::Element> {
+        let (first, elements) = scope.state.elements(scope.vector);
+        elements.get(index.wrapping_sub(first))
+    }
+}
+
+impl<T: Element> ShowsElements for Owner<T> {
+    #[inline]
+    fn elements<'a>(&'a self, vector: &GVector<T>) -> (usize, &'a [T]) {
+        (vector.local_range().start + self.first(), self.part(vector))
+    }
+}
+
+impl<T: Element> ShowsElements for OwnerMut<T> {
+    #[inline]
+    fn elements<'a>(&'a self, vector: &GVector<T>) -> (usize, &'a [T]) {
+        (vector.local_range().start + self.first(), self.part(vector))
+    }
+}
+
+impl<T: Element> ShowsElements for Cached<T> {
+    #[inline]
+    fn elements<'a>(&'a self, _: &GVector<T>) -> (usize, &'a [T]) {
+        (self.first, self.shown())
+    }
+}
+
+impl<T: Element> ShowsElements for Combined<T> {
+    #[inline]
+    fn elements<'a>(&'a self, _: &GVector<T>) -> (usize, &'a [T]) {
+        (self.first, self.shown())
+    }
+}
+
+/// A behaviour that shows consecutive elements for writing. Not for users to implement.
+pub trait ShowsElementsMut: ShowsElements {
+    /// All elements.
+    #[doc(hidden)]
+    fn elements_mut(&mut self, vector: &GVector<Self::Element>) -> &mut [Self::Element];
+}
+
+impl<T: Element> ShowsElementsMut for OwnerMut<T> {
+    fn elements_mut(&mut self, vector: &GVector<T>) -> &mut [T] {
+        self.part_mut(vector)
+    }
+}
+
+/// Indices are global, and `len()` is that of the vector. Iterators yield the elements of the
+/// [`window`](Scope::window); of an OwnerComputes, those of them that this rank owns; of a HaloCache, this rank's own
+/// part without the halo.
+///
+/// ```
+/// use aurora_core::prelude::*;
+///
+/// Config::threads(2).run(|world| {
+///     let v = GVector::<u64>::from_fn(world, 1000, |i| 10 * i as u64)?;
+///     let part = v.slice(300..400).read_cache()?;
+///     assert_eq!((part[300], part.get(300), part.get(0)), (3000, Some(&3000), None));
+///     assert_eq!((part.len(), part.window()), (1000, 300..400));
+///     assert_eq!(part.iter().len(), 100);
+///     assert_eq!(part.as_slice()[0], 3000); // a slice counts from 0
+///     for (i, element) in part.iter_indexed() {
+///         assert_eq!(*element, part[i]);
+///     }
+///     Ok(())
+/// })?;
+/// # Ok::<(), Error>(())
+/// ```
+impl<B: ShowsElements> Scope<'_, B> {
+    /// Element `index` of the vector; `None` if the guard does not show it. A HaloCache also shows its halo here.
+    #[inline]
+    pub fn get(&self, index: usize) -> Option<&B::Element> {
+        B::get(self, index)
+    }
+
+    /// The elements that are shown, in order.
+    #[inline]
+    pub fn iter(&self) -> slice::Iter<'_, B::Element> {
+        self.state.elements(self.vector).1.iter()
+    }
+
+    /// The elements that are shown, in order, each with its global index.
+    #[inline]
+    pub fn iter_indexed(
+        &self,
+    ) -> impl ExactSizeIterator<Item = (usize, &B::Element)> + DoubleEndedIterator + FusedIterator + Clone {
+        let (first, elements) = self.state.elements(self.vector);
+        (first..first + elements.len()).zip(elements)
+    }
+
+    /// Number of elements of the whole vector.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.vector.len()
+    }
+
+    /// Whether the whole vector has no elements.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.vector.is_empty()
+    }
+}
+
+/// The elements that are shown, in order: [`iter`](Scope::iter).
+impl<'a, B: ShowsElements> IntoIterator for &'a Scope<'_, B> {
+    type Item = &'a B::Element;
+    type IntoIter = slice::Iter<'a, B::Element>;
+
+    #[inline]
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+/// What guards have that show all elements of their window. A macro: an `Index` for all behaviours that show elements
+/// would conflict with that of the rank's own part.
+macro_rules! shows_window {
+    ($guard:ident) => {
+        impl<T: Element> $guard<'_, T> {
+            /// The elements of the [`window`](Scope::window). Element 0 of the slice is element `window().start` of
+            /// the vector.
+            #[inline]
+            pub fn as_slice(&self) -> &[T] {
+                self.state.shown()
+            }
+        }
+
+        /// By global index.
+        impl<T: Element> Index<usize> for $guard<'_, T> {
+            type Output = T;
+
+            #[inline]
+            #[track_caller]
+            fn index(&self, index: usize) -> &T {
+                self.element(self.state.shown(), index)
+            }
+        }
+
+        impl<T: Element> GlobalRead<T> for $guard<'_, T> {
+            fn len(&self) -> usize {
+                self.vector.len()
+            }
+
+            #[track_caller]
+            fn at(&self, index: usize) -> Result<T> {
+                self.check_shown(index)?;
+                Ok(self[index])
+            }
+        }
+
+        index_by_ranges!($guard by Range<usize>, RangeTo<usize>, RangeFrom<usize>, RangeFull);
+        index_by_ranges!($guard by RangeInclusive<usize>, RangeToInclusive<usize>);
+    };
+}
+
+macro_rules! index_by_ranges {
+    ($guard:ident by $($index:ty),+) => {$(
+        /// By global indices; an open end is that of the [`window`](Scope::window).
+        impl<T: Element> Index<$index> for $guard<'_, T> {
+            type Output = [T];
+
+            #[inline]
+            #[track_caller]
+            fn index(&self, range: $index) -> &[T] {
+                &self.as_slice()[self.places_of(resolve(range, &self.window()))]
+            }
+        }
+    )+};
+}
+
+shows_window!(ReadCache);
+shows_window!(ReadCacheReleaseC);
