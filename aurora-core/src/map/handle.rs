@@ -15,6 +15,7 @@ use crate::kernel::watch::Blocked;
 use crate::object::{Cx, How, Plan, Way};
 use crate::operation::{TypeKey, short};
 use crate::race::Origin;
+use crate::scalar::LEFT_OVER;
 use crate::stats::Kind;
 use crate::window::Window;
 use crate::{Error, Site, World, digest};
@@ -96,7 +97,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         let site = Site::here();
         self.call(|| {
             let (owner, answer) = self.look(Request::Get { keys: 1 }, key, "get", &site)?;
-            self.read_found(&mut &answer[..], owner, &site)
+            self.found(owner, &answer, &site)
         })
     }
 
@@ -117,7 +118,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         let site = Site::here();
         self.call(|| {
             let (owner, answer) = self.write(Request::Insert, &key, Some(&value), "insert", &site)?;
-            self.read_found(&mut &answer[..], owner, &site)
+            self.found(owner, &answer, &site)
         })
     }
 
@@ -127,7 +128,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         let site = Site::here();
         self.call(|| {
             let (owner, answer) = self.write(Request::Remove, key, None, "remove", &site)?;
-            self.read_found(&mut &answer[..], owner, &site)
+            self.found(owner, &answer, &site)
         })
     }
 
@@ -207,6 +208,13 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         Ok((owner_of(hash, self.link.size), payload))
     }
 
+    /// The value that an owner has found or not: its answer.
+    fn found(&self, owner: Rank, answer: &[u8], site: &Site) -> Result<Option<V>> {
+        let mut rest = answer;
+        let found = self.read_found(&mut rest, owner, site)?;
+        is_over::<V>(rest, site).map(|()| found)
+    }
+
     /// A value that an owner has found or not, from the front of its answer.
     pub(super) fn read_found(&self, answer: &mut &[u8], owner: Rank, site: &Site) -> Result<Option<V>> {
         let is_there = code::read_flag(answer).map_err(|_| malformed(owner))?;
@@ -275,6 +283,11 @@ fn at_line(error: Error, site: &Site) -> Error {
     }
 }
 
+/// No bytes are left behind the last value.
+pub(super) fn is_over<T>(rest: &[u8], site: &Site) -> Result<()> {
+    if rest.is_empty() { Ok(()) } else { Err(cannot_travel::<T>(LEFT_OVER, site)) }
+}
+
 /// Takes a key or value from the front of an answer of `owner`.
 pub(super) fn read<T: MapValue>(answer: &mut &[u8], owner: Rank, site: &Site) -> Result<T> {
     code::read(answer).map_err(|cause| match code::is_of_the_type(&cause) {
@@ -283,7 +296,7 @@ pub(super) fn read<T: MapValue>(answer: &mut &[u8], owner: Rank, site: &Site) ->
     })
 }
 
-pub(super) fn cannot_travel<T>(cause: &postcard::Error, site: &Site) -> Error {
+pub(super) fn cannot_travel<T>(cause: impl std::fmt::Display, site: &Site) -> Error {
     Error::Value { value: short::<T>().into(), cause: cause.to_string(), site: site.clone() }
 }
 

@@ -3,7 +3,7 @@
 use super::GMap;
 use super::allowance::Allowance;
 use super::entries::Place;
-use super::handle::read;
+use super::handle::{is_over, read};
 use super::key::{MapKey, MapValue};
 use super::message::Request;
 use super::waits::MapWait;
@@ -177,6 +177,7 @@ impl<K: MapKey, V: MapValue> Fetched<K, V> {
             taken.map_err(|shortage| shortage.error(map.link.me, "a collect", map.name().clone(), site))?;
             self.all.push(entry);
         }
+        is_over::<(K, V)>(rest, site)?;
         Ok((entries > 0).then_some((shard, bucket)))
     }
 }
@@ -202,6 +203,8 @@ mod tests {
                     fetched.add(&map, Rank::new(0), piece, &Site::here()).map(|next| (next, fetched.all))
                 };
                 assert_eq!(add(&piece(1, &entry))?, (Some((0, 0)), vec![("a".into(), 0)]));
+                let longer = add(&piece(1, &[&entry[..], &[7]].concat()));
+                assert!(matches!(longer, Err(Error::Value { .. })), "{longer:?}");
                 for lie in lies.iter().cloned().chain(cut.clone()) {
                     assert!(matches!(add(&lie), Err(Error::Start(_))), "{lie:?}");
                 }

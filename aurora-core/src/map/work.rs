@@ -323,7 +323,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
                 let bytes = payload.len();
                 let (hash, key) = read_key::<K>(payload, cx)?;
                 let value = code::read(payload).map_err(|cause| undecodable::<V>(&cause, cx))?;
-                is_over::<(K, V)>(payload, cx)?;
+                is_over::<K>(payload, cx)?;
                 let Some(own) = self.own.as_mut().and_then(Arc::get_mut) else {
                     return Ok(None);
                 };
@@ -401,9 +401,9 @@ fn read_key<K: MapKey>(payload: &mut &[u8], cx: &Cx<'_>) -> Result<(u64, K), Err
     }
 }
 
-/// No bytes are left behind what was decoded.
-fn is_over<T>(rest: &[u8], cx: &Cx<'_>) -> Result<(), Error> {
-    if rest.is_empty() { Ok(()) } else { Err(another_key::<T>(&cx.frame.name.made_at)) }
+/// No bytes are left of a request: else those of its key were not all read.
+fn is_over<K>(rest: &[u8], cx: &Cx<'_>) -> Result<(), Error> {
+    if rest.is_empty() { Ok(()) } else { Err(another_key::<K>(&cx.frame.name.made_at)) }
 }
 
 /// A key is not the same where it arrives.

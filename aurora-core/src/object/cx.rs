@@ -48,7 +48,10 @@ impl<'a> How<'a> {
 /// # Errors
 /// The header is not a `T`: another build of the program has sent it.
 pub fn decode<T: DeserializeOwned>(header: &[u8]) -> Result<T, Malformed> {
-    postcard::from_bytes(header).map_err(|_| Malformed)
+    match postcard::take_from_bytes(header) {
+        Ok((header, [])) => Ok(header),
+        _ => Err(Malformed),
+    }
 }
 
 /// What an object may use while its kernel calls it.

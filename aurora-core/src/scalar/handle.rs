@@ -341,10 +341,17 @@ pub(crate) fn decode<T: ScalarValue>(bytes: &[u8], site: &Site) -> Result<T> {
     if plain::is::<T>() {
         return plain::decode(bytes).ok_or_else(|| cannot_travel::<T>(postcard::Error::DeserializeUnexpectedEnd, site));
     }
-    postcard::from_bytes(bytes).map_err(|cause| cannot_travel::<T>(cause, site))
+    match postcard::take_from_bytes(bytes) {
+        Ok((value, [])) => Ok(value),
+        Ok(_) => Err(cannot_travel::<T>(LEFT_OVER, site)),
+        Err(cause) => Err(cannot_travel::<T>(cause, site)),
+    }
 }
 
-fn cannot_travel<T>(cause: postcard::Error, site: &Site) -> Error {
+/// Why a value is refused of which bytes are left.
+pub(crate) const LEFT_OVER: &str = "its `Deserialize` does not read all that its `Serialize` writes";
+
+fn cannot_travel<T>(cause: impl std::fmt::Display, site: &Site) -> Error {
     Error::Value { value: short::<T>().into(), cause: cause.to_string(), site: site.clone() }
 }
 
