@@ -120,13 +120,7 @@ impl Summary {
 
     fn disagreement(&self, other: &Summary) -> Option<Error> {
         if self.key != other.key {
-            let (mut mine, mut theirs) = (self.claim.clone(), other.claim.clone());
-            if mine.action == theirs.action {
-                [&mut mine, &mut theirs]
-                    .into_iter()
-                    .for_each(|claim| claim.action += ", with other arguments or after other constructions,");
-            }
-            return Some(mismatch(mine, theirs));
+            return Some(mismatch(self.claim.clone(), other.claim.clone()));
         }
         self.objects.iter().find_map(|(id, mine)| {
             let theirs = other.objects.get(id)?;

@@ -14,7 +14,8 @@ pub(super) fn alike(first: &Claim, second: &Claim) -> &'static str {
     match first.action == second.action {
         true => {
             "; the two read alike, so what differs has no name: two types of one name (name them differently), two objects that one line \
-             has made (take the same one on all ranks), or two builds of the program (start the same executable on all ranks)"
+             has made (take the same one on all ranks), values that a plan wants alike, a construction that has panicked on one rank \
+             before (let all ranks return then), or two builds of the program (start the same executable on all ranks)"
         }
         false => "",
     }

@@ -379,7 +379,7 @@ fn ranks_that_share_different_objects_disagree() {
     let said = fails_on_all_routes(2, |world| {
         world.share(Plan::new("thing", &world.is_root()), |_| Ok(Keeper::default())).map(drop)
     });
-    assert!(said.iter().all(|said| said.contains("with other arguments")), "{said:?}");
+    assert!(said.iter().all(|said| said.contains("values that a plan wants alike")), "{said:?}");
 }
 
 /// The rank that has panicked makes its second object, the others are in the construction of their first.
