@@ -125,6 +125,7 @@ const UNSAFE: &[&str] = &[
     "aurora-core/src/memory/prefetch.rs",
     "aurora-core/src/memory/shared.rs",
     "aurora-core/src/memory/word.rs",
+    "aurora-core/src/memory/words.rs",
     "aurora-net/src/bootstrap/exit.rs",
     "aurora-net/src/bootstrap/mpi/carrier.rs",
     "aurora-net/src/buffer.rs",

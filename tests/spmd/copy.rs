@@ -1,6 +1,6 @@
 //! `distmemcpy` in all directions.
 
-use aurora_core::{GScalar, GVector, MatrixDim, Result, World, distmemcpy, distmemcpy_many};
+use aurora_core::{Element, GScalar, GVector, MatrixDim, Result, World, distmemcpy, distmemcpy_many};
 use aurora_suite::body::Body;
 use aurora_suite::check;
 use aurora_suite::random::{Random, mix};
@@ -21,15 +21,17 @@ pub fn bodies() -> Vec<Body> {
         Body::of(an_exchange_of_everyone_with_everyone),
         Body::of(large_while_others_compute),
         Body::of(large_from_a_block_that_is_then_written),
+        Body::of(elements_of_every_size),
+        Body::of(an_element_longer_than_a_piece),
     ]
 }
 
-fn want(i: usize) -> u32 {
+pub fn want(i: usize) -> u32 {
     mix(i as u64) as u32
 }
 
 /// Ranges with borders before, on and after every border between owners.
-fn ranges<T: aurora_core::Element>(v: &GVector<T>, p: usize) -> Vec<Range<usize>> {
+fn ranges<T: Element>(v: &GVector<T>, p: usize) -> Vec<Range<usize>> {
     let mut borders: Vec<_> = (0..p).map(|rank| v.range_of(rank).start).collect();
     borders.push(v.len());
     let near = |at: &usize| [at.saturating_sub(1), *at, (at + 1).min(v.len())];
@@ -258,4 +260,56 @@ fn large_from_a_block_that_is_then_written(world: &World) -> Result<()> {
         world.barrier()?;
     }
     Ok(())
+}
+
+/// Bytes that are copied under one latch where ranks share memory.
+pub const PIECE: usize = 256 << 10;
+
+fn elements_of_every_size(world: &World) -> Result<()> {
+    fn check_one<T: Element + PartialEq + std::fmt::Debug>(world: &World, value: fn(usize) -> T) -> Result<()> {
+        let (p, me) = (world.size(), world.rank().index());
+        // Each block takes several pieces, the last of them short.
+        let each = 2 * PIECE / size_of::<T>() + 7;
+        let mut v = GVector::from_fn(world, p * each, value)?;
+        let mut memory = vec![T::zeroed(); v.len() + 2];
+        let in_a_piece = PIECE / size_of::<T>();
+        let lens = [0, 1, 2, 13, in_a_piece - 1, in_a_piece, in_a_piece + 1, 2 * in_a_piece + 3, v.len()];
+        for (len, start) in lens.into_iter().flat_map(|len| [0, 1, 3, each - 1, each].map(|start| (len, start))) {
+            let range = start..(start + len).min(v.len());
+            // At several places of the memory, which stays as it is around them.
+            let inner = start % 2 + 1..start % 2 + 1 + range.len();
+            let Some(part) = memory.get_mut(inner.clone()) else { continue };
+            distmemcpy(&mut *part, v.range(range.clone()))?;
+            check::same(part, range.start, value)?;
+            part.fill(T::zeroed());
+            assert!(memory.iter().all(|element| *element == T::zeroed()), "{range:?} wrote more than its memory");
+        }
+        world.barrier()?;
+        // Each rank writes a range that crosses a border, and begins and ends amid blocks.
+        let mine = me * each + 5..((me + 1) * each + 5).min(v.len());
+        let values: Vec<_> = mine.clone().map(|i| value(i + 1)).collect();
+        distmemcpy(v.range_mut(mine), &values[..])?;
+        world.barrier()?;
+        check::whole(&v, |i| value(if i < 5 { i } else { i + 1 }))
+    }
+    check_one(world, |i| want(i) as u8)?;
+    check_one(world, |i| want(i) as u16)?;
+    check_one(world, |i| [want(i) as u8; 3])?;
+    check_one(world, want)?;
+    check_one(world, |i| mix(i as u64))?;
+    check_one(world, |i| [want(i), want(i + 1), want(i + 2)])?;
+    check_one(world, |i| [mix(i as u64); 5])
+}
+
+fn an_element_longer_than_a_piece(world: &World) -> Result<()> {
+    type Long = [[u64; 1024]; 40];
+    const { assert!(size_of::<Long>() > PIECE) };
+    let value = |i: usize| [[mix(i as u64); 1024]; 40];
+    let mut v = GVector::<Long>::new(world, 2 * world.size())?;
+    let mut own = v.owner_computes_mut()?;
+    let first = own.indices().start;
+    own.local_mut().iter_mut().enumerate().for_each(|(i, element)| *element = value(first + i));
+    own.finish()?;
+    world.barrier()?;
+    check::whole(&v, value)
 }

@@ -32,7 +32,7 @@ pub fn bodies() -> Vec<Body> {
 const ROUNDS: u64 = 20;
 
 /// The least that `once` costs in each respect, of some rounds between barriers.
-fn least(world: &World, mut once: impl FnMut(u64) -> Result<()>) -> Result<Traffic> {
+pub fn least(world: &World, mut once: impl FnMut(u64) -> Result<()>) -> Result<Traffic> {
     let mut best: Option<Traffic> = None;
     for round in 0..ROUNDS {
         world.barrier()?;
@@ -52,7 +52,7 @@ fn least(world: &World, mut once: impl FnMut(u64) -> Result<()>) -> Result<Traff
 }
 
 /// Messages and bytes on the account of all lines so far.
-fn accounted(world: &World) -> (u64, u64) {
+pub fn accounted(world: &World) -> (u64, u64) {
     let usage = world.usage();
     let messages = usage.iter().map(|line| line.usage.messages).sum();
     (messages, usage.iter().map(|line| line.usage.bytes).sum())

@@ -11,6 +11,7 @@ mod counters;
 mod direct;
 mod gather;
 mod halo;
+mod in_place;
 mod lifetime;
 mod map;
 mod ordering;
@@ -44,6 +45,7 @@ fn bodies() -> Vec<Body> {
         unequal::bodies(),
         structs::bodies(),
         copy::bodies(),
+        in_place::bodies(),
         scalar::bodies(),
         scalar_scopes::bodies(),
         map::bodies(),

@@ -179,3 +179,30 @@ fn who_reads_sees_nothing_of_what_is_written_meanwhile() {
     });
     names_rank_0(&format!("{run:?}"));
 }
+
+#[test]
+fn a_copy_that_is_stopped_in_a_piece_does_not_count() {
+    let steps = Steps::default();
+    let config = Config::threads(2).route(Route::Shm).silence(Duration::from_millis(500));
+    let run = config.run(|world| {
+        let mut v = GVector::<u64>::from_fn(world, LEN, |i| i as u64)?;
+        world.barrier()?;
+        let _over = Over(&steps);
+        let theirs = LEN / 2..LEN;
+        if world.rank() == 0 {
+            let mut memory = [0; LEN / 2];
+            let done = v.direct.copy_out_by(1, theirs.start, &mut memory, |_, _| {
+                steps.take(STOPPED);
+                steps.wait_for(GOES_ON);
+            });
+            assert!(!done, "the owner has given its place up");
+            steps.take(WENT_ON);
+            return distmemcpy(&mut memory[..], v.range(theirs));
+        }
+        steps.wait_for(STOPPED);
+        let outcome = is_lost(v.owner_computes_mut());
+        steps.go_on();
+        outcome
+    });
+    names_rank_0(&format!("{run:?}"));
+}

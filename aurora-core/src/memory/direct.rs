@@ -25,7 +25,7 @@ use super::latch::Intent;
 use super::latched::{Latched, acquire};
 use super::permit::{OWN, Permit, READ, SCOPES, WRITE};
 use super::shared::Sharing;
-use super::{Prefetch, Storage, typed};
+use super::{Prefetch, Storage, typed, words};
 use crate::element::Element;
 use crate::ids::Epoch;
 use crate::polls::Level;
@@ -63,6 +63,12 @@ impl<T> Shared<T> {
 
     fn is_all_here(&self) -> bool {
         self.positions.len() == self.sharing.ranks()
+    }
+
+    /// Panics unless there are `len` elements from `start` on.
+    fn check(&self, start: usize, len: usize) {
+        let is_inside = start.checked_add(len).is_some_and(|end| end <= self.len);
+        assert!(is_inside, "{len} elements from {start} on, of {}", self.len);
     }
 }
 
@@ -234,8 +240,7 @@ impl<T: Element> Direct<T> {
 
     /// The same for elements of `block`, which rank `owner` owns, while its latch admits it.
     pub(crate) fn at_many_of(&self, owner: usize, block: Range<usize>, indices: &[usize], values: &mut [T]) -> usize {
-        let Some((shared, position)) = self.shared.as_ref().and_then(|shared| Some((shared, shared.position(owner)?)))
-        else {
+        let Some((shared, position)) = self.node_peer(owner) else {
             return 0;
         };
         self.read(shared, (Some(position), block), indices, values)
@@ -251,15 +256,8 @@ impl<T: Element> Direct<T> {
         let Shared { whole, len, sharing, .. } = shared;
         assert!(block.end <= *len, "elements {block:?} of {len}");
         let memory = Prefetch::from(whole.as_ptr());
-        let mut done = 0;
-        for (indices, values) in indices.chunks(AT_ONCE).zip(values.chunks_mut(AT_ONCE)) {
-            let (may, epoch) = self.permit.allowed();
-            if may & READ == 0 {
-                break;
-            }
-            let Some(latched) = Latched::acquire(sharing, owner, Intent::Read, epoch) else {
-                break;
-            };
+        self.in_pieces((sharing, owner), Intent::Read, (indices.len(), AT_ONCE), |piece| {
+            let (indices, values) = (&indices[piece.clone()], &mut values[piece]);
             // No element depends on the one before, so many cache misses are in flight; prefetches start them early.
             indices.iter().for_each(|index| memory.fetch(*index));
             for (value, index) in values.iter_mut().zip(indices) {
@@ -267,42 +265,139 @@ impl<T: Element> Direct<T> {
                 // SAFETY: invariant 4, and this rank holds the latch of the owner, or all.
                 *value = unsafe { shared.read(*index) };
             }
-            if !latched.release() {
-                break;
-            }
-            done += indices.len();
-        }
-        done
+            true
+        })
     }
 
     /// Sets elements, in the order given, while all latches admit it. Returns how many; ask the kernel for the rest.
     pub(crate) fn put_many(&self, writes: &[(usize, T)]) -> usize {
-        let Some(shared) = self.shared.as_ref().filter(|shared| shared.is_all_here()) else {
+        let all_here = self.shared.as_ref().filter(|shared| cells::is_word::<T>() && shared.is_all_here());
+        let Some(shared) = all_here else {
             return 0;
         };
         let Shared { len, sharing, .. } = shared;
-        let mut done = 0;
-        for writes in writes.chunks(AT_ONCE).take_while(|_| cells::is_word::<T>()) {
-            let (may, epoch) = self.permit.allowed();
-            let may = may & WRITE != 0 && self.is_clear(sharing);
-            if !may {
-                break;
-            }
-            let Some(latched) = Latched::acquire(sharing, None, Intent::Write, epoch) else {
-                break;
-            };
-            for (index, value) in writes {
+        self.in_pieces((sharing, None), Intent::Write, (writes.len(), AT_ONCE), |piece| {
+            for (index, value) in &writes[piece] {
                 assert!(index < len, "element {index} of {len}");
                 // SAFETY: invariant 4; this rank holds all latches for writing, and elements are words.
                 unsafe { shared.write(*index, *value) };
             }
             (0..sharing.ranks()).for_each(|owner| sharing.note_write(owner));
-            if !latched.release() {
+            true
+        })
+    }
+
+    /// Acts on one piece after another of `len` elements, each of `at_once` at most, while the latch of an owner, or of
+    /// all, admits it, and until `act` returns false. Releases the latch between two pieces. Returns the number of
+    /// elements that are done.
+    fn in_pieces(
+        &self,
+        (sharing, owner): (&Sharing, Option<usize>),
+        intent: Intent,
+        (len, at_once): (usize, usize),
+        mut act: impl FnMut(Range<usize>) -> bool,
+    ) -> usize {
+        let mut done = 0;
+        while done < len {
+            let (may, epoch) = self.permit.allowed();
+            let may = match intent {
+                Intent::Read => may & READ != 0,
+                Intent::Write => may & WRITE != 0 && self.is_clear(sharing),
+            };
+            if !may {
                 break;
             }
-            done += writes.len();
+            let Some(latched) = Latched::acquire(sharing, owner, intent, epoch) else {
+                break;
+            };
+            let end = len.min(done + at_once);
+            let goes_on = act(done..end);
+            if !latched.release() || !goes_on {
+                break;
+            }
+            done = end;
         }
         done
+    }
+}
+
+/// Bytes copied under one latch, before a waiting owner gets its turn: tens of microseconds.
+const COPIED_AT_ONCE: usize = 256 << 10;
+
+/// Elements copied under one latch.
+const fn copied_at_once<T>() -> usize {
+    let elements = COPIED_AT_ONCE / size_of::<T>();
+    if elements == 0 { 1 } else { elements }
+}
+
+impl<T: Element> Direct<T> {
+    /// Whether this rank may read elements of its node peers in place, or write them if `mutable`, where their latches
+    /// admit it.
+    pub(crate) fn is_permitted(&self, mutable: bool) -> bool {
+        let (may, _) = self.permit.allowed();
+        self.shared.is_some() && may & if mutable { WRITE } else { READ } != 0
+    }
+
+    /// Copies elements out, from element `start` on, all of which rank `owner` owns. False: ask the kernel for all of
+    /// them, because the latch does not admit it, or the owner has changed its block between two pieces. So the result
+    /// has none or all of what the owner writes in a guard.
+    pub(crate) fn copy_out(&self, owner: usize, start: usize, into: &mut [T]) -> bool {
+        let whole = size_of_val(into);
+        self.copy_out_by(owner, start, into, |from, into| {
+            // SAFETY: invariants 1 and 4; invariant 3, because the caller holds the latch for reading.
+            unsafe { words::copy_out(from, into, whole) };
+        })
+    }
+
+    /// The same. `copy` copies a piece while this rank holds the latch.
+    pub(crate) fn copy_out_by(
+        &self,
+        owner: usize,
+        start: usize,
+        into: &mut [T],
+        copy: impl Fn(NonNull<T>, &mut [T]),
+    ) -> bool {
+        let Some((shared, position)) = self.node_peer(owner) else {
+            return false;
+        };
+        shared.check(start, into.len());
+        let (sharing, mut first) = (&*shared.sharing, None);
+        let (len, at_once) = (into.len(), copied_at_once::<T>());
+        let done = self.in_pieces((sharing, Some(position)), Intent::Read, (len, at_once), |piece| {
+            let openings = sharing.openings(position);
+            let is_unchanged = *first.get_or_insert(openings) == openings;
+            if is_unchanged {
+                // SAFETY: invariant 1: `check` has compared it.
+                let from = unsafe { shared.whole.add(start + piece.start) };
+                copy(from, &mut into[piece]);
+            }
+            is_unchanged
+        });
+        done == len
+    }
+
+    /// Copies words in, to element `start` and after it, all of which rank `owner` owns, while its latch admits it and
+    /// no rank shows the memory. Returns how many; ask the kernel for the rest, and for elements that are no words.
+    pub(crate) fn copy_in(&self, owner: usize, start: usize, from: &[T]) -> usize {
+        let Some((shared, position)) = self.node_peer(owner).filter(|_| cells::is_word::<T>()) else {
+            return 0;
+        };
+        shared.check(start, from.len());
+        let at_once = copied_at_once::<T>();
+        self.in_pieces((&shared.sharing, Some(position)), Intent::Write, (from.len(), at_once), |piece| {
+            // SAFETY: invariant 1: `check` has compared it.
+            let into = unsafe { shared.whole.add(start + piece.start) };
+            // SAFETY: invariants 1, 3 and 4; this rank holds the latch for writing, and elements are words.
+            unsafe { words::copy_in(&from[piece], into) };
+            shared.sharing.note_write(position);
+            true
+        })
+    }
+
+    /// The shared memory, and the position of `owner` there.
+    fn node_peer(&self, owner: usize) -> Option<(&Shared<T>, usize)> {
+        let shared = self.shared.as_ref()?;
+        Some((shared, shared.position(owner)?))
     }
 }
 
@@ -335,5 +430,86 @@ impl<T: Element> Direct<T> {
             let value = unsafe { shared.read(index) };
             (value, sharing.release_latch(Some(owner)))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::latch::{self, LatchMode};
+    use super::*;
+    use crate::Route;
+    use crate::prelude::*;
+    use std::cell::RefCell;
+
+    /// Rank 0 copies rank 1's block of `each` elements.
+    fn from_rank_1<T: Element>(each: usize, test: impl Fn(&Direct<T>, &Sharing, &mut [T]) + Sync) {
+        let run = Config::threads(2).route(Route::Shm).run(|world| {
+            let v = GVector::<T>::new(world, 2 * each)?;
+            world.barrier()?;
+            if world.is_root() {
+                let sharing = v.direct.shared.as_ref().expect("shared memory").sharing.clone();
+                test(&v.direct, &sharing, &mut vec![T::zeroed(); each]);
+            }
+            world.barrier()
+        });
+        run.expect("nothing fails");
+    }
+
+    fn holder(sharing: &Sharing) -> Option<usize> {
+        latch::holder(sharing, 1, LatchMode::Shut, 0)
+    }
+
+    fn is_copied_in_pieces<T: Element>(each: usize, lens: &[usize]) {
+        from_rank_1::<T>(each, |direct, sharing, into| {
+            let copied = RefCell::new(Vec::new());
+            let done = direct.copy_out_by(1, each, into, |_, piece| {
+                assert_eq!(holder(sharing), Some(0), "not held while a piece is copied");
+                copied.borrow_mut().push(piece.len());
+            });
+            assert_eq!((done, &copied.into_inner()[..], holder(sharing)), (true, lens, None));
+            // An owner that sets its latch meanwhile waits for the piece under way, and no longer.
+            for mode in [LatchMode::ReadOnly, LatchMode::Busy, LatchMode::Shut] {
+                let copied = Cell::new(0);
+                let done = direct.copy_out_by(1, each, into, |_, _| {
+                    copied.set(copied.get() + 1);
+                    latch::set(sharing, 1, mode, 0);
+                });
+                let is_read = mode == LatchMode::ReadOnly || lens.len() == 1;
+                assert_eq!((done, copied.get()), (is_read, if is_read { lens.len() } else { 1 }), "{mode:?}");
+                assert_eq!((direct.copy_out(1, each, into), holder(sharing)), (mode == LatchMode::ReadOnly, None));
+                assert_eq!(direct.copy_in(1, each, into), 0, "{mode:?}");
+                latch::set(sharing, 1, LatchMode::Open, 0);
+            }
+            // It may have changed its block in between.
+            let done = direct.copy_out_by(1, each, into, |_, _| {
+                latch::set(sharing, 1, LatchMode::Busy, 0);
+                latch::set(sharing, 1, LatchMode::Open, 0);
+            });
+            assert_eq!(done, lens.len() == 1);
+        });
+    }
+
+    #[test]
+    fn a_latch_is_held_for_one_piece_at_a_time() {
+        let words = (256 << 10) / 8;
+        is_copied_in_pieces::<u64>(2 * words + 3, &[words, words, 3]);
+        is_copied_in_pieces::<u64>(1, &[1]);
+        let wide = (256 << 10) / 12;
+        is_copied_in_pieces::<[u32; 3]>(wide + 1, &[wide, 1]);
+        is_copied_in_pieces::<[u64; 40_000]>(2, &[1, 1]);
+    }
+
+    #[test]
+    fn only_words_are_copied_in() {
+        from_rank_1::<u16>(1000, |direct, _, from| assert_eq!(direct.copy_in(1, 1000, from), 1000));
+        from_rank_1::<[u16; 3]>(1000, |direct, _, from| assert_eq!(direct.copy_in(1, 1000, from), 0));
+    }
+
+    #[test]
+    #[should_panic = "3 elements from 1998 on, of 2000"]
+    fn nothing_behind_the_last_element_is_copied() {
+        from_rank_1::<u64>(1000, |direct, _, into| {
+            direct.copy_out(1, 1998, &mut into[..3]);
+        });
     }
 }

@@ -11,7 +11,9 @@
 //! reads the mode once more, to learn whether its access counts.
 //!
 //! The word of the mode also says how many scopes the owner has settled: a read must contain what all ranks did in
-//! the scopes before it. In `model` below, loom tries all interleavings.
+//! the scopes before it. A second word counts how often the owner has admitted readers again. A rank that acquires the
+//! latch several times to read a long range compares this number: if it is still the same, the owner has changed
+//! nothing meanwhile. In `model` below, loom tries all interleavings.
 
 use super::gate::Word;
 use crate::ids::Epoch;
@@ -55,6 +57,8 @@ pub(crate) trait Latches {
     fn ranks(&self) -> usize;
     /// The latch of this rank's block. Only this rank writes it.
     fn latch(&self, rank: usize) -> &Self::Word;
+    /// How often this rank has admitted readers of its block again. Only this rank writes it.
+    fn openings(&self, rank: usize) -> &Self::Word;
     /// The latch that this rank holds. Only this rank writes it.
     fn held(&self, rank: usize) -> &Self::Word;
 }
@@ -157,7 +161,19 @@ pub(crate) fn abandon<L: Latches>(latches: &L, me: usize) {
 /// An owner sets how others may use its block, and what it has settled. Before it uses the block, it waits until
 /// there is no [`holder`] that the mode does not admit.
 pub(crate) fn set<L: Latches>(latches: &L, owner: usize, mode: LatchMode, settled: Epoch) {
+    let (before, _) = LatchMode::decode(latches.latch(owner).load(Ordering::Relaxed));
+    if mode.admits(Intent::Read) && !before.admits(Intent::Read) {
+        // No earlier: a reader that was admitted before could still read the new number with the old elements.
+        latches.openings(owner).add(1, Ordering::Relaxed);
+    }
     latches.latch(owner).publish(mode.encode(settled));
+}
+
+/// How often the owner has admitted readers again, for a rank that holds its latch. If a rank reads the same number
+/// when it holds the latch again, the owner has not changed its block meanwhile.
+#[inline]
+pub(crate) fn openings<L: Latches>(latches: &L, owner: usize) -> u64 {
+    latches.openings(owner).load(Ordering::Relaxed)
 }
 
 /// The first rank, from rank `from` on, that holds the latch for an intent that `mode` does not admit.
@@ -178,6 +194,7 @@ mod model {
 
     struct Node {
         latches: [Modelled; 2],
+        openings: [Modelled; 2],
         held: [Modelled; 2],
         /// An element of rank 0's block.
         element: Plain,
@@ -194,6 +211,10 @@ mod model {
             &self.latches[rank]
         }
 
+        fn openings(&self, rank: usize) -> &Modelled {
+            &self.openings[rank]
+        }
+
         fn held(&self, rank: usize) -> &Modelled {
             &self.held[rank]
         }
@@ -202,8 +223,8 @@ mod model {
     impl Node {
         fn new(mode: LatchMode) -> Arc<Self> {
             let latches = [Modelled::new(mode.encode(1)), Modelled::new(0)];
-            let held = std::array::from_fn(|_| Modelled::new(NOTHING));
-            Arc::new(Node { latches, held, element: Plain::new(1) })
+            let [openings, held] = [0, NOTHING].map(|word| std::array::from_fn(|_| Modelled::new(word)));
+            Arc::new(Node { latches, openings, held, element: Plain::new(1) })
         }
     }
 
@@ -273,6 +294,48 @@ mod model {
             Attempt::Held
         };
         owner_and_peer(Intent::Write, LatchMode::Busy, looks_first, wait);
+    }
+
+    type Set = fn(&Node, LatchMode);
+
+    /// Rank 1 acquires the latch twice and reads the element each time, while rank 0 changes it.
+    fn owner_and_long_read(set: Set) {
+        loom::model(move || {
+            let node = Node::new(LatchMode::Open);
+            let peer = beside(&node, move |node| {
+                let read = || {
+                    if acquire(node, 1, Some(0), Intent::Read, 1) != Attempt::Held {
+                        return None;
+                    }
+                    let read = (openings(node, 0), node.element.read());
+                    release(node, 1, Some(0)).then_some(read)
+                };
+                if let (Some(first), Some(second)) = (read(), read()) {
+                    assert!(first.0 != second.0 || first.1 == second.1, "a change that is not noticed");
+                }
+            });
+            set(&node, LatchMode::Busy);
+            wait(&node, LatchMode::Busy);
+            node.element.write(2);
+            set(&node, LatchMode::Open);
+            peer.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn a_change_between_two_reads_is_noticed() {
+        owner_and_long_read(|node, mode| set(node, 0, mode, 1));
+    }
+
+    #[test]
+    #[should_panic]
+    fn an_owner_that_counts_before_its_readers_have_left_is_found_out() {
+        owner_and_long_read(|node, mode| {
+            if mode == LatchMode::Busy {
+                node.openings[0].add(1, Ordering::Relaxed);
+            }
+            node.latches[0].publish(mode.encode(1));
+        });
     }
 
     #[test]

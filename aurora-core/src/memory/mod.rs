@@ -32,6 +32,7 @@ mod prefetch;
 mod ranges;
 mod shared;
 mod word;
+mod words;
 
 pub(crate) use array::Array;
 pub(crate) use arriving::{Arriving, Kept, Part, Shown};

@@ -42,12 +42,20 @@ const PAGE: usize = 4096;
 #[repr(C)]
 struct RankWords {
     gate: gate::Entry<AtomicU64>,
-    latch: Line<AtomicU64>,
+    latch: Line<LatchWords>,
     held: Line<AtomicU64>,
     /// Not 0: a rank has written to this block while it held the latch.
     written: Line<AtomicU64>,
     barrier: BarrierWords,
     asleep: Line<AtomicU64>,
+}
+
+/// The latch of a rank's block: its mode, and how often the rank has admitted readers again.
+#[derive(Debug, Default)]
+#[repr(C)]
+struct LatchWords {
+    mode: AtomicU64,
+    openings: AtomicU64,
 }
 
 /// What a rank says at a barrier of the node.
@@ -58,7 +66,7 @@ struct BarrierWords {
     words: [AtomicU64; 2],
 }
 
-/// A number on cache lines of its own.
+/// On cache lines of its own.
 #[derive(Debug, Default)]
 #[repr(C, align(128))]
 pub(super) struct Line<A>(pub(super) A);
@@ -212,6 +220,12 @@ impl Sharing {
         latch::release(self, self.me, owner)
     }
 
+    /// How often the owner has admitted readers again. Called while its latch is held.
+    #[inline]
+    pub(super) fn openings(&self, owner: usize) -> u64 {
+        latch::openings(self, owner)
+    }
+
     /// Releases all that this rank holds, during a panic.
     pub(super) fn abandon(&self) {
         latch::abandon(self, self.me);
@@ -283,7 +297,12 @@ impl Latches for Sharing {
 
     #[inline]
     fn latch(&self, rank: usize) -> &AtomicU64 {
-        &self.words(rank).latch.0
+        &self.words(rank).latch.0.mode
+    }
+
+    #[inline]
+    fn openings(&self, rank: usize) -> &AtomicU64 {
+        &self.words(rank).latch.0.openings
     }
 
     #[inline]

@@ -1,0 +1,63 @@
+//! Copies cut at the borders between owners.
+
+use crate::Site;
+use crate::element::Element;
+use crate::error::Result;
+use crate::stats::InCall;
+use crate::vector::GVector;
+use crate::window::Window;
+use aurora_net::Rank;
+
+/// The part of a copy that one owner serves: local memory, and its place in the owner's block.
+pub(super) struct Piece<'v, T: Element, M> {
+    pub(super) vector: &'v GVector<T>,
+    pub(super) owner: Rank,
+    /// Its first element within the block.
+    pub(super) start: usize,
+    pub(super) memory: M,
+    pub(super) site: Site,
+}
+
+impl<T: Element, M> Piece<'_, T, M> {
+    /// Sort key: this rank first, then the next one, and so on.
+    pub(super) fn turn(&self) -> usize {
+        let link = &self.vector.link;
+        (self.owner.index() + link.size - link.me.index()) % link.size
+    }
+
+    pub(super) fn is_own(&self) -> bool {
+        self.owner == self.vector.link.me
+    }
+
+    /// Whether it lies in memory that its owner shares with this rank.
+    pub(super) fn is_here(&self) -> bool {
+        self.vector.direct.is_here(self.owner.index())
+    }
+
+    /// Its first element, by its global index.
+    pub(super) fn first(&self) -> usize {
+        self.vector.dist.range(self.owner).start + self.start
+    }
+}
+
+/// Begins a copy of these pieces. If a vector may not be used, nothing is copied.
+pub(super) fn begin<'v, T: Element, M>(pieces: &[Piece<'v, T, M>], mutable: bool) -> Result<Option<InCall<'v>>> {
+    let Some(Piece { vector, .. }) = pieces.first() else {
+        return Ok(None);
+    };
+    vector.link.no_look();
+    let call = pieces.iter().any(|piece| !piece.is_own()).then(|| vector.link.call("distmemcpy"));
+    if !pieces.iter().all(|piece| piece.vector.direct.is_permitted(mutable)) {
+        usable(pieces, mutable)?;
+    }
+    Ok(call)
+}
+
+/// Whether the vectors of these pieces may be used; an error is reported for the vector that has it.
+fn usable<T: Element, M>(pieces: &[Piece<'_, T, M>], mutable: bool) -> Result<()> {
+    pieces.chunk_by(|a, b| a.vector.id == b.vector.id).try_for_each(|of_one| {
+        let Piece { vector, site, .. } = &of_one[0];
+        vector.link.on(site, |_, cx| cx.usable(mutable, Window::WHOLE))?;
+        vector.order_after_scopes(Window::WHOLE, site)
+    })
+}

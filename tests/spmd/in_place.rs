@@ -1,0 +1,159 @@
+//! `distmemcpy` where ranks share memory: blocks are copied where they lie. The same programs are legal by every route.
+
+use crate::copy::{PIECE, want};
+use crate::counters::{accounted, least};
+use aurora_core::{Element, GScalar, GVector, Rank, Result, World, distmemcpy};
+use aurora_suite::body::Body;
+use aurora_suite::check;
+use std::time::Duration;
+
+pub fn bodies() -> Vec<Body> {
+    vec![
+        Body::of(a_range_of_a_node_peer_takes_no_message).from_ranks(2),
+        Body::of(a_block_lent_for_writing_is_read_when_its_guard_is_over).from_ranks(2),
+        Body::of(a_block_that_has_moved_away).from_ranks(2),
+        Body::of(elements_that_are_written_meanwhile_are_whole).from_ranks(2),
+    ]
+}
+
+/// Ranges of node peers are copied where they lie. Elsewhere a range takes one request to read it, and one for each
+/// piece to write it. Elements that a word does not hold are written by request, so that no rank sees half of one.
+fn a_range_of_a_node_peer_takes_no_message(world: &World) -> Result<()> {
+    fn check_one<T: Element + PartialEq + std::fmt::Debug>(
+        world: &World,
+        is_word: bool,
+        value: fn(usize) -> T,
+    ) -> Result<()> {
+        let each = (600 << 10) / size_of::<T>();
+        let mut v = GVector::from_fn(world, each * world.size(), value)?;
+        let theirs = v.range_of(world.size() - 1);
+        let is_here = world.about().shared && world.about().node_ranks.contains(&Rank::new(world.size() - 1));
+        let mut memory = vec![T::zeroed(); each];
+        for writes in [false, true] {
+            let mut exact = Vec::new();
+            let cost = least(world, |_| {
+                if !world.is_root() {
+                    // Silent meanwhile, so that what rank 0 receives is its answer.
+                    std::thread::sleep(Duration::from_millis(3));
+                    return Ok(());
+                }
+                let before = accounted(world);
+                if writes {
+                    distmemcpy(v.range_mut(theirs.clone()), &memory[..])?;
+                } else {
+                    distmemcpy(&mut memory[..], v.range(theirs.clone()))?;
+                }
+                exact.push(accounted(world).0 - before.0);
+                Ok(())
+            })?;
+            let requests = match (is_here && (is_word || !writes), writes) {
+                (true, _) => 0,
+                (false, false) => 1,
+                (false, true) => 3,
+            };
+            if world.is_root() {
+                check::same(&memory, theirs.start, value)?;
+                check::equal("requests", cost.transfers_out, requests)?;
+                check::equal("answers", cost.transfers_in, requests)?;
+                assert!(exact.iter().all(|messages| *messages == requests), "{exact:?} messages, not {requests}");
+            }
+        }
+        check::whole(&v, value)
+    }
+    check_one(world, true, |i| i as u64)?;
+    check_one(world, true, |i| i as u8)?;
+    check_one(world, false, |i| [i as u32; 3])
+}
+
+/// Rank 1 says that it holds its guard, and then writes: what others copy is what the guard leaves.
+fn a_block_lent_for_writing_is_read_when_its_guard_is_over(world: &World) -> Result<()> {
+    let each = 2 * PIECE / size_of::<u32>() + 3;
+    let mut v = GVector::from_fn(world, each * world.size(), want)?;
+    let lent = GScalar::new(world, 0, 0_u64)?;
+    let theirs = v.range_of(1);
+    for round in 1..4 {
+        if world.rank() == 1 {
+            let mut own = v.owner_computes_mut()?;
+            let mine = own.local_mut();
+            lent.set(round)?;
+            std::thread::sleep(Duration::from_millis(5));
+            mine.iter_mut().enumerate().for_each(|(i, x)| *x = want(i) ^ round as u32);
+            own.finish()?;
+        } else {
+            while lent.get()? < round {
+                std::thread::yield_now();
+            }
+            let mut memory = vec![0; theirs.len()];
+            distmemcpy(&mut memory[..], v.range(theirs.clone()))?;
+            check::same(&memory, 0, |i| want(i) ^ round as u32)?;
+        }
+        world.barrier()?;
+    }
+    Ok(())
+}
+
+/// Rank 0 shows a copy while the others write to their blocks, which move away from their places. They are copied from
+/// and written to where they are now, and the copy stays as it is.
+fn a_block_that_has_moved_away(world: &World) -> Result<()> {
+    let len = (2 * PIECE / size_of::<u32>() + 3) * world.size();
+    let mut v = GVector::from_fn(world, len, want)?;
+    let mut memory = vec![0; len];
+    let cache = v.read_cache()?;
+    let first = v.range_of(1).start;
+    if world.is_root() {
+        world.barrier()?;
+        // What the others have written.
+        distmemcpy(&mut memory[..], v.range(..))?;
+        check::same(&memory, 0, |i| if i < first { want(i) } else { !want(i) })?;
+        world.barrier()?;
+        world.barrier()?;
+        check::same(&cache, 0, want)?;
+        drop(cache);
+    } else {
+        drop(cache);
+        let mut own = v.owner_computes_mut()?;
+        own.local_mut().iter_mut().for_each(|x| *x = !*x);
+        own.finish()?;
+        world.barrier()?;
+        world.barrier()?;
+        // The next rank's block, by the last rank that of rank 1.
+        let next = if world.rank().index() + 1 == world.size() { 1 } else { world.rank().index() + 1 };
+        let theirs = v.range_of(next);
+        let values: Vec<_> = theirs.clone().map(|i| want(i + 1)).collect();
+        distmemcpy(v.range_mut(theirs), &values[..])?;
+        world.barrier()?;
+    }
+    world.barrier()?;
+    check::whole(&v, |i| if i < first { want(i) } else { want(i + 1) })?;
+    world.barrier()?;
+    // The next copy brings them home.
+    drop(v.read_cache()?);
+    v.owner_computes_mut()?.local_mut().fill(7);
+    world.barrier()?;
+    check::whole(&v, |_| 7)
+}
+
+/// Elements are never torn, whatever their size, and whoever writes them: their owner in a guard, or another rank.
+fn elements_that_are_written_meanwhile_are_whole(world: &World) -> Result<()> {
+    fn check_one<T: Element>(world: &World, value: fn(u8) -> T, is_whole: fn(&T) -> bool) -> Result<()> {
+        let (p, me) = (world.size(), world.rank().index());
+        let each = PIECE / size_of::<T>() + 5;
+        let mut v = GVector::<T>::new(world, p * each)?;
+        let mut memory = vec![T::zeroed(); v.len()];
+        for round in 1..20 {
+            let elements = vec![value(round); each];
+            match (round as usize + me) % 3 {
+                0 => v.owner_computes_mut()?.local_mut().copy_from_slice(&elements),
+                1 => {
+                    let next = v.range_of((me + 1) % p);
+                    distmemcpy(v.range_mut(next), &elements[..])?;
+                }
+                _ => distmemcpy(&mut memory[..], v.range(..))?,
+            }
+            assert!(memory.iter().all(is_whole), "a torn element");
+        }
+        world.barrier()
+    }
+    check_one(world, |byte| u64::from(byte) * 0x0101_0101_0101_0101, |x| x % 0x0101_0101_0101_0101 == 0)?;
+    check_one(world, |byte| [u32::from(byte); 3], |x| x[0] == x[1] && x[0] == x[2])
+}
