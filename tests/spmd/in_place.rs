@@ -107,7 +107,7 @@ fn a_block_that_has_moved_away(world: &World) -> Result<()> {
         check::same(&memory, 0, |i| if i < first { want(i) } else { !want(i) })?;
         world.barrier()?;
         world.barrier()?;
-        check::same(&cache, 0, want)?;
+        check::same(cache.as_slice(), 0, want)?;
         drop(cache);
     } else {
         drop(cache);
