@@ -54,9 +54,8 @@ use std::marker::PhantomData;
 /// travel as their bytes, other types as postcard encodes them. All ranks hash with the same fixed seed: keys that an
 /// attacker chooses can be made to collide.
 ///
-/// A panic of a key's `Hash` or `Eq`, of an operation, or of a type's serde code poisons the map, on all ranks. So
-/// does one in [`len`](GMap::len), [`collect`](GMap::collect) or [`clear`](GMap::clear), and those calls end on all
-/// ranks.
+/// A panic of a key's `Hash` or `Eq`, of an operation, or of a type's serde code poisons the map on all ranks, also if
+/// the rank that asks panics. [`collect`](GMap::collect) still ends on all ranks.
 pub struct GMap<K: MapKey, V: MapValue> {
     pub(super) link: Way<Part<K, V>>,
     pub(super) id: ObjectId,

@@ -138,7 +138,8 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
     /// scope. The key is copied only if nothing waits for it in the buffer.
     ///
     /// # Errors
-    /// As [`insert`](MapReleaseC::insert).
+    /// As [`insert`](MapReleaseC::insert); [`Error::Value`](crate::Error::Value) also if `to_owned` makes a key that is
+    /// hashed in another way.
     #[inline]
     #[track_caller]
     pub fn update<Q>(&mut self, key: &Q, operand: V) -> Result<()>
