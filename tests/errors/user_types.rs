@@ -403,3 +403,37 @@ fn a_construction_that_panics_and_is_tried_again() {
         }
     });
 }
+
+/// Its replica is locked while it is read, and the rank's daemon needs both that and the kernel.
+#[test]
+fn a_replica_that_cannot_be_read_while_others_set_it() {
+    on_every_route([2, 3], |job| {
+        let told = job.run(|world| {
+            let scalar = GScalar::new(world, world.size() - 1, Slow(1))?;
+            let mostly = scalar.read_mostly()?;
+            // All have opened it before one of them spoils it.
+            world.barrier()?;
+            if world.is_root() {
+                assert!(armed(|| mostly.get()));
+            } else {
+                while mostly.set(Slow(2)).is_ok() {}
+            }
+            world.barrier()?;
+            mostly.get().map(drop)
+        });
+        told.all_say(&["the GScalar<Slow>", "is poisoned: rank 0 panicked inside the ReadMostly"]);
+    });
+}
+
+/// Takes its time before it panics.
+#[derive(Serialize)]
+struct Slow(u64);
+
+impl<'d> Deserialize<'d> for Slow {
+    fn deserialize<D: Deserializer<'d>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        if IS_ARMED.get() {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        Touchy::deserialize(deserializer).map(|number| Slow(number.0))
+    }
+}

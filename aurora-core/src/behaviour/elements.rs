@@ -98,13 +98,13 @@ impl<B: ShowsElements> Scope<'_, B> {
         B::get(self, index)
     }
 
-    /// The elements that are shown, in order.
+    /// The elements that are shown, in order; of a HaloCache, those of this rank's own part.
     #[inline]
     pub fn iter(&self) -> slice::Iter<'_, B::Element> {
         self.state.elements(self.vector).1.iter()
     }
 
-    /// The elements that are shown, in order, each with its global index.
+    /// The elements of [`iter`](Scope::iter), each with its global index.
     #[inline]
     pub fn iter_indexed(
         &self,

@@ -53,6 +53,11 @@ impl Core {
         Ok(id)
     }
 
+    /// The requests whose answers the calling thread waits for.
+    pub(crate) fn awaited_calls(&self) -> impl Iterator<Item = &OpenCall> {
+        self.calls.values().filter(|call| call.reply.is_none() && !call.ahead)
+    }
+
     /// The answer to a request, if it is here.
     pub(crate) fn take_reply(&mut self, id: CallId) -> Option<Result<Vec<u8>, Error>> {
         self.take_received(id).map(|reply| reply.map(Received::into_vec))

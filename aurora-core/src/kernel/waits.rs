@@ -1,12 +1,13 @@
 //! What this rank waits for, and its answer to ranks that ask: the [watch](super::watch) judges by it.
 
 use super::watch::{Act, Blocked, GuardState, RankState};
-use super::{Entry, Kernel, OpenCall};
+use super::{Entry, Kernel};
 use crate::Site;
 use crate::error::Claim;
 use crate::kernel::message::Message;
 use crate::object::{Awaited, Holds, OpenGuard};
 use aurora_net::{Outbox, Payload, Rank};
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 impl Kernel {
@@ -25,8 +26,7 @@ impl Kernel {
             ),
             Blocked::Pieces(action) => (format!("is in {action}"), core.pieces.missing().to_vec()),
             Blocked::Calls { action, .. } => {
-                let awaited = |call: &&OpenCall| call.reply.is_none() && !call.ahead;
-                let ranks = core.calls.values().filter(awaited).map(|call| call.to).collect();
+                let ranks = core.awaited_calls().map(|call| call.to).collect();
                 (format!("waits for the answer to `{action}` on {}", name()), ranks)
             }
             Blocked::Clock => ("compares its clock with that of rank 0".into(), Vec::new()),
@@ -52,7 +52,12 @@ impl Kernel {
     pub(crate) fn state(&self) -> RankState {
         let wait = self.core.watch.waiting().and_then(|waiting| {
             let (claim, on) = self.awaited(waiting.wait, &waiting.site);
-            self.core.watch.wait_state(claim, on)
+            let asked = match waiting.wait {
+                Blocked::Calls { .. } => self.core.awaited_calls().map(|call| (call.to, call.object)).collect(),
+                Blocked::Object(object, _) => on.iter().map(|rank| (*rank, object)).collect(),
+                _ => BTreeSet::new(),
+            };
+            self.core.watch.wait_state(claim, on, asked)
         });
         let mut state = RankState {
             wait,

@@ -30,15 +30,17 @@ pub enum Until {
 /// The ranks that have to act before a wait can end.
 #[derive(Clone, Debug)]
 pub struct Awaited {
-    /// The programs of these ranks. If this rank is one of them, the wait can never end, because its program waits. If
-    /// empty, the wait ends without any program: by a transfer under way, a timer, a doorbell or a device. Such a wait
-    /// is never reported as one that cannot end.
+    /// The programs of these ranks. A wait for this rank itself until it has [`Came`](Until::Came) or
+    /// [`Ended`](Until::Ended) something can never end: its program waits. If empty, the wait ends without any program:
+    /// by a transfer under way, a timer, a doorbell, a device or a thread of the object's own ([`Reach`](super::Reach)).
+    /// Such a wait is never reported as one that cannot end.
     pub ranks: Vec<Rank>,
     /// What the waiting rank does, in words that follow its name: `waits for the end of a scope of ..`.
     pub doing: String,
 }
 
-/// The ranks that all have to act before an object can do what it holds back. If none, a transfer is under way.
+/// The ranks that all have to act before an object can do what it holds back. If none, a transfer is under way, or a
+/// thread of the object's own acts.
 #[derive(Clone, Debug, Default)]
 pub struct Obstacle {
     /// The program of the rank that holds it back.
@@ -59,7 +61,7 @@ pub struct Holds<'a> {
 impl Holds<'_> {
     /// A request of `from` is held back until all ranks that the obstacle names have acted.
     pub fn call(&mut self, from: Rank, Obstacle { by_itself, behind }: Obstacle) {
-        let held = self.state.parked.entry(from).or_default();
+        let held = self.state.parked.entry((from, self.object)).or_default();
         held.by_itself |= by_itself;
         if by_itself && held.guard.is_none() {
             held.guard = self.guard.clone();
@@ -71,7 +73,7 @@ impl Holds<'_> {
     /// A request of `from` is held back until any one of these ranks' programs acts. The wait can never end only if
     /// all of them wait or have left. This rank may be one of them.
     pub fn call_any(&mut self, from: Rank, of: impl IntoIterator<Item = Rank>) {
-        let held = self.state.parked.entry(from).or_default();
+        let held = self.state.parked.entry((from, self.object)).or_default();
         let ranks = self.state.sent.len();
         held.any.push((of.into_iter().filter(|rank| rank.index() < ranks).collect(), self.object));
     }

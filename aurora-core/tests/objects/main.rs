@@ -461,6 +461,56 @@ fn a_lock_that_a_rank_takes_twice_is_an_error() {
     }
 }
 
+/// Answers each request after half a second.
+#[derive(Default)]
+struct Timer {
+    due: std::collections::VecDeque<(std::time::Instant, Call)>,
+}
+
+impl SharedObject for Timer {
+    fn request(&mut self, call: Call, _: &[u8], _: Received, cx: &mut Cx<'_>) -> Read<()> {
+        self.due.push_back((cx.now() + Duration::from_millis(500), call));
+        Ok(())
+    }
+
+    fn poll_timeout(&self) -> Option<std::time::Instant> {
+        self.due.front().map(|(at, _)| *at)
+    }
+
+    fn handle_timeout(&mut self, _: std::time::Instant, cx: &mut Cx<'_>) {
+        self.due.pop_front().into_iter().for_each(|(_, call)| cx.answer(call, Ok(Payload::Empty)));
+    }
+
+    /// It holds back what it has, but no program has to act.
+    fn holds(&self, held: &mut Holds<'_>) {
+        self.due.iter().for_each(|(_, call)| held.call(call.from, Obstacle::default()));
+    }
+}
+
+/// A rank's request to one object is held back until its program acts, but the program waits for another object.
+#[test]
+fn what_another_object_holds_back_is_no_reason() {
+    for home in [0, 1] {
+        on_all_routes(2, |world| {
+            let timer = world.share(Plan::new("Timer", &10), |_| Ok(Timer::default()))?;
+            let keeper = keeper(world)?;
+            if world.is_root() {
+                keeper.act(|_, cx| {
+                    cx.ask(Rank::new(home), &(), Payload::Empty, How::default());
+                    Ok(())
+                })?;
+                timer.ask(Rank::new(home), "set", &(), Payload::Empty)?;
+            }
+            world.barrier()?;
+            keeper.act(|keeper, _| {
+                keeper.answers = true;
+                Ok(())
+            })?;
+            world.barrier()
+        });
+    }
+}
+
 /// The same for a wait that the object defines: a rank waits for what its own program has to do.
 #[test]
 fn a_wait_for_oneself_is_an_error() {

@@ -17,13 +17,27 @@ pub(crate) struct RankState {
     pub(crate) leaving: bool,
     pub(crate) sent: Vec<u64>,
     pub(crate) received: Vec<u64>,
-    pub(crate) parked: BTreeMap<Rank, Held>,
+    /// By the ranks that have asked, and the objects.
+    pub(crate) parked: BTreeMap<(Rank, ObjectId), Held>,
     /// Its open scopes whose end all ranks await.
     pub(crate) open: BTreeMap<ObjectId, GuardState>,
     /// Unfinished work of its kernel for other ranks.
     pub(crate) relays: Vec<(ObjectId, Relay)>,
     /// What it does if it is idle, even if it has something new to check.
     pub(crate) idle: Option<Idle>,
+}
+
+impl RankState {
+    /// Why it holds back what this rank has asked it for in this wait.
+    fn held<'a>(&'a self, me: Rank, asker: Rank, wait: &'a WaitState) -> impl Iterator<Item = &'a Held> {
+        self.held_of(asker).filter(move |(object, _)| wait.asked.contains(&(me, *object))).map(|(_, held)| held)
+    }
+
+    /// All that it holds back of a rank, by objects.
+    pub(super) fn held_of(&self, asker: Rank) -> impl Iterator<Item = (ObjectId, &Held)> {
+        let of = self.parked.range((asker, ObjectId(0))..=(asker, ObjectId(u64::MAX)));
+        of.map(|((_, object), held)| (*object, held))
+    }
 }
 
 /// Why the requests of a rank are held back. If all fields are empty, a transfer is under way.
@@ -53,6 +67,8 @@ pub(crate) struct WaitState {
     pub(crate) on: Vec<Rank>,
     /// It waits for answers: an edge counts only if the other side holds the request back.
     pub(crate) for_answer: bool,
+    /// The ranks that it has asked, and the objects.
+    pub(crate) asked: BTreeSet<(Rank, ObjectId)>,
     /// It waits for the end of a scope of this object.
     pub(crate) for_end_of: Option<ObjectId>,
     /// The object at which it waits, and the number of this wait there.
@@ -145,8 +161,8 @@ fn steps_beside(from: Rank, states: &BTreeMap<Rank, RankState>, assumed: &BTreeS
             }
             is_new && relay.by_itself
         } else if wait.for_answer && step.through.is_empty() {
-            let held = other.parked.get(&from);
-            for (ranks, object) in held.iter().flat_map(|held| &held.any) {
+            let held = || other.held(asked, from, wait);
+            for (ranks, object) in held().flat_map(|held| &held.any) {
                 let mut stuck = assumed.clone();
                 let can_none = ranks.iter().all(|rank| {
                     let heard = *rank == asked || all_heard(asked, *rank, states).is_some();
@@ -165,8 +181,9 @@ fn steps_beside(from: Rank, states: &BTreeMap<Rank, RankState>, assumed: &BTreeS
                     steps.extend(any);
                 }
             }
-            open.extend(held.iter().flat_map(|held| &held.behind).rev().map(|(to, object)| behind(*to, *object)));
-            held.is_some_and(|held| held.by_itself)
+            let all_behind: Vec<_> = held().flat_map(|held| &held.behind).collect();
+            open.extend(all_behind.into_iter().rev().map(|(to, object)| behind(*to, *object)));
+            held().any(|held| held.by_itself)
         } else {
             true
         };
@@ -220,9 +237,9 @@ pub(super) fn circle(me: Rank, states: &BTreeMap<Rank, RankState>) -> Option<Vec
 /// The error for a circle of waits, or for a wait for a rank that has left.
 pub(super) fn verdict(steps: &[Step], states: &BTreeMap<Rank, RankState>) -> Error {
     /// The guard of the asked rank that keeps the request of a step from being answered, if there is one.
-    fn guard<'a>(step: &Step, states: &'a BTreeMap<Rank, RankState>) -> Option<&'a GuardState> {
-        let held = states[&step.to].parked.get(&step.from);
-        held.filter(|_| step.through.is_empty())?.guard.as_ref()
+    fn guard<'a>(step: &'a Step, states: &'a BTreeMap<Rank, RankState>) -> Option<&'a GuardState> {
+        let held = step.through.is_empty().then(|| states[&step.to].held(step.to, step.from, &step.wait));
+        held.into_iter().flatten().find_map(|held| held.guard.as_ref())
     }
     for step in steps {
         let other = &states[&step.to];
@@ -284,7 +301,9 @@ pub(super) mod tests {
     pub(in crate::kernel::watch) fn state(size: usize, rank: usize, on: &[usize]) -> RankState {
         let claim = Claim { rank: Rank::new(rank), action: format!("does {rank}"), site: Site::here() };
         let on: Vec<_> = on.iter().map(|r| Rank::new(*r)).collect();
-        let wait = WaitState { id: 1, claim, on, for_answer: false, for_end_of: None, at: None, for_everyone: false };
+        let asked = on.iter().map(|to| (*to, ObjectId(1))).collect();
+        let (for_answer, for_end_of, at, for_everyone) = (false, None, None, false);
+        let wait = WaitState { id: 1, claim, on, for_answer, asked, for_end_of, at, for_everyone };
         RankState {
             wait: (!wait.on.is_empty()).then_some(wait),
             sent: vec![0; size],
@@ -302,7 +321,7 @@ pub(super) mod tests {
         let asker = states.get_mut(&Rank::new(1)).unwrap();
         asker.wait.as_mut().unwrap().for_answer = true;
         let holder = states.get_mut(&Rank::new(2)).unwrap();
-        holder.parked.insert(Rank::new(1), held);
+        holder.parked.insert((Rank::new(1), ObjectId(1)), held);
         states
     }
 
@@ -337,6 +356,18 @@ pub(super) mod tests {
         behind.by_itself = true;
         assert_eq!(convicts(&held_back(behind)), Some(2));
         assert_eq!(convicts(&held_back(Held::default())), None, "a transfer is on its way");
+    }
+
+    #[test]
+    fn a_request_that_another_object_holds_back_is_another() {
+        let mut states = held_back(Held { by_itself: true, ..Held::default() });
+        let convicts = |states: &_| circle(Rank::new(1), states).is_some();
+        assert!(convicts(&states));
+        // It waits for an answer of object 2, which is under way.
+        states.get_mut(&Rank::new(1)).unwrap().wait.as_mut().unwrap().asked = [(Rank::new(2), ObjectId(2))].into();
+        assert!(!convicts(&states));
+        states.get_mut(&Rank::new(2)).unwrap().parked.insert((Rank::new(1), ObjectId(2)), Held::default());
+        assert!(!convicts(&states));
     }
 
     #[test]
@@ -444,7 +475,7 @@ pub(super) mod tests {
     /// Rank 1 waits for an answer of rank 0, which holds it back until one of these ranks does something.
     fn kept_for_any(states: &mut BTreeMap<Rank, RankState>, asker: usize, ranks: &[usize]) {
         let held = Held { any: vec![(ranks.iter().copied().map(Rank::new).collect(), ObjectId(1))], ..Held::default() };
-        states.get_mut(&Rank::new(0)).unwrap().parked.insert(Rank::new(asker), held);
+        states.get_mut(&Rank::new(0)).unwrap().parked.insert((Rank::new(asker), ObjectId(1)), held);
         states.get_mut(&Rank::new(asker)).unwrap().wait.as_mut().unwrap().for_answer = true;
     }
 

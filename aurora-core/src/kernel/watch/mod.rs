@@ -157,7 +157,12 @@ impl Watch {
     }
 
     /// The wait as other ranks receive it; `None` if the waiting thread first has to check something new.
-    pub(crate) fn wait_state(&self, claim: Claim, on: Vec<Rank>) -> Option<WaitState> {
+    pub(crate) fn wait_state(
+        &self,
+        claim: Claim,
+        on: Vec<Rank>,
+        asked: BTreeSet<(Rank, ObjectId)>,
+    ) -> Option<WaitState> {
         let waiting = self.waiting.as_ref().filter(|w| !w.stale)?;
         let at = waiting.wait.wait();
         let ends = |until| at.filter(|(_, wait)| wait.until == until);
@@ -166,6 +171,7 @@ impl Watch {
             claim,
             on,
             for_answer: matches!(waiting.wait, Blocked::Calls { .. }) || ends(Until::Answered).is_some(),
+            asked,
             for_end_of: ends(Until::Ended).map(|(object, _)| object),
             at: at.map(|(object, wait)| (object, wait.number)),
             for_everyone: matches!(waiting.wait, Blocked::Barrier(_) | Blocked::Pieces(_) | Blocked::Leave),
@@ -235,11 +241,10 @@ impl Watch {
         let states = &self.look.states;
         for rank in on(&state) {
             ask(*rank);
-            if let Some(held) = states.get(rank).and_then(|asked| asked.parked.get(&from)) {
-                held.ranks().for_each(&mut ask);
-            }
+            let held = states.get(rank).into_iter().flat_map(|asked| asked.held_of(from));
+            held.flat_map(|(_, held)| held.ranks()).for_each(&mut ask);
         }
-        for (asker, held) in &state.parked {
+        for ((asker, _), held) in &state.parked {
             if states.get(asker).is_some_and(|s| on(s).contains(&from)) {
                 held.ranks().for_each(&mut ask);
             }

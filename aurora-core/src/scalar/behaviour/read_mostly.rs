@@ -10,7 +10,7 @@ use crate::polls::Level;
 use crate::scalar::machine::ScalarWait;
 use crate::scalar::message::ScalarRequest;
 use crate::scalar::scopes::{READ_MOSTLY, opening};
-use crate::scalar::{Atomic, Entered, GScalar, NumberedReply, Offered, Replica, ScalarValue, encode, plain};
+use crate::scalar::{Atomic, Entered, GScalar, NumberedReply, Offered, Replica, ScalarValue, decode, encode, plain};
 use crate::{Error, Site};
 use std::any::TypeId;
 use std::marker::PhantomData;
@@ -138,7 +138,10 @@ impl<T: ScalarValue, O> ReadMostly<'_, T, O> {
         let (scalar, replica) = (self.scalar, &self.state.replica);
         if scalar.link.watched() != Level::All {
             replica.wake();
-            return replica.read(|value| scalar.decoded(value, site)).unwrap_or_else(|| Err(self.why(site)));
+            // Poisoned once the replica is unlocked: its daemon may hold the kernel and wait for it.
+            let shown = || replica.read(|value| decode(value, site));
+            let shown = scalar.link.poisoned_by_panics((READ_MOSTLY, Some(&self.site)), shown);
+            return shown.unwrap_or_else(|| Err(self.why(site)));
         }
         let look = || replica.read(<[u8]>::to_vec).ok_or_else(|| self.why(site));
         let value = scalar.link.look_at((scalar.id, "get", site), || 0, look, |value| Some(digest::of(value)))?;
