@@ -303,7 +303,7 @@ impl Hash for Touchy {
 impl<'de> Deserialize<'de> for Touchy {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         let number = u64::deserialize(deserializer)?;
-        assert!(number & BAD_READ == 0, "this cannot be read");
+        assert!(number & BAD_READ == 0 || IS_ASKER.get(), "this cannot be read");
         match number & REFUSED {
             0 => Ok(Touchy(number)),
             _ => Err(serde::de::Error::custom("a number that I do not like")),

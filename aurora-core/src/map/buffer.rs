@@ -1,6 +1,6 @@
 //! Writes of a scope that are not sent yet: one for each key.
 
-use super::code;
+use super::code::{self, Fault};
 use super::entries::{Entries, Pair};
 use super::key::{self, Lookup, MapKey, MapValue};
 use super::slots::Slots;
@@ -28,13 +28,13 @@ impl<K: MapKey, V: MapValue> Pending<K, V> {
         Ok(1 + code::len(&self.pair.key)? + code::len(&self.pair.value)?)
     }
 
-    pub(super) fn write(&self, batch: &mut Vec<u8>) -> postcard::Result<()> {
+    pub(super) fn write(&self, batch: &mut Vec<u8>) -> Result<(), Fault> {
         batch.push(u8::from(self.is_put));
-        code::write(&self.pair.key, batch)?;
-        code::write(&self.pair.value, batch)
+        code::write_key(&self.pair.key, batch)?;
+        Ok(code::write(&self.pair.value, batch)?)
     }
 
-    pub(super) fn read(batch: &mut &[u8]) -> postcard::Result<Self> {
+    pub(super) fn read(batch: &mut &[u8]) -> Result<Self, Fault> {
         let is_put = code::read_flag(batch)?;
         let key = code::read(batch)?;
         Ok(Pending { pair: Pair::new(key, code::read(batch)?), is_put })

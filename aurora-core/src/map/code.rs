@@ -1,8 +1,12 @@
-//! How keys and values travel: a primitive number as its bytes, every other type by serde.
+//! How keys and values travel: a primitive number as its bytes, every other type by serde, with its length in front. So
+//! a type that reads less or more than it has written is found, and damages nothing behind it.
 
+use super::key::{Lookup, MapKey};
+use crate::scalar::LEFT_OVER;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::any::{Any, TypeId};
+use std::fmt;
 
 macro_rules! numbers {
     ($($t:ty)*) => {
@@ -24,7 +28,8 @@ macro_rules! numbers {
             $(if TypeId::of::<T>() == TypeId::of::<$t>() {
                 return Ok(size_of::<$t>());
             })*
-            postcard::serialize_with_flavor(value, postcard::ser_flavors::Size::default())
+            let len = postcard::serialize_with_flavor(value, postcard::ser_flavors::Size::default())?;
+            Ok(len + if len < LONG as usize { 1 } else { 1 + size_of::<u64>() })
         }
 
         /// Whether `T` is a primitive number: all its encodings have one length.
@@ -35,9 +40,9 @@ macro_rules! numbers {
 
         /// Takes a value from the front of `bytes`.
         #[inline]
-        pub(super) fn read<T: DeserializeOwned + 'static>(bytes: &mut &[u8]) -> postcard::Result<T> {
+        pub(super) fn read<T: DeserializeOwned + 'static>(bytes: &mut &[u8]) -> Result<T, Fault> {
             $(if TypeId::of::<T>() == TypeId::of::<$t>() {
-                let (number, rest) = bytes.split_first_chunk().ok_or(postcard::Error::DeserializeUnexpectedEnd)?;
+                let (number, rest) = bytes.split_first_chunk().ok_or(Fault::Malformed)?;
                 let mut number = Some(<$t>::from_le_bytes(*number));
                 if let Some(number) = (&mut number as &mut dyn Any).downcast_mut::<Option<T>>().and_then(Option::take) {
                     *bytes = rest;
@@ -51,48 +56,117 @@ macro_rules! numbers {
 
 numbers! { u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 }
 
+/// Why something cannot be sent, or what was sent cannot be read.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// No rank of this build sends that.
+    Malformed,
+    /// The type is to blame: what serde says, or what the type does wrong.
+    Type(String),
+}
+
+impl From<postcard::Error> for Fault {
+    fn from(cause: postcard::Error) -> Self {
+        use postcard::Error::{NotYetImplemented, SerdeDeCustom, SerdeSerCustom, WontImplement};
+        match cause {
+            WontImplement | NotYetImplemented | SerdeSerCustom | SerdeDeCustom => Fault::Type(cause.to_string()),
+            cause => Fault::Type(format!("{LEFT_OVER} ({cause})")),
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Fault::Malformed => "its bytes are cut off",
+            Fault::Type(cause) => cause,
+        })
+    }
+}
+
 /// Appends a key that is asked for: its hash, and its encoding by serde, for every type. What a key is borrowed as
-/// should have both of the key; its owner compares them.
-pub(super) fn write_sought(hash: u64, key: &(impl Serialize + ?Sized), into: &mut Vec<u8>) -> postcard::Result<()> {
+/// should have both of the key: its encoding is read here, its hash is compared by the owner.
+pub(super) fn write_sought<K: MapKey>(
+    hash: u64,
+    key: &(impl Lookup<K> + ?Sized),
+    into: &mut Vec<u8>,
+) -> Result<(), Fault> {
     into.extend_from_slice(&hash.to_le_bytes());
-    *into = postcard::to_extend(key, std::mem::take(into))?;
-    Ok(())
+    write_checked::<K>(key, into)
 }
 
 /// Takes such a key, and the hash that it has where it is asked for.
-pub(super) fn read_sought<K: DeserializeOwned>(bytes: &mut &[u8]) -> postcard::Result<(u64, K)> {
+pub(super) fn read_sought<K: DeserializeOwned>(bytes: &mut &[u8]) -> Result<(u64, K), Fault> {
     let hash = read(bytes)?;
     Ok((hash, read_by_serde(bytes)?))
 }
 
-fn write_by_serde(value: &impl Serialize, into: &mut Vec<u8>) -> postcard::Result<()> {
+/// Appends a key as [`write`] does, if it is the same key when it is read.
+pub(super) fn write_key<K: MapKey>(key: &K, into: &mut Vec<u8>) -> Result<(), Fault> {
+    match is_number::<K>() || TypeId::of::<K>() == TypeId::of::<String>() {
+        true => Ok(write(key, into)?),
+        false => write_checked::<K>(key, into),
+    }
+}
+
+fn write_checked<K: MapKey>(key: &(impl Lookup<K> + ?Sized), into: &mut Vec<u8>) -> Result<(), Fault> {
+    let at = into.len();
+    write_by_serde(key, into)?;
+    match read_by_serde::<K>(&mut &into[at..]) {
+        Ok(read) if key.is(&read) => Ok(()),
+        Err(Fault::Type(cause)) if !cause.starts_with(LEFT_OVER) => Err(Fault::Type(cause)),
+        _ => Err(Fault::Type(ANOTHER_KEY.into())),
+    }
+}
+
+/// Why a key is refused that another rank would read as another.
+pub(super) const ANOTHER_KEY: &str = "it arrives as another value; look a key up by the key itself, not by a form that \
+    is hashed or encoded in another way (as `[T]` is for `[T; N]`); `Hash` must not depend on an address or on a random \
+    number, and `Deserialize` must read all that `Eq` compares and `Serialize` writes";
+
+/// From this length on, a length has 8 bytes behind this one.
+const LONG: u8 = u8::MAX;
+
+fn write_by_serde(value: &(impl Serialize + ?Sized), into: &mut Vec<u8>) -> postcard::Result<()> {
+    let at = into.len();
+    into.push(0);
     *into = postcard::to_extend(value, std::mem::take(into))?;
+    let len = into.len() - at - 1;
+    match u8::try_from(len) {
+        Ok(short) if short < LONG => into[at] = short,
+        _ => {
+            into[at] = LONG;
+            into.splice(at + 1..at + 1, (len as u64).to_le_bytes());
+        }
+    }
     Ok(())
 }
 
-fn read_by_serde<T: DeserializeOwned>(bytes: &mut &[u8]) -> postcard::Result<T> {
-    let (value, rest) = postcard::take_from_bytes(bytes)?;
+fn read_by_serde<T: DeserializeOwned>(bytes: &mut &[u8]) -> Result<T, Fault> {
+    let (short, mut rest) = bytes.split_first().ok_or(Fault::Malformed)?;
+    let mut len = u64::from(*short);
+    if *short == LONG {
+        let (long, behind) = rest.split_first_chunk().ok_or(Fault::Malformed)?;
+        (len, rest) = (u64::from_le_bytes(*long), behind);
+    }
+    let (encoded, rest) = rest.split_at_checked(len as usize).ok_or(Fault::Malformed)?;
     *bytes = rest;
-    Ok(value)
+    match postcard::take_from_bytes(encoded)? {
+        (value, []) => Ok(value),
+        _ => Err(Fault::Type(LEFT_OVER.into())),
+    }
 }
 
 /// Takes one byte that is 0 or 1.
 #[inline]
-pub(super) fn read_flag(bytes: &mut &[u8]) -> postcard::Result<bool> {
-    let (flag, rest) = bytes.split_first().ok_or(postcard::Error::DeserializeUnexpectedEnd)?;
+pub(super) fn read_flag(bytes: &mut &[u8]) -> Result<bool, Fault> {
+    let (flag, rest) = bytes.split_first().ok_or(Fault::Malformed)?;
     *bytes = rest;
     match flag {
         0 => Ok(false),
         1 => Ok(true),
-        _ => Err(postcard::Error::DeserializeBadBool),
+        _ => Err(Fault::Malformed),
     }
-}
-
-/// Whether bytes cannot be decoded because of the type, not because of the bytes: serde does not support what the
-/// type asks for, or the type's own `Deserialize` refuses a value.
-pub(super) fn is_of_the_type(error: &postcard::Error) -> bool {
-    use postcard::Error::{NotYetImplemented, SerdeDeCustom, SerdeSerCustom, WontImplement};
-    matches!(error, WontImplement | NotYetImplemented | SerdeSerCustom | SerdeDeCustom)
 }
 
 #[cfg(test)]
@@ -106,7 +180,7 @@ mod tests {
         assert_eq!((encoded.len(), len(&value)), (1 + bytes, Ok(bytes)));
         encoded.push(9);
         let mut rest = &encoded[1..];
-        assert_eq!((read::<T>(&mut rest), rest), (Ok(value), &[9][..]));
+        assert_eq!((read::<T>(&mut rest).ok(), rest), (Some(value), &[9][..]));
         assert!(bytes == 0 || read::<T>(&mut &encoded[1..bytes]).is_err());
     }
 
@@ -116,10 +190,21 @@ mod tests {
         there_and_back(300u64, 8);
         there_and_back(-0.5f32, 4);
         there_and_back(i128::MIN, 16);
-        there_and_back(String::from("word"), 5);
-        there_and_back((300u64, true), 3);
-        there_and_back((), 0);
-        there_and_back(vec![1u32, 2], 3);
+        there_and_back(String::from("word"), 6);
+        for len in [200, 252, 253, 254, 255, 1000, 70_000] {
+            let head = if len < 128 {
+                1
+            } else if len < 1 << 14 {
+                2
+            } else {
+                3
+            };
+            let frame = if len + head < 255 { 1 } else { 9 };
+            there_and_back("x".repeat(len), frame + head + len);
+        }
+        there_and_back((300u64, true), 4);
+        there_and_back((), 1);
+        there_and_back(vec![1u32, 2], 4);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The shared map, and one-sided access to single keys.
 
-use super::code;
+use super::code::{self, Fault};
 use super::key::{Lookup, MapKey, MapValue, hash_of, owner_of};
 use super::message::{Asked, Request};
 use super::part::Part;
@@ -15,7 +15,6 @@ use crate::kernel::watch::Blocked;
 use crate::object::{Cx, How, Plan, Way};
 use crate::operation::{TypeKey, short};
 use crate::race::Origin;
-use crate::scalar::LEFT_OVER;
 use crate::stats::Kind;
 use crate::window::Window;
 use crate::{Error, Site, World, digest};
@@ -203,7 +202,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     /// The owner of a key, and the payload that names the key there.
     fn seek(&self, key: &(impl Lookup<K> + ?Sized), site: &Site) -> Result<(Rank, Vec<u8>)> {
         let (hash, mut payload) = (hash_of(key), Vec::new());
-        code::write_sought(hash, key, &mut payload).map_err(|cause| cannot_travel::<K>(&cause, site))?;
+        code::write_sought::<K>(hash, key, &mut payload).map_err(|cause| cannot_travel::<K>(cause, site))?;
         Ok((owner_of(hash, self.link.size), payload))
     }
 
@@ -211,7 +210,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     fn found(&self, owner: Rank, answer: &[u8], site: &Site) -> Result<Option<V>> {
         let mut rest = answer;
         let found = self.read_found(&mut rest, owner, site)?;
-        is_over::<V>(rest, site).map(|()| found)
+        if rest.is_empty() { Ok(found) } else { Err(malformed(owner)) }
     }
 
     /// A value that an owner has found or not, from the front of its answer.
@@ -282,16 +281,11 @@ fn at_line(error: Error, site: &Site) -> Error {
     }
 }
 
-/// No bytes are left behind the last value.
-pub(super) fn is_over<T>(rest: &[u8], site: &Site) -> Result<()> {
-    if rest.is_empty() { Ok(()) } else { Err(cannot_travel::<T>(LEFT_OVER, site)) }
-}
-
 /// Takes a key or value from the front of an answer of `owner`.
 pub(super) fn read<T: MapValue>(answer: &mut &[u8], owner: Rank, site: &Site) -> Result<T> {
-    code::read(answer).map_err(|cause| match code::is_of_the_type(&cause) {
-        true => cannot_travel::<T>(&cause, site),
-        false => malformed(owner),
+    code::read(answer).map_err(|fault| match fault {
+        Fault::Type(cause) => cannot_travel::<T>(cause, site),
+        Fault::Malformed => malformed(owner),
     })
 }
 

@@ -61,14 +61,15 @@ fn word() -> String {
 
 /// A write of it.
 fn write(is_put: u8) -> Vec<u8> {
-    let word = postcard::to_allocvec(&word()).expect("plain data");
-    [&[is_put], &word[..], &7u64.to_le_bytes()].concat()
+    let mut write = vec![is_put];
+    super::code::write_key(&word(), &mut write).expect("plain data");
+    [&write[..], &7u64.to_le_bytes()].concat()
 }
 
 /// It as a key that is asked for, and what follows.
 fn sought(behind: &[u8]) -> Vec<u8> {
     let (mut sought, word) = (Vec::new(), word());
-    super::code::write_sought(hash_of(&word), &word, &mut sought).expect("plain data");
+    super::code::write_sought::<String>(hash_of(&word), &word, &mut sought).expect("plain data");
     [&sought, behind].concat()
 }
 
@@ -77,18 +78,21 @@ fn a_batch_that_is_none() {
     assert!(matches!(after(&batch(1), write(1)), (None, 1)));
     assert!(matches!(after(&batch(2), [write(1), write(0)].concat()), (None, 1)));
     let whole = write(1);
-    let bad = [vec![2], vec![1], vec![1, 255, 255, 255, 255, 255, 255], vec![1, 2, 0xff, 0xff, 0, 0, 0, 0, 0, 0, 0, 0]];
+    let bad = [vec![2], vec![1], vec![1, 255, 255, 255, 255, 255, 255], [&[1, 255][..], &[255; 20]].concat()];
     for payload in (1..whole.len()).map(|len| whole[..len].to_vec()).chain(bad).chain([write(9)]) {
         let (fault, len) = after(&batch(1), payload.clone());
         assert!(matches!(fault, Some(Error::Start(_))) && len == 0, "{payload:?}: {fault:?}");
     }
 }
 
-/// A write whose key had another hash at its sender: the map is at fault, not the job.
+/// A key that had another hash at its sender, or that its type does not read: the map is at fault, not the job.
 #[test]
 fn a_batch_of_other_keys() {
-    let fault = fault_after(false, &batch(2), write(1));
-    assert!(matches!(fault, Some(Error::Value { .. })), "{fault:?}");
+    let unread = [&[1, 2, 0xff, 0xff][..], &[0; 8]].concat();
+    for (header, payload) in [(batch(2), write(1)), (batch(1), unread)] {
+        let fault = fault_after(false, &header, payload);
+        assert!(matches!(fault, Some(Error::Value { .. })), "{fault:?}");
+    }
 }
 
 #[test]

@@ -132,13 +132,14 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
 
 impl<Q: ?Sized> Wanted<'_, Q> {
     /// The next keys, encoded, and how many they are.
-    fn next<K>(&self, site: &Site) -> Result<(u32, Vec<u8>)>
+    fn next<K: MapKey>(&self, site: &Site) -> Result<(u32, Vec<u8>)>
     where
         Q: Lookup<K>,
     {
         let (mut keys, mut payload) = (0, Vec::new());
         for (_, key) in self.keys[self.done..].iter().take(KEYS) {
-            code::write_sought(hash_of(*key), *key, &mut payload).map_err(|cause| cannot_travel::<K>(&cause, site))?;
+            code::write_sought::<K>(hash_of(*key), *key, &mut payload)
+                .map_err(|cause| cannot_travel::<K>(cause, site))?;
             keys += 1;
             if payload.len() >= buffer::BATCH {
                 break;

@@ -291,7 +291,7 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
                 sent.send(map, owner, std::mem::take(batch), wait)?;
             }
             batch.hashes = batch.hashes.wrapping_add(write.pair.hash);
-            write.write(&mut batch.bytes).map_err(|cause| cannot_travel::<(K, V)>(&cause, sent.site()))?;
+            write.write(&mut batch.bytes).map_err(|cause| cannot_travel::<(K, V)>(cause, sent.site()))?;
         }
         Ok(last)
     }

@@ -1,11 +1,12 @@
 //! Doing requests and batches: at once, in steps, or later if they must wait.
 
+use super::Pending;
+use super::code::{self, Fault};
 use super::entries::{Entries, Pair, Place};
 use super::key::{MapKey, MapValue, hash_of, owner_of};
 use super::message::{Asked, Message, Request};
 use super::operations::OpFn;
 use super::part::Part;
-use super::{Pending, code};
 use crate::element::OpId;
 use crate::error::A_CALL;
 use crate::ids::{CallId, Epoch};
@@ -16,6 +17,7 @@ use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::bootstrap::capture;
 use aurora_net::{Payload, Rank, Received};
+use std::fmt::Display;
 use std::sync::Arc;
 use std::vec;
 
@@ -72,11 +74,11 @@ enum Outcome {
 
 impl<K: MapKey, V: MapValue> Content<K, V> {
     /// The next write of a batch, and its length when encoded.
-    fn next_write(&mut self) -> postcard::Result<Option<(Pending<K, V>, usize)>> {
+    fn next_write(&mut self) -> Result<Option<(Pending<K, V>, usize)>, Fault> {
         match self {
             Content::Own(writes) => match writes.next() {
                 None => Ok(None),
-                Some(write) => write.encoded_len().map(|len| Some((write, len))),
+                Some(write) => Ok(write.encoded_len().map(|len| Some((write, len)))?),
             },
             Content::Sent(received, at) => {
                 let mut rest = &received.bytes()[*at..];
@@ -246,10 +248,8 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
                     Ok(Some(write)) => write,
                     Ok(None) if *hashes == 0 => return Outcome::Done(Ok(Payload::Empty)),
                     Ok(None) => return Outcome::Done(Err(another_key::<K>(&cx.frame.name.made_at))),
-                    Err(cause) if code::is_of_the_type(&cause) => {
-                        return Outcome::Done(Err(undecodable::<(K, V)>(&cause, cx)));
-                    }
-                    Err(_) => {
+                    Err(Fault::Type(cause)) => return Outcome::Done(Err(undecodable::<(K, V)>(cause, cx))),
+                    Err(Fault::Malformed) => {
                         cx.fail_job(malformed(from));
                         return Outcome::Done(Err(malformed(from)));
                     }
@@ -322,7 +322,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
                 };
                 let bytes = payload.len();
                 let (hash, key) = read_key::<K>(payload, cx)?;
-                let value = code::read(payload).map_err(|cause| undecodable::<V>(&cause, cx))?;
+                let value = code::read(payload).map_err(|cause| undecodable::<V>(cause, cx))?;
                 is_over::<K>(payload, cx)?;
                 let Some(own) = self.own.as_mut().and_then(Arc::get_mut) else {
                     return Ok(None);
@@ -372,8 +372,8 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
         let mut answer = vec![0; SCAN_HEAD];
         let (mut behind, mut entries) = (from, 0u32);
         for (place, pair) in own.from(from) {
-            code::write(&pair.key, &mut answer).map_err(|cause| undecodable::<K>(&cause, cx))?;
-            code::write(&pair.value, &mut answer).map_err(|cause| undecodable::<V>(&cause, cx))?;
+            code::write_key(&pair.key, &mut answer).map_err(|cause| undecodable::<K>(cause, cx))?;
+            code::write(&pair.value, &mut answer).map_err(|cause| undecodable::<V>(cause, cx))?;
             (behind, entries) = (place, entries + 1);
             if answer.len() >= ANSWER || entries.is_multiple_of(BETWEEN_LOOKS as u32) && self.is_step_over(cx) {
                 break;
@@ -391,10 +391,7 @@ pub(super) const ITS_PART: &str = "its part";
 
 /// Takes a key that this rank owns, and that has the hash with which it was sent.
 fn read_key<K: MapKey>(payload: &mut &[u8], cx: &Cx<'_>) -> Result<(u64, K), Error> {
-    let (hash, key) = code::read_sought(payload).map_err(|cause| match code::is_of_the_type(&cause) {
-        true => undecodable::<K>(&cause, cx),
-        false => another_key::<K>(&cx.frame.name.made_at),
-    })?;
+    let (hash, key) = code::read_sought(payload).map_err(|cause| undecodable::<K>(cause, cx))?;
     match hash == hash_of(&key) && owner_of(hash, cx.size()) == cx.me() {
         true => Ok((hash, key)),
         false => Err(another_key::<K>(&cx.frame.name.made_at)),
@@ -408,10 +405,7 @@ fn is_over<K>(rest: &[u8], cx: &Cx<'_>) -> Result<(), Error> {
 
 /// A key is not the same where it arrives.
 pub(super) fn another_key<T>(site: &Site) -> Error {
-    let cause = "it arrives as another value; look a key up by the key itself, not by a form that is hashed or encoded \
-                 in another way (as `[T]` is for `[T; N]`); `Hash` must not depend on an address or on a random \
-                 number, and `Deserialize` must read what `Serialize` writes";
-    Error::Value { value: short::<T>().into(), cause: cause.into(), site: site.clone() }
+    Error::Value { value: short::<T>().into(), cause: code::ANOTHER_KEY.into(), site: site.clone() }
 }
 
 fn write_found<V>(
@@ -421,10 +415,10 @@ fn write_found<V>(
     write: impl Fn(&V, &mut Vec<u8>) -> postcard::Result<()>,
 ) -> Result<(), Error> {
     answer.push(u8::from(value.is_some()));
-    value.map_or(Ok(()), |value| write(value, answer).map_err(|cause| undecodable::<V>(&cause, cx)))
+    value.map_or(Ok(()), |value| write(value, answer).map_err(|cause| undecodable::<V>(cause, cx)))
 }
 
-fn undecodable<T>(cause: &postcard::Error, cx: &Cx<'_>) -> Error {
+fn undecodable<T>(cause: impl Display, cx: &Cx<'_>) -> Error {
     let site = cx.frame.name.made_at.clone();
     Error::Value { value: short::<T>().into(), cause: cause.to_string(), site }
 }

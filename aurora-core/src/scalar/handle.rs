@@ -349,7 +349,8 @@ pub(crate) fn decode<T: ScalarValue>(bytes: &[u8], site: &Site) -> Result<T> {
 }
 
 /// Why a value is refused of which bytes are left.
-pub(crate) const LEFT_OVER: &str = "its `Deserialize` does not read all that its `Serialize` writes";
+pub(crate) const LEFT_OVER: &str = "its `Deserialize` does not read what its `Serialize` writes (serde's attribute \
+    `skip_serializing_if` cannot be used, nor others that need the names of fields)";
 
 fn cannot_travel<T>(cause: impl std::fmt::Display, site: &Site) -> Error {
     Error::Value { value: short::<T>().into(), cause: cause.to_string(), site: site.clone() }
