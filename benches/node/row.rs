@@ -40,6 +40,12 @@ const HISTOGRAM: Job = job("histogram --impl=accumulate,mpi-collective,mpi-isend
 const HISTOGRAM_LARGE: Job = job("histogram --table=10000000 --impl=aurora,mpi-collective,mpi-isend");
 const TOUCH: Job = job("bench first-touch --bytes=67108864");
 
+const COPY_64K: Job = job("bench copy --bytes=65536");
+const COPY_1M: Job = job("bench copy --bytes=1048576");
+const COPY_1M_BUSY: Job = job("bench copy --bytes=1048576 --target=computing");
+const COPY_64M: Job = job("bench copy --bytes=67108864");
+const COPY_2G: Job = long(2, job("bench copy --bytes=2147483648"));
+
 const NANOS: Figure = Figure::new("seconds", "ns", 1e9);
 const MICROS: Figure = Figure::new("seconds", "us", 1e6);
 const MILLIS: Figure = Figure::new("seconds", "ms", 1e3);
@@ -57,10 +63,14 @@ const fn fresh(kind: &'static str) -> Figure {
     Figure { kinds: [Some(kind), None], ..Figure::new("gigabytes_per_second", "GB/s", 1.0) }
 }
 
+const fn copied(figure: Figure) -> Figure {
+    Figure { kinds: [Some("distmemcpy"), Some("memcpy")], ..figure }
+}
+
 const FASTER: Reach = OfBeside(1.0);
 
 /// All of them.
-pub const ROWS: [Row; 50] = [
+pub const ROWS: [Row; 55] = [
     row("load-4", "ReadCache of 4 MiB, ready after the last rank has entered", LOAD_4, READY, Limit(5.0)),
     row("load-64", "ReadCache of 64 MiB, ready", LOAD_64, READY, Limit(5.0)),
     row("load-512", "ReadCache of 512 MiB, ready", LOAD_512, READY, Limit(5.0)),
@@ -77,6 +87,11 @@ pub const ROWS: [Row; 50] = [
     row("memory-mpi", "the same with Open MPI's allgather", MPI_ALONE, MEMORY, Any),
     row("get", "`at` of 8 bytes of another rank's", job("bench get --impl=aurora,mpi-isend"), MICROS, Limit(0.1)),
     row("put", "`put` of 8 bytes of another rank's", job("bench put --impl=aurora,mpi-isend"), MICROS, Limit(0.1)),
+    row("copy-64k", "`distmemcpy` of 64 KiB, beside `memcpy`", COPY_64K, copied(MICROS), OfBeside(1.2)),
+    row("copy-1m", "of 1 MiB", COPY_1M, copied(MICROS), OfBeside(1.2)),
+    row("copy-1m-busy", "of 1 MiB, while the other rank computes", COPY_1M_BUSY, copied(MICROS), OfBeside(1.2)),
+    row("copy-64m", "of 64 MiB", COPY_64M, copied(MILLIS), OfBeside(1.2)),
+    row("copy-2g", "of 2 GiB", COPY_2G, copied(MILLIS), OfBeside(1.2)),
     row("fetch-add", "`fetch_add` of a GScalar of another rank's", job("bench fetch-add"), MICROS, Limit(0.2)),
     row("scalar-sum", "`accumulate` into a GScalar by all, then `read_cache`", SCALAR, MICROS, Limit(5.0)),
     row("at-8", "`at` of 8 bytes of its own, beside an index into a slice", LOCAL, own("at-8"), Limit(5.0)),

@@ -12,6 +12,7 @@ pub fn bodies() -> Vec<Body> {
         Body::of(a_range_of_a_node_peer_takes_no_message).from_ranks(2),
         Body::of(a_block_lent_for_writing_is_read_when_its_guard_is_over).from_ranks(2),
         Body::of(a_block_that_has_moved_away).from_ranks(2),
+        Body::of(what_is_written_is_in_every_copy).from_ranks(2),
         Body::of(elements_that_are_written_meanwhile_are_whole).from_ranks(2),
     ]
 }
@@ -93,18 +94,19 @@ fn a_block_lent_for_writing_is_read_when_its_guard_is_over(world: &World) -> Res
 }
 
 /// Rank 0 shows a copy while the others write to their blocks, which move away from their places. They are copied from
-/// and written to where they are now, and the copy stays as it is.
+/// and written to where they are now, and so is the block of rank 0, which nobody has written before. The copy stays as
+/// it is.
 fn a_block_that_has_moved_away(world: &World) -> Result<()> {
-    let len = (2 * PIECE / size_of::<u32>() + 3) * world.size();
-    let mut v = GVector::from_fn(world, len, want)?;
-    let mut memory = vec![0; len];
+    let (p, me) = (world.size(), world.rank().index());
+    let mut v = GVector::from_fn(world, (2 * PIECE / size_of::<u32>() + 3) * p, want)?;
+    let mut memory = vec![0; v.len()];
     let cache = v.read_cache()?;
-    let first = v.range_of(1).start;
-    if world.is_root() {
+    let [first, theirs] = [0, 1].map(|rank| v.range_of(rank));
+    if me == 0 {
         world.barrier()?;
         // What the others have written.
         distmemcpy(&mut memory[..], v.range(..))?;
-        check::same(&memory, 0, |i| if i < first { want(i) } else { !want(i) })?;
+        check::same(&memory, 0, |i| if first.contains(&i) { want(i) } else { !want(i) })?;
         world.barrier()?;
         world.barrier()?;
         check::same(cache.as_slice(), 0, want)?;
@@ -116,21 +118,33 @@ fn a_block_that_has_moved_away(world: &World) -> Result<()> {
         own.finish()?;
         world.barrier()?;
         world.barrier()?;
-        // The next rank's block, by the last rank that of rank 1.
-        let next = if world.rank().index() + 1 == world.size() { 1 } else { world.rank().index() + 1 };
-        let theirs = v.range_of(next);
-        let values: Vec<_> = theirs.clone().map(|i| want(i + 1)).collect();
-        distmemcpy(v.range_mut(theirs), &values[..])?;
+        let next = v.range_of((me + 1) % p);
+        let values: Vec<_> = next.clone().map(|i| want(i + 1)).collect();
+        distmemcpy(v.range_mut(next), &values[..])?;
         world.barrier()?;
     }
     world.barrier()?;
-    check::whole(&v, |i| if i < first { want(i) } else { want(i + 1) })?;
+    check::whole(&v, |i| if theirs.contains(&i) { !want(i) } else { want(i + 1) })?;
     world.barrier()?;
     // The next copy brings them home.
     drop(v.read_cache()?);
     v.owner_computes_mut()?.local_mut().fill(7);
     world.barrier()?;
     check::whole(&v, |_| 7)
+}
+
+/// The owner of a block learns that others have written there: it sends it anew to other nodes.
+fn what_is_written_is_in_every_copy(world: &World) -> Result<()> {
+    let (p, me) = (world.size(), world.rank().index());
+    let mut v = GVector::from_fn(world, 1000 * p, want)?;
+    for round in 1..4 {
+        drop(v.read_cache()?);
+        let next = v.range_of((me + 1) % p);
+        let values: Vec<_> = next.clone().map(|i| want(i + round)).collect();
+        distmemcpy(v.range_mut(next), &values[..])?;
+        check::same(&v.read_cache()?, 0, |i| want(i + round))?;
+    }
+    Ok(())
 }
 
 /// Elements are never torn, whatever their size, and whoever writes them: their owner in a guard, or another rank.

@@ -82,6 +82,11 @@ pub fn streamed(bytes: u64, _ranks: u64) -> u128 {
     (3 * 2 + 1) * u128::from(bytes)
 }
 
+/// A block and a copy of it, of each way to make one; and what is on its way, or in each rank a cache.
+pub fn copied(bytes: u64, ranks: u64) -> u128 {
+    (2 * 2 + u128::from(ranks)) * u128::from(bytes)
+}
+
 /// Values of each rank that are summed up: those of all implementations, MPI's twice, and what is on its way.
 pub fn reduced(bytes: u64, ranks: u64) -> u128 {
     (1 + 2 + 2) * u128::from(ranks) * u128::from(bytes)

@@ -6,7 +6,7 @@ use serde_json::Value;
 use support::{aurora, stderr, stdout};
 
 /// Every operation, small, with the fewest ranks that it takes.
-const OPERATIONS: [(&str, usize); 23] = [
+const OPERATIONS: [(&str, usize); 25] = [
     ("read-cache --bytes 100003", 1),
     ("read-cache --bytes 1", 1),
     ("read-cache --late-rank-ms 20", 1),
@@ -24,6 +24,8 @@ const OPERATIONS: [(&str, usize); 23] = [
     ("all-reduce --bytes 800K", 2),
     ("barrier", 1),
     ("stream --bytes 100003 --impl aurora,tcp", 2),
+    ("copy --bytes 100003", 2),
+    ("copy --bytes 1 --target computing", 2),
     ("updates --table 1009 --updates 30011", 1),
     ("updates --table 300007 --updates 50021", 1),
     ("updates --table 1 --updates 1", 1),
@@ -59,6 +61,7 @@ fn every_operation_is_verified_and_tells_its_figures() {
             let also = match operation.split(' ').next() {
                 Some("first-touch") => 4,
                 Some("local") => 6,
+                Some("copy") => 1,
                 _ => usize::from(operation.contains("tcp")),
             };
             assert_eq!(results.len(), 1 + also, "{line}");

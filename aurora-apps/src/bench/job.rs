@@ -62,6 +62,15 @@ pub enum Operation {
         /// How many.
         bytes: usize,
     },
+    /// Rank 0 copies a block of rank 1's to memory of its own.
+    Copy {
+        /// How many bytes.
+        bytes: usize,
+        /// What rank 1 does meanwhile.
+        target: Target,
+        /// In one way, or in all in turns.
+        way: Option<Way>,
+    },
     /// Every rank adds 1 to random elements of a table that lies over all ranks.
     Updates {
         /// Its 64-bit elements.
@@ -150,6 +159,26 @@ impl Access {
     }
 }
 
+/// A way to copy a block of another rank.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    /// `distmemcpy`.
+    Distmemcpy,
+    /// `memcpy` of what a ReadCache shows, which is the block itself where ranks share memory: what there is to compare
+    /// with.
+    Memcpy,
+}
+
+impl Way {
+    /// All of them.
+    pub const ALL: [Way; 2] = [Way::Distmemcpy, Way::Memcpy];
+
+    /// Its name in a report.
+    pub fn name(self) -> &'static str {
+        ["distmemcpy", "memcpy"][self as usize]
+    }
+}
+
 /// Who acts in a gather.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum By {
@@ -160,7 +189,7 @@ pub enum By {
     Pull,
 }
 
-/// What the target of a get or put does meanwhile.
+/// What the target of a get, put or copy does meanwhile.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Target {
     /// Sleeps.
@@ -176,9 +205,9 @@ impl Operation {
         match self {
             Operation::ReadCache { late: Some(late), .. } => format!("late-rank-ms={}", late.as_millis()),
             Operation::Gather { by: By::Pull, .. } => "pull".into(),
-            Operation::Get { target: Target::Computing } | Operation::Put { target: Target::Computing } => {
-                "target=computing".into()
-            }
+            Operation::Get { target: Target::Computing }
+            | Operation::Put { target: Target::Computing }
+            | Operation::Copy { target: Target::Computing, .. } => "target=computing".into(),
             Operation::FetchAdd { tasks: true } => format!("tasks={}", super::contestant::TASKS),
             Operation::Updates { updates, .. } => format!("updates={updates}"),
             Operation::Reads { reads, batch, .. } => format!("reads={reads} batch={batch}"),
@@ -194,6 +223,9 @@ impl Operation {
             }
             Operation::Local { access: None } => {
                 Access::ALL.iter().map(|&access| Operation::Local { access: Some(access) }).collect()
+            }
+            Operation::Copy { bytes, target, way: None } => {
+                Way::ALL.iter().map(|&way| Operation::Copy { bytes, target, way: Some(way) }).collect()
             }
             _ => vec![self],
         }
@@ -231,6 +263,7 @@ impl Operation {
             Operation::Barrier => short("barrier", 0, &[Aurora, MpiCollective]),
             Operation::AllReduce { values } => short("all-reduce", words(values), &[Aurora, MpiCollective]),
             Operation::Stream { bytes } => of_two(long("stream", bytes, &[Aurora, MpiIsend, Tcp])),
+            Operation::Copy { bytes, .. } => of_two(short("copy", bytes, &[Aurora])),
             Operation::Updates { table, .. } => long("updates", words(table), &[Aurora, MpiAlltoallv]),
             Operation::Reads { table, .. } => long("reads", words(table), &[Aurora, MpiAlltoallv]),
             Operation::FirstTouch { bytes, .. } => long("first-touch", bytes, &[Aurora]),
@@ -270,6 +303,7 @@ impl Offer for Operation {
             (Operation::ScalarSum, _) => "is about scopes of a scalar; compare `all-reduce`",
             (Operation::FetchAdd { .. }, _) => "is one-sided, and messages would need a rank that serves them",
             (Operation::FirstTouch { .. } | Operation::Local { .. }, _) => "is about memory, and no messages",
+            (Operation::Copy { .. }, _) => "is one-sided; compare `gather --pull`",
             (Operation::Updates { .. } | Operation::Reads { .. }, _) => {
                 "takes batches, which an MPI program makes by hand"
             }
@@ -324,8 +358,12 @@ mod tests {
     fn only_what_there_are_kinds_of_has_parts() {
         let touch = Operation::FirstTouch { bytes: 1, memory: None };
         let local = Operation::Local { access: None };
-        assert_eq!((touch.parts().len(), local.parts().len()), (Fresh::ALL.len(), Access::ALL.len()));
-        assert!(touch.parts().iter().chain(&local.parts()).all(|part| part.parts() == [*part]));
+        let copy = Operation::Copy { bytes: 1, target: Target::Idle, way: None };
+        let all = [(touch, Fresh::ALL.len()), (local, Access::ALL.len()), (copy, Way::ALL.len())];
+        for (operation, parts) in all {
+            assert_eq!(operation.parts().len(), parts);
+            assert!(operation.parts().iter().all(|part| part.parts() == [*part]));
+        }
         assert_eq!(Operation::Barrier.parts(), [Operation::Barrier]);
     }
 }

@@ -12,7 +12,7 @@ mod series;
 mod watch;
 
 pub use aurora_report::figures::Figures;
-pub use job::{Access, By, Fresh, Job, Operation, Target};
+pub use job::{Access, By, Fresh, Job, Operation, Target, Way};
 pub use payload::payload;
 pub use run::run;
 pub use series::{Series, Took};

@@ -37,7 +37,7 @@ impl Operation {
             Operation::Updates { updates: places, .. } | Operation::Reads { reads: places, .. } => {
                 places * 2 * size_of::<u64>() / ranks * (ranks - 1)
             }
-            Operation::Get { .. } | Operation::Put { .. } | Operation::Stream { .. } => {
+            Operation::Get { .. } | Operation::Put { .. } | Operation::Stream { .. } | Operation::Copy { .. } => {
                 self.bytes() * (ranks - 1).min(1)
             }
             // To the counter's home from each of the others.

@@ -87,6 +87,7 @@ fn figures(world: &World, lane: &Lane<'_>, laps: &[Lap], alone: bool) -> Figures
             figures.memory = memory.map(|memory| memory.name().into());
         }
         Operation::Local { access } => figures.access = access.map(|access| access.name().into()),
+        Operation::Copy { way, .. } => figures.access = way.map(|way| way.name().into()),
         _ => (),
     }
     figures

@@ -73,7 +73,7 @@ mod tests {
     use crate::implementation::Offer;
 
     /// All of them, small, with an odd size.
-    const OPERATIONS: [Operation; 18] = [
+    const OPERATIONS: [Operation; 19] = [
         Operation::ReadCache { bytes: 4099, late: None },
         Operation::Exchange { keys: 1003 },
         Operation::Gather { bytes: 4099, by: By::Push },
@@ -89,6 +89,7 @@ mod tests {
         Operation::AllReduce { values: 1 },
         Operation::AllReduce { values: 9001 },
         Operation::Stream { bytes: 4099 },
+        Operation::Copy { bytes: 4099, target: Target::Computing, way: None },
         Operation::Updates { table: 1009, updates: 3001 },
         Operation::Reads { table: 1009, reads: 501, batch: 64 },
         Operation::FirstTouch { bytes: 200_003, memory: None },

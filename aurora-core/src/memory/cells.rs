@@ -4,7 +4,8 @@
 //! Why the unsafe code is sound:
 //!
 //! 1. [`Cells`] are made from a mutable borrow of the memory behind them and live no longer; nobody else has them.
-//! 2. Beside them, others touch that memory only by [`read`] and [`write`], and only words (`direct.rs`).
+//! 2. Beside them, others touch that memory only by [`read`], [`write`] and `words.rs`, and write only words
+//!    (`direct.rs`).
 //! 3. Every access is inside: its index is compared with the length.
 //! 4. A word lies at a multiple of its size, which is checked when cells are made. Others are accessed unaligned.
 //! 5. Any bytes are a value of an [`Element`].
@@ -46,7 +47,7 @@ macro_rules! as_atomic {
 /// Reads a word.
 ///
 /// # Safety
-/// `at` is a word, inside memory that only [`read`] and [`write`] touch meanwhile.
+/// `at` is a word, inside memory that only [`read`], [`write`] and `words.rs` touch meanwhile.
 #[inline(always)]
 pub(super) unsafe fn read<T: Element>(at: NonNull<T>) -> T {
     as_atomic!(at, |word| value(word.load(Ordering::Relaxed)))

@@ -1,4 +1,5 @@
-//! Single elements of a vector without its kernel: the rank's own, and those of ranks that share memory.
+//! Elements of a vector without its kernel: single elements of the rank's own block, single elements and ranges of the
+//! blocks of ranks that share memory.
 //!
 //! The [`Permit`], which the kernel sets, says what the rank's own thread may do without asking: nothing while a
 //! scope is unsettled, while a guard of the wrong kind is open, or after a fault. The [latch](super::latch) of
@@ -13,8 +14,8 @@
 //!    while holding its latch. This thread is here and not in a guard. Before a guard can write, the kernel withdraws
 //!    `OWN` under its lock, on this thread.
 //! 3. While a latch is held for reading, only other holders write. While it is held for writing, only holders use the
-//!    block. All of them touch words only. That holds however long they hold it: an owner that waits no longer gives
-//!    the place up (`latch.rs`).
+//!    block. All of them write words only, and as words (`cells.rs`, `words.rs`). That holds however long they hold
+//!    it: an owner that waits no longer gives the place up (`latch.rs`).
 //! 4. Every index is compared with the length of the memory that it points into.
 //! 5. In a job of one rank nobody sends a request. So while the permit says [`WRITE`], which requires that no guard
 //!    is open, nobody else uses the block.

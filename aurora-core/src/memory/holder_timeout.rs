@@ -1,6 +1,6 @@
 //! How long the owner of a block waits for a holder of its [latch](super::latch), and which rank it has given up.
 //!
-//! A running rank releases a latch within nanoseconds. A rank that does not has been stopped, and may never continue.
+//! A running rank releases a latch within microseconds. A rank that does not has been stopped, and may never continue.
 //! The owner waits under its kernel's lock and sends nothing meanwhile. So it gives up before its peers do.
 
 use aurora_net::Rank;

@@ -1,10 +1,10 @@
-//! The latch of a block: with it ranks of one node access single elements of each other's blocks without a message.
+//! The latch of a block: with it ranks of one node access elements of each other's blocks without a message.
 //!
 //! Each block has a latch, whose *mode* its owner sets. Each rank has one word that names the block whose latch the
 //! rank *holds*. A rank that wants an element writes that word first and reads the mode second. An owner that is
 //! about to use its block sets the mode first and reads all those words second. The four accesses have one total
 //! order. So either the rank reads the new mode and is refused, or the owner reads the rank's word and waits until
-//! the rank has released the latch, which takes some nanoseconds.
+//! the rank has released the latch: some nanoseconds for an element, tens of microseconds for a piece of a range.
 //!
 //! A rank may be stopped while it holds a latch, and continue at any later time. An owner that has waited long enough
 //! *gives the place up*: it sets a mode that says so and never uses the place again. A rank that releases a latch

@@ -76,6 +76,17 @@ pub enum BenchCommand {
         #[command(flatten)]
         common: CommonArguments,
     },
+    /// Rank 0 copies a block of rank 1's to memory of its own, in several ways
+    Copy {
+        /// How many bytes
+        #[arg(long, value_name = "B", default_value_t = 1 << 20, value_parser = bytes)]
+        bytes: u64,
+        /// What rank 1 does meanwhile
+        #[arg(long, value_enum, default_value_t)]
+        target: TargetName,
+        #[command(flatten)]
+        common: CommonArguments,
+    },
     /// Every rank adds 1 to random elements of a shared table
     Updates {
         /// How many 64-bit elements the table has
@@ -191,6 +202,7 @@ impl BenchCommand {
             | BenchCommand::FetchAdd { common, .. }
             | BenchCommand::AllReduce { common, .. }
             | BenchCommand::Stream { common, .. }
+            | BenchCommand::Copy { common, .. }
             | BenchCommand::Updates { common, .. }
             | BenchCommand::Reads { common, .. }
             | BenchCommand::FirstTouch { common, .. } => common,
@@ -215,6 +227,9 @@ impl BenchCommand {
             BenchCommand::Barrier(_) => Operation::Barrier,
             BenchCommand::AllReduce { bytes, .. } => Operation::AllReduce { values: bytes as usize / size_of::<u64>() },
             BenchCommand::Stream { bytes, .. } => Operation::Stream { bytes: bytes as usize },
+            BenchCommand::Copy { bytes, target, .. } => {
+                Operation::Copy { bytes: bytes as usize, target: target.into(), way: None }
+            }
             BenchCommand::Updates { table, updates, .. } => {
                 Operation::Updates { table: table as usize, updates: updates as usize }
             }

@@ -42,6 +42,7 @@ fn demand(operation: Operation) -> Option<Demand> {
         }
         Operation::Gather { bytes, .. } => of_bytes(bytes, memory::gathered),
         Operation::Stream { bytes } => of_bytes(bytes, memory::streamed),
+        Operation::Copy { bytes, .. } => of_bytes(bytes, memory::copied),
         Operation::Updates { table, .. } | Operation::Reads { table, .. } => {
             Some(Demand { argument: "--table <T>", value: table as u64, bytes: memory::tables })
         }

@@ -2,6 +2,7 @@
 
 mod all_reduce;
 mod barrier;
+mod copy;
 mod counter;
 mod exchange;
 mod first_touch;
@@ -13,7 +14,7 @@ mod remote;
 mod tcp;
 mod updates;
 
-use super::job::{Access, By, Fresh, Operation};
+use super::job::{Access, By, Fresh, Operation, Way};
 use super::pattern::Round;
 use super::watch::Watch;
 use crate::implementation::Implementation;
@@ -65,6 +66,7 @@ pub fn new(world: &World, operation: Operation, implementation: Implementation) 
         Operation::AllReduce { values } => all_reduce::aurora(world, values),
         Operation::Stream { bytes } if implementation == Implementation::Tcp => flow::tcp(world, Flow::stream(bytes)),
         Operation::Stream { bytes } => flow::aurora(world, Flow::stream(bytes), By::Push),
+        Operation::Copy { bytes, target, way } => copy::aurora(world, bytes, target, way.unwrap_or(Way::Distmemcpy)),
         Operation::Updates { table, updates } => updates::aurora(world, table, updates),
         Operation::Reads { table, reads, batch } => reads::aurora(world, reads::Workload { table, reads, batch }),
         Operation::FirstTouch { bytes, memory } => {
@@ -92,7 +94,11 @@ fn over_mpi(world: &World, operation: Operation, by: Implementation) -> Result<C
         Operation::Stream { bytes } => flow::mpi(ranks, Flow::stream(bytes), by),
         Operation::Updates { table, updates } => updates::mpi(world, ranks, table, updates),
         Operation::Reads { table, reads, batch } => reads::mpi(ranks, reads::Workload { table, reads, batch }),
-        Operation::FetchAdd { .. } | Operation::ScalarSum | Operation::Local { .. } | Operation::FirstTouch { .. } => {
+        Operation::FetchAdd { .. }
+        | Operation::ScalarSum
+        | Operation::Local { .. }
+        | Operation::Copy { .. }
+        | Operation::FirstTouch { .. } => {
             let (what, why, allowed) = (operation.name(), operation.lack(by), operation.implementations());
             Err(Error::user(Refusal::Missing { what, why, allowed }))
         }

@@ -7,8 +7,8 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 /// The rank that acts, and the one that it acts on.
-const ORIGIN: usize = 0;
-const TARGET: usize = 1;
+pub const ORIGIN: usize = 0;
+pub const TARGET: usize = 1;
 
 /// Elements of the target that gets and puts go to, one after the other.
 const SLOTS: usize = 1024;
@@ -153,7 +153,7 @@ fn wrong_slots(round: Round, slots: &[u64]) -> u64 {
 
 /// Keeps the target away from the library until the origin is through. It looks at its own memory only, so that nothing
 /// but its daemon serves the origin.
-struct Origin {
+pub struct Origin {
     kind: Target,
     me: usize,
     /// On the target: the last repetition that is over.
@@ -163,12 +163,12 @@ struct Origin {
 
 impl Origin {
     /// Collective.
-    fn new(world: &World, kind: Target) -> Result<Self> {
+    pub fn new(world: &World, kind: Target) -> Result<Self> {
         Ok(Origin { kind, me: world.rank().index(), over: GVector::on(world, TARGET, 1)?, repetition: 0 })
     }
 
     /// Collective. Measures `work` of the origin, which alone has a result; the target sleeps or computes meanwhile.
-    fn measure<R>(&mut self, watch: &mut Watch<'_>, work: impl FnOnce() -> Result<R>) -> Result<Option<R>> {
+    pub fn measure<R>(&mut self, watch: &mut Watch<'_>, work: impl FnOnce() -> Result<R>) -> Result<Option<R>> {
         self.repetition += 1;
         watch.start()?;
         let mut result = None;

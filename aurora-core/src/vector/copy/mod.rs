@@ -80,8 +80,12 @@ pub trait Transfer: Sized {
 }
 
 /// Copies a range of a vector to local memory, local memory to a range of a vector, or one vector's range to another's.
-/// One-sided: only the caller takes part, the owners' daemons serve it. When it returns, the destination is written.
-/// Local memory is given as a slice: `&mut buffer[..]`, `&buffer[..]`. Both sides must have the same length.
+/// One-sided: only the caller takes part. When it returns, the destination is written. Local memory is given as a
+/// slice: `&mut buffer[..]`, `&buffer[..]`. Both sides must have the same length.
+///
+/// Blocks of ranks that share memory with the caller are copied where they lie, without a message. All other blocks are
+/// copied by the daemons of their owners. So are blocks of which the owner holds a slice that does not admit the copy,
+/// and writes of elements that do not have 1, 2, 4 or 8 bytes.
 ///
 /// # Errors
 /// [`Error::RangeOutside`] and [`Error::LengthsDiffer`] before anything is copied; `Leaked`, `Poisoned` or `Mismatch`

@@ -3,7 +3,6 @@
 use crate::Site;
 use crate::element::Element;
 use crate::error::Result;
-use crate::stats::InCall;
 use crate::vector::GVector;
 use crate::window::Window;
 use aurora_net::Rank;
@@ -41,16 +40,14 @@ impl<T: Element, M> Piece<'_, T, M> {
 }
 
 /// Begins a copy of these pieces. If a vector may not be used, nothing is copied.
-pub(super) fn begin<'v, T: Element, M>(pieces: &[Piece<'v, T, M>], mutable: bool) -> Result<Option<InCall<'v>>> {
-    let Some(Piece { vector, .. }) = pieces.first() else {
-        return Ok(None);
-    };
-    vector.link.no_look();
-    let call = pieces.iter().any(|piece| !piece.is_own()).then(|| vector.link.call("distmemcpy"));
-    if !pieces.iter().all(|piece| piece.vector.direct.is_permitted(mutable)) {
-        usable(pieces, mutable)?;
+pub(super) fn begin<T: Element, M>(pieces: &[Piece<'_, T, M>], mutable: bool) -> Result<()> {
+    if let Some(Piece { vector, .. }) = pieces.first() {
+        vector.link.no_look();
     }
-    Ok(call)
+    match pieces.iter().all(|piece| piece.vector.direct.is_permitted(mutable)) {
+        true => Ok(()),
+        false => usable(pieces, mutable),
+    }
 }
 
 /// Whether the vectors of these pieces may be used; an error is reported for the vector that has it.

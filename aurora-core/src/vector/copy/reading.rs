@@ -28,7 +28,7 @@ impl<T: Element> Transfer for (&mut [T], VectorRange<'_, T>) {
             }
         }
         pieces.sort_by_key(Piece::turn);
-        let _call = begin(&pieces, false)?;
+        begin(&pieces, false)?;
         let (own, others): (Vec<_>, Vec<_>) = pieces.into_iter().partition(Piece::is_own);
         let (mut here, far): (Vec<_>, Vec<_>) = others.into_iter().partition(Piece::is_here);
         read_from_others(far, || {

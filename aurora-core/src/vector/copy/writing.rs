@@ -34,7 +34,7 @@ impl<T: Element> Transfer for (VectorRangeMut<'_, T>, &[T]) {
         }
         pieces.sort_by_key(Piece::turn);
         // Before anything is sent: a transfer that is under way cannot be taken back.
-        let _call = begin(&pieces, true)?;
+        begin(&pieces, true)?;
         let (own, others): (Vec<_>, Vec<_>) = pieces.into_iter().partition(Piece::is_own);
         let (here, far): (Vec<_>, Vec<_>) = others.into_iter().partition(Piece::is_here);
         write_to_others(&far, || {
