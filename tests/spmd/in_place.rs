@@ -142,7 +142,7 @@ fn what_is_written_is_in_every_copy(world: &World) -> Result<()> {
         let next = v.range_of((me + 1) % p);
         let values: Vec<_> = next.clone().map(|i| want(i + round)).collect();
         distmemcpy(v.range_mut(next), &values[..])?;
-        check::same(&v.read_cache()?, 0, |i| want(i + round))?;
+        check::same(v.read_cache()?.as_slice(), 0, |i| want(i + round))?;
     }
     Ok(())
 }

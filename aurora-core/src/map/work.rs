@@ -72,9 +72,12 @@ enum Outcome {
     Interrupted,
 }
 
+/// A write, and its length when encoded.
+type Measured<K, V> = (Pending<K, V>, usize);
+
 impl<K: MapKey, V: MapValue> Content<K, V> {
-    /// The next write of a batch, and its length when encoded.
-    fn next_write(&mut self) -> Result<Option<(Pending<K, V>, usize)>, Fault> {
+    /// The next write of a batch.
+    fn next_write(&mut self) -> Result<Option<Measured<K, V>>, Fault> {
         match self {
             Content::Own(writes) => match writes.next() {
                 None => Ok(None),

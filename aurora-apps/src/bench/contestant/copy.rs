@@ -20,7 +20,8 @@ pub fn aurora(world: &World, bytes: usize, target: Target, way: Way) -> Result<C
             Way::Memcpy => {
                 let shown = block.read_cache()?;
                 origin.measure(watch, || {
-                    (0..round.times).for_each(|_| black_box(&mut copy[..]).copy_from_slice(black_box(&shown)));
+                    (0..round.times)
+                        .for_each(|_| black_box(&mut copy[..]).copy_from_slice(black_box(shown.as_slice())));
                     Ok(())
                 })?
             }
