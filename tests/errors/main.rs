@@ -37,4 +37,5 @@ mod stuck;
 mod traced;
 mod unwinding;
 mod user;
+mod user_panics;
 mod user_types;

@@ -120,9 +120,9 @@ fn write_checked<K: MapKey>(key: &(impl Lookup<K> + ?Sized), into: &mut Vec<u8>)
 }
 
 /// Why a key is refused that another rank would read as another.
-pub(super) const ANOTHER_KEY: &str = "it arrives as another value; look a key up by the key itself, not by a form that \
-    is hashed or encoded in another way (as `[T]` is for `[T; N]`); `Hash` must not depend on an address or on a random \
-    number, and `Deserialize` must read all that `Eq` compares and `Serialize` writes";
+pub(super) const ANOTHER_KEY: &str = "it arrives as another value; look a key up by the key itself, not by a form \
+    that is hashed or encoded in another way (as `[T]` is for `[T; N]`); `Hash` must not depend on an address or on a \
+    random number, and `Deserialize` must read all that `Eq` compares and `Serialize` writes";
 
 /// From this length on, a length has 8 bytes behind this one.
 const LONG: u8 = u8::MAX;

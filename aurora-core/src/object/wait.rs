@@ -31,9 +31,9 @@ pub enum Until {
 #[derive(Clone, Debug)]
 pub struct Awaited {
     /// The programs of these ranks. A wait for this rank itself until it has [`Came`](Until::Came) or
-    /// [`Ended`](Until::Ended) something can never end: its program waits. If empty, the wait ends without any program:
-    /// by a transfer under way, a timer, a doorbell, a device or a thread of the object's own ([`Reach`](super::Reach)).
-    /// Such a wait is never reported as one that cannot end.
+    /// [`Ended`](Until::Ended) something can never end: its program waits. If empty, the wait ends without any program,
+    /// by a transfer under way, a timer, a doorbell, a device or a thread of the object's own
+    /// ([`Reach`](super::Reach)). Such a wait is never reported as one that cannot end.
     pub ranks: Vec<Rank>,
     /// What the waiting rank does, in words that follow its name: `waits for the end of a scope of ..`.
     pub doing: String,
