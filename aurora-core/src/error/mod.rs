@@ -20,7 +20,10 @@ use lists::{Clipped, first_difference};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
-use words::{alike, amid, at, elsewhere, for_whom, instead, join, length, listed, lost_for, near, race, with_others};
+use words::{
+    alike, amid, at, elsewhere, for_whom, instead, instead_of_waiting, join, length, listed, lost_for, near, race,
+    stuck, with_others,
+};
 
 /// Result of every operation that may involve another rank.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -68,13 +71,10 @@ pub enum Error {
         /// The line that opened it; the line that made the object, if another rank has opened it.
         opened: Site,
     },
-    /// Ranks wait for each other in a circle.
-    #[error(
-        "ranks wait for each other and none can go on: {}; end a scope before using what other ranks hold open",
-        join(.waits)
-    )]
+    /// Ranks wait for each other in a circle, or a rank waits for itself.
+    #[error("{}: {}; {}", stuck(.waits), join(.waits), instead_of_waiting(.waits))]
     Deadlock {
-        /// Each rank waits for the next, the last for the first.
+        /// Each rank waits for the next, the last for the first. One alone waits for itself.
         waits: Vec<Claim>,
     },
     /// The awaited rank has left `run` and will never come.
@@ -347,14 +347,14 @@ pub enum Error {
         /// The line of the call.
         site: Site,
     },
-    /// A shared scalar's value could not be encoded or decoded.
+    /// A value, or a key of a map, could not be encoded or decoded, or would arrive as another.
     #[error("a value of type {value} cannot be sent to other ranks: {cause} (at {site})")]
     Value {
         /// The type.
         value: String,
-        /// What serde says.
+        /// What serde says, or what the type does wrong.
         cause: String,
-        /// The line of the call.
+        /// The line of the call; for a batch of a `ReleaseC`, the line that made the map.
         site: Site,
     },
     /// The object or world is used after its `run` has ended.

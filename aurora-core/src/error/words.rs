@@ -9,6 +9,22 @@ pub(super) fn join(waits: &[Claim]) -> String {
     waits.iter().map(Claim::to_string).collect::<Vec<_>>().join("; ")
 }
 
+/// How a circle of waits begins, in words.
+pub(super) fn stuck(waits: &[Claim]) -> &'static str {
+    match waits {
+        [_] => "a rank waits for itself and cannot go on",
+        _ => "ranks wait for each other and none can go on",
+    }
+}
+
+/// What to do about it.
+pub(super) fn instead_of_waiting(waits: &[Claim]) -> &'static str {
+    match waits {
+        [_] => "give back what this rank holds, such as a lock, before asking for it again",
+        _ => "end a scope before using what other ranks hold open",
+    }
+}
+
 /// The cause if two ranks disagree in the same words.
 pub(super) fn alike(first: &Claim, second: &Claim) -> &'static str {
     match first.action == second.action {

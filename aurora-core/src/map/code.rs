@@ -2,7 +2,7 @@
 //! a type that reads less or more than it has written is found, and damages nothing behind it.
 
 use super::key::{Lookup, MapKey};
-use crate::scalar::LEFT_OVER;
+use crate::scalar::{LEFT_OVER, unreadable};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::any::{Any, TypeId};
@@ -67,11 +67,7 @@ pub(super) enum Fault {
 
 impl From<postcard::Error> for Fault {
     fn from(cause: postcard::Error) -> Self {
-        use postcard::Error::{NotYetImplemented, SerdeDeCustom, SerdeSerCustom, WontImplement};
-        match cause {
-            WontImplement | NotYetImplemented | SerdeSerCustom | SerdeDeCustom => Fault::Type(cause.to_string()),
-            cause => Fault::Type(format!("{LEFT_OVER} ({cause})")),
-        }
+        Fault::Type(unreadable(&cause))
     }
 }
 
@@ -120,9 +116,10 @@ fn write_checked<K: MapKey>(key: &(impl Lookup<K> + ?Sized), into: &mut Vec<u8>)
 }
 
 /// Why a key is refused that another rank would read as another.
-pub(super) const ANOTHER_KEY: &str = "it arrives as another value; look a key up by the key itself, not by a form \
-    that is hashed or encoded in another way (as `[T]` is for `[T; N]`); `Hash` must not depend on an address or on a \
-    random number, and `Deserialize` must read all that `Eq` compares and `Serialize` writes";
+pub(super) const ANOTHER_KEY: &str = "it arrives as another value; if it was given in another form that is hashed or \
+    encoded in another way (as `[T]` is for `[T; N]`), look it up by the key itself; else `Hash` must not depend on an \
+    address or on a random number, and `Deserialize` must read all that `Eq` compares and `Serialize` writes (mind \
+    serde's attributes that skip)";
 
 /// From this length on, a length has 8 bytes behind this one.
 const LONG: u8 = u8::MAX;

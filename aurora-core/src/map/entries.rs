@@ -159,7 +159,8 @@ impl<K, V> Entries<K, V> {
         self.shards.iter_mut().for_each(|shard| shard.pairs.retain(|pair| keep(&pair.key, &mut pair.value)));
     }
 
-    /// The value of a key that this rank owns. `None` also for a key of another rank.
+    /// The value of a key that this rank owns. `None` also for a key of another rank, and for a form of a key that has
+    /// another hash than the key ([`Lookup`]).
     pub fn get(&self, key: &(impl Lookup<K> + ?Sized)) -> Option<&V> {
         self.find(hash_of(key), |there| key.is(there))
     }

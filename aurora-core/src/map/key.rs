@@ -24,6 +24,10 @@ pub trait MapKey: Hash + Eq + Serialize + DeserializeOwned + Send + Sync + 'stat
 impl<K: Hash + Eq + Serialize + DeserializeOwned + Send + Sync + 'static> MapKey for K {}
 
 /// A type whose values may be values of a [`GMap`](crate::GMap). Implemented for every type that can be one.
+///
+/// Values travel without the names of fields. Serde's attributes that skip a field, or need its name
+/// (`skip_serializing_if`, `untagged`), must not be used: values may then arrive changed. Most such changes, and all of
+/// keys, are [`Error::Value`](crate::Error::Value).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a value of a `GMap`",
     note = "values implement `serde::Serialize`, `serde::Deserialize`, `Send` and `Sync`, and borrow nothing: for a \
@@ -39,8 +43,8 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> MapValue for V {}
 /// `String`. Implemented for every type that can be one.
 ///
 /// The borrowed form must hash and compare as the key does, and serde must encode it as the key. If it does not, calls
-/// return [`Error::Value`](crate::Error::Value): serde writes the length of a slice in front, for instance, and that
-/// of an array not, so a `[u8; 4]` is not found by a `[u8]`, but by the array itself.
+/// return [`Error::Value`](crate::Error::Value). For example, a `[u8]` does not find a `[u8; 4]`, because serde writes
+/// the length of a slice in front of it. Look such a key up by the array itself.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not find a key of type `{K}`",
     note = "a key is found by what it can be borrowed as, if serde encodes that: `String` by `str`, `Vec<T>` by `[T]`"

@@ -310,7 +310,8 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
     ///
     /// # Errors
     /// `Mismatch`, `Leaked` or `Poisoned` of the map; [`Error::OutOfMemory`](crate::Error::OutOfMemory) if an owner has
-    /// no memory for its entries; what ended the job.
+    /// no memory for its entries; [`Error::Value`](crate::Error::Value) if a buffered entry cannot be sent, or not be
+    /// read by its owner, which then ends the map on all ranks; what ended the job.
     pub fn finish(mut self) -> Result<()> {
         self.end(true)
     }

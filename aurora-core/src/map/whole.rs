@@ -74,7 +74,8 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     /// ```
     ///
     /// # Errors
-    /// As [`len`](GMap::len); [`Error::NoSuchRank`]; [`Error::OutOfMemory`] if `root` has no memory for all.
+    /// As [`len`](GMap::len); [`Error::NoSuchRank`]; [`Error::OutOfMemory`] if `root` has no memory for all;
+    /// [`Error::Value`] if an entry cannot be sent or read.
     #[track_caller]
     pub fn collect(&self, root: impl Into<Rank>) -> Result<Option<Vec<(K, V)>>> {
         let (site, root) = (Site::here(), root.into());

@@ -43,7 +43,7 @@ pub struct Awaited {
 /// thread of the object's own acts.
 #[derive(Clone, Debug, Default)]
 pub struct Obstacle {
-    /// The program of the rank that holds it back.
+    /// The program of the rank that keeps the request.
     pub by_itself: bool,
     /// The programs of these other ranks.
     pub behind: Vec<Rank>,
@@ -70,8 +70,8 @@ impl Holds<'_> {
         held.behind.extend(behind.into_iter().filter(|rank| rank.index() < ranks).map(|rank| (rank, self.object)));
     }
 
-    /// A request of `from` is held back until any one of these ranks' programs acts. The wait can never end only if
-    /// all of them wait or have left. This rank may be one of them.
+    /// A request of `from` is held back until any one of these ranks' programs acts. It is reported as a deadlock only
+    /// if all of them wait or have left. This rank, and `from`, may be among them: a lock names the rank that has it.
     pub fn call_any(&mut self, from: Rank, of: impl IntoIterator<Item = Rank>) {
         let held = self.state.parked.entry((from, self.object)).or_default();
         let ranks = self.state.sent.len();

@@ -24,7 +24,9 @@ use serde::de::DeserializeOwned;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// A type whose values may be shared in a [`GScalar`]: anything that serde can take apart and put together.
+/// A type whose values may be shared in a [`GScalar`]: anything that serde can take apart and put together without the
+/// names of fields. Serde's attributes that skip a field, or need its name (`skip_serializing_if`, `untagged`), must not
+/// be used: values may then arrive changed.
 pub trait ScalarValue: Serialize + DeserializeOwned + 'static {}
 
 impl<T: Serialize + DeserializeOwned + 'static> ScalarValue for T {}
@@ -344,7 +346,16 @@ pub(crate) fn decode<T: ScalarValue>(bytes: &[u8], site: &Site) -> Result<T> {
     match postcard::take_from_bytes(bytes) {
         Ok((value, [])) => Ok(value),
         Ok(_) => Err(cannot_travel::<T>(LEFT_OVER, site)),
-        Err(cause) => Err(cannot_travel::<T>(cause, site)),
+        Err(cause) => Err(cannot_travel::<T>(unreadable(&cause), site)),
+    }
+}
+
+/// Why bytes that a type has written cannot be read as the type.
+pub(crate) fn unreadable(cause: &postcard::Error) -> String {
+    use postcard::Error::{NotYetImplemented, SerdeDeCustom, SerdeSerCustom, WontImplement};
+    match cause {
+        WontImplement | NotYetImplemented | SerdeSerCustom | SerdeDeCustom => cause.to_string(),
+        cause => format!("{LEFT_OVER} ({cause})"),
     }
 }
 
