@@ -32,7 +32,7 @@ pub fn bodies() -> Vec<Body> {
 const ROUNDS: u64 = 20;
 
 /// The least that `once` costs in each respect, of some rounds between barriers.
-pub fn least(world: &World, mut once: impl FnMut(u64) -> Result<()>) -> Result<Traffic> {
+fn least(world: &World, mut once: impl FnMut(u64) -> Result<()>) -> Result<Traffic> {
     let mut best: Option<Traffic> = None;
     for round in 0..ROUNDS {
         world.barrier()?;
