@@ -86,7 +86,7 @@ fn a_lock_that_a_rank_takes_twice_is_an_error() {
             }
             if others_wait { world.barrier() } else { Ok(()) }
         }) {
-            let words = ["`lock` on the Lock", "objects/main.rs:"];
+            let words = ["`lock` on the Lock", "objects/waits.rs:"];
             assert!(
                 words.iter().all(|word| said.contains(word)) && !said.contains("in time"),
                 "{ranks}, {culprit}, {any}: {said}"
