@@ -25,8 +25,8 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// A type whose values may be shared in a [`GScalar`]: anything that serde can take apart and put together without the
-/// names of fields. Serde's attributes that skip a field, or need its name (`skip_serializing_if`, `untagged`), must not
-/// be used: values may then arrive changed.
+/// names of fields. Serde's attributes that skip a field, or need its name (`skip_serializing_if`, `untagged`), must
+/// not be used: values may then arrive changed.
 pub trait ScalarValue: Serialize + DeserializeOwned + 'static {}
 
 impl<T: Serialize + DeserializeOwned + 'static> ScalarValue for T {}
