@@ -9,10 +9,10 @@ pub(crate) fn add(digest: u64, value: u64) -> u64 {
 }
 
 pub(crate) fn of(bytes: &[u8]) -> u64 {
-    let mut word = [0; 8];
-    bytes.chunks(8).fold(bytes.len() as u64, |digest, chunk| {
-        word[..chunk.len()].copy_from_slice(chunk);
-        word[chunk.len()..].fill(0);
-        add(digest, u64::from_le_bytes(word))
-    })
+    let (words, rest) = bytes.as_chunks();
+    let digest = words.iter().fold(bytes.len() as u64, |digest, word| add(digest, u64::from_le_bytes(*word)));
+    match rest {
+        [] => digest,
+        rest => add(digest, rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))),
+    }
 }

@@ -39,7 +39,7 @@ fn armed<R>(action: impl FnOnce() -> R) -> bool {
     outcome.is_err()
 }
 
-/// Whoever asks decodes the answer.
+/// The rank that asks decodes the answer.
 #[test]
 fn an_answer_that_panics_poisons_the_map() {
     type Map = GMap<Touchy, Touchy>;

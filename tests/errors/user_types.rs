@@ -268,7 +268,7 @@ fn a_key_that_arrives_as_another_of_its_hash() {
     });
 }
 
-/// What is skipped is expected where it is read, because no names are sent.
+/// A skipped field is expected where the value is read, because no names are sent.
 #[derive(PartialEq, Clone, Default, Serialize, Deserialize, Debug)]
 struct Skips {
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -323,28 +323,23 @@ impl<'d> Deserialize<'d> for Longer {
     }
 }
 
+/// A map with an entry that each rank owns and has inserted, and its key. Own writes are not encoded.
+fn own_entry(world: &World) -> Result<(GMap<u64, Longer>, u64)> {
+    let mut map = GMap::<u64, Longer>::new(world)?;
+    let own = (0..).find(|key| map.owner(key) == world.rank()).expect("every rank owns keys");
+    let mut scope = map.release_c()?;
+    scope.insert(own, Longer(1))?;
+    scope.finish()?;
+    Ok((map, own))
+}
+
 #[test]
 fn a_value_of_which_a_part_is_not_read() {
     type Use = fn(&World) -> Result<()>;
     let uses: [(&str, Use); 6] = [
         ("insert", |world| GMap::<u64, Longer>::new(world)?.insert(1, Longer(1)).map(drop)),
-        ("get", |world| {
-            let mut map = GMap::<u64, Longer>::new(world)?;
-            let own = (0..).find(|key| map.owner(key) == world.rank()).expect("every rank owns keys");
-            // Own writes are not encoded.
-            let mut scope = map.release_c()?;
-            scope.insert(own, Longer(1))?;
-            scope.finish()?;
-            map.get(&own).map(drop)
-        }),
-        ("collect", |world| {
-            let mut map = GMap::<u64, Longer>::new(world)?;
-            let own = (0..).find(|key| map.owner(key) == world.rank()).expect("every rank owns keys");
-            let mut scope = map.release_c()?;
-            scope.insert(own, Longer(1))?;
-            scope.finish()?;
-            map.collect(0).map(drop)
-        }),
+        ("get", |world| own_entry(world).and_then(|(map, own)| map.get(&own).map(drop))),
+        ("collect", |world| own_entry(world)?.0.collect(0).map(drop)),
         ("get of a scalar", |world| GScalar::new(world, 0, Longer(1))?.get().map(drop)),
         ("broadcast", |world| world.broadcast(Rank::new(world.size() - 1), Longer(1)).map(drop)),
         ("all_gather", |world| world.all_gather(Longer(1)).map(drop)),

@@ -97,7 +97,7 @@ fn a_block_that_has_moved_away(world: &World) -> Result<()> {
     let [first, theirs] = [0, 1].map(|rank| v.range_of(rank));
     if me == 0 {
         world.barrier()?;
-        // What the others have written.
+        // The writes of the other ranks.
         distmemcpy(&mut memory[..], v.range(..))?;
         check::same(&memory, 0, |i| if first.contains(&i) { want(i) } else { !want(i) })?;
         world.barrier()?;

@@ -30,7 +30,7 @@ pub enum Operation {
     },
     /// Rank 0 reads 8 bytes of rank 1's.
     Get {
-        /// What rank 1 does meanwhile.
+        /// The work of rank 1 meanwhile.
         target: Target,
     },
     /// Rank 0 writes 8 bytes of rank 1's, and knows that they are there.
@@ -189,7 +189,7 @@ pub enum By {
     Pull,
 }
 
-/// What the target of a get, put or copy does meanwhile.
+/// The work of the target of a get, put or copy, while rank 0 is busy with it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Target {
     /// Sleeps.

@@ -137,8 +137,8 @@ impl<'a, B: ShowsElements> IntoIterator for &'a Scope<'_, B> {
     }
 }
 
-/// What guards have that show all elements of their window. A macro: an `Index` for all behaviours that show elements
-/// would conflict with that of the rank's own part.
+/// The methods of guards that show all elements of their window. A macro, because an `Index` for all behaviours that
+/// show elements would conflict with that of the rank's own part.
 macro_rules! shows_window {
     ($guard:ident) => {
         impl<T: Element> $guard<'_, T> {

@@ -18,8 +18,8 @@ pub(crate) struct Came<'a> {
 }
 
 impl<'a> Came<'a> {
-    /// The key of the call has its name too: so the steps of a call, which have names of their own, never pair with
-    /// each other, nor two calls of equal `key`.
+    /// The name is part of the key that ranks compare. The steps of one call have different names, so they never pair
+    /// with each other.
     pub(crate) fn new(what: &'static str, action: &'a dyn fmt::Display, key: u64) -> Self {
         let key = digest::add(digest::of(what.as_bytes()), key);
         Came { what, action, key, refusal: None, demand: Demand::default() }

@@ -352,7 +352,7 @@ pub enum Error {
     Value {
         /// The type.
         value: String,
-        /// What serde says, or what the type does wrong.
+        /// The words of serde, or the mistake of the type.
         cause: String,
         /// The line of the call; for a batch of a `ReleaseC`, the line that made the map.
         site: Site,

@@ -17,7 +17,7 @@ pub(super) fn stuck(waits: &[Claim]) -> &'static str {
     }
 }
 
-/// What to do about it.
+/// The advice for it.
 pub(super) fn instead_of_waiting(waits: &[Claim]) -> &'static str {
     match waits {
         [_] => "give back what this rank holds, such as a lock, before asking for it again",

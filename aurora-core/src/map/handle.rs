@@ -80,8 +80,8 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         Ok(GMap { link, id, name, types: PhantomData })
     }
 
-    /// The rank that owns a key, whether the key is there or not. Of a form that is hashed in another way than the key
-    /// ([`Lookup`]) it is another rank, and no error.
+    /// The rank that owns a key, whether the key is there or not. For a form that is hashed differently from the key
+    /// ([`Lookup`]), the result may be another rank.
     pub fn owner(&self, key: &(impl Lookup<K> + ?Sized)) -> Rank {
         owner_of(hash_of(key), self.link.size)
     }

@@ -134,7 +134,7 @@ impl<T: Element> Array<T> {
         Array { start, len, owner }
     }
 
-    /// The address of its first element, for callers that borrow some elements or more: `arriving.rs`, `direct.rs`,
+    /// The address of its first element, for callers that borrow some elements or more: `arriving.rs`, `direct/`,
     /// [`across`].
     pub(super) fn start(&self) -> NonNull<T> {
         self.start

@@ -5,7 +5,7 @@
 //!
 //! 1. [`Cells`] are made from a mutable borrow of the memory behind them and live no longer; nobody else has them.
 //! 2. Beside them, others touch that memory only by [`read`], [`write`] and `words.rs`, and write only words
-//!    (`direct.rs`).
+//!    (`direct/`).
 //! 3. Every access is inside: its index is compared with the length.
 //! 4. A word lies at a multiple of its size, which is checked when cells are made. Others are accessed unaligned.
 //! 5. Any bytes are a value of an [`Element`].

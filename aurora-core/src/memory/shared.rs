@@ -162,7 +162,7 @@ impl Sharing {
         positions: Box<[u32]>,
     ) -> Direct<T> {
         let (own, whole) = (self.start::<T>(&range), self.start::<T>(&(0..len)));
-        // SAFETY: invariants 1 and 5 of this module; the block's owner keeps its permit as `direct.rs` says.
+        // SAFETY: invariants 1 and 5 of this module; the block's owner keeps its permit as `direct/` says.
         let mut direct = unsafe { Direct::new(permit, own, range) };
         // SAFETY: as above.
         unsafe { direct.share(whole, len, self.clone(), positions) };

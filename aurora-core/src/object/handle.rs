@@ -73,7 +73,7 @@ impl World {
     pub fn share<O: SharedObject>(&self, mut plan: Plan, make: impl FnOnce(&Making) -> Result<O>) -> Result<Shared<O>> {
         let (way, name) = (Way::<O>::of(self.link()), plan.name().to_string());
         let id = way.next_object();
-        plan.share::<O>();
+        plan.of_type::<O>();
         let made = make(&Making { rank: self.rank(), size: self.size() }).map_err(|error| plan.refuse(error)).ok();
         match made {
             Some(object) => plan.agree((&way, id), |_| object)?,

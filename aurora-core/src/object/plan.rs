@@ -36,14 +36,15 @@ impl Plan {
         Plan { what, of: None, key: hasher.finish(), refusal: None, site }
     }
 
-    /// The object is of this type, and has one name, on all ranks.
-    pub(crate) fn share<O: SharedObject>(&mut self) {
+    /// The object has this type, and one name, on all ranks.
+    pub(crate) fn of_type<O: SharedObject>(&mut self) {
         self.of = Some(type_name::<O>());
         let alike = [digest::of(self.what.as_bytes()), TypeKey::of::<O>().number()];
         self.key = alike.into_iter().fold(self.key, digest::add);
     }
 
-    /// What is compared. The number of the object too: a rank on which a construction has panicked has counted it.
+    /// The key that ranks compare. It includes the number of the object: a rank on which a construction has panicked
+    /// has counted that object.
     pub(crate) fn key_of(&self, id: ObjectId) -> u64 {
         digest::add(self.key, id.0)
     }

@@ -164,7 +164,7 @@ impl SharedObject for Vector {
 
     fn awaits(&self, wait: Wait, name: &ObjectName) -> Awaited {
         let (wait, me) = (wait.into(), self.ledger.me());
-        // What is missing of this rank itself arrives without its program.
+        // Data of this rank itself arrive without its program.
         let ranks = self.awaited(wait).into_iter().filter(|rank| *rank != me).collect();
         Awaited { ranks, doing: self.doing(wait, name) }
     }

@@ -15,7 +15,7 @@ fn lengths(world: &World) -> [usize; 6] {
     [0, 1, p, 3 * p + 1, 97, 1000]
 }
 
-/// What the methods return that the guards have without a common trait.
+/// The results of methods that the guards have without a common trait.
 struct Got<'g> {
     get: &'g dyn Fn(usize) -> Option<u64>,
     len: usize,

@@ -81,7 +81,7 @@ pub enum BenchCommand {
         /// How many bytes
         #[arg(long, value_name = "B", default_value_t = 1 << 20, value_parser = bytes)]
         bytes: u64,
-        /// What rank 1 does meanwhile
+        /// The work of rank 1 meanwhile
         #[arg(long, value_enum, default_value_t)]
         target: TargetName,
         #[command(flatten)]

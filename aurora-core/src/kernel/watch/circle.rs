@@ -1,88 +1,10 @@
 //! Which ranks a rank really waits for, whether those waits are a circle, and the error that a circle is. Pure.
 
-use super::relay::Relay;
-use crate::Site;
-use crate::error::{Claim, Error};
+use super::state::{GuardState, RankState, WaitState};
+use crate::error::Error;
 use crate::ids::ObjectId;
-use crate::kernel::polling::Idle;
 use aurora_net::Rank;
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct RankState {
-    /// Its wait, unless it computes or has something new to check.
-    pub(crate) wait: Option<WaitState>,
-    /// It has left the closure.
-    pub(crate) leaving: bool,
-    pub(crate) sent: Vec<u64>,
-    pub(crate) received: Vec<u64>,
-    /// By the ranks that have asked, and the objects.
-    pub(crate) parked: BTreeMap<(Rank, ObjectId), Held>,
-    /// Its open scopes whose end all ranks await.
-    pub(crate) open: BTreeMap<ObjectId, GuardState>,
-    /// Unfinished work of its kernel for other ranks.
-    pub(crate) relays: Vec<(ObjectId, Relay)>,
-    /// What it does if it is idle, even if it has something new to check.
-    pub(crate) idle: Option<Idle>,
-}
-
-impl RankState {
-    /// Why it holds back what this rank has asked it for in this wait.
-    fn held<'a>(&'a self, me: Rank, asker: Rank, wait: &'a WaitState) -> impl Iterator<Item = &'a Held> {
-        self.held_of(asker).filter(move |(object, _)| wait.asked.contains(&(me, *object))).map(|(_, held)| held)
-    }
-
-    /// All that it holds back of a rank, by objects.
-    pub(super) fn held_of(&self, asker: Rank) -> impl Iterator<Item = (ObjectId, &Held)> {
-        let of = self.parked.range((asker, ObjectId(0))..=(asker, ObjectId(u64::MAX)));
-        of.map(|((_, object), held)| (*object, held))
-    }
-}
-
-/// Why the requests of a rank are held back. If all fields are empty, a transfer is under way.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Held {
-    /// Until the rank that was asked enters or ends a scope itself.
-    pub(crate) by_itself: bool,
-    pub(crate) guard: Option<GuardState>,
-    /// Until these ranks have entered or ended a scope of that object.
-    pub(crate) behind: BTreeMap<Rank, ObjectId>,
-    /// One entry for each request that is held back until any of these ranks does something to that object.
-    pub(crate) any: Vec<(Vec<Rank>, ObjectId)>,
-}
-
-impl Held {
-    /// All ranks for which it may be held back.
-    pub(super) fn ranks(&self) -> impl Iterator<Item = Rank> {
-        self.behind.keys().chain(self.any.iter().flat_map(|(ranks, _)| ranks)).copied()
-    }
-}
-
-/// A wait, as told to others.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(crate) struct WaitState {
-    pub(super) id: u64,
-    pub(crate) claim: Claim,
-    pub(crate) on: Vec<Rank>,
-    /// It waits for answers: an edge counts only if the other side holds the request back.
-    pub(crate) for_answer: bool,
-    /// The ranks that it has asked, and the objects.
-    pub(crate) asked: BTreeSet<(Rank, ObjectId)>,
-    /// It waits for the end of a scope of this object.
-    pub(crate) for_end_of: Option<ObjectId>,
-    /// The object at which it waits, and the number of this wait there.
-    pub(crate) at: Option<(ObjectId, u64)>,
-    pub(crate) for_everyone: bool,
-}
-
-/// An open guard, as told to others.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(crate) struct GuardState {
-    pub(crate) behaviour: String,
-    pub(crate) object: crate::error::ObjectName,
-    pub(crate) opened: Site,
-}
 
 /// One rank's wait for another that no message under way can end.
 #[derive(Clone, PartialEq, Debug)]
@@ -101,10 +23,6 @@ pub(super) struct Step {
 
 /// A rank, the number of its wait, and the counts of the messages that it has received.
 type Stuck = (Rank, u64, Vec<u64>);
-
-pub(super) fn on(state: &RankState) -> &[Rank] {
-    state.wait.as_ref().map_or(&[], |wait| &wait.on)
-}
 
 /// The ranks that `from` really waits for: no message that could end its wait is under way.
 fn steps(from: Rank, states: &BTreeMap<Rank, RankState>) -> Vec<Step> {
@@ -296,7 +214,11 @@ pub(super) fn verdict(steps: &[Step], states: &BTreeMap<Rank, RankState>) -> Err
 
 #[cfg(test)]
 pub(super) mod tests {
+    use super::super::relay::Relay;
+    use super::super::state::Held;
     use super::*;
+    use crate::Site;
+    use crate::error::Claim;
 
     pub(in crate::kernel::watch) fn state(size: usize, rank: usize, on: &[usize]) -> RankState {
         let claim = Claim { rank: Rank::new(rank), action: format!("does {rank}"), site: Site::here() };

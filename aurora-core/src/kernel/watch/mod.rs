@@ -12,11 +12,13 @@
 
 mod circle;
 mod relay;
+mod state;
 
-pub(crate) use circle::{GuardState, RankState, WaitState};
 pub(crate) use relay::Relay;
+pub(crate) use state::{GuardState, RankState, WaitState};
 
-use self::circle::{Step, circle, left_behind, on, verdict};
+use self::circle::{Step, circle, left_behind, verdict};
+use self::state::on;
 use crate::Error;
 use crate::Site;
 use crate::error::Claim;
@@ -273,8 +275,8 @@ impl Watch {
 
 #[cfg(test)]
 mod tests {
-    use super::circle::Held;
     use super::circle::tests::{held_back, state};
+    use super::state::Held;
     use super::*;
 
     #[test]

@@ -4,7 +4,7 @@
 //! a scalar ends the scopes of all ranks. A rank that waits for such work may wait for a rank whose calling thread is
 //! in a barrier, or has left. It does not wait for that thread, but for the ranks that the kernel waits for.
 
-use super::circle::WaitState;
+use super::state::WaitState;
 use crate::ids::ObjectId;
 use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
