@@ -1,7 +1,8 @@
-use crate::digest;
 use crate::error::Error;
 use crate::memory::Demand;
+use rustc_hash::FxHasher;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 /// What a rank comes to a collective call for.
 pub(crate) struct Came<'a> {
@@ -21,7 +22,9 @@ impl<'a> Came<'a> {
     /// The name is part of the key that ranks compare. The steps of one call have different names, so they never pair
     /// with each other.
     pub(crate) fn new(what: &'static str, action: &'a dyn fmt::Display, key: u64) -> Self {
-        let key = digest::add(digest::of(what.as_bytes()), key);
+        let mut hasher = FxHasher::default();
+        (what, key).hash(&mut hasher);
+        let key = hasher.finish();
         Came { what, action, key, refusal: None, demand: Demand::default() }
     }
 }
