@@ -47,7 +47,7 @@ fn run(bodies: &[Body], launcher: &str, size: &str, names: &[String]) -> Result<
         _ => Config::mpi(),
     };
     let chosen: Vec<&Body> = names.iter().filter_map(|name| bodies.iter().find(|body| body.name() == name)).collect();
-    config.timeout(WAIT_LIMIT).run(|world| {
+    config.timeout(WAIT_LIMIT).silence(WAIT_LIMIT).run(|world| {
         if world.size() != size {
             let text = format!("a world of {} instead of {size}", world.size());
             return Err(aurora_core::Error::user(text));

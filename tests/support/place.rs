@@ -6,7 +6,8 @@ use aurora_core::{Bulk, Config, Route};
 use std::fmt;
 use std::time::Duration;
 
-/// No wait inside Aurora may last longer; a test that exceeds it names the line.
+/// No wait inside Aurora may last longer; a test that exceeds it names the line. No rank may be silent for longer
+/// either: on a busy machine a rank stands still for seconds.
 pub const WAIT_LIMIT: Duration = Duration::from_secs(30);
 
 /// Who starts the ranks.
@@ -113,6 +114,7 @@ impl Place {
             Launcher::Bulk(_) | Launcher::LabBulk(..) => Config::mpi().bulk(Bulk::Mpi).mpi_from(1),
         }
         .timeout(WAIT_LIMIT)
+        .silence(WAIT_LIMIT)
     }
 }
 
