@@ -142,7 +142,7 @@ impl Hash for Sentence {
     }
 }
 
-/// The number of words, so that a `Word` is what a `Sentence` is borrowed as.
+/// One word for each number, so that a `Word` is a borrowed form of a `Sentence`.
 static WORDS: [Word; 64] = {
     let mut words = [const { Word(0) }; 64];
     let mut at = 0;

@@ -12,7 +12,7 @@ pub fn bodies() -> Vec<Body> {
         Body::of(a_range_of_a_node_peer_takes_no_message).from_ranks(2),
         Body::of(a_block_lent_for_writing_is_read_when_its_guard_is_over).from_ranks(2),
         Body::of(a_block_that_has_moved_away).from_ranks(2),
-        Body::of(what_is_written_is_in_every_copy).from_ranks(2),
+        Body::of(writes_are_in_every_copy).from_ranks(2),
         Body::of(elements_that_are_written_meanwhile_are_whole).from_ranks(2),
     ]
 }
@@ -61,7 +61,7 @@ fn a_range_of_a_node_peer_takes_no_message(world: &World) -> Result<()> {
     check_one(world, false, |i| [i as u32; 3])
 }
 
-/// Rank 1 says that it holds its guard, and then writes: what others copy is what the guard leaves.
+/// Rank 1 says that it holds its guard, and then writes: the others copy the elements that the guard leaves.
 fn a_block_lent_for_writing_is_read_when_its_guard_is_over(world: &World) -> Result<()> {
     let each = 2 * PIECE / size_of::<u32>() + 3;
     let mut v = GVector::from_fn(world, each * world.size(), want)?;
@@ -129,7 +129,7 @@ fn a_block_that_has_moved_away(world: &World) -> Result<()> {
 }
 
 /// The owner of a block learns that others have written there: it sends it anew to other nodes.
-fn what_is_written_is_in_every_copy(world: &World) -> Result<()> {
+fn writes_are_in_every_copy(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let mut v = GVector::from_fn(world, 1000 * p, want)?;
     for round in 1..4 {
@@ -142,7 +142,7 @@ fn what_is_written_is_in_every_copy(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Elements are never torn, whatever their size, and whoever writes them: their owner in a guard, or another rank.
+/// Elements of every size stay whole, also while their owner in a guard, or another rank, writes them.
 fn elements_that_are_written_meanwhile_are_whole(world: &World) -> Result<()> {
     fn check_one<T: Element>(world: &World, value: fn(u8) -> T, is_whole: fn(&T) -> bool) -> Result<()> {
         let (p, me) = (world.size(), world.rank().index());

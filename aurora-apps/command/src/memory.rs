@@ -82,7 +82,7 @@ pub fn streamed(bytes: u64, _ranks: u64) -> u128 {
     (3 * 2 + 1) * u128::from(bytes)
 }
 
-/// A block and a copy of it, of each way to make one; and what is on its way, or in each rank a cache.
+/// For each way to copy, a block and a copy of it; and the bytes under way, or a cache in each rank.
 pub fn copied(bytes: u64, ranks: u64) -> u128 {
     (2 * 2 + u128::from(ranks)) * u128::from(bytes)
 }

@@ -35,7 +35,7 @@ pub enum Operation {
     },
     /// Rank 0 writes 8 bytes of rank 1's, and knows that they are there.
     Put {
-        /// What rank 1 does meanwhile.
+        /// The work of rank 1 meanwhile.
         target: Target,
     },
     /// Rank 0 adds 1 to a counter of rank 1's.
@@ -66,7 +66,7 @@ pub enum Operation {
     Copy {
         /// How many bytes.
         bytes: usize,
-        /// What rank 1 does meanwhile.
+        /// The work of rank 1 meanwhile.
         target: Target,
         /// In one way, or in all in turns.
         way: Option<Way>,
@@ -164,8 +164,7 @@ impl Access {
 pub enum Way {
     /// `distmemcpy`.
     Distmemcpy,
-    /// `memcpy` of what a ReadCache shows, which is the block itself where ranks share memory: what there is to compare
-    /// with.
+    /// `memcpy` out of a ReadCache, which shows the block itself where ranks share memory: the baseline.
     Memcpy,
 }
 

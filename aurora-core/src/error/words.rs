@@ -20,7 +20,7 @@ pub(super) fn stuck(waits: &[Claim]) -> &'static str {
 /// The advice for it.
 pub(super) fn instead_of_waiting(waits: &[Claim]) -> &'static str {
     match waits {
-        [_] => "give back what this rank holds, such as a lock, before asking for it again",
+        [_] => "release a lock, or another resource that this rank holds, before requesting it again",
         _ => "end a scope before using what other ranks hold open",
     }
 }

@@ -56,12 +56,12 @@ macro_rules! numbers {
 
 numbers! { u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 }
 
-/// Why something cannot be sent, or what was sent cannot be read.
+/// Why a key or value cannot be sent, or cannot be read where it arrives.
 #[derive(Debug)]
 pub(super) enum Fault {
     /// No rank of this build sends that.
     Malformed,
-    /// The type is to blame: what serde says, or what the type does wrong.
+    /// The type is to blame: the words of serde, or the mistake of the type.
     Type(String),
 }
 
@@ -80,8 +80,8 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Appends a key that is asked for: its hash, and its encoding by serde, for every type. What a key is borrowed as
-/// should have both of the key: its encoding is read here, its hash is compared by the owner.
+/// Appends a key that is looked up: its hash, and its encoding by serde, for every type. A borrowed form must have both
+/// in common with the key: the encoding is checked here, the hash by the owner.
 pub(super) fn write_sought<K: MapKey>(
     hash: u64,
     key: &(impl Lookup<K> + ?Sized),
@@ -91,7 +91,7 @@ pub(super) fn write_sought<K: MapKey>(
     write_checked::<K>(key, into)
 }
 
-/// Takes such a key, and the hash that it has where it is asked for.
+/// Takes such a key, and the hash that it has on the rank that looks it up.
 pub(super) fn read_sought<K: DeserializeOwned>(bytes: &mut &[u8]) -> Result<(u64, K), Fault> {
     let hash = read(bytes)?;
     Ok((hash, read_by_serde(bytes)?))

@@ -15,6 +15,7 @@ use crate::kernel::watch::Blocked;
 use crate::object::{Cx, How, Plan, Way};
 use crate::operation::{TypeKey, short};
 use crate::race::Origin;
+use crate::scalar::cannot_travel;
 use crate::stats::Kind;
 use crate::window::Window;
 use crate::{Error, Site, World, digest};
@@ -288,10 +289,6 @@ pub(super) fn read<T: MapValue>(answer: &mut &[u8], owner: Rank, site: &Site) ->
         Fault::Type(cause) => cannot_travel::<T>(cause, site),
         Fault::Malformed => malformed(owner),
     })
-}
-
-pub(super) fn cannot_travel<T>(cause: impl std::fmt::Display, site: &Site) -> Error {
-    Error::Value { value: short::<T>().into(), cause: cause.to_string(), site: site.clone() }
 }
 
 impl<K: MapKey, V: MapValue> Drop for GMap<K, V> {

@@ -66,7 +66,7 @@ fn write(is_put: u8) -> Vec<u8> {
     [&write[..], &7u64.to_le_bytes()].concat()
 }
 
-/// It as a key that is asked for, and what follows.
+/// The word as a key that is looked up, with more bytes behind it.
 fn sought(behind: &[u8]) -> Vec<u8> {
     let (mut sought, word) = (Vec::new(), word());
     super::code::write_sought::<String>(hash_of(&word), &word, &mut sought).expect("plain data");
@@ -125,7 +125,7 @@ fn a_request_that_is_none() {
         Request::Remove,
         Request::Update(crate::element::OpId::of::<crate::Add>()),
     ] {
-        // The last has bytes behind what is asked for.
+        // The last has bytes behind the key.
         for payload in [vec![], vec![255; 20], sought(&[])[..10].to_vec(), sought(&[7; 20])] {
             let (mut kernel, mut out) = rank();
             let asked = Asked { epoch: 0, request, origin: None };

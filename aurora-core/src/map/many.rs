@@ -1,7 +1,6 @@
 //! Many keys in one call: requests to all owners under way at the same time.
 
 use super::code;
-use super::handle::cannot_travel;
 use super::key::{Lookup, MapKey, MapValue, hash_of};
 use super::message::Request;
 use super::{GMap, buffer};
@@ -9,6 +8,7 @@ use crate::Site;
 use crate::error::Result;
 use crate::kernel::message::malformed;
 use crate::link::Asked;
+use crate::scalar::cannot_travel;
 use aurora_net::Rank;
 
 /// The most keys of a request.

@@ -20,7 +20,7 @@ pub(super) enum Message {
     /// The sender has applied a batch: there is room for another.
     BatchDone,
     /// The sender's scope has ended, with `batches` to this receiver. Payload: the last of them, or none; `hashes` as
-    /// above. Checking mode: what the sender releases.
+    /// above. Checking mode: the time that the sender releases.
     End { epoch: Epoch, opening: Opening, batches: u64, hashes: u64, time: Option<Time> },
 }
 

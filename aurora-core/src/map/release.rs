@@ -3,7 +3,6 @@
 use super::buffer::{BATCH, NOWHERE, OWN_BATCH};
 use super::check::Noted;
 use super::entries::Pair;
-use super::handle::cannot_travel;
 use super::key::{Lookup, MapKey, MapValue, hash_of, owner_of};
 use super::sent::{Batch, Sent};
 use super::waits::MapWait;
@@ -16,6 +15,7 @@ use crate::epoch::{Opening, Rule, SCOPES_AHEAD};
 use crate::error::Result;
 use crate::kernel::Reason;
 use crate::object::Guard;
+use crate::scalar::cannot_travel;
 use crate::stats::Kind;
 use crate::window::Window;
 use aurora_net::Rank;

@@ -12,7 +12,7 @@ use crate::error::A_CALL;
 use crate::ids::{CallId, Epoch};
 use crate::kernel::message::malformed;
 use crate::object::{Call, Cx};
-use crate::operation::short;
+use crate::scalar::cannot_travel;
 use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::bootstrap::capture;
@@ -47,7 +47,7 @@ pub(super) enum Work {
         epoch: Epoch,
         seq: u64,
         op: Option<OpId>,
-        /// The sum of the hashes that its keys had at another rank, less those that they have here, of what is applied.
+        /// The sum of its keys' hashes at another rank, less the hashes here of the keys that are applied already.
         hashes: u64,
         /// Checking mode: it is one of notes.
         notes: bool,
@@ -408,7 +408,7 @@ fn is_over<K>(rest: &[u8], cx: &Cx<'_>) -> Result<(), Error> {
 
 /// A key is not the same where it arrives.
 pub(super) fn another_key<T>(site: &Site) -> Error {
-    Error::Value { value: short::<T>().into(), cause: code::ANOTHER_KEY.into(), site: site.clone() }
+    cannot_travel::<T>(code::ANOTHER_KEY, site)
 }
 
 fn write_found<V>(
@@ -422,6 +422,5 @@ fn write_found<V>(
 }
 
 fn undecodable<T>(cause: impl Display, cx: &Cx<'_>) -> Error {
-    let site = cx.frame.name.made_at.clone();
-    Error::Value { value: short::<T>().into(), cause: cause.to_string(), site }
+    cannot_travel::<T>(cause, &cx.frame.name.made_at)
 }

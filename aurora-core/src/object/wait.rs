@@ -39,8 +39,8 @@ pub struct Awaited {
     pub doing: String,
 }
 
-/// The ranks that all have to act before an object can do what it holds back. If none, a transfer is under way, or a
-/// thread of the object's own acts.
+/// The ranks that all have to act before an object can answer a request that it holds back. If none, a transfer is
+/// under way, or a thread of the object's own acts.
 #[derive(Clone, Debug, Default)]
 pub struct Obstacle {
     /// The program of the rank that keeps the request.

@@ -360,10 +360,11 @@ pub(crate) fn unreadable(cause: &postcard::Error) -> String {
 }
 
 /// Why a value is refused of which bytes are left.
-pub(crate) const LEFT_OVER: &str = "its `Deserialize` does not read what its `Serialize` writes (serde's attribute \
+pub(crate) const LEFT_OVER: &str = "its `Deserialize` reads other bytes than its `Serialize` writes (serde's attribute \
     `skip_serializing_if` cannot be used, nor others that need the names of fields)";
 
-fn cannot_travel<T>(cause: impl std::fmt::Display, site: &Site) -> Error {
+/// The error for a value, or a key of a map, of this type.
+pub(crate) fn cannot_travel<T>(cause: impl std::fmt::Display, site: &Site) -> Error {
     Error::Value { value: short::<T>().into(), cause: cause.to_string(), site: site.clone() }
 }
 

@@ -288,7 +288,7 @@ impl SharedObject for Scalar {
 
     fn awaits(&self, wait: Wait, name: &ObjectName) -> Awaited {
         let (wait, me) = (ScalarWait::from(wait), self.ledger.me());
-        // A home that waits has done what it had to.
+        // A home that waits has done its own part.
         let ranks = self.awaited(wait).into_iter().filter(|rank| *rank != me).collect();
         Awaited { ranks, doing: self.doing(wait, name) }
     }

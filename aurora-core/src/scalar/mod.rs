@@ -15,7 +15,7 @@ mod serving;
 mod spreading;
 mod value;
 
-pub(crate) use handle::{LEFT_OVER, decode, encode, unreadable};
+pub(crate) use handle::{LEFT_OVER, cannot_travel, decode, encode, unreadable};
 pub(crate) use machine::{Scalar, ScalarFn};
 pub(crate) use offers::Offered;
 use offers::Replicated;

@@ -115,7 +115,7 @@ impl SharedObject for Timer {
         self.due.pop_front().into_iter().for_each(|(_, call)| cx.answer(call, Ok(Payload::Empty)));
     }
 
-    /// It holds back what it has, but no program has to act.
+    /// It holds back its requests, but no program has to act.
     fn holds(&self, held: &mut Holds<'_>) {
         self.due.iter().for_each(|(_, call)| held.call(call.from, Obstacle::default()));
     }
@@ -123,7 +123,7 @@ impl SharedObject for Timer {
 
 /// A rank's request to one object is held back until its program acts, but the program waits for another object.
 #[test]
-fn what_another_object_holds_back_is_no_reason() {
+fn a_request_that_another_object_holds_back_is_no_reason() {
     for home in [0, 1] {
         on_all_routes(2, |world| {
             let timer = world.share(Plan::new("Timer", &10), |_| Ok(Timer::default()))?;
@@ -145,7 +145,7 @@ fn what_another_object_holds_back_is_no_reason() {
     }
 }
 
-/// The same for a wait that the object defines: a rank waits for what its own program has to do.
+/// Each rank waits, at an object of its own, for its own program.
 #[test]
 fn a_wait_for_oneself_is_an_error() {
     for ranks in [1, 2] {

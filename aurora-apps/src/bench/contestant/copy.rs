@@ -5,7 +5,7 @@ use super::remote::{ORIGIN, Origin, TARGET};
 use crate::bench::job::{Target, Way};
 use std::hint::black_box;
 
-/// By `distmemcpy`, or by a plain copy of what a ReadCache shows.
+/// By `distmemcpy`, or by a plain copy out of a ReadCache.
 pub fn aurora(world: &World, bytes: usize, target: Target, way: Way) -> Result<Contestant<'_>> {
     let mut origin = Origin::new(world, target)?;
     let mut block = GVector::<u8>::on(world, TARGET, bytes)?;

@@ -23,17 +23,17 @@ pub(crate) struct RankState {
     pub(crate) open: BTreeMap<ObjectId, GuardState>,
     /// Unfinished work of its kernel for other ranks.
     pub(crate) relays: Vec<(ObjectId, Relay)>,
-    /// What it does if it is idle, even if it has something new to check.
+    /// The way in which it is idle, even if it has something new to check.
     pub(crate) idle: Option<Idle>,
 }
 
 impl RankState {
-    /// Why it holds back what this rank has asked it for in this wait.
+    /// The reasons for which this rank, `me`, holds back the requests that `asker` has made in this wait.
     pub(super) fn held<'a>(&'a self, me: Rank, asker: Rank, wait: &'a WaitState) -> impl Iterator<Item = &'a Held> {
         self.held_of(asker).filter(move |(object, _)| wait.asked.contains(&(me, *object))).map(|(_, held)| held)
     }
 
-    /// All that it holds back of a rank, by objects.
+    /// All requests of a rank that it holds back, by objects.
     pub(super) fn held_of(&self, asker: Rank) -> impl Iterator<Item = (ObjectId, &Held)> {
         let of = self.parked.range((asker, ObjectId(0))..=(asker, ObjectId(u64::MAX)));
         of.map(|((_, object), held)| (*object, held))

@@ -29,7 +29,7 @@ impl<T: Element> Direct<T> {
 
     /// Copies elements out, from element `start` on, all of which rank `owner` owns. False: ask the kernel for all of
     /// them, because the latch does not admit it, or the owner has changed its block between two pieces. So the result
-    /// has none or all of what the owner writes in a guard.
+    /// has all or none of the elements that the owner writes in a guard.
     pub(crate) fn copy_out(&self, owner: usize, start: usize, into: &mut [T]) -> bool {
         let whole = size_of_val(into);
         self.copy_out_by(owner, start, into, |from, into| {
