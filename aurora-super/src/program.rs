@@ -2,6 +2,7 @@
 
 use crate::Node;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 /// Number of a block.
 pub type BlockId = u32;
@@ -22,18 +23,27 @@ pub struct Instruction {
 /// A *group* is all instructions that contribute to one block of the result (a *task group*, S0 section 3.1). Groups
 /// stand in a grid of rows and columns: groups of one row have operands in common, and so do those of one column. All
 /// methods are pure.
+///
+/// # What holds
+///
+/// 1. Two groups have different results, and no instruction reads a block that is a group's result.
+/// 2. A group may have no instruction. [`result`](Self::result) and [`inputs`](Self::inputs) are not called for it.
+/// 3. An instruction may have any number of inputs, also none, and may read a block twice.
 pub trait Program {
+    /// The blocks that one instruction reads: an array, or a list where their number differs.
+    type Inputs: AsRef<[BlockId]>;
+
     /// Rows and columns of the grid; group `g` stands in row `g / columns`.
     fn grid(&self) -> (u32, u32);
 
     /// How many instructions a group has.
     fn len(&self, group: Group) -> u32;
 
-    /// The block to which the instructions of a group contribute.
+    /// The block to which the instructions of a group contribute. The group has at least one.
     fn result(&self, group: Group) -> BlockId;
 
-    /// The blocks that an instruction reads: one that all of its grid row may need, one for its grid column.
-    fn inputs(&self, instruction: Instruction) -> [BlockId; 2];
+    /// The blocks that an instruction reads.
+    fn inputs(&self, instruction: Instruction) -> Self::Inputs;
 
     /// How many blocks there are: numbers below this.
     fn blocks(&self) -> u32;
@@ -45,6 +55,38 @@ pub trait Program {
     fn groups(&self) -> u32 {
         let (rows, columns) = self.grid();
         rows * columns
+    }
+}
+
+impl<P: Program + ?Sized> Program for Arc<P> {
+    type Inputs = P::Inputs;
+
+    fn grid(&self) -> (u32, u32) {
+        (**self).grid()
+    }
+
+    fn len(&self, group: Group) -> u32 {
+        (**self).len(group)
+    }
+
+    fn result(&self, group: Group) -> BlockId {
+        (**self).result(group)
+    }
+
+    fn inputs(&self, instruction: Instruction) -> P::Inputs {
+        (**self).inputs(instruction)
+    }
+
+    fn blocks(&self) -> u32 {
+        (**self).blocks()
+    }
+
+    fn place(&self, block: BlockId) -> ([u32; 2], [u32; 2]) {
+        (**self).place(block)
+    }
+
+    fn groups(&self) -> u32 {
+        (**self).groups()
     }
 }
 
@@ -82,6 +124,9 @@ impl Product {
 }
 
 impl Program for Product {
+    /// One block that all of the grid row may need, one for the grid column.
+    type Inputs = [BlockId; 2];
+
     fn grid(&self) -> (u32, u32) {
         (self.rows, self.columns)
     }
@@ -124,7 +169,9 @@ pub(crate) fn is_speed(speed: f64) -> bool {
 
 /// The nodes in a grid, and the part of each matrix that each node owns from the start (S2 section 3.4: *static*).
 ///
-/// Node `n` stands in grid row `n / columns` and grid column `n % columns`.
+/// Node `n` stands in grid row `n / columns` and grid column `n % columns`, and its part of a matrix is a rectangle. A
+/// matrix with one row or one column of blocks is cut over all nodes instead, in the order of their numbers and in
+/// proportion to their speeds: for it the nodes stand in one row or one column ([`grid_for`](Self::grid_for)).
 #[derive(Clone, PartialEq, Debug)]
 pub struct Parts {
     rows: Vec<f64>,
@@ -173,17 +220,7 @@ impl Parts {
         let sum = |of: &dyn Fn(usize) -> bool| -> f64 {
             speeds.iter().enumerate().filter(|(node, _)| of(*node)).map(|(_, speed)| speed).sum()
         };
-        let cuts = |count: u32, of: &dyn Fn(usize) -> u32| {
-            let weights = (0..count).map(|line| sum(&|node| of(node) == line));
-            let cuts: Vec<f64> = weights
-                .scan(0.0, |up_to, weight| {
-                    *up_to += weight;
-                    Some(*up_to)
-                })
-                .collect();
-            let all = cuts[cuts.len() - 1];
-            cuts.into_iter().map(|cut| cut / all).collect()
-        };
+        let cuts = |count: u32, of: &dyn Fn(usize) -> u32| shares((0..count).map(|line| sum(&|node| of(node) == line)));
         let (by_row, by_column) = (|node| node as u32 / columns, |node| node as u32 % columns);
         Some(Parts { rows: cuts(rows, &by_row), columns: cuts(columns, &by_column), speeds: speeds.to_vec() })
     }
@@ -204,28 +241,85 @@ impl Parts {
         rows * columns
     }
 
-    /// For a matrix of so many rows and columns: the grid row of each row, the grid column of each column.
-    pub fn of(&self, [rows, columns]: [u32; 2]) -> [Vec<u32>; 2] {
-        [lines(&self.rows, rows), lines(&self.columns, columns)]
+    /// Rows and columns of the grid in which the nodes stand for a matrix of so many rows and columns of blocks: one row
+    /// of all nodes for a matrix of one row, one column of all nodes for one of one column, else [`grid`](Self::grid).
+    pub fn grid_for(&self, [rows, columns]: [u32; 2]) -> (u32, u32) {
+        match (rows, columns) {
+            (1, _) => (1, self.nodes()),
+            (_, 1) => (self.nodes(), 1),
+            _ => self.grid(),
+        }
+    }
+
+    /// For a matrix of so many rows and columns of blocks: the grid row of each row, the grid column of each column, in
+    /// the [grid](Self::grid_for) for such a matrix.
+    pub fn of(&self, shape: [u32; 2]) -> [Vec<u32>; 2] {
+        let [rows, columns] = shape;
+        let all = |count| lines(&shares(self.speeds.iter().copied()), count);
+        match shape {
+            [1, _] => [vec![0], all(columns)],
+            [_, 1] => [all(rows), vec![0]],
+            _ => [lines(&self.rows, rows), lines(&self.columns, columns)],
+        }
+    }
+
+    /// The owner of each block of a matrix of so many rows and columns of blocks, row by row.
+    ///
+    /// ```
+    /// use aurora_super::Parts;
+    ///
+    /// let parts = Parts::by_speed(&[1.0, 1.0, 3.0, 3.0]).unwrap();
+    /// assert_eq!(parts.owners_of([4, 2]).collect::<Vec<_>>(), [0, 1, 2, 3, 2, 3, 2, 3]);
+    /// assert_eq!(parts.owners_of([8, 1]).collect::<Vec<_>>(), [0, 1, 2, 2, 2, 3, 3, 3]);
+    /// ```
+    pub fn owners_of(&self, shape: [u32; 2]) -> impl Iterator<Item = Node> + use<> {
+        let cut = Cut::new(self, shape);
+        let [rows, columns] = shape;
+        (0..rows).flat_map(move |row| (0..columns).map(move |column| [row, column])).map(move |place| cut.owner(place))
     }
 
     /// The owner of each block of a program from the start, in the order of the blocks.
     pub fn owners(&self, program: &impl Program) -> impl Iterator<Item = Node> {
-        let (mut shape, mut of_lines) = ([0, 0], [Vec::new(), Vec::new()]);
+        let mut cut = ([0, 0], Cut::new(self, [0, 0]));
         (0..program.blocks()).map(move |block| {
-            let ([row, column], its_shape) = program.place(block);
-            if shape != its_shape {
-                (shape, of_lines) = (its_shape, self.of(its_shape));
+            let (place, shape) = program.place(block);
+            if cut.0 != shape {
+                cut = (shape, Cut::new(self, shape));
             }
-            let [rows, columns] = &of_lines;
-            self.node(rows[row as usize], columns[column as usize])
+            cut.1.owner(place)
         })
     }
+}
 
-    /// The node at this place of the grid.
-    pub fn node(&self, row: u32, column: u32) -> Node {
-        row * self.columns.len() as u32 + column
+/// How one matrix is cut.
+struct Cut {
+    lines: [Vec<u32>; 2],
+    /// Columns of the grid of nodes.
+    width: u32,
+}
+
+impl Cut {
+    fn new(parts: &Parts, shape: [u32; 2]) -> Self {
+        let (_, width) = parts.grid_for(shape);
+        Cut { lines: parts.of(shape), width }
     }
+
+    fn owner(&self, [row, column]: [u32; 2]) -> Node {
+        let [rows, columns] = &self.lines;
+        rows[row as usize] * self.width + columns[column as usize]
+    }
+}
+
+/// Where the share of each part ends, in proportion to its weight, as fractions of all.
+fn shares(weights: impl Iterator<Item = f64>) -> Vec<f64> {
+    let cuts: Vec<f64> = weights
+        .scan(0.0, |up_to, weight| {
+            *up_to += weight;
+            Some(*up_to)
+        })
+        .collect();
+    let all = cuts[cuts.len() - 1];
+    cuts.into_iter().map(|cut| cut / all).collect()
 }
 
 /// To which part each of `count` lines belongs, where parts end at these fractions of all.
@@ -279,6 +373,37 @@ mod tests {
         assert_eq!(Parts::by_speed(&[1.0; 6]).unwrap().grid(), (2, 3));
         assert_eq!(Parts::by_speed(&[1.0; 7]).unwrap().grid(), (1, 7));
         assert_eq!(Parts::by_speed(&[]), None);
+    }
+
+    #[test]
+    fn one_row_or_one_column_is_cut_over_all_nodes() {
+        let owners = |speeds: &[f64], shape| -> Vec<Node> {
+            let parts = Parts::by_speed(speeds).unwrap();
+            let owners: Vec<Node> = parts.owners_of(shape).collect();
+            assert!(owners.iter().all(|node| *node < parts.nodes()));
+            owners
+        };
+        for shape in [[1, 10], [10, 1]] {
+            assert_eq!(owners(&[1.0; 4], shape), [0, 0, 1, 1, 1, 2, 2, 3, 3, 3]);
+            assert_eq!(owners(&[1.0; 8], shape), [0, 1, 2, 3, 3, 4, 5, 6, 7, 7]);
+            assert_eq!(owners(&[1.0, 3.0, 1.0, 3.0], shape), [0, 1, 1, 1, 1, 2, 3, 3, 3, 3]);
+            assert_eq!(owners(&[3.0, 1.0], shape), [0, 0, 0, 0, 0, 0, 0, 1, 1, 1]);
+        }
+        assert_eq!(owners(&[1.0; 8], [1, 1]), [7]);
+        assert_eq!((owners(&[1.0; 8], [0, 1]), owners(&[1.0; 8], [1, 0])), (vec![], vec![]));
+        assert_eq!(owners(&[1.0; 4], [2, 3]), [0, 1, 1, 2, 3, 3]);
+    }
+
+    #[test]
+    fn a_program_has_its_blocks_where_its_matrices_have_theirs() {
+        let parts = Parts::by_speed(&[1.0, 3.0, 2.0, 1.0]).unwrap();
+        for [rows, inner, columns] in [[1, 9, 6], [6, 1, 9], [9, 6, 1], [1, 1, 1], [7, 5, 3]] {
+            let product = Product::new(rows, inner, columns).unwrap();
+            let matrices = [[rows, inner], [inner, columns], [rows, columns]];
+            let wanted: Vec<Node> = matrices.into_iter().flat_map(|shape| parts.owners_of(shape)).collect();
+            assert_eq!(parts.owners(&product).collect::<Vec<_>>(), wanted);
+            assert_eq!(parts.owners(&Arc::new(product)).collect::<Vec<_>>(), wanted);
+        }
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! The seven states of a block and the transitions between them (S0 section 2).
 
+use serde::{Deserialize, Serialize};
+
 /// What an instruction may do with a block.
 ///
 /// All instructions that have been issued for a block and are not committed have one privilege on it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Privilege {
     /// Read it.
     Read,

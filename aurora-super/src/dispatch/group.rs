@@ -135,7 +135,7 @@ impl Groups {
         let open = &mut self.open[progress.at as usize];
         let run = open.returned.take_first(most).unwrap_or_else(|| {
             let first = progress.fresh;
-            progress.fresh = len.min(first + most);
+            progress.fresh = len.min(first.saturating_add(most));
             first..progress.fresh
         });
         open.outstanding += run.len() as u32;

@@ -29,7 +29,9 @@ impl<P: Program> Dispatch<P> {
             self.give_back(&run);
         }
         for group in 0..self.program.groups() {
-            self.lose_part(group, lost);
+            if self.program.len(group) > 0 {
+                self.lose_part(group, lost);
+            }
         }
         let alive: Vec<Node> = (0..self.parts.nodes()).filter(|node| !self.members[*node as usize].is_lost()).collect();
         for block in self.blocks.iter_mut().filter(|block| block.host() == lost) {
@@ -49,8 +51,8 @@ impl<P: Program> Dispatch<P> {
     /// Instructions that were granted will not be committed.
     fn give_back(&mut self, what: &Run) {
         for instruction in what.instructions() {
-            for input in self.program.inputs(instruction) {
-                self.apply(input, Event::Commit);
+            for input in self.program.inputs(instruction).as_ref() {
+                self.apply(*input, Event::Commit);
             }
         }
         let result = self.program.result(what.group);
@@ -67,7 +69,7 @@ impl<P: Program> Dispatch<P> {
         let (result, len) = (self.program.result(group), self.program.len(group));
         let is_first = match self.groups.lineage(group) {
             Some(lineage) => lineage.first() == Some(lost),
-            None => self.groups.is_complete(group) && len > 0 && self.blocks[result as usize].host() == lost,
+            None => self.groups.is_complete(group) && self.blocks[result as usize].host() == lost,
         };
         let was_whole = self.groups.is_committed(group, len);
         if is_first && self.groups.privilege(group) == Some(Privilege::RemoteUpdate) {

@@ -2,9 +2,10 @@
 
 use crate::data::Privilege;
 use crate::{Group, Instruction, Node, Range};
+use serde::{Deserialize, Serialize};
 
 /// Said by a node.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Report {
     /// It has room for a grant. It does not say so again before it has got one: who asks twice is granted twice.
     Ask,
@@ -16,7 +17,7 @@ pub enum Report {
 }
 
 /// Said to a node.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Order {
     /// Instructions to execute.
     Grant(Grant),
@@ -38,7 +39,7 @@ pub enum Order {
 }
 
 /// The incarnation that a node has of a group's result, as it is when the node is ordered to send it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Part {
     /// The group.
     pub group: Group,
@@ -49,7 +50,7 @@ pub struct Part {
 }
 
 /// Successive instructions of one group.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Run {
     /// The group.
     pub group: Group,
@@ -68,7 +69,7 @@ impl Run {
 }
 
 /// Instructions that a node is to execute.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Grant {
     /// Which.
     pub what: Run,

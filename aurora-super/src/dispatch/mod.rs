@@ -81,29 +81,53 @@ pub struct Dispatch<P> {
     orders: VecDeque<(Node, Order)>,
 }
 
+/// The groups that have a result: an empty one needs none.
+fn groups_with_instructions<P: Program>(program: &P) -> impl Iterator<Item = Group> {
+    (0..program.groups()).filter(|group| program.len(*group) > 0)
+}
+
 impl<P: Program> Dispatch<P> {
-    /// Before anything has begun. The blocks that are read lie with their owners by `parts`.
+    /// Before anything has begun. All blocks lie with their owners by `parts`. Those that are no result of a group have
+    /// a value.
     ///
     /// # Panics
     /// If the grain is 0.
     pub fn new(program: P, parts: Parts, config: Config) -> Self {
-        assert!(config.grain > 0, "a grant has an instruction");
         let mut blocks: Vec<Block> = parts.owners(&program).map(Block::new).collect();
-        let groups = program.groups();
-        let longest = (0..groups).map(|group| program.len(group)).max().unwrap_or(0);
-        let results = (0..groups).map(|group| program.result(group));
         let mut is_result = vec![false; blocks.len()];
-        results.for_each(|result| is_result[result as usize] = true);
+        for group in groups_with_instructions(&program) {
+            is_result[program.result(group) as usize] = true;
+        }
         for (block, _) in blocks.iter_mut().zip(is_result).filter(|(_, is_result)| !is_result) {
             block.apply(Event::Create).expect("it has no value yet");
         }
+        Dispatch::with_blocks(program, parts, config, blocks)
+    }
+
+    /// The next of several programs over the same blocks: these are as an earlier one [left them](Self::into_blocks).
+    /// They lie with their hosts. A result that has a value already is written again. There may be more blocks than the
+    /// program has.
+    ///
+    /// A node's own part is the groups whose results it hosts now.
+    ///
+    /// # Panics
+    /// If the grain is 0, if there are fewer blocks than the program has, or if the host of a result is a node that
+    /// there is not.
+    pub fn with_blocks(program: P, parts: Parts, config: Config, blocks: Vec<Block>) -> Self {
+        assert!(config.grain > 0, "a grant has an instruction");
+        assert!(blocks.len() >= program.blocks() as usize, "each block of the program has a state");
+        let groups = program.groups();
+        let longest = (0..groups).map(|group| program.len(group)).max().unwrap_or(0);
+        let own =
+            groups_with_instructions(&program).map(|group| (group, blocks[program.result(group) as usize].host()));
+        let chooser = Chooser::new(config.policy, program.grid(), parts.nodes(), own, config.seed);
         let unfinished = (config.policy.then != Then::Stop).then(|| {
             let mut unfinished = Unfinished::new(groups, longest);
             (0..groups).for_each(|group| unfinished.set(group, program.len(group)));
             unfinished
         });
         let mut dispatch = Dispatch {
-            chooser: Chooser::new(config.policy, &program, &parts, config.seed),
+            chooser,
             groups: Groups::new(groups),
             lost: Lost::none(parts.nodes()),
             members: vec![Member::default(); parts.nodes() as usize],
@@ -123,6 +147,12 @@ impl<P: Program> Dispatch<P> {
             dispatch.groups.complete(empty);
         }
         dispatch
+    }
+
+    /// The states of all blocks, for [the next program](Self::with_blocks). Of a program that is not
+    /// [done](Self::is_done) some may be in use, and then never in another state.
+    pub fn into_blocks(self) -> Vec<Block> {
+        self.blocks
     }
 
     /// What it hands out.
@@ -239,12 +269,13 @@ impl<P: Program> Dispatch<P> {
         self.note_left(group);
         let what = Run { group, run, attempt: self.groups.attempt(group) };
         for instruction in what.instructions() {
-            for input in self.program.inputs(instruction) {
-                self.apply(input, Event::Issue(Privilege::Read));
+            for input in self.program.inputs(instruction).as_ref() {
+                self.apply(*input, Event::Issue(Privilege::Read));
             }
         }
         let result = self.program.result(group);
-        if begins && privilege == Privilege::Write {
+        let has_none = || self.blocks[result as usize].state() == State::Uninitiated;
+        if begins && privilege == Privilege::Write && has_none() {
             self.apply(result, Event::Create);
         }
         match privilege {
@@ -328,8 +359,8 @@ impl<P: Program> Dispatch<P> {
         let Run { group, run, .. } = what.clone();
         let result = self.program.result(group);
         for instruction in what.instructions() {
-            for input in self.program.inputs(instruction) {
-                self.apply(input, Event::Commit);
+            for input in self.program.inputs(instruction).as_ref() {
+                self.apply(*input, Event::Commit);
             }
         }
         let privilege = self.groups.commit(group, node, run.clone());

@@ -60,13 +60,16 @@
 //! 5. A driver goes on until [`Dispatch::is_done`](crate::Dispatch::is_done), and then until all orders are delivered
 //!    and all incarnations are merged.
 
-mod cache;
+mod copies;
+mod lost;
+
+pub use copies::Copies;
+pub use lost::Lost;
 
 use crate::data::Privilege;
 use crate::dispatch::{Grant, Order, Part, Report, Run};
 use crate::lineage::Runs;
 use crate::{BlockId, Group, Instruction, Node, Parts, Program};
-use cache::Cache;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -78,7 +81,8 @@ pub struct Limits {
     pub running: u32,
     /// Instructions whose operands it has or has asked for, those that run among them.
     pub in_flight: u32,
-    /// Copies of other nodes' blocks that it keeps; no limit if `None`. At least as many as an instruction has inputs.
+    /// Copies of other nodes' blocks that it keeps; no limit if `None`. At least as many as an instruction reads
+    /// different blocks of other nodes: 2 are enough for [`Product`](crate::Product).
     pub budget: Option<u32>,
 }
 
@@ -179,7 +183,7 @@ pub struct Execute<P> {
     program: P,
     owners: Arc<[Node]>,
     limits: Limits,
-    cache: Cache,
+    copies: Copies,
     /// Blocks that it has asked for.
     coming: Vec<BlockId>,
     grants: SmallVec<[Granted; 1]>,
@@ -204,7 +208,7 @@ struct Granted {
 struct Flight {
     task: Task,
     /// Those of its inputs that were another node's.
-    inputs: [Option<BlockId>; 2],
+    inputs: SmallVec<[BlockId; 2]>,
     /// How many of these copies have not come.
     missing: u32,
     runs: bool,
@@ -215,51 +219,37 @@ pub fn owners(program: &impl Program, parts: &Parts) -> Arc<[Node]> {
     parts.owners(program).collect()
 }
 
-/// The nodes of a cluster that are lost.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Lost {
-    nodes: u32,
-    lost: Vec<Node>,
-}
-
-impl Lost {
-    /// None, of so many.
-    pub fn none(nodes: u32) -> Self {
-        Lost { nodes, lost: Vec::new() }
-    }
-
-    /// One more.
-    pub fn add(&mut self, node: Node) {
-        self.lost.push(node);
-    }
-
-    /// Whether a node is lost.
-    pub fn contains(&self, node: Node) -> bool {
-        self.lost.contains(&node)
-    }
-
-    /// Who hosts what a node owned from the start: it, or if it is lost the next one that is not. `None` if all are.
-    #[inline]
-    pub fn host(&self, owner: Node) -> Option<Node> {
-        if self.lost.is_empty() {
-            return Some(owner);
-        }
-        (0..self.nodes).map(|step| (owner + step) % self.nodes).find(|node| !self.contains(*node))
-    }
-}
-
 impl<P: Program> Execute<P> {
     /// A node that has nothing yet.
     ///
     /// # Panics
-    /// If a limit is 0, `in_flight` is below `running`, or the budget is too small for one instruction. Later if
-    /// `owners` are not the [`owners`] of this program and these parts.
+    /// As [`with_copies`](Self::with_copies).
     pub fn new(me: Node, program: P, parts: &Parts, owners: Arc<[Node]>, limits: Limits) -> Self {
+        let copies = Copies::new(limits.budget, program.blocks());
+        Execute::with_copies(me, program, parts, owners, limits, copies)
+    }
+
+    /// A node that has copies of blocks already. `owners` are the hosts of all blocks, as the
+    /// [`Dispatch`](crate::Dispatch) has them when it begins: of [`Dispatch::new`](crate::Dispatch::new) the
+    /// [`owners`] of the program and its parts.
+    ///
+    /// # Panics
+    /// If `running` is 0, `in_flight` is below `running`, or the copies have another budget than the limits. Later if
+    /// `owners` are not those of the dispatcher, or if the budget is too small for an instruction.
+    pub fn with_copies(
+        me: Node,
+        program: P,
+        parts: &Parts,
+        owners: Arc<[Node]>,
+        limits: Limits,
+        mut copies: Copies,
+    ) -> Self {
         assert!(limits.running > 0 && limits.in_flight >= limits.running, "a node runs something");
-        assert!(limits.budget.is_none_or(|budget| budget >= 2), "an instruction has two inputs");
+        assert!(copies.budget() == limits.budget, "the copies have the budget of the limits");
+        copies.grow(program.blocks());
         Execute {
             me,
-            cache: Cache::new(limits.budget, program.blocks()),
+            copies,
             program,
             owners,
             limits,
@@ -273,6 +263,16 @@ impl<P: Program> Execute<P> {
         }
     }
 
+    /// The copies that it has, all of them idle, for [the next program](Self::with_copies). Those that it waits for are
+    /// not among them.
+    pub fn into_copies(mut self) -> Copies {
+        self.flights.iter().flat_map(|flight| &flight.inputs).for_each(|input| self.copies.end(*input));
+        for block in self.coming {
+            self.copies.forget(block);
+        }
+        self.copies
+    }
+
     /// It asks for something to do.
     pub fn begin(&mut self, out: &mut Vec<Command>) {
         self.go_on(out);
@@ -282,7 +282,8 @@ impl<P: Program> Execute<P> {
     ///
     /// # Panics
     /// If an instruction has run that was not to run, or for the second time; if a block has come that the program does
-    /// not have; or if it is told that all nodes are lost, itself among them. These are bugs of the driver.
+    /// not have; if it is told that all nodes are lost, itself among them; or if an instruction that is to be put in
+    /// flight reads more different blocks of other nodes than the budget has copies. These are bugs of the driver.
     pub fn handle(&mut self, event: Event, out: &mut Vec<Command>) {
         match event {
             Event::Order(order) => self.obey(order, out),
@@ -307,12 +308,12 @@ impl<P: Program> Execute<P> {
 
     /// Whether it has a copy of a block, or is its owner.
     pub fn has(&self, block: BlockId) -> bool {
-        self.is_own(block) || self.cache.has(block)
+        self.is_own(block) || self.copies.has(block)
     }
 
     /// How many copies it keeps or waits for.
     pub fn copies(&self) -> u32 {
-        self.cache.len()
+        self.copies.len()
     }
 
     /// Instructions that run.
@@ -325,6 +326,11 @@ impl<P: Program> Execute<P> {
         self.flights.len() as u32
     }
 
+    /// Whether it has nothing to execute: all that it has been granted has run, and is reported.
+    pub fn is_idle(&self) -> bool {
+        self.grants.is_empty() && self.flights.is_empty()
+    }
+
     fn is_own(&self, block: BlockId) -> bool {
         self.lost.host(self.owners[block as usize]) == Some(self.me)
     }
@@ -333,8 +339,12 @@ impl<P: Program> Execute<P> {
         match order {
             Order::Grant(grant) => {
                 self.asked = false;
-                let (next, left) = (grant.what.run.start, grant.what.run.len() as u32);
-                self.grants.push(Granted { grant, next, left });
+                let Run { group, run, .. } = &grant.what;
+                let (next, left) = (run.start, run.len() as u32);
+                // A dispatcher grants no others. They may have been decoded from anything.
+                if left > 0 && *group < self.program.groups() && run.end <= self.program.len(*group) {
+                    self.grants.push(Granted { grant, next, left });
+                }
             }
             Order::Merge { part, into } => out.push(Command::SendPart { part, to: into }),
             Order::Accept(part) => out.push(Command::Merge(part)),
@@ -360,13 +370,13 @@ impl<P: Program> Execute<P> {
     }
 
     fn take_in(&mut self, block: BlockId) {
-        self.cache.put(block);
+        self.copies.put(block);
         let Some(at) = self.coming.iter().position(|coming| *coming == block) else {
             return;
         };
         self.coming.swap_remove(at);
-        for flight in &mut self.flights {
-            flight.missing -= flight.inputs.iter().filter(|input| **input == Some(block)).count() as u32;
+        for flight in self.flights.iter_mut().filter(|flight| flight.missing > 0) {
+            flight.missing -= flight.inputs.iter().filter(|input| **input == block).count() as u32;
         }
     }
 
@@ -375,7 +385,7 @@ impl<P: Program> Execute<P> {
         let at = self.flights.iter().position(is_it).expect("what has run was to run");
         let flight = self.flights.remove(at);
         self.running -= 1;
-        flight.inputs.into_iter().flatten().for_each(|input| self.cache.end(input));
+        flight.inputs.iter().for_each(|input| self.copies.end(*input));
         let of = |granted: &Granted| {
             let Run { group, run, attempt } = &granted.grant.what;
             *group == instruction.group && *attempt == flight.task.attempt && run.contains(&instruction.k)
@@ -411,27 +421,44 @@ impl<P: Program> Execute<P> {
         let joins = grant.joins && *next == grant.what.run.start;
         let (privilege, result_at, attempt) = (grant.privilege, grant.result_at, grant.what.attempt);
         let task = Task { instruction, privilege, result_at, attempt, joins };
-        let foreign = |block| Some(block).filter(|block| !self.is_own(*block));
-        let inputs = self.program.inputs(instruction).map(foreign);
-        if !self.cache.admits(inputs.into_iter().flatten()) {
+        let mut inputs: SmallVec<[BlockId; 2]> = SmallVec::new();
+        for block in self.program.inputs(instruction).as_ref() {
+            if !self.is_own(*block) {
+                inputs.push(*block);
+            }
+        }
+        if !self.copies.admits(&inputs) {
             return false;
         }
-        // What is here first, so that it is not dropped for the other.
-        let mut in_order = inputs;
-        in_order.sort_by_key(|input| input.is_some_and(|block| !self.cache.has(block)));
+        // The copies that are here come first, so that none is dropped for another input.
         let mut missing = 0;
-        for block in in_order.into_iter().flatten() {
-            let (is_here, dropped) = self.cache.begin(block);
-            out.extend(dropped.map(Command::Drop));
-            missing += u32::from(!is_here);
-            if !is_here && !self.coming.contains(&block) {
-                self.coming.push(block);
-                out.push(Command::Fetch { block, from: self.host(block) });
+        for block in &inputs {
+            if self.copies.has(*block) {
+                self.copies.begin(*block);
+            } else {
+                missing += 1;
+            }
+        }
+        if missing > 0 {
+            for block in &inputs {
+                if !self.copies.has(*block) {
+                    out.extend(self.copies.begin(*block).map(Command::Drop));
+                    self.ask(*block, out);
+                }
             }
         }
         self.grants[at].next += 1;
         self.flights.push(Flight { task, inputs, missing, runs: false });
         true
+    }
+
+    /// Asks the host of a block for a copy, unless it has asked.
+    #[inline]
+    fn ask(&mut self, block: BlockId, out: &mut Vec<Command>) {
+        if !self.coming.contains(&block) {
+            self.coming.push(block);
+            out.push(Command::Fetch { block, from: self.host(block) });
+        }
     }
 
     /// Runs what has all of its operands.

@@ -1,9 +1,8 @@
 //! Picks the next untouched group for a node.
 
 use super::untouched::{Lines, Untouched};
-use super::{Choice, Policy};
-use crate::{Group, Node, Parts, Program, Random};
-use std::ops::Range;
+use super::{Choice, Policy, Then};
+use crate::{Group, Node, Random};
 
 /// Which groups are untouched, whose they are from the start, and what each node has worked on.
 #[derive(Clone, Hash, Debug)]
@@ -19,57 +18,70 @@ pub struct Chooser {
 
 #[derive(Clone, Hash, Debug)]
 struct Member {
-    /// Its own part, and the next group of it, counted row by row.
-    rows: Range<u32>,
-    columns: Range<u32>,
-    next: u32,
+    /// The groups of its own part in the order of their numbers, and how many of them it has looked at.
+    own: Vec<Group>,
+    next: usize,
     begun: bool,
+    /// The rows and columns of its own part.
+    near: (Lines, Lines),
     /// The rows and columns of the groups that it has worked on.
     history: (Lines, Lines),
 }
 
 impl Member {
     /// The next group of its own part that is untouched.
-    fn own(&mut self, untouched: &Untouched, grid: u32) -> Option<Group> {
-        let width = self.columns.end - self.columns.start;
-        let count = width * (self.rows.end - self.rows.start);
-        while self.next < count {
-            let group = (self.rows.start + self.next / width) * grid + self.columns.start + self.next % width;
+    fn own(&mut self, untouched: &Untouched) -> Option<Group> {
+        while let Some(group) = self.own.get(self.next) {
             self.next += 1;
-            if untouched.contains(group) {
-                return Some(group);
+            if untouched.contains(*group) {
+                return Some(*group);
             }
         }
         None
     }
 }
 
-/// Whether it matters what nodes have worked on.
-fn remembers(policy: &Policy) -> bool {
-    [policy.first, policy.next].contains(&Choice::Smart)
+/// Whether a node picks groups in this way.
+fn picks(policy: &Policy, choice: Choice) -> bool {
+    [policy.first, policy.next].contains(&choice)
 }
 
 impl Chooser {
-    /// Before anything has begun.
-    pub fn new(policy: Policy, program: &impl Program, parts: &Parts, seed: u64) -> Self {
-        let (rows, columns) = program.grid();
-        let history =
-            || if remembers(&policy) { (Lines::none(rows), Lines::none(columns)) } else { Default::default() };
-        let [row_of, column_of] = parts.of([rows, columns]);
-        let lines = |of: &[u32], part| {
-            let start = of.partition_point(|other| *other < part) as u32;
-            start..of.partition_point(|other| *other <= part) as u32
-        };
-        let (_, width) = parts.grid();
-        let nodes = (0..parts.nodes()).map(|node| Member {
-            rows: lines(&row_of, node / width),
-            columns: lines(&column_of, node % width),
+    /// Before anything has begun. The groups stand in a grid of so many rows and columns. `parts` has groups in the
+    /// order of their numbers, each with the node to whose own part it belongs; a group that is not in it belongs to no
+    /// node's own part.
+    ///
+    /// # Panics
+    /// If `parts` names a node that is not below `nodes`.
+    pub fn new(
+        policy: Policy,
+        (rows, columns): (u32, u32),
+        nodes: u32,
+        parts: impl Iterator<Item = (Group, Node)>,
+        seed: u64,
+    ) -> Self {
+        let lines = |wanted| if wanted { (Lines::none(rows), Lines::none(columns)) } else { Default::default() };
+        let (has_parts, compares) = (picks(&policy, Choice::Own), policy.then == Then::JoinBest);
+        let member = Member {
+            own: Vec::new(),
             next: 0,
             begun: false,
-            history: history(),
-        });
+            near: lines(compares),
+            history: lines(picks(&policy, Choice::Smart)),
+        };
+        let mut nodes = vec![member; nodes as usize];
+        for (group, node) in parts {
+            let member = &mut nodes[node as usize];
+            if has_parts {
+                member.own.push(group);
+            }
+            if compares {
+                member.near.0.add(group / columns);
+                member.near.1.add(group % columns);
+            }
+        }
         let (untouched, random) = (Untouched::all(rows, columns), Random::new(seed));
-        Chooser { policy, columns, untouched, nodes: nodes.collect(), orphans: Vec::new(), random }
+        Chooser { policy, columns, untouched, nodes, orphans: Vec::new(), random }
     }
 
     /// Whether no group is untouched.
@@ -83,7 +95,7 @@ impl Chooser {
         let choice = if std::mem::replace(&mut member.begun, true) { self.policy.next } else { self.policy.first };
         let untouched = &mut self.untouched;
         let group = match choice {
-            Choice::Own => member.own(untouched, self.columns),
+            Choice::Own => member.own(untouched),
             Choice::InOrder => untouched.first(),
             Choice::Random => untouched.random(&mut self.random),
             Choice::Smart => {
@@ -108,18 +120,19 @@ impl Chooser {
     /// A node works on a group.
     pub fn touch(&mut self, node: Node, group: Group) {
         self.untouched.remove(group);
-        if remembers(&self.policy) {
+        if picks(&self.policy, Choice::Smart) {
             let (rows, columns) = &mut self.nodes[node as usize].history;
             rows.add(group / self.columns);
             columns.add(group % self.columns);
         }
     }
 
-    /// How many of a group's row and column belong to a node's own part, so that it has operands of theirs.
+    /// In how many of a group's row and column a node's own part has a group, so that it may have operands of them. 0
+    /// unless the policy is [`Then::JoinBest`].
     pub fn closeness(&self, node: Node, group: Group) -> u32 {
         let member = &self.nodes[node as usize];
         let (row, column) = (group / self.columns, group % self.columns);
-        u32::from(member.rows.contains(&row)) + u32::from(member.columns.contains(&column))
+        u32::from(member.near.0.has(row)) + u32::from(member.near.1.has(column))
     }
 
     /// A group needs nobody.
@@ -136,7 +149,7 @@ impl Chooser {
     /// A node is lost: what is left of its own part is anybody's.
     pub fn lose(&mut self, node: Node) {
         let member = &mut self.nodes[node as usize];
-        while let Some(group) = member.own(&self.untouched, self.columns) {
+        while let Some(group) = member.own(&self.untouched) {
             self.orphans.push(group);
         }
     }

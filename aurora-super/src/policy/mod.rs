@@ -32,7 +32,8 @@ pub struct Policy {
 /// Which of the untouched groups.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Choice {
-    /// The next one of the node's own part, row by row, and no other.
+    /// The next one of the node's own part, by number, and no other. A node's own part is the groups whose results it
+    /// hosts from the start.
     Own,
     /// Any, with equal chances.
     Random,

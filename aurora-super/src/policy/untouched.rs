@@ -31,8 +31,9 @@ impl Lines {
         self.0[line as usize / 64] |= 1 << (line % 64);
     }
 
-    fn has(&self, line: usize) -> bool {
-        self.0[line / 64] >> (line % 64) & 1 != 0
+    /// Whether one is among them. There is none if they were never counted.
+    pub fn has(&self, line: u32) -> bool {
+        self.0.get(line as usize / 64).is_some_and(|word| word >> (line % 64) & 1 != 0)
     }
 }
 
@@ -103,8 +104,8 @@ impl Untouched {
 
     /// One in one of these rows **and** one of these columns, with equal chances; else one in either.
     pub fn near(&self, rows: &Lines, columns: &Lines, random: &mut Random) -> Option<Group> {
-        let both = |row: usize, word: usize| if rows.has(row) { columns.0[word] } else { 0 };
-        let either = |row: usize, word: usize| if rows.has(row) { u64::MAX } else { columns.0[word] };
+        let both = |row: usize, word: usize| if rows.has(row as u32) { columns.0[word] } else { 0 };
+        let either = |row: usize, word: usize| if rows.has(row as u32) { u64::MAX } else { columns.0[word] };
         self.among(both, random).or_else(|| self.among(either, random))
     }
 

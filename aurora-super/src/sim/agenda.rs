@@ -33,6 +33,7 @@ impl<E> Agenda<E> {
     }
 
     /// Takes the next one out, with its time.
+    #[inline]
     pub(super) fn take(&mut self) -> Option<(f64, E)> {
         let Reverse((at, _, place)) = self.order.pop()?;
         self.free.push(place);

@@ -7,7 +7,7 @@
 use super::setting::{Outcome, Setting, SettingError, Transfers, shares};
 use crate::dispatch::{Config, Order};
 use crate::execute::{Command, Event, Limits, Task, owners};
-use crate::{BlockId, Dispatch, Execute, Node, Parts, Product};
+use crate::{BlockId, Dispatch, Execute, Node, Parts, Product, Program};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -168,9 +168,11 @@ impl<'a> Machine<'a> {
         self.setting.load / self.speed(node)
     }
 
-    /// The nodes that a static map would have need this block where one does: its grid row of A, its grid column of B.
+    /// The nodes that a static map would have need this block where one does: its grid row of A, its grid column of B,
+    /// in the grid of nodes that cuts the results.
     fn sharers(&self, node: Node, block: BlockId) -> impl Iterator<Item = Node> + use<> {
-        let (rows, columns) = self.parts.grid();
+        let (rows, columns) = self.setting.program.grid();
+        let (rows, columns) = self.parts.grid_for([rows, columns]);
         let (row, column) = (node / columns, node % columns);
         let of_rows = block < self.setting.program.shared_by_columns();
         let count = if of_rows { columns } else { rows };

@@ -4,10 +4,10 @@
 use super::world::{AtOnce, Step, World};
 use super::{digest, policies};
 use aurora_super::data::{Privilege, State};
-use aurora_super::dispatch::{Config, Part, Report, Run};
-use aurora_super::execute::Limits;
+use aurora_super::dispatch::{Config, Order, Part, Report, Run};
+use aurora_super::execute::{Command, Event, Limits, owners};
 use aurora_super::policy::{Choice, Pace, Policy, Then, Version};
-use aurora_super::{Dispatch, Node, Parts, Product, Program, Random};
+use aurora_super::{Dispatch, Execute, Node, Parts, Product, Program, Random};
 use proptest::prelude::*;
 use proptest::sample::select;
 use std::collections::HashSet;
@@ -23,7 +23,7 @@ fn any_policy() -> impl Strategy<Value = Policy> {
 }
 
 /// All is done: no instruction uses a block, each can be read, and none is said to be with a lost node.
-fn check_blocks(world: &World, program: Product) {
+fn check_blocks(world: &World<Product>, program: Product) {
     if world.lost() == world.nodes.len() {
         return;
     }
@@ -35,7 +35,13 @@ fn check_blocks(world: &World, program: Product) {
 
 /// Runs to the end by chance. Up to `losses` nodes are lost, one in `often` steps, of which the dispatcher learns
 /// later.
-fn run(mut world: World, losses: usize, often: u32, asks_anytime: bool, random: &mut Random) -> World {
+fn run(
+    mut world: World<Product>,
+    losses: usize,
+    often: u32,
+    asks_anytime: bool,
+    random: &mut Random,
+) -> World<Product> {
     let mut unnoticed: Vec<Node> = Vec::new();
     for _ in 0..200_000 {
         let steps = world.steps();
@@ -111,18 +117,47 @@ fn what_cannot_be_said_does_not_count() {
     assert_eq!((dispatch.poll(), format!("{dispatch:?}")), (None, before));
 }
 
+#[test]
+fn what_was_decoded_from_anything_does_not_count() {
+    let (program, parts) = (Product::square(2).unwrap(), Parts::by_speed(&[1.0; 2]).unwrap());
+    let owners = owners(&program, &parts);
+    let mut node = Execute::new(0, program, &parts, owners, Limits::ONE);
+    let mut dispatch = Dispatch::new(program, parts, Config { grain: 2, ..Config::new(Policy::TAIL) });
+    dispatch.handle(0, Report::Ask);
+    let (to, order) = dispatch.poll().expect("there is something for it");
+    let encoded = serde_json::to_string(&order).unwrap();
+    assert_eq!((to, serde_json::from_str::<Order>(&encoded).unwrap()), (0, order));
+    let before = format!("{dispatch:?}");
+    for group in ["0", "3", "4", "4294967295"] {
+        for run in [r#"{"start":2,"end":0}"#, r#"{"start":4294967295,"end":0}"#, r#"{"start":0,"end":4294967295}"#] {
+            for attempt in ["0", "4294967295"] {
+                let what = format!(r#"{{"group":{group},"run":{run},"attempt":{attempt}}}"#);
+                dispatch.handle(0, serde_json::from_str(&format!(r#"{{"Committed":{what}}}"#)).unwrap());
+                let grant = format!(r#"{{"what":{what},"privilege":"Write","result_at":0,"joins":false}}"#);
+                let order = serde_json::from_str(&format!(r#"{{"Grant":{grant}}}"#)).unwrap();
+                let mut out = Vec::new();
+                node.handle(Event::Order(order), &mut out);
+                assert_eq!((&out[..], node.is_idle()), (&[Command::Report(Report::Ask)][..], true));
+            }
+        }
+        let part = format!(r#"{{"Brought":{{"group":{group},"from":4294967295,"serial":1}}}}"#);
+        dispatch.handle(0, serde_json::from_str(&part).unwrap());
+    }
+    assert_eq!((dispatch.poll(), format!("{dispatch:?}")), (None, before));
+}
+
 /// All states that can be reached if a node is lost at any time, and the dispatcher learns of it at any later time. How
 /// many there are.
-fn explore(world: World, program: Product) -> usize {
+fn explore(world: World<Product>, program: Product) -> usize {
     let mut seen = HashSet::from([(digest(&world), None)]);
-    let mut open: Vec<(World, Option<Node>)> = vec![(world, None)];
+    let mut open: Vec<(World<Product>, Option<Node>)> = vec![(world, None)];
     while let Some((world, unnoticed)) = open.pop() {
         let steps = world.steps();
         if steps.is_empty() && unnoticed.is_none() {
             world.check_end();
             check_blocks(&world, program);
         }
-        let mut follow = |change: &dyn Fn(&mut World), unnoticed| {
+        let mut follow = |change: &dyn Fn(&mut World<Product>), unnoticed| {
             let mut next = world.clone();
             change(&mut next);
             if seen.insert((digest(&next), unnoticed)) {

@@ -1,14 +1,16 @@
 //! Both machines against a sequential model: whatever comes in whatever order, each result has each instruction once.
 
 mod hostile;
+mod launches;
 mod world;
 
 use aurora_super::dispatch::Config;
 use aurora_super::execute::Limits;
 use aurora_super::policy::{Choice, Policy, Then, Version};
-use aurora_super::{Parts, Product, Random};
+use aurora_super::{Parts, Product, Program, Random};
 use proptest::prelude::*;
 use std::collections::HashSet;
+use std::fmt::Debug;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use world::{AtOnce, Step, World};
 
@@ -19,7 +21,7 @@ fn policies() -> Vec<Policy> {
 }
 
 /// Runs to the end by chance; up to `losses` nodes are lost on the way.
-fn run(mut world: World, losses: usize, random: &mut Random) -> World {
+fn run<P: Program + Clone + Hash + Debug>(mut world: World<P>, losses: usize, random: &mut Random) -> World<P> {
     let mut happened = 0;
     loop {
         let steps = world.steps();
@@ -64,14 +66,14 @@ proptest! {
     }
 }
 
-fn digest(world: &World) -> u64 {
+fn digest(world: &World<Product>) -> u64 {
     let mut into = DefaultHasher::new();
     world.hash(&mut into);
     into.finish()
 }
 
 /// All states that can be reached. How many there are.
-fn explore(world: World, limit: usize) -> usize {
+fn explore(world: World<Product>, limit: usize) -> usize {
     let mut seen = HashSet::from([digest(&world)]);
     let mut open = vec![world];
     while let Some(world) = open.pop() {
@@ -80,7 +82,7 @@ fn explore(world: World, limit: usize) -> usize {
             world.check_end();
         }
         for step in steps {
-            let mut next: World = world.clone();
+            let mut next = world.clone();
             next.take(step);
             if seen.insert(digest(&next)) {
                 open.push(next);

@@ -1,12 +1,14 @@
 //! A dispatcher and nodes with messages under way between them, any of which may come next; and what the results are by
 //! that.
 
-use aurora_super::data::Privilege;
+use aurora_super::data::{Block, Privilege};
 use aurora_super::dispatch::{Config, Order, Part, Report};
-use aurora_super::execute::{Command, Event, Limits, Task, owners};
-use aurora_super::{BlockId, Dispatch, Execute, Group, Node, Parts, Product, Program};
+use aurora_super::execute::{Command, Copies, Event, Limits, Task, owners};
+use aurora_super::{BlockId, Dispatch, Execute, Group, Node, Parts, Program};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt::Debug;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
 /// Something that may happen next.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -31,6 +33,7 @@ enum Transfer {
     Block {
         block: BlockId,
         to: Node,
+        version: u32,
     },
     /// With what the incarnation holds.
     Part {
@@ -66,10 +69,10 @@ pub enum AtOnce {
 
 /// All of it. Results are lists of the instructions whose results they hold, so that one that is there twice is seen.
 #[derive(Clone, Hash, Debug)]
-pub struct World {
-    program: Product,
-    pub dispatch: Dispatch<Product>,
-    pub nodes: Vec<Execute<Product>>,
+pub struct World<P> {
+    program: P,
+    pub dispatch: Dispatch<P>,
+    pub nodes: Vec<Execute<P>>,
     limits: Limits,
     at_once: AtOnce,
     lost: BTreeSet<Node>,
@@ -87,17 +90,71 @@ pub struct World {
     pub executed: u32,
     /// They have asked, and have been granted nothing since.
     waiting: BTreeSet<Node>,
+    /// By node and block, the copies that are kept, each with the version of its value. `None` where only one program
+    /// runs: what is read does not change.
+    copies: Option<BTreeMap<(Node, BlockId), u32>>,
 }
 
-impl World {
-    pub fn new(program: Product, parts: Parts, config: Config, limits: Limits, at_once: AtOnce) -> Self {
+/// What one program leaves to the next.
+#[derive(Clone, Debug)]
+pub struct Left {
+    pub blocks: Vec<Block>,
+    pub copies: Vec<Copies>,
+    versions: BTreeMap<(Node, BlockId), u32>,
+}
+
+impl Left {
+    /// Of no program: blocks in these states, and no copies.
+    pub fn by_none(blocks: Vec<Block>, nodes: u32, budget: Option<u32>) -> Self {
+        let copies = vec![Copies::new(budget, 0); nodes as usize];
+        Left { blocks, copies, versions: BTreeMap::new() }
+    }
+
+    /// No node has a copy of these blocks any more.
+    pub fn forget(&mut self, blocks: &[BlockId]) {
+        for (node, copies) in (0..).zip(&mut self.copies) {
+            for block in blocks {
+                assert_eq!(copies.forget(*block), self.versions.remove(&(node, *block)).is_some());
+            }
+        }
+    }
+}
+
+impl<P: Program + Clone + Hash + Debug> World<P> {
+    pub fn new(program: P, parts: Parts, config: Config, limits: Limits, at_once: AtOnce) -> Self {
         let owners = owners(&program, &parts);
-        let node = |me| Execute::new(me, program, &parts, owners.clone(), limits);
-        let count = parts.nodes() as usize;
+        let node = |me| Execute::new(me, program.clone(), &parts, owners.clone(), limits);
+        let nodes = (0..parts.nodes()).map(node).collect();
+        World::begin(Dispatch::new(program, parts, config), nodes, limits, at_once, None)
+    }
+
+    /// The next of several programs over the same blocks.
+    pub fn after(left: Left, program: P, parts: Parts, config: Config, limits: Limits) -> Self {
+        let Left { blocks, copies, versions } = left;
+        let owners: Arc<[Node]> = blocks.iter().map(Block::host).collect();
+        let node = |(me, copies)| Execute::with_copies(me, program.clone(), &parts, owners.clone(), limits, copies);
+        let nodes = (0..).zip(copies).map(node).collect();
+        let dispatch = Dispatch::with_blocks(program, parts, config, blocks);
+        World::begin(dispatch, nodes, limits, AtOnce::Nothing, Some(versions))
+    }
+
+    pub fn leave(self) -> Left {
+        let copies = self.nodes.into_iter().map(Execute::into_copies).collect();
+        Left { blocks: self.dispatch.into_blocks(), copies, versions: self.copies.unwrap_or_default() }
+    }
+
+    fn begin(
+        dispatch: Dispatch<P>,
+        nodes: Vec<Execute<P>>,
+        limits: Limits,
+        at_once: AtOnce,
+        copies: Option<BTreeMap<(Node, BlockId), u32>>,
+    ) -> Self {
+        let count = nodes.len();
         let mut world = World {
-            program,
-            nodes: (0..parts.nodes()).map(node).collect(),
-            dispatch: Dispatch::new(program, parts, config),
+            program: dispatch.program().clone(),
+            nodes,
+            dispatch,
             limits,
             at_once,
             lost: BTreeSet::new(),
@@ -111,6 +168,7 @@ impl World {
             brought: BTreeMap::new(),
             executed: 0,
             waiting: BTreeSet::new(),
+            copies,
         };
         for node in 0..count {
             let mut wanted = Vec::new();
@@ -255,7 +313,15 @@ impl World {
             Transfer::Fetch { from, by, .. } if lost(&from) || lost(&by) => {}
             Transfer::Fetch { block, by, from } => self.tell(from, Event::Wanted { block, by }),
             Transfer::Block { to, .. } | Transfer::Part { to, .. } if lost(&to) => {}
-            Transfer::Block { block, to } => self.tell(to, Event::Arrived(block)),
+            Transfer::Block { block, to, version } => {
+                if let Some(copies) = &mut self.copies {
+                    copies.insert((to, block), version);
+                }
+                self.tell(to, Event::Arrived(block));
+                if !self.nodes[to as usize].has(block) {
+                    self.drop_copy(to, block);
+                }
+            }
             Transfer::Part { part, to, holds } => {
                 self.brought.insert((to, part), holds);
                 self.tell(to, Event::Brought(part));
@@ -268,7 +334,7 @@ impl World {
     fn commit(&mut self, by: Node, task: &Task) {
         let Task { instruction, privilege, result_at, .. } = *task;
         let at = if privilege == Privilege::RemoteUpdate { result_at } else { by };
-        let merges = |node: &mut Execute<Product>| privilege != Privilege::RemoteUpdate || node.merges(task);
+        let merges = |node: &mut Execute<P>| privilege != Privilege::RemoteUpdate || node.merges(task);
         if !self.lost.contains(&at) && merges(&mut self.nodes[at as usize]) {
             self.results.entry((at, instruction.group)).or_default().push(instruction.k);
         }
@@ -289,8 +355,14 @@ impl World {
             match command {
                 Command::Report(report) => self.reports[node as usize].push_back(report),
                 Command::Fetch { block, from } => self.transfers.push(Transfer::Fetch { block, by: node, from }),
-                Command::Send { block, to } => self.transfers.push(Transfer::Block { block, to }),
-                Command::Run(task) => self.tasks.push((node, task)),
+                Command::Send { block, to } => {
+                    let version = self.copies.as_ref().map_or(0, |_| self.dispatch.block(block).version());
+                    self.transfers.push(Transfer::Block { block, to, version });
+                }
+                Command::Run(task) => {
+                    self.check_inputs(node, &task);
+                    self.tasks.push((node, task));
+                }
                 Command::SendPart { part, to } => {
                     let holds = self.results.get(&(node, part.group)).cloned().unwrap_or_default();
                     self.transfers.push(Transfer::Part { part, to, holds });
@@ -301,7 +373,10 @@ impl World {
                 }
                 Command::DropPart(group) => drop(self.results.remove(&(node, group))),
                 // One that has become its own since it was copied is still here.
-                Command::Drop(block) => assert!(self.lost() > 0 || !self.nodes[node as usize].has(block)),
+                Command::Drop(block) => {
+                    self.drop_copy(node, block);
+                    assert!(self.lost() > 0 || !self.nodes[node as usize].has(block));
+                }
             }
         }
     }
@@ -314,6 +389,21 @@ impl World {
             if !self.lost.contains(&node) {
                 self.orders[node as usize].push_back(order);
             }
+        }
+    }
+
+    fn drop_copy(&mut self, node: Node, block: BlockId) {
+        if let Some(copies) = &mut self.copies {
+            copies.remove(&(node, block));
+        }
+    }
+
+    /// A node has all inputs of what it runs, as they are now.
+    fn check_inputs(&self, node: Node, task: &Task) {
+        for input in self.program.inputs(task.instruction).as_ref() {
+            assert!(self.nodes[node as usize].has(*input), "node {node} lacks block {input}");
+            let copied = self.copies.as_ref().and_then(|copies| copies.get(&(node, *input)));
+            assert!(copied.is_none_or(|version| *version == self.dispatch.block(*input).version()), "an old copy");
         }
     }
 
@@ -345,7 +435,8 @@ impl World {
             return;
         }
         assert!(self.dispatch.is_done(), "nothing happens, and not all is done: {self:#?}");
-        for group in 0..self.program.groups() {
+        assert!((0..).zip(&self.nodes).all(|(node, execute)| execute.is_idle() || self.is_lost(node)));
+        for group in (0..self.program.groups()).filter(|group| self.program.len(*group) > 0) {
             let host = self.dispatch.block(self.program.result(group)).host();
             let mut result = self.results.get(&(host, group)).cloned().unwrap_or_default();
             result.sort_unstable();
