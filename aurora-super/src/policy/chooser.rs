@@ -154,3 +154,19 @@ impl Chooser {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_in_a_row_or_a_column_of_a_node_s_own_part_are_close() {
+        let parts = || [(0, 0), (4, 1), (5, 0)].into_iter();
+        let chooser = Chooser::new(Policy::ECT, (2, 3), 2, parts(), 1);
+        let close = |node| [0, 1, 2, 3, 4, 5].map(|group| chooser.closeness(node, group));
+        assert_eq!((close(0), close(1)), ([2, 1, 2, 2, 1, 2], [0, 1, 0, 1, 2, 1]));
+        let mut chooser = Chooser::new(Policy::TAIL, (2, 3), 2, parts(), 1);
+        assert_eq!((chooser.closeness(0, 0), chooser.take(0), chooser.take(0)), (0, Some(0), Some(5)));
+        assert_eq!(chooser.take(0), None);
+    }
+}

@@ -177,16 +177,6 @@ fn a_node_s_own_part_is_the_results_that_it_hosts() {
     assert_eq!(granted(&mut dispatch, [0, 1, 2]).len(), 3);
 }
 
-#[test]
-fn a_node_joins_where_it_has_operands() {
-    let (launch, parts, mut blocks) = quarter(9);
-    // Group 1 is node 2's: its row and its column are those of the groups 0 and 3.
-    blocks[16 + 11].float(2);
-    let mut dispatch = Dispatch::with_blocks(launch, parts, Config::new(Policy::ECT), blocks);
-    let begun = granted(&mut dispatch, [3, 3, 3, 2]);
-    assert_eq!(begun, [(3, 0), (3, 0), (3, 0), (2, 1)]);
-}
-
 fn grant(launch: &Launch, group: Group) -> Happening {
     let what = aurora_super::dispatch::Run { group, run: 0..launch.len(group), attempt: 0 };
     let privilege = aurora_super::data::Privilege::Write;
