@@ -26,8 +26,10 @@ use std::time::Duration;
 /// | `AURORA_CACHE_LIMIT` | bytes, such as `500M` or `2GiB` | most memory for one copy of a vector on a rank (default: half of the free memory); shared memory does not count |
 /// | `AURORA_STATS` | `0`, `1` | at the end of `run` rank 0 prints on stderr what each rank and each object has sent and waited for ([`Stats`](crate::Stats); default: 0) |
 /// | `AURORA_TRACE` | file | writes a trace of all ranks, in the trace-event format of Perfetto and Chrome (default: not); an existing trace is overwritten, and any other file refused |
+/// | `AURORA_SUPER_WORKERS` | 1 or more | a rank's threads for super-programs (default: the cores it has) |
+/// | `AURORA_SUPER_IN_FLIGHT` | 1 or more | a rank's instructions in flight (default: 16 for each thread) |
 /// | `AURORA_JOB` | set by Aurora | how a started rank finds its job |
-pub const VARIABLES: [&str; 14] = [
+pub const VARIABLES: [&str; 16] = [
     "AURORA_RANKS",
     "AURORA_ROUTE",
     "AURORA_TIMEOUT",
@@ -41,6 +43,8 @@ pub const VARIABLES: [&str; 14] = [
     "AURORA_CACHE_LIMIT",
     "AURORA_STATS",
     "AURORA_TRACE",
+    "AURORA_SUPER_WORKERS",
+    "AURORA_SUPER_IN_FLIGHT",
     JOB,
 ];
 

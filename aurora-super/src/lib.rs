@@ -32,6 +32,7 @@ pub mod model;
 pub mod policy;
 pub mod program;
 mod random;
+pub mod run;
 pub mod sim;
 mod spelling;
 
@@ -40,6 +41,7 @@ pub use execute::Execute;
 pub use policy::Policy;
 pub use program::{BlockId, Group, Instruction, Parts, Product, Program};
 pub use random::{Random, mix};
+pub use run::{At, Block, Blocks, Csr, Dense, Merge, Super, SuperProgram, Update, Val};
 
 /// Number of a node.
 pub type Node = u32;

@@ -241,8 +241,9 @@ impl Parts {
         rows * columns
     }
 
-    /// Rows and columns of the grid in which the nodes stand for a matrix of so many rows and columns of blocks: one row
-    /// of all nodes for a matrix of one row, one column of all nodes for one of one column, else [`grid`](Self::grid).
+    /// Rows and columns of the grid in which the nodes stand for a matrix of so many rows and columns of blocks: one
+    /// row of all nodes for a matrix of one row, one column of all nodes for one of one column, else
+    /// [`grid`](Self::grid).
     pub fn grid_for(&self, [rows, columns]: [u32; 2]) -> (u32, u32) {
         match (rows, columns) {
             (1, _) => (1, self.nodes()),

@@ -393,6 +393,8 @@ pub enum Error {
         rank: Rank,
         /// The object.
         object: ObjectName,
+        /// A name by which programs recognise the error, if the object gives one.
+        name: String,
         /// What is wrong, and what to do.
         cause: String,
     },

@@ -183,7 +183,8 @@ impl Cx<'_> {
 
     /// An error of this object on this rank: `cause` says in words what is wrong and what to do.
     pub fn error(&self, cause: impl std::fmt::Display) -> Error {
-        Error::Object { rank: self.me(), object: self.frame.name.clone(), cause: cause.to_string() }
+        let (rank, object) = (self.me(), self.frame.name.clone());
+        Error::Object { rank, object, name: String::new(), cause: cause.to_string() }
     }
 
     /// Answers a request.

@@ -14,6 +14,7 @@ use crate::{Error, Site, World, digest};
 use aurora_net::{Endpoint, Payload, Rank};
 use serde::Serialize;
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::marker::PhantomData;
 
 /// A rank's handle of a shared object: [`World::share`] makes it. It belongs to the thread that runs the rank's
@@ -162,6 +163,20 @@ impl<O: SharedObject> Shared<O> {
             Err(error) => Some(Err(error)),
             Ok(()) => look(object, cx),
         })
+    }
+
+    /// Collective. A [`barrier`](World::barrier) before a collective call of the object. `action` names the call in
+    /// words, and `alike` has to be equal on all ranks.
+    ///
+    /// # Errors
+    /// `Mismatch`, with both lines, if a rank makes another call or if `alike` differs; on all ranks, the `refusal`
+    /// that one of them gives; else as [`barrier`](World::barrier).
+    #[track_caller]
+    pub fn agree(&self, action: &str, alike: &impl Hash, refusal: Option<Error>) -> Result<()> {
+        let mut hasher = DefaultHasher::new();
+        (action, alike).hash(&mut hasher);
+        let key = digest::add(hasher.finish(), self.id.0);
+        self.way.synchronize("a call of a shared object", &action, key, refusal, &Site::here())
     }
 
     /// Sends a request to the object on a rank, this one or another, and waits for the answer. `action` is the call

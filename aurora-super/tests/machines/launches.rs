@@ -111,13 +111,15 @@ proptest! {
     ) {
         let speeds: Vec<f64> = speeds.into_iter().map(f64::from).collect();
         let (arrays, parts) = (Arrays { shape }, Parts::by_speed(&speeds).unwrap());
-        let (config, limits) = (Config { policy, grain, extends, seed }, Limits { running, in_flight: running + ahead, budget });
+        let config = Config { policy, grain, extends, seed };
+        let limits = Limits { running, in_flight: running + ahead, budget };
         let (mut random, nodes) = (Random::new(seed), parts.nodes());
         let mut left = Left::by_none(arrays.blocks(&parts), nodes, budget);
         // The second reads what the first wrote, and writes what the first read; and so on.
         for turn in 0..4 {
             let launch = Arc::new(Launch::random(arrays, (turn + 1) % 2, &left.blocks, &mut random));
-            let written: Vec<BlockId> = (0..launch.groups()).filter(|group| launch.len(*group) > 0).map(|group| launch.result(group)).collect();
+            let groups = (0..launch.groups()).filter(|group| launch.len(*group) > 0);
+            let written: Vec<BlockId> = groups.map(|group| launch.result(group)).collect();
             left.forget(&written);
             let before: Vec<u32> = left.blocks.iter().map(Block::version).collect();
             // A node that is lost would be lost for the next launch too.

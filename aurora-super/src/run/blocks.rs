@@ -1,0 +1,176 @@
+//! Arrays of blocks: the handle of the program, and the array itself without its type.
+
+use super::index::Index;
+use super::launch::{Trouble, names, said};
+use super::operand::{At, Block, Place, Value};
+use crate::BlockId;
+use aurora_core::Site;
+use std::any::{Any, type_name};
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A handle of an array of blocks: [`SuperProgram::blocks`](crate::SuperProgram::blocks) makes it. It is `Copy`, so
+/// that closures move it.
+pub struct Blocks<T, I> {
+    shape: I,
+    first: BlockId,
+    array: u32,
+    program: u32,
+    block: PhantomData<fn() -> T>,
+}
+
+impl<T, I: Copy> Clone for Blocks<T, I> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T, I: Copy> Copy for Blocks<T, I> {}
+
+impl<T, I: fmt::Debug> fmt::Debug for Blocks<T, I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Blocks<{}> of {:?}", short(type_name::<T>()), self.shape)
+    }
+}
+
+impl<T, I: Index> Blocks<T, I> {
+    pub(super) fn new(shape: I, Place { block, array, program }: Place) -> Self {
+        Blocks { shape, first: block, array, program, block: PhantomData }
+    }
+
+    /// The shape of the array, in blocks.
+    pub fn shape(&self) -> I {
+        self.shape
+    }
+
+    /// The block at an index. An index outside the array is an error of the launch that uses it.
+    pub fn at(&self, index: I) -> At<T> {
+        let block = self.shape.number(index).map_or(Place::OUTSIDE, |number| self.first + number);
+        At::new(Place { block, array: self.array, program: self.program })
+    }
+
+    /// The block at an index, or `None` outside the array: for a parameter `Option<&T>`.
+    pub fn get(&self, index: I) -> Option<At<T>> {
+        self.shape.number(index).map(|_| self.at(index))
+    }
+
+    /// The block at a distance from an index, or `None` outside the array: `near(i, -1)` is the block before `i`,
+    /// `near((i, j), (0, 1))` the block to the right.
+    pub fn near(&self, index: I, distance: I::Step) -> Option<At<T>> {
+        self.shape.near(index, distance).map(|index| self.at(index))
+    }
+
+    pub(super) fn array(&self) -> (u32, u32) {
+        (self.program, self.array)
+    }
+}
+
+/// The last part of the path of a type.
+pub(super) fn short(name: &'static str) -> &'static str {
+    name.split('<').next().and_then(|path| path.rsplit("::").next()).filter(|name| !name.is_empty()).unwrap_or(name)
+}
+
+type Make = dyn Fn(u32) -> Value + Send + Sync;
+
+/// An array of blocks, without its type.
+pub(super) struct Array {
+    pub(super) blocks: Range<BlockId>,
+    /// Rows and columns of the matrix in which the blocks stand.
+    pub(super) matrix: [u32; 2],
+    /// Such as `array of 4 x 4 Dense`.
+    pub(super) name: String,
+    pub(super) made_at: Site,
+    make: Box<Make>,
+    show: Box<dyn Fn(u32) -> String + Send + Sync>,
+    encode: fn(&Value) -> Result<Vec<u8>, String>,
+    decode: fn(&[u8]) -> Result<Value, String>,
+}
+
+impl Array {
+    pub(super) fn new<T: Block, I: Index>(
+        shape: I,
+        first: BlockId,
+        area: u32,
+        make: impl Fn(I) -> T + Send + Sync + 'static,
+        made_at: Site,
+    ) -> Self {
+        Array {
+            blocks: first..first + area,
+            matrix: shape.matrix(),
+            name: format!("array of {shape:?} blocks of {}", short(type_name::<T>())),
+            made_at,
+            make: Box::new(move |number| Arc::new(make(shape.nth(number)))),
+            show: Box::new(move |number| format!("{:?}", shape.nth(number))),
+            encode: |value| {
+                let block = value.downcast_ref::<T>().expect("an array has one type");
+                postcard::to_allocvec(block).map_err(|error| error.to_string())
+            },
+            decode: |bytes| match postcard::take_from_bytes::<T>(bytes) {
+                Ok((block, [])) => Ok(Arc::new(block)),
+                Ok((_, rest)) => Err(format!("{} bytes of {} are left over", rest.len(), bytes.len())),
+                Err(error) => Err(error.to_string()),
+            },
+        }
+    }
+
+    /// Runs the creator of the program.
+    pub(super) fn make(&self, block: BlockId) -> Value {
+        (self.make)(block - self.blocks.start)
+    }
+
+    pub(super) fn encode(&self, value: &Value) -> Result<Vec<u8>, String> {
+        (self.encode)(value)
+    }
+
+    pub(super) fn decode(&self, bytes: &[u8]) -> Result<Value, String> {
+        (self.decode)(bytes)
+    }
+
+    /// Code of the program has panicked for a block.
+    pub(super) fn panicked(&self, what: &str, block: BlockId, panic: &(dyn Any + Send)) -> Trouble {
+        let cause = format!("{what} of {} panicked: {}", self.show(block), said(panic));
+        Trouble { name: names::PANICKED, cause }
+    }
+
+    /// A block in words: `block (1, 2) of the array of ..`.
+    pub(super) fn show(&self, block: BlockId) -> String {
+        format!("block {} of {self}", (self.show)(block - self.blocks.start))
+    }
+}
+
+impl fmt::Display for Array {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the {} (made at {})", self.name, self.made_at)
+    }
+}
+
+/// All arrays of a super-program, in the order of their blocks.
+#[derive(Clone, Default)]
+pub(super) struct Arrays(Vec<Arc<Array>>);
+
+impl Arrays {
+    pub(super) fn push(&mut self, array: Arc<Array>) {
+        self.0.push(array);
+    }
+
+    pub(super) fn count(&self) -> u32 {
+        self.0.len() as u32
+    }
+
+    /// How many blocks all arrays have.
+    pub(super) fn blocks(&self) -> u32 {
+        self.0.last().map_or(0, |last| last.blocks.end)
+    }
+
+    pub(super) fn get(&self, array: u32) -> &Arc<Array> {
+        &self.0[array as usize]
+    }
+
+    /// The array of a block.
+    pub(super) fn of(&self, block: BlockId) -> &Arc<Array> {
+        let at = self.0.partition_point(|array| array.blocks.end <= block);
+        &self.0[at]
+    }
+}

@@ -1,0 +1,84 @@
+//! Work for the threads of a rank: all code of the program runs in jobs.
+
+use super::blocks::Array;
+use super::launch::{Launch, Trouble, names};
+use super::operand::{Cell, Value};
+use crate::{BlockId, Instruction, Node};
+use aurora_core::object::Received;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Something to do outside the lock of the rank's endpoint.
+pub(super) enum Job {
+    /// Run a block's creator.
+    Make { block: BlockId, array: Arc<Array> },
+    /// Encode a block for these ranks.
+    Encode { block: BlockId, array: Arc<Array>, value: Value, to: Vec<Node> },
+    /// Decode a block that has arrived.
+    Decode { block: BlockId, array: Arc<Array>, bytes: Received },
+    /// Run an instruction.
+    Run { launch: Arc<Launch>, instruction: Instruction, cells: Vec<Cell> },
+}
+
+/// The end of a job.
+pub(super) enum Done {
+    Made {
+        block: BlockId,
+        value: Value,
+    },
+    Encoded {
+        block: BlockId,
+        to: Vec<Node>,
+        bytes: Vec<u8>,
+    },
+    Decoded {
+        block: BlockId,
+        value: Value,
+    },
+    /// With the operands, of which the result has changed, and the time that the function took.
+    Ran {
+        instruction: Instruction,
+        cells: Vec<Cell>,
+        took: Duration,
+    },
+    Failed(Trouble),
+}
+
+impl Job {
+    /// Whether it precedes instructions: another rank, or an instruction, waits for a block.
+    pub(super) fn is_urgent(&self) -> bool {
+        !matches!(self, Job::Run { .. })
+    }
+
+    pub(super) fn run(self) -> Done {
+        match self {
+            Job::Make { block, array } => {
+                of_block("the creator", block, &array, || Ok(Done::Made { block, value: array.make(block) }))
+            }
+            Job::Encode { block, array, value, to } => {
+                of_block("Serialize", block, &array, || Ok(Done::Encoded { block, to, bytes: array.encode(&value)? }))
+            }
+            Job::Decode { block, array, bytes } => of_block("Deserialize", block, &array, || {
+                Ok(Done::Decoded { block, value: array.decode(bytes.bytes())? })
+            }),
+            Job::Run { launch, instruction, mut cells } => {
+                let begin = Instant::now();
+                match launch.run(instruction, &mut cells) {
+                    Ok(()) => Done::Ran { instruction, cells, took: begin.elapsed() },
+                    Err(trouble) => Done::Failed(trouble),
+                }
+            }
+        }
+    }
+}
+
+fn of_block(what: &str, block: BlockId, array: &Array, run: impl FnOnce() -> Result<Done, String>) -> Done {
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(Ok(done)) => done,
+        Ok(Err(error)) => {
+            Done::Failed(Trouble { name: names::VALUE, cause: format!("{what} of {}: {error}", array.show(block)) })
+        }
+        Err(panic) => Done::Failed(array.panicked(what, block, &*panic)),
+    }
+}

@@ -1,0 +1,412 @@
+//! A launch, without the types of its function and grid: the program that the dispatcher hands out.
+
+use super::blocks::{Arrays, short};
+use super::index::Index;
+use super::instruction::{Args, Instruction};
+use super::operand::{Access, Arg, Cell, Place};
+use crate::dispatch::Run;
+use crate::{BlockId, Group, Program};
+use aurora_core::Site;
+use smallvec::SmallVec;
+use std::any::{TypeId, type_name};
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+
+/// How many steps a group has: a number, or a function of the group's index.
+pub trait Steps<I> {
+    #[doc(hidden)]
+    fn of(&self, group: I) -> u32;
+}
+
+impl<I> Steps<I> for u32 {
+    fn of(&self, _: I) -> u32 {
+        *self
+    }
+}
+
+impl<I, F: Fn(I) -> u32> Steps<I> for F {
+    fn of(&self, group: I) -> u32 {
+        self(group)
+    }
+}
+
+/// An error of a super-program: a name, by which programs recognise it, and the cause.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Trouble {
+    pub(super) name: &'static str,
+    pub(super) cause: String,
+}
+
+/// A launch that has been prepared, or why it cannot be.
+pub(super) type Launched = Result<Launch, Trouble>;
+
+/// The names of a super-program's errors: `Error::Object { name, .. }`.
+pub mod names {
+    /// One block is written twice by an instruction, or both read and written in one launch.
+    pub const CONFLICT: &str = "Conflict";
+    /// An index is outside its array, or a handle belongs to another super-program.
+    pub const OUTSIDE: &str = "Outside";
+    /// An instruction has returned an error.
+    pub const FAILED: &str = "Failed";
+    /// An instruction, a creator, an operand closure or serde code of the program has panicked.
+    pub const PANICKED: &str = "Panicked";
+    /// A block cannot be encoded or decoded.
+    pub const VALUE: &str = "Value";
+    /// A grid or an array is too large.
+    pub const TOO_LARGE: &str = "TooLarge";
+    /// An array without blocks has no value to fold.
+    pub const EMPTY: &str = "Empty";
+}
+
+/// The group has no instruction, so no result.
+const NONE: BlockId = BlockId::MAX;
+
+/// An index launch: one function, a grid of groups, and the operands of each instruction.
+///
+/// Groups of the program that have one result are one group here, the first of them, and their instructions follow
+/// each other: so each result is written in the order of the groups, as a sequential program writes it.
+pub(super) struct Launch {
+    /// The function, in words.
+    name: &'static str,
+    pub(super) site: Site,
+    matrix: [u32; 2],
+    /// Of each group of the program.
+    results: Vec<BlockId>,
+    lens: Lens,
+    /// The groups that follow the first group of a result, with the number of their first instruction.
+    chains: HashMap<Group, Vec<(u32, Group)>>,
+    /// One bit for each block that is a result.
+    written: Vec<u64>,
+    arrays: Arrays,
+    program: u32,
+    access: &'static [Access],
+    operands: Box<dyn Fn(Group, u32) -> Args + Send + Sync>,
+    run: Box<Function>,
+    show: Box<dyn Fn(Group) -> String + Send + Sync>,
+    digest: u64,
+    trouble: OnceLock<Trouble>,
+}
+
+type Function = dyn Fn(&mut [Cell]) -> Result<(), String> + Send + Sync;
+
+/// How many instructions each group has, those of its followers among them.
+enum Lens {
+    Equal(u32),
+    Of(Vec<u32>),
+}
+
+/// An instruction of a launch, with its operands.
+pub(super) struct Resolved {
+    pub(super) args: Args,
+    /// Where among the operands the result stands.
+    pub(super) result: usize,
+}
+
+/// What identifies a super-program to the launches that use it.
+#[derive(Clone)]
+pub(super) struct Context {
+    pub(super) arrays: Arrays,
+    /// The number of the super-program in this process.
+    pub(super) program: u32,
+}
+
+impl Launch {
+    /// Prepares a launch: finds the result of each group. It calls the operand closure once for each group.
+    pub(super) fn new<P, F: Instruction<P>, I: Index, O>(
+        Context { arrays, program }: Context,
+        (grid, steps): (I, impl Steps<I>),
+        function: F,
+        operands: O,
+        site: Site,
+    ) -> Result<Self, Trouble>
+    where
+        O: Fn(I, u32) -> F::At + Send + Sync + 'static,
+    {
+        let Some(groups) = grid.area() else {
+            let cause = format!("a launch over {grid:?} at {site}: a grid has at most {} groups", u32::MAX);
+            return Err(Trouble { name: names::TOO_LARGE, cause });
+        };
+        let mut launch = Launch {
+            name: short(type_name::<F>()),
+            site,
+            matrix: grid.matrix(),
+            results: Vec::new(),
+            lens: Lens::Equal(0),
+            chains: HashMap::new(),
+            written: vec![0; arrays.blocks().div_ceil(64) as usize],
+            arrays,
+            program,
+            access: F::ACCESS,
+            operands: Box::new(move |group, k| F::args(operands(grid.nth(group), k))),
+            run: Box::new(move |cells| function.run(cells)),
+            show: Box::new(move |group| format!("{:?}", grid.nth(group))),
+            digest: 0,
+            trouble: OnceLock::new(),
+        };
+        let result = launch.result_operand()?;
+        let lens: Vec<u32> = launch
+            .shielded("the function of steps", None, || (0..groups).map(|group| steps.of(grid.nth(group))).collect())?;
+        launch.find_results(result, lens)?;
+        let mut hasher = DefaultHasher::new();
+        let of = (TypeId::of::<F>(), TypeId::of::<O>(), TypeId::of::<I>(), launch.matrix);
+        (of, &launch.results, launch.arrays.blocks()).hash(&mut hasher);
+        if let Lens::Of(lens) = &launch.lens {
+            lens.hash(&mut hasher);
+        } else {
+            launch.len(0).hash(&mut hasher);
+        }
+        launch.digest = hasher.finish();
+        Ok(launch)
+    }
+
+    /// Where among the operands of an instruction its result stands.
+    fn result_operand(&self) -> Result<usize, Trouble> {
+        let is_result = |access: &Access| matches!(access, Access::Write | Access::Update);
+        let mut results = (0..).zip(self.access).filter(|(_, access)| is_result(access)).map(|(at, _)| at);
+        match (results.next(), results.next()) {
+            (Some(result), None) => Ok(result),
+            (None, _) => {
+                Err(self.conflict("writes no block: make one of its parameters `&mut T` or `&mut Update<T, Op>`"))
+            }
+            (Some(first), Some(second)) => Err(self.conflict(&format!(
+                "writes two blocks, its operands {first} and {second}: an instruction has one result; make two \
+                 launches of it, or one block of both",
+            ))),
+        }
+    }
+
+    fn conflict(&self, what: &str) -> Trouble {
+        Trouble { name: names::CONFLICT, cause: format!("{self} {what}") }
+    }
+
+    fn find_results(&mut self, result: usize, mut lens: Vec<u32>) -> Result<(), Trouble> {
+        let mut first_of: HashMap<BlockId, Group> = HashMap::new();
+        self.results = Vec::with_capacity(lens.len());
+        for group in 0..lens.len() as Group {
+            let len = lens[group as usize];
+            if len == 0 {
+                self.results.push(NONE);
+                continue;
+            }
+            let args = self.operands(group, 0)?;
+            let block = self.block_of(&args[result], (group, 0), result)?.expect("a result is a block");
+            self.results.push(block);
+            let (word, bit) = (block as usize / 64, 1 << (block % 64));
+            let is_first = self.written[word] & bit == 0;
+            self.written[word] |= bit;
+            if is_first && first_of.is_empty() {
+                continue;
+            }
+            // Most launches have one group for each result, and need no table.
+            if first_of.is_empty() {
+                let earlier = self.results[..group as usize].iter().copied().zip(0..);
+                first_of.extend(earlier);
+            }
+            let first = *first_of.entry(block).or_insert(group);
+            if is_first {
+                continue;
+            }
+            let start = lens[first as usize];
+            let Some(all) = start.checked_add(len) else {
+                let cause =
+                    format!("{self}: {} has more than {} instructions", self.arrays.of(block).show(block), u32::MAX);
+                return Err(Trouble { name: names::TOO_LARGE, cause });
+            };
+            self.chains.entry(first).or_default().push((start, group));
+            (lens[first as usize], lens[group as usize]) = (all, 0);
+        }
+        self.lens = match lens.first() {
+            Some(first) if lens.iter().all(|len| len == first) => Lens::Equal(*first),
+            None => Lens::Equal(0),
+            _ => Lens::Of(lens),
+        };
+        Ok(())
+    }
+
+    /// A number that is equal on all ranks that make the same launch.
+    pub(super) fn digest(&self) -> u64 {
+        self.digest
+    }
+
+    /// Whether a block is a result of this launch.
+    pub(super) fn writes(&self, block: BlockId) -> bool {
+        self.written.get(block as usize / 64).is_some_and(|word| word >> (block % 64) & 1 != 0)
+    }
+
+    /// The blocks that are results.
+    pub(super) fn written(&self) -> impl Iterator<Item = BlockId> + '_ {
+        let firsts = (0..self.groups()).filter(|group| self.len(*group) > 0);
+        firsts.map(|group| self.results[group as usize])
+    }
+
+    /// The group and step of the program that an instruction stands for.
+    fn of_program(&self, crate::Instruction { group, k }: crate::Instruction) -> (Group, u32) {
+        let Some(chain) = self.chains.get(&group) else {
+            return (group, k);
+        };
+        match chain.partition_point(|(start, _)| *start <= k) {
+            0 => (group, k),
+            at => (chain[at - 1].1, k - chain[at - 1].0),
+        }
+    }
+
+    /// An instruction in words: `instruction (1, 2) step 3 of multiply, launched at ..`.
+    fn words(&self, (group, step): (Group, u32)) -> String {
+        format!("step {step} of group {} of {self}", (self.show)(group))
+    }
+
+    /// The same.
+    pub(super) fn show(&self, instruction: crate::Instruction) -> String {
+        self.words(self.of_program(instruction))
+    }
+
+    /// Runs code of the program. A panic is an error.
+    fn shielded<R>(&self, what: &str, at: Option<(Group, u32)>, run: impl FnOnce() -> R) -> Result<R, Trouble> {
+        catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
+            let whose = at.map_or_else(|| self.to_string(), |at| self.words(at));
+            Trouble { name: names::PANICKED, cause: format!("{what} of {whose} panicked: {}", said(&*panic)) }
+        })
+    }
+
+    fn operands(&self, group: Group, step: u32) -> Result<Args, Trouble> {
+        self.shielded("the operand closure", Some((group, step)), || (self.operands)(group, step))
+    }
+
+    /// The block of an operand.
+    fn block_of(&self, arg: &Arg, at: (Group, u32), operand: usize) -> Result<Option<BlockId>, Trouble> {
+        let Arg::Block(Place { block, array, program }) = *arg else {
+            return Ok(None);
+        };
+        let outside = |what: String| {
+            let cause = format!("operand {operand} of {} {what}", self.words(at));
+            Err(Trouble { name: names::OUTSIDE, cause })
+        };
+        if program != self.program || array >= self.arrays.count() {
+            return outside("is a block of another super-program".into());
+        }
+        match block {
+            Place::OUTSIDE => outside(format!("is outside {}", self.arrays.get(array))),
+            block => Ok(Some(block)),
+        }
+    }
+
+    /// The operands of an instruction, checked.
+    pub(super) fn resolve(&self, instruction: crate::Instruction) -> Result<Resolved, Trouble> {
+        let at = self.of_program(instruction);
+        let (args, result) = (self.operands(at.0, at.1)?, self.results[instruction.group as usize]);
+        let mut result_operand = 0;
+        for (operand, (arg, access)) in args.iter().zip(self.access).enumerate() {
+            let Some(block) = self.block_of(arg, at, operand)? else { continue };
+            let show = || self.arrays.of(block).show(block);
+            let cause = match access {
+                Access::None => continue,
+                Access::Read if self.writes(block) && block == result => {
+                    format!("both reads and writes {}: read it through the parameter that writes it", show())
+                }
+                Access::Read if self.writes(block) => {
+                    format!(
+                        "reads {}, which another group of the launch writes: make two launches of it, or read another \
+                             array and swap the two afterwards",
+                        show()
+                    )
+                }
+                Access::Read => continue,
+                _ if block == result => {
+                    result_operand = operand;
+                    continue;
+                }
+                _ => {
+                    let first = self.arrays.of(result).show(result);
+                    format!(
+                        "writes {}, and step 0 of its group writes {first}: all steps of a group write one block",
+                        show()
+                    )
+                }
+            };
+            return Err(Trouble { name: names::CONFLICT, cause: format!("{} {cause}", self.words(at)) });
+        }
+        Ok(Resolved { args, result: result_operand })
+    }
+
+    /// Runs an instruction on its operands.
+    pub(super) fn run(&self, instruction: crate::Instruction, cells: &mut [Cell]) -> Result<(), Trouble> {
+        let at = self.of_program(instruction);
+        let ended = self.shielded("the function", Some(at), || (self.run)(cells))?;
+        ended.map_err(|error| Trouble { name: names::FAILED, cause: format!("{}: {error}", self.words(at)) })
+    }
+
+    /// A number that is equal on all ranks whose instructions of a run have the same operands.
+    pub(super) fn digest_of(&self, run: &Run) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        for instruction in run.instructions() {
+            self.inputs(instruction).hash(&mut hasher);
+        }
+        hasher.finish()
+    }
+
+    /// The first error of an operand closure that the dispatcher or a node has called.
+    pub(super) fn trouble(&self) -> Option<Trouble> {
+        self.trouble.get().cloned()
+    }
+}
+
+/// The message of a panic.
+pub(super) fn said(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("(without a message)")
+}
+
+impl fmt::Display for Launch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the launch of {} at {}", self.name, self.site)
+    }
+}
+
+impl Program for Launch {
+    type Inputs = SmallVec<[BlockId; 4]>;
+
+    fn grid(&self) -> (u32, u32) {
+        (self.matrix[0], self.matrix[1])
+    }
+
+    fn len(&self, group: Group) -> u32 {
+        match &self.lens {
+            Lens::Equal(len) => *len,
+            Lens::Of(lens) => lens[group as usize],
+        }
+    }
+
+    fn result(&self, group: Group) -> BlockId {
+        self.results[group as usize]
+    }
+
+    /// None, if the operands are in error: [`Launch::trouble`] has the error then.
+    fn inputs(&self, instruction: crate::Instruction) -> SmallVec<[BlockId; 4]> {
+        match self.resolve(instruction) {
+            Ok(Resolved { args, result }) => {
+                let block = |(at, arg): (usize, &Arg)| match arg {
+                    Arg::Block(place) if at != result => Some(place.block),
+                    _ => None,
+                };
+                args.iter().enumerate().filter_map(block).collect()
+            }
+            Err(trouble) => {
+                let _first_stays = self.trouble.set(trouble);
+                SmallVec::new()
+            }
+        }
+    }
+
+    fn blocks(&self) -> u32 {
+        self.arrays.blocks()
+    }
+
+    fn place(&self, block: BlockId) -> ([u32; 2], [u32; 2]) {
+        let array = self.arrays.of(block);
+        let (number, [rows, columns]) = (block - array.blocks.start, array.matrix);
+        ([number / columns, number % columns], [rows, columns])
+    }
+}

@@ -1,0 +1,27 @@
+//! Super-programs on ranks.
+
+mod blocks;
+mod dense;
+mod index;
+mod instruction;
+mod job;
+mod launch;
+mod message;
+mod node;
+mod object;
+mod operand;
+mod program;
+mod ranks;
+mod report;
+mod sequential;
+mod store;
+mod worker;
+
+pub use blocks::Blocks;
+pub use dense::{Csr, Dense};
+pub use index::Index;
+pub use instruction::{Instruction, Outcome};
+pub use launch::{Steps, names};
+pub use operand::{At, Block, Merge, Operand, Update, Val};
+pub use program::{Super, SuperProgram};
+pub use report::{Report, Tally};

@@ -1,0 +1,495 @@
+//! A rank of a super-program as a pure machine: messages and finished jobs in, messages and jobs out.
+
+use super::blocks::{Array, Arrays};
+use super::job::{Done, Job};
+use super::launch::{Launch, Resolved, Trouble};
+use super::message::{InOrder, Inbox, Message};
+use super::operand::{Arg, Value};
+use super::report::Tally;
+use super::store::{Slot, Store};
+use crate::data::{self, Block};
+use crate::dispatch::{Config, Grant, Order, Report};
+use crate::execute::{Command, Copies, Event, Limits, Task};
+use crate::{BlockId, Dispatch, Execute, Instruction, Node, Parts, Policy, Program};
+use aurora_core::Site;
+use aurora_core::object::{Malformed, Received};
+use bytes::Bytes;
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+/// The rank that hands out instructions.
+pub(super) const DISPATCHER: Node = 0;
+
+/// What a rank has to do.
+pub(super) enum Action {
+    /// Send a message to another rank.
+    Send { to: Node, message: Message, bytes: Bytes },
+    /// Have a thread do this; its end comes to [`NodeState::done`].
+    Work(Job),
+    /// End the super-program on all ranks.
+    Fail(Trouble),
+    /// The same: the operands of a grant are others here than at the dispatcher.
+    Differ { what: String, site: Site },
+    /// Wake the program's thread.
+    Progress,
+}
+
+/// A rank's part of a super-program.
+pub(super) struct NodeState {
+    me: Node,
+    parts: Parts,
+    limits: Limits,
+    arrays: Arrays,
+    owners: Arc<[Node]>,
+    /// At the dispatcher, between launches.
+    blocks: Vec<Block>,
+    /// Between launches.
+    copies: Copies,
+    store: Store,
+    running: Option<Running>,
+    /// Launches that have been entered.
+    entered: u64,
+    has_failed: bool,
+    /// Ranks that wait for a block whose creator runs.
+    requests: HashMap<BlockId, Vec<Node>>,
+    /// Instructions that wait for a block whose creator runs.
+    waiting: HashMap<BlockId, Vec<Instruction>>,
+    pub(super) tally: Tally,
+}
+
+/// A launch under way.
+struct Running {
+    launch: Arc<Launch>,
+    execute: Execute<Arc<Launch>>,
+    commands: VecDeque<Command>,
+    /// Instructions that are to run, and how many of their operands are not here.
+    tasks: HashMap<Instruction, (Resolved, usize)>,
+    orders: Inbox<(Order, u64)>,
+    reported: u64,
+    dispatcher: Option<Dispatcher>,
+}
+
+struct Dispatcher {
+    dispatch: Dispatch<Arc<Launch>>,
+    /// Of each rank.
+    reports: Vec<Inbox<Report>>,
+    ordered: Vec<u64>,
+}
+
+impl NodeState {
+    /// Rank `me` of `nodes`.
+    pub(super) fn new(me: Node, nodes: u32, limits: Limits) -> Self {
+        NodeState {
+            me,
+            parts: Parts::by_speed(&vec![1.0; nodes as usize]).expect("a job has ranks"),
+            limits,
+            arrays: Arrays::default(),
+            owners: Arc::new([]),
+            blocks: Vec::new(),
+            copies: Copies::new(None, 0),
+            store: Store::default(),
+            running: None,
+            entered: 0,
+            has_failed: false,
+            requests: HashMap::new(),
+            waiting: HashMap::new(),
+            tally: Tally::default(),
+        }
+    }
+
+    /// One more array.
+    pub(super) fn declare(&mut self, array: Arc<Array>) {
+        let owners: Vec<Node> = self.parts.owners_of(array.matrix).collect();
+        if self.me == DISPATCHER {
+            self.blocks.extend(owners.iter().map(|owner| {
+                let mut block = Block::new(*owner);
+                block.apply(data::Event::Create).expect("a new block has no value");
+                block
+            }));
+        }
+        self.owners = self.owners.iter().copied().chain(owners).collect();
+        self.arrays.push(array);
+        self.copies.grow(self.arrays.blocks());
+    }
+
+    /// What the dispatcher hands out. Made outside the lock: it takes a time in proportion to the groups.
+    pub(super) fn dispatch(
+        launch: Arc<Launch>,
+        (parts, blocks, limits): (Parts, Vec<Block>, Limits),
+    ) -> Dispatch<Arc<Launch>> {
+        // A node has twice as many grants as it runs instructions: the next one is there when one has ended.
+        let grain = (limits.in_flight / (2 * limits.running)).clamp(1, MOST_OF_A_GRANT);
+        let config = Config { grain, extends: false, ..Config::new(Policy::S) };
+        Dispatch::with_blocks(launch, parts, config, blocks)
+    }
+
+    /// What [`NodeState::dispatch`] needs; `None` if another rank dispatches.
+    pub(super) fn take_blocks(&mut self) -> Option<(Parts, Vec<Block>, Limits)> {
+        (self.me == DISPATCHER).then(|| (self.parts.clone(), std::mem::take(&mut self.blocks), self.limits))
+    }
+
+    /// This rank knows the next launch, before others begin it. Its number.
+    pub(super) fn enter(&mut self, launch: Arc<Launch>, dispatch: Option<Dispatch<Arc<Launch>>>) -> u64 {
+        let mut copies = std::mem::replace(&mut self.copies, Copies::new(None, 0));
+        for block in launch.written().filter(|block| self.owners[*block as usize] != self.me) {
+            copies.forget(block);
+            self.store.forget(block);
+        }
+        let nodes = self.parts.nodes() as usize;
+        let execute =
+            Execute::with_copies(self.me, launch.clone(), &self.parts, self.owners.clone(), self.limits, copies);
+        let dispatcher = dispatch.map(|dispatch| {
+            let reports = std::iter::repeat_with(Inbox::default).take(nodes).collect();
+            Dispatcher { dispatch, reports, ordered: vec![0; nodes] }
+        });
+        self.running = Some(Running {
+            launch,
+            execute,
+            commands: VecDeque::new(),
+            tasks: HashMap::new(),
+            orders: Inbox::default(),
+            reported: 0,
+            dispatcher,
+        });
+        self.entered += 1;
+        self.entered
+    }
+
+    /// All ranks know the launch: it begins.
+    pub(super) fn begin(&mut self, out: &mut Vec<Action>) {
+        let Some(running) = &mut self.running else {
+            // A rank without work: the launch is complete before it begins here.
+            return;
+        };
+        let mut commands = Vec::new();
+        running.execute.begin(&mut commands);
+        running.commands.extend(commands);
+        self.go_on(out);
+    }
+
+    /// Whether the launch with this number is complete on all ranks.
+    pub(super) fn is_complete(&self, launch: u64) -> bool {
+        self.entered > launch || self.running.is_none()
+    }
+
+    /// The value of a block, if it is here.
+    pub(super) fn value(&self, block: BlockId) -> Option<&Value> {
+        self.store.value(block)
+    }
+
+    pub(super) fn is_own(&self, block: BlockId) -> bool {
+        self.owner(block) == self.me
+    }
+
+    pub(super) fn owner(&self, block: BlockId) -> Node {
+        self.owners[block as usize]
+    }
+
+    /// Has the creator of an own block run, if it has not.
+    pub(super) fn make(&mut self, block: BlockId, out: &mut Vec<Action>) {
+        if self.store.expect(block) {
+            out.push(Action::Work(Job::Make { block, array: self.arrays.of(block).clone() }));
+        }
+    }
+
+    /// A message has arrived.
+    ///
+    /// # Errors
+    /// It makes no sense: another build has sent it.
+    pub(super) fn message(
+        &mut self,
+        from: Node,
+        message: Message,
+        payload: Received,
+        out: &mut Vec<Action>,
+    ) -> Result<(), Malformed> {
+        if self.has_failed {
+            return Ok(());
+        }
+        match message {
+            Message::Fetch(block) => self.serve(block, from, out)?,
+            Message::Block(block) => {
+                if block >= self.arrays.blocks() || self.is_own(block) || !self.store.is_coming(block) {
+                    return Err(Malformed);
+                }
+                self.tally.loads += 1;
+                self.tally.bytes += payload.bytes().len() as u64;
+                out.push(Action::Work(Job::Decode { block, array: self.arrays.of(block).clone(), bytes: payload }));
+            }
+            Message::Report(report) => self.reported(from, report)?,
+            Message::Order(order) => self.ordered(from, order)?,
+            Message::Complete(launch) => {
+                if from != DISPATCHER || from == self.me || launch != self.entered {
+                    return Err(Malformed);
+                }
+                self.complete(out);
+            }
+        }
+        self.go_on(out);
+        Ok(())
+    }
+
+    /// A rank asks for a block of this one's.
+    fn serve(&mut self, block: BlockId, by: Node, out: &mut Vec<Action>) -> Result<(), Malformed> {
+        if block >= self.arrays.blocks() || !self.is_own(block) {
+            return Err(Malformed);
+        }
+        match self.store.get(block) {
+            Some(Slot::Here(value)) => {
+                let (array, value) = (self.arrays.of(block).clone(), value.clone());
+                out.push(Action::Work(Job::Encode { block, array, value, to: vec![by] }));
+            }
+            // A block that is written is not read in the same launch.
+            Some(Slot::Taken) => return Err(Malformed),
+            Some(Slot::Coming) | None => {
+                self.requests.entry(block).or_default().push(by);
+                self.make(block, out);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a message is of the launch under way. One of an earlier launch is late.
+    fn is_current(&self, launch: u64) -> Result<bool, Malformed> {
+        if launch > self.entered { Err(Malformed) } else { Ok(launch == self.entered && self.running.is_some()) }
+    }
+
+    fn reported(&mut self, from: Node, report: InOrder<Report>) -> Result<(), Malformed> {
+        if self.me != DISPATCHER {
+            return Err(Malformed);
+        }
+        if !self.is_current(report.launch)? {
+            return Ok(());
+        }
+        let running = self.running.as_mut().expect("it is current");
+        let dispatcher = running.dispatcher.as_mut().expect("this is its rank");
+        let inbox = &mut dispatcher.reports[from as usize];
+        if !inbox.put(report.serial, report.message) {
+            return Err(Malformed);
+        }
+        while let Some(report) = inbox.take() {
+            dispatcher.dispatch.handle(from, report);
+        }
+        Ok(())
+    }
+
+    fn ordered(&mut self, from: Node, order: InOrder<(Order, u64)>) -> Result<(), Malformed> {
+        if from != DISPATCHER || from == self.me {
+            return Err(Malformed);
+        }
+        if !self.is_current(order.launch)? {
+            return Ok(());
+        }
+        let running = self.running.as_mut().expect("it is current");
+        let makes_sense = match &order.message.0 {
+            Order::Grant(Grant { what, .. }) => {
+                let (rows, columns) = running.launch.grid();
+                what.group < rows * columns && !what.run.is_empty() && what.run.end <= running.launch.len(what.group)
+            }
+            // Nothing floats and nothing is merged in a static launch.
+            _ => false,
+        };
+        if !makes_sense || !running.orders.put(order.serial, order.message) {
+            return Err(Malformed);
+        }
+        Ok(())
+    }
+
+    /// A job has ended.
+    pub(super) fn done(&mut self, done: Done, out: &mut Vec<Action>) {
+        if self.has_failed {
+            return;
+        }
+        match done {
+            Done::Made { block, value } => self.made(block, value, out),
+            Done::Encoded { block, to, bytes } => {
+                let bytes = Bytes::from(bytes);
+                let send = |to| Action::Send { to, message: Message::Block(block), bytes: bytes.clone() };
+                out.extend(to.into_iter().map(send));
+            }
+            Done::Decoded { block, value } => {
+                self.store.put(block, value);
+                self.running.as_mut().expect("its instructions wait").handle(Event::Arrived(block));
+            }
+            Done::Ran { instruction, mut cells, took } => {
+                self.tally.instructions += 1;
+                self.tally.busy += took;
+                let running = self.running.as_mut().expect("its instructions run");
+                let (resolved, _) = running.tasks.remove(&instruction).expect("it was to run");
+                let result = running.launch.result(instruction.group);
+                self.store.put(result, cells[resolved.result].take().expect("it has a result"));
+                running.handle(Event::Ran(instruction));
+            }
+            Done::Failed(trouble) => self.fail(trouble, out),
+        }
+        self.go_on(out);
+    }
+
+    /// The creator of a block has run.
+    fn made(&mut self, block: BlockId, value: Value, out: &mut Vec<Action>) {
+        self.store.put(block, value.clone());
+        if let Some(to) = self.requests.remove(&block) {
+            let array = self.arrays.of(block).clone();
+            out.push(Action::Work(Job::Encode { block, array, value, to }));
+        }
+        for instruction in self.waiting.remove(&block).unwrap_or_default() {
+            let running = self.running.as_mut().expect("its instructions wait");
+            let (_, missing) = running.tasks.get_mut(&instruction).expect("it waits");
+            *missing -= 1;
+            self.start(instruction, out);
+        }
+        out.push(Action::Progress);
+    }
+
+    /// Does all that follows.
+    fn go_on(&mut self, out: &mut Vec<Action>) {
+        while !self.has_failed
+            && let Some(running) = &mut self.running
+        {
+            if let Some(command) = running.commands.pop_front() {
+                self.obey(command, out);
+            } else if let Some((order, digest)) = running.orders.take() {
+                self.take_order(order, digest, out);
+            } else if let Some((to, order)) = running.dispatcher.as_mut().and_then(|own| own.dispatch.poll()) {
+                self.order(to, order, out);
+            } else {
+                break;
+            }
+            if let Some(trouble) = self.running.as_ref().and_then(|running| running.launch.trouble()) {
+                self.fail(trouble, out);
+            }
+        }
+        let dispatcher = self.running.as_ref().and_then(|running| running.dispatcher.as_ref());
+        if !self.has_failed && dispatcher.is_some_and(|own| own.dispatch.is_done()) {
+            let tell = |to| Action::Send { to, message: Message::Complete(self.entered), bytes: Bytes::new() };
+            out.extend((0..self.parts.nodes()).filter(|to| *to != self.me).map(tell));
+            self.complete(out);
+        }
+    }
+
+    fn obey(&mut self, command: Command, out: &mut Vec<Action>) {
+        let running = self.running.as_mut().expect("it has commands");
+        match command {
+            Command::Report(report) => match &mut running.dispatcher {
+                Some(own) => own.dispatch.handle(self.me, report),
+                None => {
+                    let serial = running.reported;
+                    running.reported += 1;
+                    let message = Message::Report(InOrder { launch: self.entered, serial, message: report });
+                    out.push(Action::Send { to: DISPATCHER, message, bytes: Bytes::new() });
+                }
+            },
+            Command::Fetch { block, from } => {
+                if self.store.expect(block) {
+                    out.push(Action::Send { to: from, message: Message::Fetch(block), bytes: Bytes::new() });
+                }
+            }
+            Command::Run(Task { instruction, .. }) => self.prepare(instruction, out),
+            Command::Send { .. }
+            | Command::SendPart { .. }
+            | Command::Merge(_)
+            | Command::DropPart(_)
+            | Command::Drop(_) => unreachable!("a static launch without a budget has no {command:?}"),
+        }
+    }
+
+    /// Sends an order of the dispatcher.
+    fn order(&mut self, to: Node, order: Order, out: &mut Vec<Action>) {
+        let launch = self.entered;
+        let running = self.running.as_mut().expect("it has orders");
+        if to == self.me {
+            return running.handle(Event::Order(order));
+        }
+        let digest = match &order {
+            Order::Grant(grant) => running.launch.digest_of(&grant.what),
+            _ => 0,
+        };
+        let ordered = &mut running.dispatcher.as_mut().expect("it orders").ordered[to as usize];
+        let message = Message::Order(InOrder { launch, serial: *ordered, message: (order, digest) });
+        *ordered += 1;
+        out.push(Action::Send { to, message, bytes: Bytes::new() });
+    }
+
+    /// Takes an order of another rank. The operands of a grant have to be the same here.
+    fn take_order(&mut self, order: Order, digest: u64, out: &mut Vec<Action>) {
+        let running = self.running.as_mut().expect("it has orders");
+        if let Order::Grant(Grant { what, .. }) = &order
+            && running.launch.digest_of(what) != digest
+            && running.launch.trouble().is_none()
+        {
+            let first = Instruction { group: what.group, k: what.run.start };
+            let what = format!("{} instructions from {}", what.run.len(), running.launch.show(first));
+            let site = running.launch.site.clone();
+            self.has_failed = true;
+            return out.push(Action::Differ { what, site });
+        }
+        running.handle(Event::Order(order));
+    }
+
+    /// An instruction is to run: all copies that it reads are here. Own blocks may not be made.
+    fn prepare(&mut self, instruction: Instruction, out: &mut Vec<Action>) {
+        let running = self.running.as_mut().expect("it has commands");
+        let resolved = match running.launch.resolve(instruction) {
+            Ok(resolved) => resolved,
+            Err(trouble) => return self.fail(trouble, out),
+        };
+        let mut missing = Vec::new();
+        for arg in &resolved.args {
+            if let Arg::Block(place) = arg
+                && self.owners[place.block as usize] == self.me
+                && self.store.value(place.block).is_none()
+            {
+                missing.push(place.block);
+            }
+        }
+        running.tasks.insert(instruction, (resolved, missing.len()));
+        for block in missing {
+            self.waiting.entry(block).or_default().push(instruction);
+            self.make(block, out);
+        }
+        self.start(instruction, out);
+    }
+
+    /// Runs an instruction, if all of its operands are here.
+    fn start(&mut self, instruction: Instruction, out: &mut Vec<Action>) {
+        let running = self.running.as_ref().expect("its instructions are to run");
+        let (resolved, missing) = &running.tasks[&instruction];
+        if *missing > 0 {
+            return;
+        }
+        let cells = resolved.args.iter().enumerate().map(|(at, arg)| match arg {
+            Arg::Block(place) if at == resolved.result => self.store.take(place.block),
+            Arg::Block(place) => self.store.value(place.block).cloned(),
+            Arg::Absent => None,
+            Arg::Plain(value) => Some(value.clone()),
+        });
+        let cells = cells.collect();
+        out.push(Action::Work(Job::Run { launch: running.launch.clone(), instruction, cells }));
+    }
+
+    fn complete(&mut self, out: &mut Vec<Action>) {
+        if let Some(running) = self.running.take() {
+            self.copies = running.execute.into_copies();
+            self.blocks = running.dispatcher.map_or_else(Vec::new, |own| own.dispatch.into_blocks());
+            self.tally.launches += 1;
+        }
+        out.push(Action::Progress);
+    }
+
+    fn fail(&mut self, trouble: Trouble, out: &mut Vec<Action>) {
+        if !std::mem::replace(&mut self.has_failed, true) {
+            out.push(Action::Fail(trouble));
+        }
+    }
+}
+
+/// A grant has at most so many instructions: the operand closure is called for each under a lock.
+const MOST_OF_A_GRANT: u32 = 64;
+
+impl Running {
+    fn handle(&mut self, event: Event) {
+        let mut commands = Vec::new();
+        self.execute.handle(event, &mut commands);
+        self.commands.extend(commands);
+    }
+}

@@ -1,0 +1,316 @@
+//! Parameters of instructions: how a function's parameter names, borrows and returns a block.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::any::Any;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+/// The data of a block: any type that serde can encode and that is `Clone + Send + Sync + 'static`.
+///
+/// Every such type is a block; there is nothing to implement. Blocks travel between ranks through serde.
+/// [`Dense`](crate::Dense) and [`Csr`](crate::Csr) travel as raw bytes.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the data of a block",
+    label = "not a block",
+    note = "a block is `Clone + Serialize + DeserializeOwned + Send + Sync + 'static`: derive `Clone`, `Serialize` and \
+            `Deserialize`"
+)]
+pub trait Block: Clone + Serialize + DeserializeOwned + Send + Sync + 'static {}
+
+impl<T: Clone + Serialize + DeserializeOwned + Send + Sync + 'static> Block for T {}
+
+/// An associative and commutative operation on blocks, for [`Update`].
+///
+/// Instructions may update partial results, which are merged at the end. A partial result begins as the identity.
+pub trait Merge<T>: 'static {
+    /// The value that changes nothing when it is merged. `like` is the block as its creator makes it: it has the
+    /// shape that the identity needs.
+    fn identity(like: &T) -> T;
+
+    /// Merges a partial result into another.
+    fn merge(into: &mut T, part: T);
+}
+
+/// A block that the instruction updates by the operation `Op`: a parameter `&mut Update<T, Op>`. It dereferences to
+/// the block.
+///
+/// The instruction adds its contribution to the block, and leaves all else as it is. The values that it finds there
+/// are those of some of the group's instructions, so it must not depend on them.
+pub struct Update<T, Op> {
+    block: T,
+    op: PhantomData<fn(Op)>,
+}
+
+impl<T, Op> Deref for Update<T, Op> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.block
+    }
+}
+
+impl<T, Op> DerefMut for Update<T, Op> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.block
+    }
+}
+
+impl<T: fmt::Debug, Op> fmt::Debug for Update<T, Op> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.block.fmt(f)
+    }
+}
+
+/// A plain value as a parameter: a number of the step, a factor, a seed.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Val<V>(pub V);
+
+/// The place of a block in an array of `T`: [`Blocks::at`](crate::Blocks::at) makes it.
+pub struct At<T> {
+    pub(super) place: Place,
+    block: PhantomData<fn() -> T>,
+}
+
+/// A block as a handle names it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// Of its super-program.
+    pub(super) block: u32,
+    /// The number of its array.
+    pub(super) array: u32,
+    /// The number of its super-program in this process.
+    pub(super) program: u32,
+}
+
+impl Place {
+    /// In place of a block: the index is outside the array.
+    pub(super) const OUTSIDE: u32 = u32::MAX;
+}
+
+impl<T> At<T> {
+    pub(super) fn new(place: Place) -> Self {
+        At { place, block: PhantomData }
+    }
+}
+
+impl<T> Clone for At<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for At<T> {}
+
+impl<T> fmt::Debug for At<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.place.block {
+            Place::OUTSIDE => write!(f, "outside array {}", self.place.array),
+            block => write!(f, "block {block}"),
+        }
+    }
+}
+
+/// The value of a block, whatever its type.
+pub(super) type Value = Arc<dyn Any + Send + Sync>;
+/// An operand while its instruction runs; `None`: there is no such block.
+#[doc(hidden)]
+pub type Cell = Option<Arc<dyn Any + Send + Sync>>;
+
+/// How an instruction uses an operand.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[doc(hidden)]
+pub enum Access {
+    /// A plain value.
+    None,
+    /// It reads the block.
+    Read,
+    /// It reads and writes the block, alone.
+    Write,
+    /// It updates the block.
+    Update,
+}
+
+/// An operand of one instruction, before its value is known.
+#[doc(hidden)]
+#[derive(Clone)]
+pub enum Arg {
+    /// A block.
+    Block(Place),
+    /// No block.
+    Absent,
+    /// A plain value.
+    Plain(Arc<dyn Any + Send + Sync>),
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A parameter of an instruction.
+///
+/// | parameter | the operand closure gives | the instruction |
+/// |---|---|---|
+/// | `&T` | `blocks.at(i)` | reads the block |
+/// | `Option<&T>` | `blocks.get(i)`, `blocks.near(i, d)` or `None` | reads the block, if there is one |
+/// | `&mut T` | `blocks.at(i)` | reads and writes the block |
+/// | `&mut Update<T, Op>` | `blocks.at(i)` | updates the block by `Op` |
+/// | `Val<V>` | `Val(value)` | gets a copy of the value |
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a parameter of an instruction",
+    label = "not a parameter of an instruction",
+    note = "parameters are `&T`, `Option<&T>`, `&mut T`, `&mut Update<T, Op>` and `Val<V>`"
+)]
+pub trait Operand: sealed::Sealed {
+    #[doc(hidden)]
+    const ACCESS: Access;
+    /// How the operand closure names it.
+    type At;
+    #[doc(hidden)]
+    type Held;
+    #[doc(hidden)]
+    type Item<'a>;
+
+    #[doc(hidden)]
+    fn arg(at: Self::At) -> Arg;
+    #[doc(hidden)]
+    fn take(cell: &mut Cell) -> Self::Held;
+    #[doc(hidden)]
+    fn lend(held: &mut Self::Held) -> Self::Item<'_>;
+    #[doc(hidden)]
+    fn give(held: Self::Held, cell: &mut Cell);
+}
+
+/// The value that a cell shares with others.
+fn shared<T: Send + Sync + 'static>(cell: &Cell) -> Option<Arc<T>> {
+    let value = cell.clone()?;
+    Some(value.downcast().unwrap_or_else(|_| panic!("a handle has the type of its block")))
+}
+
+/// A copy of a block's value.
+pub(super) fn copy<T: Block>(value: &Value) -> T {
+    value.downcast_ref::<T>().expect("a handle has the type of its block").clone()
+}
+
+/// The value of a cell for one instruction alone. It is copied if somebody still reads it.
+fn alone<T: Clone + Send + Sync + 'static>(cell: &mut Cell) -> T {
+    let value = shared(cell).expect("a written block is there");
+    *cell = None;
+    Arc::unwrap_or_clone(value)
+}
+
+impl<T: Block> sealed::Sealed for &T {}
+impl<T: Block> Operand for &T {
+    const ACCESS: Access = Access::Read;
+    type At = At<T>;
+    type Held = Arc<T>;
+    type Item<'a> = &'a T;
+
+    fn arg(at: At<T>) -> Arg {
+        Arg::Block(at.place)
+    }
+
+    fn take(cell: &mut Cell) -> Arc<T> {
+        shared(cell).expect("a block that is read is there")
+    }
+
+    fn lend(held: &mut Arc<T>) -> &T {
+        held
+    }
+
+    fn give(_: Arc<T>, _: &mut Cell) {}
+}
+
+impl<T: Block> sealed::Sealed for Option<&T> {}
+impl<T: Block> Operand for Option<&T> {
+    const ACCESS: Access = Access::Read;
+    type At = Option<At<T>>;
+    type Held = Option<Arc<T>>;
+    type Item<'a> = Option<&'a T>;
+
+    fn arg(at: Option<At<T>>) -> Arg {
+        at.map_or(Arg::Absent, |at| Arg::Block(at.place))
+    }
+
+    fn take(cell: &mut Cell) -> Option<Arc<T>> {
+        shared(cell)
+    }
+
+    fn lend(held: &mut Option<Arc<T>>) -> Option<&T> {
+        held.as_deref()
+    }
+
+    fn give(_: Option<Arc<T>>, _: &mut Cell) {}
+}
+
+impl<T: Block> sealed::Sealed for &mut T {}
+impl<T: Block> Operand for &mut T {
+    const ACCESS: Access = Access::Write;
+    type At = At<T>;
+    type Held = T;
+    type Item<'a> = &'a mut T;
+
+    fn arg(at: At<T>) -> Arg {
+        Arg::Block(at.place)
+    }
+
+    fn take(cell: &mut Cell) -> T {
+        alone(cell)
+    }
+
+    fn lend(held: &mut T) -> &mut T {
+        held
+    }
+
+    fn give(held: T, cell: &mut Cell) {
+        *cell = Some(Arc::new(held));
+    }
+}
+
+impl<T: Block, Op: Merge<T>> sealed::Sealed for &mut Update<T, Op> {}
+impl<T: Block, Op: Merge<T>> Operand for &mut Update<T, Op> {
+    const ACCESS: Access = Access::Update;
+    type At = At<T>;
+    type Held = Update<T, Op>;
+    type Item<'a> = &'a mut Update<T, Op>;
+
+    fn arg(at: At<T>) -> Arg {
+        Arg::Block(at.place)
+    }
+
+    fn take(cell: &mut Cell) -> Update<T, Op> {
+        Update { block: alone(cell), op: PhantomData }
+    }
+
+    fn lend(held: &mut Update<T, Op>) -> &mut Update<T, Op> {
+        held
+    }
+
+    fn give(held: Update<T, Op>, cell: &mut Cell) {
+        *cell = Some(Arc::new(held.block));
+    }
+}
+
+impl<V: Clone + Send + Sync + 'static> sealed::Sealed for Val<V> {}
+impl<V: Clone + Send + Sync + 'static> Operand for Val<V> {
+    const ACCESS: Access = Access::None;
+    type At = Val<V>;
+    type Held = V;
+    type Item<'a> = Val<V>;
+
+    fn arg(at: Val<V>) -> Arg {
+        Arg::Plain(Arc::new(at.0))
+    }
+
+    fn take(cell: &mut Cell) -> V {
+        alone(cell)
+    }
+
+    fn lend(held: &mut V) -> Val<V> {
+        Val(held.clone())
+    }
+
+    fn give(_: V, _: &mut Cell) {}
+}

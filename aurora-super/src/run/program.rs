@@ -1,0 +1,400 @@
+//! The super-program as users see it.
+
+use super::blocks::{Array, Arrays, Blocks};
+use super::index::Index;
+use super::instruction::Instruction;
+use super::launch::{Context, Launch, Launched, Steps, Trouble, names};
+use super::object::error;
+use super::operand::{Arg, At, Block, Operand, Place, Value, copy};
+use super::ranks::Ranks;
+use super::report::{Report, Tally};
+use super::sequential::Sequential;
+use crate::BlockId;
+use aurora_core::{Error, ObjectName, Rank, Result, Site, World};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::any::TypeId;
+use std::cell::RefCell;
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// How a super-program is run: threads and instructions in flight.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[must_use]
+pub struct Super {
+    settings: Settings,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Settings {
+    pub(super) workers: Option<u32>,
+    pub(super) in_flight: Option<u32>,
+}
+
+/// Numbers handles of different super-programs of a process.
+static NUMBERS: AtomicU32 = AtomicU32::new(0);
+
+impl Super {
+    /// The threads of this rank that run instructions. Without it, `AURORA_SUPER_WORKERS`; without that, the cores of
+    /// the node for each rank of the node.
+    pub fn workers(mut self, workers: u32) -> Self {
+        self.settings.workers = Some(workers);
+        self
+    }
+
+    /// The instructions of this rank that run, or whose operands are here or have been asked for. Without it,
+    /// `AURORA_SUPER_IN_FLIGHT`; without that, 16 for each thread.
+    pub fn in_flight(mut self, in_flight: u32) -> Self {
+        self.settings.in_flight = Some(in_flight);
+        self
+    }
+
+    /// Collective. Starts a super-program.
+    ///
+    /// # Errors
+    /// [`Error::BadSetting`] for 0 threads or a variable that is no number; `Mismatch` if ranks make other objects; a
+    /// system that has no more threads; an error that has ended the job.
+    #[track_caller]
+    pub fn start(self, world: &World) -> Result<SuperProgram<'_>> {
+        let name = ObjectName { what: "SuperProgram".into(), made_at: Site::here() };
+        let setting = |given: Option<u32>, name: &str| match (given, std::env::var(name).ok()) {
+            (Some(0), _) => Err(bad(name, "0")),
+            (Some(given), _) => Ok(Some(given)),
+            (None, Some(text)) if !text.is_empty() => match text.parse() {
+                Ok(number) if number > 0 => Ok(Some(number)),
+                _ => Err(bad(name, &text)),
+            },
+            (None, _) => Ok(None),
+        };
+        let settings = Settings {
+            workers: setting(self.settings.workers, "AURORA_SUPER_WORKERS")?,
+            in_flight: setting(self.settings.in_flight, "AURORA_SUPER_IN_FLIGHT")?,
+        };
+        let engine = Ranks::start(world, name.clone(), settings)?;
+        Ok(SuperProgram::over(Engine::Ranks(engine), name))
+    }
+}
+
+fn bad(name: &str, value: &str) -> Error {
+    Error::BadSetting { name: name.into(), value: value.into(), expected: "a number from 1 to 4294967295".into() }
+}
+
+/// Runs launches. An enum: a trait object would lose the callers' lines.
+enum Engine<'w> {
+    Ranks(Ranks<'w>),
+    Sequential(Sequential),
+}
+
+impl Engine<'_> {
+    /// Collective. All ranks make the same call, or all get an error.
+    #[track_caller]
+    fn agree(&self, action: &'static str, alike: u64, refusal: Option<Trouble>) -> Result<()> {
+        match self {
+            Engine::Ranks(ranks) => ranks.agree(action, alike, refusal),
+            Engine::Sequential(sequential) => refusal.map_or(Ok(()), |trouble| Err(sequential.error(trouble))),
+        }
+    }
+
+    #[track_caller]
+    fn declare(&self, array: Arc<Array>) -> Result<()> {
+        match self {
+            Engine::Ranks(ranks) => ranks.declare(array),
+            Engine::Sequential(sequential) => {
+                sequential.declare(array);
+                Ok(())
+            }
+        }
+    }
+
+    /// Collective.
+    #[track_caller]
+    fn launch(&self, launch: Launched) -> Result<()> {
+        match self {
+            Engine::Ranks(ranks) => ranks.launch(launch),
+            Engine::Sequential(sequential) => sequential.launch(launch),
+        }
+    }
+
+    /// Collective. The value of a block.
+    #[track_caller]
+    fn value<T: Block>(&self, block: BlockId) -> Result<T> {
+        match self {
+            Engine::Ranks(ranks) => ranks.value(block),
+            Engine::Sequential(sequential) => Ok(copy(&sequential.values(&[block])?[0])),
+        }
+    }
+
+    /// The values of own blocks.
+    #[track_caller]
+    fn values(&self, blocks: &[BlockId]) -> Result<Vec<Value>> {
+        match self {
+            Engine::Ranks(ranks) => ranks.values(blocks),
+            Engine::Sequential(sequential) => sequential.values(blocks),
+        }
+    }
+
+    /// Those of some blocks that this rank owns.
+    #[track_caller]
+    fn own(&self, blocks: Range<BlockId>) -> Result<Vec<BlockId>> {
+        match self {
+            Engine::Ranks(ranks) => ranks.own(blocks),
+            Engine::Sequential(_) => Ok(blocks.collect()),
+        }
+    }
+
+    /// Collective. A value of each rank.
+    #[track_caller]
+    fn gather<V: Serialize + DeserializeOwned + 'static>(&self, value: V) -> Result<Vec<V>> {
+        match self {
+            Engine::Ranks(ranks) => ranks.world().all_gather(value),
+            Engine::Sequential(_) => Ok(vec![value]),
+        }
+    }
+
+    #[track_caller]
+    fn tally(&self) -> Result<Tally> {
+        match self {
+            Engine::Ranks(ranks) => ranks.tally(),
+            Engine::Sequential(sequential) => Ok(sequential.tally()),
+        }
+    }
+}
+
+/// A super-program: arrays of blocks, and launches of instructions over them (S0 section 1, S2 section 2).
+///
+/// All methods but [`sequential`](SuperProgram::sequential) are collective: every rank of the world calls them in the
+/// same order, with the same function and arguments. An error ends the super-program on all ranks: every later call
+/// returns it.
+///
+/// Programs that use blocks through this handle alone run sequentially too: give them
+/// [`SuperProgram::sequential`] to debug them.
+///
+/// ```
+/// use aurora_core::prelude::*;
+/// use aurora_super::{Merge, SuperProgram, Update};
+///
+/// struct Sum;
+/// impl Merge<u64> for Sum {
+///     fn identity(_: &u64) -> u64 {
+///         0
+///     }
+///     fn merge(into: &mut u64, part: u64) {
+///         *into += part;
+///     }
+/// }
+///
+/// fn count(text: &String, words: &mut Update<u64, Sum>) {
+///     **words += text.split_whitespace().count() as u64;
+/// }
+///
+/// fn program(sp: &SuperProgram<'_>) -> Result<u64> {
+///     let texts = sp.blocks(100, |i: u32| "word ".repeat(i as usize))?;
+///     let words = sp.blocks(1, |_: u32| 0)?;
+///     sp.launch(1, 100, count, move |_, k| (texts.at(k), words.at(0)))?;
+///     sp.value(words.at(0))
+/// }
+///
+/// assert_eq!(program(&SuperProgram::sequential())?, 4950);
+/// Config::threads(3).run(|world| {
+///     assert_eq!(program(&SuperProgram::new(world)?)?, 4950);
+///     Ok(())
+/// })?;
+/// # Ok::<(), Error>(())
+/// ```
+pub struct SuperProgram<'w> {
+    engine: Engine<'w>,
+    name: ObjectName,
+    number: u32,
+    arrays: RefCell<Arrays>,
+}
+
+impl SuperProgram<'static> {
+    /// A super-program without ranks. It runs one instruction after the other on the caller's thread, in the order of
+    /// groups and steps, and has the results and the errors of a super-program on ranks. So it is the way to debug one:
+    /// breakpoints, prints and backtraces are those of a sequential program.
+    #[track_caller]
+    pub fn sequential() -> Self {
+        let name = ObjectName { what: "sequential SuperProgram".into(), made_at: Site::here() };
+        SuperProgram::over(Engine::Sequential(Sequential::new(name.clone())), name)
+    }
+}
+
+impl<'w> SuperProgram<'w> {
+    /// Collective. A super-program on the ranks of a job, as [`Super::default`] is [started](Super::start).
+    ///
+    /// # Errors
+    /// As [`Super::start`].
+    #[track_caller]
+    pub fn new(world: &'w World) -> Result<Self> {
+        Super::default().start(world)
+    }
+
+    fn over(engine: Engine<'w>, name: ObjectName) -> Self {
+        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+        SuperProgram { engine, name, number, arrays: RefCell::new(Arrays::default()) }
+    }
+
+    /// Collective. An array of blocks. Each block has an owner: a rank that hosts it. `make` makes a block when it is
+    /// first used, on its owner; it depends on the index alone, because it may run again.
+    ///
+    /// An array of one index is cut into parts of successive blocks, one for each rank. One of two indices is cut as a
+    /// matrix, into rectangles (S2 section 3.4: *static*); of three indices the first two count as the rows.
+    ///
+    /// # Errors
+    /// `TooLarge` if the super-program has more than 2^32 - 2 blocks by that; `Mismatch`, with both lines, if a rank
+    /// makes another call, or an array of another type or shape.
+    #[track_caller]
+    pub fn blocks<T: Block, I: Index>(
+        &self,
+        shape: I,
+        make: impl Fn(I) -> T + Send + Sync + 'static,
+    ) -> Result<Blocks<T, I>> {
+        let (site, first, array) = (Site::here(), self.arrays.borrow().blocks(), self.arrays.borrow().count());
+        let alike = digest(&(TypeId::of::<T>(), format!("{shape:?}"), kind_of(&make)));
+        let area = shape.area().filter(|area| first.checked_add(*area).is_some_and(|end| end < Place::OUTSIDE));
+        let refusal = area.is_none().then(|| Trouble {
+            name: names::TOO_LARGE,
+            cause: format!(
+                "an array of {shape:?} blocks at {site}: all arrays together have at most 4294967294 blocks"
+            ),
+        });
+        self.engine.agree("array", alike, refusal)?;
+        let made = Arc::new(Array::new(shape, first, area.unwrap_or(0), make, site));
+        self.arrays.borrow_mut().push(made.clone());
+        self.engine.declare(made)?;
+        Ok(Blocks::new(shape, Place { block: first, array, program: self.number }))
+    }
+
+    /// Collective. Launches an instruction over a grid of groups, and returns when all instructions have run.
+    ///
+    /// A *group* has `steps` instructions: a number, or a function of the group's index. `operands` names the operands
+    /// of an instruction by the group's index and the step, from 0: a tuple with one place for each parameter of the
+    /// function. Nobody lists the instructions: each rank calls `operands` for those that it runs.
+    ///
+    /// The operand that a group writes or updates names its rank: all instructions of the group run there, in the order
+    /// of their steps. Groups run side by side. Groups that write the same block run one after the other, in the order
+    /// of their indices. A block that a launch writes is read by no instruction of the launch. So the results are those
+    /// of the sequential program, to the bit, on any number of ranks.
+    ///
+    /// # Errors
+    /// - `Mismatch`, with both lines, if a rank makes another call, or launches another function or grid or with other
+    ///   operands; a rank that leaves instead is [`Error::RankLeft`].
+    /// - [`Error::Object`] with a [name](names): `Conflict` if an instruction reads a block that the launch writes, or
+    ///   writes two blocks or none; `Outside` for an index outside its array; `Failed` with the error of a function;
+    ///   `Panicked` with the message of a panic; `Value` if a block cannot be encoded or decoded; `TooLarge` for a
+    ///   grid of more than 2^32 - 1 groups.
+    /// - An error that has ended the job.
+    #[track_caller]
+    pub fn launch<P, F, I, O>(&self, grid: I, steps: impl Steps<I>, function: F, operands: O) -> Result<()>
+    where
+        F: Instruction<P>,
+        I: Index,
+        O: Fn(I, u32) -> F::At + Send + Sync + 'static,
+    {
+        let context = Context { arrays: self.arrays.borrow().clone(), program: self.number };
+        self.engine.launch(Launch::new(context, (grid, steps), function, operands, Site::here()))
+    }
+
+    /// Collective. Launches one instruction for each index of a grid: a [`launch`](Self::launch) of one step.
+    ///
+    /// # Errors
+    /// As [`launch`](Self::launch).
+    #[track_caller]
+    pub fn each<P, F, I, O>(&self, grid: I, function: F, operands: O) -> Result<()>
+    where
+        F: Instruction<P>,
+        I: Index,
+        O: Fn(I) -> F::At + Send + Sync + 'static,
+    {
+        self.launch(grid, 1, function, move |index, _| operands(index))
+    }
+
+    /// Collective. The value of a block, on all ranks.
+    ///
+    /// # Errors
+    /// `Mismatch`, with both lines, if a rank makes another call or wants another block; else as
+    /// [`launch`](Self::launch).
+    #[track_caller]
+    pub fn value<T: Block>(&self, at: At<T>) -> Result<T> {
+        let block = self.block(<&T>::arg(at));
+        let alike = digest(&(TypeId::of::<T>(), block.as_ref().ok()));
+        self.engine.agree("value", alike, block.as_ref().err().cloned())?;
+        let block = block.map_err(|trouble| error(Rank::new(0), &self.name, trouble))?;
+        self.engine.value(block)
+    }
+
+    /// Collective. Maps each block of an array to a value, on the rank of the block, and folds the values in the order
+    /// of the blocks, on all ranks: so its bits are equal on any number of ranks.
+    ///
+    /// # Errors
+    /// `Empty` for an array without blocks; `Mismatch`, with both lines, if a rank makes another call or folds another
+    /// array; [`Error::Value`] for a value that serde cannot encode; else as [`launch`](Self::launch).
+    #[track_caller]
+    pub fn fold<T: Block, I: Index, V: Serialize + DeserializeOwned + 'static>(
+        &self,
+        blocks: &Blocks<T, I>,
+        map: impl Fn(&T) -> V,
+        fold: impl Fn(V, V) -> V,
+    ) -> Result<V> {
+        let (program, array) = blocks.array();
+        let known = (program == self.number).then(|| self.arrays.borrow().get(array).clone());
+        let refusal = match &known {
+            None => Some(Trouble { name: names::OUTSIDE, cause: "an array of another super-program".into() }),
+            Some(array) if array.blocks.is_empty() => {
+                Some(Trouble { name: names::EMPTY, cause: format!("{array} has no blocks: a fold of it has no value") })
+            }
+            Some(_) => None,
+        };
+        self.engine.agree("fold", digest(&(array, TypeId::of::<V>())), refusal)?;
+        let own = self.engine.own(known.expect("else it is refused").blocks.clone())?;
+        let values = self.engine.values(&own)?;
+        let mapped = values.iter().map(|value| map(value.downcast_ref().expect("an array has one type")));
+        let mapped: Vec<(BlockId, V)> = own.iter().copied().zip(mapped).collect();
+        let mut all: Vec<(BlockId, V)> = self.engine.gather(mapped)?.into_iter().flatten().collect();
+        all.sort_by_key(|(block, _)| *block);
+        Ok(all.into_iter().map(|(_, value)| value).reduce(fold).expect("an array with blocks"))
+    }
+
+    /// Collective. What each rank has done so far.
+    ///
+    /// # Errors
+    /// As [`value`](Self::value).
+    #[track_caller]
+    pub fn report(&self) -> Result<Report> {
+        self.engine.agree("report", 0, None)?;
+        let own = self.engine.tally()?;
+        Ok(Report { ranks: self.engine.gather(own)? })
+    }
+
+    /// The block that a handle names, if it is one of this super-program.
+    fn block(&self, arg: Arg) -> std::result::Result<BlockId, Trouble> {
+        let Arg::Block(Place { block, array, program }) = arg else { unreachable!("a handle names a block") };
+        let outside = |cause| Err(Trouble { name: names::OUTSIDE, cause });
+        if program != self.number {
+            return outside("the value of a block of another super-program".into());
+        }
+        match block {
+            Place::OUTSIDE => outside(format!("the value of an index outside {}", self.arrays.borrow().get(array))),
+            block => Ok(block),
+        }
+    }
+}
+
+impl fmt::Debug for SuperProgram<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name.what)
+    }
+}
+
+fn kind_of<F: 'static>(_: &F) -> TypeId {
+    TypeId::of::<F>()
+}
+
+fn digest(alike: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    alike.hash(&mut hasher);
+    hasher.finish()
+}

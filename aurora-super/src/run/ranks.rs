@@ -1,0 +1,163 @@
+//! The engine of a super-program that runs on the ranks of a job.
+
+use super::blocks::Array;
+use super::launch::{Launched, Trouble};
+use super::node::{Action, NodeState};
+use super::object::{Object, error};
+use super::operand::{Block, Value, copy};
+use super::program::Settings;
+use super::report::Tally;
+use super::worker::{Queue, Workers};
+use crate::BlockId;
+use crate::execute::Limits;
+use aurora_core::object::{Plan, Shared, Until, Wait};
+use aurora_core::{ObjectName, Rank, Result, Site, World};
+use std::ops::Range;
+use std::sync::Arc;
+use std::thread;
+use std::time::Instant;
+
+pub(super) struct Ranks<'w> {
+    world: &'w World,
+    shared: Shared<Object>,
+    workers: Option<Workers>,
+    name: ObjectName,
+}
+
+impl<'w> Ranks<'w> {
+    #[track_caller]
+    pub(super) fn start(world: &'w World, name: ObjectName, settings: Settings) -> Result<Self> {
+        let queue = Arc::new(Queue::default());
+        let (me, nodes) = (world.rank().index() as u32, world.size() as u32);
+        let workers = settings.workers.unwrap_or_else(|| cores_of(world));
+        let in_flight = settings.in_flight.unwrap_or(workers.saturating_mul(16)).max(workers);
+        let mut node = NodeState::new(me, nodes, Limits { running: workers, in_flight, budget: None });
+        node.tally.workers = workers;
+        let object = Object::new(node, queue.clone(), name.clone());
+        let shared = world.share(Plan::new(name.what.clone(), &()), |_| Ok(object))?;
+        let reach = shared.reach();
+        let done = move |done| {
+            // The job is over: nobody waits for this any more.
+            let _over = reach.act(|object, cx| {
+                object.done(done, cx);
+                Ok(())
+            });
+        };
+        let mut ranks = Ranks { world, shared, workers: None, name };
+        let refusal = match Workers::start(workers, &queue, done) {
+            Ok(workers) => {
+                ranks.workers = Some(workers);
+                None
+            }
+            Err(error) => Some(Trouble {
+                name: "Threads",
+                cause: format!("{workers} threads cannot be started: {error}; AURORA_SUPER_WORKERS=1 needs one"),
+            }),
+        };
+        ranks.agree("the start of a super-program", 0, refusal)?;
+        Ok(ranks)
+    }
+
+    #[track_caller]
+    fn act<R>(&self, act: impl FnOnce(&mut NodeState, &mut Vec<Action>) -> R) -> Result<R> {
+        self.shared.act(|object, cx| {
+            cx.sound()?;
+            Ok(object.act(cx, act))
+        })
+    }
+
+    /// Waits until the machine has a result.
+    #[track_caller]
+    fn wait<R>(&self, look: impl Fn(&NodeState) -> Option<R>) -> Result<R> {
+        let wait = Wait { number: 0, until: Until::Came };
+        self.shared.wait(wait, |object, _| look(&object.node).map(Ok))
+    }
+}
+
+/// The cores of this rank's node for each of the node's ranks; at least 1.
+fn cores_of(world: &World) -> u32 {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    (cores / world.about().node_ranks.len().max(1)).max(1) as u32
+}
+
+impl Ranks<'_> {
+    /// Collective. All ranks make the same call, or all get an error.
+    #[track_caller]
+    pub(super) fn agree(&self, action: &'static str, alike: u64, refusal: Option<Trouble>) -> Result<()> {
+        self.shared.act(|object, cx| {
+            object.call = Some((action, Site::here()));
+            cx.sound()
+        })?;
+        let refusal = refusal.map(|trouble| error(self.world.rank(), &self.name, trouble));
+        let words = format!("{action} of the {}", self.name.what);
+        self.shared.agree(&words, &alike, refusal).inspect_err(|error| {
+            let _ended = self.shared.act(|_, cx| {
+                cx.fail(error.clone());
+                Ok(())
+            });
+        })
+    }
+
+    #[track_caller]
+    pub(super) fn declare(&self, array: Arc<Array>) -> Result<()> {
+        self.act(|node, _| node.declare(array))
+    }
+
+    #[track_caller]
+    pub(super) fn launch(&self, launch: Launched) -> Result<()> {
+        let begin = Instant::now();
+        let (digest, refusal) = match &launch {
+            Ok(launch) => (launch.digest(), None),
+            Err(trouble) => (0, Some(trouble.clone())),
+        };
+        let mut number = 0;
+        if let Ok(launch) = launch {
+            let launch = Arc::new(launch);
+            let blocks = self.act(|node, _| node.take_blocks())?;
+            let dispatch = blocks.map(|blocks| NodeState::dispatch(launch.clone(), blocks));
+            number = self.act(|node, _| node.enter(launch, dispatch))?;
+        }
+        self.agree("launch", digest, refusal)?;
+        self.act(NodeState::begin)?;
+        self.wait(|node| node.is_complete(number).then_some(()))?;
+        self.act(|node, _| node.tally.elapsed += begin.elapsed())
+    }
+
+    /// The values of own blocks. Blocks that have not been used are made.
+    #[track_caller]
+    pub(super) fn values(&self, blocks: &[BlockId]) -> Result<Vec<Value>> {
+        self.act(|node, out| blocks.iter().for_each(|block| node.make(*block, out)))?;
+        self.wait(|node| blocks.iter().map(|block| node.value(*block).cloned()).collect())
+    }
+
+    /// Collective. The value of a block of some rank, in a copy.
+    #[track_caller]
+    pub(super) fn value<T: Block>(&self, block: BlockId) -> Result<T> {
+        let owner = Rank::new(self.act(|node, _| node.owner(block))? as usize);
+        let own = if owner == self.world.rank() { Some(copy(&self.values(&[block])?[0])) } else { None };
+        Ok(self.world.broadcast(owner, own)?.expect("the owner has a value"))
+    }
+
+    #[track_caller]
+    pub(super) fn own(&self, blocks: Range<BlockId>) -> Result<Vec<BlockId>> {
+        self.act(|node, _| blocks.filter(|block| node.is_own(*block)).collect())
+    }
+
+    #[track_caller]
+    pub(super) fn tally(&self) -> Result<Tally> {
+        self.act(|node, _| node.tally)
+    }
+
+    pub(super) fn world(&self) -> &World {
+        self.world
+    }
+}
+
+impl Drop for Ranks<'_> {
+    fn drop(&mut self) {
+        let is_sound = !thread::panicking() && self.shared.act(|_, cx| cx.sound()).is_ok();
+        if let Some(workers) = self.workers.take().filter(|_| is_sound) {
+            workers.join();
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The engine of a super-program without ranks: an interpreter.
+
+use super::blocks::{Array, Arrays};
+use super::launch::{Launch, Launched, Trouble};
+use super::object::error;
+use super::operand::{Arg, Cell, Value};
+use super::report::Tally;
+use crate::{BlockId, Instruction, Program};
+use aurora_core::{ObjectName, Rank, Result};
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Runs one instruction after the other on the caller's thread.
+pub(super) struct Sequential {
+    name: ObjectName,
+    state: RefCell<State>,
+}
+
+#[derive(Default)]
+struct State {
+    arrays: Arrays,
+    /// Of each block; `None` before it is first used.
+    values: Vec<Option<Value>>,
+    tally: Tally,
+}
+
+impl Sequential {
+    pub(super) fn new(name: ObjectName) -> Self {
+        let tally = Tally { workers: 1, ..Tally::default() };
+        Sequential { name, state: RefCell::new(State { tally, ..State::default() }) }
+    }
+
+    pub(super) fn error(&self, trouble: Trouble) -> aurora_core::Error {
+        error(Rank::new(0), &self.name, trouble)
+    }
+
+    pub(super) fn declare(&self, array: Arc<Array>) {
+        let state = &mut *self.state.borrow_mut();
+        state.arrays.push(array);
+        state.values.resize(state.arrays.blocks() as usize, None);
+    }
+
+    pub(super) fn launch(&self, launch: Launched) -> Result<()> {
+        let begin = Instant::now();
+        let launch = launch.map_err(|trouble| self.error(trouble))?;
+        let state = &mut *self.state.borrow_mut();
+        for group in 0..launch.groups() {
+            for k in 0..launch.len(group) {
+                state.run(&launch, Instruction { group, k }).map_err(|trouble| self.error(trouble))?;
+            }
+        }
+        state.tally.launches += 1;
+        state.tally.elapsed += begin.elapsed();
+        Ok(())
+    }
+
+    pub(super) fn values(&self, blocks: &[BlockId]) -> Result<Vec<Value>> {
+        let state = &mut *self.state.borrow_mut();
+        let values: std::result::Result<_, _> = blocks.iter().map(|block| state.value(*block)).collect();
+        values.map_err(|trouble| self.error(trouble))
+    }
+
+    pub(super) fn tally(&self) -> Tally {
+        self.state.borrow().tally
+    }
+}
+
+impl State {
+    /// The value of a block, which is made when it is first used.
+    fn value(&mut self, block: BlockId) -> std::result::Result<Value, Trouble> {
+        let value = &mut self.values[block as usize];
+        if let Some(value) = value {
+            return Ok(value.clone());
+        }
+        let array = self.arrays.of(block);
+        let made = catch_unwind(AssertUnwindSafe(|| array.make(block)));
+        let made = made.map_err(|panic| array.panicked("the creator", block, &*panic))?;
+        Ok(value.insert(made).clone())
+    }
+
+    fn run(&mut self, launch: &Launch, instruction: Instruction) -> std::result::Result<(), Trouble> {
+        let resolved = launch.resolve(instruction)?;
+        let mut cells = Vec::with_capacity(resolved.args.len());
+        for arg in &resolved.args {
+            let cell: Cell = match arg {
+                Arg::Block(place) => Some(self.value(place.block)?),
+                Arg::Absent => None,
+                Arg::Plain(value) => Some(value.clone()),
+            };
+            cells.push(cell);
+        }
+        let result = launch.result(instruction.group) as usize;
+        // The instruction has the only one.
+        self.values[result] = None;
+        let begin = Instant::now();
+        launch.run(instruction, &mut cells)?;
+        self.tally.busy += begin.elapsed();
+        self.tally.instructions += 1;
+        self.values[result] = cells[resolved.result].take();
+        Ok(())
+    }
+}

@@ -1,0 +1,146 @@
+//! Super-programs on ranks are equal, to the bit, to the sequential interpreter.
+
+use aurora_core::{Config, Error, Result};
+use aurora_super::{Dense, Merge, SuperProgram, Update, Val};
+use std::collections::HashMap;
+
+struct Sum;
+
+impl Merge<Dense<f64>> for Sum {
+    fn identity(like: &Dense<f64>) -> Dense<f64> {
+        Dense::zeros(like.rows(), like.columns())
+    }
+
+    fn merge(into: &mut Dense<f64>, part: Dense<f64>) {
+        into.values_mut().iter_mut().zip(part.values()).for_each(|(sum, part)| *sum += part);
+    }
+}
+
+impl Merge<u64> for Sum {
+    fn identity(_: &u64) -> u64 {
+        0
+    }
+
+    fn merge(into: &mut u64, part: u64) {
+        *into += part;
+    }
+}
+
+fn multiply(a: &Dense<f64>, b: &Dense<f64>, c: &mut Update<Dense<f64>, Sum>) {
+    for i in 0..a.rows() {
+        for k in 0..a.columns() {
+            let factor = a[(i, k)];
+            c.row_mut(i).iter_mut().zip(b.row(k)).for_each(|(sum, b)| *sum += factor * b);
+        }
+    }
+}
+
+fn product(sp: &SuperProgram<'_>) -> Result<Vec<u64>> {
+    let n = 3;
+    let block = |seed: u32| {
+        move |(i, j): (u32, u32)| {
+            Dense::from_fn(4, 4, |r, c| f64::from(seed + i * 31 + j * 17 + (r * 4 + c) as u32 % 7) / 3.0)
+        }
+    };
+    let (a, b) = (sp.blocks((n, n), block(1))?, sp.blocks((n, n), block(2))?);
+    let c = sp.blocks((n, n), |_| Dense::zeros(4, 4))?;
+    sp.launch((n, n), n, multiply, move |(i, j), k| (a.at((i, k)), b.at((k, j)), c.at((i, j))))?;
+    let bits = sp.fold(
+        &c,
+        |c| c.values().iter().map(|v| v.to_bits()).collect::<Vec<_>>(),
+        |mut all, more| {
+            all.extend(more);
+            all
+        },
+    )?;
+    assert_eq!(sp.value(c.at((1, 1)))?.values()[0].to_bits(), bits[4 * 16]);
+    assert_eq!(sp.report()?.total().instructions, 27);
+    Ok(bits)
+}
+
+#[allow(clippy::ptr_arg, reason = "a block is a `Vec`")]
+fn sweep(up: Option<&Vec<f64>>, own: &Vec<f64>, down: Option<&Vec<f64>>, new: &mut Vec<f64>) {
+    for i in 0..own.len() {
+        let left = if i > 0 { own[i - 1] } else { up.map_or(0.0, |up| up[up.len() - 1]) };
+        let right = if i + 1 < own.len() { own[i + 1] } else { down.map_or(1.0, |down| down[0]) };
+        new[i] = (left + right) / 2.0;
+    }
+}
+
+fn jacobi(sp: &SuperProgram<'_>) -> Result<Vec<f64>> {
+    let strips = 7;
+    let mut old = sp.blocks(strips, |s: u32| vec![f64::from(s); 5])?;
+    let mut new = sp.blocks(strips, |_: u32| vec![0.0; 5])?;
+    for _ in 0..20 {
+        sp.each(strips, sweep, move |s| (old.near(s, -1), old.at(s), old.near(s, 1), new.at(s)))?;
+        std::mem::swap(&mut old, &mut new);
+    }
+    sp.fold(&old, Vec::clone, |one, other| [one, other].concat())
+}
+
+fn words(sp: &SuperProgram<'_>) -> Result<u64> {
+    let text = sp.blocks(10, |i: u32| "a b ".repeat(i as usize))?;
+    let tables = sp.blocks(10, |_: u32| HashMap::<String, u64>::new())?;
+    let count = sp.blocks(1, |_: u32| 0_u64)?;
+    sp.each(
+        10,
+        |text: &String, table: &mut HashMap<String, u64>| {
+            text.split_whitespace().for_each(|word| *table.entry(word.into()).or_default() += 1);
+        },
+        move |i| (text.at(i), table(tables, i)),
+    )?;
+    sp.each(
+        10,
+        |table: &HashMap<String, u64>, Val(k): Val<u32>, all: &mut Update<u64, Sum>| {
+            assert_eq!(table.get("a").copied().unwrap_or(0), u64::from(k));
+            **all += table.values().sum::<u64>();
+        },
+        move |i| (tables.at(i), Val(i), count.at(0)),
+    )?;
+    sp.value(count.at(0))
+}
+
+fn table(tables: aurora_super::Blocks<HashMap<String, u64>, u32>, i: u32) -> aurora_super::At<HashMap<String, u64>> {
+    tables.at(i)
+}
+
+#[test]
+fn as_the_sequential_one() {
+    let one = SuperProgram::sequential();
+    let (p, j, w) = (product(&one).unwrap(), jacobi(&one).unwrap(), words(&one).unwrap());
+    assert_eq!(w, 90);
+    for ranks in 1..=5 {
+        let (p, j) = (p.clone(), j.clone());
+        Config::threads(ranks)
+            .run(move |world| {
+                let sp = SuperProgram::new(world)?;
+                assert_eq!(product(&sp)?, p);
+                assert_eq!(jacobi(&sp)?, j);
+                assert_eq!(words(&sp)?, 90);
+                Ok(())
+            })
+            .unwrap();
+    }
+}
+
+#[test]
+fn errors() {
+    let conflict = |sp: &SuperProgram<'_>| {
+        let a = sp.blocks(4, |i: u32| u64::from(i))?;
+        sp.each(4, |a: &u64, b: &mut u64| *b += a, move |i| (a.at(3 - i), a.at(i)))
+    };
+    let panics = |sp: &SuperProgram<'_>| {
+        let a = sp.blocks(4, |i: u32| u64::from(i))?;
+        sp.each(4, |a: &mut u64| assert!(*a < 3, "too much"), move |i| (a.at(i),))
+    };
+    let outside = |sp: &SuperProgram<'_>| {
+        let a = sp.blocks(4, |i: u32| u64::from(i))?;
+        sp.each(4, |a: &u64, b: &mut u64| *b += a, move |i| (a.at(i + 1), a.at(i)))
+    };
+    for program in [conflict as fn(&SuperProgram<'_>) -> Result<()>, panics, outside] {
+        let alone = program(&SuperProgram::sequential()).unwrap_err();
+        assert!(matches!(alone, Error::Object { .. }), "{alone}");
+        let error = Config::threads(3).run(move |world| program(&SuperProgram::new(world)?)).unwrap_err();
+        assert!(matches!(error, Error::Object { .. }), "{error}");
+    }
+}
