@@ -81,6 +81,15 @@ const BANS: &[Ban] = &[
         banned: &["crate::behaviour", "crate::map", "crate::scalar", "crate::vector"],
         mend: "the kernel knows no kind of object: name a method of `SharedObject`, or a word of the epoch",
     },
+    Ban {
+        rule: "pure",
+        modules: InCrate {
+            of: "aurora-super",
+            modules: &["data", "dispatch", "execute", "lineage", "model", "policy", "program", "sim"],
+        },
+        banned: &["crate::run", "aurora_core", "aurora_net", "std::net", "std::thread"],
+        mend: "the scheduler and the simulator know no ranks: the runtime, `run`, drives them",
+    },
 ];
 
 /// Crates whose top modules do not import each other, two by two.

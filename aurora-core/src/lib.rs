@@ -170,8 +170,3 @@ pub mod prelude {
         ScalarReadCache, ScalarReleaseC, Slice, SliceMut, World, distmemcpy, distmemcpy_many, run,
     };
 }
-
-/// The program in the README compiles.
-#[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
-struct Readme;

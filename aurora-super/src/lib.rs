@@ -1,9 +1,40 @@
 //! Super-programs (Jin and Ziavras): a program is made of *instructions*, functions over whole *blocks* of data; a
 //! scheduler decides which node executes what, and moves, caches and merges the blocks.
 //!
-//! This crate is what decides. It has no thread, no clock, no socket and no file: [`Dispatch`] hands out instructions,
-//! [`Execute`] is one node that executes them, and the two meet only through messages. [`sim`] runs them in virtual
-//! time; a runtime can run them over ranks.
+//! [`SuperProgram`] runs them on the ranks of a job:
+//!
+//! ```
+//! use aurora_core::prelude::*;
+//! use aurora_super::SuperProgram;
+//!
+//! fn smooth(left: Option<&f64>, own: &f64, right: Option<&f64>, new: &mut f64) {
+//!     *new = (left.unwrap_or(own) + own + right.unwrap_or(own)) / 3.0;
+//! }
+//!
+//! # fn main() -> Result<()> { Config::threads(3).run(program) }
+//! # /*
+//! fn main() -> Result<()> {
+//!     aurora_core::run(program)
+//! }
+//! # */
+//!
+//! fn program(world: &World) -> Result<()> {
+//!     let sp = SuperProgram::new(world)?;
+//!     let mut old = sp.blocks(10, |i: u32| f64::from(i * i))?; // ten blocks, distributed over the ranks
+//!     let mut new = sp.blocks(10, |_| 0.0)?;
+//!     for _ in 0..100 {
+//!         sp.each(10, smooth, move |i| (old.near(i, -1), old.at(i), old.near(i, 1), new.at(i)))?;
+//!         std::mem::swap(&mut old, &mut new); // handles are numbers
+//!     }
+//!     let sum = sp.fold(&old, |value| *value, |sum, value| sum + value)?;
+//!     assert!((sum - 285.0).abs() < 1e-9);
+//!     Ok(())
+//! }
+//! ```
+//!
+//! The scheduler is pure. It has no thread, no clock, no socket and no file: [`Dispatch`] hands out instructions,
+//! [`Execute`] is one node that executes them, and the two meet only through messages. [`run`] drives them over ranks,
+//! [`sim`] in virtual time.
 //!
 //! What S0 and S2 are in these pages:
 //!
@@ -20,7 +51,8 @@
 //! | [`dispatch`] | hands out instructions, follows what is committed, merges, loses nodes |
 //! | [`execute`] | one node: operands, prefetching, a cache within a budget |
 //! | [`lineage`] | which instructions made which incarnation |
-//! | [`sim`] | virtual time over all of these |
+//! | [`run`] | super-programs on ranks, and the sequential interpreter |
+//! | [`sim`] | virtual time over the scheduler |
 //! | [`model`] | what is known of clusters of unequal machines, from measured times |
 #![forbid(unsafe_code)]
 
@@ -51,5 +83,10 @@ pub type Range = std::ops::Range<u32>;
 
 /// The programs in the README compile and run.
 #[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;
+mod readme {
+    #[doc = include_str!("../README.md")]
+    struct OfTheCrate;
+
+    #[doc = include_str!("../../README.md")]
+    struct OfAurora;
+}

@@ -58,8 +58,7 @@ fn product(sp: &SuperProgram<'_>) -> Result<Vec<u64>> {
     Ok(bits)
 }
 
-#[allow(clippy::ptr_arg, reason = "a block is a `Vec`")]
-fn sweep(up: Option<&Vec<f64>>, own: &Vec<f64>, down: Option<&Vec<f64>>, new: &mut Vec<f64>) {
+fn sweep(up: Option<&[f64]>, own: &[f64], down: Option<&[f64]>, new: &mut [f64]) {
     for i in 0..own.len() {
         let left = if i > 0 { own[i - 1] } else { up.map_or(0.0, |up| up[up.len() - 1]) };
         let right = if i + 1 < own.len() { own[i + 1] } else { down.map_or(1.0, |down| down[0]) };
@@ -84,7 +83,7 @@ fn words(sp: &SuperProgram<'_>) -> Result<u64> {
     let count = sp.blocks(1, |_: u32| 0_u64)?;
     sp.each(
         10,
-        |text: &String, table: &mut HashMap<String, u64>| {
+        |text: &str, table: &mut HashMap<String, u64>| {
             text.split_whitespace().for_each(|word| *table.entry(word.into()).or_default() += 1);
         },
         move |i| (text.at(i), table(tables, i)),

@@ -13,8 +13,11 @@ mod operand;
 mod program;
 mod ranks;
 mod report;
+mod running;
 mod sequential;
 mod store;
+#[cfg(test)]
+mod tests;
 mod worker;
 
 pub use blocks::Blocks;

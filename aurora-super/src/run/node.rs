@@ -2,10 +2,11 @@
 
 use super::blocks::{Array, Arrays};
 use super::job::{Done, Job};
-use super::launch::{Launch, Resolved, Trouble};
-use super::message::{InOrder, Inbox, Message};
+use super::launch::{Launch, Trouble};
+use super::message::{InOrder, Message};
 use super::operand::{Arg, Value};
 use super::report::Tally;
+use super::running::Running;
 use super::store::{Slot, Store};
 use crate::data::{self, Block};
 use crate::dispatch::{Config, Grant, Order, Report};
@@ -14,7 +15,7 @@ use crate::{BlockId, Dispatch, Execute, Instruction, Node, Parts, Policy, Progra
 use aurora_core::Site;
 use aurora_core::object::{Malformed, Received};
 use bytes::Bytes;
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The rank that hands out instructions.
@@ -55,25 +56,6 @@ pub(super) struct NodeState {
     /// Instructions that wait for a block whose creator runs.
     waiting: HashMap<BlockId, Vec<Instruction>>,
     pub(super) tally: Tally,
-}
-
-/// A launch under way.
-struct Running {
-    launch: Arc<Launch>,
-    execute: Execute<Arc<Launch>>,
-    commands: VecDeque<Command>,
-    /// Instructions that are to run, and how many of their operands are not here.
-    tasks: HashMap<Instruction, (Resolved, usize)>,
-    orders: Inbox<(Order, u64)>,
-    reported: u64,
-    dispatcher: Option<Dispatcher>,
-}
-
-struct Dispatcher {
-    dispatch: Dispatch<Arc<Launch>>,
-    /// Of each rank.
-    reports: Vec<Inbox<Report>>,
-    ordered: Vec<u64>,
 }
 
 impl NodeState {
@@ -135,22 +117,9 @@ impl NodeState {
             copies.forget(block);
             self.store.forget(block);
         }
-        let nodes = self.parts.nodes() as usize;
         let execute =
             Execute::with_copies(self.me, launch.clone(), &self.parts, self.owners.clone(), self.limits, copies);
-        let dispatcher = dispatch.map(|dispatch| {
-            let reports = std::iter::repeat_with(Inbox::default).take(nodes).collect();
-            Dispatcher { dispatch, reports, ordered: vec![0; nodes] }
-        });
-        self.running = Some(Running {
-            launch,
-            execute,
-            commands: VecDeque::new(),
-            tasks: HashMap::new(),
-            orders: Inbox::default(),
-            reported: 0,
-            dispatcher,
-        });
+        self.running = Some(Running::new(launch, execute, dispatch, self.parts.nodes()));
         self.entered += 1;
         self.entered
     }
@@ -161,9 +130,7 @@ impl NodeState {
             // A rank without work: the launch is complete before it begins here.
             return;
         };
-        let mut commands = Vec::new();
-        running.execute.begin(&mut commands);
-        running.commands.extend(commands);
+        running.begin();
         self.go_on(out);
     }
 
@@ -249,50 +216,24 @@ impl NodeState {
         Ok(())
     }
 
-    /// Whether a message is of the launch under way. One of an earlier launch is late.
-    fn is_current(&self, launch: u64) -> Result<bool, Malformed> {
-        if launch > self.entered { Err(Malformed) } else { Ok(launch == self.entered && self.running.is_some()) }
-    }
-
+    /// A report has come. One of an earlier launch is late.
     fn reported(&mut self, from: Node, report: InOrder<Report>) -> Result<(), Malformed> {
-        if self.me != DISPATCHER {
-            return Err(Malformed);
+        let makes_sense = self.me == DISPATCHER;
+        match &mut self.running {
+            Some(running) if makes_sense && report.launch == self.entered => running.reported(from, report),
+            _ if makes_sense && report.launch <= self.entered => Ok(()),
+            _ => Err(Malformed),
         }
-        if !self.is_current(report.launch)? {
-            return Ok(());
-        }
-        let running = self.running.as_mut().expect("it is current");
-        let dispatcher = running.dispatcher.as_mut().expect("this is its rank");
-        let inbox = &mut dispatcher.reports[from as usize];
-        if !inbox.put(report.serial, report.message) {
-            return Err(Malformed);
-        }
-        while let Some(report) = inbox.take() {
-            dispatcher.dispatch.handle(from, report);
-        }
-        Ok(())
     }
 
+    /// An order has come. One of an earlier launch is late.
     fn ordered(&mut self, from: Node, order: InOrder<(Order, u64)>) -> Result<(), Malformed> {
-        if from != DISPATCHER || from == self.me {
-            return Err(Malformed);
+        let makes_sense = from == DISPATCHER && from != self.me;
+        match &mut self.running {
+            Some(running) if makes_sense && order.launch == self.entered => running.ordered(order),
+            _ if makes_sense && order.launch <= self.entered => Ok(()),
+            _ => Err(Malformed),
         }
-        if !self.is_current(order.launch)? {
-            return Ok(());
-        }
-        let running = self.running.as_mut().expect("it is current");
-        let makes_sense = match &order.message.0 {
-            Order::Grant(Grant { what, .. }) => {
-                let (rows, columns) = running.launch.grid();
-                what.group < rows * columns && !what.run.is_empty() && what.run.end <= running.launch.len(what.group)
-            }
-            // Nothing floats and nothing is merged in a static launch.
-            _ => false,
-        };
-        if !makes_sense || !running.orders.put(order.serial, order.message) {
-            return Err(Malformed);
-        }
-        Ok(())
     }
 
     /// A job has ended.
@@ -359,8 +300,7 @@ impl NodeState {
                 self.fail(trouble, out);
             }
         }
-        let dispatcher = self.running.as_ref().and_then(|running| running.dispatcher.as_ref());
-        if !self.has_failed && dispatcher.is_some_and(|own| own.dispatch.is_done()) {
+        if !self.has_failed && self.running.as_ref().is_some_and(Running::is_done) {
             let tell = |to| Action::Send { to, message: Message::Complete(self.entered), bytes: Bytes::new() };
             out.extend((0..self.parts.nodes()).filter(|to| *to != self.me).map(tell));
             self.complete(out);
@@ -485,11 +425,3 @@ impl NodeState {
 
 /// A grant has at most so many instructions: the operand closure is called for each under a lock.
 const MOST_OF_A_GRANT: u32 = 64;
-
-impl Running {
-    fn handle(&mut self, event: Event) {
-        let mut commands = Vec::new();
-        self.execute.handle(event, &mut commands);
-        self.commands.extend(commands);
-    }
-}

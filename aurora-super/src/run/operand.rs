@@ -158,6 +158,9 @@ mod sealed {
 /// | `&mut T` | `blocks.at(i)` | reads and writes the block |
 /// | `&mut Update<T, Op>` | `blocks.at(i)` | updates the block by `Op` |
 /// | `Val<V>` | `Val(value)` | gets a copy of the value |
+///
+/// If the blocks are `Vec<T>`, the parameters may be slices as well: `&[T]`, `Option<&[T]>`, `&mut [T]`. If they are
+/// `String`, the parameters may be `&str` and `Option<&str>`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of an instruction",
     label = "not a parameter of an instruction",
@@ -291,6 +294,84 @@ impl<T: Block, Op: Merge<T>> Operand for &mut Update<T, Op> {
     fn give(held: Update<T, Op>, cell: &mut Cell) {
         *cell = Some(Arc::new(held.block));
     }
+}
+
+/// Parameters that borrow from the block: a slice of a `Vec`, a `str` of a `String`.
+macro_rules! borrowed {
+    ($([$($t:ident)?] $of:ty, $block:ty;)*) => {$(
+        impl<$($t: Block)?> sealed::Sealed for &$of {}
+        impl<$($t: Block)?> Operand for &$of {
+            const ACCESS: Access = Access::Read;
+            type At = At<$block>;
+            type Held = Arc<$block>;
+            type Item<'a> = &'a $of;
+
+            fn arg(at: Self::At) -> Arg {
+                Arg::Block(at.place)
+            }
+
+            fn take(cell: &mut Cell) -> Self::Held {
+                <&$block as Operand>::take(cell)
+            }
+
+            fn lend(held: &mut Self::Held) -> &$of {
+                held
+            }
+
+            fn give(_: Self::Held, _: &mut Cell) {}
+        }
+
+        impl<$($t: Block)?> sealed::Sealed for Option<&$of> {}
+        impl<$($t: Block)?> Operand for Option<&$of> {
+            const ACCESS: Access = Access::Read;
+            type At = Option<At<$block>>;
+            type Held = Option<Arc<$block>>;
+            type Item<'a> = Option<&'a $of>;
+
+            fn arg(at: Self::At) -> Arg {
+                <Option<&$block> as Operand>::arg(at)
+            }
+
+            fn take(cell: &mut Cell) -> Self::Held {
+                shared(cell)
+            }
+
+            fn lend(held: &mut Self::Held) -> Option<&$of> {
+                held.as_ref().map(|block| &***block)
+            }
+
+            fn give(_: Self::Held, _: &mut Cell) {}
+        }
+
+        impl<$($t: Block)?> sealed::Sealed for &mut $of {}
+        impl<$($t: Block)?> Operand for &mut $of {
+            const ACCESS: Access = Access::Write;
+            type At = At<$block>;
+            type Held = $block;
+            type Item<'a> = &'a mut $of;
+
+            fn arg(at: Self::At) -> Arg {
+                Arg::Block(at.place)
+            }
+
+            fn take(cell: &mut Cell) -> $block {
+                alone(cell)
+            }
+
+            fn lend(held: &mut $block) -> &mut $of {
+                held
+            }
+
+            fn give(held: $block, cell: &mut Cell) {
+                <&mut $block as Operand>::give(held, cell);
+            }
+        }
+    )*};
+}
+
+borrowed! {
+    [T] [T], Vec<T>;
+    [] str, String;
 }
 
 impl<V: Clone + Send + Sync + 'static> sealed::Sealed for Val<V> {}

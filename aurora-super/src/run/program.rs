@@ -186,7 +186,7 @@ impl Engine<'_> {
 ///     }
 /// }
 ///
-/// fn count(text: &String, words: &mut Update<u64, Sum>) {
+/// fn count(text: &str, words: &mut Update<u64, Sum>) {
 ///     **words += text.split_whitespace().count() as u64;
 /// }
 ///

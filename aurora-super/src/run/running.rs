@@ -1,0 +1,104 @@
+//! One launch on a rank, from its beginning to its end.
+
+use super::launch::{Launch, Resolved};
+use super::message::{InOrder, Inbox};
+use crate::dispatch::{Grant, Order, Report};
+use crate::execute::{Command, Event};
+use crate::{Dispatch, Execute, Instruction, Node, Program};
+use aurora_core::object::Malformed;
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+/// A launch under way.
+pub(super) struct Running {
+    pub(super) launch: Arc<Launch>,
+    pub(super) execute: Execute<Arc<Launch>>,
+    pub(super) commands: VecDeque<Command>,
+    /// Instructions that are to run, and how many of their operands are not here.
+    pub(super) tasks: HashMap<Instruction, (Resolved, usize)>,
+    pub(super) orders: Inbox<(Order, u64)>,
+    pub(super) reported: u64,
+    /// All ranks have entered the launch.
+    pub(super) has_begun: bool,
+    pub(super) dispatcher: Option<Dispatcher>,
+}
+
+pub(super) struct Dispatcher {
+    pub(super) dispatch: Dispatch<Arc<Launch>>,
+    /// Of each rank.
+    pub(super) reports: Vec<Inbox<Report>>,
+    pub(super) ordered: Vec<u64>,
+}
+
+impl Running {
+    pub(super) fn new(
+        launch: Arc<Launch>,
+        execute: Execute<Arc<Launch>>,
+        dispatch: Option<Dispatch<Arc<Launch>>>,
+        nodes: u32,
+    ) -> Self {
+        let dispatcher = dispatch.map(|dispatch| {
+            let reports = std::iter::repeat_with(Inbox::default).take(nodes as usize).collect();
+            Dispatcher { dispatch, reports, ordered: vec![0; nodes as usize] }
+        });
+        Running {
+            launch,
+            execute,
+            commands: VecDeque::new(),
+            tasks: HashMap::new(),
+            orders: Inbox::default(),
+            reported: 0,
+            has_begun: false,
+            dispatcher,
+        }
+    }
+
+    pub(super) fn begin(&mut self) {
+        self.has_begun = true;
+        let mut commands = Vec::new();
+        self.execute.begin(&mut commands);
+        self.commands.extend(commands);
+    }
+
+    pub(super) fn handle(&mut self, event: Event) {
+        let mut commands = Vec::new();
+        self.execute.handle(event, &mut commands);
+        self.commands.extend(commands);
+    }
+
+    /// At the dispatcher: a report has come.
+    ///
+    /// # Errors
+    /// One with this number has come before.
+    pub(super) fn reported(&mut self, from: Node, report: InOrder<Report>) -> Result<(), Malformed> {
+        let dispatcher = self.dispatcher.as_mut().expect("this is its rank");
+        let inbox = &mut dispatcher.reports[from as usize];
+        if !inbox.put(report.serial, report.message) {
+            return Err(Malformed);
+        }
+        while let Some(report) = inbox.take() {
+            dispatcher.dispatch.handle(from, report);
+        }
+        Ok(())
+    }
+
+    /// An order has come.
+    ///
+    /// # Errors
+    /// There is no such group or step; one with this number has come before.
+    pub(super) fn ordered(&mut self, order: InOrder<(Order, u64)>) -> Result<(), Malformed> {
+        let makes_sense = match &order.message.0 {
+            Order::Grant(Grant { what, .. }) => {
+                what.group < self.launch.groups() && !what.run.is_empty() && what.run.end <= self.launch.len(what.group)
+            }
+            // Nothing floats and nothing is merged in a static launch.
+            _ => false,
+        };
+        if makes_sense && self.orders.put(order.serial, order.message) { Ok(()) } else { Err(Malformed) }
+    }
+
+    /// Whether all instructions have run. A launch without instructions is done before other ranks know it.
+    pub(super) fn is_done(&self) -> bool {
+        self.has_begun && self.dispatcher.as_ref().is_some_and(|own| own.dispatch.is_done())
+    }
+}
