@@ -60,6 +60,8 @@ pub(super) struct NodeState {
 /// A launch under way.
 struct Running {
     launch: Arc<Launch>,
+    /// Before this, other ranks may not know the launch, and nothing is sent for it.
+    has_begun: bool,
     execute: Execute<Arc<Launch>>,
     commands: VecDeque<Command>,
     /// Instructions that are to run, and how many of their operands are not here.
@@ -144,6 +146,7 @@ impl NodeState {
         });
         self.running = Some(Running {
             launch,
+            has_begun: false,
             execute,
             commands: VecDeque::new(),
             tasks: HashMap::new(),
@@ -157,14 +160,14 @@ impl NodeState {
 
     /// All ranks know the launch: it begins.
     pub(super) fn begin(&mut self, out: &mut Vec<Action>) {
-        let Some(running) = &mut self.running else {
-            // A rank without work: the launch is complete before it begins here.
-            return;
-        };
-        let mut commands = Vec::new();
-        running.execute.begin(&mut commands);
-        running.commands.extend(commands);
-        self.go_on(out);
+        // Without work on this rank, the launch may be complete before it begins here.
+        if let Some(running) = &mut self.running {
+            running.has_begun = true;
+            let mut commands = Vec::new();
+            running.execute.begin(&mut commands);
+            running.commands.extend(commands);
+            self.go_on(out);
+        }
     }
 
     /// Whether the launch with this number is complete on all ranks.
@@ -344,7 +347,7 @@ impl NodeState {
     /// Does all that follows.
     fn go_on(&mut self, out: &mut Vec<Action>) {
         while !self.has_failed
-            && let Some(running) = &mut self.running
+            && let Some(running) = self.running.as_mut().filter(|running| running.has_begun)
         {
             if let Some(command) = running.commands.pop_front() {
                 self.obey(command, out);
@@ -359,7 +362,8 @@ impl NodeState {
                 self.fail(trouble, out);
             }
         }
-        let dispatcher = self.running.as_ref().and_then(|running| running.dispatcher.as_ref());
+        let begun = self.running.as_ref().filter(|running| running.has_begun);
+        let dispatcher = begun.and_then(|running| running.dispatcher.as_ref());
         if !self.has_failed && dispatcher.is_some_and(|own| own.dispatch.is_done()) {
             let tell = |to| Action::Send { to, message: Message::Complete(self.entered), bytes: Bytes::new() };
             out.extend((0..self.parts.nodes()).filter(|to| *to != self.me).map(tell));
