@@ -27,6 +27,7 @@ mod slices;
 mod stats;
 mod stream;
 mod structs;
+mod super_program;
 mod threads;
 mod unequal;
 mod vector;
@@ -69,6 +70,7 @@ fn bodies() -> Vec<Body> {
         stats::bodies(),
         program::bodies(),
         lifetime::bodies(),
+        super_program::bodies(),
         verifiers::bodies(),
     ]
     .into_iter()
