@@ -123,7 +123,7 @@ fn as_the_sequential_one() {
 }
 
 #[test]
-fn errors() {
+fn errors_end_a_super_program() {
     let conflict = |sp: &SuperProgram<'_>| {
         let a = sp.blocks(4, |i: u32| u64::from(i))?;
         sp.each(4, |a: &u64, b: &mut u64| *b += a, move |i| (a.at(3 - i), a.at(i)))
@@ -137,8 +137,11 @@ fn errors() {
         sp.each(4, |a: &u64, b: &mut u64| *b += a, move |i| (a.at(i + 1), a.at(i)))
     };
     for program in [conflict as fn(&SuperProgram<'_>) -> Result<()>, panics, outside] {
-        let alone = program(&SuperProgram::sequential()).unwrap_err();
+        let sp = SuperProgram::sequential();
+        let alone = program(&sp).unwrap_err();
         assert!(matches!(alone, Error::Object { .. }), "{alone}");
+        let later = sp.blocks(1, |_: u32| 0_u64).unwrap_err();
+        assert_eq!(later.to_string(), alone.to_string(), "an error ends a super-program");
         let error = Config::threads(3).run(move |world| program(&SuperProgram::new(world)?)).unwrap_err();
         assert!(matches!(error, Error::Object { .. }), "{error}");
     }

@@ -146,6 +146,15 @@ impl fmt::Display for Array {
     }
 }
 
+/// Whether there is memory for what a rank notes of so many blocks or groups.
+pub(super) fn has_room(count: u32) -> bool {
+    /// Of a group on the dispatcher; a block takes less.
+    const BYTES: usize = 64;
+    /// Fewer always fit.
+    const FEW: u32 = 1 << 20;
+    count < FEW || aurora_core::available_memory().is_none_or(|available| count as usize <= available / (2 * BYTES))
+}
+
 /// All arrays of a super-program, in the order of their blocks.
 #[derive(Clone, Default)]
 pub(super) struct Arrays(Vec<Arc<Array>>);

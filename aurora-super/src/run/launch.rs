@@ -1,6 +1,6 @@
 //! A launch, without the types of its function and grid: the program that the dispatcher hands out.
 
-use super::blocks::{Arrays, short};
+use super::blocks::{Arrays, has_room, short};
 use super::index::Index;
 use super::instruction::{Args, Instruction};
 use super::operand::{Access, Arg, Cell, Place};
@@ -55,7 +55,7 @@ pub mod names {
     pub const PANICKED: &str = "Panicked";
     /// A block cannot be encoded or decoded.
     pub const VALUE: &str = "Value";
-    /// A grid or an array is too large.
+    /// A grid or an array has too many places, or more than there is memory for.
     pub const TOO_LARGE: &str = "TooLarge";
     /// An array without blocks has no value to fold.
     pub const EMPTY: &str = "Empty";
@@ -125,10 +125,17 @@ impl Launch {
     where
         O: Fn(I, u32) -> F::At + Send + Sync + 'static,
     {
-        let Some(groups) = grid.area() else {
-            let cause = format!("a launch over {grid:?} at {site}: a grid has at most {} groups", u32::MAX);
-            return Err(Trouble { name: names::TOO_LARGE, cause });
+        let too_large = |why: &str| {
+            Err(Trouble { name: names::TOO_LARGE, cause: format!("a launch over {grid:?} at {site}: {why}") })
         };
+        let Some(groups) = grid.area() else {
+            return too_large("a grid has at most 4294967295 groups");
+        };
+        if !has_room(groups) {
+            return too_large(
+                "there is no memory for what a rank notes of each group; make fewer groups of more steps",
+            );
+        }
         let mut launch = Launch {
             name: short(type_name::<F>()),
             site,

@@ -1,4 +1,5 @@
-//! Super-programs on ranks.
+//! Super-programs on ranks: the API, the runtime and the sequential interpreter. The README beside this module has the
+//! design.
 
 mod blocks;
 mod dense;

@@ -1,16 +1,15 @@
 //! The super-program as users see it.
 
-use super::blocks::{Array, Arrays, Blocks};
+use super::blocks::{Array, Arrays, Blocks, has_room};
 use super::index::Index;
 use super::instruction::Instruction;
 use super::launch::{Context, Launch, Launched, Steps, Trouble, names};
-use super::object::error;
 use super::operand::{Arg, At, Block, Operand, Place, Value, copy};
 use super::ranks::Ranks;
 use super::report::{Report, Tally};
 use super::sequential::Sequential;
 use crate::BlockId;
-use aurora_core::{Error, ObjectName, Rank, Result, Site, World};
+use aurora_core::{Error, ObjectName, Result, Site, World};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::any::TypeId;
@@ -94,7 +93,7 @@ impl Engine<'_> {
     fn agree(&self, action: &'static str, alike: u64, refusal: Option<Trouble>) -> Result<()> {
         match self {
             Engine::Ranks(ranks) => ranks.agree(action, alike, refusal),
-            Engine::Sequential(sequential) => refusal.map_or(Ok(()), |trouble| Err(sequential.error(trouble))),
+            Engine::Sequential(sequential) => sequential.agree(refusal),
         }
     }
 
@@ -255,12 +254,13 @@ impl<'w> SuperProgram<'w> {
         let (site, first, array) = (Site::here(), self.arrays.borrow().blocks(), self.arrays.borrow().count());
         let alike = digest(&(TypeId::of::<T>(), format!("{shape:?}"), kind_of(&make)));
         let area = shape.area().filter(|area| first.checked_add(*area).is_some_and(|end| end < Place::OUTSIDE));
-        let refusal = area.is_none().then(|| Trouble {
-            name: names::TOO_LARGE,
-            cause: format!(
-                "an array of {shape:?} blocks at {site}: all arrays together have at most 4294967294 blocks"
-            ),
-        });
+        let why = match area {
+            None => Some("all arrays together have at most 4294967294 blocks"),
+            Some(area) if !has_room(area) => Some("there is no memory for what a rank notes of each block"),
+            Some(_) => None,
+        };
+        let cause = |why| format!("an array of {shape:?} blocks at {site}: {why}; make larger blocks");
+        let refusal = why.map(|why| Trouble { name: names::TOO_LARGE, cause: cause(why) });
         self.engine.agree("array", alike, refusal)?;
         let made = Arc::new(Array::new(shape, first, area.unwrap_or(0), make, site));
         self.arrays.borrow_mut().push(made.clone());
@@ -322,8 +322,7 @@ impl<'w> SuperProgram<'w> {
         let block = self.block(<&T>::arg(at));
         let alike = digest(&(TypeId::of::<T>(), block.as_ref().ok()));
         self.engine.agree("value", alike, block.as_ref().err().cloned())?;
-        let block = block.map_err(|trouble| error(Rank::new(0), &self.name, trouble))?;
-        self.engine.value(block)
+        self.engine.value(block.expect("else it is refused"))
     }
 
     /// Collective. Maps each block of an array to a value, on the rank of the block, and folds the values in the order

@@ -6,7 +6,7 @@ use super::object::error;
 use super::operand::{Arg, Cell, Value};
 use super::report::Tally;
 use crate::{BlockId, Instruction, Program};
-use aurora_core::{ObjectName, Rank, Result};
+use aurora_core::{Error, ObjectName, Rank, Result};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -24,6 +24,7 @@ struct State {
     /// Of each block; `None` before it is first used.
     values: Vec<Option<Value>>,
     tally: Tally,
+    ended: Option<Error>,
 }
 
 impl Sequential {
@@ -32,8 +33,22 @@ impl Sequential {
         Sequential { name, state: RefCell::new(State { tally, ..State::default() }) }
     }
 
-    pub(super) fn error(&self, trouble: Trouble) -> aurora_core::Error {
-        error(Rank::new(0), &self.name, trouble)
+    /// Goes on, unless an error has ended the super-program.
+    pub(super) fn agree(&self, refusal: Option<Trouble>) -> Result<()> {
+        match &self.state.borrow().ended {
+            Some(error) => Err(error.clone()),
+            None => Ok(()),
+        }?;
+        self.result(refusal.map_or(Ok(()), Err))
+    }
+
+    /// An error ends the super-program.
+    fn result<R>(&self, result: std::result::Result<R, Trouble>) -> Result<R> {
+        result.map_err(|trouble| {
+            let error = error(Rank::new(0), &self.name, trouble);
+            self.state.borrow_mut().ended = Some(error.clone());
+            error
+        })
     }
 
     pub(super) fn declare(&self, array: Arc<Array>) {
@@ -44,22 +59,19 @@ impl Sequential {
 
     pub(super) fn launch(&self, launch: Launched) -> Result<()> {
         let begin = Instant::now();
-        let launch = launch.map_err(|trouble| self.error(trouble))?;
-        let state = &mut *self.state.borrow_mut();
-        for group in 0..launch.groups() {
-            for k in 0..launch.len(group) {
-                state.run(&launch, Instruction { group, k }).map_err(|trouble| self.error(trouble))?;
-            }
-        }
-        state.tally.launches += 1;
-        state.tally.elapsed += begin.elapsed();
+        self.agree(None)?;
+        let launch = self.result(launch)?;
+        let ran = self.state.borrow_mut().run_all(&launch);
+        self.result(ran)?;
+        let tally = &mut self.state.borrow_mut().tally;
+        tally.launches += 1;
+        tally.elapsed += begin.elapsed();
         Ok(())
     }
 
     pub(super) fn values(&self, blocks: &[BlockId]) -> Result<Vec<Value>> {
-        let state = &mut *self.state.borrow_mut();
-        let values: std::result::Result<_, _> = blocks.iter().map(|block| state.value(*block)).collect();
-        values.map_err(|trouble| self.error(trouble))
+        let values = blocks.iter().map(|block| self.state.borrow_mut().value(*block)).collect();
+        self.result(values)
     }
 
     pub(super) fn tally(&self) -> Tally {
@@ -78,6 +90,13 @@ impl State {
         let made = catch_unwind(AssertUnwindSafe(|| array.make(block)));
         let made = made.map_err(|panic| array.panicked("the creator", block, &*panic))?;
         Ok(value.insert(made).clone())
+    }
+
+    fn run_all(&mut self, launch: &Launch) -> std::result::Result<(), Trouble> {
+        for group in 0..launch.groups() {
+            (0..launch.len(group)).try_for_each(|k| self.run(launch, Instruction { group, k }))?;
+        }
+        Ok(())
     }
 
     fn run(&mut self, launch: &Launch, instruction: Instruction) -> std::result::Result<(), Trouble> {
