@@ -2,9 +2,12 @@
 
 use crate::refusal::{Reason, Refusal};
 
+/// Bytes by the value of an argument and the number of ranks.
+pub type Bytes = fn(value: u64, ranks: u64) -> u128;
+
 /// An argument that decides how much memory a job takes.
 #[derive(Clone, Copy, Debug)]
-pub struct Demand<F = fn(u64, u64) -> u128> {
+pub struct Demand<F = Bytes> {
     /// Its name in the help.
     pub argument: &'static str,
     /// Its value.
@@ -172,7 +175,7 @@ mod tests {
 
     #[test]
     fn no_number_overflows() {
-        let demand = Demand { argument: "--keys <N>", value: u64::MAX, bytes: keys };
+        let demand: Demand = Demand { argument: "--keys <N>", value: u64::MAX, bytes: keys };
         assert_eq!(most(demand, 1, 1 << 40), Some((1 << 40) / 32));
     }
 }
