@@ -10,7 +10,7 @@ use crate::values::{density, number};
 use crate::{measure, prepare};
 use aurora_apps::implementation::Program;
 use aurora_apps::report::Comparison;
-use aurora_apps::sparse_mm::{self, Launch, MOST_OF_A_BLOCK, SparseMm, SparseReport};
+use aurora_apps::sparse_mm::{self, Launch, MOST_OF_A_BLOCK, MOST_ROWS, SparseMm, SparseReport};
 use aurora_core::Surroundings;
 use clap::Args;
 use std::fmt::{self, Display, Formatter};
@@ -19,7 +19,7 @@ use std::process::ExitCode;
 #[derive(Args, Debug)]
 pub struct SparseMmArguments {
     /// Rows and columns of the matrices
-    #[arg(long, value_name = "N", default_value_t = 2048, value_parser = number::<u32>(1..=u32::MAX as u64))]
+    #[arg(long, value_name = "N", default_value_t = 2048, value_parser = number::<u32>(1..=MOST_ROWS as u64))]
     pub size: u32,
     /// The probability that an element of A or B is not zero: a fraction, or per cent
     #[arg(long, value_name = "P", default_value = "12.5%", value_parser = density, allow_negative_numbers = true)]

@@ -9,6 +9,9 @@ pub const MOST_OF_A_BLOCK: usize = 1 << 15;
 /// A matrix has at most so many blocks in a row: then the blocks of three matrices can be numbered by 32 bits.
 const MOST_BLOCKS: usize = 37_837;
 
+/// The largest matrix has so many rows.
+pub const MOST_ROWS: usize = MOST_BLOCKS * MOST_OF_A_BLOCK;
+
 /// A run. Every rank must ask for the same.
 #[derive(Clone, Debug)]
 pub struct SparseMm {
@@ -38,9 +41,9 @@ impl Default for SparseMm {
 /// Why a run is impossible.
 #[derive(Clone, PartialEq, Debug, Error)]
 pub enum Impossible {
-    /// Matrices without an element.
-    #[error("a matrix has 1 row or more")]
-    Size,
+    /// Matrices that are too large or empty.
+    #[error("matrices of {0} rows: a matrix has 1 to {MOST_ROWS} rows")]
+    Size(usize),
     /// A density that is no probability.
     #[error("a density of {0}: it is a number from 0 to 1")]
     Density(f64),
@@ -65,7 +68,7 @@ impl SparseMm {
     pub fn check(&self) -> Result<(), Impossible> {
         let least = self.size.div_ceil(MOST_BLOCKS);
         match *self {
-            SparseMm { size: 0, .. } => Err(Impossible::Size),
+            SparseMm { size, .. } if !(1..=MOST_ROWS).contains(&size) => Err(Impossible::Size(size)),
             SparseMm { density, .. } if !(0.0..=1.0).contains(&density) => Err(Impossible::Density(density)),
             SparseMm { block, .. } if !(1..=MOST_OF_A_BLOCK).contains(&block) => Err(Impossible::Block(block)),
             SparseMm { size, block, .. } if block < least => Err(Impossible::Blocks { size, least }),
@@ -83,7 +86,9 @@ mod tests {
         let check = |size, density, block| SparseMm { size, density, block, ..SparseMm::default() }.check();
         assert_eq!(check(1, 0.0, MOST_OF_A_BLOCK), Ok(()));
         assert_eq!(check(MOST_BLOCKS, 1.0, 1), Ok(()));
-        assert_eq!(check(0, 0.5, 1), Err(Impossible::Size));
+        assert_eq!(check(0, 0.5, 1), Err(Impossible::Size(0)));
+        assert_eq!(check(MOST_ROWS, 0.5, MOST_OF_A_BLOCK), Ok(()));
+        assert_eq!(check(MOST_ROWS + 1, 0.5, 1), Err(Impossible::Size(MOST_ROWS + 1)));
         assert_eq!(check(1, 1.5, 1), Err(Impossible::Density(1.5)));
         assert!(check(1, f64::NAN, 1).is_err());
         assert_eq!(check(1, 0.5, 0), Err(Impossible::Block(0)));

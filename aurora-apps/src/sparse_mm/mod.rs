@@ -11,7 +11,7 @@ mod sequential;
 mod tests;
 
 pub use checksum::{checksum, joined};
-pub use job::{Impossible, MOST_OF_A_BLOCK, SparseMm};
+pub use job::{Impossible, MOST_OF_A_BLOCK, MOST_ROWS, SparseMm};
 pub use matrices::Matrices;
 pub use program::{Product, checksums, product};
 pub use report::{Launch, SparseReport};
