@@ -65,9 +65,9 @@ pub fn plates_beside_others(cells: u64, ranks: u64) -> u128 {
     plates(cells, ranks) + 3 * 2 * 8 * u128::from(cells)
 }
 
-/// A product of sparse matrices with this density in blocks of so many rows. An entry takes 12 bytes, and 4 more for
-/// each row of a block: the blocks, copies of all of them in each rank with one on its way, and rank 0's whole matrices.
-/// C is there twice. Besides there are tables of blocks, on each rank.
+/// A product of sparse matrices with this density in blocks of so many rows. An entry takes 12 bytes, and a row of a
+/// block 4 more. A and B are there as blocks, as copies of all blocks in each rank, and as whole matrices on rank 0. C
+/// is there twice. Besides, each rank has tables of blocks.
 pub fn sparse(density: f64, block: u64) -> impl Fn(u64, u64) -> u128 {
     move |size, ranks| {
         let (elements, ranks) = (u128::from(size) * u128::from(size), u128::from(ranks));
