@@ -196,6 +196,7 @@ impl Offer for Program {
             "diffusion" | "tsp" => &[Aurora, MpiIsend, MpiCollective, Sequential, Naive],
             "wordcount" => &[Aurora, MpiCollective, Sequential, Naive],
             "histogram" => &[Aurora, Accumulate, MpiIsend, MpiCollective, Sequential, Naive],
+            "sparse-mm" => &[Aurora, Sequential],
             _ => &[Aurora, Naive, Sequential],
         }
     }

@@ -3,6 +3,7 @@
 use crate::bench::arguments::BenchCommand;
 use crate::implementation::ProgramImplementations;
 use crate::simulate::arguments::SimulateArguments;
+use crate::sparse_mm::SparseMmArguments;
 use crate::values::{bytes_or_none, number, seconds, weight};
 use aurora_apps::clock::Pace;
 use aurora_apps::diffusion::Diffusion;
@@ -40,6 +41,8 @@ pub enum Command {
     Indexgather(IndexGatherArguments),
     /// Heat that spreads over a plate, step by step
     Diffusion(DiffusionArguments),
+    /// C = A x B of sparse matrices in blocks, as a super-program
+    SparseMm(SparseMmArguments),
     /// The shortest round trip through all cities, by branch and bound
     Tsp(TspArguments),
     /// Measure one operation between ranks, also by MPI

@@ -63,7 +63,11 @@ pub fn check_weights(weights: &[f64], config: &Config) -> Result<(), Refusal> {
 }
 
 /// Whether the data fits this machine. Only the process that speaks looks: the others would see what is left after it.
-pub fn check_memory(demand: Demand, config: &Config, starter: Surroundings) -> Result<(), Refusal> {
+pub fn check_memory<F: Fn(u64, u64) -> u128>(
+    demand: Demand<F>,
+    config: &Config,
+    starter: Surroundings,
+) -> Result<(), Refusal> {
     let ranks = match starter {
         // What is wrong with the configuration, the start will say.
         Surroundings::Alone => config.planned_ranks().ok().flatten().unwrap_or(1),

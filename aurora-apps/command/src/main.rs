@@ -14,6 +14,7 @@ mod progress;
 mod refusal;
 mod report;
 mod simulate;
+mod sparse_mm;
 mod table;
 mod values;
 
@@ -62,6 +63,7 @@ fn main() -> ExitCode {
         Command::Wordcount(wordcount) => run_wordcount(wordcount, starter),
         Command::Indexgather(indexgather) => run_indexgather(indexgather, starter),
         Command::Diffusion(diffusion) => run_diffusion(diffusion, starter),
+        Command::SparseMm(arguments) => sparse_mm::start(arguments, starter),
         Command::Tsp(tsp) => run_tsp(tsp, starter),
         Command::Bench(arguments) => bench::start(arguments, starter),
         Command::Info(world) => prepare(world, starter, None).map(info::show),
@@ -124,7 +126,7 @@ fn run_histogram(arguments: &HistogramArguments, starter: Surroundings) -> Resul
 
 fn run_wordcount(arguments: &WordCountArguments, starter: Surroundings) -> Result<ExitCode, Refusal> {
     let job = arguments.job();
-    let text = Demand { argument: "--bytes <N>", value: arguments.bytes, bytes: memory::texts };
+    let text: Demand = Demand { argument: "--bytes <N>", value: arguments.bytes, bytes: memory::texts };
     let start = prepare(&arguments.world, starter, Some(text))?;
     let words = Demand { argument: "--words <N>", value: arguments.words, bytes: memory::words };
     launch::check_memory(words, &start.config, starter)?;
@@ -134,7 +136,7 @@ fn run_wordcount(arguments: &WordCountArguments, starter: Surroundings) -> Resul
 
 fn run_indexgather(arguments: &IndexGatherArguments, starter: Surroundings) -> Result<ExitCode, Refusal> {
     let job = arguments.job();
-    let table = Demand { argument: "--table <N>", value: arguments.table, bytes: memory::tables };
+    let table: Demand = Demand { argument: "--table <N>", value: arguments.table, bytes: memory::tables };
     let start = prepare(&arguments.world, starter, Some(table))?;
     let reads = Demand { argument: "--reads <N>", value: arguments.reads, bytes: memory::lookups };
     launch::check_memory(reads, &start.config, starter)?;

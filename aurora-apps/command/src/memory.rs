@@ -2,15 +2,18 @@
 
 use crate::refusal::{Reason, Refusal};
 
+/// Bytes by the value of an argument and the number of ranks.
+pub type Bytes = fn(value: u64, ranks: u64) -> u128;
+
 /// An argument that decides how much memory a job takes.
 #[derive(Clone, Copy, Debug)]
-pub struct Demand {
+pub struct Demand<F = Bytes> {
     /// Its name in the help.
     pub argument: &'static str,
     /// Its value.
     pub value: u64,
-    /// Bytes that a value needs on this machine.
-    pub bytes: fn(value: u64, ranks: u64) -> u128,
+    /// Bytes that a value needs on this machine, by the value and the number of ranks.
+    pub bytes: F,
 }
 
 /// A matrix multiplication: four shared matrices; rank 0's sequential ones and what is on its way; and in each rank
@@ -62,6 +65,20 @@ pub fn plates_beside_others(cells: u64, ranks: u64) -> u128 {
     plates(cells, ranks) + 3 * 2 * 8 * u128::from(cells)
 }
 
+/// A product of sparse matrices with this density in blocks of so many rows. An entry takes 12 bytes, and a row of a
+/// block 4 more. A and B are there as blocks, as copies of all blocks in each rank, and as whole matrices on rank 0. C
+/// is there twice. Besides, each rank has tables of blocks.
+pub fn sparse(density: f64, block: u64) -> impl Fn(u64, u64) -> u128 {
+    move |size, ranks| {
+        let (elements, ranks) = (u128::from(size) * u128::from(size), u128::from(ranks));
+        let blocks = u128::from(size.div_ceil(block));
+        let entries = (elements as f64 * density).ceil() as u128;
+        (2 + ranks) * 2 * (12 * entries + 4 * blocks * u128::from(size))
+            + 2 * 8 * elements
+            + ranks * 3 * 200 * blocks * blocks
+    }
+}
+
 /// A vector that every rank caches whole: its blocks, and in each rank the caches of all implementations.
 pub fn caches(bytes: u64, ranks: u64) -> u128 {
     (3 + 4 * u128::from(ranks)) * u128::from(bytes)
@@ -107,7 +124,7 @@ pub fn touched(bytes: u64, ranks: u64) -> u128 {
     (2 + 4 * u128::from(ranks)) * u128::from(bytes)
 }
 
-impl Demand {
+impl<F: Fn(u64, u64) -> u128> Demand<F> {
     /// Whether `ranks` ranks that share this machine and `available` bytes can have it.
     pub fn check(&self, ranks: u64, available: u64) -> Result<(), Refusal> {
         let needed = (self.bytes)(self.value, ranks);
@@ -150,7 +167,7 @@ mod tests {
 
     #[test]
     fn the_most_that_fits_fits_and_one_more_does_not() {
-        let demand = |value| Demand { argument: "--size <N>", value, bytes: matrices };
+        let demand = |value| -> Demand { Demand { argument: "--size <N>", value, bytes: matrices } };
         let found = most(demand(4_000_000_000), 2, 48 << 20).expect("too much");
         assert_eq!(most(demand(found), 2, 48 << 20), None);
         assert_eq!(most(demand(found + 1), 2, 48 << 20), Some(found));
@@ -158,7 +175,7 @@ mod tests {
 
     #[test]
     fn no_number_overflows() {
-        let demand = Demand { argument: "--keys <N>", value: u64::MAX, bytes: keys };
+        let demand: Demand = Demand { argument: "--keys <N>", value: u64::MAX, bytes: keys };
         assert_eq!(most(demand, 1, 1 << 40), Some((1 << 40) / 32));
     }
 }

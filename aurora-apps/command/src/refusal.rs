@@ -1,13 +1,13 @@
 //! What is said about an argument that cannot be.
 
 use crate::simulate::speeds::BadSpeeds;
-use aurora_apps::implementation;
 use aurora_apps::report::label::BadLabel;
+use aurora_apps::{implementation, sparse_mm};
 use aurora_super::model;
 use thiserror::Error;
 
 /// An argument whose value is well formed and yet impossible here.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[derive(Clone, PartialEq, Debug, Error)]
 #[error("{}: {reason}", refused(.argument, .value))]
 pub struct Refusal {
     /// The argument, as the help names it.
@@ -20,7 +20,7 @@ pub struct Refusal {
 }
 
 /// Why a value is impossible.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[derive(Clone, PartialEq, Debug, Error)]
 pub enum Reason {
     /// More than this machine has.
     #[error(
@@ -63,6 +63,9 @@ pub enum Reason {
         /// How many there are.
         reads: usize,
     },
+    /// A product of sparse matrices that is impossible.
+    #[error("{0}")]
+    Sparse(sparse_mm::Impossible),
     /// Labels that cannot stand beside each other.
     #[error("{0}")]
     Label(BadLabel),

@@ -63,7 +63,8 @@ impl Display for Table<'_, Report> {
     }
 }
 
-fn line(f: &mut Formatter<'_>, name: &str, of: Spread) -> fmt::Result {
+/// A row with the spread of one figure.
+pub fn line(f: &mut Formatter<'_>, name: &str, of: Spread) -> fmt::Result {
     writeln!(f, "{name:34}{:>12.6}{:>12.6}{:>12.6}", of.min, of.median, of.max)
 }
 

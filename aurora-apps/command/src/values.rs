@@ -27,9 +27,36 @@ pub fn weight(text: &str) -> Result<f64, &'static str> {
     weight.ok_or("a weight is a number, 0 or greater")
 }
 
+/// A probability, as a fraction or per cent.
+pub fn density(text: &str) -> Result<f64, &'static str> {
+    let text = text.trim();
+    let density = match text.strip_suffix('%') {
+        Some(percent) => percent.trim_end().parse().map(|percent: f64| percent / 100.0),
+        None => text.parse(),
+    };
+    let density = density.ok().filter(|density| (0.0..=1.0).contains(density));
+    density.ok_or("a density is a fraction from 0 to 1 (0.125), or per cent with its sign (12.5%)")
+}
+
 /// A time that does not end at once.
 pub fn seconds(text: &str) -> Result<Duration, &'static str> {
     let seconds = text.parse().ok().filter(|seconds: &f64| *seconds > 0.0);
     let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     duration.ok_or("seconds, more than 0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_density_is_a_fraction_or_per_cent() {
+        for text in ["12.5%", "0.125", " 12.5 % ", ".125"] {
+            assert_eq!(density(text), Ok(0.125), "{text}");
+        }
+        assert_eq!((density("0"), density("100%")), (Ok(0.0), Ok(1.0)));
+        for text in ["12.5", "101%", "-1%", "NaN", "%", "", "x"] {
+            assert!(density(text).is_err(), "{text}");
+        }
+    }
 }

@@ -20,6 +20,7 @@ fn a_table_says_verified_once() {
         "wordcount --bytes 10000 --words 300 --reps 2 --ranks 3 --route local",
         "indexgather --table 1000 --reads 3000 --reps 2 --ranks 3 --route local",
         "diffusion --rows 33 --cols 20 --steps 7 --reps 2 --ranks 3 --route local",
+        "sparse-mm --size 70 --block 16 --reps 2 --ranks 3 --route local",
         "tsp --instance gr17 --reps 2 --ranks 3 --route local",
     ] {
         let output = aurora(line);
@@ -65,6 +66,7 @@ fn a_wrong_result_is_exit_code_1() {
         "wordcount --bytes 1000 --words 30 --reps 1 --ranks 2 --route local --damage",
         "indexgather --table 1000 --reads 300 --reps 1 --ranks 2 --route local --damage",
         "diffusion --rows 9 --cols 9 --reps 1 --ranks 2 --route local --damage",
+        "sparse-mm --size 70 --block 16 --reps 1 --ranks 2 --route local --damage",
         "tsp --instance burma14 --reps 1 --ranks 2 --route local --damage",
     ] {
         let output = aurora(line);
@@ -79,7 +81,7 @@ fn a_wrong_result_is_exit_code_1() {
 #[test]
 fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
     let mpi: &[&str] = if cfg!(feature = "mpi") { &["--impl", "mpirun -n"] } else { &["--impl", "--features mpi"] };
-    let cases: [(&str, &[&str]); 39] = [
+    let cases: [(&str, &[&str]); 46] = [
         ("mm2 --impl mpi-alltoallv", &["--impl", "aurora", "mpi-collective"]),
         ("mm2 --impl aurora,mpi-collective", mpi),
         ("psrs --impl mpi-collective", mpi),
@@ -118,6 +120,13 @@ fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
         ("diffusion --impl mpi-ring", &["--impl", "aurora, mpi-isend, mpi-collective, sequential, naive"]),
         ("diffusion --rows 0", &["--rows", "1.."]),
         ("diffusion --rows 4000000000 --cols 4000000000", &["--rows", "the most that fits"]),
+        ("sparse-mm --impl naive", &["--impl", "aurora, sequential"]),
+        ("sparse-mm --size 0", &["--size", "1..=1239842816"]),
+        ("sparse-mm --size 1000000000 --block 32768", &["--size", "the most that fits"]),
+        ("sparse-mm --size 40000 --block 1", &["'1'", "--block", "need blocks of at least 2 rows"]),
+        ("sparse-mm --block 32769", &["--block", "1..=32768"]),
+        ("sparse-mm --density 101%", &["'101%'", "--density", "a fraction from 0 to 1"]),
+        ("sparse-mm --density 12.5", &["'12.5'", "--density", "per cent with its sign"]),
         ("tsp --instance gr48", &["--instance", "burma14", "gr17", "gr21"]),
         ("tsp --cities 65", &["--cities", "1..=64"]),
         ("tsp --cities 9 --file x.tsp", &["--cities", "--file"]),

@@ -143,7 +143,8 @@ pub struct Report {
 
 /// Numbers that a run came to; all others were asked for. The last one is a whole number only where another program has
 /// written the file again, and `2.0` as `2`.
-const FOUND: [&str; 5] = ["seed", "length", "nodes", "improvements", "speedup"];
+const FOUND: [&str; 9] =
+    ["seed", "length", "nodes", "improvements", "speedup", "workers", "instructions", "block_loads", "entries"];
 
 impl Report {
     /// Whether it is this library that shares, in one of its forms.

@@ -11,7 +11,7 @@ use crate::link::{CollectiveCall, Give};
 use crate::object::How;
 use crate::stats::Kind;
 use crate::{Error, Site, World, digest};
-use aurora_net::{Endpoint, Payload, Rank};
+use aurora_net::{Endpoint, Outbox, Payload, Rank};
 use serde::Serialize;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -40,13 +40,36 @@ impl<O: SharedObject> Reach<O> {
     #[track_caller]
     pub fn act<R>(&self, action: impl FnOnce(&mut O, &mut Cx<'_>) -> Result<R>) -> Result<R> {
         let site = Site::here();
-        self.endpoint.act(|kernel, out| {
-            if let Some(fault) = kernel.core.fault.clone() {
-                return Err(fault);
-            }
-            let done = if kernel.core.ended { None } else { kernel.with::<O, _>(self.id, out, action) };
-            done.unwrap_or(Err(Error::Ended { site }))
+        self.endpoint.act(|kernel, out| self.act_in(kernel, out, action, site))
+    }
+
+    /// As [`act`](Self::act). If the program's thread waits, it looks again only after a [`Cx::progress`] or a fault: an
+    /// act that ends no wait wakes nobody.
+    ///
+    /// # Errors
+    /// As [`act`](Self::act).
+    #[track_caller]
+    pub fn act_quietly<R>(&self, action: impl FnOnce(&mut O, &mut Cx<'_>) -> Result<R>) -> Result<R> {
+        let site = Site::here();
+        self.endpoint.act_quietly(|kernel, out| {
+            let acted = self.act_in(kernel, out, action, site);
+            let wakes = kernel.core.fault.is_some() || kernel.core.watch.has_progress();
+            (acted, wakes)
         })
+    }
+
+    fn act_in<R>(
+        &self,
+        kernel: &mut Kernel,
+        out: &mut Outbox,
+        action: impl FnOnce(&mut O, &mut Cx<'_>) -> Result<R>,
+        site: Site,
+    ) -> Result<R> {
+        if let Some(fault) = kernel.core.fault.clone() {
+            return Err(fault);
+        }
+        let done = if kernel.core.ended { None } else { kernel.with::<O, _>(self.id, out, action) };
+        done.unwrap_or(Err(Error::Ended { site }))
     }
 }
 

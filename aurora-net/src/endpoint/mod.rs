@@ -57,6 +57,19 @@ impl<H: Handler> Endpoint<H> {
         outcome.expect("an action runs once")
     }
 
+    /// As [`Endpoint::act`]. The action also returns whether a [wait](Endpoint::wait) may end by it: if not, waiting
+    /// threads are not woken.
+    pub fn act_quietly<R>(&self, action: impl FnOnce(&mut H, &mut Outbox) -> (R, bool)) -> R {
+        let (mut action, mut outcome) = (Some(action), None);
+        self.owner.shared.act_quietly(&mut |handler, out| {
+            let acted = action.take().map(|action| action(handler, out));
+            let wakes = acted.as_ref().is_some_and(|(_, wakes)| *wakes);
+            outcome = acted.map(|(acted, _)| acted);
+            wakes
+        });
+        outcome.expect("an action runs once")
+    }
+
     /// As [`Endpoint::act`]. If this thread is inside a call of this endpoint, the action runs after that call. For
     /// destructors, which may run anywhere.
     pub fn act_soon(&self, action: impl FnOnce(&mut H, &mut Outbox) + Send + 'static) {

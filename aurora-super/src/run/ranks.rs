@@ -38,7 +38,7 @@ impl<'w> Ranks<'w> {
         let reach = shared.reach();
         let done = move |done| {
             // The job is over: nobody waits for this any more.
-            let _over = reach.act(|object, cx| {
+            let _over = reach.act_quietly(|object, cx| {
                 object.done(done, cx);
                 Ok(())
             });

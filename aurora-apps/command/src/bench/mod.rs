@@ -4,7 +4,7 @@ pub mod arguments;
 mod table;
 
 use crate::implementation;
-use crate::memory::{self, Demand};
+use crate::memory::{self, Bytes, Demand};
 use crate::refusal::{Reason, Refusal};
 use crate::{measure, prepare};
 use arguments::BenchCommand;
@@ -34,7 +34,7 @@ fn check(operation: Operation) -> Result<(), Refusal> {
 }
 
 fn demand(operation: Operation) -> Option<Demand> {
-    let of_bytes = |bytes: usize, of| Some(Demand { argument: "--bytes <B>", value: bytes as u64, bytes: of });
+    let of_bytes = |bytes: usize, of: Bytes| Some(Demand { argument: "--bytes <B>", value: bytes as u64, bytes: of });
     match operation {
         Operation::ReadCache { bytes, .. } => of_bytes(bytes, memory::caches),
         Operation::Exchange { keys } => {

@@ -57,7 +57,7 @@ impl Wanted {
 fn program(key: &Key) -> String {
     let problem = &key.problem;
     let size = match problem.name.as_str() {
-        "mm2" => format!(" --size {}", problem.size),
+        "mm2" | "sparse-mm" => format!(" --size {}", problem.size),
         "psrs" => format!(" --keys {}", problem.size),
         "histogram" | "indexgather" => format!(" --table {}", problem.size),
         "wordcount" => format!(" --bytes {}", problem.size),
@@ -68,6 +68,7 @@ fn program(key: &Key) -> String {
     let variant = match (problem.name.as_str(), problem.variant.as_str()) {
         ("mm2", kernel) if kernel != "tiled" => format!(" --kernel {kernel}"),
         ("psrs", input) if input != "uniform" => format!(" --input {input}"),
+        ("sparse-mm", density) if density != "12.5%" => format!(" --density {density}"),
         ("tsp", instance) if !["random", "file"].contains(&instance) => format!(" --instance {instance}"),
         _ => String::new(),
     };

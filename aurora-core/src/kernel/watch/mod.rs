@@ -154,6 +154,11 @@ impl Watch {
         }
     }
 
+    /// Whether the waiting thread has to look again.
+    pub(crate) fn has_progress(&self) -> bool {
+        self.waiting.as_ref().is_some_and(|waiting| waiting.stale)
+    }
+
     pub(crate) fn waiting(&self) -> Option<&Waiting> {
         self.waiting.as_ref()
     }

@@ -1,0 +1,100 @@
+//! The description of a run, and its limits.
+
+use crate::implementation::Implementation;
+use thiserror::Error;
+
+/// The largest block has so many rows: then its entries can be numbered by 32 bits.
+pub const MOST_OF_A_BLOCK: usize = 1 << 15;
+
+/// A matrix has at most so many blocks in a row: then the blocks of three matrices can be numbered by 32 bits.
+const MOST_BLOCKS: usize = 37_837;
+
+/// The largest matrix has so many rows.
+pub const MOST_ROWS: usize = MOST_BLOCKS * MOST_OF_A_BLOCK;
+
+/// A run. Every rank must ask for the same.
+#[derive(Clone, Debug)]
+pub struct SparseMm {
+    /// Rows and columns of the matrices.
+    pub size: usize,
+    /// The probability of an entry.
+    pub density: f64,
+    /// Rows and columns of a block. The blocks of the last row and column of blocks may be smaller.
+    pub block: usize,
+    /// The implementations, which take turns.
+    pub implementations: Vec<Implementation>,
+    /// The number of repetitions, each with new matrices.
+    pub reps: usize,
+    /// The seed of the matrices; `None` draws a new seed.
+    pub seed: Option<u64>,
+    /// Changes one element of one block of each result, to show that the verification can fail.
+    pub damage: bool,
+}
+
+impl Default for SparseMm {
+    fn default() -> Self {
+        let implementations = vec![Implementation::Aurora];
+        SparseMm { size: 2048, density: 0.125, block: 256, implementations, reps: 5, seed: None, damage: false }
+    }
+}
+
+/// Why a run is impossible.
+#[derive(Clone, PartialEq, Debug, Error)]
+pub enum Impossible {
+    /// Matrices that are too large or empty.
+    #[error("matrices of {0} rows: a matrix has 1 to {MOST_ROWS} rows")]
+    Size(usize),
+    /// A density that is no probability.
+    #[error("a density of {0}: it is a number from 0 to 1")]
+    Density(f64),
+    /// Blocks that are too large or empty.
+    #[error("blocks of {0} rows: a block has 1 to {MOST_OF_A_BLOCK} rows")]
+    Block(usize),
+    /// Too many blocks.
+    #[error("matrices of {size} x {size} elements need blocks of at least {least} rows")]
+    Blocks {
+        /// Rows of the matrices.
+        size: usize,
+        /// Rows of the smallest block that is allowed.
+        least: usize,
+    },
+}
+
+impl SparseMm {
+    /// Whether the run is possible.
+    ///
+    /// # Errors
+    /// The first reason why it is not.
+    pub fn check(&self) -> Result<(), Impossible> {
+        let least = self.size.div_ceil(MOST_BLOCKS);
+        match *self {
+            SparseMm { size, .. } if !(1..=MOST_ROWS).contains(&size) => Err(Impossible::Size(size)),
+            SparseMm { density, .. } if !(0.0..=1.0).contains(&density) => Err(Impossible::Density(density)),
+            SparseMm { block, .. } if !(1..=MOST_OF_A_BLOCK).contains(&block) => Err(Impossible::Block(block)),
+            SparseMm { size, block, .. } if block < least => Err(Impossible::Blocks { size, least }),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_told() {
+        let check = |size, density, block| SparseMm { size, density, block, ..SparseMm::default() }.check();
+        assert_eq!(check(1, 0.0, MOST_OF_A_BLOCK), Ok(()));
+        assert_eq!(check(MOST_BLOCKS, 1.0, 1), Ok(()));
+        assert_eq!(check(0, 0.5, 1), Err(Impossible::Size(0)));
+        assert_eq!(check(MOST_ROWS, 0.5, MOST_OF_A_BLOCK), Ok(()));
+        assert_eq!(check(MOST_ROWS + 1, 0.5, 1), Err(Impossible::Size(MOST_ROWS + 1)));
+        assert_eq!(check(1, 1.5, 1), Err(Impossible::Density(1.5)));
+        assert!(check(1, f64::NAN, 1).is_err());
+        assert_eq!(check(1, 0.5, 0), Err(Impossible::Block(0)));
+        assert_eq!(check(1, 0.5, MOST_OF_A_BLOCK + 1), Err(Impossible::Block(MOST_OF_A_BLOCK + 1)));
+        assert_eq!(check(2 * MOST_BLOCKS + 1, 0.5, 2), Err(Impossible::Blocks { size: 2 * MOST_BLOCKS + 1, least: 3 }));
+        let blocks = MOST_BLOCKS as u64;
+        assert!(3 * blocks * blocks < u64::from(u32::MAX) - 1 && 3 * (blocks + 1).pow(2) > u64::from(u32::MAX));
+    }
+}

@@ -1,0 +1,175 @@
+//! The repetitions: new matrices, the sequential program, the super-program, verification.
+
+use super::report::{Measurement, density};
+use super::sequential::checksums_of;
+use super::{Launch, Matrices, Product, Sparse, SparseMm, SparseReport, Work, checksums, product, sequential};
+use crate::agree;
+use crate::clock::{Clock, Laps};
+use crate::implementation::{Conditions, Implementation, Offer, Program};
+use crate::report::{Comparison, Report};
+use crate::tally::{Repetition, Subject, Tally};
+use aurora_core::prelude::*;
+use aurora_super::run::Report as Done;
+use aurora_super::{Dense, SuperProgram};
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// The phase of a repetition.
+const MULTIPLY: &str = "C <- A x B";
+
+/// Collective. Multiplies `job.reps` times by each implementation and verifies every element. After each repetition
+/// `progress` is called with the number of complete ones.
+///
+/// The report is the same on all ranks.
+///
+/// # Errors
+/// A job that is [`Impossible`](super::Impossible); a [`Refusal`](crate::implementation::Refusal) of an implementation;
+/// an error that has ended the job.
+pub fn run(world: &World, job: &SparseMm, progress: &mut dyn FnMut(usize)) -> Result<Comparison<SparseReport>> {
+    let offer = Program("sparse-mm");
+    job.check().map_err(Error::user)?;
+    offer.check(&job.implementations, Conditions::of(world)).map_err(|(_, refusal)| Error::user(refusal))?;
+    let seed = agree::seed(world, job.seed)?;
+    let lane = |implementation: &Implementation| Lane {
+        implementation: *implementation,
+        tally: Tally::default(),
+        launches: Vec::new(),
+    };
+    let mut lanes: Vec<Lane> = job.implementations.iter().map(lane).collect();
+    for rep in 0..job.reps {
+        let matrices = Matrices::new(job, seed, rep);
+        let answer = world.is_root().then(|| Answer::new(matrices));
+        for lane in &mut lanes {
+            let (laps, found) = lane.multiply(world, job, matrices)?;
+            let (wrong, sequential) = answer.as_ref().map_or((0, 0.0), |answer| (answer.wrong(&found), answer.seconds));
+            lane.tally.add(world, &Repetition { laps, sequential, wrong })?;
+        }
+        progress(rep + 1);
+    }
+    let report = |lane: &Lane| {
+        let Lane { implementation, .. } = *lane;
+        let subject = Subject { app: offer.name(), implementation, variant: "", size: job.size, seed };
+        let measures = BTreeMap::from([("block".into(), job.block)]);
+        let run = Report { variant: density(job), measures, ..lane.tally.report(world, subject) };
+        SparseReport { run, density: job.density, launch: Launch::of(&lane.launches) }
+    };
+    Comparison::of(lanes.iter().map(report).collect()).map_err(Error::user)
+}
+
+/// One implementation and its figures.
+struct Lane {
+    implementation: Implementation,
+    tally: Tally,
+    launches: Vec<Measurement>,
+}
+
+impl Lane {
+    /// Collective. A repetition: its times, and the checksums of C's blocks, which rank 0 needs.
+    fn multiply(&mut self, world: &World, job: &SparseMm, matrices: Matrices) -> Result<(Laps, Vec<u64>)> {
+        if self.implementation == Implementation::Sequential {
+            return alone(world, matrices);
+        }
+        let (laps, checksums, launch) = by_super_program(world, job, matrices)?;
+        self.launches.push(launch);
+        Ok((laps, checksums))
+    }
+}
+
+/// Collective. The super-program.
+fn by_super_program(world: &World, job: &SparseMm, matrices: Matrices) -> Result<(Laps, Vec<u64>, Measurement)> {
+    let sp = SuperProgram::new(world)?;
+    let begin = Instant::now();
+    let mut timed = None;
+    let time = |launch: Work<'_>| {
+        let creation = world.all_gather(begin.elapsed().as_secs_f64())?.into_iter().fold(0.0, f64::max);
+        let before = sp.report()?;
+        let mut clock = Clock::start(world)?;
+        clock.computing(MULTIPLY, launch)?;
+        timed = Some((clock.stop()?, creation, since(&before, sp.report()?)));
+        Ok(())
+    };
+    let product = product(&sp, matrices, time)?;
+    let (laps, creation, done) = timed.expect("the super-program has launched it");
+    if job.damage {
+        damage(&sp, product, matrices.blocks())?;
+    }
+    let launch = Measurement { creation, launch: done.total(), entries: product.1 };
+    Ok((laps, checksums(&sp, product)?, launch))
+}
+
+/// All that has been done between two reports.
+fn since(before: &Done, mut after: Done) -> Done {
+    for (rank, before) in after.ranks.iter_mut().zip(&before.ranks) {
+        rank.launches -= before.launches;
+        rank.instructions -= before.instructions;
+        rank.loads -= before.loads;
+        rank.bytes -= before.bytes;
+        rank.busy -= before.busy;
+        rank.elapsed -= before.elapsed;
+    }
+    after
+}
+
+/// Collective. Changes the last element of the last block of C, on its owner.
+fn damage(sp: &SuperProgram<'_>, (c, _): Product, blocks: u32) -> Result<()> {
+    let change = |block: &mut Dense<f64>| {
+        if let Some(last) = block.values_mut().last_mut() {
+            *last += 1.0;
+        }
+    };
+    sp.each(1, change, move |_: u32| (c.at((blocks - 1, blocks - 1)),))
+}
+
+/// Collective. The sequential program in its turn, on rank 0 while the others wait.
+fn alone(world: &World, matrices: Matrices) -> Result<(Laps, Vec<u64>)> {
+    let mut data = world.is_root().then(|| Data::new(matrices));
+    let mut clock = Clock::start(world)?;
+    clock.computing(MULTIPLY, || {
+        data.iter_mut().for_each(Data::multiply);
+        Ok(())
+    })?;
+    let laps = clock.stop()?;
+    Ok((laps, data.map_or_else(Vec::new, |data| checksums_of(&data.c, matrices))))
+}
+
+/// The whole matrices.
+struct Data {
+    a: Sparse,
+    b: Sparse,
+    c: Vec<f64>,
+    size: usize,
+}
+
+impl Data {
+    fn new(of: Matrices) -> Self {
+        let size = of.size();
+        // Not zeros: those would be pages that the measured program is the first to touch.
+        Data { a: Sparse::new(of, |at| of.a(at)), b: Sparse::new(of, |at| of.b(at)), c: vec![-1.0; size * size], size }
+    }
+
+    fn multiply(&mut self) {
+        sequential(&self.a, &self.b, &mut self.c, self.size);
+    }
+}
+
+/// The checksums of the sequential program's result, and its time.
+struct Answer {
+    checksums: Vec<u64>,
+    seconds: f64,
+}
+
+impl Answer {
+    fn new(matrices: Matrices) -> Self {
+        let mut data = Data::new(matrices);
+        let start = Instant::now();
+        data.multiply();
+        let seconds = start.elapsed().as_secs_f64();
+        Answer { checksums: checksums_of(&data.c, matrices), seconds }
+    }
+
+    /// The number of wrong blocks.
+    fn wrong(&self, found: &[u64]) -> u64 {
+        let differ = self.checksums.iter().zip(found).filter(|(right, found)| right != found).count();
+        differ as u64 + self.checksums.len().abs_diff(found.len()) as u64
+    }
+}
