@@ -6,8 +6,9 @@ use super::object::error;
 use super::operand::{Arg, Cell, Value};
 use super::report::Tally;
 use crate::{BlockId, Instruction, Program};
-use aurora_core::{ObjectName, Rank, Result};
+use aurora_core::{Error, ObjectName, Rank, Result};
 use std::cell::RefCell;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
@@ -24,6 +25,8 @@ struct State {
     /// Of each block; `None` before it is first used.
     values: Vec<Option<Value>>,
     tally: Tally,
+    /// The first error: every later call returns it.
+    failure: Option<Error>,
 }
 
 impl Sequential {
@@ -32,8 +35,17 @@ impl Sequential {
         Sequential { name, state: RefCell::new(State { tally, ..State::default() }) }
     }
 
-    pub(super) fn error(&self, trouble: Trouble) -> aurora_core::Error {
-        error(Rank::new(0), &self.name, trouble)
+    fn act<R>(&self, act: impl FnOnce(&mut State) -> std::result::Result<R, Trouble>) -> Result<R> {
+        let state = &mut *self.state.borrow_mut();
+        if let Some(failure) = &state.failure {
+            return Err(failure.clone());
+        }
+        let acted = act(state).map_err(|trouble| error(Rank::new(0), &self.name, trouble));
+        acted.inspect_err(|error| state.failure = Some(error.clone()))
+    }
+
+    pub(super) fn agree(&self, refusal: Option<Trouble>) -> Result<()> {
+        self.act(|_| refusal.map_or(Ok(()), Err))
     }
 
     pub(super) fn declare(&self, array: Arc<Array>) {
@@ -44,22 +56,19 @@ impl Sequential {
 
     pub(super) fn launch(&self, launch: Launched) -> Result<()> {
         let begin = Instant::now();
-        let launch = launch.map_err(|trouble| self.error(trouble))?;
-        let state = &mut *self.state.borrow_mut();
-        for group in 0..launch.groups() {
-            for k in 0..launch.len(group) {
-                state.run(&launch, Instruction { group, k }).map_err(|trouble| self.error(trouble))?;
+        self.act(|state| {
+            let launch = launch?;
+            for (group, run) in launch.in_order() {
+                run.into_iter().try_for_each(|k| state.run(&launch, Instruction { group, k }))?;
             }
-        }
-        state.tally.launches += 1;
-        state.tally.elapsed += begin.elapsed();
-        Ok(())
+            state.tally.launches += 1;
+            state.tally.elapsed += begin.elapsed();
+            Ok(())
+        })
     }
 
-    pub(super) fn values(&self, blocks: &[BlockId]) -> Result<Vec<Value>> {
-        let state = &mut *self.state.borrow_mut();
-        let values: std::result::Result<_, _> = blocks.iter().map(|block| state.value(*block)).collect();
-        values.map_err(|trouble| self.error(trouble))
+    pub(super) fn values(&self, blocks: Range<BlockId>) -> Result<Vec<(BlockId, Value)>> {
+        self.act(|state| blocks.map(|block| Ok((block, state.value(block)?))).collect())
     }
 
     pub(super) fn tally(&self) -> Tally {
