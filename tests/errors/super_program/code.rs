@@ -1,6 +1,8 @@
 //! Code of the program that fails: instructions, creators, operand closures, functions of steps, serde.
 
-use super::{CULPRIT, all_named, fails, fails_alike, panic_quietly};
+use super::{CULPRIT, RANKS, all_named, fails, fails_alike, panic_quietly};
+use crate::provoke::in_threads;
+use aurora_super::SuperProgram;
 use aurora_super::run::names;
 use serde::de::Error as _;
 use serde::ser::Error as _;
@@ -219,4 +221,21 @@ fn a_block_that_panics_when_it_is_dropped() {
     });
     told.all_say(&["panicked when it was freed", "dropped"]).all_cite(&["sp.each(6, fail"]);
     all_named(&told, names::PANICKED);
+}
+
+/// A captured value is freed after the launch, under the lock of a rank. The job ends.
+#[test]
+fn a_captured_value_that_panics_when_it_is_dropped() {
+    let told = in_threads(RANKS).run_freely(|world| {
+        let sp = SuperProgram::new(world)?;
+        let (a, captured) = (sp.blocks(6, |i| i)?, PanicsAgain);
+        let add = move |a: &mut u32| {
+            let _captures = &captured;
+            *a += 1;
+        };
+        sp.each(6, add, move |i| (a.at(i),))?;
+        sp.report().map(drop)
+    });
+    let text = told.run.expect_err("it fails").to_string();
+    assert!(text.contains("panicked"), "{text}");
 }
