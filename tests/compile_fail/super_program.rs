@@ -34,15 +34,6 @@ fn a_missing_move_of_a_captured_value(sp: &SuperProgram<'_>, b: Numbers) -> Resu
     sp.each(4, |b: &mut u64| *b *= factor, move |i| (b.at(i),))
 }
 
-/// An instruction uses its operands alone.
-fn a_world_in_an_instruction(world: &World, sp: &SuperProgram<'_>, b: Numbers) -> Result<()> {
-    sp.each(4, move |b: &mut u64| *b += world.size() as u64, move |i| (b.at(i),))
-}
-
-fn a_vector_in_an_instruction(v: GVector<'static, u64>, sp: &SuperProgram<'_>, b: Numbers) -> Result<()> {
-    sp.each(4, move |b: &mut u64| *b += v.len() as u64, move |i| (b.at(i),))
-}
-
 /// Blocks travel.
 #[derive(Clone)]
 struct NoSerde(u64);
