@@ -3,6 +3,7 @@
 use aurora_core::{Config, Error, Result};
 use aurora_super::{Dense, Merge, SuperProgram, Update, Val};
 use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
 
 struct Sum;
 
@@ -120,6 +121,19 @@ fn as_the_sequential_one() {
             })
             .unwrap();
     }
+}
+
+/// Groups that write one block are no neighbours.
+#[test]
+fn the_sequential_one_runs_groups_in_their_order() {
+    let (seen, steps) = (Arc::new(Mutex::new(Vec::new())), |i: u32| i % 3);
+    let sp = SuperProgram::sequential();
+    let a = sp.blocks(2, |i| i).unwrap();
+    let see = seen.clone();
+    let note = move |Val(at): Val<(u32, u32)>, _: &mut u32| see.lock().unwrap().push(at);
+    sp.launch(9, steps, note, move |i, k| (Val((i, k)), a.at(i % 2))).unwrap();
+    let want: Vec<_> = (0..9).flat_map(|i| (0..steps(i)).map(move |k| (i, k))).collect();
+    assert_eq!(*seen.lock().unwrap(), want);
 }
 
 #[test]

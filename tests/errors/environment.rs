@@ -13,7 +13,8 @@ pub(crate) fn started_by(first: &str, variables: &[(&str, &str)]) -> Output {
     started(first, "environment::as_the_environment_says", variables)
 }
 
-fn started(first: &str, test: &str, variables: &[(&str, &str)]) -> Output {
+/// Runs one test of this program in another process.
+pub(crate) fn started(first: &str, test: &str, variables: &[(&str, &str)]) -> Output {
     let myself = std::env::current_exe().expect("this program");
     // One that hangs is ended, and then has not said what is looked for.
     let mut command = Command::new("timeout");

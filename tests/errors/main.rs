@@ -34,6 +34,7 @@ mod scarce;
 mod slices;
 mod stream;
 mod stuck;
+mod super_program;
 mod traced;
 mod unwinding;
 mod user;

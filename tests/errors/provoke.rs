@@ -43,6 +43,11 @@ pub fn on_every_route(ranks: impl IntoIterator<Item = usize>, test: impl Fn(Job)
     }
 }
 
+/// A job of so many ranks that are threads and share memory without a network.
+pub fn in_threads(ranks: usize) -> Job {
+    Job { ranks, route: Some(Route::Local), limit: LIMIT, check: Check::Off, deny: false, cache_limit: None }
+}
+
 impl Job {
     /// With another limit for waits.
     pub fn limit(self, limit: Duration) -> Self {

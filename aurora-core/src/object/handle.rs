@@ -43,8 +43,8 @@ impl<O: SharedObject> Reach<O> {
         self.endpoint.act(|kernel, out| self.act_in(kernel, out, action, site))
     }
 
-    /// As [`act`](Self::act). If the program's thread waits, it looks again only after a [`Cx::progress`] or a fault: an
-    /// act that ends no wait wakes nobody.
+    /// As [`act`](Self::act). If the program's thread waits, it looks again only after a [`Cx::progress`] or a fault:
+    /// an act that ends no wait wakes nobody.
     ///
     /// # Errors
     /// As [`act`](Self::act).

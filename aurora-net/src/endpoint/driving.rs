@@ -113,8 +113,8 @@ impl<H: Handler> Shared<H> {
         self.changed(&mut state);
     }
 
-    /// [`Endpoint::act_quietly`](super::Endpoint::act_quietly): waiting threads look again if the action returns true, or
-    /// if sending its messages has called the handler.
+    /// [`Endpoint::act_quietly`](super::Endpoint::act_quietly): waiting threads look again if the action returns true,
+    /// or if sending its messages has called the handler.
     pub fn act_quietly(&self, action: &mut dyn FnMut(&mut H, &mut Outbox) -> bool) {
         let mut state = self.enter();
         let (wakes, called) = state.core.run(action);

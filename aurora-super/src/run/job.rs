@@ -1,7 +1,7 @@
 //! Work for the threads of a rank: all code of the program runs in jobs.
 
 use super::blocks::Array;
-use super::launch::{Launch, Trouble, names};
+use super::launch::{Launch, Trouble, names, said};
 use super::operand::{Cell, Value};
 use crate::{BlockId, Instruction, Node};
 use aurora_core::object::Received;
@@ -52,6 +52,18 @@ impl Job {
     }
 
     pub(super) fn run(self) -> Done {
+        let launch = if let Job::Run { launch, .. } = &self { Some(launch.clone()) } else { None };
+        catch_unwind(AssertUnwindSafe(|| self.run_to_the_end())).unwrap_or_else(|panic| {
+            let of = launch.map_or_else(String::new, |launch| format!(" of {launch}"));
+            let cause = format!("a value{of} panicked when it was freed: {}", said(&*panic));
+            // It may panic again.
+            std::mem::forget(panic);
+            Done::Failed(Trouble { name: names::PANICKED, cause })
+        })
+    }
+
+    /// Panics if a value of the program panics when it is freed.
+    fn run_to_the_end(self) -> Done {
         match self {
             Job::Make { block, array } => {
                 of_block("the creator", block, &array, || Ok(Done::Made { block, value: array.make(block) }))

@@ -156,15 +156,11 @@ impl Launch {
         let result = launch.result_operand()?;
         let lens: Vec<u32> = launch
             .shielded("the function of steps", None, || (0..groups).map(|group| steps.of(grid.nth(group))).collect())?;
-        launch.find_results(result, lens)?;
         let mut hasher = DefaultHasher::new();
+        lens.hash(&mut hasher);
+        launch.find_results(result, lens)?;
         let of = (TypeId::of::<F>(), TypeId::of::<O>(), TypeId::of::<I>(), launch.matrix);
         (of, &launch.results, launch.arrays.blocks()).hash(&mut hasher);
-        if let Lens::Of(lens) = &launch.lens {
-            lens.hash(&mut hasher);
-        } else {
-            launch.len(0).hash(&mut hasher);
-        }
         launch.digest = hasher.finish();
         Ok(launch)
     }
@@ -247,6 +243,21 @@ impl Launch {
     pub(super) fn written(&self) -> impl Iterator<Item = BlockId> + '_ {
         let firsts = (0..self.groups()).filter(|group| self.len(*group) > 0);
         firsts.map(|group| self.results[group as usize])
+    }
+
+    /// The instructions in the order of the program's groups, which is not the order of chains.
+    pub(super) fn in_order(&self) -> Vec<(Group, crate::Range)> {
+        let mut runs = Vec::new();
+        for group in (0..self.groups()).filter(|group| self.len(*group) > 0) {
+            let chain = self.chains.get(&group).map_or(&[][..], Vec::as_slice);
+            let (mut of, mut begin) = (group, 0);
+            for (start, next) in chain.iter().copied().chain([(self.len(group), NONE)]) {
+                runs.push((of, group, begin..start));
+                (of, begin) = (next, start);
+            }
+        }
+        runs.sort_unstable_by_key(|(of, ..)| *of);
+        runs.into_iter().map(|(_, group, run)| (group, run)).collect()
     }
 
     /// The group and step of the program that an instruction stands for.

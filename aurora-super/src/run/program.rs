@@ -122,25 +122,16 @@ impl Engine<'_> {
     fn value<T: Block>(&self, block: BlockId) -> Result<T> {
         match self {
             Engine::Ranks(ranks) => ranks.value(block),
-            Engine::Sequential(sequential) => Ok(copy(&sequential.values(&[block])?[0])),
+            Engine::Sequential(sequential) => Ok(copy(&sequential.values(block..block + 1)?[0].1)),
         }
     }
 
-    /// The values of own blocks.
+    /// Collective. Those of some blocks that this rank owns, with their values.
     #[track_caller]
-    fn values(&self, blocks: &[BlockId]) -> Result<Vec<Value>> {
-        match self {
-            Engine::Ranks(ranks) => ranks.values(blocks),
-            Engine::Sequential(sequential) => sequential.values(blocks),
-        }
-    }
-
-    /// Those of some blocks that this rank owns.
-    #[track_caller]
-    fn own(&self, blocks: Range<BlockId>) -> Result<Vec<BlockId>> {
+    fn own(&self, blocks: Range<BlockId>) -> Result<Vec<(BlockId, Value)>> {
         match self {
             Engine::Ranks(ranks) => ranks.own(blocks),
-            Engine::Sequential(_) => Ok(blocks.collect()),
+            Engine::Sequential(sequential) => sequential.values(blocks),
         }
     }
 
@@ -148,7 +139,7 @@ impl Engine<'_> {
     #[track_caller]
     fn gather<V: Serialize + DeserializeOwned + 'static>(&self, value: V) -> Result<Vec<V>> {
         match self {
-            Engine::Ranks(ranks) => ranks.world().all_gather(value),
+            Engine::Ranks(ranks) => ranks.gather(value),
             Engine::Sequential(_) => Ok(vec![value]),
         }
     }
@@ -349,9 +340,9 @@ impl<'w> SuperProgram<'w> {
         };
         self.engine.agree("fold", digest(&(array, TypeId::of::<V>())), refusal)?;
         let own = self.engine.own(known.expect("else it is refused").blocks.clone())?;
-        let values = self.engine.values(&own)?;
-        let mapped = values.iter().map(|value| map(value.downcast_ref().expect("an array has one type")));
-        let mapped: Vec<(BlockId, V)> = own.iter().copied().zip(mapped).collect();
+        let map =
+            |(block, value): &(BlockId, Value)| (*block, map(value.downcast_ref().expect("an array has one type")));
+        let mapped: Vec<(BlockId, V)> = own.iter().map(map).collect();
         let mut all: Vec<(BlockId, V)> = self.engine.gather(mapped)?.into_iter().flatten().collect();
         all.sort_by_key(|(block, _)| *block);
         Ok(all.into_iter().map(|(_, value)| value).reduce(fold).expect("an array with blocks"))

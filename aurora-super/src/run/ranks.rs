@@ -12,6 +12,8 @@ use crate::BlockId;
 use crate::execute::Limits;
 use aurora_core::object::{Plan, Shared, Until, Wait};
 use aurora_core::{ObjectName, Rank, Result, Site, World};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::ops::Range;
 use std::sync::Arc;
 use std::thread;
@@ -90,12 +92,26 @@ impl Ranks<'_> {
         })?;
         let refusal = refusal.map(|trouble| error(self.world.rank(), &self.name, trouble));
         let words = format!("{action} of the {}", self.name.what);
-        self.shared.agree(&words, &alike, refusal).inspect_err(|error| {
-            let _ended = self.shared.act(|_, cx| {
+        self.ended(self.shared.agree(&words, &alike, refusal))
+    }
+
+    /// An error ends the super-program. The first error of this rank is the one that all calls return.
+    #[track_caller]
+    fn ended<R>(&self, result: Result<R>) -> Result<R> {
+        result.or_else(|error| {
+            self.shared.act(|_, cx| {
                 cx.fail(error.clone());
-                Ok(())
-            });
+                cx.sound()
+            })?;
+            Err(error)
         })
+    }
+
+    /// Collective. All ranks have such a result, or all get the error of one.
+    #[track_caller]
+    fn settled<R>(&self, result: Result<R>) -> Result<R> {
+        self.ended(self.shared.agree("the end of a call", &0, result.as_ref().err().cloned()))?;
+        result
     }
 
     #[track_caller]
@@ -123,33 +139,38 @@ impl Ranks<'_> {
         self.act(|node, _| node.tally.elapsed += begin.elapsed())
     }
 
-    /// The values of own blocks. Blocks that have not been used are made.
+    /// Collective. Those of some blocks that this rank owns, with their values. Blocks that have not been used are
+    /// made. If a creator panics, all ranks get its error, and none goes on to a call of the world.
     #[track_caller]
-    pub(super) fn values(&self, blocks: &[BlockId]) -> Result<Vec<Value>> {
-        self.act(|node, out| blocks.iter().for_each(|block| node.make(*block, out)))?;
-        self.wait(|node| blocks.iter().map(|block| node.value(*block).cloned()).collect())
+    pub(super) fn own(&self, blocks: Range<BlockId>) -> Result<Vec<(BlockId, Value)>> {
+        let made = self.act(|node, out| {
+            let own: Vec<BlockId> = blocks.filter(|block| node.is_own(*block)).collect();
+            own.iter().for_each(|block| node.make(*block, out));
+            own
+        });
+        let values = made.as_ref().map_err(Clone::clone).and_then(|own| {
+            self.wait(|node| own.iter().map(|block| Some((*block, node.value(*block)?.clone()))).collect())
+        });
+        self.settled(values)
     }
 
     /// Collective. The value of a block of some rank, in a copy.
     #[track_caller]
     pub(super) fn value<T: Block>(&self, block: BlockId) -> Result<T> {
+        let own = self.own(block..block + 1)?.first().map(|(_, value)| copy(value));
         let owner = Rank::new(self.act(|node, _| node.owner(block))? as usize);
-        let own = if owner == self.world.rank() { Some(copy(&self.values(&[block])?[0])) } else { None };
-        Ok(self.world.broadcast(owner, own)?.expect("the owner has a value"))
+        Ok(self.settled(self.world.broadcast(owner, own))?.expect("the owner has a value"))
     }
 
+    /// Collective. A value of each rank.
     #[track_caller]
-    pub(super) fn own(&self, blocks: Range<BlockId>) -> Result<Vec<BlockId>> {
-        self.act(|node, _| blocks.filter(|block| node.is_own(*block)).collect())
+    pub(super) fn gather<V: Serialize + DeserializeOwned + 'static>(&self, value: V) -> Result<Vec<V>> {
+        self.settled(self.world.all_gather(value))
     }
 
     #[track_caller]
     pub(super) fn tally(&self) -> Result<Tally> {
         self.act(|node, _| node.tally)
-    }
-
-    pub(super) fn world(&self) -> &World {
-        self.world
     }
 }
 

@@ -8,6 +8,7 @@ use super::report::Tally;
 use crate::{BlockId, Instruction, Program};
 use aurora_core::{Error, ObjectName, Rank, Result};
 use std::cell::RefCell;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
@@ -24,7 +25,8 @@ struct State {
     /// Of each block; `None` before it is first used.
     values: Vec<Option<Value>>,
     tally: Tally,
-    ended: Option<Error>,
+    /// The first error: every later call returns it.
+    failure: Option<Error>,
 }
 
 impl Sequential {
@@ -33,22 +35,17 @@ impl Sequential {
         Sequential { name, state: RefCell::new(State { tally, ..State::default() }) }
     }
 
-    /// Goes on, unless an error has ended the super-program.
-    pub(super) fn agree(&self, refusal: Option<Trouble>) -> Result<()> {
-        match &self.state.borrow().ended {
-            Some(error) => Err(error.clone()),
-            None => Ok(()),
-        }?;
-        self.result(refusal.map_or(Ok(()), Err))
+    fn act<R>(&self, act: impl FnOnce(&mut State) -> std::result::Result<R, Trouble>) -> Result<R> {
+        let state = &mut *self.state.borrow_mut();
+        if let Some(failure) = &state.failure {
+            return Err(failure.clone());
+        }
+        let acted = act(state).map_err(|trouble| error(Rank::new(0), &self.name, trouble));
+        acted.inspect_err(|error| state.failure = Some(error.clone()))
     }
 
-    /// An error ends the super-program.
-    fn result<R>(&self, result: std::result::Result<R, Trouble>) -> Result<R> {
-        result.map_err(|trouble| {
-            let error = error(Rank::new(0), &self.name, trouble);
-            self.state.borrow_mut().ended = Some(error.clone());
-            error
-        })
+    pub(super) fn agree(&self, refusal: Option<Trouble>) -> Result<()> {
+        self.act(|_| refusal.map_or(Ok(()), Err))
     }
 
     pub(super) fn declare(&self, array: Arc<Array>) {
@@ -59,19 +56,19 @@ impl Sequential {
 
     pub(super) fn launch(&self, launch: Launched) -> Result<()> {
         let begin = Instant::now();
-        self.agree(None)?;
-        let launch = self.result(launch)?;
-        let ran = self.state.borrow_mut().run_all(&launch);
-        self.result(ran)?;
-        let tally = &mut self.state.borrow_mut().tally;
-        tally.launches += 1;
-        tally.elapsed += begin.elapsed();
-        Ok(())
+        self.act(|state| {
+            let launch = launch?;
+            for (group, run) in launch.in_order() {
+                run.into_iter().try_for_each(|k| state.run(&launch, Instruction { group, k }))?;
+            }
+            state.tally.launches += 1;
+            state.tally.elapsed += begin.elapsed();
+            Ok(())
+        })
     }
 
-    pub(super) fn values(&self, blocks: &[BlockId]) -> Result<Vec<Value>> {
-        let values = blocks.iter().map(|block| self.state.borrow_mut().value(*block)).collect();
-        self.result(values)
+    pub(super) fn values(&self, blocks: Range<BlockId>) -> Result<Vec<(BlockId, Value)>> {
+        self.act(|state| blocks.map(|block| Ok((block, state.value(block)?))).collect())
     }
 
     pub(super) fn tally(&self) -> Tally {
@@ -90,13 +87,6 @@ impl State {
         let made = catch_unwind(AssertUnwindSafe(|| array.make(block)));
         let made = made.map_err(|panic| array.panicked("the creator", block, &*panic))?;
         Ok(value.insert(made).clone())
-    }
-
-    fn run_all(&mut self, launch: &Launch) -> std::result::Result<(), Trouble> {
-        for group in 0..launch.groups() {
-            (0..launch.len(group)).try_for_each(|k| self.run(launch, Instruction { group, k }))?;
-        }
-        Ok(())
     }
 
     fn run(&mut self, launch: &Launch, instruction: Instruction) -> std::result::Result<(), Trouble> {

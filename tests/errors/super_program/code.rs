@@ -1,0 +1,241 @@
+//! Code of the program that fails: instructions, creators, operand closures, functions of steps, serde.
+
+use super::{CULPRIT, RANKS, all_named, fails, fails_alike, panic_quietly};
+use crate::provoke::in_threads;
+use aurora_super::SuperProgram;
+use aurora_super::run::names;
+use serde::de::Error as _;
+use serde::ser::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::panic::resume_unwind;
+
+fn fail_for_seven(a: &mut u32) -> std::result::Result<(), String> {
+    if *a == 7 { Err(format!("{a} is unlucky")) } else { Ok(()) }
+}
+
+#[test]
+fn an_instruction_that_returns_an_error() {
+    let told = fails_alike(names::FAILED, |sp| {
+        let a = sp.blocks(10, |i| i)?;
+        sp.each(10, fail_for_seven, move |i| (a.at(i),))
+    });
+    told.all_say(&["step 0 of group 7 of the launch of fail_for_seven", "7 is unlucky"]);
+    told.all_cite(&["sp.each(10, fail_for_seven"]);
+}
+
+#[test]
+fn an_instruction_that_panics() {
+    let told = fails_alike(names::PANICKED, |sp| {
+        let a = sp.blocks(10, |i| i)?;
+        let quiet = |a: &mut u32| {
+            if *a == 7 {
+                panic_quietly("a panic for seven")
+            }
+        };
+        sp.launch(10, 2, quiet, move |i, _| (a.at(i),))
+    });
+    told.all_say(&["step 0 of group 7", "a panic for seven"]).all_cite(&["sp.launch(10, 2, quiet"]);
+}
+
+#[test]
+fn a_panic_without_a_text() {
+    let told = fails_alike(names::PANICKED, |sp| {
+        let a = sp.blocks(10, |i| i)?;
+        sp.each(1, |_: &mut u32| -> () { resume_unwind(Box::new(5)) }, move |_| (a.at(9),))
+    });
+    told.all_say(&["without a message"]).all_cite(&["sp.each(1, |_: &mut u32|"]);
+}
+
+struct PanicsAgain;
+
+impl Drop for PanicsAgain {
+    fn drop(&mut self) {
+        panic_quietly("dropped");
+    }
+}
+
+#[test]
+fn a_panic_whose_payload_panics() {
+    let told = fails(|_, sp| {
+        let a = sp.blocks(10, |i| i)?;
+        sp.each(1, |_: &mut u32| -> () { resume_unwind(Box::new(PanicsAgain)) }, move |_| (a.at(9),))
+    });
+    told.all_say(&["panicked when it was freed", "dropped"]).all_cite(&["resume_unwind(Box::new(PanicsAgain))"]);
+    all_named(&told, names::PANICKED);
+}
+
+#[test]
+fn a_creator_that_panics() {
+    let told = fails_alike(names::PANICKED, |sp| {
+        let a = sp.blocks((2, 5), |(i, j)| if i * j == 4 { panic_quietly("no such block") } else { i })?;
+        sp.each((2, 5), |a: &mut u32| *a += 1, move |at| (a.at(at),))
+    });
+    told.all_say(&["the creator of block (1, 4) of the array of (2, 5)", "no such block"])
+        .all_cite(&["sp.blocks((2, 5)"]);
+    // It is asked for by another rank, by a value and by a fold.
+    let told = fails_alike(names::PANICKED, |sp| {
+        let a = sp.blocks(6, |i| if i == 5 { panic_quietly("no such block") } else { i })?;
+        let b = sp.blocks(6, |i| i)?;
+        sp.each(1, |a: &u32, b: &mut u32| *b += a, move |i| (a.at(5), b.at(i)))
+    });
+    told.all_say(&["the creator of block 5"]);
+    let told = fails_alike(names::PANICKED, |sp| {
+        let a = sp.blocks(6, |i| if i == 5 { panic_quietly("no such block") } else { i })?;
+        sp.value(a.at(5)).map(drop)
+    });
+    told.all_say(&["the creator of block 5"]);
+    let told = fails_alike(names::PANICKED, |sp| {
+        let a = sp.blocks(6, |i| if i == 3 { panic_quietly("no such block") } else { i })?;
+        sp.fold(&a, |a| *a, |a, b| a + b).map(drop)
+    });
+    told.all_say(&["the creator of block 3"]);
+}
+
+/// In each call; and in one of step 1 alone, which the dispatcher makes under its lock.
+#[test]
+fn an_operand_closure_that_panics() {
+    for (group, step) in [(0, 0), (7, 0), (0, 1), (7, 1), (9, 2)] {
+        let told = fails_alike(names::PANICKED, |sp| {
+            let a = sp.blocks(10, |i| i)?;
+            let at = move |i, k| if (i, k) == (group, step) { panic_quietly("no operands") } else { a.at(i) };
+            sp.launch(10, 3, |a: &mut u32| *a += 1, move |i, k| (at(i, k),))
+        });
+        let at = format!("the operand closure of step {step} of group {group}");
+        told.all_say(&[&at, "no operands"]).all_cite(&["sp.launch(10, 3"]);
+    }
+}
+
+#[test]
+fn an_operand_closure_that_panics_on_one_rank() {
+    for culprit in [0, CULPRIT] {
+        let told = fails(|world, sp| {
+            let a = sp.blocks(10, |i| i)?;
+            let panics = world.rank() == culprit;
+            let at = move |i, k| if k == 1 && panics { panic_quietly("no operands") } else { a.at(i) };
+            sp.launch(10, 3, |a: &mut u32| *a += 1, move |i, k| (at(i, k),))
+        });
+        told.all_say(&["the operand closure of step 1", "no operands"]);
+    }
+}
+
+#[test]
+fn a_function_of_steps_that_panics() {
+    let told = fails_alike(names::PANICKED, |sp| {
+        let a = sp.blocks(10, |i| i)?;
+        let steps = |i: u32| if i == 8 { panic_quietly("no steps") } else { i };
+        sp.launch(10, steps, |a: &mut u32| *a += 1, move |i, _| (a.at(i),))
+    });
+    told.all_say(&["the function of steps", "no steps"]).all_cite(&["sp.launch(10, steps"]);
+}
+
+/// Cannot be copied to other ranks, for one reason or another.
+#[derive(Clone, Debug)]
+struct Touchy(Fault);
+
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+enum Fault {
+    SerializeFails,
+    SerializePanics,
+    DeserializeFails,
+    DeserializePanics,
+    DeserializeLeavesBytes,
+}
+
+impl Serialize for Touchy {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        match self.0 {
+            Fault::SerializeFails => Err(S::Error::custom("not to be written")),
+            Fault::SerializePanics => panic_quietly("a panic while it is written"),
+            Fault::DeserializeLeavesBytes => (self.0, 5_u8).serialize(serializer),
+            fault => fault.serialize(serializer),
+        }
+    }
+}
+
+impl<'d> Deserialize<'d> for Touchy {
+    fn deserialize<D: Deserializer<'d>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        match Fault::deserialize(deserializer)? {
+            Fault::DeserializeFails => Err(D::Error::custom("not to be read")),
+            Fault::DeserializePanics => panic_quietly("a panic while it is read"),
+            fault => Ok(Touchy(fault)),
+        }
+    }
+}
+
+const FAULTS: [(Fault, &str, &[&str]); 5] = [
+    // The format keeps no text.
+    (Fault::SerializeFails, names::VALUE, &["Serialize of block 5"]),
+    (Fault::SerializePanics, names::PANICKED, &["Serialize of block 5", "a panic while it is written"]),
+    (Fault::DeserializeFails, names::VALUE, &["Deserialize of block 5"]),
+    (Fault::DeserializePanics, names::PANICKED, &["Deserialize of block 5", "a panic while it is read"]),
+    (Fault::DeserializeLeavesBytes, names::VALUE, &["Deserialize of block 5", "1 bytes of 2 are left over"]),
+];
+
+/// Rank 0 reads a block of the last rank.
+#[test]
+fn a_block_that_cannot_travel() {
+    for (fault, name, words) in FAULTS {
+        let told = fails(|_, sp| {
+            let (a, b) = (sp.blocks(6, move |_| Touchy(fault))?, sp.blocks(6, |i| i)?);
+            sp.each(1, |_: &Touchy, b: &mut u32| *b += 1, move |i| (a.at(5), b.at(i)))
+        });
+        all_named(&told, name);
+        told.all_say(words).all_cite(&["let (a, b) = (sp.blocks(6, move |_| Touchy(fault)"]);
+    }
+}
+
+#[test]
+fn a_value_that_cannot_travel() {
+    for fault in [Fault::SerializeFails, Fault::DeserializeFails] {
+        let told = fails(|_, sp| {
+            let a = sp.blocks(6, move |_| Touchy(fault))?;
+            sp.value(a.at(5)).map(drop)
+        });
+        told.all_cite(&["sp.value(a.at(5))"]);
+        let told = fails(|_, sp| {
+            let a = sp.blocks(6, |i| i)?;
+            sp.fold(&a, |_| Touchy(fault), |a, _| a).map(drop)
+        });
+        told.all_cite(&["sp.fold(&a, |_| Touchy(fault)"]);
+    }
+}
+
+/// A block is freed outside the functions that use it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct PanicsWhenDropped(u32);
+
+impl Drop for PanicsWhenDropped {
+    fn drop(&mut self) {
+        if self.0 == 4 && !std::thread::panicking() {
+            panic_quietly("dropped");
+        }
+    }
+}
+
+#[test]
+fn a_block_that_panics_when_it_is_dropped() {
+    let told = fails(|_, sp| {
+        let a = sp.blocks(6, PanicsWhenDropped)?;
+        let fail = |a: &mut PanicsWhenDropped| if a.0 == 4 { Err("no four") } else { Ok(()) };
+        sp.each(6, fail, move |i| (a.at(i),))
+    });
+    told.all_say(&["panicked when it was freed", "dropped"]).all_cite(&["sp.each(6, fail"]);
+    all_named(&told, names::PANICKED);
+}
+
+/// A captured value is freed after the launch, under the lock of a rank. The job ends.
+#[test]
+fn a_captured_value_that_panics_when_it_is_dropped() {
+    let told = in_threads(RANKS).run_freely(|world| {
+        let sp = SuperProgram::new(world)?;
+        let (a, captured) = (sp.blocks(6, |i| i)?, PanicsAgain);
+        let add = move |a: &mut u32| {
+            let _captures = &captured;
+            *a += 1;
+        };
+        sp.each(6, add, move |i| (a.at(i),))?;
+        sp.report().map(drop)
+    });
+    let text = told.run.expect_err("it fails").to_string();
+    assert!(text.contains("panicked"), "{text}");
+}

@@ -1,0 +1,103 @@
+//! A rank that leaves, fails or drops the super-program while others go on.
+
+use super::{CULPRIT, RANKS};
+use crate::provoke::in_threads;
+use aurora_core::prelude::*;
+use aurora_super::SuperProgram;
+
+fn add(a: &mut u32) {
+    *a += 1;
+}
+
+#[test]
+fn a_rank_that_leaves() {
+    let told = in_threads(RANKS).run_freely(|world| {
+        let sp = SuperProgram::new(world)?;
+        let a = sp.blocks(6, |i| i)?;
+        if world.rank() == CULPRIT {
+            return Ok(());
+        }
+        sp.each(6, add, move |i| (a.at(i),))
+    });
+    for rank in [0, 2] {
+        let error = told.ranks[rank].as_ref().and_then(|told| told.as_ref().err());
+        assert!(matches!(error, Some(Error::RankLeft { .. })), "{told:?}");
+        told.says(rank, &["rank 1 has left `run`", "tests/errors/super_program/departures.rs:"]);
+    }
+    assert!(matches!(told.run, Err(Error::RankLeft { .. })), "{told:?}");
+}
+
+#[test]
+fn a_rank_that_returns_an_error() {
+    let told = in_threads(RANKS).run_freely(|world| {
+        let sp = SuperProgram::new(world)?;
+        let a = sp.blocks(6, |i| i)?;
+        if world.rank() == CULPRIT {
+            return Err(Error::user("enough"));
+        }
+        sp.each(6, add, move |i| (a.at(i),))
+    });
+    told.says(0, &["rank 1 failed: enough"]).says(2, &["rank 1 failed: enough"]);
+    assert!(matches!(told.run, Err(Error::User { .. })), "{told:?}");
+}
+
+/// A panic outside of instructions.
+#[test]
+fn a_rank_that_panics() {
+    let told = in_threads(RANKS).run_freely(|world| {
+        let sp = SuperProgram::new(world)?;
+        let a = sp.blocks(6, |i| i)?;
+        if world.rank() == CULPRIT {
+            super::panic_quietly("outside of instructions");
+        }
+        sp.each(6, add, move |i| (a.at(i),))
+    });
+    told.says(0, &["rank 1 failed: panicked: outside of instructions"])
+        .says(2, &["rank 1 failed: panicked: outside of instructions"]);
+    assert!(told.run.is_err(), "{told:?}");
+}
+
+#[test]
+fn a_super_program_that_one_rank_drops() {
+    let told = in_threads(RANKS).run(|world| {
+        let sp = SuperProgram::new(world)?;
+        let a = sp.blocks(6, |i| i)?;
+        if world.rank() == CULPRIT {
+            drop(sp);
+            return world.barrier();
+        }
+        sp.each(6, add, move |i| (a.at(i),))
+    });
+    told.all_say(&["rank 1"]).all_cite(&["sp.each(6, add"]);
+}
+
+/// One that is not dropped, and is used by no later call, harms nobody.
+#[test]
+fn a_forgotten_super_program() {
+    let told = in_threads(RANKS).run_freely(|world| {
+        let sp = SuperProgram::new(world)?;
+        let a = sp.blocks(6, |i| i)?;
+        sp.each(6, add, move |i| (a.at(i),))?;
+        std::mem::forget(sp);
+        world.barrier()
+    });
+    assert!(told.run.is_ok(), "{told:?}");
+}
+
+/// Its error ends a super-program, and not the job.
+#[test]
+fn the_next_super_program_after_an_error() {
+    let told = in_threads(RANKS).run_freely(|world| {
+        let sp = SuperProgram::new(world)?;
+        let a = sp.blocks(6, |i| i)?;
+        let fails = |a: &mut u32| if *a == 4 { Err("no four") } else { Ok(()) };
+        assert!(sp.each(6, fails, move |i| (a.at(i),)).is_err());
+        drop(sp);
+        let sp = SuperProgram::new(world)?;
+        let a = sp.blocks(6, |i| i)?;
+        sp.each(6, add, move |i| (a.at(i),))?;
+        assert_eq!(sp.value(a.at(4))?, 5);
+        world.barrier()
+    });
+    assert!(told.run.is_ok(), "{told:?}");
+}

@@ -1,0 +1,77 @@
+//! Errors of super-programs: every rank is told, and so is every later call.
+
+mod calls;
+mod code;
+mod departures;
+mod environment;
+mod operands;
+mod recovery;
+
+use crate::provoke::{Told, in_threads};
+use aurora_core::prelude::*;
+use aurora_super::SuperProgram;
+use std::panic::resume_unwind;
+
+const RANKS: usize = 3;
+
+/// The rank that differs from the others.
+const CULPRIT: usize = 1;
+
+/// Runs a program that fails on all ranks. Every later call on a rank returns the error of the first.
+fn fails(program: impl Fn(&World, &SuperProgram<'_>) -> Result<()> + Sync) -> Told {
+    in_threads(RANKS).run(|world| {
+        let sp = SuperProgram::new(world)?;
+        let used = sp.blocks(3, |i| i)?;
+        let failure = program(world, &sp);
+        let Err(error) = failure else { panic!("rank {} has succeeded", world.rank()) };
+        for later in later_calls(&sp, used) {
+            assert_eq!(later.expect_err("the super-program has ended").to_string(), error.to_string());
+        }
+        Err(error)
+    })
+}
+
+fn later_calls(sp: &SuperProgram<'_>, used: aurora_super::Blocks<u32, u32>) -> [Result<()>; 6] {
+    [
+        sp.each(3, |a: &mut u32| *a += 1, move |i| (used.at(i),)),
+        sp.each(0, |a: &mut u32| *a += 1, move |i| (used.at(i),)),
+        sp.blocks(5, |i| i).map(drop),
+        sp.value(used.at(0)).map(drop),
+        sp.fold(&used, |a| *a, |a, b| a + b).map(drop),
+        sp.report().map(drop),
+    ]
+}
+
+/// Fails on the ranks with an error of this name, and without ranks too, with equal words.
+fn fails_alike(name: &str, program: impl Fn(&SuperProgram<'_>) -> Result<()> + Sync) -> Told {
+    let told = fails(|_, sp| program(sp));
+    let sp = SuperProgram::sequential();
+    let used = sp.blocks(3, |i| i).expect("an array");
+    let alone = program(&sp).expect_err("it fails without ranks");
+    let name_and_cause = |error: &Error| match error {
+        Error::Object { name, cause, .. } => (name.to_string(), cause.clone()),
+        other => panic!("{other:?}"),
+    };
+    let cause = name_and_cause(&alone).1;
+    for told in told.ranks.iter().flatten().chain([&told.run]) {
+        let error = told.as_ref().expect_err("it fails");
+        assert_eq!(name_and_cause(error), (name.to_string(), cause.clone()));
+    }
+    for later in later_calls(&sp, used) {
+        assert_eq!(later.expect_err("the super-program has ended").to_string(), alone.to_string());
+    }
+    told
+}
+
+/// The error of all ranks has this name.
+#[track_caller]
+fn all_named(told: &Told, name: &str) {
+    for told in told.ranks.iter().flatten().chain([&told.run]) {
+        assert!(matches!(told, Err(Error::Object { name: found, .. }) if *found == name), "{told:?}");
+    }
+}
+
+/// Panics with a message that no hook prints.
+fn panic_quietly(message: &str) -> ! {
+    resume_unwind(Box::new(message.to_string()))
+}
