@@ -153,7 +153,7 @@ fn another_array() {
     type Make = fn(&World, &SuperProgram<'_>) -> Result<()>;
     let makes: [Make; 4] = [
         |world, sp| match is_culprit(world) {
-            true => sp.blocks(4, |i| u64::from(i)).map(drop),
+            true => sp.blocks(4, u64::from).map(drop),
             false => sp.blocks(4, |i| i).map(drop),
         },
         |world, sp| match is_culprit(world) {
@@ -163,8 +163,7 @@ fn another_array() {
         |world, sp| sp.blocks(if is_culprit(world) { 4 } else { 5 }, |i| i).map(drop),
         |world, sp| sp.blocks(if is_culprit(world) { (4, 5) } else { (5, 4) }, |_| 1).map(drop),
     ];
-    for (make, line) in makes.into_iter().zip(["sp.blocks(4, |i| u64", "sp.blocks((2, 2)", "{ 4 } else", "{ (4, 5) }"])
-    {
+    for (make, line) in makes.into_iter().zip(["sp.blocks(4, u64", "sp.blocks((2, 2)", "{ 4 } else", "{ (4, 5) }"]) {
         disagree(&fails(make)).all_cite(&[line]);
     }
 }

@@ -121,7 +121,7 @@ fn groups_of_three_numbers(world: &World) -> Result<()> {
         )?;
         sp.each(
             shape,
-            |far: &u32, b: &mut u32| *b = *b + 0 - far,
+            |far: &u32, b: &mut u32| *b -= far,
             move |(i, j, k)| (a.at((1 - i, 2 - j, 3 - k)), b.at((i, j, k))),
         )?;
         sp.each(shape, |a: &u32, b: &mut u32| *b += a, move |at| (a.at(at), b.at(at)))?;
@@ -161,7 +161,7 @@ fn eight_operands(world: &World) -> Result<()> {
 
 fn closures_and_functions_with_results(world: &World) -> Result<()> {
     fn halve(number: &mut u64) -> std::result::Result<(), String> {
-        *number = if *number % 2 == 0 { Ok(*number / 2) } else { Err(format!("{number} is odd")) }?;
+        *number = if number.is_multiple_of(2) { Ok(*number / 2) } else { Err(format!("{number} is odd")) }?;
         Ok(())
     }
     both_give(world, (0..9).map(|i| i * 3 + 10).sum::<u64>(), |sp| {
