@@ -188,18 +188,18 @@ impl<O: SharedObject> Shared<O> {
         })
     }
 
-    /// Collective. A [`barrier`](World::barrier) before a collective call of the object. `action` names the call in
-    /// words, and `alike` has to be equal on all ranks.
+    /// Collective. A [`barrier`](World::barrier) before a collective call of the object. `call` names the kind of call,
+    /// such as `a launch`, and `words` say more; both, and `alike`, have to be equal on all ranks.
     ///
     /// # Errors
     /// `Mismatch`, with both lines, if a rank makes another call or if `alike` differs; on all ranks, the `refusal`
     /// that one of them gives; else as [`barrier`](World::barrier).
     #[track_caller]
-    pub fn agree(&self, action: &str, alike: &impl Hash, refusal: Option<Error>) -> Result<()> {
+    pub fn agree(&self, call: &'static str, words: &str, alike: &impl Hash, refusal: Option<Error>) -> Result<()> {
         let mut hasher = DefaultHasher::new();
-        (action, alike).hash(&mut hasher);
+        (words, alike).hash(&mut hasher);
         let key = digest::add(hasher.finish(), self.id.0);
-        self.way.synchronize("a call of a shared object", &action, key, refusal, &Site::here())
+        self.way.synchronize(call, &words, key, refusal, &Site::here())
     }
 
     /// Sends a request to the object on a rank, this one or another, and waits for the answer. `action` is the call

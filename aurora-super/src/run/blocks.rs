@@ -5,10 +5,11 @@ use super::launch::{Trouble, names, said};
 use super::operand::{At, Block, Place, Value};
 use crate::BlockId;
 use aurora_core::Site;
-use std::any::{Any, type_name};
+use std::any::type_name;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// A handle of an array of blocks: [`SuperProgram::blocks`](crate::SuperProgram::blocks) makes it. It is `Copy`, so
@@ -67,8 +68,11 @@ impl<T, I: Index> Blocks<T, I> {
     }
 }
 
-/// The last part of the path of a type.
+/// The last part of the path of a type or function.
 pub(super) fn short(name: &'static str) -> &'static str {
+    if name.ends_with("{{closure}}") {
+        return "a closure";
+    }
     name.split('<').next().and_then(|path| path.rsplit("::").next()).filter(|name| !name.is_empty()).unwrap_or(name)
 }
 
@@ -116,22 +120,25 @@ impl Array {
     }
 
     /// Runs the creator of the program.
-    pub(super) fn make(&self, block: BlockId) -> Value {
-        (self.make)(block - self.blocks.start)
+    pub(super) fn make(&self, block: BlockId) -> Result<Value, Trouble> {
+        self.shielded("the creator", block, || Ok((self.make)(block - self.blocks.start)))
     }
 
-    pub(super) fn encode(&self, value: &Value) -> Result<Vec<u8>, String> {
-        (self.encode)(value)
+    pub(super) fn encode(&self, block: BlockId, value: &Value) -> Result<Vec<u8>, Trouble> {
+        self.shielded("Serialize", block, || (self.encode)(value))
     }
 
-    pub(super) fn decode(&self, bytes: &[u8]) -> Result<Value, String> {
-        (self.decode)(bytes)
+    pub(super) fn decode(&self, block: BlockId, bytes: &[u8]) -> Result<Value, Trouble> {
+        self.shielded("Deserialize", block, || (self.decode)(bytes))
     }
 
-    /// Code of the program has panicked for a block.
-    pub(super) fn panicked(&self, what: &str, block: BlockId, panic: &(dyn Any + Send)) -> Trouble {
-        let cause = format!("{what} of {} panicked: {}", self.show(block), said(panic));
-        Trouble { name: names::PANICKED, cause }
+    /// Runs code of the program for a block. A panic is an error.
+    fn shielded<R>(&self, what: &str, block: BlockId, run: impl FnOnce() -> Result<R, String>) -> Result<R, Trouble> {
+        let of = || format!("{what} of {}", self.show(block));
+        match catch_unwind(AssertUnwindSafe(run)) {
+            Ok(ran) => ran.map_err(|error| Trouble { name: names::VALUE, cause: format!("{}: {error}", of()) }),
+            Err(panic) => Err(Trouble { name: names::PANICKED, cause: format!("{} panicked: {}", of(), said(panic)) }),
+        }
     }
 
     /// A block in words: `block (1, 2) of the array of ..`.

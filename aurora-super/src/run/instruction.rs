@@ -8,6 +8,11 @@ use std::fmt::Display;
 #[doc(hidden)]
 pub type Args = SmallVec<[Arg; 4]>;
 
+#[diagnostic::on_unimplemented(
+    message = "an instruction does not return `{Self}`",
+    label = "this is no end of an instruction",
+    note = "an instruction returns `()`, or a `Result<(), E>` whose `E` can be displayed"
+)]
 /// The end of an instruction: `()`, or a `Result` whose error ends the super-program.
 pub trait Outcome {
     #[doc(hidden)]

@@ -55,42 +55,27 @@ impl Job {
         let launch = if let Job::Run { launch, .. } = &self { Some(launch.clone()) } else { None };
         catch_unwind(AssertUnwindSafe(|| self.run_to_the_end())).unwrap_or_else(|panic| {
             let of = launch.map_or_else(String::new, |launch| format!(" of {launch}"));
-            let cause = format!("a value{of} panicked when it was freed: {}", said(&*panic));
-            // It may panic again.
-            std::mem::forget(panic);
+            let cause = format!("a value{of} panicked when it was freed: {}", said(panic));
             Done::Failed(Trouble { name: names::PANICKED, cause })
         })
     }
 
     /// Panics if a value of the program panics when it is freed.
     fn run_to_the_end(self) -> Done {
-        match self {
-            Job::Make { block, array } => {
-                of_block("the creator", block, &array, || Ok(Done::Made { block, value: array.make(block) }))
-            }
+        let done = match self {
+            Job::Make { block, array } => array.make(block).map(|value| Done::Made { block, value }),
             Job::Encode { block, array, value, to } => {
-                of_block("Serialize", block, &array, || Ok(Done::Encoded { block, to, bytes: array.encode(&value)? }))
+                array.encode(block, &value).map(|bytes| Done::Encoded { block, to, bytes })
             }
-            Job::Decode { block, array, bytes } => of_block("Deserialize", block, &array, || {
-                Ok(Done::Decoded { block, value: array.decode(bytes.bytes())? })
-            }),
+            Job::Decode { block, array, bytes } => {
+                array.decode(block, bytes.bytes()).map(|value| Done::Decoded { block, value })
+            }
             Job::Run { launch, instruction, mut cells } => {
                 let begin = Instant::now();
-                match launch.run(instruction, &mut cells) {
-                    Ok(()) => Done::Ran { instruction, cells, took: begin.elapsed() },
-                    Err(trouble) => Done::Failed(trouble),
-                }
+                let ran = launch.run(instruction, &mut cells);
+                ran.map(|()| Done::Ran { instruction, cells, took: begin.elapsed() })
             }
-        }
-    }
-}
-
-fn of_block(what: &str, block: BlockId, array: &Array, run: impl FnOnce() -> Result<Done, String>) -> Done {
-    match catch_unwind(AssertUnwindSafe(run)) {
-        Ok(Ok(done)) => done,
-        Ok(Err(error)) => {
-            Done::Failed(Trouble { name: names::VALUE, cause: format!("{what} of {}: {error}", array.show(block)) })
-        }
-        Err(panic) => Done::Failed(array.panicked(what, block, &*panic)),
+        };
+        done.unwrap_or_else(Done::Failed)
     }
 }

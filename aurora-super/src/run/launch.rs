@@ -8,7 +8,7 @@ use crate::dispatch::Run;
 use crate::{BlockId, Group, Program};
 use aurora_core::Site;
 use smallvec::SmallVec;
-use std::any::{TypeId, type_name};
+use std::any::{Any, TypeId, type_name};
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -45,6 +45,8 @@ pub(super) type Launched = Result<Launch, Trouble>;
 
 /// The names of a super-program's errors: `Error::Object { name, .. }`.
 pub mod names {
+    /// A rank cannot start its threads.
+    pub const THREADS: &str = "Threads";
     /// One block is written twice by an instruction, or both read and written in one launch.
     pub const CONFLICT: &str = "Conflict";
     /// An index is outside its array, or a handle belongs to another super-program.
@@ -71,6 +73,8 @@ const NONE: BlockId = BlockId::MAX;
 pub(super) struct Launch {
     /// The function, in words.
     name: &'static str,
+    /// The shape of its grid.
+    grid: String,
     pub(super) site: Site,
     matrix: [u32; 2],
     /// Of each group of the program.
@@ -138,6 +142,7 @@ impl Launch {
         }
         let mut launch = Launch {
             name: short(type_name::<F>()),
+            grid: format!("{grid:?}"),
             site,
             matrix: grid.matrix(),
             results: Vec::new(),
@@ -229,6 +234,11 @@ impl Launch {
         Ok(())
     }
 
+    /// The launch in words: `the launch of multiply over (8, 8)`.
+    pub(super) fn words(&self) -> String {
+        format!("the launch of {} over {}", self.name, self.grid)
+    }
+
     /// A number that is equal on all ranks that make the same launch.
     pub(super) fn digest(&self) -> u64 {
         self.digest
@@ -271,21 +281,22 @@ impl Launch {
         }
     }
 
-    /// An instruction in words: `instruction (1, 2) step 3 of multiply, launched at ..`.
-    fn words(&self, (group, step): (Group, u32)) -> String {
+    /// An instruction in words, with the line.
+    fn words_of(&self, (group, step): (Group, u32)) -> String {
         format!("step {step} of group {} of {self}", (self.show)(group))
     }
 
-    /// The same.
+    /// An instruction in words, without the line.
     pub(super) fn show(&self, instruction: crate::Instruction) -> String {
-        self.words(self.of_program(instruction))
+        let (group, step) = self.of_program(instruction);
+        format!("step {step} of group {} of {}", (self.show)(group), self.words())
     }
 
     /// Runs code of the program. A panic is an error.
     fn shielded<R>(&self, what: &str, at: Option<(Group, u32)>, run: impl FnOnce() -> R) -> Result<R, Trouble> {
         catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
-            let whose = at.map_or_else(|| self.to_string(), |at| self.words(at));
-            Trouble { name: names::PANICKED, cause: format!("{what} of {whose} panicked: {}", said(&*panic)) }
+            let whose = at.map_or_else(|| self.to_string(), |at| self.words_of(at));
+            Trouble { name: names::PANICKED, cause: format!("{what} of {whose} panicked: {}", said(panic)) }
         })
     }
 
@@ -299,7 +310,7 @@ impl Launch {
             return Ok(None);
         };
         let outside = |what: String| {
-            let cause = format!("operand {operand} of {} {what}", self.words(at));
+            let cause = format!("operand {operand} of {} {what}", self.words_of(at));
             Err(Trouble { name: names::OUTSIDE, cause })
         };
         if program != self.program || array >= self.arrays.count() {
@@ -344,7 +355,7 @@ impl Launch {
                     )
                 }
             };
-            return Err(Trouble { name: names::CONFLICT, cause: format!("{} {cause}", self.words(at)) });
+            return Err(Trouble { name: names::CONFLICT, cause: format!("{} {cause}", self.words_of(at)) });
         }
         Ok(Resolved { args, result: result_operand })
     }
@@ -353,7 +364,7 @@ impl Launch {
     pub(super) fn run(&self, instruction: crate::Instruction, cells: &mut [Cell]) -> Result<(), Trouble> {
         let at = self.of_program(instruction);
         let ended = self.shielded("the function", Some(at), || (self.run)(cells))?;
-        ended.map_err(|error| Trouble { name: names::FAILED, cause: format!("{}: {error}", self.words(at)) })
+        ended.map_err(|error| Trouble { name: names::FAILED, cause: format!("{}: {error}", self.words_of(at)) })
     }
 
     /// A number that is equal on all ranks whose instructions of a run have the same operands.
@@ -371,15 +382,24 @@ impl Launch {
     }
 }
 
-/// The message of a panic.
-pub(super) fn said(panic: &(dyn std::any::Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("(without a message)")
+/// The message of a panic. A payload without one is leaked: it is of the program, and may panic when it is dropped.
+pub(super) fn said(panic: Box<dyn Any + Send>) -> String {
+    let other = match panic.downcast::<&str>() {
+        Ok(text) => return text.to_string(),
+        Err(other) => other,
+    };
+    other.downcast::<String>().map_or_else(
+        |other| {
+            std::mem::forget(other);
+            "(without a message)".into()
+        },
+        |text| *text,
+    )
 }
 
 impl fmt::Display for Launch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the launch of {} at {}", self.name, self.site)
+        write!(f, "{} at {}", self.words(), self.site)
     }
 }
 

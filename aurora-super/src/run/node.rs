@@ -81,7 +81,9 @@ impl NodeState {
 
     /// One more array.
     pub(super) fn declare(&mut self, array: Arc<Array>) {
-        let owners: Vec<Node> = self.parts.owners_of(array.matrix).collect();
+        // An array without blocks may have any number of rows.
+        let matrix = if array.blocks.is_empty() { [0, 0] } else { array.matrix };
+        let owners: Vec<Node> = self.parts.owners_of(matrix).collect();
         if self.me == DISPATCHER {
             self.blocks.extend(owners.iter().map(|owner| {
                 let mut block = Block::new(*owner);
@@ -358,7 +360,7 @@ impl NodeState {
             && running.launch.trouble().is_none()
         {
             let first = Instruction { group: what.group, k: what.run.start };
-            let what = format!("{} instructions from {}", what.run.len(), running.launch.show(first));
+            let what = format!("{} instructions, from {},", what.run.len(), running.launch.show(first));
             let site = running.launch.site.clone();
             self.has_failed = true;
             return out.push(Action::Differ { what, site });

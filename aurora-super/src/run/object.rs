@@ -48,7 +48,8 @@ impl Object {
             Action::Fail(trouble) => cx.fail(error(cx.me(), &self.name, trouble)),
             Action::Differ { what, site } => {
                 let claim = |rank, action: &str| {
-                    Box::new(Claim { rank, action: format!("{action} {what}"), site: site.clone() })
+                    let action = format!("{action} {what} of {}", self.name);
+                    Box::new(Claim { rank, action, site: site.clone() })
                 };
                 cx.fail(Error::Mismatch {
                     first: claim(Rank::new(0), "hands out"),
@@ -88,7 +89,7 @@ impl SharedObject for Object {
     /// All ranks have come to the call: threads, transfers and the dispatcher do the rest, and no program.
     fn awaits(&self, _: Wait, name: &ObjectName) -> Awaited {
         let doing = match &self.call {
-            Some((action, _)) => format!("waits for the end of a {action} of {name}"),
+            Some((call, _)) => format!("waits for the end of {call} of {name}"),
             None => format!("waits for {name}"),
         };
         Awaited { ranks: Vec::new(), doing }

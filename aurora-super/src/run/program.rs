@@ -90,9 +90,9 @@ enum Engine<'w> {
 impl Engine<'_> {
     /// Collective. All ranks make the same call, or all get an error.
     #[track_caller]
-    fn agree(&self, action: &'static str, alike: u64, refusal: Option<Trouble>) -> Result<()> {
+    fn agree(&self, call: &'static str, words: &str, alike: u64, refusal: Option<Trouble>) -> Result<()> {
         match self {
-            Engine::Ranks(ranks) => ranks.agree(action, alike, refusal),
+            Engine::Ranks(ranks) => ranks.agree(call, words, alike, refusal),
             Engine::Sequential(sequential) => sequential.agree(refusal),
         }
     }
@@ -119,9 +119,9 @@ impl Engine<'_> {
 
     /// Collective. The value of a block.
     #[track_caller]
-    fn value<T: Block>(&self, block: BlockId) -> Result<T> {
+    fn value<T: Block>(&self, block: BlockId, array: &Array) -> Result<T> {
         match self {
-            Engine::Ranks(ranks) => ranks.value(block),
+            Engine::Ranks(ranks) => ranks.value(block, array),
             Engine::Sequential(sequential) => Ok(copy(&sequential.values(block..block + 1)?[0].1)),
         }
     }
@@ -252,8 +252,13 @@ impl<'w> SuperProgram<'w> {
         };
         let cause = |why| format!("an array of {shape:?} blocks at {site}: {why}; make larger blocks");
         let refusal = why.map(|why| Trouble { name: names::TOO_LARGE, cause: cause(why) });
-        self.engine.agree("array", alike, refusal)?;
         let made = Arc::new(Array::new(shape, first, area.unwrap_or(0), make, site));
+        self.engine.agree(
+            "a construction of an array",
+            &format!("the construction of an {}", made.name),
+            alike,
+            refusal,
+        )?;
         self.arrays.borrow_mut().push(made.clone());
         self.engine.declare(made)?;
         Ok(Blocks::new(shape, Place { block: first, array, program: self.number }))
@@ -271,8 +276,9 @@ impl<'w> SuperProgram<'w> {
     /// of the sequential program, to the bit, on any number of ranks.
     ///
     /// # Errors
-    /// - `Mismatch`, with both lines, if a rank makes another call, or launches another function or grid or with other
-    ///   operands; a rank that leaves instead is [`Error::RankLeft`].
+    /// - `Mismatch`, with both lines, if a rank makes another call, or launches another function or grid, or names other
+    ///   blocks as operands; a rank that leaves instead is [`Error::RankLeft`]. Values in [`Val`](crate::Val), and
+    ///   values that the function has captured, are not compared: they have to be equal on all ranks.
     /// - [`Error::Object`] with a [name](names): `Conflict` if an instruction reads a block that the launch writes, or
     ///   writes two blocks or none; `Outside` for an index outside its array; `Failed` with the error of a function;
     ///   `Panicked` with the message of a panic; `Value` if a block cannot be encoded or decoded; `TooLarge` for a
@@ -310,10 +316,12 @@ impl<'w> SuperProgram<'w> {
     /// [`launch`](Self::launch).
     #[track_caller]
     pub fn value<T: Block>(&self, at: At<T>) -> Result<T> {
-        let block = self.block(<&T>::arg(at));
-        let alike = digest(&(TypeId::of::<T>(), block.as_ref().ok()));
-        self.engine.agree("value", alike, block.as_ref().err().cloned())?;
-        self.engine.value(block.expect("else it is refused"))
+        let named = self.block(<&T>::arg(at));
+        let of = named.as_ref().map_or_else(|_| String::new(), |(block, array)| array.show(*block));
+        let alike = digest(&(TypeId::of::<T>(), named.as_ref().ok().map(|(block, _)| block)));
+        self.engine.agree("a value", &format!("a value of {of}"), alike, named.as_ref().err().cloned())?;
+        let (block, array) = named.unwrap_or_else(|_| unreachable!("it is refused"));
+        self.engine.value(block, &array)
     }
 
     /// Collective. Maps each block of an array to a value, on the rank of the block, and folds the values in the order
@@ -338,7 +346,9 @@ impl<'w> SuperProgram<'w> {
             }
             Some(_) => None,
         };
-        self.engine.agree("fold", digest(&(array, TypeId::of::<V>())), refusal)?;
+        let of = known.as_ref().map_or_else(String::new, |array| array.to_string());
+        let alike = digest(&(array, TypeId::of::<V>()));
+        self.engine.agree("a fold", &format!("a fold of {of}"), alike, refusal)?;
         let own = self.engine.own(known.expect("else it is refused").blocks.clone())?;
         let map =
             |(block, value): &(BlockId, Value)| (*block, map(value.downcast_ref().expect("an array has one type")));
@@ -354,21 +364,22 @@ impl<'w> SuperProgram<'w> {
     /// As [`value`](Self::value).
     #[track_caller]
     pub fn report(&self) -> Result<Report> {
-        self.engine.agree("report", 0, None)?;
+        self.engine.agree("a report", "a report", 0, None)?;
         let own = self.engine.tally()?;
         Ok(Report { ranks: self.engine.gather(own)? })
     }
 
-    /// The block that a handle names, if it is one of this super-program.
-    fn block(&self, arg: Arg) -> std::result::Result<BlockId, Trouble> {
+    /// The block that a handle names, and its array, if they are of this super-program.
+    fn block(&self, arg: Arg) -> std::result::Result<(BlockId, Arc<Array>), Trouble> {
         let Arg::Block(Place { block, array, program }) = arg else { unreachable!("a handle names a block") };
         let outside = |cause| Err(Trouble { name: names::OUTSIDE, cause });
         if program != self.number {
             return outside("the value of a block of another super-program".into());
         }
+        let array = self.arrays.borrow().get(array).clone();
         match block {
-            Place::OUTSIDE => outside(format!("the value of an index outside {}", self.arrays.borrow().get(array))),
-            block => Ok(block),
+            Place::OUTSIDE => outside(format!("the value of an index outside {array}")),
+            block => Ok((block, array)),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The engine of a super-program that runs on the ranks of a job.
 
 use super::blocks::Array;
-use super::launch::{Launched, Trouble};
+use super::launch::{Launched, Trouble, names};
 use super::node::{Action, NodeState};
 use super::object::{Object, error};
 use super::operand::{Block, Value, copy};
@@ -52,11 +52,11 @@ impl<'w> Ranks<'w> {
                 None
             }
             Err(error) => Some(Trouble {
-                name: "Threads",
+                name: names::THREADS,
                 cause: format!("{workers} threads cannot be started: {error}; AURORA_SUPER_WORKERS=1 needs one"),
             }),
         };
-        ranks.agree("the start of a super-program", 0, refusal)?;
+        ranks.agree("the start of a super-program", "the start of a super-program", 0, refusal)?;
         Ok(ranks)
     }
 
@@ -85,14 +85,14 @@ fn cores_of(world: &World) -> u32 {
 impl Ranks<'_> {
     /// Collective. All ranks make the same call, or all get an error.
     #[track_caller]
-    pub(super) fn agree(&self, action: &'static str, alike: u64, refusal: Option<Trouble>) -> Result<()> {
+    pub(super) fn agree(&self, call: &'static str, words: &str, alike: u64, refusal: Option<Trouble>) -> Result<()> {
+        let site = Site::here();
         self.shared.act(|object, cx| {
-            object.call = Some((action, Site::here()));
+            object.call = Some((call, site));
             cx.sound()
         })?;
-        let refusal = refusal.map(|trouble| error(self.world.rank(), &self.name, trouble));
-        let words = format!("{action} of the {}", self.name.what);
-        self.ended(self.shared.agree(&words, &alike, refusal))
+        let refusal = refusal.map(|trouble| self.error(trouble));
+        self.ended(self.shared.agree(call, words, &alike, refusal))
     }
 
     /// An error ends the super-program. The first error of this rank is the one that all calls return.
@@ -110,7 +110,7 @@ impl Ranks<'_> {
     /// Collective. All ranks have such a result, or all get the error of one.
     #[track_caller]
     fn settled<R>(&self, result: Result<R>) -> Result<R> {
-        self.ended(self.shared.agree("the end of a call", &0, result.as_ref().err().cloned()))?;
+        self.ended(self.shared.agree("the end of a call", "the end of a call", &0, result.as_ref().err().cloned()))?;
         result
     }
 
@@ -122,10 +122,11 @@ impl Ranks<'_> {
     #[track_caller]
     pub(super) fn launch(&self, launch: Launched) -> Result<()> {
         let begin = Instant::now();
-        let (digest, refusal) = match &launch {
-            Ok(launch) => (launch.digest(), None),
-            Err(trouble) => (0, Some(trouble.clone())),
+        let (words, digest, refusal) = match &launch {
+            Ok(launch) => (launch.words(), launch.digest(), None),
+            Err(trouble) => (String::new(), 0, Some(trouble.clone())),
         };
+        let words = format!("{words}, whose steps and operands have the number {digest:x}");
         let mut number = 0;
         if let Ok(launch) = launch {
             let launch = Arc::new(launch);
@@ -133,33 +134,48 @@ impl Ranks<'_> {
             let dispatch = blocks.map(|blocks| NodeState::dispatch(launch.clone(), blocks));
             number = self.act(|node, _| node.enter(launch, dispatch))?;
         }
-        self.agree("launch", digest, refusal)?;
+        self.agree("a launch", &words, digest, refusal)?;
         self.act(NodeState::begin)?;
         self.wait(|node| node.is_complete(number).then_some(()))?;
         self.act(|node, _| node.tally.elapsed += begin.elapsed())
     }
 
-    /// Collective. Those of some blocks that this rank owns, with their values. Blocks that have not been used are
-    /// made. If a creator panics, all ranks get its error, and none goes on to a call of the world.
+    fn error(&self, trouble: Trouble) -> aurora_core::Error {
+        error(self.world.rank(), &self.name, trouble)
+    }
+
+    /// Those of some blocks that this rank owns, with their values. Blocks that have not been used are made.
     #[track_caller]
-    pub(super) fn own(&self, blocks: Range<BlockId>) -> Result<Vec<(BlockId, Value)>> {
-        let made = self.act(|node, out| {
+    fn made(&self, blocks: Range<BlockId>) -> Result<Vec<(BlockId, Value)>> {
+        let own = self.act(|node, out| {
             let own: Vec<BlockId> = blocks.filter(|block| node.is_own(*block)).collect();
             own.iter().for_each(|block| node.make(*block, out));
             own
-        });
-        let values = made.as_ref().map_err(Clone::clone).and_then(|own| {
-            self.wait(|node| own.iter().map(|block| Some((*block, node.value(*block)?.clone()))).collect())
-        });
-        self.settled(values)
+        })?;
+        self.wait(|node| own.iter().map(|block| Some((*block, node.value(*block)?.clone()))).collect())
+    }
+
+    /// Collective. The same. If a creator panics, all ranks get its error, and none goes on to a call of the world.
+    #[track_caller]
+    pub(super) fn own(&self, blocks: Range<BlockId>) -> Result<Vec<(BlockId, Value)>> {
+        self.settled(self.made(blocks))
     }
 
     /// Collective. The value of a block of some rank, in a copy.
     #[track_caller]
-    pub(super) fn value<T: Block>(&self, block: BlockId) -> Result<T> {
-        let own = self.own(block..block + 1)?.first().map(|(_, value)| copy(value));
+    pub(super) fn value<T: Block>(&self, block: BlockId, array: &Array) -> Result<T> {
+        let site = Site::here();
+        let refused =
+            |Trouble { name, cause }| self.error(Trouble { name, cause: format!("{cause} (for a value at {site})") });
+        let own = self.made(block..block + 1).and_then(|own| {
+            let encoded = own.into_iter().next().map(|(_, value)| Ok((array.encode(block, &value)?, value)));
+            encoded.transpose().map_err(refused)
+        });
+        let (bytes, own) = self.settled(own)?.unzip();
         let owner = Rank::new(self.act(|node, _| node.owner(block))? as usize);
-        Ok(self.settled(self.world.broadcast(owner, own))?.expect("the owner has a value"))
+        let bytes = self.world.broadcast(owner, bytes)?.unwrap_or_default();
+        let value = own.map_or_else(|| array.decode(block, &bytes), Ok);
+        self.settled(value.map_err(refused)).map(|value| copy(&value))
     }
 
     /// Collective. A value of each rank.

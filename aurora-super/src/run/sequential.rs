@@ -9,7 +9,6 @@ use crate::{BlockId, Instruction, Program};
 use aurora_core::{Error, ObjectName, Rank, Result};
 use std::cell::RefCell;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -84,8 +83,7 @@ impl State {
             return Ok(value.clone());
         }
         let array = self.arrays.of(block);
-        let made = catch_unwind(AssertUnwindSafe(|| array.make(block)));
-        let made = made.map_err(|panic| array.panicked("the creator", block, &*panic))?;
+        let made = array.make(block)?;
         Ok(value.insert(made).clone())
     }
 
