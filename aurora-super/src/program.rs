@@ -51,6 +51,12 @@ pub trait Program {
     /// Where a block stands in its matrix: row, column, and the matrix's shape in blocks.
     fn place(&self, block: BlockId) -> ([u32; 2], [u32; 2]);
 
+    /// Whether the dispatcher follows the states of the blocks that are read. If not, it never calls
+    /// [`inputs`](Self::inputs), and the program sees to rule 1 itself.
+    fn follows_reads(&self) -> bool {
+        true
+    }
+
     /// How many groups there are.
     fn groups(&self) -> u32 {
         let (rows, columns) = self.grid();
@@ -75,6 +81,10 @@ impl<P: Program + ?Sized> Program for Arc<P> {
 
     fn inputs(&self, instruction: Instruction) -> P::Inputs {
         (**self).inputs(instruction)
+    }
+
+    fn follows_reads(&self) -> bool {
+        (**self).follows_reads()
     }
 
     fn blocks(&self) -> u32 {

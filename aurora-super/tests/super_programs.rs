@@ -1,8 +1,10 @@
 //! Super-programs on ranks are equal, to the bit, to the sequential interpreter.
 
 use aurora_core::{Config, Error, Result};
+use aurora_super::run::names;
 use aurora_super::{Dense, Merge, SuperProgram, Update, Val};
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 struct Sum;
@@ -159,4 +161,19 @@ fn errors_end_a_super_program() {
         let error = Config::threads(3).run(move |world| program(&SuperProgram::new(world)?)).unwrap_err();
         assert!(matches!(error, Error::Object { .. }), "{error}");
     }
+}
+
+/// The second block that it names is asked for, the third is not here.
+#[test]
+fn an_operand_closure_that_names_another_block_each_time_is_an_error() {
+    let run = || {
+        Config::threads(2).run(|world| {
+            let (sp, calls) = (SuperProgram::new(world)?, AtomicU32::new(0));
+            let (a, b) = (sp.blocks(10, |i| i)?, sp.blocks(2, |i| i)?);
+            let any = move |i| (a.at(9 - calls.fetch_add(1, Ordering::Relaxed) % 4), b.at(i));
+            sp.each(1, |a: &u32, b: &mut u32| *b += a, any)
+        })
+    };
+    let error = run().unwrap_err();
+    assert!(matches!(&error, Error::Object { name, .. } if name == names::IMPURE), "{error}");
 }

@@ -50,11 +50,7 @@ impl<P: Program> Dispatch<P> {
 
     /// Instructions that were granted will not be committed.
     fn give_back(&mut self, what: &Run) {
-        for instruction in what.instructions() {
-            for input in self.program.inputs(instruction).as_ref() {
-                self.apply(*input, Event::Commit);
-            }
-        }
+        self.apply_to_inputs(what, Event::Commit);
         let result = self.program.result(what.group);
         match self.groups.give_back(what.group, what.run.clone()) {
             Privilege::Write if self.groups.outstanding(what.group) > 0 => {}

@@ -268,11 +268,7 @@ impl<P: Program> Dispatch<P> {
         let result_at = self.groups.lineage(group).and_then(|lineage| lineage.first()).expect("it has an incarnation");
         self.note_left(group);
         let what = Run { group, run, attempt: self.groups.attempt(group) };
-        for instruction in what.instructions() {
-            for input in self.program.inputs(instruction).as_ref() {
-                self.apply(*input, Event::Issue(Privilege::Read));
-            }
-        }
+        self.apply_to_inputs(&what, Event::Issue(Privilege::Read));
         let result = self.program.result(group);
         let has_none = || self.blocks[result as usize].state() == State::Uninitiated;
         if begins && privilege == Privilege::Write && has_none() {
@@ -358,11 +354,7 @@ impl<P: Program> Dispatch<P> {
         }
         let Run { group, run, .. } = what.clone();
         let result = self.program.result(group);
-        for instruction in what.instructions() {
-            for input in self.program.inputs(instruction).as_ref() {
-                self.apply(*input, Event::Commit);
-            }
-        }
+        self.apply_to_inputs(&what, Event::Commit);
         let privilege = self.groups.commit(group, node, run.clone());
         match privilege {
             Privilege::Write if self.groups.outstanding(group) > 0 => {}
@@ -414,6 +406,16 @@ impl<P: Program> Dispatch<P> {
             self.apply(result, Event::Settle);
         }
         self.groups.complete(group);
+    }
+
+    fn apply_to_inputs(&mut self, what: &Run, event: Event) {
+        if self.program.follows_reads() {
+            for instruction in what.instructions() {
+                for input in self.program.inputs(instruction).as_ref() {
+                    self.apply(*input, event);
+                }
+            }
+        }
     }
 
     /// # Panics

@@ -49,6 +49,8 @@ pub mod names {
     pub const THREADS: &str = "Threads";
     /// One block is written twice by an instruction, or both read and written in one launch.
     pub const CONFLICT: &str = "Conflict";
+    /// An operand closure names other blocks for an instruction than before.
+    pub const IMPURE: &str = "Impure";
     /// An index is outside its array, or a handle belongs to another super-program.
     pub const OUTSIDE: &str = "Outside";
     /// An instruction has returned an error.
@@ -360,6 +362,13 @@ impl Launch {
         Ok(Resolved { args, result: result_operand })
     }
 
+    /// The error of an operand closure that names other blocks than before.
+    pub(super) fn impure(&self, instruction: crate::Instruction) -> Trouble {
+        let of = self.words_of(self.of_program(instruction));
+        let why = "it has to depend on the index and the step alone";
+        Trouble { name: names::IMPURE, cause: format!("the operand closure named other blocks before for {of}: {why}") }
+    }
+
     /// Runs an instruction on its operands.
     pub(super) fn run(&self, instruction: crate::Instruction, cells: &mut [Cell]) -> Result<(), Trouble> {
         let at = self.of_program(instruction);
@@ -436,6 +445,11 @@ impl Program for Launch {
                 SmallVec::new()
             }
         }
+    }
+
+    /// Operands are checked by the ranks that use them, so the dispatcher calls no code of the program for them.
+    fn follows_reads(&self) -> bool {
+        false
     }
 
     fn blocks(&self) -> u32 {

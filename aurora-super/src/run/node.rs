@@ -375,14 +375,14 @@ impl NodeState {
             Ok(resolved) => resolved,
             Err(trouble) => return self.fail(trouble, out),
         };
-        let mut missing = Vec::new();
-        for arg in &resolved.args {
-            if let Arg::Block(place) = arg
-                && self.owners[place.block as usize] == self.me
-                && self.store.value(place.block).is_none()
-            {
-                missing.push(place.block);
-            }
+        let blocks = resolved.args.iter().filter_map(|arg| match arg {
+            Arg::Block(place) if self.store.value(place.block).is_none() => Some(place.block),
+            _ => None,
+        });
+        let missing: Vec<BlockId> = blocks.collect();
+        if missing.iter().any(|block| self.owners[*block as usize] != self.me) {
+            let trouble = running.launch.impure(instruction);
+            return self.fail(trouble, out);
         }
         running.tasks.insert(instruction, (resolved, missing.len()));
         for block in missing {

@@ -280,9 +280,9 @@ impl<'w> SuperProgram<'w> {
     ///   blocks as operands; a rank that leaves instead is [`Error::RankLeft`]. Values in [`Val`](crate::Val), and
     ///   values that the function has captured, are not compared: they have to be equal on all ranks.
     /// - [`Error::Object`] with a [name](names): `Conflict` if an instruction reads a block that the launch writes, or
-    ///   writes two blocks or none; `Outside` for an index outside its array; `Failed` with the error of a function;
-    ///   `Panicked` with the message of a panic; `Value` if a block cannot be encoded or decoded; `TooLarge` for a
-    ///   grid of more than 2^32 - 1 groups.
+    ///   writes two blocks or none; `Outside` for an index outside its array; `Impure` if the operand closure names
+    ///   other blocks when it is called again; `Failed` with the error of a function; `Panicked` with the message of a
+    ///   panic; `Value` if a block cannot be encoded or decoded; `TooLarge` for a grid of more than 2^32 - 1 groups.
     /// - An error that has ended the job.
     #[track_caller]
     pub fn launch<P, F, I, O>(&self, grid: I, steps: impl Steps<I>, function: F, operands: O) -> Result<()>
