@@ -276,9 +276,9 @@ impl<'w> SuperProgram<'w> {
     /// of the sequential program, to the bit, on any number of ranks.
     ///
     /// # Errors
-    /// - `Mismatch`, with both lines, if a rank makes another call, or launches another function or grid, or names other
-    ///   blocks as operands; a rank that leaves instead is [`Error::RankLeft`]. Values in [`Val`](crate::Val), and
-    ///   values that the function has captured, are not compared: they have to be equal on all ranks.
+    /// - `Mismatch`, with both lines, if a rank makes another call, or launches another function or grid, or names
+    ///   other blocks as operands; a rank that leaves instead is [`Error::RankLeft`]. Values in [`Val`](crate::Val),
+    ///   and values that the function has captured, are not compared: they have to be equal on all ranks.
     /// - [`Error::Object`] with a [name](names): `Conflict` if an instruction reads a block that the launch writes, or
     ///   writes two blocks or none; `Outside` for an index outside its array; `Impure` if the operand closure names
     ///   other blocks when it is called again; `Failed` with the error of a function; `Panicked` with the message of a
