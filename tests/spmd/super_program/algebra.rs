@@ -1,6 +1,8 @@
 //! Matrices: a product, a factorisation and a relaxation.
 
 use super::{both, both_give};
+use aurora_apps::report::Measured;
+use aurora_apps::sparse_mm::{self, SparseMm};
 use aurora_core::{Result, World};
 use aurora_suite::body::Body;
 use aurora_suite::check;
@@ -10,6 +12,7 @@ use aurora_super::{Blocks, Dense, Merge, SuperProgram, Update};
 pub fn bodies() -> Vec<Body> {
     vec![
         Body::of(a_product_with_ragged_blocks_adds_in_the_order_of_steps),
+        Body::of(a_product_of_sparse_matrices_is_verified),
         Body::of(a_factorisation_of_tiles_in_integers),
         Body::of(a_relaxation_reads_the_neighbours_of_the_last_launch),
     ]
@@ -25,6 +28,17 @@ impl Merge<Dense<f64>> for Sum {
     fn merge(into: &mut Dense<f64>, part: Dense<f64>) {
         into.values_mut().iter_mut().zip(part.values()).for_each(|(sum, part)| *sum += part);
     }
+}
+
+/// `aurora sparse-mm`, with blocks of unequal size. One changed element is found.
+fn a_product_of_sparse_matrices_is_verified(world: &World) -> Result<()> {
+    for damage in [false, true] {
+        let job = SparseMm { size: 100, block: 16, reps: 2, damage, ..SparseMm::default() };
+        let run = sparse_mm::run(world, &job, &mut |_| ())?;
+        check::equal("whether the product is verified", run.verified(), !damage)?;
+        check::equal("the number of instructions", run.main.launch.map(|launch| launch.instructions), Some(7 * 7 * 7))?;
+    }
+    Ok(())
 }
 
 /// Rows, inner lines and columns of a product, and the side of a block.
