@@ -2,6 +2,7 @@
 
 use super::*;
 use aurora_core::object::Source;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 /// Wants to be called after a while.
@@ -126,4 +127,52 @@ fn a_thread_of_the_objects_own_rings() {
         assert!(matches!(reach.act(|_, _| Ok(())), Ok(()) | Err(Error::Ended { .. })));
         world.barrier()
     });
+}
+
+/// A quiet act wakes the waiting thread if it has made progress, or has ended the object.
+#[test]
+fn a_quiet_act_without_progress_wakes_nobody() {
+    Config::threads(1)
+        .run(|world| {
+            const ACTS: usize = 200;
+            let worker = world.share(Plan::new("Worker", &9), |_| Ok(Worker::default()))?;
+            let (reach, looks) = (worker.reach(), AtomicUsize::new(0));
+            let quiet = std::thread::scope(|scope| {
+                let acts = scope.spawn(|| -> Result<usize> {
+                    std::thread::sleep(Duration::from_millis(50));
+                    let before = looks.load(Ordering::Relaxed);
+                    for _ in 0..ACTS {
+                        reach.act_quietly(|worker, _| {
+                            worker.rings += 1;
+                            Ok(())
+                        })?;
+                        std::thread::sleep(Duration::from_micros(200));
+                    }
+                    let quiet = looks.load(Ordering::Relaxed) - before;
+                    reach.act_quietly(|_, cx| {
+                        cx.progress();
+                        Ok(quiet)
+                    })
+                });
+                worker.wait(ONE, |worker, _| {
+                    looks.fetch_add(1, Ordering::Relaxed);
+                    (worker.rings >= ACTS as u32).then_some(Ok(()))
+                })?;
+                acts.join().expect("it does not panic")
+            })?;
+            assert!(quiet < ACTS / 4, "{quiet} looks in {ACTS} quiet acts");
+            let fault = std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    std::thread::sleep(Duration::from_millis(50));
+                    reach.act_quietly(|_, cx| {
+                        cx.fail(cx.error("it ends here"));
+                        Ok(())
+                    })
+                });
+                worker.wait(ONE, |_, _| None::<Result<()>>)
+            });
+            assert!(fault.unwrap_err().to_string().contains("it ends here"));
+            Ok(())
+        })
+        .unwrap();
 }
