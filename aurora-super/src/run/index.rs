@@ -3,6 +3,11 @@
 use std::fmt::Debug;
 
 /// An index, or the shape of a grid: `u32`, `(u32, u32)` or `(u32, u32, u32)`. The last number varies fastest.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no index of a block",
+    label = "no index",
+    note = "indices and shapes are `u32`, `(u32, u32)` or `(u32, u32, u32)`"
+)]
 pub trait Index: Copy + Debug + PartialEq + Send + Sync + 'static {
     /// A distance in the grid.
     type Step: Copy;

@@ -319,7 +319,9 @@ impl Launch {
             return outside("is a block of another super-program".into());
         }
         match block {
-            Place::OUTSIDE => outside(format!("is outside {}", self.arrays.get(array))),
+            Place::OUTSIDE => {
+                outside(format!("is outside {} (`get` and `near` give an `Option`)", self.arrays.get(array)))
+            }
             block => Ok(Some(block)),
         }
     }
@@ -335,7 +337,11 @@ impl Launch {
             let cause = match access {
                 Access::None => continue,
                 Access::Read if self.writes(block) && block == result => {
-                    format!("both reads and writes {}: read it through the parameter that writes it", show())
+                    format!(
+                        "both reads and writes {}: read it through the parameter that writes it, or read another \
+                             array and swap the two afterwards",
+                        show()
+                    )
                 }
                 Access::Read if self.writes(block) => {
                     format!(

@@ -360,7 +360,10 @@ impl NodeState {
             && running.launch.trouble().is_none()
         {
             let first = Instruction { group: what.group, k: what.run.start };
-            let what = format!("{} instructions, from {},", what.run.len(), running.launch.show(first));
+            let what = match what.run.len() {
+                1 => running.launch.show(first),
+                count => format!("{count} instructions, the first of them {},", running.launch.show(first)),
+            };
             let site = running.launch.site.clone();
             self.has_failed = true;
             return out.push(Action::Differ { what, site });

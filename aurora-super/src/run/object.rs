@@ -52,8 +52,8 @@ impl Object {
                     Box::new(Claim { rank, action, site: site.clone() })
                 };
                 cx.fail(Error::Mismatch {
-                    first: claim(Rank::new(0), "hands out"),
-                    second: claim(cx.me(), "finds other operands for"),
+                    first: claim(Rank::new(0), "names the operands of"),
+                    second: claim(cx.me(), "names others, by a captured value that differs, for"),
                 });
             }
             Action::Progress => cx.progress(),

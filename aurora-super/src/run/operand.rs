@@ -24,7 +24,8 @@ impl<T: Clone + Serialize + DeserializeOwned + Send + Sync + 'static> Block for 
 
 /// An associative and commutative operation on blocks, for [`Update`].
 ///
-/// Instructions may update partial results, which are merged at the end. A partial result begins as the identity.
+/// A scheduler may let several ranks update partial results of one block, which are merged at the end. A partial result
+/// begins as the identity.
 pub trait Merge<T>: 'static {
     /// The value that changes nothing when it is merged. `like` is the block as its creator makes it: it has the
     /// shape that the identity needs.
@@ -37,8 +38,11 @@ pub trait Merge<T>: 'static {
 /// A block that the instruction updates by the operation `Op`: a parameter `&mut Update<T, Op>`. It dereferences to
 /// the block.
 ///
-/// The instruction adds its contribution to the block, and leaves all else as it is. The values that it finds there
-/// are those of some of the group's instructions, so it must not depend on them.
+/// The instruction merges its contribution into the block, as `*sum += x` does. It finds there the block's value
+/// before the launch and the contributions of some of the other instructions: which ones is not determined.
+///
+/// Launches are static today: the instructions of one block run on one rank, one after the other, in the order of their
+/// groups and steps. Neither [`Merge::identity`] nor [`Merge::merge`] is called.
 pub struct Update<T, Op> {
     block: T,
     op: PhantomData<fn(Op)>,
@@ -160,7 +164,7 @@ mod sealed {
 /// | `Val<V>` | `Val(value)` | gets a copy of the value |
 ///
 /// If the blocks are `Vec<T>`, the parameters may be slices as well: `&[T]`, `Option<&[T]>`, `&mut [T]`. If they are
-/// `String`, the parameters may be `&str` and `Option<&str>`.
+/// `String`, the parameters may be `&str`, `Option<&str>` and `&mut str`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of an instruction",
     label = "not a parameter of an instruction",

@@ -182,9 +182,9 @@ impl Engine<'_> {
 ///
 /// fn program(sp: &SuperProgram<'_>) -> Result<u64> {
 ///     let texts = sp.blocks(100, |i: u32| "word ".repeat(i as usize))?;
-///     let words = sp.blocks(1, |_: u32| 0)?;
-///     sp.launch(1, 100, count, move |_, k| (texts.at(k), words.at(0)))?;
-///     sp.value(words.at(0))
+///     let words = sp.blocks(8, |_: u32| 0)?; // several, so that several ranks and threads count
+///     sp.each(100, count, move |i| (texts.at(i), words.at(i % 8)))?;
+///     sp.fold(&words, |count| *count, |sum, count| sum + count)
 /// }
 ///
 /// assert_eq!(program(&SuperProgram::sequential())?, 4950);
@@ -203,7 +203,8 @@ pub struct SuperProgram<'w> {
 
 impl SuperProgram<'static> {
     /// A super-program without ranks. It runs one instruction after the other on the caller's thread, in the order of
-    /// groups and steps, and has the results and the errors of a super-program on ranks. So it is the way to debug one:
+    /// groups and steps, and has the results and the errors of a super-program on ranks. If several groups fail, ranks
+    /// return the error of any of them, and this one that of the first. So it is the way to debug a super-program:
     /// breakpoints, prints and backtraces are those of a sequential program.
     #[track_caller]
     pub fn sequential() -> Self {
@@ -231,7 +232,8 @@ impl<'w> SuperProgram<'w> {
     /// first used, on its owner; it depends on the index alone, because it may run again.
     ///
     /// An array of one index is cut into parts of successive blocks, one for each rank. One of two indices is cut as a
-    /// matrix, into rectangles (S2 section 3.4: *static*); of three indices the first two count as the rows.
+    /// matrix, into rectangles (S2 section 3.4: *static*) as [`Parts`](crate::Parts) has them; of three indices the
+    /// first two count as the rows. The array lives as long as the super-program.
     ///
     /// # Errors
     /// `TooLarge` if the super-program has more than 2^32 - 2 blocks by that; `Mismatch`, with both lines, if a rank
@@ -266,9 +268,10 @@ impl<'w> SuperProgram<'w> {
 
     /// Collective. Launches an instruction over a grid of groups, and returns when all instructions have run.
     ///
-    /// A *group* has `steps` instructions: a number, or a function of the group's index. `operands` names the operands
-    /// of an instruction by the group's index and the step, from 0: a tuple with one place for each parameter of the
-    /// function. Nobody lists the instructions: each rank calls `operands` for those that it runs.
+    /// A *group* is one place of the grid. It has `steps` instructions: a number, or a function of the group's index.
+    /// `operands` names the operands of an instruction by the group's index and the step, from 0: a tuple with one
+    /// place for each parameter of the function. Nobody lists the instructions: each rank calls `operands` for those
+    /// that it runs.
     ///
     /// The operand that a group writes or updates names its rank: all instructions of the group run there, in the order
     /// of their steps. Groups run side by side. Groups that write the same block run one after the other, in the order
@@ -325,7 +328,8 @@ impl<'w> SuperProgram<'w> {
     }
 
     /// Collective. Maps each block of an array to a value, on the rank of the block, and folds the values in the order
-    /// of the blocks, on all ranks: so its bits are equal on any number of ranks.
+    /// of the blocks, on all ranks: so its bits are equal on any number of ranks. Both closures run on the program's
+    /// thread. Work that lasts belongs into [`each`](Self::each).
     ///
     /// # Errors
     /// `Empty` for an array without blocks; `Mismatch`, with both lines, if a rank makes another call or folds another
@@ -342,7 +346,8 @@ impl<'w> SuperProgram<'w> {
         let refusal = match &known {
             None => Some(Trouble { name: names::OUTSIDE, cause: "an array of another super-program".into() }),
             Some(array) if array.blocks.is_empty() => {
-                Some(Trouble { name: names::EMPTY, cause: format!("{array} has no blocks: a fold of it has no value") })
+                let cause = format!("{array} has no blocks: the fold at {} has no value", Site::here());
+                Some(Trouble { name: names::EMPTY, cause })
             }
             Some(_) => None,
         };
@@ -370,15 +375,17 @@ impl<'w> SuperProgram<'w> {
     }
 
     /// The block that a handle names, and its array, if they are of this super-program.
+    #[track_caller]
     fn block(&self, arg: Arg) -> std::result::Result<(BlockId, Arc<Array>), Trouble> {
+        let site = Site::here();
         let Arg::Block(Place { block, array, program }) = arg else { unreachable!("a handle names a block") };
         let outside = |cause| Err(Trouble { name: names::OUTSIDE, cause });
         if program != self.number {
-            return outside("the value of a block of another super-program".into());
+            return outside(format!("the value at {site} is of a block of another super-program"));
         }
         let array = self.arrays.borrow().get(array).clone();
         match block {
-            Place::OUTSIDE => outside(format!("the value of an index outside {array}")),
+            Place::OUTSIDE => outside(format!("the value at {site} is of an index outside {array}")),
             block => Ok((block, array)),
         }
     }

@@ -126,7 +126,8 @@ impl Ranks<'_> {
             Ok(launch) => (launch.words(), launch.digest(), None),
             Err(trouble) => (String::new(), 0, Some(trouble.clone())),
         };
-        let words = format!("{words}, whose steps and operands have the number {digest:x}");
+        // Launches that differ in steps or operands alone have different words too.
+        let words = format!("{words} (number {:04x} by its steps and operands)", digest & 0xffff);
         let mut number = 0;
         if let Ok(launch) = launch {
             let launch = Arc::new(launch);
