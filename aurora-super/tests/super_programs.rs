@@ -163,17 +163,49 @@ fn errors_end_a_super_program() {
     }
 }
 
-/// The second block that it names is asked for, the third is not here.
+/// A rank calls the operand closure at the preparation, at the grant, and when it asks for copies. The function gets
+/// the blocks that were named at the grant, or there is an error.
+#[test]
+fn a_function_gets_the_blocks_of_its_grant() {
+    for change_at in 0..6 {
+        for optional in [false, true] {
+            let run = Config::threads(3).run(move |world| {
+                let (sp, calls) = (SuperProgram::new(world)?, AtomicU32::new(0));
+                let (a, b) = (sp.blocks(12, |i| 100 + i)?, sp.blocks(3, |_| 0)?);
+                // Another rank's block, from one call on yet another rank's.
+                let named = move |i: u32| {
+                    let shift = if calls.fetch_add(1, Ordering::Relaxed) < change_at { 4 } else { 8 };
+                    (i * 4 + shift) % 12
+                };
+                if optional {
+                    let read = |a: Option<&u32>, b: &mut u32| *b = a.copied().unwrap_or(7);
+                    sp.each(3, read, move |i| (a.get(named(i)), b.at(i)))?;
+                } else {
+                    sp.each(3, |a: &u32, b: &mut u32| *b = *a, move |i| (a.at(named(i)), b.at(i)))?;
+                }
+                sp.fold(&b, |b| vec![*b], |one, more| [one, more].concat()).map(|found| {
+                    let is_named =
+                        |(i, found): (u32, &u32)| [4, 8].map(|shift| 100 + (i * 4 + shift) % 12).contains(found);
+                    assert!((0..).zip(&found).all(is_named), "{found:?}");
+                })
+            });
+            if let Err(error) = run {
+                let is_impure = matches!(&error, Error::Object { name, .. } if name == names::IMPURE);
+                assert!(is_impure || matches!(error, Error::Mismatch { .. }), "{change_at}: {error}");
+            }
+        }
+    }
+}
+
+/// The second block that it names is granted, the third is asked for.
 #[test]
 fn an_operand_closure_that_names_another_block_each_time_is_an_error() {
-    let run = || {
-        Config::threads(2).run(|world| {
-            let (sp, calls) = (SuperProgram::new(world)?, AtomicU32::new(0));
-            let (a, b) = (sp.blocks(10, |i| i)?, sp.blocks(2, |i| i)?);
-            let any = move |i| (a.at(9 - calls.fetch_add(1, Ordering::Relaxed) % 4), b.at(i));
-            sp.each(1, |a: &u32, b: &mut u32| *b += a, any)
-        })
-    };
-    let error = run().unwrap_err();
+    let run = Config::threads(2).run(|world| {
+        let (sp, calls) = (SuperProgram::new(world)?, AtomicU32::new(0));
+        let (a, b) = (sp.blocks(10, |i| i)?, sp.blocks(2, |i| i)?);
+        let any = move |i| (a.at(9 - calls.fetch_add(1, Ordering::Relaxed) % 4), b.at(i));
+        sp.each(1, |a: &u32, b: &mut u32| *b += a, any)
+    });
+    let error = run.unwrap_err();
     assert!(matches!(&error, Error::Object { name, .. } if name == names::IMPURE), "{error}");
 }

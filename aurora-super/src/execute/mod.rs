@@ -469,9 +469,11 @@ impl<P: Program> Execute<P> {
             }
             let (before, flight) = (&self.flights[..at], &self.flights[at]);
             let group = flight.task.instruction.group;
-            let in_turn = flight.task.privilege != Privilege::Write
-                || before.iter().all(|earlier| earlier.task.instruction.group != group);
-            if !flight.runs && flight.missing == 0 && in_turn {
+            let in_turn = || {
+                flight.task.privilege != Privilege::Write
+                    || before.iter().all(|earlier| earlier.task.instruction.group != group)
+            };
+            if !flight.runs && flight.missing == 0 && in_turn() {
                 out.push(Command::Run(flight.task));
                 self.flights[at].runs = true;
                 self.running += 1;

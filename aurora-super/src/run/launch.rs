@@ -146,7 +146,8 @@ impl Launch {
             name: short(type_name::<F>()),
             grid: format!("{grid:?}"),
             site,
-            matrix: grid.matrix(),
+            // A grid without groups may have any number of rows.
+            matrix: if groups == 0 { [0, 0] } else { grid.matrix() },
             results: Vec::new(),
             lens: Lens::Equal(0),
             chains: HashMap::new(),
@@ -382,16 +383,23 @@ impl Launch {
         ended.map_err(|error| Trouble { name: names::FAILED, cause: format!("{}: {error}", self.words_of(at)) })
     }
 
-    /// A number that is equal on all ranks whose instructions of a run have the same operands.
-    pub(super) fn digest_of(&self, run: &Run) -> u64 {
+    /// The operands of the instructions of a run, and a number that is equal on all ranks whose operands are equal.
+    pub(super) fn resolve_all(&self, run: &Run) -> Result<(Vec<(crate::Instruction, Resolved)>, u64), Trouble> {
         let mut hasher = DefaultHasher::new();
-        for instruction in run.instructions() {
-            self.inputs(instruction).hash(&mut hasher);
-        }
-        hasher.finish()
+        let resolved = run.instructions().map(|instruction| {
+            let resolved = self.resolve(instruction)?;
+            resolved.args.iter().for_each(|arg| match arg {
+                Arg::Block(place) => place.block.hash(&mut hasher),
+                Arg::Absent => Place::OUTSIDE.hash(&mut hasher),
+                Arg::Plain(_) => {}
+            });
+            Ok((instruction, resolved))
+        });
+        let resolved = resolved.collect::<Result<_, _>>()?;
+        Ok((resolved, hasher.finish()))
     }
 
-    /// The first error of an operand closure that the dispatcher or a node has called.
+    /// The first error of an operand closure that [`Program::inputs`] has called.
     pub(super) fn trouble(&self) -> Option<Trouble> {
         self.trouble.get().cloned()
     }

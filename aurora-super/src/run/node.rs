@@ -292,7 +292,7 @@ impl NodeState {
             if let Some(command) = running.commands.pop_front() {
                 self.obey(command, out);
             } else if let Some((order, digest)) = running.orders.take() {
-                self.take_order(order, digest, out);
+                self.take_order(order, Some(digest), out);
             } else if let Some((to, order)) = running.dispatcher.as_mut().and_then(|own| own.dispatch.poll()) {
                 self.order(to, order, out);
             } else {
@@ -340,10 +340,13 @@ impl NodeState {
         let launch = self.entered;
         let running = self.running.as_mut().expect("it has orders");
         if to == self.me {
-            return running.handle(Event::Order(order));
+            return self.take_order(order, None, out);
         }
         let digest = match &order {
-            Order::Grant(grant) => running.launch.digest_of(&grant.what),
+            Order::Grant(grant) => match running.launch.resolve_all(&grant.what) {
+                Ok((_, digest)) => digest,
+                Err(trouble) => return self.fail(trouble, out),
+            },
             _ => 0,
         };
         let ordered = &mut running.dispatcher.as_mut().expect("it orders").ordered[to as usize];
@@ -352,32 +355,34 @@ impl NodeState {
         out.push(Action::Send { to, message, bytes: Bytes::new() });
     }
 
-    /// Takes an order of another rank. The operands of a grant have to be the same here.
-    fn take_order(&mut self, order: Order, digest: u64, out: &mut Vec<Action>) {
+    /// Takes an order, and keeps the operands of a grant. If another rank has sent it, they have to be the same here.
+    fn take_order(&mut self, order: Order, digest: Option<u64>, out: &mut Vec<Action>) {
         let running = self.running.as_mut().expect("it has orders");
-        if let Order::Grant(Grant { what, .. }) = &order
-            && running.launch.digest_of(what) != digest
-            && running.launch.trouble().is_none()
-        {
-            let first = Instruction { group: what.group, k: what.run.start };
-            let what = match what.run.len() {
-                1 => running.launch.show(first),
-                count => format!("{count} instructions, the first of them {},", running.launch.show(first)),
+        if let Order::Grant(Grant { what, .. }) = &order {
+            let (resolved, found) = match running.launch.resolve_all(what) {
+                Ok(resolved) => resolved,
+                Err(trouble) => return self.fail(trouble, out),
             };
-            let site = running.launch.site.clone();
-            self.has_failed = true;
-            return out.push(Action::Differ { what, site });
+            if digest.is_some_and(|digest| digest != found) {
+                let first = running.launch.show(Instruction { group: what.group, k: what.run.start });
+                let what = match what.run.len() {
+                    1 => first,
+                    count => format!("{count} instructions, the first of them {first},"),
+                };
+                let site = running.launch.site.clone();
+                self.has_failed = true;
+                return out.push(Action::Differ { what, site });
+            }
+            running.granted.extend(resolved);
         }
         running.handle(Event::Order(order));
     }
 
-    /// An instruction is to run: all copies that it reads are here. Own blocks may not be made.
+    /// An instruction is to run: all copies that it reads are here, if the operand closure has named the same blocks
+    /// when they were asked for. Own blocks may not be made.
     fn prepare(&mut self, instruction: Instruction, out: &mut Vec<Action>) {
         let running = self.running.as_mut().expect("it has commands");
-        let resolved = match running.launch.resolve(instruction) {
-            Ok(resolved) => resolved,
-            Err(trouble) => return self.fail(trouble, out),
-        };
+        let resolved = running.granted.remove(&instruction).expect("it was granted");
         let blocks = resolved.args.iter().filter_map(|arg| match arg {
             Arg::Block(place) if self.store.value(place.block).is_none() => Some(place.block),
             _ => None,

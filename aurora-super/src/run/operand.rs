@@ -10,7 +10,10 @@ use std::sync::Arc;
 
 /// The data of a block: any type that serde can encode and that is `Clone + Send + Sync + 'static`.
 ///
-/// Every such type is a block; there is nothing to implement. Blocks travel between ranks through serde.
+/// Every such type is a block; there is nothing to implement. Blocks travel between ranks through serde: a block that
+/// is encoded and decoded has to be what it was, so no field may be skipped. An instruction that reads a block must
+/// not change it, as it could through an atomic or a mutex: other ranks have copies.
+///
 /// [`Dense`](crate::Dense) and [`Csr`](crate::Csr) travel as raw bytes.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the data of a block",
@@ -196,9 +199,9 @@ fn shared<T: Send + Sync + 'static>(cell: &Cell) -> Option<Arc<T>> {
     Some(value.downcast().unwrap_or_else(|_| panic!("a handle has the type of its block")))
 }
 
-/// A copy of a block's value.
-pub(super) fn copy<T: Block>(value: &Value) -> T {
-    value.downcast_ref::<T>().expect("a handle has the type of its block").clone()
+/// A block's value, in a copy if others have it too.
+pub(super) fn owned<T: Block>(value: Value) -> T {
+    Arc::unwrap_or_clone(value.downcast().unwrap_or_else(|_| panic!("a handle has the type of its block")))
 }
 
 /// The value of a cell for one instruction alone. It is copied if somebody still reads it.

@@ -4,7 +4,7 @@ use super::blocks::{Array, Arrays, Blocks, has_room};
 use super::index::Index;
 use super::instruction::Instruction;
 use super::launch::{Context, Launch, Launched, Steps, Trouble, names};
-use super::operand::{Arg, At, Block, Operand, Place, Value, copy};
+use super::operand::{Arg, At, Block, Operand, Place, Value, owned};
 use super::ranks::Ranks;
 use super::report::{Report, Tally};
 use super::sequential::Sequential;
@@ -12,7 +12,7 @@ use crate::BlockId;
 use aurora_core::{Error, ObjectName, Result, Site, World};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::any::TypeId;
+use std::any::{TypeId, type_name_of_val};
 use std::cell::RefCell;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -122,7 +122,7 @@ impl Engine<'_> {
     fn value<T: Block>(&self, block: BlockId, array: &Array) -> Result<T> {
         match self {
             Engine::Ranks(ranks) => ranks.value(block, array),
-            Engine::Sequential(sequential) => Ok(copy(&sequential.values(block..block + 1)?[0].1)),
+            Engine::Sequential(sequential) => Ok(owned(sequential.values(block..block + 1)?.remove(0).1)),
         }
     }
 
@@ -271,7 +271,7 @@ impl<'w> SuperProgram<'w> {
     /// A *group* is one place of the grid. It has `steps` instructions: a number, or a function of the group's index.
     /// `operands` names the operands of an instruction by the group's index and the step, from 0: a tuple with one
     /// place for each parameter of the function. Nobody lists the instructions: each rank calls `operands` for those
-    /// that it runs.
+    /// that it runs. `operands` is called under a lock, so it only computes indices, and waits for nothing.
     ///
     /// The operand that a group writes or updates names its rank: all instructions of the group run there, in the order
     /// of their steps. Groups run side by side. Groups that write the same block run one after the other, in the order
@@ -352,7 +352,8 @@ impl<'w> SuperProgram<'w> {
             Some(_) => None,
         };
         let of = known.as_ref().map_or_else(String::new, |array| array.to_string());
-        let alike = digest(&(array, TypeId::of::<V>()));
+        let closures = (type_name_of_val(&map), type_name_of_val(&fold));
+        let alike = digest(&(array, TypeId::of::<V>(), closures));
         self.engine.agree("a fold", &format!("a fold of {of}"), alike, refusal)?;
         let own = self.engine.own(known.expect("else it is refused").blocks.clone())?;
         let map =

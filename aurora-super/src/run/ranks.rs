@@ -4,7 +4,7 @@ use super::blocks::Array;
 use super::launch::{Launched, Trouble, names};
 use super::node::{Action, NodeState};
 use super::object::{Object, error};
-use super::operand::{Block, Value, copy};
+use super::operand::{Block, Value, owned};
 use super::program::Settings;
 use super::report::Tally;
 use super::worker::{Queue, Workers};
@@ -168,15 +168,15 @@ impl Ranks<'_> {
         let site = Site::here();
         let refused =
             |Trouble { name, cause }| self.error(Trouble { name, cause: format!("{cause} (for a value at {site})") });
-        let own = self.made(block..block + 1).and_then(|own| {
-            let encoded = own.into_iter().next().map(|(_, value)| Ok((array.encode(block, &value)?, value)));
+        let encoded = self.made(block..block + 1).and_then(|own| {
+            let encoded = own.first().map(|(_, value)| array.encode(block, value));
             encoded.transpose().map_err(refused)
         });
-        let (bytes, own) = self.settled(own)?.unzip();
+        let encoded = self.settled(encoded)?;
         let owner = Rank::new(self.act(|node, _| node.owner(block))? as usize);
-        let bytes = self.world.broadcast(owner, bytes)?.unwrap_or_default();
-        let value = own.map_or_else(|| array.decode(block, &bytes), Ok);
-        self.settled(value.map_err(refused)).map(|value| copy(&value))
+        let bytes = self.world.broadcast(owner, encoded)?.unwrap_or_default();
+        // The owner too, so that all ranks have the same.
+        self.settled(array.decode(block, &bytes).map_err(refused)).map(owned)
     }
 
     /// Collective. A value of each rank.

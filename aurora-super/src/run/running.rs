@@ -14,6 +14,8 @@ pub(super) struct Running {
     pub(super) launch: Arc<Launch>,
     pub(super) execute: Execute<Arc<Launch>>,
     pub(super) commands: VecDeque<Command>,
+    /// The operands of instructions that have been granted.
+    pub(super) granted: HashMap<Instruction, Resolved>,
     /// Instructions that are to run, and how many of their operands are not here.
     pub(super) tasks: HashMap<Instruction, (Resolved, usize)>,
     pub(super) orders: Inbox<(Order, u64)>,
@@ -45,6 +47,7 @@ impl Running {
             launch,
             execute,
             commands: VecDeque::new(),
+            granted: HashMap::new(),
             tasks: HashMap::new(),
             orders: Inbox::default(),
             reported: 0,

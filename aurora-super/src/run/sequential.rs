@@ -1,7 +1,7 @@
 //! The engine of a super-program without ranks: an interpreter.
 
 use super::blocks::{Array, Arrays};
-use super::launch::{Launch, Launched, Trouble};
+use super::launch::{Launch, Launched, Trouble, names};
 use super::object::error;
 use super::operand::{Arg, Cell, Value};
 use super::report::Tally;
@@ -35,7 +35,11 @@ impl Sequential {
     }
 
     fn act<R>(&self, act: impl FnOnce(&mut State) -> std::result::Result<R, Trouble>) -> Result<R> {
-        let state = &mut *self.state.borrow_mut();
+        let Ok(mut state) = self.state.try_borrow_mut() else {
+            let cause = "an instruction uses the super-program that runs it".into();
+            return Err(error(Rank::new(0), &self.name, Trouble { name: names::FAILED, cause }));
+        };
+        let state = &mut *state;
         if let Some(failure) = &state.failure {
             return Err(failure.clone());
         }
