@@ -1,4 +1,4 @@
-//! Which nodes are lost, and who hosts their blocks.
+//! The lost nodes, and the hosts of their blocks.
 
 use crate::Node;
 
@@ -25,7 +25,8 @@ impl Lost {
         self.lost.contains(&node)
     }
 
-    /// Who hosts what a node owned from the start: it, or if it is lost the next one that is not. `None` if all are.
+    /// The host of the blocks that a node owned from the start: the node, or if it is lost the next one that is not.
+    /// `None` if all are lost.
     #[inline]
     pub fn host(&self, owner: Node) -> Option<Node> {
         if self.lost.is_empty() {

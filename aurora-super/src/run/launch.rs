@@ -111,7 +111,7 @@ pub(super) struct Resolved {
     pub(super) result: usize,
 }
 
-/// What identifies a super-program to the launches that use it.
+/// The arrays of a super-program and its number.
 #[derive(Clone)]
 pub(super) struct Context {
     pub(super) arrays: Arrays,

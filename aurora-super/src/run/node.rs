@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// The rank that hands out instructions.
 pub(super) const DISPATCHER: Node = 0;
 
-/// What a rank has to do.
+/// A task of a rank's shell.
 pub(super) enum Action {
     /// Send a message to another rank.
     Send { to: Node, message: Message, bytes: Bytes },
@@ -96,7 +96,7 @@ impl NodeState {
         self.copies.grow(self.arrays.blocks());
     }
 
-    /// What the dispatcher hands out. Made outside the lock: it takes a time in proportion to the groups.
+    /// The dispatcher of a launch. It is made outside the lock, because it takes a time in proportion to the groups.
     pub(super) fn dispatch(
         launch: Arc<Launch>,
         (parts, blocks, limits): (Parts, Vec<Block>, Limits),
@@ -107,7 +107,7 @@ impl NodeState {
         Dispatch::with_blocks(launch, parts, config, blocks)
     }
 
-    /// What [`NodeState::dispatch`] needs; `None` if another rank dispatches.
+    /// The arguments of [`NodeState::dispatch`]; `None` if another rank dispatches.
     pub(super) fn take_blocks(&mut self) -> Option<(Parts, Vec<Block>, Limits)> {
         (self.me == DISPATCHER).then(|| (self.parts.clone(), std::mem::take(&mut self.blocks), self.limits))
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// The data of a block: any type that serde can encode and that is `Clone + Send + Sync + 'static`.
 ///
 /// Every such type is a block; there is nothing to implement. Blocks travel between ranks through serde: a block that
-/// is encoded and decoded has to be what it was, so no field may be skipped. An instruction that reads a block must
+/// is encoded and decoded has to equal the original, so no field may be skipped. An instruction that reads a block must
 /// not change it, as it could through an atomic or a mutex: other ranks have copies.
 ///
 /// [`Dense`](crate::Dense) and [`Csr`](crate::Csr) travel as raw bytes.

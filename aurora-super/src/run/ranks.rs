@@ -156,7 +156,8 @@ impl Ranks<'_> {
         self.wait(|node| own.iter().map(|block| Some((*block, node.value(*block)?.clone()))).collect())
     }
 
-    /// Collective. The same. If a creator panics, all ranks get its error, and none goes on to a call of the world.
+    /// Collective. As [`made`](Self::made). If a creator panics, all ranks get its error, and none goes on to a call of
+    /// the world.
     #[track_caller]
     pub(super) fn own(&self, blocks: Range<BlockId>) -> Result<Vec<(BlockId, Value)>> {
         self.settled(self.made(blocks))

@@ -1,11 +1,11 @@
-//! What a super-program has done.
+//! Counters of a super-program.
 
 use aurora_core::Rank;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
-/// What one rank has done.
+/// The counters of one rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Tally {
     /// Launches that are complete.
@@ -32,7 +32,7 @@ impl Tally {
     }
 }
 
-/// What all ranks have done: [`SuperProgram::report`](crate::SuperProgram::report).
+/// The counters of all ranks: [`SuperProgram::report`](crate::SuperProgram::report).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Report {
     /// Of each rank.

@@ -4,7 +4,7 @@ use super::operand::Value;
 use crate::BlockId;
 use std::collections::HashMap;
 
-/// What a rank has of a block.
+/// The state of a block on a rank.
 pub(super) enum Slot {
     /// Its creator runs, or a copy has been asked for.
     Coming,

@@ -95,7 +95,7 @@ pub struct World<P> {
     copies: Option<BTreeMap<(Node, BlockId), u32>>,
 }
 
-/// What one program leaves to the next.
+/// Blocks and copies that one program leaves to the next.
 #[derive(Clone, Debug)]
 pub struct Left {
     pub blocks: Vec<Block>,
