@@ -107,7 +107,7 @@ fn table(tables: aurora_super::Blocks<HashMap<String, u64>, u32>, i: u32) -> aur
 }
 
 #[test]
-fn as_the_sequential_one() {
+fn results_on_ranks_equal_the_sequential_results() {
     let one = SuperProgram::sequential();
     let (p, j, w) = (product(&one).unwrap(), jacobi(&one).unwrap(), words(&one).unwrap());
     assert_eq!(w, 90);

@@ -83,7 +83,7 @@ pub(super) struct Array {
     pub(super) blocks: Range<BlockId>,
     /// Rows and columns of the matrix in which the blocks stand.
     pub(super) matrix: [u32; 2],
-    /// Such as `array of 4 x 4 Dense`.
+    /// Such as `array of (4, 4) blocks of Dense`.
     pub(super) name: String,
     pub(super) made_at: Site,
     make: Box<Make>,
@@ -153,7 +153,7 @@ impl fmt::Display for Array {
     }
 }
 
-/// Whether there is memory for what a rank notes of so many blocks or groups.
+/// Whether there is memory for the tables of so many blocks or groups.
 pub(super) fn has_room(count: u32) -> bool {
     /// Of a group on the dispatcher; a block takes less.
     const BYTES: usize = 64;

@@ -1,4 +1,4 @@
-//! Work for the threads of a rank: all code of the program runs in jobs.
+//! Work for the threads of a rank: functions, creators, and serde of blocks that travel.
 
 use super::blocks::Array;
 use super::launch::{Launch, Trouble, names, said};

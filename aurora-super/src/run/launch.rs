@@ -138,9 +138,7 @@ impl Launch {
             return too_large("a grid has at most 4294967295 groups");
         };
         if !has_room(groups) {
-            return too_large(
-                "there is no memory for what a rank notes of each group; make fewer groups of more steps",
-            );
+            return too_large("there is no memory for the tables of its groups; make fewer groups of more steps");
         }
         let mut launch = Launch {
             name: short(type_name::<F>()),

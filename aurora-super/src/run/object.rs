@@ -25,7 +25,7 @@ impl Object {
         Object { node, queue, name, call: None, actions: Vec::new() }
     }
 
-    /// Has the machine act, and does what it wants.
+    /// Acts on the machine, and carries out the actions that follow.
     pub(super) fn act<R>(&mut self, cx: &mut Cx<'_>, act: impl FnOnce(&mut NodeState, &mut Vec<Action>) -> R) -> R {
         let mut actions = std::mem::take(&mut self.actions);
         let acted = act(&mut self.node, &mut actions);

@@ -249,7 +249,7 @@ impl<'w> SuperProgram<'w> {
         let area = shape.area().filter(|area| first.checked_add(*area).is_some_and(|end| end < Place::OUTSIDE));
         let why = match area {
             None => Some("all arrays together have at most 4294967294 blocks"),
-            Some(area) if !has_room(area) => Some("there is no memory for what a rank notes of each block"),
+            Some(area) if !has_room(area) => Some("there is no memory for the tables of its blocks"),
             Some(_) => None,
         };
         let cause = |why| format!("an array of {shape:?} blocks at {site}: {why}; make larger blocks");
@@ -364,7 +364,7 @@ impl<'w> SuperProgram<'w> {
         Ok(all.into_iter().map(|(_, value)| value).reduce(fold).expect("an array with blocks"))
     }
 
-    /// Collective. What each rank has done so far.
+    /// Collective. The counters of each rank: instructions, loads, busy and idle time.
     ///
     /// # Errors
     /// As [`value`](Self::value).

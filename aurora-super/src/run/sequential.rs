@@ -103,7 +103,7 @@ impl State {
             cells.push(cell);
         }
         let result = launch.result(instruction.group) as usize;
-        // The instruction has the only one.
+        // The instruction gets the only reference, so that it copies nothing.
         self.values[result] = None;
         let begin = Instant::now();
         launch.run(instruction, &mut cells)?;

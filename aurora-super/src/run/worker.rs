@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
-/// Jobs of one rank. The object of the rank has it, and so do its threads, which sleep on it.
+/// Jobs of one rank. The rank's object pushes jobs, and its threads take them.
 ///
-/// It is no channel whose sender the object owns: a thread reaches the object, so it would keep the sender alive for
-/// which it waits.
+/// A channel would leak the threads: each thread keeps the object alive, the object would keep the sender, and the
+/// threads end only when the sender is dropped.
 #[derive(Default)]
 pub(super) struct Queue {
     jobs: Mutex<Jobs>,
@@ -55,8 +55,8 @@ impl Queue {
         }
     }
 
-    /// No job runs from now on, and the threads end. What a job is of may be freed here, by code of the program: so
-    /// the lock is not held meanwhile.
+    /// No job runs from now on, and the threads end. Freeing the jobs may run code of the program, so it happens
+    /// without the lock.
     pub(super) fn close(&self) {
         let mut jobs = self.jobs();
         jobs.is_closed = true;
@@ -96,7 +96,7 @@ impl Workers {
         Ok(workers)
     }
 
-    /// The threads end; this one waits for them. Else they end after the jobs that they run.
+    /// Ends the threads, and waits until each has completed its job. `drop` does not wait.
     pub(super) fn join(mut self) {
         self.queue.close();
         for thread in self.threads.drain(..) {

@@ -32,7 +32,7 @@ impl Arrays {
     }
 }
 
-/// Each group writes one block of a rectangle of an array. What is asked of an empty group is an error.
+/// Each group writes one block of a rectangle of an array. A question about an empty group is an error.
 #[derive(Clone, Hash, Debug)]
 struct Launch {
     arrays: Arrays,
