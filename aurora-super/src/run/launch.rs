@@ -89,13 +89,14 @@ pub(super) struct Launch {
     arrays: Arrays,
     program: u32,
     access: &'static [Access],
-    operands: Box<dyn Fn(Group, u32) -> Args + Send + Sync>,
+    operands: Box<Operands>,
     run: Box<Function>,
     show: Box<dyn Fn(Group) -> String + Send + Sync>,
     digest: u64,
     trouble: OnceLock<Trouble>,
 }
 
+type Operands = dyn Fn(Group, u32) -> Args + Send + Sync;
 type Function = dyn Fn(&mut [Cell]) -> Result<(), String> + Send + Sync;
 
 /// How many instructions each group has, those of its followers among them.
@@ -400,6 +401,18 @@ impl Launch {
     /// The first error of an operand closure that [`Program::inputs`] has called.
     pub(super) fn trouble(&self) -> Option<Trouble> {
         self.trouble.get().cloned()
+    }
+}
+
+/// A captured value may panic when it is freed. The launch has ended by then, and any thread may free it, so the panic
+/// is printed and goes no further.
+impl Drop for Launch {
+    fn drop(&mut self) {
+        let operands: Box<Operands> = std::mem::replace(&mut self.operands, Box::new(|_, _| Args::new()));
+        let run: Box<Function> = std::mem::replace(&mut self.run, Box::new(|_| Ok(())));
+        for freed in [catch_unwind(AssertUnwindSafe(|| drop(operands))), catch_unwind(AssertUnwindSafe(|| drop(run)))] {
+            freed.unwrap_or_else(|panic| drop(said(panic)));
+        }
     }
 }
 

@@ -226,7 +226,7 @@ fn a_block_that_panics_when_it_is_dropped() {
     all_named(&told, names::PANICKED);
 }
 
-/// A captured value is freed after the launch, under the lock of a rank. The job ends.
+/// A captured value is freed after the launch, by any thread of the rank. The panic is printed, and the results stand.
 #[test]
 fn a_captured_value_that_panics_when_it_is_dropped() {
     let told = in_threads(RANKS).run_freely(|world| {
@@ -237,8 +237,9 @@ fn a_captured_value_that_panics_when_it_is_dropped() {
             *a += 1;
         };
         sp.each(6, add, move |i| (a.at(i),))?;
-        sp.report().map(drop)
+        let sum = sp.fold(&a, |a| *a, |sum, a| sum + a)?;
+        assert_eq!(sum, 1 + 2 + 3 + 4 + 5 + 6);
+        Ok(())
     });
-    let text = told.run.expect_err("it fails").to_string();
-    assert!(text.contains("panicked"), "{text}");
+    told.run.expect("the launch has ended");
 }
