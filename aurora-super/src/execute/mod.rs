@@ -273,6 +273,11 @@ impl<P: Program> Execute<P> {
         self.copies
     }
 
+    /// The program. A driver may change what it knows of instructions that have not been granted to this node yet.
+    pub fn program_mut(&mut self) -> &mut P {
+        &mut self.program
+    }
+
     /// It asks for something to do.
     pub fn begin(&mut self, out: &mut Vec<Command>) {
         self.go_on(out);

@@ -1,15 +1,17 @@
-//! Work for the threads of a rank: functions, creators, and serde of blocks that travel.
+//! Work for the threads of a rank: functions, creators, operand closures, and serde of blocks that travel.
 
 use super::blocks::Array;
-use super::launch::{Launch, Trouble, names, said};
+use super::launch::{Launch, Resolved, Trouble, names, said};
 use super::operand::{Cell, Value};
+use crate::dispatch::Grant;
 use crate::{BlockId, Instruction, Node};
 use aurora_core::object::Received;
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Something to do outside the lock of the rank's endpoint.
+/// Something to do outside the lock of the rank's endpoint: all that may call code of the program.
 pub(super) enum Job {
     /// Run a block's creator.
     Make { block: BlockId, array: Arc<Array> },
@@ -17,8 +19,14 @@ pub(super) enum Job {
     Encode { block: BlockId, array: Arc<Array>, value: Value, to: Vec<Node> },
     /// Decode a block that has arrived.
     Decode { block: BlockId, array: Arc<Array>, bytes: Received },
-    /// Run an instruction.
-    Run { launch: Arc<Launch>, instruction: Instruction, cells: Vec<Cell> },
+    /// Find the operands of a grant. If the dispatcher is another rank, they have this digest there.
+    Resolve { launch: Arc<Launch>, grant: Grant, digest: Option<u64> },
+    /// At the dispatcher: find the digest of the operands of another rank's grant.
+    Digest { launch: Arc<Launch>, grant: Grant, to: Node },
+    /// Run an instruction. `result` is the place of its result among the cells.
+    Run { launch: Arc<Launch>, instruction: Instruction, cells: Vec<Cell>, result: usize },
+    /// Free values of the program.
+    Free(Box<dyn Any + Send>),
 }
 
 /// The end of a job.
@@ -36,23 +44,41 @@ pub(super) enum Done {
         block: BlockId,
         value: Value,
     },
-    /// With the operands, of which the result has changed, and the time that the function took.
+    Resolved {
+        grant: Grant,
+        operands: Vec<(Instruction, Resolved)>,
+    },
+    /// The operands of a grant are others here than at the dispatcher.
+    Differs {
+        launch: Arc<Launch>,
+        grant: Grant,
+    },
+    Digested {
+        grant: Grant,
+        to: Node,
+        digest: u64,
+    },
+    /// With the result, and the time that the function took.
     Ran {
         instruction: Instruction,
-        cells: Vec<Cell>,
+        value: Value,
         took: Duration,
     },
+    Freed,
     Failed(Trouble),
 }
 
 impl Job {
-    /// Whether it precedes instructions: another rank, or an instruction, waits for a block.
+    /// Whether it precedes instructions: another rank, or an instruction, waits for it.
     pub(super) fn is_urgent(&self) -> bool {
-        !matches!(self, Job::Run { .. })
+        !matches!(self, Job::Run { .. } | Job::Free(_))
     }
 
     pub(super) fn run(self) -> Done {
-        let launch = if let Job::Run { launch, .. } = &self { Some(launch.clone()) } else { None };
+        let launch = match &self {
+            Job::Run { launch, .. } | Job::Resolve { launch, .. } | Job::Digest { launch, .. } => Some(launch.clone()),
+            _ => None,
+        };
         catch_unwind(AssertUnwindSafe(|| self.run_to_the_end())).unwrap_or_else(|panic| {
             let of = launch.map_or_else(String::new, |launch| format!(" of {launch}"));
             let cause = format!("a value{of} panicked when it was freed: {}", said(panic));
@@ -70,10 +96,26 @@ impl Job {
             Job::Decode { block, array, bytes } => {
                 array.decode(block, bytes.bytes()).map(|value| Done::Decoded { block, value })
             }
-            Job::Run { launch, instruction, mut cells } => {
+            Job::Resolve { launch, grant, digest } => launch.resolve_all(&grant.what).map(|(operands, found)| {
+                match digest.is_some_and(|digest| digest != found) {
+                    true => Done::Differs { launch, grant },
+                    false => Done::Resolved { grant, operands },
+                }
+            }),
+            Job::Digest { launch, grant, to } => {
+                launch.resolve_all(&grant.what).map(|(_, digest)| Done::Digested { grant, to, digest })
+            }
+            Job::Run { launch, instruction, mut cells, result } => {
                 let begin = Instant::now();
-                let ran = launch.run(instruction, &mut cells);
-                ran.map(|()| Done::Ran { instruction, cells, took: begin.elapsed() })
+                launch.run(instruction, &mut cells).map(|()| {
+                    let took = begin.elapsed();
+                    let value = cells[result].take().expect("it has a result");
+                    Done::Ran { instruction, value, took }
+                })
+            }
+            Job::Free(values) => {
+                drop(values);
+                Ok(Done::Freed)
             }
         };
         done.unwrap_or_else(Done::Failed)

@@ -5,15 +5,13 @@ use super::index::Index;
 use super::instruction::{Args, Instruction};
 use super::operand::{Access, Arg, Cell, Place};
 use crate::dispatch::Run;
-use crate::{BlockId, Group, Program};
+use crate::{BlockId, Group};
 use aurora_core::Site;
-use smallvec::SmallVec;
 use std::any::{Any, TypeId, type_name};
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::OnceLock;
 
 /// How many steps a group has: a number, or a function of the group's index.
 pub trait Steps<I> {
@@ -49,7 +47,7 @@ pub mod names {
     pub const THREADS: &str = "Threads";
     /// One block is written twice by an instruction, or both read and written in one launch.
     pub const CONFLICT: &str = "Conflict";
-    /// An operand closure names other blocks for an instruction than before.
+    /// An operand closure names another result for a group than before.
     pub const IMPURE: &str = "Impure";
     /// An index is outside its array, or a handle belongs to another super-program.
     pub const OUTSIDE: &str = "Outside";
@@ -93,7 +91,6 @@ pub(super) struct Launch {
     run: Box<Function>,
     show: Box<dyn Fn(Group) -> String + Send + Sync>,
     digest: u64,
-    trouble: OnceLock<Trouble>,
 }
 
 type Operands = dyn Fn(Group, u32) -> Args + Send + Sync;
@@ -158,7 +155,6 @@ impl Launch {
             run: Box::new(move |cells| function.run(cells)),
             show: Box::new(move |group| format!("{:?}", grid.nth(group))),
             digest: 0,
-            trouble: OnceLock::new(),
         };
         let result = launch.result_operand()?;
         let lens: Vec<u32> = launch
@@ -234,6 +230,32 @@ impl Launch {
             _ => Lens::Of(lens),
         };
         Ok(())
+    }
+
+    /// Rows and columns of the groups.
+    pub(super) fn grid(&self) -> (u32, u32) {
+        (self.matrix[0], self.matrix[1])
+    }
+
+    pub(super) fn groups(&self) -> u32 {
+        self.results.len() as u32
+    }
+
+    /// How many instructions a group has.
+    pub(super) fn len(&self, group: Group) -> u32 {
+        match &self.lens {
+            Lens::Equal(len) => *len,
+            Lens::Of(lens) => lens[group as usize],
+        }
+    }
+
+    /// The block that a group writes.
+    pub(super) fn result(&self, group: Group) -> BlockId {
+        self.results[group as usize]
+    }
+
+    pub(super) fn arrays(&self) -> &Arrays {
+        &self.arrays
     }
 
     /// The launch in words: `the launch of multiply over (8, 8)`.
@@ -355,6 +377,14 @@ impl Launch {
                     result_operand = operand;
                     continue;
                 }
+                _ if at.1 == 0 => {
+                    let of = self.words_of(at);
+                    let cause = format!(
+                        "the operand closure named another block before for {of}: it has to depend on the index and \
+                         the step alone"
+                    );
+                    return Err(Trouble { name: names::IMPURE, cause });
+                }
                 _ => {
                     let first = self.arrays.of(result).show(result);
                     format!(
@@ -366,13 +396,6 @@ impl Launch {
             return Err(Trouble { name: names::CONFLICT, cause: format!("{} {cause}", self.words_of(at)) });
         }
         Ok(Resolved { args, result: result_operand })
-    }
-
-    /// The error of an operand closure that names other blocks than before.
-    pub(super) fn impure(&self, instruction: crate::Instruction) -> Trouble {
-        let of = self.words_of(self.of_program(instruction));
-        let why = "it has to depend on the index and the step alone";
-        Trouble { name: names::IMPURE, cause: format!("the operand closure named other blocks before for {of}: {why}") }
     }
 
     /// Runs an instruction on its operands.
@@ -396,11 +419,6 @@ impl Launch {
         });
         let resolved = resolved.collect::<Result<_, _>>()?;
         Ok((resolved, hasher.finish()))
-    }
-
-    /// The first error of an operand closure that [`Program::inputs`] has called.
-    pub(super) fn trouble(&self) -> Option<Trouble> {
-        self.trouble.get().cloned()
     }
 }
 
@@ -434,56 +452,5 @@ pub(super) fn said(panic: Box<dyn Any + Send>) -> String {
 impl fmt::Display for Launch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} at {}", self.words(), self.site)
-    }
-}
-
-impl Program for Launch {
-    type Inputs = SmallVec<[BlockId; 4]>;
-
-    fn grid(&self) -> (u32, u32) {
-        (self.matrix[0], self.matrix[1])
-    }
-
-    fn len(&self, group: Group) -> u32 {
-        match &self.lens {
-            Lens::Equal(len) => *len,
-            Lens::Of(lens) => lens[group as usize],
-        }
-    }
-
-    fn result(&self, group: Group) -> BlockId {
-        self.results[group as usize]
-    }
-
-    /// None, if the operands are in error: [`Launch::trouble`] has the error then.
-    fn inputs(&self, instruction: crate::Instruction) -> SmallVec<[BlockId; 4]> {
-        match self.resolve(instruction) {
-            Ok(Resolved { args, result }) => {
-                let block = |(at, arg): (usize, &Arg)| match arg {
-                    Arg::Block(place) if at != result => Some(place.block),
-                    _ => None,
-                };
-                args.iter().enumerate().filter_map(block).collect()
-            }
-            Err(trouble) => {
-                let _first_stays = self.trouble.set(trouble);
-                SmallVec::new()
-            }
-        }
-    }
-
-    /// Operands are checked by the ranks that use them, so the dispatcher calls no code of the program for them.
-    fn follows_reads(&self) -> bool {
-        false
-    }
-
-    fn blocks(&self) -> u32 {
-        self.arrays.blocks()
-    }
-
-    fn place(&self, block: BlockId) -> ([u32; 2], [u32; 2]) {
-        let array = self.arrays.of(block);
-        let (number, [rows, columns]) = (block - array.blocks.start, array.matrix);
-        ([number / columns, number % columns], [rows, columns])
     }
 }

@@ -3,6 +3,7 @@
 
 mod blocks;
 mod dense;
+mod granted;
 mod index;
 mod instruction;
 mod job;

@@ -1,8 +1,9 @@
 //! A rank of a super-program as a pure machine: messages and finished jobs in, messages and jobs out.
 
 use super::blocks::{Array, Arrays};
+use super::granted::Granted;
 use super::job::{Done, Job};
-use super::launch::{Launch, Trouble};
+use super::launch::{Launch, Resolved, Trouble};
 use super::message::{InOrder, Message};
 use super::operand::{Arg, Value};
 use super::report::Tally;
@@ -11,10 +12,12 @@ use super::store::{Slot, Store};
 use crate::data::{self, Block};
 use crate::dispatch::{Config, Grant, Order, Report};
 use crate::execute::{Command, Copies, Event, Limits, Task};
-use crate::{BlockId, Dispatch, Execute, Instruction, Node, Parts, Policy, Program};
+use crate::{BlockId, Dispatch, Execute, Instruction, Node, Parts, Policy};
 use aurora_core::Site;
 use aurora_core::object::{Malformed, Received};
 use bytes::Bytes;
+use smallvec::SmallVec;
+use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -50,7 +53,8 @@ pub(super) struct NodeState {
     running: Option<Running>,
     /// Launches that have been entered.
     entered: u64,
-    has_failed: bool,
+    /// An error has ended it, or the program has dropped it.
+    is_over: bool,
     /// Ranks that wait for a block whose creator runs.
     requests: HashMap<BlockId, Vec<Node>>,
     /// Instructions that wait for a block whose creator runs.
@@ -72,7 +76,7 @@ impl NodeState {
             store: Store::default(),
             running: None,
             entered: 0,
-            has_failed: false,
+            is_over: false,
             requests: HashMap::new(),
             waiting: HashMap::new(),
             tally: Tally::default(),
@@ -100,11 +104,11 @@ impl NodeState {
     pub(super) fn dispatch(
         launch: Arc<Launch>,
         (parts, blocks, limits): (Parts, Vec<Block>, Limits),
-    ) -> Dispatch<Arc<Launch>> {
+    ) -> Dispatch<Granted> {
         // A node has twice as many grants as it runs instructions: the next one is there when one has ended.
         let grain = (limits.in_flight / (2 * limits.running)).clamp(1, MOST_OF_A_GRANT);
         let config = Config { grain, extends: false, ..Config::new(Policy::S) };
-        Dispatch::with_blocks(launch, parts, config, blocks)
+        Dispatch::with_blocks(Granted::none(launch), parts, config, blocks)
     }
 
     /// The arguments of [`NodeState::dispatch`]; `None` if another rank dispatches.
@@ -113,14 +117,23 @@ impl NodeState {
     }
 
     /// This rank knows the next launch, before others begin it. Its number.
-    pub(super) fn enter(&mut self, launch: Arc<Launch>, dispatch: Option<Dispatch<Arc<Launch>>>) -> u64 {
+    pub(super) fn enter(
+        &mut self,
+        launch: Arc<Launch>,
+        dispatch: Option<Dispatch<Granted>>,
+        out: &mut Vec<Action>,
+    ) -> u64 {
         let mut copies = std::mem::replace(&mut self.copies, Copies::new(None, 0));
+        let mut old: Vec<Slot> = Vec::new();
         for block in launch.written().filter(|block| self.owners[*block as usize] != self.me) {
             copies.forget(block);
-            self.store.forget(block);
+            old.extend(self.store.forget(block));
         }
-        let execute =
-            Execute::with_copies(self.me, launch.clone(), &self.parts, self.owners.clone(), self.limits, copies);
+        if !old.is_empty() {
+            free(old, out);
+        }
+        let program = Granted::none(launch.clone());
+        let execute = Execute::with_copies(self.me, program, &self.parts, self.owners.clone(), self.limits, copies);
         self.running = Some(Running::new(launch, execute, dispatch, self.parts.nodes()));
         self.entered += 1;
         self.entered
@@ -172,7 +185,7 @@ impl NodeState {
         payload: Received,
         out: &mut Vec<Action>,
     ) -> Result<(), Malformed> {
-        if self.has_failed {
+        if self.is_over {
             return Ok(());
         }
         match message {
@@ -240,8 +253,8 @@ impl NodeState {
 
     /// A job has ended.
     pub(super) fn done(&mut self, done: Done, out: &mut Vec<Action>) {
-        if self.has_failed {
-            return;
+        if self.is_over {
+            return free(done, out);
         }
         match done {
             Done::Made { block, value } => self.made(block, value, out),
@@ -254,15 +267,21 @@ impl NodeState {
                 self.store.put(block, value);
                 self.running.as_mut().expect("its instructions wait").handle(Event::Arrived(block));
             }
-            Done::Ran { instruction, mut cells, took } => {
+            Done::Resolved { grant, operands } => {
+                let running = self.running.as_mut().expect("its instructions wait");
+                running.execute.program_mut().operands.extend(operands);
+                running.handle(Event::Order(Order::Grant(grant)));
+            }
+            Done::Differs { launch, grant } => self.differs(&launch, &grant, out),
+            Done::Digested { grant, to, digest } => self.send_grant(grant, to, digest, out),
+            Done::Ran { instruction, value, took } => {
                 self.tally.instructions += 1;
                 self.tally.busy += took;
                 let running = self.running.as_mut().expect("its instructions run");
-                let (resolved, _) = running.tasks.remove(&instruction).expect("it was to run");
-                let result = running.launch.result(instruction.group);
-                self.store.put(result, cells[resolved.result].take().expect("it has a result"));
+                self.store.put(running.launch.result(instruction.group), value);
                 running.handle(Event::Ran(instruction));
             }
+            Done::Freed => {}
             Done::Failed(trouble) => self.fail(trouble, out),
         }
         self.go_on(out);
@@ -277,32 +296,37 @@ impl NodeState {
         }
         for instruction in self.waiting.remove(&block).unwrap_or_default() {
             let running = self.running.as_mut().expect("its instructions wait");
-            let (_, missing) = running.tasks.get_mut(&instruction).expect("it waits");
+            let (_, missing) = running.waiting.get_mut(&instruction).expect("it waits");
             *missing -= 1;
-            self.start(instruction, out);
+            if *missing == 0 {
+                let (resolved, _) = running.waiting.remove(&instruction).expect("it waits");
+                self.start(instruction, resolved, out);
+            }
         }
         out.push(Action::Progress);
     }
 
     /// Does all that follows.
     fn go_on(&mut self, out: &mut Vec<Action>) {
-        while !self.has_failed
+        while !self.is_over
             && let Some(running) = &mut self.running
         {
             if let Some(command) = running.commands.pop_front() {
                 self.obey(command, out);
             } else if let Some((order, digest)) = running.orders.take() {
-                self.take_order(order, Some(digest), out);
+                let launch = running.launch.clone();
+                out.push(Action::Work(Job::Resolve { launch, grant: granted(order), digest: Some(digest) }));
             } else if let Some((to, order)) = running.dispatcher.as_mut().and_then(|own| own.dispatch.poll()) {
-                self.order(to, order, out);
+                let (launch, grant) = (running.launch.clone(), granted(order));
+                out.push(Action::Work(match to == self.me {
+                    true => Job::Resolve { launch, grant, digest: None },
+                    false => Job::Digest { launch, grant, to },
+                }));
             } else {
                 break;
             }
-            if let Some(trouble) = self.running.as_ref().and_then(|running| running.launch.trouble()) {
-                self.fail(trouble, out);
-            }
         }
-        if !self.has_failed && self.running.as_ref().is_some_and(Running::is_done) {
+        if !self.is_over && self.running.as_ref().is_some_and(Running::is_done) {
             let tell = |to| Action::Send { to, message: Message::Complete(self.entered), bytes: Bytes::new() };
             out.extend((0..self.parts.nodes()).filter(|to| *to != self.me).map(tell));
             self.complete(out);
@@ -335,90 +359,61 @@ impl NodeState {
         }
     }
 
-    /// Sends an order of the dispatcher.
-    fn order(&mut self, to: Node, order: Order, out: &mut Vec<Action>) {
+    /// Sends a grant of the dispatcher.
+    fn send_grant(&mut self, grant: Grant, to: Node, digest: u64, out: &mut Vec<Action>) {
         let launch = self.entered;
-        let running = self.running.as_mut().expect("it has orders");
-        if to == self.me {
-            return self.take_order(order, None, out);
-        }
-        let digest = match &order {
-            Order::Grant(grant) => match running.launch.resolve_all(&grant.what) {
-                Ok((_, digest)) => digest,
-                Err(trouble) => return self.fail(trouble, out),
-            },
-            _ => 0,
-        };
-        let ordered = &mut running.dispatcher.as_mut().expect("it orders").ordered[to as usize];
-        let message = Message::Order(InOrder { launch, serial: *ordered, message: (order, digest) });
+        let dispatcher = self.running.as_mut().and_then(|running| running.dispatcher.as_mut()).expect("it grants");
+        let ordered = &mut dispatcher.ordered[to as usize];
+        let message = Message::Order(InOrder { launch, serial: *ordered, message: (Order::Grant(grant), digest) });
         *ordered += 1;
         out.push(Action::Send { to, message, bytes: Bytes::new() });
     }
 
-    /// Takes an order, and keeps the operands of a grant. If another rank has sent it, they have to be the same here.
-    fn take_order(&mut self, order: Order, digest: Option<u64>, out: &mut Vec<Action>) {
-        let running = self.running.as_mut().expect("it has orders");
-        if let Order::Grant(Grant { what, .. }) = &order {
-            let (resolved, found) = match running.launch.resolve_all(what) {
-                Ok(resolved) => resolved,
-                Err(trouble) => return self.fail(trouble, out),
-            };
-            if digest.is_some_and(|digest| digest != found) {
-                let first = running.launch.show(Instruction { group: what.group, k: what.run.start });
-                let what = match what.run.len() {
-                    1 => first,
-                    count => format!("{count} instructions, the first of them {first},"),
-                };
-                let site = running.launch.site.clone();
-                self.has_failed = true;
-                return out.push(Action::Differ { what, site });
-            }
-            running.granted.extend(resolved);
-        }
-        running.handle(Event::Order(order));
+    fn differs(&mut self, launch: &Launch, Grant { what, .. }: &Grant, out: &mut Vec<Action>) {
+        let first = launch.show(Instruction { group: what.group, k: what.run.start });
+        let what = match what.run.len() {
+            1 => first,
+            count => format!("{count} instructions, the first of them {first},"),
+        };
+        self.is_over = true;
+        out.push(Action::Differ { what, site: launch.site.clone() });
     }
 
-    /// An instruction is to run: all copies that it reads are here, if the operand closure has named the same blocks
-    /// when they were asked for. Own blocks may not be made.
+    /// An instruction is to run: all copies that it reads are here. Own blocks may not be made.
     fn prepare(&mut self, instruction: Instruction, out: &mut Vec<Action>) {
         let running = self.running.as_mut().expect("it has commands");
-        let resolved = running.granted.remove(&instruction).expect("it was granted");
+        let resolved = running.execute.program_mut().operands.remove(&instruction).expect("it was granted");
         let blocks = resolved.args.iter().filter_map(|arg| match arg {
             Arg::Block(place) if self.store.value(place.block).is_none() => Some(place.block),
             _ => None,
         });
-        let missing: Vec<BlockId> = blocks.collect();
-        if missing.iter().any(|block| self.owners[*block as usize] != self.me) {
-            let trouble = running.launch.impure(instruction);
-            return self.fail(trouble, out);
+        let missing: SmallVec<[BlockId; 4]> = blocks.collect();
+        if missing.is_empty() {
+            return self.start(instruction, resolved, out);
         }
-        running.tasks.insert(instruction, (resolved, missing.len()));
+        running.waiting.insert(instruction, (resolved, missing.len()));
         for block in missing {
             self.waiting.entry(block).or_default().push(instruction);
             self.make(block, out);
         }
-        self.start(instruction, out);
     }
 
-    /// Runs an instruction, if all of its operands are here.
-    fn start(&mut self, instruction: Instruction, out: &mut Vec<Action>) {
-        let running = self.running.as_ref().expect("its instructions are to run");
-        let (resolved, missing) = &running.tasks[&instruction];
-        if *missing > 0 {
-            return;
-        }
-        let cells = resolved.args.iter().enumerate().map(|(at, arg)| match arg {
-            Arg::Block(place) if at == resolved.result => self.store.take(place.block),
+    /// Runs an instruction, all of whose operands are here.
+    fn start(&mut self, instruction: Instruction, Resolved { args, result }: Resolved, out: &mut Vec<Action>) {
+        let cells = args.into_iter().enumerate().map(|(at, arg)| match arg {
+            Arg::Block(place) if at == result => self.store.take(place.block),
             Arg::Block(place) => self.store.value(place.block).cloned(),
             Arg::Absent => None,
-            Arg::Plain(value) => Some(value.clone()),
+            Arg::Plain(value) => Some(value),
         });
         let cells = cells.collect();
-        out.push(Action::Work(Job::Run { launch: running.launch.clone(), instruction, cells }));
+        let launch = self.running.as_ref().expect("its instructions are to run").launch.clone();
+        out.push(Action::Work(Job::Run { launch, instruction, cells, result }));
     }
 
     fn complete(&mut self, out: &mut Vec<Action>) {
         if let Some(running) = self.running.take() {
+            free(running.launch, out);
             self.copies = running.execute.into_copies();
             self.blocks = running.dispatcher.map_or_else(Vec::new, |own| own.dispatch.into_blocks());
             self.tally.launches += 1;
@@ -427,11 +422,30 @@ impl NodeState {
     }
 
     fn fail(&mut self, trouble: Trouble, out: &mut Vec<Action>) {
-        if !std::mem::replace(&mut self.has_failed, true) {
+        if !std::mem::replace(&mut self.is_over, true) {
             out.push(Action::Fail(trouble));
         }
     }
+
+    /// The end. All that holds values and closures of the program: the caller frees it outside the lock.
+    pub(super) fn end(&mut self) -> impl Send + use<> {
+        self.is_over = true;
+        let running = self.running.take();
+        (std::mem::take(&mut self.store), std::mem::take(&mut self.arrays), running)
+    }
 }
 
-/// A grant has at most so many instructions: the operand closure is called for each under a lock.
+/// Has a worker free values of the program, because their `Drop` is code of the program.
+fn free(values: impl Any + Send, out: &mut Vec<Action>) {
+    out.push(Action::Work(Job::Free(Box::new(values))));
+}
+
+fn granted(order: Order) -> Grant {
+    match order {
+        Order::Grant(grant) => grant,
+        other => unreachable!("a static launch has no {other:?}"),
+    }
+}
+
+/// A grant has at most so many instructions: their operands are found before the first of them runs.
 const MOST_OF_A_GRANT: u32 = 64;

@@ -60,9 +60,11 @@ impl Object {
         }
     }
 
-    /// A job has ended.
-    pub(super) fn done(&mut self, done: Done, cx: &mut Cx<'_>) {
-        if cx.is_sound() {
+    /// A job has ended. If the super-program is over, the end stays with the caller.
+    pub(super) fn done(&mut self, done: &mut Option<Done>, cx: &mut Cx<'_>) {
+        if cx.is_sound()
+            && let Some(done) = done.take()
+        {
             self.act(cx, |node, out| node.done(done, out));
         }
     }

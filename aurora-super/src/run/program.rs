@@ -37,7 +37,8 @@ pub(super) struct Settings {
 static NUMBERS: AtomicU32 = AtomicU32::new(0);
 
 impl Super {
-    /// The threads of this rank that run instructions. Without it, `AURORA_SUPER_WORKERS`; without that, the cores of
+    /// The threads of this rank that run instructions. One more thread serves blocks and grants while all of them are
+    /// busy. Without it, `AURORA_SUPER_WORKERS`; without that, the cores of
     /// the node for each rank of the node.
     pub fn workers(mut self, workers: u32) -> Self {
         self.settings.workers = Some(workers);
@@ -271,7 +272,7 @@ impl<'w> SuperProgram<'w> {
     /// A *group* is one place of the grid. It has `steps` instructions: a number, or a function of the group's index.
     /// `operands` names the operands of an instruction by the group's index and the step, from 0: a tuple with one
     /// place for each parameter of the function. Nobody lists the instructions: each rank calls `operands` for those
-    /// that it runs. `operands` is called under a lock, so it only computes indices, and waits for nothing.
+    /// that it runs, on its workers, and rank 0 for those of all ranks. It depends on the index and the step alone.
     ///
     /// The operand that a group writes or updates names its rank: all instructions of the group run there, in the order
     /// of their steps. Groups run side by side. Groups that write the same block run one after the other, in the order
@@ -284,8 +285,8 @@ impl<'w> SuperProgram<'w> {
     ///   and values that the function has captured, are not compared: they have to be equal on all ranks.
     /// - [`Error::Object`] with a [name](names): `Conflict` if an instruction reads a block that the launch writes, or
     ///   writes two blocks or none; `Outside` for an index outside its array; `Impure` if the operand closure names
-    ///   other blocks when it is called again; `Failed` with the error of a function; `Panicked` with the message of a
-    ///   panic; `Value` if a block cannot be encoded or decoded; `TooLarge` for a grid of more than 2^32 - 1 groups.
+    ///   another result when it is called again; `Failed` with the error of a function; `Panicked` with the message of
+    ///   a panic; `Value` if a block cannot be encoded or decoded; `TooLarge` for a grid of more than 2^32 - 1 groups.
     /// - An error that has ended the job.
     #[track_caller]
     pub fn launch<P, F, I, O>(&self, grid: I, steps: impl Steps<I>, function: F, operands: O) -> Result<()>

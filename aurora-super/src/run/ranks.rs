@@ -7,7 +7,7 @@ use super::object::{Object, error};
 use super::operand::{Block, Value, owned};
 use super::program::Settings;
 use super::report::Tally;
-use super::worker::{Queue, Workers};
+use super::worker::{Queue, Workers, free};
 use crate::BlockId;
 use crate::execute::Limits;
 use aurora_core::object::{Plan, Shared, Until, Wait};
@@ -22,6 +22,7 @@ use std::time::Instant;
 pub(super) struct Ranks<'w> {
     world: &'w World,
     shared: Shared<Object>,
+    queue: Arc<Queue>,
     workers: Option<Workers>,
     name: ObjectName,
 }
@@ -38,14 +39,14 @@ impl<'w> Ranks<'w> {
         let object = Object::new(node, queue.clone(), name.clone());
         let shared = world.share(Plan::new(name.what.clone(), &()), |_| Ok(object))?;
         let reach = shared.reach();
-        let done = move |done| {
+        let done = move |done: &mut Option<_>| {
             // The job is over: nobody waits for this any more.
             let _over = reach.act_quietly(|object, cx| {
                 object.done(done, cx);
                 Ok(())
             });
         };
-        let mut ranks = Ranks { world, shared, workers: None, name };
+        let mut ranks = Ranks { world, shared, queue: queue.clone(), workers: None, name };
         let refusal = match Workers::start(workers, &queue, done) {
             Ok(workers) => {
                 ranks.workers = Some(workers);
@@ -133,7 +134,7 @@ impl Ranks<'_> {
             let launch = Arc::new(launch);
             let blocks = self.act(|node, _| node.take_blocks())?;
             let dispatch = blocks.map(|blocks| NodeState::dispatch(launch.clone(), blocks));
-            number = self.act(|node, _| node.enter(launch, dispatch))?;
+            number = self.act(|node, out| node.enter(launch, dispatch, out))?;
         }
         self.agree("a launch", &words, digest, refusal)?;
         self.act(NodeState::begin)?;
@@ -198,5 +199,7 @@ impl Drop for Ranks<'_> {
         if let Some(workers) = self.workers.take().filter(|_| is_sound) {
             workers.join();
         }
+        free(self.shared.act(|object, _| Ok(object.node.end())));
+        self.queue.clear();
     }
 }

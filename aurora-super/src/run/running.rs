@@ -1,10 +1,11 @@
 //! One launch on a rank, from its beginning to its end.
 
+use super::granted::Granted;
 use super::launch::{Launch, Resolved};
 use super::message::{InOrder, Inbox};
 use crate::dispatch::{Grant, Order, Report};
 use crate::execute::{Command, Event};
-use crate::{Dispatch, Execute, Instruction, Node, Program};
+use crate::{Dispatch, Execute, Instruction, Node};
 use aurora_core::object::Malformed;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -12,12 +13,10 @@ use std::sync::Arc;
 /// A launch under way.
 pub(super) struct Running {
     pub(super) launch: Arc<Launch>,
-    pub(super) execute: Execute<Arc<Launch>>,
+    pub(super) execute: Execute<Granted>,
     pub(super) commands: VecDeque<Command>,
-    /// The operands of instructions that have been granted.
-    pub(super) granted: HashMap<Instruction, Resolved>,
-    /// Instructions that are to run, and how many of their operands are not here.
-    pub(super) tasks: HashMap<Instruction, (Resolved, usize)>,
+    /// Instructions that wait for own blocks, and for how many.
+    pub(super) waiting: HashMap<Instruction, (Resolved, usize)>,
     pub(super) orders: Inbox<(Order, u64)>,
     pub(super) reported: u64,
     /// All ranks have entered the launch.
@@ -26,7 +25,7 @@ pub(super) struct Running {
 }
 
 pub(super) struct Dispatcher {
-    pub(super) dispatch: Dispatch<Arc<Launch>>,
+    pub(super) dispatch: Dispatch<Granted>,
     /// Of each rank.
     pub(super) reports: Vec<Inbox<Report>>,
     pub(super) ordered: Vec<u64>,
@@ -35,8 +34,8 @@ pub(super) struct Dispatcher {
 impl Running {
     pub(super) fn new(
         launch: Arc<Launch>,
-        execute: Execute<Arc<Launch>>,
-        dispatch: Option<Dispatch<Arc<Launch>>>,
+        execute: Execute<Granted>,
+        dispatch: Option<Dispatch<Granted>>,
         nodes: u32,
     ) -> Self {
         let dispatcher = dispatch.map(|dispatch| {
@@ -47,8 +46,7 @@ impl Running {
             launch,
             execute,
             commands: VecDeque::new(),
-            granted: HashMap::new(),
-            tasks: HashMap::new(),
+            waiting: HashMap::new(),
             orders: Inbox::default(),
             reported: 0,
             has_begun: false,

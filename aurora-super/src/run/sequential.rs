@@ -5,7 +5,7 @@ use super::launch::{Launch, Launched, Trouble, names};
 use super::object::error;
 use super::operand::{Arg, Cell, Value};
 use super::report::Tally;
-use crate::{BlockId, Instruction, Program};
+use crate::{BlockId, Instruction};
 use aurora_core::{Error, ObjectName, Rank, Result};
 use std::cell::RefCell;
 use std::ops::Range;

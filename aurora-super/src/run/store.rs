@@ -58,8 +58,8 @@ impl Store {
         }
     }
 
-    /// Drops a copy.
-    pub(super) fn forget(&mut self, block: BlockId) {
-        self.slots.remove(&block);
+    /// Removes a copy.
+    pub(super) fn forget(&mut self, block: BlockId) -> Option<Slot> {
+        self.slots.remove(&block)
     }
 }

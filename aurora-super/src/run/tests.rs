@@ -13,10 +13,48 @@ use crate::{BlockId, Node, Random};
 use aurora_core::Site;
 use aurora_core::object::Received;
 use proptest::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// A block lists the instructions that have written it, and the lists that these have read.
-type Log = Vec<u64>;
+#[derive(Clone, Serialize, Deserialize)]
+struct Log(Vec<u64>, Code);
+
+impl Log {
+    fn new(first: u32) -> Self {
+        Log(vec![u64::from(first)], Code::new())
+    }
+}
+
+thread_local! {
+    static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
+    /// A panic would be caught: the free of a captured value is shielded.
+    static RAN_INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A value of the program. It is made, copied and freed outside the machines, which run under a lock.
+#[derive(Serialize, Deserialize)]
+struct Code;
+
+impl Code {
+    fn new() -> Self {
+        RAN_INSIDE.set(RAN_INSIDE.get() || IS_INSIDE.get());
+        Code
+    }
+}
+
+impl Clone for Code {
+    fn clone(&self) -> Self {
+        Code::new()
+    }
+}
+
+impl Drop for Code {
+    fn drop(&mut self) {
+        std::mem::forget(Code::new());
+    }
+}
 
 const ARRAY: u32 = 6;
 
@@ -49,7 +87,10 @@ impl Cluster {
 
     fn act(&mut self, node: Node, act: impl FnOnce(&mut NodeState, &mut Vec<Action>)) {
         let mut actions = Vec::new();
+        IS_INSIDE.set(true);
         act(&mut self.nodes[node as usize], &mut actions);
+        IS_INSIDE.set(false);
+        assert!(!RAN_INSIDE.take(), "code of the program runs inside a machine");
         self.take(node, actions);
     }
 
@@ -95,7 +136,7 @@ impl Cluster {
         self.in_any_order(|cluster, node| {
             let (launch, of) = (Arc::new(launch()), &mut cluster.nodes[node as usize]);
             let dispatch = of.take_blocks().map(|blocks| NodeState::dispatch(launch.clone(), blocks));
-            numbers[node as usize] = of.enter(launch, dispatch);
+            cluster.act(node, |of, out| numbers[node as usize] = of.enter(launch, dispatch, out));
         });
         self.in_any_order(|cluster, node| cluster.act(node, NodeState::begin));
         while !self.nodes.iter().zip(&numbers).all(|(node, number)| node.is_complete(*number)) {
@@ -128,13 +169,16 @@ fn at(array: u32, block: u32) -> At<Log> {
 
 fn prepared(chance: &Chance, turn: u32, arrays: &Arrays) -> Launch {
     let (one, other) = (chance.clone(), chance.clone());
+    let (captured, also_captured) = (Code, Code);
     let operands = move |group: u32, step: u32| {
         let read = at(turn % 2, (one.reads[group as usize] + step) % ARRAY);
-        (read, super::Val(u64::from(turn * 1000 + group * 10 + step)), at(1 - turn % 2, one.writes[group as usize]))
+        let me = u64::from(turn * 1000 + group * 10 + step);
+        (read, super::Val((me, captured.clone())), at(1 - turn % 2, one.writes[group as usize]))
     };
-    let function = |read: &[u64], super::Val(me): super::Val<u64>, write: &mut Log| {
-        let seen = read.iter().chain(&*write).fold(me, |seen, more| seen.wrapping_mul(31).wrapping_add(*more));
-        write.push(seen);
+    let function = move |read: &Log, super::Val((me, _)): super::Val<(u64, Code)>, write: &mut Log| {
+        let _captured = &also_captured;
+        let seen = read.0.iter().chain(&write.0).fold(me, |seen, more| seen.wrapping_mul(31).wrapping_add(*more));
+        write.0.push(seen);
     };
     let groups = chance.steps.len() as u32;
     let steps = move |group: u32| other.steps[group as usize];
@@ -143,8 +187,8 @@ fn prepared(chance: &Chance, turn: u32, arrays: &Arrays) -> Launch {
 }
 
 /// All blocks after these launches, on one rank.
-fn sequential(chances: &[Chance], arrays: &Arrays) -> Vec<Log> {
-    let mut blocks: Vec<Log> = (0..2 * ARRAY).map(|block| vec![u64::from(block)]).collect();
+fn sequential(chances: &[Chance], arrays: &Arrays) -> Vec<Vec<u64>> {
+    let mut blocks: Vec<Vec<u64>> = (0..2 * ARRAY).map(|block| vec![u64::from(block)]).collect();
     for (turn, chance) in (0..).zip(chances) {
         let launch = prepared(chance, turn, arrays);
         for group in 0..chance.steps.len() as u32 {
@@ -174,7 +218,7 @@ proptest! {
         let mut job = Cluster::new(ranks, workers, in_flight, seed);
         let mut arrays = Arrays::default();
         for first in [0, ARRAY] {
-            let make = move |number: u32| vec![u64::from(first + number)];
+            let make = move |number: u32| Log::new(first + number);
             let array = Arc::new(Array::new(ARRAY, first, ARRAY, make, Site::here()));
             arrays.push(array.clone());
             job.nodes.iter_mut().for_each(|node| node.declare(array.clone()));
@@ -188,7 +232,7 @@ proptest! {
                 job.act(node, |node, out| node.make(block, out));
                 while job.step() {}
                 let value = job.nodes[node as usize].value(block).expect("it is made").clone();
-                prop_assert_eq!(value.downcast_ref::<Log>().expect("a log"), &wanted[block as usize]);
+                prop_assert_eq!(&value.downcast_ref::<Log>().expect("a log").0, &wanted[block as usize]);
             }
         }
         let run: u64 = job.nodes.iter().map(|node| node.tally.instructions).sum();
@@ -200,17 +244,17 @@ proptest! {
 /// A cluster of 2 ranks in a launch of two groups, whose results rank 0 and rank 1 have.
 fn begun() -> Cluster {
     let mut cluster = Cluster::new(2, 1, 1, 1);
-    let array = Arc::new(Array::new(2, 0, 2, |number: u32| vec![u64::from(number)], Site::here()));
+    let array = Arc::new(Array::new(2, 0, 2, Log::new, Site::here()));
     let mut arrays = Arrays::default();
     arrays.push(array.clone());
     for node in &mut cluster.nodes {
         node.declare(array.clone());
         let context = Context { arrays: arrays.clone(), program: 0 };
         let operands = |group, _| (At::new(Place { block: group, array: 0, program: 0 }),);
-        let launch = Launch::new(context, (2, 3), |log: &mut Log| log.push(1), operands, Site::here());
+        let launch = Launch::new(context, (2, 3), |log: &mut Log| log.0.push(1), operands, Site::here());
         let launch = Arc::new(launch.expect("a launch without fault"));
         let dispatch = node.take_blocks().map(|blocks| NodeState::dispatch(launch.clone(), blocks));
-        node.enter(launch, dispatch);
+        node.enter(launch, dispatch, &mut Vec::new());
     }
     cluster
 }
@@ -262,5 +306,7 @@ fn a_grant_of_other_operands_is_found() {
     let message = Message::Order(InOrder { launch: 1, serial: 0, message: (Order::Grant(grant), 7) });
     let mut actions = Vec::new();
     cluster.nodes[1].message(0, message, Received::Bytes(Vec::new()), &mut actions).expect("it makes sense");
+    let Some(Action::Work(job)) = actions.pop() else { panic!("the operands of a grant are resolved by a job") };
+    cluster.nodes[1].done(job.run(), &mut actions);
     assert!(matches!(&actions[..], [Action::Differ { what, .. }] if what.contains("step 0 of group 1")));
 }

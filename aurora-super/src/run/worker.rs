@@ -2,6 +2,7 @@
 
 use super::job::{Done, Job};
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
@@ -12,15 +13,27 @@ use std::thread::{Builder, JoinHandle};
 #[derive(Default)]
 pub(super) struct Queue {
     jobs: Mutex<Jobs>,
-    more: Condvar,
+    for_workers: Condvar,
+    for_helper: Condvar,
 }
 
 #[derive(Default)]
 struct Jobs {
-    /// Blocks that others wait for.
+    /// Others wait for these.
     urgent: VecDeque<Job>,
     instructions: VecDeque<Job>,
+    /// Workers that wait for a job.
+    idle: usize,
     is_closed: bool,
+}
+
+/// A thread of a rank.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Role {
+    /// It takes all jobs, urgent ones first.
+    Worker,
+    /// It takes urgent jobs only, so that no rank waits for a grant or a block until a long instruction has ended.
+    Helper,
 }
 
 impl Queue {
@@ -28,18 +41,18 @@ impl Queue {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Adds a job. After [`close`](Self::close) nobody runs it.
     pub(super) fn push(&self, job: Job) {
         let mut jobs = self.jobs();
-        if jobs.is_closed {
-            return;
-        }
+        let has_idle = jobs.idle > jobs.urgent.len() + jobs.instructions.len();
+        let wakes = if job.is_urgent() && !has_idle { &self.for_helper } else { &self.for_workers };
         if job.is_urgent() { &mut jobs.urgent } else { &mut jobs.instructions }.push_back(job);
         drop(jobs);
-        self.more.notify_one();
+        wakes.notify_one();
     }
 
     /// The next job; `None` at the end.
-    fn take(&self) -> Option<Job> {
+    fn take(&self, role: Role) -> Option<Job> {
         let mut jobs = self.jobs();
         loop {
             if jobs.is_closed {
@@ -48,23 +61,43 @@ impl Queue {
             if let Some(job) = jobs.urgent.pop_front() {
                 return Some(job);
             }
-            if let Some(job) = jobs.instructions.pop_front() {
-                return Some(job);
-            }
-            jobs = self.more.wait(jobs).unwrap_or_else(PoisonError::into_inner);
+            jobs = match role {
+                Role::Worker => {
+                    if let Some(job) = jobs.instructions.pop_front() {
+                        return Some(job);
+                    }
+                    jobs.idle += 1;
+                    let mut jobs = self.for_workers.wait(jobs).unwrap_or_else(PoisonError::into_inner);
+                    jobs.idle -= 1;
+                    jobs
+                }
+                Role::Helper => self.for_helper.wait(jobs).unwrap_or_else(PoisonError::into_inner),
+            };
         }
     }
 
-    /// No job runs from now on, and the threads end. Freeing the jobs may run code of the program, so it happens
-    /// without the lock.
+    /// No job begins from now on, and the threads end.
     pub(super) fn close(&self) {
-        let mut jobs = self.jobs();
-        jobs.is_closed = true;
-        let dropped = (std::mem::take(&mut jobs.urgent), std::mem::take(&mut jobs.instructions));
-        drop(jobs);
-        self.more.notify_all();
-        drop(dropped);
+        self.jobs().is_closed = true;
+        self.for_workers.notify_all();
+        self.for_helper.notify_all();
     }
+
+    /// Frees the jobs that nobody runs. It may run code of the program, so it is called outside all locks.
+    pub(super) fn clear(&self) {
+        let mut jobs = self.jobs();
+        let left: Vec<Job> =
+            [std::mem::take(&mut jobs.urgent), std::mem::take(&mut jobs.instructions)].into_iter().flatten().collect();
+        drop(jobs);
+        left.into_iter().for_each(free);
+    }
+}
+
+/// Frees values of the program after the end of a super-program. A panic goes no further: its message is printed.
+pub(super) fn free(values: impl Sized) {
+    let freed = catch_unwind(AssertUnwindSafe(|| drop(values)));
+    // The payload is of the program too, and may panic when it is freed.
+    freed.unwrap_or_else(std::mem::forget);
 }
 
 /// The threads that run a queue's jobs.
@@ -74,24 +107,28 @@ pub(super) struct Workers {
 }
 
 impl Workers {
-    /// Starts threads. `done` takes the end of each job.
+    /// Starts `count` workers and the helper. `done` takes the end of each job, unless the super-program is over.
     ///
     /// # Errors
     /// The system has no more threads.
     pub(super) fn start(
         count: u32,
         queue: &Arc<Queue>,
-        done: impl Fn(Done) + Clone + Send + 'static,
+        done: impl Fn(&mut Option<Done>) + Clone + Send + 'static,
     ) -> std::io::Result<Self> {
         let mut workers = Workers { queue: queue.clone(), threads: Vec::new() };
-        for worker in 0..count {
+        for thread in 0..=count {
             let (queue, done) = (queue.clone(), done.clone());
+            let role = if thread == count { Role::Helper } else { Role::Worker };
             let run = move || {
-                while let Some(job) = queue.take() {
-                    done(job.run());
+                while let Some(job) = queue.take(role) {
+                    let mut ended = Some(job.run());
+                    done(&mut ended);
+                    free(ended);
                 }
+                queue.clear();
             };
-            workers.threads.push(Builder::new().name(format!("super-{worker}")).spawn(run)?);
+            workers.threads.push(Builder::new().name(format!("super-{thread}")).spawn(run)?);
         }
         Ok(workers)
     }

@@ -6,6 +6,7 @@ mod departures;
 mod environment;
 mod operands;
 mod recovery;
+mod stalls;
 
 use crate::provoke::{Told, in_threads};
 use aurora_core::prelude::*;

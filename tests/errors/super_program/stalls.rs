@@ -1,0 +1,124 @@
+//! Code of the program that blocks holds up the instructions that need it, and nothing else.
+
+use super::{CULPRIT, RANKS};
+use crate::environment::started;
+use crate::provoke::{Told, in_threads};
+use aurora_super::{Super, SuperProgram};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+/// Blocks threads until it is opened.
+#[derive(Default)]
+struct Gate {
+    is_open: Mutex<bool>,
+    opened: Condvar,
+}
+
+impl Gate {
+    fn pass(&self) {
+        drop(self.opened.wait_while(self.is_open.lock().unwrap(), |is_open| !*is_open).unwrap());
+    }
+
+    fn open(&self) {
+        *self.is_open.lock().unwrap() = true;
+        self.opened.notify_all();
+    }
+}
+
+fn add(a: &u32, b: &mut u32) {
+    *b += a;
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Code {
+    Operands,
+    Instruction,
+    Creator,
+    Drop,
+}
+
+struct PassesWhenDropped(Option<Arc<Gate>>);
+
+impl Drop for PassesWhenDropped {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|gate| gate.pass());
+    }
+}
+
+/// A launch of two steps of 6 groups, in which the code of one rank, or of all, blocks.
+fn blocked(code: Code, rank: Option<usize>, gate: &Arc<Gate>) -> Told {
+    in_threads(RANKS).limit(Duration::from_secs(3)).run(|world| {
+        let blocks = rank.is_none_or(|rank| world.rank() == rank);
+        let gate_of = |which| (blocks && code == which).then(|| gate.clone());
+        let sp = Super::default().workers(2).start(world)?;
+        let (in_operands, in_instruction) = (gate_of(Code::Operands), gate_of(Code::Instruction));
+        let (in_creator, in_drop) = (gate_of(Code::Creator), PassesWhenDropped(gate_of(Code::Drop)));
+        let make = move |i: u32| {
+            in_creator.iter().for_each(|gate| gate.pass());
+            i
+        };
+        let (a, b) = (sp.blocks(6, make)?, sp.blocks(6, |i| i)?);
+        let run = move |a: &u32, b: &mut u32| {
+            in_instruction.iter().for_each(|gate| gate.pass());
+            let _captured = &in_drop;
+            add(a, b);
+        };
+        let operands = move |i: u32, step| {
+            // The program's thread calls it for step 0.
+            if step == 1 {
+                in_operands.iter().for_each(|gate| gate.pass());
+            }
+            (a.at((i + 2) % 6), b.at(i))
+        };
+        sp.launch(6, 2, run, operands)?;
+        assert_eq!(code, Code::Drop, "the launch has ended");
+        sp.fold(&b, |b| *b, |sum, b| sum + b).map(|sum| assert_eq!(sum, 3 * 15))?;
+        // Its end waits until the values are freed.
+        gate.open();
+        Ok(())
+    })
+}
+
+#[test]
+fn code_that_blocks_is_ended_by_the_limit() {
+    for code in [Code::Operands, Code::Instruction, Code::Creator] {
+        for rank in [None, Some(0), Some(1)] {
+            let gate = Arc::default();
+            let told = blocked(code, rank, &gate);
+            gate.open();
+            told.all_say(&["longer than AURORA_TIMEOUT allows"]).all_cite(&["sp.launch(6, 2, run, operands)"]);
+        }
+    }
+}
+
+#[test]
+fn a_captured_value_whose_drop_blocks_holds_up_no_call() {
+    let told = blocked(Code::Drop, None, &Arc::default());
+    told.run.expect("all calls have ended");
+}
+
+#[test]
+#[ignore = "only for the next one to start"]
+fn operands_that_block_a_rank() {
+    let ran = aurora_core::run(|world| {
+        let (sp, blocks) = (SuperProgram::new(world)?, world.rank() == CULPRIT);
+        let a = sp.blocks(6, |i| i)?;
+        let operands = move |i, step| {
+            if blocks && step == 1 {
+                Gate::default().pass();
+            }
+            (a.at(i),)
+        };
+        sp.launch(6, 2, |a: &mut u32| *a += 1, operands)
+    });
+    panic!("ended: {}", ran.expect_err("it blocks"));
+}
+
+/// Nothing opens that gate, so the processes end without the thread.
+#[test]
+fn processes_end_while_code_of_the_program_blocks() {
+    let variables = [("AURORA_RANKS", "3"), ("AURORA_TIMEOUT", "2")];
+    let output = started("true", "super_program::stalls::operands_that_block_a_rank", &variables);
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(text.contains("ended: ") && text.contains("longer than AURORA_TIMEOUT allows"), "{text}");
+}
