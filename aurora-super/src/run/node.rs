@@ -154,6 +154,12 @@ impl NodeState {
         self.entered > launch || self.running.is_none()
     }
 
+    /// The oldest instruction that runs here, in words.
+    pub(super) fn at_work(&self) -> Option<String> {
+        let running = self.running.as_ref()?;
+        running.at_work.first().map(|instruction| running.launch.show(*instruction))
+    }
+
     /// The value of a block, if it is here.
     pub(super) fn value(&self, block: BlockId) -> Option<&Value> {
         self.store.value(block)
@@ -278,6 +284,7 @@ impl NodeState {
                 self.tally.instructions += 1;
                 self.tally.busy += took;
                 let running = self.running.as_mut().expect("its instructions run");
+                running.at_work.retain(|other| *other != instruction);
                 self.store.put(running.launch.result(instruction.group), value);
                 running.handle(Event::Ran(instruction));
             }
@@ -407,8 +414,9 @@ impl NodeState {
             Arg::Plain(value) => Some(value),
         });
         let cells = cells.collect();
-        let launch = self.running.as_ref().expect("its instructions are to run").launch.clone();
-        out.push(Action::Work(Job::Run { launch, instruction, cells, result }));
+        let running = self.running.as_mut().expect("its instructions are to run");
+        running.at_work.push(instruction);
+        out.push(Action::Work(Job::Run { launch: running.launch.clone(), instruction, cells, result }));
     }
 
     fn complete(&mut self, out: &mut Vec<Action>) {

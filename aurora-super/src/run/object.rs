@@ -90,11 +90,12 @@ impl SharedObject for Object {
 
     /// All ranks have come to the call: threads, transfers and the dispatcher do the rest, and no program.
     fn awaits(&self, _: Wait, name: &ObjectName) -> Awaited {
-        let doing = match &self.call {
+        let awaits = match &self.call {
             Some((call, _)) => format!("waits for the end of {call} of {name}"),
             None => format!("waits for {name}"),
         };
-        Awaited { ranks: Vec::new(), doing }
+        let runs = self.node.at_work().map_or_else(String::new, |instruction| format!(" while it runs {instruction}"));
+        Awaited { ranks: Vec::new(), doing: awaits + &runs }
     }
 
     fn describe(&self, header: &[u8], _: bool) -> &'static str {

@@ -12,6 +12,7 @@ use crate::BlockId;
 use crate::execute::Limits;
 use aurora_core::object::{Plan, Shared, Until, Wait};
 use aurora_core::{ObjectName, Rank, Result, Site, World};
+use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::ops::Range;
@@ -176,7 +177,7 @@ impl Ranks<'_> {
         });
         let encoded = self.settled(encoded)?;
         let owner = Rank::new(self.act(|node, _| node.owner(block))? as usize);
-        let bytes = self.world.broadcast(owner, encoded)?.unwrap_or_default();
+        let bytes = self.world.broadcast(owner, encoded.map(Bytes::from))?.unwrap_or_default();
         // The owner too, so that all ranks have the same.
         self.settled(array.decode(block, &bytes).map_err(refused)).map(owned)
     }

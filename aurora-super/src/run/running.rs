@@ -7,6 +7,7 @@ use crate::dispatch::{Grant, Order, Report};
 use crate::execute::{Command, Event};
 use crate::{Dispatch, Execute, Instruction, Node};
 use aurora_core::object::Malformed;
+use smallvec::SmallVec;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -17,6 +18,8 @@ pub(super) struct Running {
     pub(super) commands: VecDeque<Command>,
     /// Instructions that wait for own blocks, and for how many.
     pub(super) waiting: HashMap<Instruction, (Resolved, usize)>,
+    /// Instructions that workers have been given, the oldest first.
+    pub(super) at_work: SmallVec<[Instruction; 4]>,
     pub(super) orders: Inbox<(Order, u64)>,
     pub(super) reported: u64,
     /// All ranks have entered the launch.
@@ -47,6 +50,7 @@ impl Running {
             execute,
             commands: VecDeque::new(),
             waiting: HashMap::new(),
+            at_work: SmallVec::new(),
             orders: Inbox::default(),
             reported: 0,
             has_begun: false,

@@ -80,7 +80,7 @@ fn an_instruction_that_takes_long() {
     assert_eq!(ran.expect("no rank gives up"), 6);
 }
 
-/// Each rank says once that it waits.
+/// Each rank says once that it waits. The rank of the instruction names it.
 #[test]
 fn ranks_wait_for_an_instruction_that_takes_long() {
     let output = started("true", "super_program::recovery::an_instruction_that_takes_long", &[]);
@@ -89,4 +89,6 @@ fn ranks_wait_for_an_instruction_that_takes_long() {
     let notices: Vec<_> = text.lines().filter(|line| line.contains("still waits after 30 s")).collect();
     assert!((1..=3).contains(&notices.len()), "{text}");
     assert!(notices.iter().all(|line| line.contains("waits for the end of a launch of the SuperProgram")), "{text}");
+    let names = |line: &&&str| line.contains("while it runs step 0 of group 1 of the launch of a closure over 3");
+    assert_eq!(notices.iter().filter(names).count(), 1, "{text}");
 }
