@@ -27,20 +27,6 @@ fn a_rank_that_leaves() {
     assert!(matches!(told.run, Err(Error::RankLeft { .. })), "{told:?}");
 }
 
-#[test]
-fn a_rank_that_returns_an_error() {
-    let told = in_threads(RANKS).run_freely(|world| {
-        let sp = SuperProgram::new(world)?;
-        let a = sp.blocks(6, |i| i)?;
-        if world.rank() == CULPRIT {
-            return Err(Error::user("enough"));
-        }
-        sp.each(6, add, move |i| (a.at(i),))
-    });
-    told.says(0, &["rank 1 failed: enough"]).says(2, &["rank 1 failed: enough"]);
-    assert!(matches!(told.run, Err(Error::User { .. })), "{told:?}");
-}
-
 /// A panic outside of instructions.
 #[test]
 fn a_rank_that_panics() {

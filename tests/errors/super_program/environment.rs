@@ -10,7 +10,7 @@ fn a_super_program() {
         let sp = SuperProgram::new(world)?;
         let a = sp.blocks(6, |i| i)?;
         sp.each(6, |a: &mut u32| *a += 1, move |i| (a.at(i),))?;
-        assert_eq!(sp.report()?.total().workers, 6);
+        assert_eq!(sp.report()?.total().workers, 15);
         sp.value(a.at(3))
     });
     assert_eq!(ran.unwrap_or_else(|error| panic!("refused: {error}")), 4);
@@ -37,7 +37,7 @@ fn numbers_of_threads_and_instructions_that_cannot_be() {
 
 #[test]
 fn the_variables_are_obeyed() {
-    let (is_fine, text) = text_of(&[("AURORA_SUPER_WORKERS", "2"), ("AURORA_SUPER_IN_FLIGHT", "1")]);
+    let (is_fine, text) = text_of(&[("AURORA_SUPER_WORKERS", "5"), ("AURORA_SUPER_IN_FLIGHT", "1")]);
     assert!(is_fine, "{text}");
 }
 

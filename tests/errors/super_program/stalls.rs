@@ -3,7 +3,7 @@
 use super::{CULPRIT, RANKS};
 use crate::environment::started;
 use crate::provoke::{Told, in_threads};
-use aurora_super::{Super, SuperProgram};
+use aurora_super::{Super, SuperProgram, Val};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
@@ -81,20 +81,48 @@ fn blocked(code: Code, rank: Option<usize>, gate: &Arc<Gate>) -> Told {
 
 #[test]
 fn code_that_blocks_is_ended_by_the_limit() {
-    for code in [Code::Operands, Code::Instruction, Code::Creator] {
-        for rank in [None, Some(0), Some(1)] {
-            let gate = Arc::default();
-            let told = blocked(code, rank, &gate);
-            gate.open();
-            told.all_say(&["longer than AURORA_TIMEOUT allows"]).all_cite(&["sp.launch(6, 2, run, operands)"]);
+    let ended = |code, rank| {
+        let gate = Arc::default();
+        let told = blocked(code, rank, &gate);
+        gate.open();
+        told.all_say(&["longer than AURORA_TIMEOUT allows"]).all_cite(&["sp.launch(6, 2, run, operands)"]);
+    };
+    // Side by side, because each lasts as long as the limit.
+    std::thread::scope(|scope| {
+        for code in [Code::Operands, Code::Instruction, Code::Creator] {
+            for rank in [None, Some(0), Some(CULPRIT)] {
+                scope.spawn(move || ended(code, rank));
+            }
         }
-    }
+    });
 }
 
 #[test]
 fn a_captured_value_whose_drop_blocks_holds_up_no_call() {
     let told = blocked(Code::Drop, None, &Arc::default());
     told.run.expect("all calls have ended");
+}
+
+/// The only worker of rank 0 waits for the last step of rank 1, which needs grants and blocks of rank 0 for each.
+#[test]
+fn a_rank_that_runs_a_long_instruction_serves_the_others() {
+    let gate = Arc::<Gate>::default();
+    let told = in_threads(2).run(|world| {
+        let sp = Super::default().workers(1).in_flight(1).start(world)?;
+        let (a, b) = (sp.blocks(40, |i| i)?, sp.blocks(2, |_| 0)?);
+        let gate = gate.clone();
+        let run = move |Val((group, step)): Val<(u32, u32)>, a: &u32, b: &mut u32| {
+            match (group, step) {
+                (0, _) => gate.pass(),
+                (_, 19) => gate.open(),
+                _ => {}
+            }
+            add(a, b);
+        };
+        sp.launch(2, |i: u32| 1 + 19 * i, run, move |i, k| (Val((i, k)), a.at(k), b.at(i)))?;
+        sp.value(b.at(1)).map(|sum| assert_eq!(sum, 190))
+    });
+    told.run.expect("no rank waits for the long instruction");
 }
 
 #[test]
