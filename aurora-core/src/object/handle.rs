@@ -174,6 +174,12 @@ impl<O: SharedObject> Shared<O> {
         self.way.on(&Site::here(), action)
     }
 
+    /// Acts on this rank's part of the object, also if the object has failed or the job is over: for the `Drop` of a
+    /// type that holds this handle. The action must not use shared objects.
+    pub fn tidy<R>(&self, action: impl FnOnce(&mut O, &mut Cx<'_>) -> R) -> R {
+        self.way.tidy_on(action)
+    }
+
     /// Waits until `look` returns `Some`. It is called again after each change of the object. While it returns
     /// `None`, it must have no effect. Meanwhile this thread drives the transport.
     ///

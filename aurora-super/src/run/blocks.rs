@@ -171,6 +171,10 @@ impl Arrays {
         self.0.push(array);
     }
 
+    pub(super) fn into_vec(self) -> Vec<Arc<Array>> {
+        self.0
+    }
+
     pub(super) fn count(&self) -> u32 {
         self.0.len() as u32
     }

@@ -8,7 +8,7 @@ use std::fmt::Debug;
     label = "no index",
     note = "indices and shapes are `u32`, `(u32, u32)` or `(u32, u32, u32)`"
 )]
-pub trait Index: Copy + Debug + PartialEq + Send + Sync + 'static {
+pub trait Index: sealed::Sealed + Copy + Debug + PartialEq + Send + Sync + 'static {
     /// A distance in the grid.
     type Step: Copy;
 
@@ -26,6 +26,14 @@ pub trait Index: Copy + Debug + PartialEq + Send + Sync + 'static {
 
     /// Rows and columns: the last number is the column of a matrix. An array with one index is one column.
     fn matrix(self) -> [u32; 2];
+}
+
+mod sealed {
+    /// Indices are plain numbers: their methods run under a lock too.
+    pub trait Sealed {}
+    impl Sealed for u32 {}
+    impl Sealed for (u32, u32) {}
+    impl Sealed for (u32, u32, u32) {}
 }
 
 impl Index for u32 {

@@ -6,7 +6,6 @@ use super::operand::{Cell, Value};
 use crate::dispatch::Grant;
 use crate::{BlockId, Instruction, Node};
 use aurora_core::object::Received;
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,7 +25,22 @@ pub(super) enum Job {
     /// Run an instruction. `result` is the place of its result among the cells.
     Run { launch: Arc<Launch>, instruction: Instruction, cells: Vec<Cell>, result: usize },
     /// Free values of the program.
-    Free(Box<dyn Any + Send>),
+    Free(Garbage),
+}
+
+/// Frees values of the program when it is called.
+pub(super) type Garbage = Box<dyn FnOnce() + Send>;
+
+/// Values of the program that nobody needs any more. Each is freed for itself, because each may panic.
+pub(super) fn garbage<V: Send + 'static>(values: Vec<V>) -> Garbage {
+    Box::new(move || values.into_iter().for_each(free))
+}
+
+/// Frees a value of the program that no result depends on. A panic goes no further: its message is printed.
+pub(super) fn free(value: impl Sized) {
+    let freed = catch_unwind(AssertUnwindSafe(|| drop(value)));
+    // The payload is of the program too, and may panic when it is freed.
+    freed.unwrap_or_else(std::mem::forget);
 }
 
 /// The end of a job.
@@ -74,6 +88,15 @@ impl Job {
         !matches!(self, Job::Run { .. } | Job::Free(_))
     }
 
+    /// Nobody runs it any more.
+    pub(super) fn discard(self) {
+        match self {
+            Job::Free(garbage) => garbage(),
+            Job::Run { cells, .. } => cells.into_iter().for_each(free),
+            other => free(other),
+        }
+    }
+
     pub(super) fn run(self) -> Done {
         let launch = match &self {
             Job::Run { launch, .. } | Job::Resolve { launch, .. } | Job::Digest { launch, .. } => Some(launch.clone()),
@@ -113,8 +136,8 @@ impl Job {
                     Done::Ran { instruction, value, took }
                 })
             }
-            Job::Free(values) => {
-                drop(values);
+            Job::Free(garbage) => {
+                garbage();
                 Ok(Done::Freed)
             }
         };

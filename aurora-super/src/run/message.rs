@@ -48,6 +48,11 @@ impl<M> Inbox<M> {
         serial >= self.next && self.early.insert(serial, message).is_none()
     }
 
+    /// Whether no message waits for an earlier one.
+    pub(super) fn is_empty(&self) -> bool {
+        self.early.is_empty()
+    }
+
     /// The next message, if it has arrived.
     pub(super) fn take(&mut self) -> Option<M> {
         let message = self.early.remove(&self.next)?;

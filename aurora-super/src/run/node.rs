@@ -2,7 +2,7 @@
 
 use super::blocks::{Array, Arrays};
 use super::granted::Granted;
-use super::job::{Done, Job};
+use super::job::{Done, Garbage, Job, garbage};
 use super::launch::{Launch, Resolved, Trouble};
 use super::message::{InOrder, Message};
 use super::operand::{Arg, Value};
@@ -17,7 +17,6 @@ use aurora_core::Site;
 use aurora_core::object::{Malformed, Received};
 use bytes::Bytes;
 use smallvec::SmallVec;
-use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -59,6 +58,8 @@ pub(super) struct NodeState {
     requests: HashMap<BlockId, Vec<Node>>,
     /// Instructions that wait for a block whose creator runs.
     waiting: HashMap<BlockId, Vec<Instruction>>,
+    /// Values of the program that workers are to free.
+    freeing: u32,
     pub(super) tally: Tally,
 }
 
@@ -79,6 +80,7 @@ impl NodeState {
             is_over: false,
             requests: HashMap::new(),
             waiting: HashMap::new(),
+            freeing: 0,
             tally: Tally::default(),
         }
     }
@@ -130,7 +132,7 @@ impl NodeState {
             old.extend(self.store.forget(block));
         }
         if !old.is_empty() {
-            free(old, out);
+            self.free(old, out);
         }
         let program = Granted::none(launch.clone());
         let execute = Execute::with_copies(self.me, program, &self.parts, self.owners.clone(), self.limits, copies);
@@ -197,7 +199,7 @@ impl NodeState {
         match message {
             Message::Fetch(block) => self.serve(block, from, out)?,
             Message::Block(block) => {
-                if block >= self.arrays.blocks() || self.is_own(block) || !self.store.is_coming(block) {
+                if block >= self.arrays.blocks() || self.is_own(block) || !self.store.arrive(block) {
                     return Err(Malformed);
                 }
                 self.tally.loads += 1;
@@ -207,7 +209,8 @@ impl NodeState {
             Message::Report(report) => self.reported(from, report)?,
             Message::Order(order) => self.ordered(from, order)?,
             Message::Complete(launch) => {
-                if from != DISPATCHER || from == self.me || launch != self.entered {
+                let is_idle = self.running.as_ref().is_some_and(Running::is_idle);
+                if from != DISPATCHER || from == self.me || launch != self.entered || !is_idle {
                     return Err(Malformed);
                 }
                 self.complete(out);
@@ -228,7 +231,7 @@ impl NodeState {
                 out.push(Action::Work(Job::Encode { block, array, value, to: vec![by] }));
             }
             // A block that is written is not read in the same launch.
-            Some(Slot::Taken) => return Err(Malformed),
+            Some(Slot::Taken | Slot::Arrived) => return Err(Malformed),
             Some(Slot::Coming) | None => {
                 self.requests.entry(block).or_default().push(by);
                 self.make(block, out);
@@ -251,7 +254,9 @@ impl NodeState {
     fn ordered(&mut self, from: Node, order: InOrder<(Order, u64)>) -> Result<(), Malformed> {
         let makes_sense = from == DISPATCHER && from != self.me;
         match &mut self.running {
-            Some(running) if makes_sense && order.launch == self.entered => running.ordered(order),
+            Some(running) if makes_sense && order.launch == self.entered => {
+                running.ordered(order, |block| self.owners[block as usize] == self.me)
+            }
             _ if makes_sense && order.launch <= self.entered => Ok(()),
             _ => Err(Malformed),
         }
@@ -260,7 +265,7 @@ impl NodeState {
     /// A job has ended.
     pub(super) fn done(&mut self, done: Done, out: &mut Vec<Action>) {
         if self.is_over {
-            return free(done, out);
+            return;
         }
         match done {
             Done::Made { block, value } => self.made(block, value, out),
@@ -275,6 +280,7 @@ impl NodeState {
             }
             Done::Resolved { grant, operands } => {
                 let running = self.running.as_mut().expect("its instructions wait");
+                running.resolving -= 1;
                 running.execute.program_mut().operands.extend(operands);
                 running.handle(Event::Order(Order::Grant(grant)));
             }
@@ -288,7 +294,12 @@ impl NodeState {
                 self.store.put(running.launch.result(instruction.group), value);
                 running.handle(Event::Ran(instruction));
             }
-            Done::Freed => {}
+            Done::Freed => {
+                self.freeing -= 1;
+                if self.freeing == 0 {
+                    out.push(Action::Progress);
+                }
+            }
             Done::Failed(trouble) => self.fail(trouble, out),
         }
         self.go_on(out);
@@ -321,10 +332,12 @@ impl NodeState {
             if let Some(command) = running.commands.pop_front() {
                 self.obey(command, out);
             } else if let Some((order, digest)) = running.orders.take() {
+                running.resolving += 1;
                 let launch = running.launch.clone();
                 out.push(Action::Work(Job::Resolve { launch, grant: granted(order), digest: Some(digest) }));
             } else if let Some((to, order)) = running.dispatcher.as_mut().and_then(|own| own.dispatch.poll()) {
                 let (launch, grant) = (running.launch.clone(), granted(order));
+                running.resolving += u32::from(to == self.me);
                 out.push(Action::Work(match to == self.me {
                     true => Job::Resolve { launch, grant, digest: None },
                     false => Job::Digest { launch, grant, to },
@@ -421,7 +434,7 @@ impl NodeState {
 
     fn complete(&mut self, out: &mut Vec<Action>) {
         if let Some(running) = self.running.take() {
-            free(running.launch, out);
+            self.free(vec![running.launch], out);
             self.copies = running.execute.into_copies();
             self.blocks = running.dispatcher.map_or_else(Vec::new, |own| own.dispatch.into_blocks());
             self.tally.launches += 1;
@@ -435,17 +448,23 @@ impl NodeState {
         }
     }
 
-    /// The end. All that holds values and closures of the program: the caller frees it outside the lock.
-    pub(super) fn end(&mut self) -> impl Send + use<> {
-        self.is_over = true;
-        let running = self.running.take();
-        (std::mem::take(&mut self.store), std::mem::take(&mut self.arrays), running)
+    /// Has a worker free values of the program, because their `Drop` is code of the program.
+    fn free<V: Send + 'static>(&mut self, values: Vec<V>, out: &mut Vec<Action>) {
+        self.freeing += 1;
+        out.push(Action::Work(Job::Free(garbage(values))));
     }
-}
 
-/// Has a worker free values of the program, because their `Drop` is code of the program.
-fn free(values: impl Any + Send, out: &mut Vec<Action>) {
-    out.push(Action::Work(Job::Free(Box::new(values))));
+    /// Whether workers have freed all that they are to free.
+    pub(super) fn has_freed(&self) -> bool {
+        self.freeing == 0
+    }
+
+    /// The end: all values and closures of the program. The caller frees them outside the lock.
+    pub(super) fn end(&mut self) -> [Garbage; 3] {
+        self.is_over = true;
+        let running = Vec::from_iter(self.running.take());
+        [garbage(running), garbage(self.store.take_all()), garbage(std::mem::take(&mut self.arrays).into_vec())]
+    }
 }
 
 fn granted(order: Order) -> Grant {

@@ -196,10 +196,11 @@ impl Engine<'_> {
 /// # Ok::<(), Error>(())
 /// ```
 pub struct SuperProgram<'w> {
+    // Dropped before the engine, which frees what creators have captured, and survives their panics.
+    arrays: RefCell<Arrays>,
     engine: Engine<'w>,
     name: ObjectName,
     number: u32,
-    arrays: RefCell<Arrays>,
 }
 
 impl SuperProgram<'static> {

@@ -7,7 +7,7 @@ use super::object::{Object, error};
 use super::operand::{Block, Value, owned};
 use super::program::Settings;
 use super::report::Tally;
-use super::worker::{Queue, Workers, free};
+use super::worker::{Queue, Workers};
 use crate::BlockId;
 use crate::execute::Limits;
 use aurora_core::object::{Plan, Shared, Until, Wait};
@@ -64,9 +64,11 @@ impl<'w> Ranks<'w> {
 
     #[track_caller]
     fn act<R>(&self, act: impl FnOnce(&mut NodeState, &mut Vec<Action>) -> R) -> Result<R> {
+        // It may hold a launch. If an error has ended the super-program, that is freed here, outside the lock.
+        let mut act = Some(act);
         self.shared.act(|object, cx| {
             cx.sound()?;
-            Ok(object.act(cx, act))
+            Ok(object.act(cx, act.take().expect("an action runs once")))
         })
     }
 
@@ -192,15 +194,27 @@ impl Ranks<'_> {
     pub(super) fn tally(&self) -> Result<Tally> {
         self.act(|node, _| node.tally)
     }
+
+    /// Waits until workers have freed the values of earlier launches. A `Drop` that blocks is ended by the limit of
+    /// waits, and is a notice after 30 s.
+    fn wait_for_frees(&self) -> Result<()> {
+        self.shared.act(|object, cx| {
+            object.call = Some(("the drop", self.name.made_at.clone()));
+            cx.sound()
+        })?;
+        self.wait(|node| node.has_freed().then_some(()))
+    }
 }
 
 impl Drop for Ranks<'_> {
     fn drop(&mut self) {
-        let is_sound = !thread::panicking() && self.shared.act(|_, cx| cx.sound()).is_ok();
+        let is_sound = !thread::panicking() && self.wait_for_frees().is_ok();
         if let Some(workers) = self.workers.take().filter(|_| is_sound) {
             workers.join();
         }
-        free(self.shared.act(|object, _| Ok(object.node.end())));
+        for free in self.shared.tidy(|object, _| object.node.end()) {
+            free();
+        }
         self.queue.clear();
     }
 }

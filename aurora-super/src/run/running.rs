@@ -5,7 +5,8 @@ use super::launch::{Launch, Resolved};
 use super::message::{InOrder, Inbox};
 use crate::dispatch::{Grant, Order, Report};
 use crate::execute::{Command, Event};
-use crate::{Dispatch, Execute, Instruction, Node};
+use crate::lineage::Runs;
+use crate::{BlockId, Dispatch, Execute, Group, Instruction, Node};
 use aurora_core::object::Malformed;
 use smallvec::SmallVec;
 use std::collections::{HashMap, VecDeque};
@@ -21,6 +22,10 @@ pub(super) struct Running {
     /// Instructions that workers have been given, the oldest first.
     pub(super) at_work: SmallVec<[Instruction; 4]>,
     pub(super) orders: Inbox<(Order, u64)>,
+    /// Instructions that another rank has granted, of each group.
+    granted: HashMap<Group, Runs>,
+    /// Grants whose operands are not known yet.
+    pub(super) resolving: u32,
     pub(super) reported: u64,
     /// All ranks have entered the launch.
     pub(super) has_begun: bool,
@@ -52,6 +57,8 @@ impl Running {
             waiting: HashMap::new(),
             at_work: SmallVec::new(),
             orders: Inbox::default(),
+            granted: HashMap::new(),
+            resolving: 0,
             reported: 0,
             has_begun: false,
             dispatcher,
@@ -90,11 +97,19 @@ impl Running {
     /// An order has come.
     ///
     /// # Errors
-    /// There is no such group or step; one with this number has come before.
-    pub(super) fn ordered(&mut self, order: InOrder<(Order, u64)>) -> Result<(), Malformed> {
+    /// There is no such group or step here; an order with this number, or an instruction, has come before.
+    pub(super) fn ordered(
+        &mut self,
+        order: InOrder<(Order, u64)>,
+        is_own: impl Fn(BlockId) -> bool,
+    ) -> Result<(), Malformed> {
         let makes_sense = match &order.message.0 {
             Order::Grant(Grant { what, .. }) => {
-                what.group < self.launch.groups() && !what.run.is_empty() && what.run.end <= self.launch.len(what.group)
+                let of_launch = what.group < self.launch.groups() && what.run.end <= self.launch.len(what.group);
+                of_launch
+                    && !what.run.is_empty()
+                    && is_own(self.launch.result(what.group))
+                    && self.granted.entry(what.group).or_default().add(what.run.clone())
             }
             // Nothing floats and nothing is merged in a static launch.
             _ => false,
@@ -102,7 +117,13 @@ impl Running {
         if makes_sense && self.orders.put(order.serial, order.message) { Ok(()) } else { Err(Malformed) }
     }
 
-    /// Whether all instructions have run. A launch without instructions is done before other ranks know it.
+    /// Whether this rank has run all that it was granted.
+    pub(super) fn is_idle(&self) -> bool {
+        self.orders.is_empty() && self.resolving == 0 && self.execute.is_idle()
+    }
+
+    /// At the dispatcher: whether all instructions have run. A launch without instructions is done before other ranks
+    /// know it.
     pub(super) fn is_done(&self) -> bool {
         self.has_begun && self.dispatcher.as_ref().is_some_and(|own| own.dispatch.is_done())
     }

@@ -8,6 +8,8 @@ use std::collections::HashMap;
 pub(super) enum Slot {
     /// Its creator runs, or a copy has been asked for.
     Coming,
+    /// A copy that has arrived is being decoded.
+    Arrived,
     /// The value.
     Here(Value),
     /// An instruction that writes the block has it.
@@ -33,8 +35,16 @@ impl Store {
         }
     }
 
-    pub(super) fn is_coming(&self, block: BlockId) -> bool {
-        matches!(self.slots.get(&block), Some(Slot::Coming))
+    /// A copy has arrived. False: it was not on its way.
+    #[must_use]
+    pub(super) fn arrive(&mut self, block: BlockId) -> bool {
+        match self.slots.get_mut(&block) {
+            Some(slot @ Slot::Coming) => {
+                *slot = Slot::Arrived;
+                true
+            }
+            _ => false,
+        }
     }
 
     /// From now on the block is on its way. False: it was before, or it is here.
@@ -58,8 +68,29 @@ impl Store {
         }
     }
 
+    /// Removes all values.
+    pub(super) fn take_all(&mut self) -> Vec<Slot> {
+        std::mem::take(&mut self.slots).into_values().collect()
+    }
+
     /// Removes a copy.
     pub(super) fn forget(&mut self, block: BlockId) -> Option<Slot> {
         self.slots.remove(&block)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Store;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_copy_arrives_once() {
+        let mut store = Store::default();
+        assert!(!store.arrive(3), "nobody has asked for it");
+        assert!(store.expect(3) && !store.expect(3));
+        assert!(store.arrive(3) && !store.arrive(3));
+        store.put(3, Arc::new(5));
+        assert!(!store.arrive(3) && store.value(3).is_some());
     }
 }

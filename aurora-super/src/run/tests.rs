@@ -281,6 +281,7 @@ fn messages_that_make_no_sense_are_refused() {
         (0, 1, order(1, 0..4, 1, 0)),
         (0, 1, order(1, 1..1, 1, 0)),
         (0, 1, order(1, 0..1, 2, 0)),
+        (0, 1, order(0, 0..1, 1, 0)),
         (0, 1, drop),
         (0, 1, Message::Complete(2)),
         (0, 1, Message::Complete(0)),
@@ -296,6 +297,24 @@ fn messages_that_make_no_sense_are_refused() {
     let mut say = |message| cluster.nodes[0].message(1, message, Received::Bytes(Vec::new()), &mut Vec::new());
     assert!(say(report(1, 0)).is_ok() && say(report(1, 0)).is_err(), "a report comes once");
     assert!(say(report(0, 0)).is_ok(), "a report of an earlier launch is late");
+    let mut say = |message| cluster.nodes[1].message(0, message, Received::Bytes(Vec::new()), &mut Vec::new());
+    assert!(say(order(1, 0..2, 1, 1)).is_ok(), "orders come in any order");
+    for run in [0..2, 1..3] {
+        assert!(say(order(1, run.clone(), 1, 0)).is_err(), "instructions {run:?} are granted again");
+    }
+    assert!(say(order(1, 2..3, 1, 1)).is_err(), "an order comes once");
+    assert!(say(Message::Complete(1)).is_err(), "an order is under way");
+    let mut node = begun().nodes.remove(1);
+    let say = |node: &mut NodeState, message| {
+        let mut actions = Vec::new();
+        node.message(0, message, Received::Bytes(Vec::new()), &mut actions).map(|()| actions.pop())
+    };
+    let Ok(Some(Action::Work(Job::Resolve { launch, grant, .. }))) = say(&mut node, order(1, 0..1, 1, 0)) else {
+        panic!("it is resolved by a job")
+    };
+    assert!(say(&mut node, Message::Complete(1)).is_err(), "a grant is being resolved");
+    node.done(Job::Resolve { launch, grant, digest: None }.run(), &mut Vec::new());
+    assert!(say(&mut node, Message::Complete(1)).is_err(), "an instruction has not run");
 }
 
 #[test]

@@ -1,8 +1,7 @@
 //! The threads of a rank that run the code of the program.
 
-use super::job::{Done, Job};
+use super::job::{Done, Job, free};
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
@@ -83,21 +82,14 @@ impl Queue {
         self.for_helper.notify_all();
     }
 
-    /// Frees the jobs that nobody runs. It may run code of the program, so it is called outside all locks.
+    /// Discards the jobs that nobody runs. It may run code of the program, so it is called outside all locks.
     pub(super) fn clear(&self) {
         let mut jobs = self.jobs();
         let left: Vec<Job> =
             [std::mem::take(&mut jobs.urgent), std::mem::take(&mut jobs.instructions)].into_iter().flatten().collect();
         drop(jobs);
-        left.into_iter().for_each(free);
+        left.into_iter().for_each(Job::discard);
     }
-}
-
-/// Frees values of the program after the end of a super-program. A panic goes no further: its message is printed.
-pub(super) fn free(values: impl Sized) {
-    let freed = catch_unwind(AssertUnwindSafe(|| drop(values)));
-    // The payload is of the program too, and may panic when it is freed.
-    freed.unwrap_or_else(std::mem::forget);
 }
 
 /// The threads that run a queue's jobs.

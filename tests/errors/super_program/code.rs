@@ -2,12 +2,14 @@
 
 use super::{CULPRIT, RANKS, all_named, fails, fails_alike, panic_quietly};
 use crate::provoke::in_threads;
+use aurora_core::prelude::*;
 use aurora_super::SuperProgram;
 use aurora_super::run::names;
 use serde::de::Error as _;
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn fail_for_seven(a: &mut u32) -> std::result::Result<(), String> {
     if *a == 7 { Err(format!("{a} is unlucky")) } else { Ok(()) }
@@ -224,6 +226,78 @@ fn a_block_that_panics_when_it_is_dropped() {
     });
     told.all_say(&["panicked when it was freed", "dropped"]).all_cite(&["sp.each(6, fail"]);
     all_named(&told, names::PANICKED);
+}
+
+/// Two of them cannot be freed together: a panic during a panic ends the process.
+#[derive(Clone, Serialize, Deserialize)]
+struct PanicsEachTime(u32);
+
+impl Drop for PanicsEachTime {
+    fn drop(&mut self) {
+        panic_quietly("dropped");
+    }
+}
+
+/// Copies are freed by the next launch that writes their blocks, and blocks by the drop of the super-program. No result
+/// depends on that, so the panics are printed and the results stand.
+#[test]
+fn copies_and_blocks_that_panic_when_they_are_dropped() {
+    let told = in_threads(RANKS).run_freely(|world| {
+        let sp = SuperProgram::new(world)?;
+        let (a, b) = (sp.blocks(6, |_| PanicsEachTime(4))?, sp.blocks(6, |_| 0)?);
+        let add = |a: &PanicsEachTime, other: &PanicsEachTime, b: &mut u32| *b += a.0 + other.0;
+        for _ in 0..3 {
+            sp.each(6, add, move |i| (a.at((i + 2) % 6), a.at((i + 3) % 6), b.at(i)))?;
+            sp.each(6, |a: &mut PanicsEachTime| assert_eq!(a.0, 4), move |i| (a.at(i),))?;
+        }
+        assert_eq!(sp.fold(&b, |b| *b, |sum, b| sum + b)?, 6 * 3 * 8);
+        Ok(())
+    });
+    told.run.expect("the launches have ended");
+}
+
+/// Counts the values that hold 0.
+#[derive(Serialize, Deserialize)]
+struct Counted(u32);
+
+static ZEROS: AtomicUsize = AtomicUsize::new(0);
+
+impl Counted {
+    fn new(number: u32) -> Self {
+        ZEROS.fetch_add(usize::from(number == 0), Ordering::Relaxed);
+        Counted(number)
+    }
+}
+
+impl Clone for Counted {
+    fn clone(&self) -> Self {
+        Counted::new(self.0)
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        ZEROS.fetch_sub(usize::from(self.0 == 0), Ordering::Relaxed);
+    }
+}
+
+/// Rank 0 has block 0. It frees the block when it drops the super-program, also when the job is over.
+#[test]
+fn blocks_are_freed_after_the_end_of_a_job() {
+    let told = in_threads(2).run_freely(|world| {
+        let sp = SuperProgram::new(world)?;
+        let a = sp.blocks(2, Counted::new)?;
+        sp.each(2, |a: &mut Counted| assert!(a.0 < 2), move |i| (a.at(i),))?;
+        if !world.is_root() {
+            return Err(Error::user("enough"));
+        }
+        assert_eq!(ZEROS.load(Ordering::Relaxed), 1);
+        let ended = sp.each(2, |a: &mut Counted| assert!(a.0 < 2), move |i| (a.at(i),));
+        drop(sp);
+        assert_eq!(ZEROS.load(Ordering::Relaxed), 0);
+        ended
+    });
+    told.says(0, &["rank 1 failed: enough"]);
 }
 
 /// A captured value is freed after the launch, by any thread of the rank. The panic is printed, and the results stand.

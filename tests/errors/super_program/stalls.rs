@@ -45,8 +45,9 @@ impl Drop for PassesWhenDropped {
     }
 }
 
-/// A launch of two steps of 6 groups, in which the code of one rank, or of all, blocks.
-fn blocked(code: Code, rank: Option<usize>, gate: &Arc<Gate>) -> Told {
+/// A launch of two steps of 6 groups, in which the code of one rank, or of all, blocks. If `opens`, the gate opens when
+/// all calls have ended.
+fn blocked(code: Code, rank: Option<usize>, gate: &Arc<Gate>, opens: bool) -> Told {
     in_threads(RANKS).limit(Duration::from_secs(3)).run(|world| {
         let blocks = rank.is_none_or(|rank| world.rank() == rank);
         let gate_of = |which| (blocks && code == which).then(|| gate.clone());
@@ -73,8 +74,10 @@ fn blocked(code: Code, rank: Option<usize>, gate: &Arc<Gate>) -> Told {
         sp.launch(6, 2, run, operands)?;
         assert_eq!(code, Code::Drop, "the launch has ended");
         sp.fold(&b, |b| *b, |sum, b| sum + b).map(|sum| assert_eq!(sum, 3 * 15))?;
-        // Its end waits until the values are freed.
-        gate.open();
+        if opens {
+            // The drop of the super-program waits until the values are freed.
+            gate.open();
+        }
         Ok(())
     })
 }
@@ -83,7 +86,7 @@ fn blocked(code: Code, rank: Option<usize>, gate: &Arc<Gate>) -> Told {
 fn code_that_blocks_is_ended_by_the_limit() {
     let ended = |code, rank| {
         let gate = Arc::default();
-        let told = blocked(code, rank, &gate);
+        let told = blocked(code, rank, &gate, false);
         gate.open();
         told.all_say(&["longer than AURORA_TIMEOUT allows"]).all_cite(&["sp.launch(6, 2, run, operands)"]);
     };
@@ -99,8 +102,20 @@ fn code_that_blocks_is_ended_by_the_limit() {
 
 #[test]
 fn a_captured_value_whose_drop_blocks_holds_up_no_call() {
-    let told = blocked(Code::Drop, None, &Arc::default());
+    let told = blocked(Code::Drop, None, &Arc::default(), true);
     told.run.expect("all calls have ended");
+}
+
+#[test]
+fn a_captured_value_whose_drop_blocks_is_ended_by_the_limit() {
+    for rank in [None, Some(0), Some(CULPRIT)] {
+        let gate = Arc::default();
+        let told = blocked(Code::Drop, rank, &gate, false);
+        gate.open();
+        let error = told.run.expect_err("a super-program cannot be dropped").to_string();
+        assert!(error.contains("waits for the end of the drop of the SuperProgram"), "{error}");
+        assert!(error.contains("longer than AURORA_TIMEOUT allows"), "{error}");
+    }
 }
 
 /// The only worker of rank 0 waits for the last step of rank 1, which needs grants and blocks of rank 0 for each.
