@@ -174,3 +174,41 @@ fn a_circle_through_the_room_for_own_writes() {
             .all_cite(&["world.barrier()?; // inside the scope"]);
     });
 }
+
+/// Blocks the rank that applies it, inside a call of its endpoint.
+struct Blocks;
+
+impl Op<u64> for Blocks {
+    fn apply(_: u64, _: u64) -> u64 {
+        loop {
+            std::thread::park();
+        }
+    }
+}
+
+#[test]
+#[ignore = "only for the next one to start"]
+fn an_operation_that_blocks() {
+    let ran = aurora_core::run(|world| {
+        let mut v = GVector::<u64>::new(world, world.size())?;
+        let owner: usize = std::env::var("OWNER").expect("a rank").parse().expect("a rank");
+        let mut scope = v.release_c_with::<Blocks>()?;
+        if world.rank() != owner {
+            scope.update(owner, 1)?;
+        }
+        scope.finish()?;
+        world.barrier()
+    });
+    panic!("ended: {}", ran.expect_err("it blocks"));
+}
+
+/// The thread that ends a process does not wait for code of the program.
+#[test]
+fn processes_end_while_an_operation_blocks() {
+    for owner in ["0", "1"] {
+        let variables = [("AURORA_RANKS", "3"), ("AURORA_ROUTE", "udp"), ("AURORA_TIMEOUT", "2"), ("OWNER", owner)];
+        let output = crate::environment::started("true", "stuck::an_operation_that_blocks", &variables);
+        let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        assert!(text.contains("longer than AURORA_TIMEOUT allows"), "rank {owner}: {:?}: {text}", output.status);
+    }
+}

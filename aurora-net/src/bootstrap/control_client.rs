@@ -5,6 +5,7 @@ use super::coordinator::{Notice, Report};
 use super::seat::ControlPlane;
 use crate::route::Contact;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 /// Called once, when another rank has failed.
 pub(crate) type OnFailure = Box<dyn Fn(Failure) + Send + Sync>;
@@ -28,7 +29,8 @@ struct State {
 }
 
 impl Notices {
-    /// Stores a notice. Runs the failure callback on the calling thread.
+    /// Stores a notice. Runs the failure callback on a thread of its own: the callback waits for the endpoint, in which
+    /// code of the program may block, and the calling thread may be the one that ends the process then.
     pub fn handle(&self, notice: Notice) {
         let mut state = self.lock();
         let mut callback = None;
@@ -45,7 +47,14 @@ impl Notices {
         drop(state);
         self.changed.notify_all();
         if let Some((call, failure)) = callback {
-            call(failure);
+            let callback = Arc::new(move || call(failure.clone()));
+            let started = thread::Builder::new().name("aurora-failure".into()).spawn({
+                let callback = callback.clone();
+                move || callback()
+            });
+            if started.is_err() {
+                callback();
+            }
         }
     }
 
