@@ -29,8 +29,8 @@ struct State {
 }
 
 impl Notices {
-    /// Stores a notice. Runs the failure callback on a thread of its own: the callback waits for the endpoint, in which
-    /// code of the program may block, and the calling thread may be the one that ends the process then.
+    /// Stores a notice. Runs the failure callback on a thread of its own: the callback waits for the endpoint's lock,
+    /// under which code of the program may block, and the calling thread may have to end the process then.
     pub fn handle(&self, notice: Notice) {
         let mut state = self.lock();
         let mut callback = None;

@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Something to do outside the lock of the rank's endpoint: all that may call code of the program.
+/// Work outside the lock of the rank's endpoint, because it calls code of the program.
 pub(super) enum Job {
     /// Run a block's creator.
     Make { block: BlockId, array: Arc<Array> },
@@ -38,9 +38,7 @@ pub(super) fn garbage<V: Send + 'static>(values: Vec<V>) -> Garbage {
 
 /// Frees a value of the program that no result depends on. A panic goes no further: its message is printed.
 pub(super) fn free(value: impl Sized) {
-    let freed = catch_unwind(AssertUnwindSafe(|| drop(value)));
-    // The payload is of the program too, and may panic when it is freed.
-    freed.unwrap_or_else(std::mem::forget);
+    catch_unwind(AssertUnwindSafe(|| drop(value))).unwrap_or_else(|panic| drop(said(panic)));
 }
 
 /// The end of a job.
@@ -63,10 +61,7 @@ pub(super) enum Done {
         operands: Vec<(Instruction, Resolved)>,
     },
     /// The operands of a grant are others here than at the dispatcher.
-    Differs {
-        launch: Arc<Launch>,
-        grant: Grant,
-    },
+    Differs(Grant),
     Digested {
         grant: Grant,
         to: Node,
@@ -88,7 +83,7 @@ impl Job {
         !matches!(self, Job::Run { .. } | Job::Free(_))
     }
 
-    /// Nobody runs it any more.
+    /// Drops a job that does not run. Its values are freed one by one.
     pub(super) fn discard(self) {
         match self {
             Job::Free(garbage) => garbage(),
@@ -121,7 +116,7 @@ impl Job {
             }
             Job::Resolve { launch, grant, digest } => launch.resolve_all(&grant.what).map(|(operands, found)| {
                 match digest.is_some_and(|digest| digest != found) {
-                    true => Done::Differs { launch, grant },
+                    true => Done::Differs(grant),
                     false => Done::Resolved { grant, operands },
                 }
             }),

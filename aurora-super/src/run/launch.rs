@@ -3,6 +3,7 @@
 use super::blocks::{Arrays, has_room, short};
 use super::index::Index;
 use super::instruction::{Args, Instruction};
+use super::job::free;
 use super::operand::{Access, Arg, Cell, Place};
 use crate::dispatch::Run;
 use crate::{BlockId, Group};
@@ -422,15 +423,11 @@ impl Launch {
     }
 }
 
-/// A captured value may panic when it is freed. The launch has ended by then, and any thread may free it, so the panic
-/// is printed and goes no further.
+/// A captured value may panic when it is freed. No result depends on it then.
 impl Drop for Launch {
     fn drop(&mut self) {
-        let operands: Box<Operands> = std::mem::replace(&mut self.operands, Box::new(|_, _| Args::new()));
-        let run: Box<Function> = std::mem::replace(&mut self.run, Box::new(|_| Ok(())));
-        for freed in [catch_unwind(AssertUnwindSafe(|| drop(operands))), catch_unwind(AssertUnwindSafe(|| drop(run)))] {
-            freed.unwrap_or_else(|panic| drop(said(panic)));
-        }
+        free(std::mem::replace(&mut self.operands, Box::new(|_, _| Args::new())));
+        free(std::mem::replace(&mut self.run, Box::new(|_| Ok(()))));
     }
 }
 

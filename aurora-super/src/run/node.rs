@@ -284,7 +284,7 @@ impl NodeState {
                 running.execute.program_mut().operands.extend(operands);
                 running.handle(Event::Order(Order::Grant(grant)));
             }
-            Done::Differs { launch, grant } => self.differs(&launch, &grant, out),
+            Done::Differs(grant) => self.differs(&grant, out),
             Done::Digested { grant, to, digest } => self.send_grant(grant, to, digest, out),
             Done::Ran { instruction, value, took } => {
                 self.tally.instructions += 1;
@@ -314,10 +314,10 @@ impl NodeState {
         }
         for instruction in self.waiting.remove(&block).unwrap_or_default() {
             let running = self.running.as_mut().expect("its instructions wait");
-            let (_, missing) = running.waiting.get_mut(&instruction).expect("it waits");
+            let (_, missing) = running.incomplete.get_mut(&instruction).expect("it waits");
             *missing -= 1;
             if *missing == 0 {
-                let (resolved, _) = running.waiting.remove(&instruction).expect("it waits");
+                let (resolved, _) = running.incomplete.remove(&instruction).expect("it waits");
                 self.start(instruction, resolved, out);
             }
         }
@@ -334,9 +334,9 @@ impl NodeState {
             } else if let Some((order, digest)) = running.orders.take() {
                 running.resolving += 1;
                 let launch = running.launch.clone();
-                out.push(Action::Work(Job::Resolve { launch, grant: granted(order), digest: Some(digest) }));
+                out.push(Action::Work(Job::Resolve { launch, grant: grant_of(order), digest: Some(digest) }));
             } else if let Some((to, order)) = running.dispatcher.as_mut().and_then(|own| own.dispatch.poll()) {
-                let (launch, grant) = (running.launch.clone(), granted(order));
+                let (launch, grant) = (running.launch.clone(), grant_of(order));
                 running.resolving += u32::from(to == self.me);
                 out.push(Action::Work(match to == self.me {
                     true => Job::Resolve { launch, grant, digest: None },
@@ -389,14 +389,15 @@ impl NodeState {
         out.push(Action::Send { to, message, bytes: Bytes::new() });
     }
 
-    fn differs(&mut self, launch: &Launch, Grant { what, .. }: &Grant, out: &mut Vec<Action>) {
+    fn differs(&mut self, Grant { what, .. }: &Grant, out: &mut Vec<Action>) {
+        let launch = &self.running.as_ref().expect("its instructions wait").launch;
         let first = launch.show(Instruction { group: what.group, k: what.run.start });
         let what = match what.run.len() {
             1 => first,
             count => format!("{count} instructions, the first of them {first},"),
         };
-        self.is_over = true;
         out.push(Action::Differ { what, site: launch.site.clone() });
+        self.is_over = true;
     }
 
     /// An instruction is to run: all copies that it reads are here. Own blocks may not be made.
@@ -411,8 +412,9 @@ impl NodeState {
         if missing.is_empty() {
             return self.start(instruction, resolved, out);
         }
-        running.waiting.insert(instruction, (resolved, missing.len()));
+        running.incomplete.insert(instruction, (resolved, missing.len()));
         for block in missing {
+            assert!(self.is_own(block), "an instruction runs when its copies are here");
             self.waiting.entry(block).or_default().push(instruction);
             self.make(block, out);
         }
@@ -467,7 +469,7 @@ impl NodeState {
     }
 }
 
-fn granted(order: Order) -> Grant {
+fn grant_of(order: Order) -> Grant {
     match order {
         Order::Grant(grant) => grant,
         other => unreachable!("a static launch has no {other:?}"),

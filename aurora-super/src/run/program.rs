@@ -37,9 +37,8 @@ pub(super) struct Settings {
 static NUMBERS: AtomicU32 = AtomicU32::new(0);
 
 impl Super {
-    /// The threads of this rank that run instructions. One more thread serves blocks and grants while all of them are
-    /// busy. Without it, `AURORA_SUPER_WORKERS`; without that, the cores of
-    /// the node for each rank of the node.
+    /// The threads of this rank that run instructions. Without it, `AURORA_SUPER_WORKERS`; without that, the cores of
+    /// the node for each rank of the node. One more thread serves blocks and grants while all of these are busy.
     pub fn workers(mut self, workers: u32) -> Self {
         self.settings.workers = Some(workers);
         self

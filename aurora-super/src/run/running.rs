@@ -18,7 +18,7 @@ pub(super) struct Running {
     pub(super) execute: Execute<Granted>,
     pub(super) commands: VecDeque<Command>,
     /// Instructions that wait for own blocks, and for how many.
-    pub(super) waiting: HashMap<Instruction, (Resolved, usize)>,
+    pub(super) incomplete: HashMap<Instruction, (Resolved, usize)>,
     /// Instructions that workers have been given, the oldest first.
     pub(super) at_work: SmallVec<[Instruction; 4]>,
     pub(super) orders: Inbox<(Order, u64)>,
@@ -54,7 +54,7 @@ impl Running {
             launch,
             execute,
             commands: VecDeque::new(),
-            waiting: HashMap::new(),
+            incomplete: HashMap::new(),
             at_work: SmallVec::new(),
             orders: Inbox::default(),
             granted: HashMap::new(),

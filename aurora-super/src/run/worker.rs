@@ -31,7 +31,7 @@ struct Jobs {
 enum Role {
     /// It takes all jobs, urgent ones first.
     Worker,
-    /// It takes urgent jobs only, so that no rank waits for a grant or a block until a long instruction has ended.
+    /// It takes urgent jobs only, so that a long instruction delays no grant and no block.
     Helper,
 }
 
@@ -40,7 +40,7 @@ impl Queue {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a job. After [`close`](Self::close) nobody runs it.
+    /// Adds a job. After [`close`](Self::close) no thread runs it.
     pub(super) fn push(&self, job: Job) {
         let mut jobs = self.jobs();
         let has_idle = jobs.idle > jobs.urgent.len() + jobs.instructions.len();
@@ -82,7 +82,7 @@ impl Queue {
         self.for_helper.notify_all();
     }
 
-    /// Discards the jobs that nobody runs. It may run code of the program, so it is called outside all locks.
+    /// Discards the jobs that no thread runs. It may run code of the program, so it is called outside all locks.
     pub(super) fn clear(&self) {
         let mut jobs = self.jobs();
         let left: Vec<Job> =

@@ -93,7 +93,7 @@ fn a_creator_that_panics() {
     told.all_say(&["the creator of block 3"]);
 }
 
-/// In each call; and in one of step 1 alone, which the dispatcher makes under its lock.
+/// Of step 0, which the program's thread calls first, and of later steps, which only workers call.
 #[test]
 fn an_operand_closure_that_panics() {
     for (group, step) in [(0, 0), (7, 0), (0, 1), (7, 1), (9, 2)] {

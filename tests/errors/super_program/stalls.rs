@@ -108,14 +108,19 @@ fn a_captured_value_whose_drop_blocks_holds_up_no_call() {
 
 #[test]
 fn a_captured_value_whose_drop_blocks_is_ended_by_the_limit() {
-    for rank in [None, Some(0), Some(CULPRIT)] {
+    let ended = |rank| {
         let gate = Arc::default();
         let told = blocked(Code::Drop, rank, &gate, false);
         gate.open();
         let error = told.run.expect_err("a super-program cannot be dropped").to_string();
         assert!(error.contains("waits for the end of the drop of the SuperProgram"), "{error}");
         assert!(error.contains("longer than AURORA_TIMEOUT allows"), "{error}");
-    }
+    };
+    std::thread::scope(|scope| {
+        for rank in [None, Some(0), Some(CULPRIT)] {
+            scope.spawn(move || ended(rank));
+        }
+    });
 }
 
 /// The only worker of rank 0 waits for the last step of rank 1, which needs grants and blocks of rank 0 for each.
