@@ -102,8 +102,12 @@ const BEHAVIOURS: InCrate = InCrate { of: "aurora-core", modules: &["behaviour"]
 const SHARED_BY_BEHAVIOURS: &[&str] = &["buffers", "elements", "marks", "rows", "sealed", "shown"];
 
 /// And except for these: a behaviour, and those that it is made of.
-const MADE_OF: &[(&str, &[&str])] =
-    &[("accumulate", &["release"]), ("combined", &["read_cache", "release"]), ("halo", &["owner"])];
+const MADE_OF: &[(&str, &[&str])] = &[
+    ("accumulate", &["release"]),
+    ("combined", &["read_cache", "release"]),
+    ("halo", &["owner"]),
+    ("paged", &["release"]),
+];
 
 /// Machines: they are told the time (`cx.now`) and never read the clock, so that tests run in virtual time.
 const MACHINES: &[InCrate] = &[

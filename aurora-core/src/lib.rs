@@ -139,7 +139,7 @@ pub use aurora_net::{Bulk, BulkInfo, Network, Probe, Rank, Route, Traffic, UdpIn
 pub use behaviour::halo::{Boundary, Halo};
 pub use behaviour::{
     Accumulate, Blocks, Gather, GatherIter, GatherPairs, GatherQueue, HaloCache, HaloCacheMut, OwnerComputes,
-    OwnerComputesMut, PutOnly, ReadCache, ReadCacheBlocks, ReadCacheReleaseC, ReleaseAlone, ReleaseC, Scope,
+    OwnerComputesMut, PagedMut, PutOnly, ReadCache, ReadCacheBlocks, ReadCacheReleaseC, ReleaseAlone, ReleaseC, Scope,
 };
 pub use config::Config;
 pub use distribution::{MatrixDim, Partition, Shape};
@@ -165,8 +165,8 @@ pub use world::{About, LineUsage, World};
 pub mod prelude {
     pub use crate::{
         Accumulate, Add, Config, Element, Error, GMap, GScalar, GVector, Gather, GlobalRead, GlobalWrite, Halo,
-        HaloCache, HaloCacheMut, MatrixDim, Max, Min, Op, Or, OwnerComputes, OwnerComputesMut, Partition, Rank,
-        ReadCache, ReadCacheBlocks, ReadCacheReleaseC, ReadMostly, ReleaseAlone, ReleaseC, Result, ScalarAccumulate,
-        ScalarReadCache, ScalarReleaseC, Slice, SliceMut, World, distmemcpy, distmemcpy_many, run,
+        HaloCache, HaloCacheMut, MatrixDim, Max, Min, Op, Or, OwnerComputes, OwnerComputesMut, PagedMut, Partition,
+        Rank, ReadCache, ReadCacheBlocks, ReadCacheReleaseC, ReadMostly, ReleaseAlone, ReleaseC, Result,
+        ScalarAccumulate, ScalarReadCache, ScalarReleaseC, Slice, SliceMut, World, distmemcpy, distmemcpy_many, run,
     };
 }

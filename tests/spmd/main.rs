@@ -16,6 +16,7 @@ mod lifetime;
 mod map;
 mod ordering;
 mod owner;
+mod paged;
 mod program;
 mod read_cache;
 mod reduce;
@@ -60,6 +61,7 @@ fn bodies() -> Vec<Body> {
         combined::bodies(),
         accumulate::bodies(),
         halo::bodies(),
+        paged::bodies(),
         slices::bodies(),
         access::bodies(),
         direct::bodies(),

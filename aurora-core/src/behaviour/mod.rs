@@ -11,6 +11,7 @@ mod gather;
 pub(crate) mod halo;
 mod marks;
 mod owner;
+pub(crate) mod paged;
 pub(crate) mod read_cache;
 pub(crate) mod release;
 mod rows;
@@ -21,6 +22,7 @@ pub use combined::Combined;
 pub use gather::{GatherIter, GatherPairs, GatherQueue, Gathering};
 pub use halo::Haloed;
 pub use owner::{Owner, OwnerMut, ShowsOwnPart};
+pub use paged::Pages;
 pub use read_cache::{Blocks, Cached, Streamed};
 pub use release::{Alone, PutOnly, Together};
 
@@ -46,6 +48,8 @@ pub type HaloCache<'v, T> = Scope<'v, Haloed<Owner<T>>>;
 pub type HaloCacheMut<'v, T> = Scope<'v, Haloed<OwnerMut<T>>>;
 /// The whole vector, for reading while it arrives: [`GVector::read_cache_blocks`].
 pub type ReadCacheBlocks<'v, T> = Scope<'v, Streamed<T>>;
+/// The whole vector by pages, for reading and writing: [`GVector::paged_mut`].
+pub type PagedMut<'v, T> = Scope<'v, Pages<T>>;
 /// Buffered writes by all ranks together: [`GVector::release_c`].
 pub type ReleaseC<'v, T, O = PutOnly> = Scope<'v, Together<T, O>>;
 /// Updates by all ranks, each into a partial copy of its own: [`GVector::accumulate`].

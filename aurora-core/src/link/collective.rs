@@ -6,6 +6,7 @@ use crate::collective::barrier::Outcome;
 use crate::collective::pieces::StepId;
 use crate::collective::{Came, In};
 use crate::error::{Error, Result};
+use crate::ids::ObjectId;
 use crate::kernel::Kernel;
 use crate::kernel::watch::Blocked;
 use crate::memory::Shortage;
@@ -357,5 +358,20 @@ impl Link {
     /// Collective. The same with all that the ranks came for. A shortage of memory is returned, not an error.
     pub(crate) fn come(&self, came: Came<'_>, site: &Site) -> Result<Option<(Rank, Shortage)>> {
         CollectiveCall::new(self, came, site).agree(Give::Nothing).map(|agreed| agreed.shortage)
+    }
+
+    /// Collective. A barrier that carries the words of these objects.
+    ///
+    /// # Panics
+    /// If the words of one rank together have more than 8 KiB.
+    pub(crate) fn meet_about(&self, ids: &[ObjectId], came: Came<'_>, site: &Site) -> Result<()> {
+        let words = self.act(site, |kernel, out| Ok(kernel.arrive(ids, out)))?;
+        assert!(words.values().map(Vec::len).sum::<usize>() <= ALL_WORDS, "words of a barrier have 8 KiB at most");
+        let mut call = CollectiveCall::new(self, came, site);
+        let said = call.share(Give::Named(&words), |given| given.named(self.size))?;
+        self.act(site, |kernel, out| {
+            kernel.depart(said, out);
+            ids.iter().try_for_each(|id| kernel.sound(*id))
+        })
     }
 }

@@ -7,7 +7,6 @@ use crate::ids::ObjectId;
 use crate::kernel::Kernel;
 use crate::kernel::asking::{Asking, When};
 use crate::kernel::watch::Blocked;
-use crate::link::{CollectiveCall, Give};
 use crate::object::How;
 use crate::stats::Kind;
 use crate::{Error, Site, World, digest};
@@ -117,18 +116,10 @@ impl World {
     /// If the words of one rank together have more than 8 KiB.
     #[track_caller]
     pub fn sync(&self, named: &[&dyn Named]) -> Result<()> {
-        const LONGEST: usize = 8 << 10;
         let (site, action) = (Site::here(), In(&"a barrier that names objects"));
         let ids: Vec<_> = named.iter().map(|object| object.id().0).collect();
-        let words = self.link().act(&site, |kernel, out| Ok(kernel.arrive(&ids, out)))?;
-        assert!(words.values().map(Vec::len).sum::<usize>() <= LONGEST, "words of a barrier have 8 KiB at most");
         let key = ids.iter().fold(1, |key, id| digest::add(key, id.0));
-        let mut call = CollectiveCall::new(self.link(), Came::new("a barrier", &action, key), &site);
-        let said = call.share(Give::Named(&words), |given| given.named(self.size()))?;
-        self.link().act(&site, |kernel, out| {
-            kernel.depart(said, out);
-            ids.iter().try_for_each(|id| kernel.sound(*id))
-        })
+        self.link().meet_about(&ids, Came::new("a barrier", &action, key), &site)
     }
 }
 

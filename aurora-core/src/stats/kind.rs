@@ -26,6 +26,8 @@ pub enum Kind {
     Merge,
     /// Edges of a HaloCache; waiting for the neighbours' edges.
     Halo,
+    /// Pages of a Paged scope, and changes of pages; waiting for them.
+    Page,
     /// Operations and scopes of a [`GScalar`](crate::GScalar).
     Scalar,
     /// Answers of this rank to requests of other ranks. It has no waits.
@@ -42,7 +44,7 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds, in the order of a table.
-    pub const ALL: [Kind; 15] = [
+    pub const ALL: [Kind; 16] = [
         Kind::Load,
         Kind::Access,
         Kind::Gather,
@@ -50,6 +52,7 @@ impl Kind {
         Kind::Flush,
         Kind::Merge,
         Kind::Halo,
+        Kind::Page,
         Kind::Scalar,
         Kind::Object,
         Kind::Answer,
@@ -64,6 +67,7 @@ impl Kind {
     pub(crate) fn of_action(action: &str) -> Kind {
         match action {
             "Gather" => Kind::Gather,
+            "Paged" => Kind::Page,
             "distmemcpy" => Kind::Copy,
             "ReleaseC alone" | "AURORA_CHECK" => Kind::Flush,
             _ => Kind::Access,
@@ -82,6 +86,7 @@ impl Kind {
             Kind::Flush => "flush",
             Kind::Merge => "merge",
             Kind::Halo => "halo",
+            Kind::Page => "page",
             Kind::Scalar => "scalar",
             Kind::Answer => "answer",
             Kind::Gate => "gate",

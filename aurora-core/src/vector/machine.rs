@@ -7,6 +7,7 @@ use super::loans::VectorLoan;
 use super::message::{Asked, Request};
 use crate::Error;
 use crate::behaviour::halo::edges::Edges;
+use crate::behaviour::paged::protocol::Paging;
 use crate::behaviour::read_cache::load::Load;
 use crate::behaviour::release::protocol::Flush;
 use crate::distribution::Distribution;
@@ -47,13 +48,19 @@ pub(crate) enum Work {
         /// Its sender waits for room and must be told when it is applied.
         acknowledge: bool,
     },
+    /// Changes of pages of this block, before sync number `sync` of the scope.
+    Flush {
+        sync: u64,
+    },
 }
 
 /// What became of a piece of work. `Gather`: answer with `len` bytes of scattered elements, whose places have `width`
-/// bytes each. `ReplyFromBlock`: answer with these bytes, sent from the block itself.
+/// bytes each. `Pages`: answer with `len` bytes of pages. `ReplyFromBlock`: answer with these bytes, sent from the
+/// block itself.
 pub(crate) enum Outcome {
     Reply(Vec<u8>),
     Gather { width: usize, len: usize },
+    Pages { len: usize },
     ReplyFromBlock(Range<usize>),
     Applied,
     Refuse(Error),
@@ -78,6 +85,8 @@ pub(crate) struct Vector {
     pub(crate) flush: Flush,
     /// The protocol of edges: HaloCaches.
     pub(crate) halo: Edges,
+    /// The protocol of pages, while a scope of pages is not settled.
+    pub(crate) pages: Option<Box<Paging>>,
     /// Which ranks share its memory.
     pub(crate) nodes: Arc<Nodes>,
     /// What the calling thread waits for, if it waits for scopes to end: those of this part, up to this epoch.
@@ -146,13 +155,15 @@ impl Vector {
         let (epoch, batch) = match work {
             Work::Call { asked, .. } => (asked.epoch, false),
             Work::Batch { epoch, .. } => (*epoch, true),
+            // All ranks have arrived at the sync before, so its messages are under way.
+            Work::Flush { .. } => return Obstacle::default(),
         };
         let ledger = &self.ledger;
         let mine = |epoch| ledger.find(epoch).and_then(|record| record.mine.as_ref());
         // A batch is part of scope `epoch` and waits for earlier scopes only; a call waits for `epoch` too.
         let (window, upto) = match work {
             Work::Call { asked, .. } => (asked.request.window(), epoch),
-            Work::Batch { .. } => {
+            Work::Batch { .. } | Work::Flush { .. } => {
                 (ledger.opening(epoch).map_or(Window::WHOLE, |opening| opening.window), epoch.saturating_sub(1))
             }
         };

@@ -1,6 +1,7 @@
 //! The messages and requests about a vector: headers of transfers.
 
 use crate::behaviour::halo::message::HaloMessage;
+use crate::behaviour::paged::message::PagesMessage;
 use crate::behaviour::read_cache::message::LoadMessage;
 use crate::behaviour::release::message::FlushMessage;
 use crate::distribution::Distribution;
@@ -20,6 +21,7 @@ pub(crate) enum Message {
     Load(LoadMessage),
     Flush(FlushMessage),
     Halo(HaloMessage),
+    Pages(PagesMessage),
 }
 
 impl Message {
@@ -30,6 +32,7 @@ impl Message {
             Message::Load(load) => load.opening(),
             Message::Flush(flush) => flush.opening(),
             Message::Halo(halo) => halo.entry.as_ref().map(|(opening, _)| opening),
+            Message::Pages(_) => None,
         };
         opening.is_none_or(|opening| opening.window.is_of(dist.len())).then_some(message)
     }
@@ -39,15 +42,17 @@ impl Message {
             Message::Load(_) => Kind::Load,
             Message::Flush(flush) => flush.kind(),
             Message::Halo(_) => Kind::Halo,
+            Message::Pages(_) => Kind::Page,
         }
     }
 
-    /// Whether it wakes a rank only if that waits: an edge is needed only once the rank comes to the same exchange.
+    /// Whether it wakes a rank only if that waits: an edge is needed only once the rank comes to the same exchange, and
+    /// changes of pages once it comes to the same sync.
     fn is_lazy(&self) -> bool {
         match self {
             Message::Load(_) => false,
             Message::Flush(flush) => flush.is_lazy(),
-            Message::Halo(_) => true,
+            Message::Halo(_) | Message::Pages(_) => true,
         }
     }
 
@@ -70,6 +75,8 @@ pub(crate) enum Request {
     WriteAt { start: u64 },
     /// Checking mode: the sender's ReleaseC alone of this number has ended; its values were sent before.
     Ended { number: u64, window: Window },
+    /// Pages, for a rank that has departed from `after` syncs of its scope; payload: their numbers in the block.
+    Pages { after: u64 },
 }
 
 impl Request {
@@ -82,7 +89,7 @@ impl Request {
     }
 
     pub(crate) fn is_read(&self) -> bool {
-        matches!(self, Request::Read { .. } | Request::ReadMany { .. })
+        matches!(self, Request::Read { .. } | Request::ReadMany { .. } | Request::Pages { .. })
     }
 
     pub(crate) fn writes(&self) -> bool {

@@ -6,6 +6,7 @@ use super::machine::{Parked, Vector, Work};
 use super::message::{Asked, Message, Request};
 use super::waits::VectorWait;
 use crate::Error;
+use crate::behaviour::paged::protocol::merge_sums;
 use crate::epoch::defer_lost_writes;
 use crate::error::{Claim, ObjectName};
 use crate::ids::CallId;
@@ -19,7 +20,7 @@ impl SharedObject for Vector {
         match Message::decode(header, &self.dist) {
             Some(Message::Load(message)) => self.place_load(from, message, len, cx),
             Some(Message::Halo(message)) => self.place_edge(from, &message, len, cx),
-            Some(Message::Flush(_)) | None => Place::Buffer,
+            Some(Message::Flush(_) | Message::Pages(_)) | None => Place::Buffer,
         }
     }
 
@@ -75,6 +76,7 @@ impl SharedObject for Vector {
         match Message::decode(header, &self.dist).ok_or(Malformed)? {
             Message::Load(message) => self.deliver_load(from, message, payload, cx),
             Message::Flush(message) => self.deliver_flush(from, message, payload, cx),
+            Message::Pages(message) => self.deliver_pages(from, message, payload, cx),
             Message::Halo(message) => {
                 self.edge_came(from, message, payload, cx);
                 Ok(())
@@ -125,14 +127,14 @@ impl SharedObject for Vector {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        match (self.incast.as_ref().and_then(IncastGuard::poll_timeout), self.block.next_step()) {
-            (Some(answers), Some(step)) => Some(answers.min(step)),
-            (answers, step) => answers.or(step),
-        }
+        let answers = self.incast.as_ref().and_then(IncastGuard::poll_timeout);
+        let pushes = self.pages.as_ref().and_then(|pages| pages.next_step());
+        [answers, pushes, self.block.next_step()].into_iter().flatten().min()
     }
 
     fn handle_timeout(&mut self, now: Instant, cx: &mut Cx<'_>) {
         self.release_incast(now, cx);
+        self.has_changed |= self.pages.as_ref().is_some_and(|pages| pages.next_step().is_some());
     }
 
     fn entered(&self) -> u64 {
@@ -145,6 +147,19 @@ impl SharedObject for Vector {
 
     fn claim(&self, name: &ObjectName, _: Rank) -> Claim {
         self.ledger.last_claim(name)
+    }
+
+    fn arrive(&mut self, _: &mut Cx<'_>) -> Vec<u8> {
+        self.arrive_with_pages()
+    }
+
+    /// Sums.
+    fn merge(&self, all: &mut Vec<u8>, more: &[u8]) {
+        merge_sums(all, more);
+    }
+
+    fn depart(&mut self, all: &[u8], cx: &mut Cx<'_>) {
+        self.depart_with_pages(all, cx);
     }
 
     fn drop_notice(&mut self, cx: &mut Cx<'_>) -> Vec<u8> {
@@ -178,6 +193,7 @@ impl SharedObject for Vector {
             VectorWait::Load(_) => Kind::Load,
             VectorWait::Halo => Kind::Halo,
             VectorWait::Gate => Kind::Gate,
+            VectorWait::Pages => Kind::Page,
             _ => self.writing(),
         }
     }
@@ -193,6 +209,7 @@ impl SharedObject for Vector {
         match Asked::decode(header, &self.dist).map(|asked| asked.request) {
             Some(Request::Write { .. } | Request::WriteAt { .. }) => "write",
             Some(Request::Read { .. } | Request::ReadMany { .. }) => "read",
+            Some(Request::Pages { .. }) => "pages",
             _ => Kind::of_action("").name(),
         }
     }
@@ -207,6 +224,7 @@ impl Vector {
             self.settle_and_retry(cx);
             // A write may have to wait until the block has left.
             self.leave(cx);
+            self.advance_pages(cx);
         }
     }
 

@@ -23,6 +23,8 @@ pub(crate) enum VectorWait {
     OwnRoom,
     /// For transfers from our block to be acknowledged.
     Gate,
+    /// For the changes of a sync.
+    Pages,
 }
 
 /// Bits of a wait's number below its class: an epoch or a rank.
@@ -40,6 +42,7 @@ impl From<VectorWait> for Wait {
             // It depends on the scopes of others.
             VectorWait::OwnRoom => (5, 0, Until::Came),
             VectorWait::Gate => (6, 0, Until::Came),
+            VectorWait::Pages => (7, 0, Until::Answered),
         };
         Wait { number: class << CLASS | detail, until }
     }
@@ -55,7 +58,8 @@ impl From<Wait> for VectorWait {
             3 => VectorWait::Lead,
             4 => VectorWait::Room(Rank::new(detail as usize)),
             5 => VectorWait::OwnRoom,
-            _ => VectorWait::Gate,
+            6 => VectorWait::Gate,
+            _ => VectorWait::Pages,
         }
     }
 }
@@ -76,6 +80,7 @@ impl Vector {
                 .unwrap_or_else(|| self.ledger.awaited_before(self.awaited_scopes.1 + 1, me).collect()),
             VectorWait::Room(owner) => vec![owner],
             VectorWait::Gate => Vec::new(),
+            VectorWait::Pages => self.pages.iter().flat_map(|pages| pages.awaited()).collect(),
         }
     }
 
@@ -108,6 +113,7 @@ impl Vector {
                 };
                 format!("waits in {behaviour} for room to write to {name}")
             }
+            VectorWait::Pages => format!("waits in a sync for changes of {name}"),
             VectorWait::Gate => format!("waits until transfers from {name} are acknowledged, or its readers have left"),
         }
     }
@@ -130,8 +136,8 @@ mod tests {
 
     #[test]
     fn waits_have_numbers_of_their_own() {
-        use VectorWait::{Gate, Halo, Lead, Load, OwnRoom, Room, Settle};
-        for wait in [Load(7), Halo, Settle, Lead, Room(Rank::new(3)), OwnRoom, Gate] {
+        use VectorWait::{Gate, Halo, Lead, Load, OwnRoom, Pages, Room, Settle};
+        for wait in [Load(7), Halo, Settle, Lead, Room(Rank::new(3)), OwnRoom, Gate, Pages] {
             assert_eq!(VectorWait::from(Wait::from(wait)), wait);
         }
     }

@@ -49,6 +49,7 @@ impl Vector {
             Rule::Announced => self.settle_load(epoch, cx),
             Rule::Neighbours | Rule::Ended | Rule::EndedInOrder | Rule::Met => self.ledger.forget(epoch),
         }
+        self.pages.take_if(|pages| pages.epoch() == epoch);
         true
     }
 
@@ -73,6 +74,11 @@ impl Vector {
                 self.gather(width, work.payload.bytes(), &mut answer);
                 Ok(answer.into())
             }
+            Outcome::Pages { len } => {
+                let mut answer = cx.out.buffer(from, len);
+                self.copy_pages(work.payload.bytes(), &mut answer);
+                Ok(answer.into())
+            }
             Outcome::ReplyFromBlock(range) => {
                 self.block.lend_to_transfer();
                 Ok(self.lend(VectorLoan::Block { base: range.start }, range.len(), cx))
@@ -80,7 +86,7 @@ impl Vector {
         };
         match &work.work {
             Work::Call { id, .. } => cx.answer(Call { from, id: *id }, answer),
-            batch @ Work::Batch { .. } => {
+            batch @ (Work::Batch { .. } | Work::Flush { .. }) => {
                 self.batch_done(from, batch, cx);
                 answer.map_or_else(|error| cx.fail(error), drop);
             }
@@ -130,7 +136,7 @@ impl Vector {
     fn poison(&self, work: &Work, own: bool, cx: &mut Cx<'_>) -> Error {
         let mine = match work {
             Work::Batch { epoch, .. } => self.ledger.find(*epoch).and_then(|record| record.mine.as_ref()),
-            Work::Call { .. } => None,
+            Work::Call { .. } | Work::Flush { .. } => None,
         };
         match (mine, cx.frame.open.last()) {
             (Some(mine), _) => cx.poison(&mine.name, Some(mine.site.clone())),

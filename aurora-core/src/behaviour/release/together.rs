@@ -118,15 +118,7 @@ impl<T: Element, O> Behaviour for Together<T, O> {
             object.end_release(scope, sent, last, cx);
             Ok(())
         })?;
-        if !checked {
-            return Ok(());
-        }
-        let (epoch, window) = (scope.epoch, scope.opening.window);
-        vector.link.wait_on(VectorWait::Settle, site, |object, cx| {
-            object.awaited_scopes = (window, epoch);
-            object.acquire(window, cx);
-            cx.frame.sound_if(object.ledger.is_settled(epoch))
-        })
+        if checked { vector.await_end(scope, site) } else { Ok(()) }
     }
 
     fn abandon(&mut self, _: &GVector<T>) {}
@@ -188,6 +180,16 @@ impl<T: Element> GVector<T> {
     #[track_caller]
     pub fn release_c_with<O: Op<T>>(&mut self) -> Result<ReleaseC<'_, T, O>> {
         self.open_together_with(Window::WHOLE, Site::here())
+    }
+
+    /// Waits until all ranks have ended a scope that this rank has ended, and all that is written in it is applied.
+    pub(crate) fn await_end(&self, scope: &ReleaseScope, site: &Site) -> Result<()> {
+        let (epoch, window) = (scope.epoch, scope.opening.window);
+        self.link.wait_on(VectorWait::Settle, site, |object, cx| {
+            object.awaited_scopes = (window, epoch);
+            object.acquire(window, cx);
+            cx.frame.sound_if(object.ledger.is_settled(epoch))
+        })
     }
 
     /// The caller has exclusive use of that part.

@@ -1,0 +1,46 @@
+//! The messages of the protocol of pages, and what each of them does.
+
+use crate::ids::Epoch;
+use crate::object::{Cx, Malformed};
+use crate::vector::machine::{Parked, Vector, Work};
+use aurora_net::{Rank, Received};
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum PagesMessage {
+    /// Elements of the receiver's block that the sender has changed before sync number `sync`. Payload: a batch.
+    Flush { epoch: Epoch, sync: u64 },
+    /// One of `parts`: elements of the sender's block that have changed before sync number `sync`, in pages that the
+    /// receiver holds. Payload: a batch for the sender's block, or nothing.
+    Push { epoch: Epoch, sync: u64, parts: u32 },
+}
+
+impl Vector {
+    pub(crate) fn deliver_pages(
+        &mut self,
+        from: Rank,
+        message: PagesMessage,
+        payload: Received,
+        cx: &mut Cx<'_>,
+    ) -> Result<(), Malformed> {
+        let (PagesMessage::Flush { epoch, .. } | PagesMessage::Push { epoch, .. }) = message;
+        let Some(pages) = self.pages.as_mut().filter(|pages| pages.epoch() == epoch) else {
+            // Another rank may have sent it before it heard of a fault.
+            return if cx.is_sound() { Err(Malformed) } else { Ok(()) };
+        };
+        match message {
+            PagesMessage::Flush { sync, .. } => {
+                if !pages.awaits_flush(sync) {
+                    return Err(Malformed);
+                }
+                self.work(Parked { from, work: Work::Flush { sync }, payload }, cx);
+                self.has_changed = true;
+            }
+            PagesMessage::Push { sync, parts, .. } => {
+                pages.pushed(from, sync, parts, payload)?;
+                cx.progress();
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,156 @@
+//! `Paged`: pages of the vector are copied to a rank when it touches them, and all ranks see each other's writes after
+//! a sync; see the README of `paged/`.
+
+mod map;
+pub(crate) mod message;
+pub(crate) mod protocol;
+mod show;
+#[cfg(test)]
+mod tests;
+mod view;
+
+use self::map::PageMap;
+use self::view::{View, differ};
+use super::{Behaviour, PagedMut, Scope, sealed};
+use crate::Site;
+use crate::behaviour::release::protocol::ReleaseScope;
+use crate::collective::{Came, In};
+use crate::element::Element;
+use crate::epoch::{Opening, Rule};
+use crate::error::Result;
+use crate::kernel::message::malformed;
+use crate::memory::Shown;
+use crate::stats::Kind;
+use crate::vector::GVector;
+use crate::vector::waits::VectorWait;
+use crate::window::Window;
+use std::cell::RefCell;
+
+const NAME: &str = "Paged";
+
+/// What a view is called if there is no memory for it.
+const A_VIEW: &str = "the view of a Paged scope";
+
+/// Holds a rank's view of the vector.
+pub struct Pages<T: Element> {
+    view: RefCell<View>,
+    shown: Shown<T>,
+    scope: ReleaseScope,
+    /// Syncs so far.
+    syncs: u64,
+}
+
+impl<T: Element> sealed::Sealed for Pages<T> {}
+
+impl<T: Element> Behaviour for Pages<T> {
+    type Element = T;
+    const NAME: &'static str = NAME;
+    const SENDS: bool = true;
+
+    fn close(&mut self, vector: &GVector<T>, site: &Site, checked: bool) -> Result<()> {
+        self.shown = Shown::default();
+        let (scope, changes) = (&self.scope, self.view.get_mut().take_changes());
+        vector.link.on(site, |object, cx| object.end_pages(scope, changes, cx))?;
+        if checked { vector.await_end(scope, site) } else { Ok(()) }
+    }
+
+    fn abandon(&mut self, _: &GVector<T>) {
+        self.shown = Shown::default();
+    }
+}
+
+impl<T: Element> Pages<T> {
+    fn sync(&mut self, vector: &GVector<T>, site: &Site) -> Result<()> {
+        self.shown = Shown::default();
+        let view = self.view.get_mut();
+        let changes = view.take_changes();
+        self.syncs += 1;
+        let (epoch, number) = (self.scope.epoch, self.syncs);
+        vector.link.on(site, |object, cx| object.flush_pages(changes, cx))?;
+        let text = format_args!("sync {number} of {}", vector.name());
+        let action = In(&text);
+        let key = [vector.id.0, epoch, number].into_iter().fold(0, crate::digest::add);
+        vector.link.meet_about(&[vector.id], Came::new("a sync", &action, key), site)?;
+        let pushed = vector.link.wait_on(VectorWait::Pages, site, |object, cx| object.poll_pages(cx))?;
+        for (owner, changes) in pushed {
+            view.update(owner, changes.bytes()).ok_or_else(|| malformed(owner))?;
+        }
+        Ok(())
+    }
+}
+
+impl<T: Element> PagedMut<'_, T> {
+    /// Collective. Makes the writes of all ranks visible to all: what a rank has written before its `sync`, every rank
+    /// reads after its own. A rank's view changes in no other call, so no slice of it can be borrowed meanwhile.
+    ///
+    /// Of two ranks that have written one element since the last sync, one wins. An element that a rank has set to the
+    /// value that it had counts as not written.
+    ///
+    /// The changed elements go to their owners in one message to each, and from each changed owner to the ranks that
+    /// hold pages of its block; between them is one barrier.
+    ///
+    /// # Errors
+    /// As [`World::barrier`](crate::World::barrier); `Mismatch` if another rank ends its scope instead. After an error
+    /// the scope shows nothing: what is borrowed next returns the error of the vector.
+    #[track_caller]
+    pub fn sync(&mut self) -> Result<()> {
+        let site = Site::here();
+        let synced = self.state.sync(self.vector, &site);
+        synced.inspect_err(|_| self.state.view.get_mut().forget())
+    }
+}
+
+impl<T: Element> GVector<T> {
+    /// Collective. Opens a `Paged` scope for reading and writing (TreadMarks' way of sharing): each rank has a private
+    /// view of the whole vector, into which pages of about 4 KiB are copied when they are touched. Several ranks may
+    /// write one page. [`sync`](PagedMut::sync) makes the writes of all ranks visible to all, and so does the end of
+    /// the scope, for what comes after it.
+    ///
+    /// For a loop of which one does not know which elements it touches: every access to a page that is here costs no
+    /// message. Entering is a barrier. All elements are shown: [`slice`](PagedMut::slice), [`at`](PagedMut::at),
+    /// [`slice_mut`](PagedMut::slice_mut), [`put`](PagedMut::put); [`fetch`](PagedMut::fetch) asks for many pages at
+    /// once.
+    ///
+    /// # Errors
+    /// Those of earlier collective scopes, for whose end it waits; `Mismatch` if ranks open different scopes; `Leaked`
+    /// if a guard was forgotten; [`Error::CacheLimit`](crate::Error::CacheLimit) if the view would be larger than a
+    /// copy may be; [`Error::OutOfMemory`](crate::Error::OutOfMemory); the error that ended the job.
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// Config::threads(3).run(|world| {
+    ///     let n = 1000;
+    ///     let mut next = GVector::<u32>::from_fn(world, n, |i| (7 * i as u32 + 1) % n as u32)?;
+    ///     let mut next = next.paged_mut()?; // the one line: without it each step is a message there and one back
+    ///     let mut at = world.rank().index();
+    ///     for _ in 0..10_000 {
+    ///         at = next.at(at)? as usize; // nobody knows where it goes
+    ///     }
+    ///     next.sync()?;
+    ///     next.put(world.rank().index(), at as u32)?; // neighbours in one page
+    ///     next.sync()?;
+    ///     assert!(next.slice(0..world.size())?.iter().all(|at| *at < n as u32));
+    ///     next.finish()
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[track_caller]
+    pub fn paged_mut(&mut self) -> Result<PagedMut<'_, T>> {
+        let site = Site::here();
+        self.link.wait_on(VectorWait::Settle, &site, |object, cx| object.poll_usable(true, Window::WHOLE, cx))?;
+        self.admit_copy(A_VIEW, self.len() * size_of::<T>(), &site)?;
+        let fresh = self.link.tidy_on(|object, _| object.fresh.clone());
+        let map = PageMap::new(&self.dist, size_of::<T>(), self.link.size);
+        let view = View::new(map, (size_of::<T>(), differ::<T>), fresh);
+        let view = view.map_err(|shortage| self.short_of(shortage, A_VIEW, &site))?;
+        let opening = Opening::new(NAME, Kind::Page, Rule::Ended, &site).with(" for writing");
+        let reason = self.reason(NAME, &site);
+        let epoch = self.link.on(&site, |object, cx| object.enter_pages(opening.clone(), reason.clone(), cx))?;
+        let text = format_args!("the opening of a {NAME} scope of {}", self.name());
+        self.link.synchronize("the opening of a Paged scope", &text, self.id.0, None, &site)?;
+        let scope = ReleaseScope { epoch, opening, reason };
+        let state = Pages { view: RefCell::new(view), shown: Shown::default(), scope, syncs: 0 };
+        Ok(Scope::open_together(self, Window::WHOLE, site, state))
+    }
+}

@@ -1,0 +1,459 @@
+//! The state of the protocol of pages on one rank, as the home of its own block and as a holder of others' pages.
+//!
+//! A *sync* is numbered from 1 in each scope. In it a rank sends what it has changed to the homes, says in the barrier
+//! how many batches each home gets, and departs with the sums of all ranks. A home is *done* with a sync when all
+//! these batches are applied and every holder has been sent the changes of the pages that it holds. Until then it
+//! serves no page to a rank that has left the sync, and applies no batch of the next one.
+
+use super::map::elements_of_page;
+use super::message::PagesMessage;
+use crate::Error;
+use crate::behaviour::release::protocol::{LastBatch, ReleaseScope};
+use crate::epoch::Opening;
+use crate::ids::{CallId, Epoch};
+use crate::kernel::Reason;
+use crate::kernel::asking::When;
+use crate::object::{Cx, Malformed};
+use crate::vector::batch::{Batch, batch_of_runs};
+use crate::vector::machine::{Outcome, Parked, Vector, Work};
+use crate::vector::message::{Asked, Message, Request};
+use crate::window::common;
+use aurora_net::{Buffer, Payload, Rank, Received};
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::time::Instant;
+
+/// Bytes of one part of a push, and of what is pushed without a pause in which others may use the kernel.
+const PART: usize = 256 << 10;
+
+/// Bytes of a page's number in a request.
+const NUMBER: usize = size_of::<u32>();
+
+/// Bytes of a sum in a word.
+const SUM: usize = size_of::<u32>();
+
+/// The state of a scope of pages.
+pub(crate) struct Paging {
+    epoch: Epoch,
+    reason: Reason,
+    /// Elements of a page.
+    page: usize,
+    /// By homes: batches sent since the last sync.
+    sent: Vec<u32>,
+    /// Syncs at which this rank has arrived, those from which it has departed, those with which its block is done.
+    begun: u64,
+    departed: u64,
+    done: u64,
+    /// Batches of the next sync that are applied, and those that ranks have announced for it.
+    applied: u64,
+    announced: u64,
+    /// Elements of the block that were changed since the last sync, and the ranks that have changed them.
+    changed: Vec<(Rank, Range<usize>)>,
+    /// By ranks: the pages of this block that the rank holds; empty if none.
+    holders: Vec<Vec<bool>>,
+    /// Parts of pushes to be sent: for a rank, runs of elements, and the number of all parts for it.
+    pushing: VecDeque<(Rank, Vec<Range<usize>>, u32)>,
+    /// When to send more of them.
+    next_step: Option<Instant>,
+    /// By ranks: the rank has been asked for pages of its block.
+    held: Vec<bool>,
+    /// By ranks: what the rank pushes for the sync under way.
+    pushes: Vec<Pushed>,
+}
+
+/// What one rank pushes for a sync.
+#[derive(Default)]
+struct Pushed {
+    /// The rank's block has changed, and this rank holds some of it.
+    is_awaited: bool,
+    /// The number of all parts, once one is here.
+    parts: u32,
+    here: Vec<Received>,
+}
+
+impl Pushed {
+    fn is_whole(&self) -> bool {
+        self.parts > 0 && self.here.len() == self.parts as usize
+    }
+}
+
+impl Paging {
+    fn new((epoch, reason): (Epoch, Reason), element: usize, ranks: usize) -> Self {
+        Paging {
+            epoch,
+            reason,
+            page: elements_of_page(element),
+            sent: vec![0; ranks],
+            begun: 0,
+            departed: 0,
+            done: 0,
+            applied: 0,
+            announced: 0,
+            changed: Vec::new(),
+            holders: vec![Vec::new(); ranks],
+            pushing: VecDeque::new(),
+            next_step: None,
+            held: vec![false; ranks],
+            pushes: (0..ranks).map(|_| Pushed::default()).collect(),
+        }
+    }
+
+    pub(crate) fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    /// When [`Vector::advance_pages`] is to send more parts of pushes.
+    pub(crate) fn next_step(&self) -> Option<Instant> {
+        self.next_step
+    }
+
+    /// Whether a batch for this sync may arrive now: a rank may be one sync ahead of this home, not more.
+    pub(super) fn awaits_flush(&self, sync: u64) -> bool {
+        (self.done + 1..=self.done + 2).contains(&sync)
+    }
+
+    /// A part of a push has arrived. It is kept until this rank takes it, which may not have departed yet.
+    pub(super) fn pushed(&mut self, from: Rank, sync: u64, parts: u32, mut payload: Received) -> Result<(), Malformed> {
+        let pushed = &mut self.pushes[from.index()];
+        let is_expected = pushed.parts == 0 || parts == pushed.parts && !pushed.is_whole();
+        if sync != self.begun || parts == 0 || !is_expected {
+            return Err(Malformed);
+        }
+        payload.detach();
+        pushed.parts = parts;
+        pushed.here.push(payload);
+        Ok(())
+    }
+
+    /// The homes whose pushes are missing.
+    pub(crate) fn awaited(&self) -> impl Iterator<Item = Rank> + '_ {
+        let missing = self.pushes.iter().enumerate().filter(|(_, pushed)| pushed.is_awaited && !pushed.is_whole());
+        missing.map(|(rank, _)| Rank::new(rank))
+    }
+
+    /// Whether all that this rank has waited for in its last sync is here.
+    fn is_synced(&self) -> bool {
+        self.done == self.begun && self.awaited().next().is_none()
+    }
+
+    fn hold(&mut self, holder: Rank, pages: impl Iterator<Item = usize>, block: usize) {
+        let held = &mut self.holders[holder.index()];
+        held.resize(block.div_ceil(self.page), false);
+        pages.for_each(|page| held[page] = true);
+    }
+
+    /// The runs of changed elements in pages that a rank holds, without those that only it has changed.
+    fn changes_for(&self, holder: Rank) -> Vec<Range<usize>> {
+        let held = &self.holders[holder.index()];
+        let mut runs: Vec<Range<usize>> = Vec::new();
+        for (_, changed) in self.changed.iter().filter(|(writer, _)| *writer != holder) {
+            let pages = changed.start / self.page..changed.end.div_ceil(self.page);
+            for (page, _) in pages.clone().zip(&held[pages]).filter(|(_, is_held)| **is_held) {
+                let part = common(changed, &(page * self.page..(page + 1) * self.page));
+                match runs.last_mut() {
+                    Some(last) if last.end == part.start => last.end = part.end,
+                    _ => runs.push(part),
+                }
+            }
+        }
+        runs
+    }
+}
+
+/// Cuts runs of elements into lists of at most [`PART`] bytes each; at least one list.
+fn parts_of(runs: Vec<Range<usize>>, element: usize) -> Vec<Vec<Range<usize>>> {
+    let most = (PART / element).max(1);
+    let (mut parts, mut room) = (vec![Vec::new()], most);
+    for mut run in runs {
+        while !run.is_empty() {
+            if room == 0 {
+                parts.push(Vec::new());
+                room = most;
+            }
+            let cut = run.end.min(run.start + room);
+            room -= cut - run.start;
+            parts.last_mut().expect("there is one").push(run.start..cut);
+            run.start = cut;
+        }
+    }
+    parts
+}
+
+/// The numbers of pages in a request, if they ascend and the block has so many pages.
+fn pages_of(payload: &[u8], pages: usize) -> Option<impl Iterator<Item = usize> + Clone> {
+    let (numbers, []) = payload.as_chunks::<NUMBER>() else {
+        return None;
+    };
+    let numbers = numbers.iter().map(|number| u32::from_le_bytes(*number) as usize);
+    let ascend = numbers.clone().is_sorted_by(|page, next| page < next);
+    numbers.clone().next_back().is_none_or(|last| ascend && last < pages).then_some(numbers)
+}
+
+/// Adds words of a barrier: for each home the number of batches that were sent to it. An empty word stands for zeros.
+pub(crate) fn merge_sums(all: &mut Vec<u8>, more: &[u8]) {
+    if all.is_empty() {
+        return all.extend_from_slice(more);
+    }
+    for (sum, more) in all.as_chunks_mut::<SUM>().0.iter_mut().zip(more.as_chunks::<SUM>().0) {
+        *sum = u32::from_le_bytes(*sum).wrapping_add(u32::from_le_bytes(*more)).to_le_bytes();
+    }
+}
+
+impl Vector {
+    /// Enters a scope of pages.
+    pub(crate) fn enter_pages(&mut self, opening: Opening, reason: Reason, cx: &mut Cx<'_>) -> Result<Epoch, Error> {
+        let epoch = self.enter(opening, cx)?;
+        self.pages = Some(Box::new(Paging::new((epoch, reason), self.block.element, cx.size())));
+        Ok(epoch)
+    }
+
+    /// The scope of pages under way.
+    fn paging(&mut self) -> &mut Paging {
+        self.pages.as_mut().expect("it lives as long as the scope")
+    }
+
+    /// Asks an owner for pages, by their numbers in the owner's block.
+    pub(crate) fn ask_for_pages(
+        &mut self,
+        (owner, pages): (Rank, &[u32]),
+        when: When,
+        cx: &mut Cx<'_>,
+    ) -> Result<CallId, Error> {
+        cx.sound()?;
+        let paging = self.paging();
+        paging.held[owner.index()] = true;
+        let (reason, after) = (paging.reason.clone(), paging.departed);
+        let asked = Asked { epoch: paging.epoch - 1, request: Request::Pages { after }, stamp: None };
+        let numbers: Vec<u8> = pages.iter().flat_map(|page| page.to_le_bytes()).collect();
+        Ok(self.ask_stamped((owner, &reason, when), asked, numbers, None, cx))
+    }
+
+    /// Shows `copy` a page of this rank's own block, which from now on counts as held.
+    pub(crate) fn show_own_pages(
+        &mut self,
+        pages: &[u32],
+        mut copy: impl FnMut(u32, &[u8]),
+        cx: &mut Cx<'_>,
+    ) -> Result<(), Error> {
+        cx.sound()?;
+        let (me, block) = (cx.me(), self.block.len());
+        let paging = self.paging();
+        paging.hold(me, pages.iter().map(|page| *page as usize), block);
+        let page = paging.page;
+        for number in pages {
+            let start = *number as usize * page;
+            let range = self.block.bytes_of(&(start..(start + page).min(block)));
+            self.block.read_range(&range, |bytes| copy(*number, bytes)).expect("nothing lends it in this scope");
+        }
+        Ok(())
+    }
+
+    /// Another rank asks for pages of this block.
+    pub(crate) fn serve_pages(
+        &mut self,
+        from: Rank,
+        (epoch, after): (Epoch, u64),
+        payload: &[u8],
+        cx: &Cx<'_>,
+    ) -> Result<Outcome, Error> {
+        let (block, element) = (self.block.len(), self.block.element);
+        let paging = self.pages.as_mut().filter(|paging| paging.epoch == epoch + 1);
+        let paging = paging.ok_or_else(|| cx.frame.nonsense())?;
+        let pages = pages_of(payload, block.div_ceil(paging.page)).ok_or_else(|| cx.frame.nonsense())?;
+        if after != paging.done {
+            // A rank may have left a sync with which this home is not done.
+            return if after == paging.done + 1 { Ok(Outcome::Park) } else { Err(cx.frame.nonsense()) };
+        }
+        paging.hold(from, pages.clone(), block);
+        let elements = pages.map(|page| paging.page.min(block - page * paging.page)).sum::<usize>();
+        Ok(Outcome::Pages { len: elements * element })
+    }
+
+    /// Copies the pages of a request that has been served.
+    pub(crate) fn copy_pages(&mut self, payload: &[u8], mut into: &mut [u8]) {
+        let (page, block) = (self.paging().page, self.block.len());
+        let Some(pages) = pages_of(payload, block.div_ceil(page)) else {
+            return;
+        };
+        let ranges = pages.map(|number| number * page..((number + 1) * page).min(block));
+        let ranges: Vec<_> = ranges.map(|elements| self.block.bytes_of(&elements)).collect();
+        self.block.read(|bytes| {
+            for range in ranges {
+                let (own, rest) = std::mem::take(&mut into).split_at_mut(range.len());
+                own.copy_from_slice(&bytes[range]);
+                into = rest;
+            }
+        });
+    }
+
+    /// Sends batches of changed elements to their homes, before a sync.
+    pub(crate) fn flush_pages(&mut self, batches: Vec<(Rank, Vec<u8>)>, cx: &mut Cx<'_>) -> Result<(), Error> {
+        cx.sound()?;
+        let paging = self.paging();
+        let (epoch, sync, reason) = (paging.epoch, paging.begun + 1, paging.reason.clone());
+        for (home, batch) in batches {
+            self.paging().sent[home.index()] += 1;
+            if home == cx.me() {
+                self.work(Parked { from: home, work: Work::Flush { sync }, payload: Received::Bytes(batch) }, cx);
+            } else {
+                Message::Pages(PagesMessage::Flush { epoch, sync }).send(&reason, home, batch.into(), cx);
+            }
+        }
+        Ok(())
+    }
+
+    /// Applies a batch of changed elements to this block.
+    pub(crate) fn apply_flush(&mut self, from: Rank, sync: u64, payload: &[u8], cx: &mut Cx<'_>) -> Outcome {
+        if self.pages.as_ref().is_none_or(|paging| paging.done + 1 != sync) {
+            return Outcome::Park;
+        }
+        match self.write(None, payload, cx) {
+            Ok(true) => {}
+            Ok(false) => return Outcome::Park,
+            Err(error) => return Outcome::Refuse(error),
+        }
+        let (element, len) = (self.block.element, self.block.len());
+        let batch = Batch::parse(payload, element, len).expect("it was applied");
+        let paging = self.paging();
+        paging.applied += 1;
+        paging.changed.extend(batch.runs(element).into_iter().map(|(run, _)| (from, run)));
+        self.has_changed = true;
+        Outcome::Applied
+    }
+
+    /// This rank arrives at a sync. Returns how many batches it has sent to each home; empty if none.
+    pub(crate) fn arrive_with_pages(&mut self) -> Vec<u8> {
+        let Some(paging) = &mut self.pages else {
+            return Vec::new();
+        };
+        paging.begun += 1;
+        paging.pushes.fill_with(Pushed::default);
+        if paging.sent.iter().all(|sent| *sent == 0) {
+            return Vec::new();
+        }
+        paging.sent.iter_mut().flat_map(|sent| std::mem::take(sent).to_le_bytes()).collect()
+    }
+
+    /// All ranks have arrived, and these are the sums of what they have sent.
+    pub(crate) fn depart_with_pages(&mut self, all: &[u8], cx: &mut Cx<'_>) {
+        let Some(paging) = &mut self.pages else {
+            return;
+        };
+        let (sums, rest) = all.as_chunks::<SUM>();
+        if !(all.is_empty() || rest.is_empty() && sums.len() == paging.sent.len()) {
+            return cx.fail(cx.frame.nonsense());
+        }
+        paging.departed = paging.begun;
+        let me = cx.me().index();
+        for (rank, sum) in sums.iter().enumerate() {
+            let sum = u32::from_le_bytes(*sum);
+            match rank == me {
+                true => paging.announced = sum.into(),
+                false => paging.pushes[rank].is_awaited = sum > 0 && paging.held[rank],
+            }
+        }
+        self.advance_pages(cx);
+    }
+
+    /// If all changes of a sync are here, sends them to the ranks that hold their pages, a step at a time.
+    pub(crate) fn advance_pages(&mut self, cx: &mut Cx<'_>) {
+        let Some(paging) = self.pages.as_mut().filter(|paging| paging.departed > paging.done) else {
+            return;
+        };
+        if !cx.is_sound() {
+            (paging.next_step, paging.pushing) = (None, VecDeque::new());
+            return;
+        }
+        if paging.applied < paging.announced {
+            return;
+        }
+        let element = self.block.element;
+        if paging.next_step.is_none() && paging.applied > 0 {
+            for holder in (0..paging.holders.len()).map(Rank::new) {
+                if !paging.holders[holder.index()].is_empty() {
+                    let parts = parts_of(paging.changes_for(holder), element);
+                    let count = parts.len() as u32;
+                    paging.pushing.extend(parts.into_iter().map(|part| (holder, part, count)));
+                }
+            }
+        }
+        let mut left = PART;
+        while left > 0
+            && let Some((holder, runs, parts)) = self.paging().pushing.pop_front()
+        {
+            left = left.saturating_sub(runs.iter().map(|run| run.len() * element).sum());
+            self.push_part(holder, &runs, parts, cx);
+        }
+        let paging = self.paging();
+        paging.next_step = (!paging.pushing.is_empty()).then(|| cx.now());
+        if paging.next_step.is_none() {
+            paging.done += 1;
+            (paging.applied, paging.announced) = (0, 0);
+            paging.changed.clear();
+            self.has_changed |= !self.parked.is_empty();
+            cx.progress();
+        }
+    }
+
+    fn push_part(&mut self, holder: Rank, runs: &[Range<usize>], parts: u32, cx: &mut Cx<'_>) {
+        let (element, len) = (self.block.element, self.block.len());
+        let batch = self.block.read(|block| {
+            let values = |run: &Range<usize>| (run.clone(), &block[run.start * element..run.end * element]);
+            batch_of_runs(len, element, runs.iter().map(values))
+        });
+        let batch = batch.filter(|_| !runs.is_empty());
+        let paging = self.paging();
+        if holder == cx.me() {
+            let pushed = &mut paging.pushes[holder.index()];
+            pushed.parts = parts;
+            pushed.here.extend(batch.map(Received::Bytes));
+            return;
+        }
+        let message = Message::Pages(PagesMessage::Push { epoch: paging.epoch, sync: paging.departed, parts });
+        let reason = paging.reason.clone();
+        message.send(&reason, holder, batch.map_or(Payload::Empty, Payload::from), cx);
+    }
+
+    /// What ranks have pushed for a sync, once all of it is here.
+    pub(crate) fn poll_pages(&mut self, cx: &mut Cx<'_>) -> Option<Result<Vec<(Rank, Received)>, Error>> {
+        if let Err(fault) = cx.sound() {
+            return Some(Err(fault));
+        }
+        let paging = self.paging();
+        if !paging.is_synced() {
+            return None;
+        }
+        let pushes = paging.pushes.iter_mut().enumerate();
+        let taken = pushes.flat_map(|(rank, pushed)| {
+            std::mem::take(pushed).here.into_iter().map(move |part| (Rank::new(rank), part))
+        });
+        Some(Ok(taken.collect()))
+    }
+
+    /// Ends the scope on this rank: sends what has changed since the last sync, and announces the end.
+    pub(crate) fn end_pages(
+        &mut self,
+        scope: &ReleaseScope,
+        changes: Vec<(Rank, Vec<u8>)>,
+        cx: &mut Cx<'_>,
+    ) -> Result<(), Error> {
+        if !changes.is_empty() {
+            cx.sound()?;
+        }
+        let mut sent = vec![0; cx.size()];
+        let mut last: Vec<Option<LastBatch>> = (0..cx.size()).map(|_| None).collect();
+        for (home, batch) in changes {
+            let next = LastBatch { op: None, bytes: Buffer::own(batch) };
+            if let Some(LastBatch { bytes, .. }) = last[home.index()].replace(next) {
+                let seq = sent[home.index()];
+                match home == cx.me() {
+                    true => self.apply_own((scope.epoch, seq), None, &bytes, cx),
+                    false => self.send_batch((scope, seq), home, None, bytes, cx),
+                }
+                sent[home.index()] += 1;
+            }
+        }
+        self.end_release(scope, &sent, last, cx);
+        Ok(())
+    }
+}

@@ -1,0 +1,224 @@
+//! Reading and writing a view: each call first fetches the pages that are absent, in one request to each owner.
+
+use super::Pages;
+use super::view::Wanted;
+use crate::Site;
+use crate::behaviour::PagedMut;
+use crate::element::Element;
+use crate::error::Result;
+use crate::kernel::asking::When;
+use crate::kernel::message::malformed;
+use crate::link::Asked;
+use crate::memory::Shown;
+use crate::vector::{GVector, GlobalRead, GlobalWrite};
+use std::ops::Range;
+
+/// Bytes of pages that are asked of one owner at a time, about: it copies them in one go.
+const AT_ONCE: usize = 512 << 10;
+
+impl<T: Element> Pages<T> {
+    /// Brings the absent pages of these elements.
+    #[inline]
+    fn bring(&self, vector: &GVector<T>, elements: &Range<usize>, site: &Site) -> Result<()> {
+        if self.view.borrow().has(elements) { Ok(()) } else { self.fetch(vector, vec![elements.clone()], site) }
+    }
+
+    #[cold]
+    fn fetch(&self, vector: &GVector<T>, ranges: Vec<Range<usize>>, site: &Site) -> Result<()> {
+        let mut wanted = self.view.borrow().absent(ranges);
+        let me = vector.link.me;
+        if let Some(own) = wanted.iter().position(|(owner, _)| *owner == me) {
+            self.copy_own(vector, &wanted.remove(own).1, site)?;
+        }
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        // The owner that comes next after this rank is asked first.
+        let first = wanted.partition_point(|(owner, _)| *owner < me);
+        wanted.rotate_left(first);
+        let _call = vector.link.bulk_call(super::NAME);
+        while !wanted.is_empty() {
+            let later: Vec<Wanted> = wanted.iter_mut().filter_map(|wanted| self.later(wanted)).collect();
+            self.ask(vector, &wanted, site)?;
+            wanted = later;
+        }
+        Ok(())
+    }
+
+    /// Cuts off the pages that are too many to ask for at once.
+    fn later(&self, (owner, pages): &mut Wanted) -> Option<Wanted> {
+        let page = self.view.borrow().len_of(*owner, 0);
+        let most = (AT_ONCE / page).max(1);
+        (pages.len() > most).then(|| (*owner, pages.split_off(most)))
+    }
+
+    fn copy_own(&self, vector: &GVector<T>, pages: &[u32], site: &Site) -> Result<()> {
+        let me = vector.link.me;
+        let most = (AT_ONCE / self.view.borrow().len_of(me, 0)).max(1);
+        for pages in pages.chunks(most) {
+            let mut view = self.view.borrow_mut();
+            let mut short = None;
+            vector.link.on(site, |object, cx| {
+                object.show_own_pages(
+                    pages,
+                    |page, bytes| short = short.take().or(view.fill(me, page, bytes).err()),
+                    cx,
+                )
+            })?;
+            if let Some(shortage) = short {
+                return Err(vector.short_of(shortage, super::A_VIEW, site));
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks all these owners at once, and waits for their answers.
+    fn ask(&self, vector: &GVector<T>, wanted: &[Wanted], site: &Site) -> Result<()> {
+        let mut asked = Vec::with_capacity(wanted.len());
+        for (owner, pages) in wanted {
+            let ask = vector.link.on(site, |object, cx| object.ask_for_pages((*owner, pages), When::Now, cx))?;
+            asked.push(Asked::new(&vector.link, ask));
+        }
+        for ((owner, pages), asked) in wanted.iter().zip(asked) {
+            let answer = vector.received(asked.hand_over(), super::NAME, site)?;
+            let (mut view, mut rest) = (self.view.borrow_mut(), answer.bytes());
+            for page in pages {
+                let (bytes, behind) =
+                    rest.split_at_checked(view.len_of(*owner, *page)).ok_or_else(|| malformed(*owner))?;
+                let filled = view.fill(*owner, *page, bytes);
+                filled.map_err(|shortage| vector.short_of(shortage, super::A_VIEW, site))?;
+                rest = behind;
+            }
+            if !rest.is_empty() {
+                return Err(malformed(*owner));
+            }
+        }
+        Ok(())
+    }
+
+    /// Prepares pages that are here for being written.
+    fn open(&mut self, vector: &GVector<T>, elements: &Range<usize>, site: &Site) -> Result<()> {
+        let opened = self.view.get_mut().twin(elements);
+        opened.map_err(|shortage| vector.short_of(shortage, "the copies of pages that are written", site))
+    }
+}
+
+impl<T: Element> PagedMut<'_, T> {
+    /// The elements of a range. Absent pages are fetched: one request to each owner of some.
+    ///
+    /// # Errors
+    /// [`Error::RangeOutside`](crate::Error::RangeOutside); [`Error::OutOfMemory`](crate::Error::OutOfMemory);
+    /// `Poisoned`, `Leaked` or `Mismatch` of the vector; the error that ended the job.
+    #[track_caller]
+    pub fn slice(&self, range: Range<usize>) -> Result<&[T]> {
+        self.check_shown_range(range.start, range.end.saturating_sub(range.start))?;
+        self.state.bring(self.vector, &range, &Site::here())?;
+        if range.is_empty() {
+            return Ok(&[]);
+        }
+        let part = self.state.view.borrow_mut().show(&range);
+        Ok(self.state.shown.show(part))
+    }
+
+    /// The elements of a range, for writing. Those that differ at the next [`sync`](Self::sync), or at the end of the
+    /// scope, count as written. Other ranks may write other elements of the same pages.
+    ///
+    /// # Errors
+    /// As [`slice`](Self::slice).
+    #[track_caller]
+    pub fn slice_mut(&mut self, range: Range<usize>) -> Result<&mut [T]> {
+        self.check_shown_range(range.start, range.end.saturating_sub(range.start))?;
+        let site = Site::here();
+        self.state.bring(self.vector, &range, &site)?;
+        self.state.shown = Shown::default();
+        self.state.open(self.vector, &range, &site)?;
+        let all: &mut [T] = bytemuck::cast_slice_mut(self.state.view.get_mut().memory_mut().bytes_mut());
+        Ok(&mut all[range.start..range.end.max(range.start)])
+    }
+
+    /// Row `row` of the matrix, by its global number. If the vector is no matrix, each element is a row. Errors as for
+    /// [`slice`](Self::slice).
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[track_caller]
+    pub fn row(&self, row: usize) -> Result<&[T]> {
+        self.slice(self.places_of_row(row))
+    }
+
+    /// Row `row` of the matrix, for writing. As [`row`](Self::row) and [`slice_mut`](Self::slice_mut).
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[track_caller]
+    pub fn row_mut(&mut self, row: usize) -> Result<&mut [T]> {
+        self.slice_mut(self.places_of_row(row))
+    }
+
+    /// Fetches the absent pages of all these ranges at once, with one request to each owner, so that they are here
+    /// when the elements are read or written.
+    ///
+    /// # Errors
+    /// As [`slice`](Self::slice); a range outside the vector is found before anything is fetched.
+    #[track_caller]
+    pub fn fetch(&self, ranges: impl IntoIterator<Item = Range<usize>>) -> Result<()> {
+        let ranges: Vec<_> = ranges.into_iter().collect();
+        for range in &ranges {
+            self.check_shown_range(range.start, range.len())?;
+        }
+        self.state.fetch(self.vector, ranges, &Site::here())
+    }
+
+    /// Element `index`. An absent page is fetched.
+    ///
+    /// # Errors
+    /// [`Error::IndexOutside`](crate::Error::IndexOutside); else as [`slice`](Self::slice).
+    #[inline]
+    #[track_caller]
+    pub fn at(&self, index: usize) -> Result<T> {
+        self.check_shown(index)?;
+        self.state.bring(self.vector, &(index..index + 1), &Site::here())?;
+        let view = self.state.view.borrow();
+        Ok(bytemuck::cast_slice(view.bytes())[index])
+    }
+
+    /// Sets element `index`; an absent page is fetched first. Other ranks see the value after the next
+    /// [`sync`](Self::sync), or after the scope. Errors as for [`at`](Self::at).
+    #[inline]
+    #[track_caller]
+    pub fn put(&mut self, index: usize, value: T) -> Result<()> {
+        self.check_shown(index)?;
+        self.slice_mut(index..index + 1)?[0] = value;
+        Ok(())
+    }
+
+    /// Number of elements of the whole vector.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.vector.len()
+    }
+
+    /// Whether the whole vector has no elements.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.vector.is_empty()
+    }
+}
+
+impl<T: Element> GlobalRead<T> for PagedMut<'_, T> {
+    fn len(&self) -> usize {
+        self.vector.len()
+    }
+
+    #[track_caller]
+    fn at(&self, index: usize) -> Result<T> {
+        PagedMut::at(self, index)
+    }
+}
+
+impl<T: Element> GlobalWrite<T> for PagedMut<'_, T> {
+    #[track_caller]
+    fn put(&mut self, index: usize, value: T) -> Result<()> {
+        PagedMut::put(self, index, value)
+    }
+}
