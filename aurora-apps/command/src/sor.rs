@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 #[derive(Args, Debug)]
 pub struct SorArguments {
-    /// Which matrix
+    /// The matrix
     #[arg(long, value_enum, default_value_t)]
     pub size: SizeName,
     #[command(flatten)]
