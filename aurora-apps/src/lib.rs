@@ -7,6 +7,7 @@
 //! - [`wordcount`]: counting words in a distributed map (keys and values of any type).
 //! - [`indexgather`]: random reads of a distributed table (many small messages, or batches).
 //! - [`diffusion`]: heat on a plate, step by step (edges exchanged with the neighbours).
+//! - [`sor`]: red-black successive over-relaxation (edges exchanged after each colour).
 //! - [`sparse_mm`]: C = A x B of sparse matrices in blocks, as a super-program (blocks loaded ahead of instructions).
 //! - [`tsp`]: the travelling salesman by branch and bound (a bound that every rank reads at each step).
 //! - [`mod@bench`]: the operations that such programs consist of, one by one, beside the same over MPI.
@@ -43,6 +44,7 @@ pub mod mm2;
 pub mod mpi_ranks;
 pub mod psrs;
 pub mod random;
+pub mod sor;
 pub mod sparse_mm;
 pub mod tally;
 pub mod tsp;

@@ -1,7 +1,7 @@
 //! How long the programs are: lines of code of the Aurora version and of each MPI version of an application.
 //!
 //! What both versions have is in neither: sequential parts, repetitions, verification. Nor are, of the Aurora versions
-//! of `mm2`, `diffusion` and `histogram`, the lines that make the vectors, one for each, which stand with the
+//! of `mm2`, `diffusion`, `sor` and `histogram`, the lines that make the vectors, one for each, which stand with the
 //! repetitions; that of `mm2` has both ways of loading. Not in any MPI version is [`mpi_ranks`](crate::mpi_ranks), the
 //! helpers that all of them share, which is in their favour.
 
@@ -14,7 +14,7 @@ macro_rules! sources {
 
 type Sources = &'static [&'static str];
 
-const VERSIONS: [(&str, &str, Sources); 20] = [
+const VERSIONS: [(&str, &str, Sources); 21] = [
     ("mm2", "aurora", sources!("mm2/parallel.rs")),
     ("mm2", "mpi-isend", sources!("mm2/mpi/program.rs", "mm2/mpi/isend.rs")),
     ("mm2", "mpi-isend-whole", sources!("mm2/mpi/program.rs", "mm2/mpi/isend_whole.rs")),
@@ -26,6 +26,7 @@ const VERSIONS: [(&str, &str, Sources); 20] = [
     ("diffusion", "aurora", sources!("diffusion/parallel.rs")),
     ("diffusion", "mpi-isend", sources!("diffusion/mpi/rows.rs", "diffusion/mpi/isend.rs")),
     ("diffusion", "mpi-collective", sources!("diffusion/mpi/rows.rs", "diffusion/mpi/collective.rs")),
+    ("sor", "aurora", sources!("sor/parallel.rs")),
     ("tsp", "aurora", sources!("tsp/parallel.rs")),
     ("tsp", "mpi-isend", sources!("tsp/mpi/record.rs", "tsp/mpi/isend.rs")),
     ("tsp", "mpi-collective", sources!("tsp/mpi/record.rs", "tsp/mpi/collective.rs")),

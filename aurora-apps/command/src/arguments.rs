@@ -3,6 +3,7 @@
 use crate::bench::arguments::BenchCommand;
 use crate::implementation::ProgramImplementations;
 use crate::simulate::arguments::SimulateArguments;
+use crate::sor::SorArguments;
 use crate::sparse_mm::SparseMmArguments;
 use crate::values::{bytes_or_none, number, seconds, weight};
 use aurora_apps::clock::Pace;
@@ -41,6 +42,8 @@ pub enum Command {
     Indexgather(IndexGatherArguments),
     /// Heat that spreads over a plate, step by step
     Diffusion(DiffusionArguments),
+    /// Red-black successive over-relaxation of a matrix
+    Sor(SorArguments),
     /// C = A x B of sparse matrices in blocks, as a super-program
     SparseMm(SparseMmArguments),
     /// The shortest round trip through all cities, by branch and bound

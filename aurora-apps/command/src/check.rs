@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 /// The applications with data that a checked run takes about a second for.
-const APPLICATIONS: [&str; 9] = [
+const APPLICATIONS: [&str; 10] = [
     "mm2 --size 200",
     "psrs --keys 200000",
     "histogram --table 10000 --updates 50000",
@@ -21,6 +21,7 @@ const APPLICATIONS: [&str; 9] = [
     "wordcount --bytes 200000 --words 2000",
     "indexgather --table 10000 --reads 50000",
     "diffusion --rows 200 --cols 200 --steps 50",
+    "sor --size s",
     "sparse-mm --size 500 --block 50",
     "tsp --instance gr17",
 ];

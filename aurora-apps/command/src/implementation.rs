@@ -40,13 +40,13 @@ enum ProgramName {
     Aurora,
     /// The same, each load whole before anything is computed with it (of `mm2`)
     AuroraWhole,
-    /// MPI's Isend and Irecv; computes with what comes as it comes (not of `indexgather`)
+    /// MPI's Isend and Irecv; computes with what comes as it comes (not of `indexgather` and `sor`)
     MpiIsend,
     /// The same, each load whole before anything is computed with it (of `mm2`)
     MpiIsendWhole,
     /// MPI's Isend and Irecv round a ring of ranks (of `mm2`)
     MpiRing,
-    /// MPI's collective operations (not of `indexgather`)
+    /// MPI's collective operations (not of `indexgather` and `sor`)
     MpiCollective,
     /// This library without a behaviour, element by element
     Naive,

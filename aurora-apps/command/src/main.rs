@@ -14,6 +14,7 @@ mod progress;
 mod refusal;
 mod report;
 mod simulate;
+mod sor;
 mod sparse_mm;
 mod table;
 mod values;
@@ -63,6 +64,7 @@ fn main() -> ExitCode {
         Command::Wordcount(wordcount) => run_wordcount(wordcount, starter),
         Command::Indexgather(indexgather) => run_indexgather(indexgather, starter),
         Command::Diffusion(diffusion) => run_diffusion(diffusion, starter),
+        Command::Sor(arguments) => sor::start(arguments, starter),
         Command::SparseMm(arguments) => sparse_mm::start(arguments, starter),
         Command::Tsp(tsp) => run_tsp(tsp, starter),
         Command::Bench(arguments) => bench::start(arguments, starter),

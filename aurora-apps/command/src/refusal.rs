@@ -2,7 +2,7 @@
 
 use crate::simulate::speeds::BadSpeeds;
 use aurora_apps::report::label::BadLabel;
-use aurora_apps::{implementation, sparse_mm};
+use aurora_apps::{implementation, sor, sparse_mm};
 use aurora_super::model;
 use thiserror::Error;
 
@@ -63,6 +63,9 @@ pub enum Reason {
         /// How many there are.
         reads: usize,
     },
+    /// A matrix that is too large for an implementation.
+    #[error("{0}")]
+    Sor(sor::TooLarge),
     /// A product of sparse matrices that is impossible.
     #[error("{0}")]
     Sparse(sparse_mm::Impossible),

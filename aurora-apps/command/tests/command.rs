@@ -20,6 +20,7 @@ fn a_table_says_verified_once() {
         "wordcount --bytes 10000 --words 300 --reps 2 --ranks 3 --route local",
         "indexgather --table 1000 --reads 3000 --reps 2 --ranks 3 --route local",
         "diffusion --rows 33 --cols 20 --steps 7 --reps 2 --ranks 3 --route local",
+        "sor --size s --reps 2 --ranks 3 --route local",
         "sparse-mm --size 70 --block 16 --reps 2 --ranks 3 --route local",
         "tsp --instance gr17 --reps 2 --ranks 3 --route local",
     ] {
@@ -66,6 +67,7 @@ fn a_wrong_result_is_exit_code_1() {
         "wordcount --bytes 1000 --words 30 --reps 1 --ranks 2 --route local --damage",
         "indexgather --table 1000 --reads 300 --reps 1 --ranks 2 --route local --damage",
         "diffusion --rows 9 --cols 9 --reps 1 --ranks 2 --route local --damage",
+        "sor --size s --reps 1 --ranks 2 --route local --damage",
         "sparse-mm --size 70 --block 16 --reps 1 --ranks 2 --route local --damage",
         "tsp --instance burma14 --reps 1 --ranks 2 --route local --damage",
     ] {
@@ -81,7 +83,7 @@ fn a_wrong_result_is_exit_code_1() {
 #[test]
 fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
     let mpi: &[&str] = if cfg!(feature = "mpi") { &["--impl", "mpirun -n"] } else { &["--impl", "--features mpi"] };
-    let cases: [(&str, &[&str]); 46] = [
+    let cases: [(&str, &[&str]); 49] = [
         ("mm2 --impl mpi-alltoallv", &["--impl", "aurora", "mpi-collective"]),
         ("mm2 --impl aurora,mpi-collective", mpi),
         ("psrs --impl mpi-collective", mpi),
@@ -120,6 +122,9 @@ fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
         ("diffusion --impl mpi-ring", &["--impl", "aurora, mpi-isend, mpi-collective, sequential, naive"]),
         ("diffusion --rows 0", &["--rows", "1.."]),
         ("diffusion --rows 4000000000 --cols 4000000000", &["--rows", "the most that fits"]),
+        ("sor --size d", &["--size", "a, b, c, paper, s"]),
+        ("sor --impl mpi-isend", &["--impl", "aurora, naive, sequential"]),
+        ("sor --impl aurora,naive", &["'naive'", "--impl", "runs the size `s`", "add `--size s`, or leave it out"]),
         ("sparse-mm --impl naive", &["--impl", "aurora, sequential"]),
         ("sparse-mm --size 0", &["--size", "1..=1239842816"]),
         ("sparse-mm --size 1000000000 --block 32768", &["--size", "the most that fits"]),

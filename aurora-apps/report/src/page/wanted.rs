@@ -16,8 +16,8 @@ impl Wanted {
 
     /// Nothing to compare with. Not every program has all versions: the command names what it offers.
     pub fn mpi(&mut self, key: &Key) {
-        if key.problem.name == "sparse-mm" {
-            // A super-program has no version over MPI.
+        if ["sor", "sparse-mm"].contains(&key.problem.name.as_str()) {
+            // They have no version over MPI.
             return;
         }
         let command = format!("mpirun -n 4 aurora {} --impl aurora,mpi-isend,mpi-collective", program(key));
@@ -72,6 +72,7 @@ fn program(key: &Key) -> String {
     let variant = match (problem.name.as_str(), problem.variant.as_str()) {
         ("mm2", kernel) if kernel != "tiled" => format!(" --kernel {kernel}"),
         ("psrs", input) if input != "uniform" => format!(" --input {input}"),
+        ("sor", size) => format!(" --size {size}"),
         ("sparse-mm", density) if density != "12.5%" => format!(" --density {density}"),
         ("tsp", instance) if !["random", "file"].contains(&instance) => format!(" --instance {instance}"),
         _ => String::new(),

@@ -1,0 +1,17 @@
+#![doc = include_str!("README.md")]
+
+mod input;
+mod job;
+mod kernel;
+mod naive;
+mod parallel;
+mod run;
+#[cfg(test)]
+mod tests;
+
+pub use input::{Start, java_random};
+pub use job::{Precision, Problem, Sor, TooLarge};
+pub use kernel::{BLACK, Halves, OMEGA, RED, Real, parity, relaxed, row_sum, sequential, update_row};
+pub use naive::half_sweep_by_elements;
+pub use parallel::half_sweeps;
+pub use run::run;

@@ -1,0 +1,198 @@
+//! The repetitions: a matrix, the sequential program, the parallel ones, verification.
+
+use super::job::JAVA_GRANDE_SEED;
+use super::kernel::{half_of, parity};
+use super::parallel::UPDATE;
+use super::{
+    BLACK, Halves, Precision, Problem, RED, Real, Sor, Start, half_sweep_by_elements, half_sweeps, row_sum, sequential,
+};
+use crate::clock::{Clock, Kind, Laps};
+use crate::implementation::{Conditions, Implementation, Offer, Program};
+use crate::report::{Comparison, Report};
+use crate::tally::{Repetition, Subject, Tally};
+use crate::{agree, check};
+use aurora_core::prelude::*;
+use std::time::Instant;
+
+/// The greatest difference from a published sum.
+const TOLERANCE: f64 = 1e-12;
+
+/// Collective. Runs `job.problem` `job.reps` times by each implementation, and verifies every element and the sum.
+/// After each repetition `progress` hears how many are done.
+///
+/// The report is the same on all ranks.
+///
+/// # Errors
+/// A [`Refusal`](crate::implementation::Refusal) of an implementation that cannot be had, or
+/// [`TooLarge`](super::TooLarge); whatever ended the job.
+pub fn run(world: &World, job: &Sor, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
+    match job.problem.precision {
+        Precision::Single => run_as::<f32>(world, job, progress),
+        Precision::Double => run_as::<f64>(world, job, progress),
+    }
+}
+
+fn run_as<T: Real>(world: &World, job: &Sor, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
+    let offer = Program("sor");
+    offer.check(&job.implementations, Conditions::of(world)).map_err(|(_, refusal)| Error::user(refusal))?;
+    job.check().map_err(|refusal| Error::user(refusal))?;
+    let problem = &job.problem;
+    let seed = agree::seed(world, problem.published.map(|_| JAVA_GRANDE_SEED).or(job.seed))?;
+    let mut shared = Shared::<T>::new(world, problem)?;
+    let mut lanes: Vec<_> = job.implementations.iter().map(|&of| (of, relaxation(of), Tally::default())).collect();
+    for rep in 0..job.reps {
+        let start = problem.start(seed, rep);
+        let answer = world.is_root().then(|| Answer::new(problem, start));
+        for (_, relax, tally) in &mut lanes {
+            let laps = relax(world, problem, start, &mut shared)?;
+            tally.add(world, &shared.verify(world, job, laps, answer.as_ref())?)?;
+        }
+        progress(rep + 1);
+    }
+    let report = |(implementation, _, tally): &(Implementation, Relaxation<T>, Tally)| {
+        let implementation = *implementation;
+        let subject = Subject { app: offer.name(), implementation, variant: problem.name, size: problem.rows, seed };
+        tally.report(world, subject)
+    };
+    Comparison::of(lanes.iter().map(report).collect()).map_err(Error::user)
+}
+
+/// Collective. One way to carry out all half-sweeps from `start` on; it leaves the matrix in [`Shared`].
+type Relaxation<T> = fn(&World, &Problem, Start, &mut Shared<T>) -> Result<Laps>;
+
+fn relaxation<T: Real>(implementation: Implementation) -> Relaxation<T> {
+    match implementation {
+        Implementation::Naive => by_elements,
+        Implementation::Sequential => alone,
+        _ => by_halos,
+    }
+}
+
+/// With HaloCaches.
+fn by_halos<T: Real>(world: &World, problem: &Problem, start: Start, shared: &mut Shared<T>) -> Result<Laps> {
+    shared.fill(problem, start)?;
+    let mut clock = Clock::start(world)?;
+    half_sweeps(&mut shared.red, &mut shared.black, problem.cols, problem.half_sweeps, &mut clock)?;
+    clock.stop()
+}
+
+/// With default access.
+fn by_elements<T: Real>(world: &World, problem: &Problem, start: Start, shared: &mut Shared<T>) -> Result<Laps> {
+    shared.fill(problem, start)?;
+    let mut clock = Clock::start(world)?;
+    let (mut own, mut other) = (&mut shared.red, &mut shared.black);
+    for sweep in 0..problem.half_sweeps {
+        half_sweep_by_elements(world, own, other, problem.cols, sweep % 2, &mut clock)?;
+        std::mem::swap(&mut own, &mut other);
+    }
+    clock.stop()
+}
+
+/// On rank 0, while the others wait.
+fn alone<T: Real>(world: &World, problem: &Problem, start: Start, shared: &mut Shared<T>) -> Result<Laps> {
+    let mut matrix = if world.is_root() { Halves::new(problem, start) } else { Halves::default() };
+    let mut clock = Clock::start(world)?;
+    clock.part(UPDATE, Kind::Computing, || {
+        if world.is_root() {
+            sequential(&mut matrix, problem);
+        }
+        Ok(())
+    })?;
+    let laps = clock.stop()?;
+    check::spread(world, &matrix.red, &mut shared.red)?;
+    check::spread(world, &matrix.black, &mut shared.black)?;
+    Ok(laps)
+}
+
+/// The matrices, which live through all repetitions.
+#[derive(Debug)]
+pub(super) struct Shared<T: Real> {
+    pub(super) red: GVector<T>,
+    pub(super) black: GVector<T>,
+    /// The sequential program's red elements.
+    expected_red: GVector<T>,
+    /// Its black ones.
+    expected_black: GVector<T>,
+}
+
+impl<T: Real> Shared<T> {
+    fn new(world: &World, problem: &Problem) -> Result<Self> {
+        let half = || GVector::new(world, MatrixDim::new(problem.rows, problem.half_cols()));
+        Ok(Shared { red: half()?, black: half()?, expected_red: half()?, expected_black: half()? })
+    }
+
+    /// Each rank fills its own rows.
+    pub(super) fn fill(&mut self, problem: &Problem, start: Start) -> Result<()> {
+        for (colour, half) in [(RED, &mut self.red), (BLACK, &mut self.black)] {
+            let mut mine = half.owner_computes_mut()?;
+            for (row, elements) in mine.iter_rows_mut() {
+                let values = start.row(row, problem.cols);
+                elements.iter_mut().zip(half_of(&values, parity(row, colour))).for_each(|(to, from)| *to = from);
+            }
+            mine.finish()?;
+        }
+        Ok(())
+    }
+
+    /// Collective. Compares the matrix with rank 0's `answer`, and its sum with the published one.
+    fn verify(&mut self, world: &World, job: &Sor, laps: Laps, answer: Option<&Answer<T>>) -> Result<Repetition> {
+        if job.damage {
+            self.flip(world, &job.problem)?;
+        }
+        let (red, black) = answer.map_or((&[][..], &[][..]), |answer| (&answer.matrix.red, &answer.matrix.black));
+        check::spread(world, red, &mut self.expected_red)?;
+        check::spread(world, black, &mut self.expected_black)?;
+        let wrong = wrong_bits(&self.red, &self.expected_red)? + wrong_bits(&self.black, &self.expected_black)?;
+        let sum = self.sum(world, job.problem.cols, job.problem.rows)?;
+        // A sum that is no number is wrong too.
+        let as_published = job.problem.published.is_none_or(|published| (sum - published).abs() <= TOLERANCE);
+        let sequential = answer.map_or(0.0, |answer| answer.seconds);
+        Ok(Repetition { laps, sequential, wrong: wrong + u64::from(!as_published) })
+    }
+
+    /// Collective. The sum of the interior: rows are summed, and then their sums in order. So it is the same on any
+    /// number of ranks.
+    fn sum(&self, world: &World, cols: usize, rows: usize) -> Result<f64> {
+        let (red, black) = (self.red.owner_computes()?, self.black.owner_computes()?);
+        let interior = red.rows().filter(|row| *row > 0 && row + 1 < rows);
+        let sums: Vec<f64> = interior.map(|row| row_sum(red.row(row), black.row(row), row, cols)).collect();
+        red.finish()?;
+        black.finish()?;
+        Ok(world.all_gather_slice(&sums)?.iter().flatten().sum())
+    }
+
+    /// Flips the last bit of the last element.
+    fn flip(&mut self, world: &World, problem: &Problem) -> Result<()> {
+        world.barrier()?;
+        if world.is_root()
+            && let (Some(row), Some(col)) = (problem.rows.checked_sub(1), problem.cols.checked_sub(1))
+        {
+            let half = if (row + col) % 2 == RED { &mut self.red } else { &mut self.black };
+            let last = row * problem.half_cols() + col / 2;
+            half.put(last, half.at(last)?.flipped())?;
+        }
+        world.barrier()
+    }
+}
+
+/// The matrix of the sequential program, and its time.
+struct Answer<T> {
+    matrix: Halves<T>,
+    seconds: f64,
+}
+
+impl<T: Real> Answer<T> {
+    fn new(problem: &Problem, start: Start) -> Self {
+        let mut matrix = Halves::new(problem, start);
+        let begin = Instant::now();
+        sequential(&mut matrix, problem);
+        Answer { matrix, seconds: begin.elapsed().as_secs_f64() }
+    }
+}
+
+/// The number of elements of this rank's part that differ from those `expected`, by a bit at least.
+fn wrong_bits<T: Real>(result: &GVector<T>, expected: &GVector<T>) -> Result<u64> {
+    let (result, expected) = (result.owner_computes()?, expected.owner_computes()?);
+    let pairs = result.local().iter().zip(expected.local());
+    Ok(pairs.filter(|(got, want)| got.bits() != want.bits()).count() as u64)
+}
