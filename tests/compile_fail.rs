@@ -21,7 +21,7 @@ use Borrow::{Mut, Shared};
 type Deed = (&'static str, Borrow, &'static str);
 
 /// Behaviours of a vector that are open.
-const OPEN: [Deed; 18] = [
+const OPEN: [Deed; 19] = [
     ("owner_computes", Shared, "v.owner_computes()?"),
     ("owner_computes_mut", Mut, "v.owner_computes_mut()?"),
     ("read_cache", Shared, "v.read_cache()?"),
@@ -34,6 +34,7 @@ const OPEN: [Deed; 18] = [
     ("gatherer", Shared, "v.gatherer()?"),
     ("halo_cache", Shared, "v.halo_cache(1)?"),
     ("halo_cache_mut", Mut, "v.halo_cache_mut(1)?"),
+    ("paged_mut", Mut, "v.paged_mut()?"),
     ("accumulate", Mut, "v.accumulate::<Add>()?"),
     ("accumulate_in_order", Mut, "v.accumulate_in_order::<Add>()?"),
     ("part", Shared, "v.slice(..1).read_cache()?"),
@@ -162,6 +163,7 @@ lacks! {
     ReadCache<'static, i32>: Send Sync Clone;
     HaloCache<'static, i32>: Send Sync Clone;
     HaloCacheMut<'static, i32>: Send Sync Clone;
+    PagedMut<'static, i32>: Send Sync Clone;
     ReadCacheBlocks<'static, i32>: Send Sync Clone;
     ReleaseC<'static, i32>: Send Sync Clone;
     Accumulate<'static, i32, Add>: Send Sync Clone;

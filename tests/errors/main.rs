@@ -20,6 +20,7 @@ mod leaked;
 mod maps;
 mod mismatch;
 mod order;
+mod pages;
 mod pairs;
 mod poisoned;
 mod polling;

@@ -40,10 +40,14 @@ pub enum Place {
     End,
     /// While all compute, and none calls Aurora.
     Idle,
+    /// Inside a scope of pages; then the others fetch pages of its block.
+    Fetch,
+    /// While the others are in a sync of pages.
+    Sync,
 }
 
 impl Place {
-    pub const ALL: [Place; 4] = [Place::Load, Place::Scope, Place::End, Place::Idle];
+    pub const ALL: [Place; 6] = [Place::Load, Place::Scope, Place::End, Place::Idle, Place::Fetch, Place::Sync];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -51,6 +55,8 @@ impl Place {
             Place::Scope => "scope",
             Place::End => "end",
             Place::Idle => "idle",
+            Place::Fetch => "fetch",
+            Place::Sync => "sync",
         }
     }
 }

@@ -99,6 +99,25 @@ fn body(world: &World, fault: Option<Fault>, place: Place, rank: usize, threads:
             buffered.finish()?;
             world.barrier()
         }
+        Place::Fetch => {
+            let pages = v.paged_mut()?;
+            if culprit {
+                return fail();
+            }
+            std::thread::sleep(SETTLED * 2);
+            pages.fetch([0..pages.len()])?;
+            pages.finish()?;
+            world.barrier()
+        }
+        Place::Sync => {
+            let mut pages = v.paged_mut()?;
+            pages.put(7, 7)?;
+            if culprit {
+                return fail();
+            }
+            pages.sync()?;
+            world.barrier()
+        }
         Place::Idle => {
             if culprit {
                 return fail();

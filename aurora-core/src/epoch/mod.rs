@@ -148,6 +148,16 @@ impl Ledger {
         entered.map_err(|other| mismatch((self.me, &opening), other, name))
     }
 
+    /// This rank has come further in a scope that it has entered: its opening says so from now on. Fails if another
+    /// rank has ended the scope with a different opening.
+    pub(crate) fn come_further(&mut self, epoch: Epoch, opening: Opening, name: &ObjectName) -> Result<(), Error> {
+        self.last = Some(opening.clone());
+        let record = self.record(epoch);
+        record.mine = Some(opening.clone());
+        let agreed = record.all_agree_with(&opening);
+        agreed.map_err(|other| mismatch((self.me, &opening), other, name))
+    }
+
     pub(crate) fn has_entered(&mut self, rank: Rank, epoch: Epoch) {
         let entered = &mut self.entered[rank.index()];
         *entered = epoch.max(*entered);

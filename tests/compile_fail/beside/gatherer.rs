@@ -79,6 +79,12 @@ fn halo_cache_mut(v: &mut GVector<i32>) -> Result<()> {
     open.finish()
 }
 
+fn paged_mut(v: &mut GVector<i32>) -> Result<()> {
+    let open = v.gatherer()?;
+    drop(v.paged_mut()?);
+    open.finish()
+}
+
 fn accumulate(v: &mut GVector<i32>) -> Result<()> {
     let open = v.gatherer()?;
     drop(v.accumulate::<Add>()?);

@@ -79,6 +79,12 @@ fn halo_cache_mut(v: &mut GVector<i32>) -> Result<()> {
     open.finish()
 }
 
+fn paged_mut(v: &mut GVector<i32>) -> Result<()> {
+    let open = v.owner_computes()?;
+    drop(v.paged_mut()?);
+    open.finish()
+}
+
 fn accumulate(v: &mut GVector<i32>) -> Result<()> {
     let open = v.owner_computes()?;
     drop(v.accumulate::<Add>()?);

@@ -65,8 +65,11 @@ impl<T: Element> Pages<T> {
         let view = self.view.get_mut();
         let changes = view.take_changes();
         self.syncs += 1;
-        let (epoch, number) = (self.scope.epoch, self.syncs);
-        vector.link.on(site, |object, cx| object.flush_pages(changes, cx))?;
+        let (scope, number) = (&mut self.scope, self.syncs);
+        scope.opening = Opening::new(NAME, Kind::Page, Rule::Ended, site)
+            .with(format!(" with {number} sync{}", if number == 1 { "" } else { "s" }));
+        let (epoch, opening) = (scope.epoch, scope.opening.clone());
+        vector.link.on(site, |object, cx| object.flush_pages(opening, changes, cx))?;
         let text = format_args!("sync {number} of {}", vector.name());
         let action = In(&text);
         let key = [vector.id.0, epoch, number].into_iter().fold(0, crate::digest::add);
@@ -142,9 +145,9 @@ impl<T: Element> GVector<T> {
         self.admit_copy(A_VIEW, self.len() * size_of::<T>(), &site)?;
         let fresh = self.link.tidy_on(|object, _| object.fresh.clone());
         let map = PageMap::new(&self.dist, size_of::<T>(), self.link.size);
-        let view = View::new(map, (size_of::<T>(), differ::<T>), fresh);
+        let view = View::new(map, (size_of::<T>(), differ::<T>), fresh, self.link.modes.check);
         let view = view.map_err(|shortage| self.short_of(shortage, A_VIEW, &site))?;
-        let opening = Opening::new(NAME, Kind::Page, Rule::Ended, &site).with(" for writing");
+        let opening = Opening::new(NAME, Kind::Page, Rule::Ended, &site);
         let reason = self.reason(NAME, &site);
         let epoch = self.link.on(&site, |object, cx| object.enter_pages(opening.clone(), reason.clone(), cx))?;
         let text = format_args!("the opening of a {NAME} scope of {}", self.name());

@@ -7,6 +7,7 @@
 
 use super::map::elements_of_page;
 use super::message::PagesMessage;
+use super::view::Changes;
 use crate::Error;
 use crate::behaviour::release::protocol::{LastBatch, ReleaseScope};
 use crate::epoch::Opening;
@@ -14,7 +15,8 @@ use crate::ids::{CallId, Epoch};
 use crate::kernel::Reason;
 use crate::kernel::asking::When;
 use crate::object::{Cx, Malformed};
-use crate::vector::batch::{Batch, batch_of_runs};
+use crate::vector::batch::{Batch, add_lines, batch_of_runs};
+use crate::vector::check::Lines;
 use crate::vector::machine::{Outcome, Parked, Vector, Work};
 use crate::vector::message::{Asked, Message, Request};
 use crate::window::common;
@@ -286,12 +288,19 @@ impl Vector {
         });
     }
 
-    /// Sends batches of changed elements to their homes, before a sync.
-    pub(crate) fn flush_pages(&mut self, batches: Vec<(Rank, Vec<u8>)>, cx: &mut Cx<'_>) -> Result<(), Error> {
+    /// Sends changed elements to their homes, before the sync that `opening` names.
+    pub(crate) fn flush_pages(
+        &mut self,
+        opening: Opening,
+        changes: Vec<Changes>,
+        cx: &mut Cx<'_>,
+    ) -> Result<(), Error> {
         cx.sound()?;
         let paging = self.paging();
         let (epoch, sync, reason) = (paging.epoch, paging.begun + 1, paging.reason.clone());
-        for (home, batch) in batches {
+        let agreed = self.ledger.come_further(epoch, opening, &cx.frame.name);
+        agreed.inspect_err(|error| cx.fail(error.clone()))?;
+        for Changes { home, batch, .. } in self.with_lines(changes, cx) {
             self.paging().sent[home.index()] += 1;
             if home == cx.me() {
                 self.work(Parked { from: home, work: Work::Flush { sync }, payload: Received::Bytes(batch) }, cx);
@@ -300,6 +309,19 @@ impl Vector {
             }
         }
         Ok(())
+    }
+
+    /// Checking mode: adds the lines at which they were written.
+    fn with_lines(&self, mut changes: Vec<Changes>, cx: &Cx<'_>) -> Vec<Changes> {
+        if self.check.is_some() {
+            let (at, time) = (cx.core.order.now(), cx.core.order.time());
+            for Changes { batch, lines, .. } in &mut changes {
+                let mut noted = Lines::default();
+                lines.drain(..).for_each(|(values, line)| noted.note(values, &line, at, &time));
+                add_lines(batch, &noted.encode());
+            }
+        }
+        changes
     }
 
     /// Applies a batch of changed elements to this block.
@@ -317,8 +339,10 @@ impl Vector {
         let paging = self.paging();
         paging.applied += 1;
         paging.changed.extend(batch.runs(element).into_iter().map(|(run, _)| (from, run)));
+        let epoch = paging.epoch;
         self.has_changed = true;
-        Outcome::Applied
+        let noted = self.note_batch((from, epoch), None, None, payload, cx);
+        noted.map_or_else(Outcome::Refuse, |()| Outcome::Applied)
     }
 
     /// This rank arrives at a sync. Returns how many batches it has sent to each home; empty if none.
@@ -434,7 +458,7 @@ impl Vector {
     pub(crate) fn end_pages(
         &mut self,
         scope: &ReleaseScope,
-        changes: Vec<(Rank, Vec<u8>)>,
+        changes: Vec<Changes>,
         cx: &mut Cx<'_>,
     ) -> Result<(), Error> {
         if !changes.is_empty() {
@@ -442,7 +466,7 @@ impl Vector {
         }
         let mut sent = vec![0; cx.size()];
         let mut last: Vec<Option<LastBatch>> = (0..cx.size()).map(|_| None).collect();
-        for (home, batch) in changes {
+        for Changes { home, batch, .. } in self.with_lines(changes, cx) {
             let next = LastBatch { op: None, bytes: Buffer::own(batch) };
             if let Some(LastBatch { bytes, .. }) = last[home.index()].replace(next) {
                 let seq = sent[home.index()];

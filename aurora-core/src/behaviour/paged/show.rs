@@ -98,7 +98,7 @@ impl<T: Element> Pages<T> {
 
     /// Prepares pages that are here for being written.
     fn open(&mut self, vector: &GVector<T>, elements: &Range<usize>, site: &Site) -> Result<()> {
-        let opened = self.view.get_mut().twin(elements);
+        let opened = self.view.get_mut().twin(elements, site);
         opened.map_err(|shortage| vector.short_of(shortage, "the copies of pages that are written", site))
     }
 }

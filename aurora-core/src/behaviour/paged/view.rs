@@ -4,10 +4,12 @@
 //! messages: it says which pages are absent and what has changed, and takes what comes.
 
 use super::map::PageMap;
+use crate::Site;
 use crate::element::Element;
 use crate::memory::{Arriving, Fresh, Meter, Metered, Part, Shortage, Storage};
 use crate::vector::batch::{Batch, batch_of_runs};
 use aurora_net::Rank;
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -29,6 +31,10 @@ pub(super) fn differ<T: Element>(now: &[u8], before: &[u8], first: usize, runs: 
             _ => runs.push(at..at + 1),
         }
     }
+}
+
+fn count(runs: &[Range<usize>]) -> usize {
+    runs.iter().map(Range::len).sum()
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,6 +59,17 @@ pub(super) struct View {
     /// Their copies, each at its place; made when the first page is written.
     twins: Option<Metered>,
     fresh: Arc<dyn Fn(usize) -> Fresh + Send + Sync>,
+    /// Checking mode: the last line that wrote to each page.
+    lines: Option<HashMap<usize, Site>>,
+}
+
+/// Changed elements of one owner's block.
+pub(crate) struct Changes {
+    pub(crate) home: Rank,
+    /// A batch.
+    pub(crate) batch: Vec<u8>,
+    /// Checking mode: of how many of its values, in turn, which line was the last that wrote to their page.
+    pub(crate) lines: Vec<(usize, Site)>,
 }
 
 /// Pages of one owner, by their numbers in its block.
@@ -63,10 +80,12 @@ impl View {
         map: PageMap,
         (element, differ): (usize, Differ),
         fresh: Arc<dyn Fn(usize) -> Fresh + Send + Sync>,
+        check: bool,
     ) -> Result<Self, Shortage> {
         let memory = Arriving::new(fresh(map.elements())?);
         let (meter, states) = (Meter::new(map.elements() * element), vec![State::Absent; map.len()]);
-        Ok(View { map, element, differ, memory, meter, states, twinned: Vec::new(), twins: None, fresh })
+        let (twinned, twins, lines) = (Vec::new(), None, check.then(HashMap::new));
+        Ok(View { map, element, differ, memory, meter, states, twinned, twins, fresh, lines })
     }
 
     fn bytes_of(&self, elements: &Range<usize>) -> Range<usize> {
@@ -129,8 +148,11 @@ impl View {
     }
 
     /// Makes twins of the pages of these elements, which are here and are about to be written.
-    pub(super) fn twin(&mut self, elements: &Range<usize>) -> Result<(), Shortage> {
+    pub(super) fn twin(&mut self, elements: &Range<usize>, line: &Site) -> Result<(), Shortage> {
         for page in self.map.over(elements) {
+            if let Some(lines) = &mut self.lines {
+                lines.insert(page, line.clone());
+            }
             if self.states[page] == State::Twinned {
                 continue;
             }
@@ -154,40 +176,43 @@ impl View {
         self.memory.free().expect("a guard that is borrowed mutably shows nothing")
     }
 
-    /// The elements that were changed since the last call, as batches for their owners, in order. The twins are
-    /// dropped.
-    pub(super) fn take_changes(&mut self) -> Vec<(Rank, Vec<u8>)> {
+    /// The elements that were changed since the last call, in order. The twins are dropped.
+    pub(super) fn take_changes(&mut self) -> Vec<Changes> {
         let mut batches = Vec::new();
         let mut twinned = std::mem::take(&mut self.twinned);
         twinned.sort_unstable();
         let Some(twins) = self.twins.as_mut().and_then(Metered::bytes_mut) else {
             return batches;
         };
-        let (now, element) = (self.memory.bytes(), self.element);
-        let mut batch = |owner: Rank, runs: &mut Vec<Range<usize>>| {
-            if runs.is_empty() {
-                return;
-            }
-            let start = self.map.start(owner);
+        let (now, element, map) = (self.memory.bytes(), self.element, &self.map);
+        let mut batch = |home: Rank, runs: &mut Vec<Range<usize>>, lines: &mut Vec<(usize, Site)>| {
+            let start = map.start(home);
             let values =
                 |run: &Range<usize>| (run.start - start..run.end - start, &now[run.start * element..run.end * element]);
-            batches.push((owner, batch_of_runs(self.map.block(owner), element, runs.iter().map(values))));
-            runs.clear();
+            if !runs.is_empty() {
+                let batch = batch_of_runs(map.block(home), element, runs.iter().map(values));
+                batches.push(Changes { home, batch, lines: std::mem::take(lines) });
+                runs.clear();
+            }
         };
-        let (mut of, mut runs, mut begun) = (Rank::new(0), Vec::new(), 0);
+        let (mut of, mut runs, mut lines, mut begun) = (Rank::new(0), Vec::new(), Vec::new(), 0);
         for page in &twinned {
-            let (owner, number) = self.map.home(*page);
-            let elements = self.map.elements_of(owner, number);
+            let (owner, number) = map.home(*page);
+            let elements = map.elements_of(owner, number);
             let place = elements.start * element..elements.end * element;
-            if owner != of || !runs.is_empty() && begun >= BATCH {
-                batch(of, &mut runs);
+            if owner != of || begun >= BATCH {
+                batch(of, &mut runs, &mut lines);
                 (of, begun) = (owner, 0);
             }
             begun += place.len();
+            let before = self.lines.as_ref().map_or(0, |_| count(&runs));
             (self.differ)(&now[place.clone()], &twins[place], elements.start, &mut runs);
+            if let Some(line) = self.lines.as_mut().and_then(|lines| lines.remove(page)) {
+                lines.push((count(&runs) - before, line));
+            }
             self.states[*page] = State::Here;
         }
-        batch(of, &mut runs);
+        batch(of, &mut runs, &mut lines);
         twinned.clear();
         self.twinned = twinned;
         batches

@@ -44,6 +44,13 @@ pub(crate) fn batch_of_runs<'b>(
     [head.as_flattened(), &values, &places].concat()
 }
 
+/// Adds encoded lines to such a batch, which has none.
+pub(crate) fn add_lines(batch: &mut Vec<u8>, lines: &[u8]) {
+    const LINES: Range<usize> = 3 * size_of::<u64>()..HEAD;
+    batch[LINES].copy_from_slice(&(lines.len() as u64).to_le_bytes());
+    batch.extend_from_slice(lines);
+}
+
 /// A batch that has arrived, and fits its block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Batch<'b> {

@@ -156,7 +156,12 @@ impl Vector {
                 (Scope::Alone(alone.number), epoch, Some(opened))
             }
             Some(_) => (Scope::None, epoch, None),
-            None => (Scope::Together(epoch), epoch - 1, self.ledger.opening_of(from, epoch).map(Opened::from)),
+            None => {
+                // Two ranks that write one page element between two syncs race, as ranks without a scope do.
+                let is_paged = self.pages.as_ref().is_some_and(|pages| pages.epoch() == epoch);
+                let scope = if is_paged { Scope::None } else { Scope::Together(epoch) };
+                (scope, epoch - 1, self.ledger.opening_of(from, epoch).map(Opened::from))
+            }
         };
         let before = stamp.is_none().then(|| self.released_before(epoch));
         let lines = Lines::decode(batch.lines());

@@ -1,0 +1,158 @@
+//! Scopes of pages that go wrong: ranks that come to different syncs, guards that are forgotten, panics, and writes of
+//! two ranks to one element.
+
+use crate::provoke::{Told, cited, on_every_route};
+use aurora_core::Raced;
+use aurora_core::prelude::*;
+use std::mem::forget;
+use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
+
+/// What one rank alone does.
+const ODD: usize = 1;
+
+/// Says nothing on stderr.
+struct Quiet;
+
+/// A rank that waits for all ranks hears of a mismatch by the end of the job.
+#[track_caller]
+fn ranks_disagree(told: &Told, words: &[&str], lines: &[&str]) {
+    let text = told.run.as_ref().expect_err("the job fails").to_string();
+    let is_said = |word: &&str| assert!(text.contains(*word), "`{word}` is not in `{text}`");
+    ["ranks disagree"].iter().chain(words).for_each(is_said);
+    let cited = cited(&text);
+    lines.iter().for_each(|line| assert!(cited.iter().any(|cited| cited.contains(line)), "`{line}` not in {cited:?}"));
+}
+
+#[test]
+fn a_rank_that_ends_its_scope_while_others_sync() {
+    on_every_route([2, 3], |job| {
+        let told = job.run_freely(|world| {
+            let mut v = GVector::<i32>::new(world, 5000)?;
+            let mut pages = v.paged_mut()?;
+            pages.sync()?;
+            if world.rank() == ODD {
+                pages.finish()?;
+                v.at(0).map(drop)
+            } else {
+                pages.sync()
+            }
+        });
+        ranks_disagree(&told, &["with 1 sync of the GVector<i32>", "with 2 syncs"], &["pages.sync()?", "pages.sync()"]);
+    });
+}
+
+#[test]
+fn a_rank_that_comes_to_another_call_while_others_sync() {
+    on_every_route([2, 3], |job| {
+        let told = job.run_freely(|world| {
+            let mut v = GVector::<i32>::new(world, 5000)?;
+            let mut pages = v.paged_mut()?;
+            if world.rank() == ODD {
+                world.barrier()?; // instead
+            }
+            pages.sync()
+        });
+        ranks_disagree(&told, &["sync 1 of the GVector<i32>", "a barrier"], &["world.barrier()", "pages.sync()"]);
+    });
+}
+
+#[test]
+fn ranks_that_open_different_scopes() {
+    on_every_route([2, 3], |job| {
+        let told = job.run_freely(|world| {
+            let mut v = GVector::<i32>::new(world, 5000)?;
+            if world.rank() == ODD { v.release_c()?.finish() } else { v.paged_mut()?.finish() }
+        });
+        ranks_disagree(&told, &["opened a Paged of", "opened a ReleaseC of"], &["v.release_c()", "v.paged_mut()"]);
+    });
+}
+
+#[test]
+fn a_guard_that_is_forgotten() {
+    on_every_route([2, 3], |job| {
+        let told = job.run(|world| {
+            let mut v = GVector::<i32>::new(world, 5000)?;
+            let pages = v.paged_mut()?; // forgotten by one
+            if world.rank() == ODD {
+                forget(pages);
+            } else {
+                pages.finish()?;
+            }
+            v.at(0).map(drop)
+        });
+        told.all_say(&["rank 1 never closed the Paged of the GVector<i32>"]).all_cite(&["let pages"]);
+    });
+}
+
+#[test]
+fn a_panic_in_a_scope() {
+    on_every_route([2, 3], |job| {
+        let told = job.run(|world| {
+            let mut v = GVector::<i32>::new(world, 5000)?;
+            let opened = v.paged_mut();
+            let mut pages = opened?;
+            pages.put(world.rank().index(), 1)?;
+            if world.rank() == ODD {
+                let broken_off = catch_unwind(AssertUnwindSafe(|| {
+                    let _pages = pages;
+                    panic_any(Quiet);
+                }));
+                assert!(broken_off.is_err());
+            } else {
+                drop(pages);
+            }
+            v.at(0).map(drop)
+        });
+        told.all_say(&["rank 1 panicked", "Paged"]).all_cite(&["v.paged_mut()"]);
+    });
+}
+
+#[test]
+fn two_ranks_that_write_one_element_between_syncs() {
+    for by_end in [false, true] {
+        on_every_route([2, 3], |job| {
+            let told = job.checking().run(|world| {
+                let mut v = GVector::<i32>::new(world, 5000)?;
+                let mut pages = v.paged_mut()?;
+                match world.rank().index() {
+                    0 => pages.put(4321, 1)?,
+                    1 => pages.slice_mut(4000..4400)?[321] = 2,
+                    _ => pages.put(4322, 3)?,
+                }
+                let synced = if by_end { pages.finish() } else { pages.sync().and(pages.finish()) };
+                world.barrier()?;
+                synced?;
+                v.at(0).map(drop)
+            });
+            for told in &told.ranks {
+                assert!(matches!(told, Some(Err(Error::Race { what: Raced::Element(4321), .. }))), "{told:?}");
+            }
+            told.all_cite(&["0 => pages.put(4321, 1)", "1 => pages.slice_mut(4000..4400)"]);
+        });
+    }
+}
+
+#[test]
+fn writes_that_a_sync_or_the_scope_orders() {
+    on_every_route([2, 3], |job| {
+        let told = job.checking().run(|world| {
+            let (me, p) = (world.rank().index(), world.size());
+            let mut v = GVector::<i32>::new(world, 5000)?;
+            v.put(17 * me, 1)?;
+            world.barrier()?;
+            let mut pages = v.paged_mut()?;
+            for turn in 0..3 {
+                // All in one page, each element by each rank in turn.
+                pages.put(17 * ((me + turn) % p), turn as i32)?;
+                pages.sync()?;
+            }
+            pages.put(17 * me, 5)?;
+            drop(pages);
+            assert_eq!(v.at(17 * ((me + 1) % p))?, 5);
+            world.barrier()?;
+            v.put(17 * me, 6)?;
+            world.barrier()
+        });
+        told.run.as_ref().expect("nothing races");
+    });
+}
