@@ -18,6 +18,7 @@ pub fn bodies() -> Vec<Body> {
         Body::of(rows_of_matrices),
         Body::of(many_pages_at_once),
         Body::of(two_scopes_side_by_side),
+        Body::of(by_index),
         Body::of(elements_outside),
     ]
 }
@@ -269,6 +270,32 @@ fn two_scopes_side_by_side(world: &World) -> Result<()> {
         check::equal("an element of another rank", from.at((me + 1) % p * 1111)?, model[(me + 1) % p * 1111])?;
     }
     check::same(b.read_cache()?.as_slice(), 0, |i| model[i])
+}
+
+/// A sieve: each rank strikes out multiples in its part, and reads what others have found.
+fn by_index(world: &World) -> Result<()> {
+    let (p, me, dim) = (world.size(), world.rank().index(), MatrixDim::new(70, 30));
+    let mut v = GVector::<u8>::new(world, dim)?;
+    let mut pages = v.paged_mut()?;
+    let n = dim.rows * dim.cols;
+    let own = n * me / p..n * (me + 1) / p;
+    for i in 2..46 {
+        if pages[i] == 0 {
+            own.clone().filter(|at| at % i == 0 && *at > i).for_each(|at| pages[at] = 1);
+        }
+        pages.sync()?;
+    }
+    let is_prime = |i: usize| i >= 2 && (2..i).all(|of| i % of != 0);
+    for i in 2..n {
+        let (row, col) = (i / dim.cols, i % dim.cols);
+        check::equal("a prime number", (pages[i] == 0, pages[(row, col)] == 0), (is_prime(i), is_prime(i)))?;
+    }
+    pages.sync()?;
+    pages[(69, 29)] = me as u8;
+    if p > 1 {
+        pages.sync()?;
+    }
+    check::equal("a cell", usize::from(pages[n - 1]) < p, true)
 }
 
 fn elements_outside(world: &World) -> Result<()> {

@@ -18,6 +18,7 @@ pub fn bodies() -> Vec<Body> {
         Body::of(sums),
         Body::of(gathers),
         Body::of(halos),
+        Body::of(pages),
         Body::of(slices),
         Body::of(copies_between_vectors_of_other_blocks),
         Body::of(elements_of_odd_size),
@@ -283,6 +284,28 @@ fn halos(world: &World) -> Result<()> {
             }
         }
         Ok(())
+    })
+}
+
+/// All ranks write to all pages, wherever blocks end.
+fn pages(world: &World) -> Result<()> {
+    let (p, me) = (world.size(), world.rank().index());
+    each(world, |v| {
+        let n = v.len();
+        let mut pages = v.paged_mut()?;
+        check::same(pages.slice(0..n)?, 0, want)?;
+        pages.sync()?;
+        for i in (me..n).step_by(p) {
+            pages[i] = want(i + 1);
+        }
+        pages.sync()?;
+        check::same(pages.slice(0..n)?, 0, |i| want(i + 1))?;
+        pages.sync()?;
+        for i in (me..n).step_by(p) {
+            pages[i] = want(i + 2);
+        }
+        pages.finish()?;
+        check::same(v.read_cache()?.as_slice(), 0, |i| want(i + 2))
     })
 }
 

@@ -18,20 +18,20 @@ use std::sync::Arc;
 
 /// Division by a constant as a multiplication: `put` must not pay for a hardware division.
 #[derive(Clone, Copy, Debug)]
-struct Divisor {
+pub(crate) struct Divisor {
     by: u64,
     reciprocal: u64,
 }
 
 impl Divisor {
-    fn new(by: usize) -> Self {
+    pub(crate) fn new(by: usize) -> Self {
         let by = by.max(1) as u64;
         Divisor { by, reciprocal: u64::MAX / by }
     }
 
     /// `n / by`. The multiplication yields at most one too little, which is corrected without a branch.
     #[inline]
-    fn divide(self, n: usize) -> usize {
+    pub(crate) fn divide(self, n: usize) -> usize {
         let n = n as u64;
         let quotient = ((u128::from(n) * u128::from(self.reciprocal)) >> 64) as u64;
         (quotient + u64::from(n - quotient * self.by >= self.by)) as usize

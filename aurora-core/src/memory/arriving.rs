@@ -86,7 +86,9 @@ impl Arriving {
 
     /// Shows a part, which is not written any more.
     pub(crate) fn show(&mut self, bytes: Range<usize>) -> Part {
-        self.shown.insert(bytes.clone());
+        if self.shown.reach(bytes.start) < bytes.end {
+            self.shown.insert(bytes.clone());
+        }
         Part { array: self.array.clone(), bytes }
     }
 
@@ -99,6 +101,15 @@ impl Part {
     /// Of shared memory. Nobody writes there while the registry of readers shows it: `shared.rs`.
     pub(crate) fn of_shared(array: &Arc<dyn Storage>, bytes: Range<usize>) -> Self {
         Part { array: array.clone(), bytes }
+    }
+
+    /// Some of it, by bytes of the array.
+    ///
+    /// # Panics
+    /// If they are not part of it: a bug of ours.
+    pub(crate) fn cut(self, bytes: Range<usize>) -> Self {
+        assert!(self.bytes.start <= bytes.start && bytes.end <= self.bytes.end);
+        Part { bytes, ..self }
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {

@@ -1,7 +1,7 @@
 //! Which page holds which elements. Pages are numbered inside each owner's block, so a page has one home, and blocks
 //! that are unequal, empty, or end inside a page need no rule of their own.
 
-use crate::distribution::Distribution;
+use crate::distribution::{Distribution, Divisor};
 use aurora_net::Rank;
 use std::ops::Range;
 
@@ -18,26 +18,36 @@ pub(super) struct PageMap {
     dist: Distribution,
     /// Elements of a page.
     page: usize,
-    /// The number of the first page of each rank's block, and behind the last the number of all pages.
-    first: Vec<usize>,
+    by_page: Divisor,
+    /// Of each rank's block. Behind the last stand the numbers of all elements and pages.
+    blocks: Vec<Begin>,
+}
+
+/// Where a block begins.
+#[derive(Clone, Copy)]
+struct Begin {
+    element: usize,
+    page: usize,
 }
 
 impl PageMap {
     pub(super) fn new(dist: &Distribution, element: usize, ranks: usize) -> Self {
         let page = elements_of_page(element);
         let mut pages = 0;
-        let counts = (0..ranks).map(|rank| dist.range(Rank::new(rank)).len().div_ceil(page));
-        let ends = counts.map(|count| {
-            pages += count;
-            pages
+        let begins = (0..ranks).map(|rank| {
+            let block = dist.range(Rank::new(rank));
+            let begin = Begin { element: block.start, page: pages };
+            pages += block.len().div_ceil(page);
+            begin
         });
-        let first = std::iter::once(0).chain(ends).collect();
-        PageMap { dist: dist.clone(), page, first }
+        let mut blocks: Vec<_> = begins.collect();
+        blocks.push(Begin { element: dist.len(), page: pages });
+        PageMap { dist: dist.clone(), page, by_page: Divisor::new(page), blocks }
     }
 
     /// The number of all pages.
     pub(super) fn len(&self) -> usize {
-        self.first.last().copied().unwrap_or(0)
+        self.blocks.last().map_or(0, |end| end.page)
     }
 
     /// Elements of the whole vector.
@@ -48,20 +58,25 @@ impl PageMap {
     /// The page of an element.
     #[inline]
     pub(super) fn of(&self, index: usize) -> usize {
-        let owner = self.dist.owner_index(index);
-        self.first[owner] + (index - self.dist.range(Rank::new(owner)).start) / self.page
+        let block = self.blocks[self.dist.owner_index(index)];
+        block.page + self.by_page.divide(index - block.element)
     }
 
     /// The pages of consecutive elements.
     pub(super) fn over(&self, elements: &Range<usize>) -> Range<usize> {
-        if elements.is_empty() { 0..0 } else { self.of(elements.start)..self.of(elements.end - 1) + 1 }
+        if elements.is_empty() {
+            return 0..0;
+        }
+        let first = self.of(elements.start);
+        let last = if elements.len() == 1 { first } else { self.of(elements.end - 1) };
+        first..last + 1
     }
 
     /// The owner of a page, and the number of the page inside the owner's block.
     pub(super) fn home(&self, page: usize) -> (Rank, usize) {
         // Ranks without elements have no pages: the last of equal numbers is that of the owner.
-        let owner = self.first.partition_point(|first| *first <= page) - 1;
-        (Rank::new(owner), page - self.first[owner])
+        let owner = self.blocks.partition_point(|block| block.page <= page) - 1;
+        (Rank::new(owner), page - self.blocks[owner].page)
     }
 
     /// The first element of a rank's block.
@@ -76,7 +91,7 @@ impl PageMap {
 
     /// The page with this number inside a rank's block; `None`: the block is shorter.
     pub(super) fn page_of(&self, owner: Rank, number: usize) -> Option<usize> {
-        let (first, end) = (self.first[owner.index()], self.first[owner.index() + 1]);
+        let (first, end) = (self.blocks[owner.index()].page, self.blocks[owner.index() + 1].page);
         (number < end - first).then(|| first + number)
     }
 

@@ -1,6 +1,8 @@
 //! `Paged`: pages of the vector are copied to a rank when it touches them, and all ranks see each other's writes after
 //! a sync; see the README of `paged/`.
 
+#[cfg(test)]
+mod hostile;
 mod map;
 pub(crate) mod message;
 pub(crate) mod protocol;
@@ -10,6 +12,7 @@ mod tests;
 mod view;
 
 use self::map::PageMap;
+use self::protocol::Ending;
 use self::view::{View, differ};
 use super::{Behaviour, PagedMut, Scope, sealed};
 use crate::Site;
@@ -25,6 +28,7 @@ use crate::vector::GVector;
 use crate::vector::waits::VectorWait;
 use crate::window::Window;
 use std::cell::RefCell;
+use std::fmt;
 
 const NAME: &str = "Paged";
 
@@ -49,8 +53,15 @@ impl<T: Element> Behaviour for Pages<T> {
 
     fn close(&mut self, vector: &GVector<T>, site: &Site, checked: bool) -> Result<()> {
         self.shown = Shown::default();
-        let (scope, changes) = (&self.scope, self.view.get_mut().take_changes());
-        vector.link.on(site, |object, cx| object.end_pages(scope, changes, cx))?;
+        let (scope, mut ending) = (&self.scope, Ending::new(vector.link.size));
+        self.view.get_mut().take_changes(|changes| {
+            vector.link.on(site, |object, cx| object.flush_at_end((scope, &mut ending), changes, cx))
+        })?;
+        let Ending { sent, last } = ending;
+        vector.link.on(site, |object, cx| {
+            object.end_release(scope, &sent, last, cx);
+            Ok(())
+        })?;
         if checked { vector.await_end(scope, site) } else { Ok(()) }
     }
 
@@ -62,15 +73,14 @@ impl<T: Element> Behaviour for Pages<T> {
 impl<T: Element> Pages<T> {
     fn sync(&mut self, vector: &GVector<T>, site: &Site) -> Result<()> {
         self.shown = Shown::default();
-        let view = self.view.get_mut();
-        let changes = view.take_changes();
         self.syncs += 1;
-        let (scope, number) = (&mut self.scope, self.syncs);
-        scope.opening = Opening::new(NAME, Kind::Page, Rule::Ended, site)
-            .with(format!(" with {number} sync{}", if number == 1 { "" } else { "s" }));
+        let (scope, view, number) = (&mut self.scope, self.view.get_mut(), self.syncs);
+        let detail = format!(" with {number} sync{}", if number == 1 { "" } else { "s" });
+        scope.opening = Opening::new(NAME, Kind::Page, Rule::Ended, site).with(detail);
         let (epoch, opening) = (scope.epoch, scope.opening.clone());
-        vector.link.on(site, |object, cx| object.flush_pages(opening, changes, cx))?;
-        let text = format_args!("sync {number} of {}", vector.name());
+        vector.link.on(site, |object, cx| object.begin_sync(opening, cx))?;
+        view.take_changes(|changes| vector.link.on(site, |object, cx| object.flush_pages(changes, cx)))?;
+        let text = fmt::from_fn(|f| write!(f, "sync {number} of {}", vector.name()));
         let action = In(&text);
         let key = [vector.id.0, epoch, number].into_iter().fold(0, crate::digest::add);
         vector.link.meet_about(&[vector.id], Came::new("a sync", &action, key), site)?;

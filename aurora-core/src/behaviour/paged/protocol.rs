@@ -201,6 +201,18 @@ pub(crate) fn merge_sums(all: &mut Vec<u8>, more: &[u8]) {
     }
 }
 
+/// What a rank has sent at the end of its scope, by homes.
+pub(crate) struct Ending {
+    pub(super) sent: Vec<u64>,
+    pub(super) last: Vec<Option<LastBatch>>,
+}
+
+impl Ending {
+    pub(super) fn new(ranks: usize) -> Self {
+        Ending { sent: vec![0; ranks], last: (0..ranks).map(|_| None).collect() }
+    }
+}
+
 impl Vector {
     /// Enters a scope of pages.
     pub(crate) fn enter_pages(&mut self, opening: Opening, reason: Reason, cx: &mut Cx<'_>) -> Result<Epoch, Error> {
@@ -266,6 +278,9 @@ impl Vector {
             // A rank may have left a sync with which this home is not done.
             return if after == paging.done + 1 { Ok(Outcome::Park) } else { Err(cx.frame.nonsense()) };
         }
+        if !self.block.is_all_here() {
+            return Ok(Outcome::Park);
+        }
         paging.hold(from, pages.clone(), block);
         let elements = pages.map(|page| paging.page.min(block - page * paging.page)).sum::<usize>();
         Ok(Outcome::Pages { len: elements * element })
@@ -288,40 +303,38 @@ impl Vector {
         });
     }
 
-    /// Sends changed elements to their homes, before the sync that `opening` names.
-    pub(crate) fn flush_pages(
-        &mut self,
-        opening: Opening,
-        changes: Vec<Changes>,
-        cx: &mut Cx<'_>,
-    ) -> Result<(), Error> {
+    /// Begins the sync that `opening` names.
+    pub(crate) fn begin_sync(&mut self, opening: Opening, cx: &mut Cx<'_>) -> Result<(), Error> {
         cx.sound()?;
-        let paging = self.paging();
-        let (epoch, sync, reason) = (paging.epoch, paging.begun + 1, paging.reason.clone());
+        let epoch = self.paging().epoch;
         let agreed = self.ledger.come_further(epoch, opening, &cx.frame.name);
-        agreed.inspect_err(|error| cx.fail(error.clone()))?;
-        for Changes { home, batch, .. } in self.with_lines(changes, cx) {
-            self.paging().sent[home.index()] += 1;
-            if home == cx.me() {
-                self.work(Parked { from: home, work: Work::Flush { sync }, payload: Received::Bytes(batch) }, cx);
-            } else {
-                Message::Pages(PagesMessage::Flush { epoch, sync }).send(&reason, home, batch.into(), cx);
-            }
+        agreed.inspect_err(|error| cx.fail(error.clone()))
+    }
+
+    /// Sends changed elements to their home, before a sync.
+    pub(crate) fn flush_pages(&mut self, changes: Changes, cx: &mut Cx<'_>) -> Result<(), Error> {
+        cx.sound()?;
+        let (home, batch) = self.with_lines(changes, cx);
+        let paging = self.paging();
+        paging.sent[home.index()] += 1;
+        let (epoch, sync, reason) = (paging.epoch, paging.begun + 1, paging.reason.clone());
+        if home == cx.me() {
+            self.work(Parked { from: home, work: Work::Flush { sync }, payload: Received::Bytes(batch) }, cx);
+        } else {
+            Message::Pages(PagesMessage::Flush { epoch, sync }).send(&reason, home, batch.into(), cx);
         }
         Ok(())
     }
 
-    /// Checking mode: adds the lines at which they were written.
-    fn with_lines(&self, mut changes: Vec<Changes>, cx: &Cx<'_>) -> Vec<Changes> {
+    /// The home and the batch of some changes; in checking mode with the lines at which they were written.
+    fn with_lines(&self, changes: Changes, cx: &Cx<'_>) -> (Rank, Vec<u8>) {
+        let Changes { home, mut batch, lines } = changes;
         if self.check.is_some() {
-            let (at, time) = (cx.core.order.now(), cx.core.order.time());
-            for Changes { batch, lines, .. } in &mut changes {
-                let mut noted = Lines::default();
-                lines.drain(..).for_each(|(values, line)| noted.note(values, &line, at, &time));
-                add_lines(batch, &noted.encode());
-            }
+            let (at, time, mut noted) = (cx.core.order.now(), cx.core.order.time(), Lines::default());
+            lines.into_iter().for_each(|(values, line)| noted.note(values, &line, at, &time));
+            add_lines(&mut batch, &noted.encode());
         }
-        changes
+        (home, batch)
     }
 
     /// Applies a batch of changed elements to this block.
@@ -425,7 +438,7 @@ impl Vector {
             let values = |run: &Range<usize>| (run.clone(), &block[run.start * element..run.end * element]);
             batch_of_runs(len, element, runs.iter().map(values))
         });
-        let batch = batch.filter(|_| !runs.is_empty());
+        let batch = Some(batch.expect("nothing lends it in this scope")).filter(|_| !runs.is_empty());
         let paging = self.paging();
         if holder == cx.me() {
             let pushed = &mut paging.pushes[holder.index()];
@@ -454,30 +467,25 @@ impl Vector {
         Some(Ok(taken.collect()))
     }
 
-    /// Ends the scope on this rank: sends what has changed since the last sync, and announces the end.
-    pub(crate) fn end_pages(
+    /// Sends changed elements to their home at the end of the scope. The last batch for each home is kept: it travels
+    /// with the announcement of the end.
+    pub(crate) fn flush_at_end(
         &mut self,
-        scope: &ReleaseScope,
-        changes: Vec<Changes>,
+        (scope, ending): (&ReleaseScope, &mut Ending),
+        changes: Changes,
         cx: &mut Cx<'_>,
     ) -> Result<(), Error> {
-        if !changes.is_empty() {
-            cx.sound()?;
-        }
-        let mut sent = vec![0; cx.size()];
-        let mut last: Vec<Option<LastBatch>> = (0..cx.size()).map(|_| None).collect();
-        for Changes { home, batch, .. } in self.with_lines(changes, cx) {
-            let next = LastBatch { op: None, bytes: Buffer::own(batch) };
-            if let Some(LastBatch { bytes, .. }) = last[home.index()].replace(next) {
-                let seq = sent[home.index()];
-                match home == cx.me() {
-                    true => self.apply_own((scope.epoch, seq), None, &bytes, cx),
-                    false => self.send_batch((scope, seq), home, None, bytes, cx),
-                }
-                sent[home.index()] += 1;
+        cx.sound()?;
+        let (home, batch) = self.with_lines(changes, cx);
+        let Ending { sent, last } = ending;
+        let (sent, last) = (&mut sent[home.index()], &mut last[home.index()]);
+        if let Some(LastBatch { bytes, .. }) = last.replace(LastBatch { op: None, bytes: Buffer::own(batch) }) {
+            match home == cx.me() {
+                true => self.apply_own((scope.epoch, *sent), None, &bytes, cx),
+                false => self.send_batch((scope, *sent), home, None, bytes, cx),
             }
+            *sent += 1;
         }
-        self.end_release(scope, &sent, last, cx);
         Ok(())
     }
 }

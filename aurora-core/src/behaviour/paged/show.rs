@@ -11,7 +11,7 @@ use crate::kernel::message::malformed;
 use crate::link::Asked;
 use crate::memory::Shown;
 use crate::vector::{GVector, GlobalRead, GlobalWrite};
-use std::ops::Range;
+use std::ops::{Index, IndexMut, Range};
 
 /// Bytes of pages that are asked of one owner at a time, about: it copies them in one go.
 const AT_ONCE: usize = 512 << 10;
@@ -113,9 +113,6 @@ impl<T: Element> PagedMut<'_, T> {
     pub fn slice(&self, range: Range<usize>) -> Result<&[T]> {
         self.check_shown_range(range.start, range.end.saturating_sub(range.start))?;
         self.state.bring(self.vector, &range, &Site::here())?;
-        if range.is_empty() {
-            return Ok(&[]);
-        }
         let part = self.state.view.borrow_mut().show(&range);
         Ok(self.state.shown.show(part))
     }
@@ -177,9 +174,10 @@ impl<T: Element> PagedMut<'_, T> {
     #[track_caller]
     pub fn at(&self, index: usize) -> Result<T> {
         self.check_shown(index)?;
-        self.state.bring(self.vector, &(index..index + 1), &Site::here())?;
-        let view = self.state.view.borrow();
-        Ok(bytemuck::cast_slice(view.bytes())[index])
+        if let Some(all) = self.state.view.borrow().here(index) {
+            return Ok(bytemuck::cast_slice(all)[index]);
+        }
+        self.slice(index..index + 1).map(|element| element[0])
     }
 
     /// Sets element `index`; an absent page is fetched first. Other ranks see the value after the next
@@ -188,7 +186,11 @@ impl<T: Element> PagedMut<'_, T> {
     #[track_caller]
     pub fn put(&mut self, index: usize, value: T) -> Result<()> {
         self.check_shown(index)?;
-        self.slice_mut(index..index + 1)?[0] = value;
+        self.state.shown = Shown::default();
+        match self.state.view.get_mut().open(index) {
+            Some(all) => bytemuck::cast_slice_mut(all)[index] = value,
+            None => self.slice_mut(index..index + 1)?[0] = value,
+        }
         Ok(())
     }
 
@@ -202,6 +204,49 @@ impl<T: Element> PagedMut<'_, T> {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.vector.is_empty()
+    }
+}
+
+/// By global index. An absent page is fetched; an error of that is a panic with its text, which poisons the vector.
+impl<T: Element> Index<usize> for PagedMut<'_, T> {
+    type Output = T;
+
+    #[inline]
+    #[track_caller]
+    fn index(&self, index: usize) -> &T {
+        let place = self.place_of(index);
+        self.slice(place..place + 1).map_or_else(|error| panic!("{error}"), |element| &element[0])
+    }
+}
+
+/// By global row and column; as by index.
+impl<T: Element> Index<(usize, usize)> for PagedMut<'_, T> {
+    type Output = T;
+
+    #[inline]
+    #[track_caller]
+    fn index(&self, cell: (usize, usize)) -> &T {
+        &self[self.index_of(cell)]
+    }
+}
+
+/// By global index. As for reading; the element counts as written if it changes.
+impl<T: Element> IndexMut<usize> for PagedMut<'_, T> {
+    #[inline]
+    #[track_caller]
+    fn index_mut(&mut self, index: usize) -> &mut T {
+        let place = self.place_of(index);
+        self.slice_mut(place..place + 1).map_or_else(|error| panic!("{error}"), |element| &mut element[0])
+    }
+}
+
+/// By global row and column; as by index.
+impl<T: Element> IndexMut<(usize, usize)> for PagedMut<'_, T> {
+    #[inline]
+    #[track_caller]
+    fn index_mut(&mut self, cell: (usize, usize)) -> &mut T {
+        let index = self.index_of(cell);
+        &mut self[index]
     }
 }
 

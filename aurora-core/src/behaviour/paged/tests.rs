@@ -2,35 +2,30 @@
 //! what they may find.
 
 use super::map::PageMap;
-use super::message::PagesMessage;
-use super::protocol::merge_sums;
+use super::protocol::{Ending, merge_sums};
 use super::view::{View, Wanted, differ};
-use crate::Error;
 use crate::Site;
 use crate::behaviour::release::protocol::ReleaseScope;
 use crate::distribution::{Distribution, Shape};
 use crate::epoch::{Opening, Rule};
-use crate::error::ObjectName;
+use crate::error::{ObjectName, Result};
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::asking::When;
-use crate::kernel::message::{Header, request, to_object};
 use crate::kernel::nodes::Nodes;
 use crate::kernel::{Kernel, Reason};
 use crate::memory::{Array, Storage};
 use crate::object::Cx;
 use crate::stats::Kind;
-use crate::vector::batch::batch_of_runs;
 use crate::vector::block::Block;
 use crate::vector::construct::machine;
 use crate::vector::machine::Vector;
-use crate::vector::message::{Asked, Message, Request};
 use aurora_net::{Handler, Outbox, Payload, Rank, Received};
 use fastrand::Rng;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-const OBJECT: ObjectId = ObjectId(1);
+pub(super) const OBJECT: ObjectId = ObjectId(1);
 
 /// An element. A page has 1365 of them and a rest.
 type Word = [u8; 3];
@@ -52,10 +47,10 @@ enum Doing {
     Ended,
 }
 
-struct Node {
-    kernel: Kernel,
-    out: Outbox,
-    view: View,
+pub(super) struct Node {
+    pub(super) kernel: Kernel,
+    pub(super) out: Outbox,
+    pub(super) view: View,
     scope: ReleaseScope,
     doing: Doing,
     /// What it wants to do once its pages are here.
@@ -72,7 +67,7 @@ enum Access {
 }
 
 impl Node {
-    fn on<R>(&mut self, action: impl FnOnce(&mut Vector, &mut Cx<'_>) -> R) -> R {
+    pub(super) fn on<R>(&mut self, action: impl FnOnce(&mut Vector, &mut Cx<'_>) -> R) -> R {
         self.kernel.with(OBJECT, &mut self.out, action).expect("it lives")
     }
 }
@@ -296,8 +291,11 @@ impl Simulation {
     /// What a rank may read: what the last sync has left, its own last write, or what another rank writes meanwhile.
     fn check_read(&self, rank: usize, index: usize) {
         let node = &self.nodes[rank];
-        let (found, reference, written) =
-            (&node.view.bytes()[index * 3..index * 3 + 3], &self.reference[index], &self.written[index]);
+        let (found, reference, written) = (
+            &node.view.here(index).expect("it was fetched")[index * 3..index * 3 + 3],
+            &self.reference[index],
+            &self.written[index],
+        );
         let is = |value: &u32| word(*value) == found;
         let own = written.iter().rev().find(|(syncs, writer, _)| *writer == rank && *syncs == node.syncs);
         let is_allowed = match (own, &self.writers) {
@@ -309,17 +307,33 @@ impl Simulation {
     }
 
     fn end_interval(&mut self, rank: usize) {
-        let node = &mut self.nodes[rank];
-        let changes = node.view.take_changes();
-        if node.syncs == self.syncs {
-            let Node { kernel, out, scope, .. } = node;
-            let ended = kernel.with(OBJECT, out, |object: &mut Vector, cx| object.end_pages(scope, changes, cx));
-            ended.expect("it lives").expect("it is sound");
-            node.doing = Doing::Ended;
+        let Node { kernel, out, view, scope, syncs, doing, .. } = &mut self.nodes[rank];
+        let mut on = |action: &mut dyn FnMut(&mut Vector, &mut Cx<'_>) -> Result<()>| {
+            kernel.with(OBJECT, out, |object: &mut Vector, cx| action(object, cx)).expect("it lives")
+        };
+        if *syncs == self.syncs {
+            let mut ending = Some(Ending::new(self.words.len()));
+            let flushed = view.take_changes(|changes| {
+                let (mut changes, ending) = (Some(changes), ending.as_mut().expect("it has not ended"));
+                on(&mut |object, cx| object.flush_at_end((scope, ending), changes.take().expect("once"), cx))
+            });
+            flushed.expect("it is sound");
+            let Ending { sent, mut last } = ending.take().expect("it has not ended");
+            on(&mut |object, cx| {
+                object.end_release(scope, &sent, std::mem::take(&mut last), cx);
+                Ok(())
+            })
+            .expect("it is sound");
+            *doing = Doing::Ended;
             return;
         }
-        let opening = node.scope.opening.clone();
-        node.on(|object, cx| object.flush_pages(opening, changes, cx)).expect("it is sound");
+        on(&mut |object, cx| object.begin_sync(scope.opening.clone(), cx)).expect("it is sound");
+        let flushed = view.take_changes(|changes| {
+            let mut changes = Some(changes);
+            on(&mut |object, cx| object.flush_pages(changes.take().expect("once"), cx))
+        });
+        flushed.expect("it is sound");
+        let node = &mut self.nodes[rank];
         self.words[rank] = Some(node.on(|object, _| object.arrive_with_pages()));
         node.syncs += 1;
         node.doing = Doing::Arrived;
@@ -379,7 +393,7 @@ impl Simulation {
     }
 }
 
-fn node(rank: usize, size: usize, dist: &Distribution) -> Node {
+pub(super) fn node(rank: usize, size: usize, dist: &Distribution) -> Node {
     let (mut kernel, mut out, site) = (Kernel::new(Rank::new(rank), size, None), Outbox::default(), Site::here());
     let name = ObjectName { what: "GVector<[u8; 3]>".into(), made_at: site.clone() };
     let own: Vec<Word> = dist.range(Rank::new(rank)).map(|index| word(index as u32)).collect();
@@ -415,97 +429,4 @@ fn programs_without_races_find_what_was_written() {
 #[test]
 fn programs_with_races_find_old_or_new_values() {
     programs(500, true);
-}
-
-/// Rank 0 of two in a scope of pages. Each has a block of two pages and a bit.
-fn of_two() -> Node {
-    node(0, 2, &Distribution::block(Shape::Vector(6000), 2))
-}
-
-fn deliver(node: &mut Node, message: PagesMessage, payload: &[u8]) {
-    let header = to_object(OBJECT, &Message::Pages(message)).expect("short");
-    node.kernel.deliver(Rank::new(1), &header, Received::Bytes(payload.to_vec()), &mut node.out);
-}
-
-/// A batch that sets an element of the first block.
-fn batch(place: usize) -> Vec<u8> {
-    batch_of_runs(3000, 3, [(place..place + 1, &[7; 3][..])].into_iter())
-}
-
-#[test]
-fn messages_that_no_rank_of_this_build_sends() {
-    use PagesMessage::{Flush, Push};
-    let (good, no_batch) = (batch(2999), vec![1, 2, 3]);
-    let mut outside = batch(2999);
-    let last = outside.len() - 8;
-    outside[last] = 0xff;
-    let messages = [
-        (Flush { epoch: 2, sync: 1 }, &good),
-        (Flush { epoch: 1, sync: 0 }, &good),
-        (Flush { epoch: 1, sync: 3 }, &good),
-        (Flush { epoch: 1, sync: u64::MAX }, &good),
-        (Flush { epoch: 1, sync: 1 }, &no_batch),
-        (Flush { epoch: 1, sync: 1 }, &outside),
-        // This rank is in no sync.
-        (Push { epoch: 1, sync: 1, parts: 1 }, &good),
-        (Push { epoch: 1, sync: 0, parts: 0 }, &good),
-    ];
-    for (message, payload) in messages {
-        let mut node = of_two();
-        let words = format!("{message:?}");
-        deliver(&mut node, message, payload);
-        let object = node.on(|_, cx| cx.sound().err());
-        let fault = node.kernel.core.fault.clone().or(object);
-        assert!(matches!(fault, Some(Error::Start(_))), "{words}: {fault:?}");
-        assert!(node.out.drain().next().is_some(), "{words}: the other rank is told");
-    }
-    // What fits is taken.
-    let mut node = of_two();
-    deliver(&mut node, Flush { epoch: 1, sync: 1 }, &good);
-    assert_eq!(node.on(|object, cx| (cx.is_sound(), object.block.read(|block| block[8997]))), (true, Some(7)));
-}
-
-#[test]
-fn pushes_that_are_too_many_or_fit_no_block() {
-    let mut node = of_two();
-    node.on(|object, _| object.arrive_with_pages());
-    for (parts, sound) in [(2, true), (2, true), (2, false)] {
-        deliver(&mut node, PagesMessage::Push { epoch: 1, sync: 1, parts }, &[]);
-        assert_eq!(node.kernel.core.fault.is_none(), sound);
-    }
-    let Node { mut view, .. } = of_two();
-    assert!(view.update(Rank::new(1), &[1, 2, 3]).is_none());
-    assert!(view.update(Rank::new(1), &batch(5)).is_none(), "a page that is not here");
-    assert!(view.update(Rank::new(1), &[]).is_some());
-}
-
-#[test]
-fn lists_of_pages_that_the_block_does_not_have() {
-    let lists: [&[u32]; 6] = [&[3], &[u32::MAX], &[1, 0], &[0, 0], &[0, 1, 2, 3], &[]];
-    for (list, after, len) in
-        lists.into_iter().map(|list| (list, 0, 0)).chain([(&[0, 2][..], 0, 4905), (&[0], 2, 0), (&[0], u64::MAX, 0)])
-    {
-        let mut node = of_two();
-        let asked = Asked { epoch: 0, request: Request::Pages { after }, stamp: None };
-        let header = request(OBJECT, CallId(1), false, &asked).expect("short");
-        let list: Vec<u8> = list.iter().flat_map(|page| page.to_le_bytes()).collect();
-        for odd in [&[][..], &[9]] {
-            let payload = Received::Bytes([&list[..], odd].concat());
-            node.kernel.deliver(Rank::new(1), &header, payload, &mut node.out);
-            let answer = node.out.drain().next().expect("it is answered at once");
-            let Some(Header::Reply { refused, .. }) = Header::decode(&answer.header) else {
-                panic!("no answer");
-            };
-            let empty = list.is_empty() && after == 0;
-            assert_eq!(refused, !(odd.is_empty() && (len > 0 || empty)), "{list:?} after {after}");
-            assert!(refused || answer.payload.len() == len);
-        }
-        assert_eq!(node.on(|object, cx| (object.parked.len(), cx.is_sound())), (0, true));
-    }
-    // A rank that has left a sync with which this one is not done waits.
-    let mut node = of_two();
-    let asked = Asked { epoch: 0, request: Request::Pages { after: 1 }, stamp: None };
-    let header = request(OBJECT, CallId(1), false, &asked).expect("short");
-    node.kernel.deliver(Rank::new(1), &header, Received::Bytes(vec![0; 4]), &mut node.out);
-    assert_eq!(node.on(|object, _| object.parked.len()), 1);
 }

@@ -6,6 +6,7 @@
 use super::map::PageMap;
 use crate::Site;
 use crate::element::Element;
+use crate::error::Result;
 use crate::memory::{Arriving, Fresh, Meter, Metered, Part, Shortage, Storage};
 use crate::vector::batch::{Batch, batch_of_runs};
 use aurora_net::Rank;
@@ -13,8 +14,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Bytes of values in one batch, about.
-const BATCH: usize = 256 << 10;
+/// Changes of at most so many pages travel in one batch.
+const PAGES_OF_BATCH: usize = 64;
 
 /// Adds the runs of elements that differ, counted from `first` on. Both have whole elements.
 pub(super) type Differ = fn(now: &[u8], before: &[u8], first: usize, runs: &mut Vec<Range<usize>>);
@@ -81,7 +82,7 @@ impl View {
         (element, differ): (usize, Differ),
         fresh: Arc<dyn Fn(usize) -> Fresh + Send + Sync>,
         check: bool,
-    ) -> Result<Self, Shortage> {
+    ) -> std::result::Result<Self, Shortage> {
         let memory = Arriving::new(fresh(map.elements())?);
         let (meter, states) = (Meter::new(map.elements() * element), vec![State::Absent; map.len()]);
         let (twinned, twins, lines) = (Vec::new(), None, check.then(HashMap::new));
@@ -96,6 +97,19 @@ impl View {
     #[inline]
     pub(super) fn has(&self, elements: &Range<usize>) -> bool {
         self.states[self.map.over(elements)].iter().all(|state| *state != State::Absent)
+    }
+
+    /// The bytes of all elements, if the page of this one is here.
+    #[inline]
+    pub(super) fn here(&self, index: usize) -> Option<&[u8]> {
+        (self.states[self.map.of(index)] != State::Absent).then(|| self.memory.bytes())
+    }
+
+    /// The bytes of all elements for writing, if this one may be written. Forgets what was shown.
+    #[inline]
+    pub(super) fn open(&mut self, index: usize) -> Option<&mut [u8]> {
+        let is_open = self.states[self.map.of(index)] == State::Twinned && self.lines.is_none();
+        if is_open { self.memory.free().map(Storage::bytes_mut) } else { None }
     }
 
     /// The absent pages of these elements, by owners, in order.
@@ -124,7 +138,7 @@ impl View {
     ///
     /// # Panics
     /// If its length is another: a bug of ours.
-    pub(super) fn fill(&mut self, owner: Rank, number: u32, bytes: &[u8]) -> Result<(), Shortage> {
+    pub(super) fn fill(&mut self, owner: Rank, number: u32, bytes: &[u8]) -> std::result::Result<(), Shortage> {
         let page = self.map.page_of(owner, number as usize).expect("it was asked for");
         let place = self.bytes_of(&self.map.elements_of(owner, number as usize));
         assert_eq!(bytes.len(), place.len(), "a page of another length");
@@ -138,17 +152,19 @@ impl View {
 
     /// Shows elements whose pages are here. They are not written before the shown part is dropped.
     pub(super) fn show(&mut self, elements: &Range<usize>) -> Part {
-        self.memory.show(self.bytes_of(elements))
-    }
-
-    /// The bytes of all elements; those of absent pages mean nothing.
-    #[inline]
-    pub(super) fn bytes(&self) -> &[u8] {
-        self.memory.bytes()
+        let pages = self.map.over(elements);
+        let place = |page| {
+            let (owner, number) = self.map.home(page);
+            self.bytes_of(&self.map.elements_of(owner, number))
+        };
+        // Whole pages are noted, so that a page is noted once.
+        let whole = if pages.is_empty() { 0..0 } else { place(pages.start).start..place(pages.end - 1).end };
+        let bytes = if pages.is_empty() { 0..0 } else { self.bytes_of(elements) };
+        self.memory.show(whole).cut(bytes)
     }
 
     /// Makes twins of the pages of these elements, which are here and are about to be written.
-    pub(super) fn twin(&mut self, elements: &Range<usize>, line: &Site) -> Result<(), Shortage> {
+    pub(super) fn twin(&mut self, elements: &Range<usize>, line: &Site) -> std::result::Result<(), Shortage> {
         for page in self.map.over(elements) {
             if let Some(lines) = &mut self.lines {
                 lines.insert(page, line.clone());
@@ -176,46 +192,42 @@ impl View {
         self.memory.free().expect("a guard that is borrowed mutably shows nothing")
     }
 
-    /// The elements that were changed since the last call, in order. The twins are dropped.
-    pub(super) fn take_changes(&mut self) -> Vec<Changes> {
-        let mut batches = Vec::new();
+    /// Gives `sink` the elements that were changed since the last call, in order, until it fails. The twins are
+    /// dropped.
+    pub(super) fn take_changes(&mut self, mut sink: impl FnMut(Changes) -> Result<()>) -> Result<()> {
         let mut twinned = std::mem::take(&mut self.twinned);
         twinned.sort_unstable();
         let Some(twins) = self.twins.as_mut().and_then(Metered::bytes_mut) else {
-            return batches;
+            return Ok(());
         };
         let (now, element, map) = (self.memory.bytes(), self.element, &self.map);
-        let mut batch = |home: Rank, runs: &mut Vec<Range<usize>>, lines: &mut Vec<(usize, Site)>| {
-            let start = map.start(home);
-            let values =
-                |run: &Range<usize>| (run.start - start..run.end - start, &now[run.start * element..run.end * element]);
-            if !runs.is_empty() {
+        let (mut taken, mut runs, mut lines) = (Ok(()), Vec::new(), Vec::new());
+        let of_one_home = twinned.chunk_by(|page, next| map.home(*page).0 == map.home(*next).0);
+        for pages in of_one_home.flat_map(|pages| pages.chunks(PAGES_OF_BATCH)) {
+            let home = map.home(pages[0]).0;
+            for page in pages {
+                let elements = map.elements_of(home, map.home(*page).1);
+                let place = elements.start * element..elements.end * element;
+                let before = count(&runs);
+                (self.differ)(&now[place.clone()], &twins[place], elements.start, &mut runs);
+                if let Some(line) = self.lines.as_mut().and_then(|lines| lines.remove(page)) {
+                    lines.push((count(&runs) - before, line));
+                }
+                self.states[*page] = State::Here;
+            }
+            if taken.is_ok() && !runs.is_empty() {
+                let start = map.start(home);
+                let local = |run: &Range<usize>| run.start - start..run.end - start;
+                let values = |run: &Range<usize>| (local(run), &now[run.start * element..run.end * element]);
                 let batch = batch_of_runs(map.block(home), element, runs.iter().map(values));
-                batches.push(Changes { home, batch, lines: std::mem::take(lines) });
-                runs.clear();
+                taken = sink(Changes { home, batch, lines: std::mem::take(&mut lines) });
             }
-        };
-        let (mut of, mut runs, mut lines, mut begun) = (Rank::new(0), Vec::new(), Vec::new(), 0);
-        for page in &twinned {
-            let (owner, number) = map.home(*page);
-            let elements = map.elements_of(owner, number);
-            let place = elements.start * element..elements.end * element;
-            if owner != of || begun >= BATCH {
-                batch(of, &mut runs, &mut lines);
-                (of, begun) = (owner, 0);
-            }
-            begun += place.len();
-            let before = self.lines.as_ref().map_or(0, |_| count(&runs));
-            (self.differ)(&now[place.clone()], &twins[place], elements.start, &mut runs);
-            if let Some(line) = self.lines.as_mut().and_then(|lines| lines.remove(page)) {
-                lines.push((count(&runs) - before, line));
-            }
-            self.states[*page] = State::Here;
+            runs.clear();
+            lines.clear();
         }
-        batch(of, &mut runs, &mut lines);
         twinned.clear();
         self.twinned = twinned;
-        batches
+        taken
     }
 
     /// Takes over what an owner has pushed: a batch for its block, or nothing. `None`: it does not fit the block.
