@@ -24,6 +24,8 @@ pub enum Implementation {
     MpiAlltoallv,
     /// By this library without a behaviour: element by element.
     Naive,
+    /// By this library with a Paged scope, where the first choice is a HaloCache.
+    Pages,
     /// By this library with an Accumulate, where the first choice is a ReleaseC.
     Accumulate,
     /// By the sequential program, on rank 0 alone.
@@ -46,6 +48,7 @@ impl Implementation {
             Implementation::MpiRing => "mpi-ring",
             Implementation::MpiAlltoallv => "mpi-alltoallv",
             Implementation::Naive => "naive",
+            Implementation::Pages => "pages",
             Implementation::Accumulate => "accumulate",
             Implementation::Sequential => "sequential",
             Implementation::Tcp => "tcp",
@@ -55,8 +58,8 @@ impl Implementation {
 
     /// Whether it is this library that shares, with or without a behaviour.
     pub fn is_ours(self) -> bool {
-        use Implementation::{Accumulate, Aurora, AuroraWhole, Naive};
-        matches!(self, Aurora | AuroraWhole | Accumulate | Naive)
+        use Implementation::{Accumulate, Aurora, AuroraWhole, Naive, Pages};
+        matches!(self, Aurora | AuroraWhole | Pages | Accumulate | Naive)
     }
 
     /// Whether MPI carries it.
@@ -188,7 +191,8 @@ impl Offer for Program {
 
     fn implementations(&self) -> &'static [Implementation] {
         use Implementation::{
-            Accumulate, Aurora, AuroraWhole, MpiCollective, MpiIsend, MpiIsendWhole, MpiRing, Naive, Rayon, Sequential,
+            Accumulate, Aurora, AuroraWhole, MpiCollective, MpiIsend, MpiIsendWhole, MpiRing, Naive, Pages, Rayon,
+            Sequential,
         };
         match self.0 {
             "mm2" => &[Aurora, AuroraWhole, MpiIsend, MpiIsendWhole, MpiRing, MpiCollective, Sequential, Naive],
@@ -196,6 +200,7 @@ impl Offer for Program {
             "diffusion" | "tsp" => &[Aurora, MpiIsend, MpiCollective, Sequential, Naive],
             "wordcount" => &[Aurora, MpiCollective, Sequential, Naive],
             "histogram" => &[Aurora, Accumulate, MpiIsend, MpiCollective, Sequential, Naive],
+            "sor" => &[Aurora, Pages, Naive, Sequential],
             "sparse-mm" => &[Aurora, Sequential],
             _ => &[Aurora, Naive, Sequential],
         }

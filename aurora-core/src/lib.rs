@@ -40,13 +40,14 @@
 //!
 //! # What orders what
 //!
-//! [`World::barrier`], [reductions and their kin](World::all_reduce), construction, `fill`, `gather` and entering a
-//! ReadCache order all ranks. After a collective scope the next access of the object waits until all ranks have ended
-//! the scope: it sees what they did in it, and comes after what they did to other objects before. Entering or
-//! refreshing a HaloCache orders a rank and its neighbours with respect to the elements that it shows; entering any
-//! other scope orders nothing. A rank that gets a value of a [`GScalar`] comes after the ranks that have changed it,
-//! and after what they did before that. An access that is not ordered after a write returns some value that was written
-//! there; elements are read and written whole. [Checking mode](Config::check) finds such accesses.
+//! [`World::barrier`], [reductions and their kin](World::all_reduce), construction, `fill`, `gather`, entering a
+//! ReadCache, opening a Paged scope and its [`sync`](PagedMut::sync) order all ranks. After a collective scope the
+//! next access of the object waits until all ranks have ended the scope: it sees what they did in it, and comes after
+//! what they did to other objects before. Entering or refreshing a HaloCache orders a rank and its neighbours with
+//! respect to the elements that it shows; entering any other scope orders nothing. A rank that gets a value of a
+//! [`GScalar`] comes after the ranks that have changed it, and after what they did before that. An access that is not
+//! ordered after a write returns some value that was written there; elements are read and written whole. [Checking
+//! mode](Config::check) finds such accesses.
 //!
 //! # Guides
 //!

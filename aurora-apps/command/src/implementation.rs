@@ -50,6 +50,8 @@ enum ProgramName {
     MpiCollective,
     /// This library without a behaviour, element by element
     Naive,
+    /// Pages that are copied when they are touched, and syncs (of `sor`)
+    Pages,
     /// Partial sums of each rank, merged at the end (of `histogram`)
     Accumulate,
     /// The sequential program, on rank 0 alone
@@ -83,6 +85,7 @@ impl ProgramImplementations {
             ProgramName::MpiIsendWhole => Implementation::MpiIsendWhole,
             ProgramName::MpiRing => Implementation::MpiRing,
             ProgramName::Naive => Implementation::Naive,
+            ProgramName::Pages => Implementation::Pages,
             ProgramName::Accumulate => Implementation::Accumulate,
             ProgramName::Sequential => Implementation::Sequential,
             ProgramName::Rayon => Implementation::Rayon,

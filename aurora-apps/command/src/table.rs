@@ -14,7 +14,8 @@ impl Display for Table<'_, Comparison<Report>> {
             write!(f, "{space}{}", Table(report))?;
         }
         let of = |name: &str| self.0.results.iter().find(|report| report.implementation == name);
-        for (behaviour, naive) in ["aurora", "accumulate"].iter().filter_map(|name| of(name).zip(of("naive"))) {
+        for (behaviour, naive) in ["aurora", "pages", "accumulate"].iter().filter_map(|name| of(name).zip(of("naive")))
+        {
             let (ratio, name) = (naive.seconds.median / behaviour.seconds.median, &behaviour.implementation);
             writeln!(f, "\nwithout a behaviour it takes {ratio:.1} times as long as by `{name}`")?;
         }

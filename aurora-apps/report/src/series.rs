@@ -111,7 +111,7 @@ pub struct Series {
 }
 
 /// This library as it is meant to be used.
-const AURORA: [&str; 3] = ["aurora", "aurora-whole", "accumulate"];
+const AURORA: [&str; 4] = ["aurora", "aurora-whole", "pages", "accumulate"];
 
 impl Series {
     /// Of one implementation.

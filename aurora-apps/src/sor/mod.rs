@@ -4,6 +4,7 @@ mod input;
 mod job;
 mod kernel;
 mod naive;
+mod pages;
 mod parallel;
 mod run;
 #[cfg(test)]
@@ -13,5 +14,6 @@ pub use input::{Start, java_random};
 pub use job::{Precision, Problem, Sor, TooLarge};
 pub use kernel::{BLACK, Halves, OMEGA, RED, Real, parity, relaxed, row_sum, sequential, update_row};
 pub use naive::half_sweep_by_elements;
+pub use pages::half_sweeps_by_pages;
 pub use parallel::half_sweeps;
 pub use run::run;

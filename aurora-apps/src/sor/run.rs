@@ -4,7 +4,8 @@ use super::job::JAVA_GRANDE_SEED;
 use super::kernel::{half_of, parity};
 use super::parallel::UPDATE;
 use super::{
-    BLACK, Halves, Precision, Problem, RED, Real, Sor, Start, half_sweep_by_elements, half_sweeps, row_sum, sequential,
+    BLACK, Halves, Precision, Problem, RED, Real, Sor, Start, half_sweep_by_elements, half_sweeps,
+    half_sweeps_by_pages, row_sum, sequential,
 };
 use crate::clock::{Clock, Kind, Laps};
 use crate::implementation::{Conditions, Implementation, Offer, Program};
@@ -62,6 +63,7 @@ type Relaxation<T> = fn(&World, &Problem, Start, &mut Shared<T>) -> Result<Laps>
 
 fn relaxation<T: Real>(implementation: Implementation) -> Relaxation<T> {
     match implementation {
+        Implementation::Pages => by_pages,
         Implementation::Naive => by_elements,
         Implementation::Sequential => alone,
         _ => by_halos,
@@ -73,6 +75,14 @@ fn by_halos<T: Real>(world: &World, problem: &Problem, start: Start, shared: &mu
     shared.fill(problem, start)?;
     let mut clock = Clock::start(world)?;
     half_sweeps(&mut shared.red, &mut shared.black, problem.cols, problem.half_sweeps, &mut clock)?;
+    clock.stop()
+}
+
+/// With Paged scopes.
+fn by_pages<T: Real>(world: &World, problem: &Problem, start: Start, shared: &mut Shared<T>) -> Result<Laps> {
+    shared.fill(problem, start)?;
+    let mut clock = Clock::start(world)?;
+    half_sweeps_by_pages(&mut shared.red, &mut shared.black, problem.cols, problem.half_sweeps, &mut clock)?;
     clock.stop()
 }
 

@@ -1,12 +1,15 @@
 //! The program on ranks that are threads: the sequential matrix bit by bit for every shape, and wrong when it is.
 
-use super::{Precision, Problem, Sor, run};
+use super::{Precision, Problem, Sor, pages, run};
+use crate::clock::Clock;
 use crate::implementation::Implementation;
+use crate::random::Stream;
 use crate::report::{Comparison, Measured, Report};
-use aurora_core::Route;
 use aurora_core::prelude::*;
+use aurora_core::{Kind, Route};
 
-const ALL: [Implementation; 3] = [Implementation::Aurora, Implementation::Sequential, Implementation::Naive];
+const ALL: [Implementation; 4] =
+    [Implementation::Aurora, Implementation::Pages, Implementation::Sequential, Implementation::Naive];
 const PRECISIONS: [Precision; 2] = [Precision::Single, Precision::Double];
 
 fn compare(config: Config, job: &Sor) -> Comparison<Report> {
@@ -61,7 +64,7 @@ fn another_sum_is_noticed() {
 
 #[test]
 fn size_a_has_the_published_sum_on_ranks() {
-    let implementations = vec![Implementation::Aurora, Implementation::Sequential];
+    let implementations = vec![Implementation::Aurora, Implementation::Pages, Implementation::Sequential];
     let comparison = compare(Config::threads(3), &Sor { implementations, reps: 1, ..Sor::default() });
     assert!(comparison.verified(), "{comparison:?}");
     assert_eq!(comparison.main.seed, 10_101_010);
@@ -82,6 +85,53 @@ fn a_half_sweep_costs_a_message_to_each_neighbour() {
         // The watch over waiting ranks may speak now and then.
         assert!((200 * borders..=200 * borders + 20).contains(&(many - few)), "{few} and {many} on {ranks} ranks");
     }
+}
+
+/// Messages and bytes of each kind that all ranks send, between the opening of the scopes and their end.
+fn sent_by_pages(ranks: usize, problem: &Problem) -> [(u64, u64); 4] {
+    const KINDS: [Kind; 4] = [Kind::Page, Kind::Answer, Kind::Barrier, Kind::Control];
+    let counted = |world: &World| {
+        let value = |i: usize| Stream::new(1, 0).unit(i as u64) as f32;
+        let half = || GVector::from_fn(world, MatrixDim::new(problem.rows, problem.half_cols()), value);
+        let (mut red, mut black) = (half()?, half()?);
+        let mine = red.local_rows();
+        let mine = mine.start.max(1)..mine.end.min(problem.rows - 1);
+        let mut clock = Clock::start(world)?;
+        let (mut own, mut other) = (red.paged_mut()?, black.paged_mut()?);
+        world.barrier()?;
+        let before = world.stats();
+        world.barrier()?; // no rank sweeps before all have looked
+        pages::sweep((&mut own, &mut other), mine, problem.cols, problem.half_sweeps, &mut clock)?;
+        world.barrier()?; // all is sent
+        let sent = world.stats() - before;
+        world.barrier()?; // no rank ends its scopes before all have looked
+        let costs = KINDS.map(|kind| sent.of(kind));
+        assert_eq!(costs.iter().map(|cost| cost.messages).sum::<u64>(), sent.traffic.transfers_out, "{sent}");
+        let mut sums = costs.map(|cost| [cost.messages, cost.bytes]);
+        world.all_reduce_slice(Add, sums.as_flattened_mut())?;
+        Ok(sums.map(|[messages, bytes]| (messages, bytes)))
+    };
+    Config::threads(ranks).route(Route::Udp).run(counted).expect("a job")
+}
+
+/// The matrix of the comparison, at its number of ranks.
+#[test]
+fn half_sweeps_by_pages_send_what_has_changed_on_shared_pages() {
+    let (ranks, sweeps, borders) = (8, Problem::PAPER.half_sweeps as u64, 2 * 7);
+    // The watch over waiting ranks speaks when a machine is busy.
+    let [pages, answers, barriers, _watch] = sent_by_pages(ranks, &Problem::PAPER);
+    // Over each border and way: the edge of either colour is asked for once. After the first half-sweep no rank holds
+    // an edge of the colour that was updated; after each other one it is pushed.
+    let (asked, pushed) = (2 * borders, (sweeps - 1) * borders);
+    assert_eq!([pages.0, answers.0, barriers.0], [asked + pushed, asked, 24 * (sweeps + 2)]);
+    // An edge is two pages. All of it is pushed but one element, which is at the border of the matrix. Each message has
+    // a header, and each run of elements its length.
+    let (row, header) = (6144, 60);
+    assert!((row * asked..=(row + header) * asked).contains(&answers.1), "{answers:?}");
+    assert!(((row - 4) * pushed..=row * pushed + header * pages.0).contains(&pages.1), "{pages:?}");
+    // Message passing sends 8607 KB in the comparison.
+    assert!(pages.1 + answers.1 <= 103 * 86_070, "{pages:?}, {answers:?}");
+    assert!(barriers.1 <= header * barriers.0, "{barriers:?}");
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub fn of(name: &str) -> Ink {
     match name {
         "aurora" | "tail" | "D" => "var(--blue)",
         "aurora-whole" | "ect" | "N" => "var(--sky)",
-        "accumulate" | "rayon" | "tcp" | "SR" | "M" => "var(--green)",
+        "accumulate" | "pages" | "rayon" | "tcp" | "SR" | "M" => "var(--green)",
         "S" => "var(--vermillion)",
         "R" => "var(--orange)",
         "SS" | "G" => "var(--purple)",

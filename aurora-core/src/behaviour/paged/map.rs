@@ -1,5 +1,6 @@
 //! Which page holds which elements. Pages are numbered inside each owner's block, so a page has one home, and blocks
-//! that are unequal, empty, or end inside a page need no rule of their own.
+//! that are unequal, empty, or end inside a page need no rule of their own. A page of a matrix consists of whole rows,
+//! or is part of one row: neighbours that share edges of their blocks then share no page that is written otherwise.
 
 use crate::distribution::{Distribution, Divisor};
 use aurora_net::Rank;
@@ -8,17 +9,57 @@ use std::ops::Range;
 /// Bytes of a page, unless an element is longer.
 const PAGE: usize = 4096;
 
-/// Elements of a page, if an element has so many bytes. The last page of a block may have fewer.
-pub(super) fn elements_of_page(element: usize) -> usize {
-    (PAGE / element).max(1)
+/// How blocks are cut into pages: runs of elements, such as rows, each in equal pages.
+#[derive(Clone, Copy)]
+pub(super) struct Pages {
+    /// Elements of a run; the last run of a block may have fewer.
+    run: usize,
+    /// Elements of a page; the last page of a run may have fewer.
+    page: usize,
+    /// Pages of a run.
+    of_run: usize,
+    by_run: Divisor,
+    by_page: Divisor,
+}
+
+impl Pages {
+    /// Of elements of so many bytes, in units that are elements or rows.
+    pub(super) fn new(element: usize, unit: usize) -> Self {
+        let most = (PAGE / element).max(1);
+        let unit = unit.max(1);
+        let (run, page) = if unit <= most {
+            let run = most / unit * unit;
+            (run, run)
+        } else {
+            (unit, unit.div_ceil(unit.div_ceil(most)))
+        };
+        Pages { run, page, of_run: run.div_ceil(page), by_run: Divisor::new(run), by_page: Divisor::new(page) }
+    }
+
+    /// The page of an element of a block.
+    #[inline]
+    pub(super) fn of(&self, place: usize) -> usize {
+        let run = self.by_run.divide(place);
+        run * self.of_run + self.by_page.divide(place - run * self.run)
+    }
+
+    /// The number of pages of a block of so many elements.
+    pub(super) fn count(&self, block: usize) -> usize {
+        if block == 0 { 0 } else { self.of(block - 1) + 1 }
+    }
+
+    /// The elements of a page of such a block.
+    pub(super) fn elements(&self, page: usize, block: usize) -> Range<usize> {
+        let (run, part) = (page / self.of_run, page % self.of_run);
+        let start = run * self.run + part * self.page;
+        start..(start + self.page).min((run + 1) * self.run).min(block)
+    }
 }
 
 /// The pages of a vector, in the order of its elements.
 pub(super) struct PageMap {
     dist: Distribution,
-    /// Elements of a page.
-    page: usize,
-    by_page: Divisor,
+    pages: Pages,
     /// Of each rank's block. Behind the last stand the numbers of all elements and pages.
     blocks: Vec<Begin>,
 }
@@ -32,17 +73,17 @@ struct Begin {
 
 impl PageMap {
     pub(super) fn new(dist: &Distribution, element: usize, ranks: usize) -> Self {
-        let page = elements_of_page(element);
-        let mut pages = 0;
+        let pages = Pages::new(element, dist.shape().unit());
+        let mut count = 0;
         let begins = (0..ranks).map(|rank| {
             let block = dist.range(Rank::new(rank));
-            let begin = Begin { element: block.start, page: pages };
-            pages += block.len().div_ceil(page);
+            let begin = Begin { element: block.start, page: count };
+            count += pages.count(block.len());
             begin
         });
         let mut blocks: Vec<_> = begins.collect();
-        blocks.push(Begin { element: dist.len(), page: pages });
-        PageMap { dist: dist.clone(), page, by_page: Divisor::new(page), blocks }
+        blocks.push(Begin { element: dist.len(), page: count });
+        PageMap { dist: dist.clone(), pages, blocks }
     }
 
     /// The number of all pages.
@@ -59,7 +100,7 @@ impl PageMap {
     #[inline]
     pub(super) fn of(&self, index: usize) -> usize {
         let block = self.blocks[self.dist.owner_index(index)];
-        block.page + self.by_page.divide(index - block.element)
+        block.page + self.pages.of(index - block.element)
     }
 
     /// The pages of consecutive elements.
@@ -98,8 +139,8 @@ impl PageMap {
     /// The elements of a page of a rank.
     pub(super) fn elements_of(&self, owner: Rank, number: usize) -> Range<usize> {
         let block = self.dist.range(owner);
-        let start = block.start + number * self.page;
-        start..(start + self.page).min(block.end)
+        let page = self.pages.elements(number, block.len());
+        block.start + page.start..block.start + page.end
     }
 }
 
@@ -129,6 +170,9 @@ mod tests {
                 let elements = map.elements_of(owner, number);
                 prop_assert!(elements.start == next && !elements.is_empty());
                 prop_assert!(elements.len() * element <= PAGE.max(element));
+                let (first, last) = (elements.start / cols, (elements.end - 1) / cols);
+                let are_whole = elements.start % cols == 0 && elements.end % cols == 0;
+                prop_assert!(first == last || are_whole, "{:?} cuts rows of {}", elements, cols);
                 for index in elements.clone() {
                     prop_assert_eq!((map.of(index), dist.owner(index)), (page, owner));
                 }
@@ -136,7 +180,9 @@ mod tests {
                 next = elements.end;
             }
             prop_assert_eq!(next, dist.len());
-            prop_assert_eq!(map.page_of(Rank::new(0), dist.range(Rank::new(0)).len().div_ceil(map.page)), None);
+            for rank in (0..ranks).map(Rank::new) {
+                prop_assert_eq!(map.page_of(rank, map.pages.count(dist.range(rank).len())), None);
+            }
         }
     }
 }

@@ -5,7 +5,7 @@
 //! these batches are applied and every holder has been sent the changes of the pages that it holds. Until then it
 //! serves no page to a rank that has left the sync, and applies no batch of the next one.
 
-use super::map::elements_of_page;
+use super::map::Pages;
 use super::message::PagesMessage;
 use super::view::Changes;
 use crate::Error;
@@ -38,8 +38,8 @@ const SUM: usize = size_of::<u32>();
 pub(crate) struct Paging {
     epoch: Epoch,
     reason: Reason,
-    /// Elements of a page.
-    page: usize,
+    /// The pages of the block.
+    pages: Pages,
     /// By homes: batches sent since the last sync.
     sent: Vec<u32>,
     /// Syncs at which this rank has arrived, those from which it has departed, those with which its block is done.
@@ -80,11 +80,11 @@ impl Pushed {
 }
 
 impl Paging {
-    fn new((epoch, reason): (Epoch, Reason), element: usize, ranks: usize) -> Self {
+    fn new((epoch, reason): (Epoch, Reason), pages: Pages, ranks: usize) -> Self {
         Paging {
             epoch,
             reason,
-            page: elements_of_page(element),
+            pages,
             sent: vec![0; ranks],
             begun: 0,
             departed: 0,
@@ -140,7 +140,7 @@ impl Paging {
 
     fn hold(&mut self, holder: Rank, pages: impl Iterator<Item = usize>, block: usize) {
         let held = &mut self.holders[holder.index()];
-        held.resize(block.div_ceil(self.page), false);
+        held.resize(self.pages.count(block), false);
         pages.for_each(|page| held[page] = true);
     }
 
@@ -149,9 +149,9 @@ impl Paging {
         let held = &self.holders[holder.index()];
         let mut runs: Vec<Range<usize>> = Vec::new();
         for (_, changed) in self.changed.iter().filter(|(writer, _)| *writer != holder) {
-            let pages = changed.start / self.page..changed.end.div_ceil(self.page);
+            let pages = self.pages.of(changed.start)..self.pages.of(changed.end - 1) + 1;
             for (page, _) in pages.clone().zip(&held[pages]).filter(|(_, is_held)| **is_held) {
-                let part = common(changed, &(page * self.page..(page + 1) * self.page));
+                let part = common(changed, &self.pages.elements(page, changed.end));
                 match runs.last_mut() {
                     Some(last) if last.end == part.start => last.end = part.end,
                     _ => runs.push(part),
@@ -217,7 +217,8 @@ impl Vector {
     /// Enters a scope of pages.
     pub(crate) fn enter_pages(&mut self, opening: Opening, reason: Reason, cx: &mut Cx<'_>) -> Result<Epoch, Error> {
         let epoch = self.enter(opening, cx)?;
-        self.pages = Some(Box::new(Paging::new((epoch, reason), self.block.element, cx.size())));
+        let pages = Pages::new(self.block.element, self.dist.shape().unit());
+        self.pages = Some(Box::new(Paging::new((epoch, reason), pages, cx.size())));
         Ok(epoch)
     }
 
@@ -253,10 +254,9 @@ impl Vector {
         let (me, block) = (cx.me(), self.block.len());
         let paging = self.paging();
         paging.hold(me, pages.iter().map(|page| *page as usize), block);
-        let page = paging.page;
+        let of_block = paging.pages;
         for number in pages {
-            let start = *number as usize * page;
-            let range = self.block.bytes_of(&(start..(start + page).min(block)));
+            let range = self.block.bytes_of(&of_block.elements(*number as usize, block));
             self.block.read_range(&range, |bytes| copy(*number, bytes)).expect("nothing lends it in this scope");
         }
         Ok(())
@@ -273,7 +273,7 @@ impl Vector {
         let (block, element) = (self.block.len(), self.block.element);
         let paging = self.pages.as_mut().filter(|paging| paging.epoch == epoch + 1);
         let paging = paging.ok_or_else(|| cx.frame.nonsense())?;
-        let pages = pages_of(payload, block.div_ceil(paging.page)).ok_or_else(|| cx.frame.nonsense())?;
+        let pages = pages_of(payload, paging.pages.count(block)).ok_or_else(|| cx.frame.nonsense())?;
         if after != paging.done {
             // A rank may have left a sync with which this home is not done.
             return if after == paging.done + 1 { Ok(Outcome::Park) } else { Err(cx.frame.nonsense()) };
@@ -282,17 +282,17 @@ impl Vector {
             return Ok(Outcome::Park);
         }
         paging.hold(from, pages.clone(), block);
-        let elements = pages.map(|page| paging.page.min(block - page * paging.page)).sum::<usize>();
+        let elements = pages.map(|page| paging.pages.elements(page, block).len()).sum::<usize>();
         Ok(Outcome::Pages { len: elements * element })
     }
 
     /// Copies the pages of a request that has been served.
     pub(crate) fn copy_pages(&mut self, payload: &[u8], mut into: &mut [u8]) {
-        let (page, block) = (self.paging().page, self.block.len());
-        let Some(pages) = pages_of(payload, block.div_ceil(page)) else {
+        let (of_block, block) = (self.paging().pages, self.block.len());
+        let Some(pages) = pages_of(payload, of_block.count(block)) else {
             return;
         };
-        let ranges = pages.map(|number| number * page..((number + 1) * page).min(block));
+        let ranges = pages.map(|number| of_block.elements(number, block));
         let ranges: Vec<_> = ranges.map(|elements| self.block.bytes_of(&elements)).collect();
         self.block.read(|bytes| {
             for range in ranges {
@@ -351,7 +351,8 @@ impl Vector {
         let batch = Batch::parse(payload, element, len).expect("it was applied");
         let paging = self.paging();
         paging.applied += 1;
-        paging.changed.extend(batch.runs(element).into_iter().map(|(run, _)| (from, run)));
+        let runs = batch.runs(element).into_iter().map(|(run, _)| run).filter(|run| !run.is_empty());
+        paging.changed.extend(runs.map(|run| (from, run)));
         let epoch = paging.epoch;
         self.has_changed = true;
         let noted = self.note_batch((from, epoch), None, None, payload, cx);

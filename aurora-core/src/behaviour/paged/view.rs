@@ -25,11 +25,36 @@ pub(super) fn differ<T: Element>(now: &[u8], before: &[u8], first: usize, runs: 
     if now == before {
         return;
     }
-    let elements = now.chunks_exact(size_of::<T>()).zip(before.chunks_exact(size_of::<T>()));
-    for (at, _) in (first..).zip(elements).filter(|(_, (now, before))| now != before) {
+    match size_of::<T>() {
+        1 => differ_by::<1>(now, before, first, runs),
+        2 => differ_by::<2>(now, before, first, runs),
+        4 => differ_by::<4>(now, before, first, runs),
+        8 => differ_by::<8>(now, before, first, runs),
+        size => {
+            let pairs = now.chunks_exact(size).zip(before.chunks_exact(size));
+            add_runs(pairs.map(|(now, before)| now != before), first, runs);
+        }
+    }
+}
+
+/// Arrays are compared in a register, slices by a call.
+fn differ_by<const SIZE: usize>(now: &[u8], before: &[u8], first: usize, runs: &mut Vec<Range<usize>>) {
+    let pairs = now.as_chunks::<SIZE>().0.iter().zip(before.as_chunks::<SIZE>().0);
+    add_runs(pairs.map(|(now, before)| now != before), first, runs);
+}
+
+/// Adds the runs of `true`, counted from `first` on. The first may continue the last of `runs`.
+fn add_runs(differ: impl Iterator<Item = bool>, first: usize, runs: &mut Vec<Range<usize>>) {
+    let mut places = first..;
+    let mut differ = differ.peekable();
+    while differ.peek().is_some() {
+        places.start += std::iter::from_fn(|| differ.next_if(|differs| !differs)).count();
+        let run = places.start..places.start + std::iter::from_fn(|| differ.next_if(|differs| *differs)).count();
+        places.start = run.end;
         match runs.last_mut() {
-            Some(last) if last.end == at => last.end += 1,
-            _ => runs.push(at..at + 1),
+            Some(last) if last.end == run.start => last.end = run.end,
+            _ if run.is_empty() => {}
+            _ => runs.push(run),
         }
     }
 }
