@@ -63,6 +63,20 @@ fn a_streaming_one() {
     });
 }
 
+/// A view is the rank's own, also where memory is shared.
+#[test]
+fn a_view_of_pages() {
+    on_every_route([1, 2, 3], |job| {
+        let body = |world: &World| {
+            let mut v = GVector::<u64>::new(world, LEN)?;
+            let pages = v.paged_mut()?;
+            pages.finish()
+        };
+        job.cache_limit(8 * LEN).run(body).run.expect("it fits");
+        says(&job.cache_limit(8 * LEN - 1).run(body), "for the view of a Paged scope", "let pages = v.paged_mut()?");
+    });
+}
+
 /// It has a copy of its own also where memory is shared.
 #[test]
 fn one_that_is_written_to() {
