@@ -21,7 +21,7 @@ use Borrow::{Mut, Shared};
 type Deed = (&'static str, Borrow, &'static str);
 
 /// Behaviours of a vector that are open.
-const OPEN: [Deed; 19] = [
+const OPEN: [Deed; 20] = [
     ("owner_computes", Shared, "v.owner_computes()?"),
     ("owner_computes_mut", Mut, "v.owner_computes_mut()?"),
     ("read_cache", Shared, "v.read_cache()?"),
@@ -34,6 +34,7 @@ const OPEN: [Deed; 19] = [
     ("gatherer", Shared, "v.gatherer()?"),
     ("halo_cache", Shared, "v.halo_cache(1)?"),
     ("halo_cache_mut", Mut, "v.halo_cache_mut(1)?"),
+    ("paged", Shared, "v.paged()?"),
     ("paged_mut", Mut, "v.paged_mut()?"),
     ("accumulate", Mut, "v.accumulate::<Add>()?"),
     ("accumulate_in_order", Mut, "v.accumulate_in_order::<Add>()?"),
@@ -163,6 +164,7 @@ lacks! {
     ReadCache<'static, i32>: Send Sync Clone;
     HaloCache<'static, i32>: Send Sync Clone;
     HaloCacheMut<'static, i32>: Send Sync Clone;
+    Paged<'static, i32>: Send Sync Clone;
     PagedMut<'static, i32>: Send Sync Clone;
     ReadCacheBlocks<'static, i32>: Send Sync Clone;
     ReleaseC<'static, i32>: Send Sync Clone;

@@ -120,7 +120,8 @@ choices! {
 }
 
 impl Config {
-    /// Checking mode: the race detector (default: `AURORA_CHECK`, else off). `true` is [`Check::On`].
+    /// Checking mode: the race detector (default: `AURORA_CHECK`, else off). `true` is [`Check::On`]. It does not note
+    /// reads in a [`Paged`](crate::PagedMut) scope.
     ///
     /// A race is a pair of accesses to one element of a vector, or to one entry of a map, by two ranks, at least one
     /// of them a write, that nothing orders: the commonest is writing in an OwnerComputes, and reading on another rank

@@ -140,7 +140,8 @@ pub use aurora_net::{Bulk, BulkInfo, Network, Probe, Rank, Route, Traffic, UdpIn
 pub use behaviour::halo::{Boundary, Halo};
 pub use behaviour::{
     Accumulate, Blocks, Gather, GatherIter, GatherPairs, GatherQueue, HaloCache, HaloCacheMut, OwnerComputes,
-    OwnerComputesMut, PagedMut, PutOnly, ReadCache, ReadCacheBlocks, ReadCacheReleaseC, ReleaseAlone, ReleaseC, Scope,
+    OwnerComputesMut, Paged, PagedMut, PutOnly, ReadCache, ReadCacheBlocks, ReadCacheReleaseC, ReleaseAlone, ReleaseC,
+    Scope,
 };
 pub use config::Config;
 pub use distribution::{MatrixDim, Partition, Shape};
@@ -166,8 +167,8 @@ pub use world::{About, LineUsage, World};
 pub mod prelude {
     pub use crate::{
         Accumulate, Add, Config, Element, Error, GMap, GScalar, GVector, Gather, GlobalRead, GlobalWrite, Halo,
-        HaloCache, HaloCacheMut, MatrixDim, Max, Min, Op, Or, OwnerComputes, OwnerComputesMut, PagedMut, Partition,
-        Rank, ReadCache, ReadCacheBlocks, ReadCacheReleaseC, ReadMostly, ReleaseAlone, ReleaseC, Result,
+        HaloCache, HaloCacheMut, MatrixDim, Max, Min, Op, Or, OwnerComputes, OwnerComputesMut, Paged, PagedMut,
+        Partition, Rank, ReadCache, ReadCacheBlocks, ReadCacheReleaseC, ReadMostly, ReleaseAlone, ReleaseC, Result,
         ScalarAccumulate, ScalarReadCache, ScalarReleaseC, Slice, SliceMut, World, distmemcpy, distmemcpy_many, run,
     };
 }

@@ -37,7 +37,11 @@ fn a_rank_that_ends_its_scope_while_others_sync() {
                 pages.sync()
             }
         });
-        ranks_disagree(&told, &["with 1 sync of the GVector<i32>", "with 2 syncs"], &["pages.sync()?", "pages.sync()"]);
+        ranks_disagree(
+            &told,
+            &["rank 1 has come to sync 1 of its Paged of the GVector<i32>", " has come to sync 2 of"],
+            &["pages.sync()?", "pages.sync()"],
+        );
     });
 }
 
@@ -64,6 +68,37 @@ fn ranks_that_open_different_scopes() {
             if world.rank() == ODD { v.release_c()?.finish() } else { v.paged_mut()?.finish() }
         });
         ranks_disagree(&told, &["opened a Paged of", "opened a ReleaseC of"], &["v.release_c()", "v.paged_mut()"]);
+    });
+}
+
+#[test]
+fn ranks_that_open_a_scope_to_read_and_one_to_write() {
+    on_every_route([2, 3], |job| {
+        let told = job.run_freely(|world| {
+            let mut v = GVector::<i32>::new(world, 5000)?;
+            if world.rank() == ODD { v.paged()?.finish() } else { v.paged_mut()?.finish() }
+        });
+        let words = ["rank 1 opened a Paged for reading of the GVector<i32>", " opened a Paged of"];
+        ranks_disagree(&told, &words, &["v.paged()?", "v.paged_mut()?"]);
+    });
+}
+
+/// It would wait for the end of the rank's own scope.
+#[test]
+fn a_vector_that_is_read_beside_its_own_scope() {
+    type Read = fn(&GVector<i32>) -> Result<()>;
+    on_every_route([1, 2, 3], |job| {
+        let reads: [Read; 3] = [|v| v.at(0).map(drop), |v| v.at(4999).map(drop), |v| v.read_cache().map(drop)];
+        for read in reads {
+            let told = job.run(|world| {
+                let v = GVector::<i32>::new(world, 5000)?;
+                let pages = v.paged()?; // still open
+                let outcome = read(&v);
+                drop(pages);
+                outcome
+            });
+            told.all_say(&["never closed the Paged of the GVector<i32>"]).all_cite(&["let pages"]);
+        }
     });
 }
 
@@ -127,7 +162,8 @@ fn two_ranks_that_write_one_element_between_syncs() {
             for told in &told.ranks {
                 assert!(matches!(told, Some(Err(Error::Race { what: Raced::Element(4321), .. }))), "{told:?}");
             }
-            told.all_cite(&["0 => pages.put(4321, 1)", "1 => pages.slice_mut(4000..4400)"]);
+            told.all_say(&["inside the Paged opened at", "let one rank write it before the next `sync`"]);
+            told.all_cite(&["0 => pages.put(4321, 1)", "1 => pages.slice_mut(4000..4400)", "v.paged_mut()"]);
         });
     }
 }

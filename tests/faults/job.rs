@@ -105,7 +105,7 @@ fn body(world: &World, fault: Option<Fault>, place: Place, rank: usize, threads:
                 return fail();
             }
             std::thread::sleep(SETTLED * 2);
-            pages.fetch([0..pages.len()])?;
+            pages.slice(0..pages.len())?;
             pages.finish()?;
             world.barrier()
         }

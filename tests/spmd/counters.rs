@@ -3,7 +3,7 @@
 //! The counters also see the watch over waiting ranks, which asks after a rank that is late. So what is counted is
 //! repeated, and the least is what the operation itself costs; what is accounted to a line of the program is exact.
 
-use aurora_core::{Add, GScalar, GVector, Kind, Result, Traffic, World};
+use aurora_core::{Add, GScalar, GVector, Result, Traffic, World};
 use aurora_suite::body::Body;
 use aurora_suite::check;
 use std::time::Duration;
@@ -23,7 +23,6 @@ pub fn bodies() -> Vec<Body> {
         Body::of(an_accumulate_sends_once_to_each),
         Body::of(reading_and_writing_in_one_costs_both),
         Body::of(a_release_alone_is_answered_by_whom_it_writes_to),
-        Body::of(pages_are_asked_for_once_and_changes_pushed),
         Body::of(what_a_line_costs),
     ]
 }
@@ -329,42 +328,6 @@ fn a_few_released_writes(world: &World) -> Result<()> {
     check::equal("transfers out", cost.transfers_out, others)?;
     assert!(cost.bytes_out <= others * 400, "{} bytes", cost.bytes_out);
     check::whole(&v, |_| ROUNDS - 1)
-}
-
-/// Messages of pages that this rank sends, step by step. Those of barriers and answers have kinds of their own.
-fn pages_are_asked_for_once_and_changes_pushed(world: &World) -> Result<()> {
-    let (p, me, others) = (world.size(), world.rank().index(), world.size() as u64 - 1);
-    let block = 2000;
-    let mut v = GVector::<u64>::new(world, block * p)?;
-    let mut before = 0;
-    let mut sent = |what: &str, want: u64| {
-        let all = world.stats().of(Kind::Page).messages;
-        check::equal(what, all - std::mem::replace(&mut before, all), want)
-    };
-    let mut pages = v.paged_mut()?;
-    sent("opening", 0)?;
-    pages.fetch([0..block * p])?;
-    sent("one request to each owner", others)?;
-    pages.fetch([0..block, block * p - 7..block * p])?;
-    pages.at(block * me)?;
-    sent("what is here", 0)?;
-    pages.sync()?;
-    sent("nothing has changed", 0)?;
-    pages.put(block * me + 5, 1)?;
-    sent("a write", 0)?;
-    pages.sync()?;
-    sent("a push to each holder", others)?;
-    if me == 0 {
-        pages.put(block * p - 1, 2)?;
-        pages.slice_mut(block * p - 900..block * p - 800)?.fill(2);
-    }
-    pages.sync()?;
-    let flush = u64::from(me == 0 && p > 1);
-    sent("a flush to the home, and its pushes", flush + if me + 1 == p { others } else { 0 })?;
-    check::equal("the value", pages.at(block * p - 850)?, 2)?;
-    pages.put(block * ((me + 1) % p), 3)?;
-    drop(pages);
-    sent("the end, with the last changes", others)
 }
 
 /// Nothing before the end, and then to each other rank one transfer: what was touched of its block together with the

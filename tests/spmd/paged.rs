@@ -1,13 +1,15 @@
 //! Pages: each rank sees its own writes at once and those of the others after a sync, whatever lies in one page.
 
-use aurora_core::{Element, Error, GVector, GlobalRead, GlobalWrite, MatrixDim, Result, World};
+use aurora_core::{Add, Element, Error, GVector, GlobalRead, GlobalWrite, Kind, MatrixDim, Result, World};
 use aurora_suite::body::Body;
 use aurora_suite::check;
 use aurora_suite::random::{Random, mix};
+use std::iter::once;
 
 pub fn bodies() -> Vec<Body> {
     vec![
         Body::of(reads_that_nobody_foresees),
+        Body::of(what_others_write_after_their_scope),
         Body::of(neighbours_in_one_page),
         Body::of(elements_that_begin_anywhere),
         Body::of(first_touches_cross),
@@ -20,6 +22,8 @@ pub fn bodies() -> Vec<Body> {
         Body::of(two_scopes_side_by_side),
         Body::of(by_index),
         Body::of(elements_outside),
+        Body::of(pages_are_asked_for_once_and_changes_pushed),
+        Body::of(every_other_element),
     ]
 }
 
@@ -30,8 +34,8 @@ fn want(i: usize) -> u64 {
 fn reads_that_nobody_foresees(world: &World) -> Result<()> {
     let n = 20_011;
     let follow = |i: usize| want(i) as usize % n;
-    let mut next = GVector::from_fn(world, n, |i| follow(i) as u32)?;
-    let next = next.paged_mut()?;
+    let next = GVector::from_fn(world, n, |i| follow(i) as u32)?;
+    let next = next.paged()?;
     let (mut found, mut model) = (world.rank().index(), world.rank().index());
     for _ in 0..20_000 {
         found = next.at(found)? as usize;
@@ -39,6 +43,33 @@ fn reads_that_nobody_foresees(world: &World) -> Result<()> {
     }
     check::equal("the end of the chain", found, model)?;
     next.finish()
+}
+
+/// A rank that has ended its scope writes at once; the others still read what was there.
+fn what_others_write_after_their_scope(world: &World) -> Result<()> {
+    let (p, me) = (world.size(), world.rank().index());
+    let mut v = GVector::from_fn(world, 2000 * p, want)?;
+    for round in 0..3 {
+        let pages = v.paged()?;
+        let seen = pages.slice(0..1000 * p)?;
+        check::same(seen, 0, |i| want(i) + round)?;
+        if me > 0 {
+            std::thread::sleep(std::time::Duration::from_millis(me as u64));
+        }
+        check::same(pages.slice(1000 * p..2000 * p)?, 1000 * p, |i| want(i) + round)?;
+        check::equal("an element", pages[2000 * p - 1], want(2000 * p - 1) + round)?;
+        drop(pages);
+        match round {
+            0 => v.owner_computes_mut()?.local_mut().iter_mut().for_each(|x| *x += 1),
+            1 => {
+                let mut buffered = v.release_c_with::<Add>()?;
+                (me..2000 * p).step_by(p).try_for_each(|i| buffered.update(i, 1))?;
+            }
+            _ => {}
+        }
+        world.barrier()?;
+    }
+    check::equal("by itself", v.at(7)?, want(7) + 2)
 }
 
 /// Element `i` is written by rank `i mod p` in each round: all ranks write all pages.
@@ -109,7 +140,7 @@ fn a_slice_stands_still(world: &World) -> Result<()> {
     let mut v = GVector::from_fn(world, 4000 * p, want)?;
     let mut other = GVector::from_fn(world, 10, want)?;
     let mut pages = v.paged_mut()?;
-    pages.fetch([0..pages.len()])?;
+    pages.fetch(once(0..pages.len()))?;
     let theirs = (me + 1) % p * 4000 + 10;
     pages.put(me * 4000 + 10, 1)?;
     let shown = pages.slice(theirs..theirs + 1)?;
@@ -135,7 +166,7 @@ fn random_programs(world: &World) -> Result<()> {
         let mut v = GVector::from_fn(world, n, |i| i as u32)?;
         let mut pages = v.paged_mut()?;
         for interval in 1..6_u64 {
-            let writer = |i: usize| mix(round << 40 | interval << 32 | i as u64 / 50) as usize % (2 * p);
+            let writer = |i: usize| mix((round << 40) + (interval << 32) + i as u64 / 50) as usize % (2 * p);
             let mut choice = Random::new(mix(interval) ^ me as u64);
             for _ in 0..30 {
                 let first = choice.below(n);
@@ -285,7 +316,7 @@ fn by_index(world: &World) -> Result<()> {
         }
         pages.sync()?;
     }
-    let is_prime = |i: usize| i >= 2 && (2..i).all(|of| i % of != 0);
+    let is_prime = |i: usize| i >= 2 && (2..i).all(|of| !i.is_multiple_of(of));
     for i in 2..n {
         let (row, col) = (i / dim.cols, i % dim.cols);
         check::equal("a prime number", (pages[i] == 0, pages[(row, col)] == 0), (is_prime(i), is_prime(i)))?;
@@ -311,4 +342,60 @@ fn elements_outside(world: &World) -> Result<()> {
     check::equal("an index", matches!(GlobalRead::at(&pages, 100), Err(Error::IndexOutside { .. })), true)?;
     check::equal("to write", matches!(GlobalWrite::put(&mut pages, 100, 1), Err(Error::IndexOutside { .. })), true)?;
     check::equal("what is there", pages.at(99)?, want(99))
+}
+
+/// Messages of pages that this rank sends, step by step. Those of barriers and answers have kinds of their own.
+fn pages_are_asked_for_once_and_changes_pushed(world: &World) -> Result<()> {
+    let (p, me, others) = (world.size(), world.rank().index(), world.size() as u64 - 1);
+    let block = 2000;
+    let mut v = GVector::<u64>::new(world, block * p)?;
+    let mut before = world.stats().of(Kind::Page).messages;
+    let mut sent = |what: &str, want: u64| {
+        let all = world.stats().of(Kind::Page).messages;
+        check::equal(what, all - std::mem::replace(&mut before, all), want)
+    };
+    let mut pages = v.paged_mut()?;
+    sent("opening", 0)?;
+    pages.fetch(once(0..block * p))?;
+    sent("one request to each owner", others)?;
+    pages.fetch([0..block, block * p - 7..block * p])?;
+    pages.at(block * me)?;
+    sent("what is here", 0)?;
+    pages.sync()?;
+    sent("nothing has changed", 0)?;
+    pages.put(block * me + 5, 1)?;
+    sent("a write", 0)?;
+    pages.sync()?;
+    sent("a push to each holder", others)?;
+    if me == 0 {
+        pages.put(block * p - 1, 2)?;
+        pages.slice_mut(block * p - 900..block * p - 800)?.fill(2);
+    }
+    pages.sync()?;
+    let flush = u64::from(me == 0 && p > 1);
+    sent("a flush to the home, and its pushes", flush + if me + 1 == p { others } else { 0 })?;
+    check::equal("the value", pages.at(block * p - 850)?, 2)?;
+    pages.put(block * ((me + 1) % p), 3)?;
+    drop(pages);
+    sent("the end, with the last changes", others)
+}
+
+/// More runs than a home keeps: holders get whole pages.
+fn every_other_element(world: &World) -> Result<()> {
+    let (p, me, block) = (world.size(), world.rank().index(), 150_000);
+    let mut v = GVector::from_fn(world, p * block, |i| want(i) as u8)?;
+    let mut pages = v.paged_mut()?;
+    pages.fetch(once(0..p * block))?;
+    pages.sync()?;
+    for round in 1..3_u8 {
+        let theirs = (me + 1) % p * block..((me + 1) % p + 1) * block;
+        pages.slice_mut(theirs)?.iter_mut().step_by(2).for_each(|x| *x = x.wrapping_add(round));
+        pages.sync()?;
+        let added = if round == 1 { 1 } else { 3 };
+        check::same(pages.slice(0..p * block)?, 0, |i| {
+            (want(i) as u8).wrapping_add(if i % 2 == 0 { added } else { 0 })
+        })?;
+        pages.sync()?;
+    }
+    pages.finish()
 }

@@ -48,8 +48,10 @@ pub type HaloCache<'v, T> = Scope<'v, Haloed<Owner<T>>>;
 pub type HaloCacheMut<'v, T> = Scope<'v, Haloed<OwnerMut<T>>>;
 /// The whole vector, for reading while it arrives: [`GVector::read_cache_blocks`].
 pub type ReadCacheBlocks<'v, T> = Scope<'v, Streamed<T>>;
+/// The whole vector by pages, for reading: [`GVector::paged`].
+pub type Paged<'v, T> = Scope<'v, Pages<T, false>>;
 /// The whole vector by pages, for reading and writing: [`GVector::paged_mut`].
-pub type PagedMut<'v, T> = Scope<'v, Pages<T>>;
+pub type PagedMut<'v, T> = Scope<'v, Pages<T, true>>;
 /// Buffered writes by all ranks together: [`GVector::release_c`].
 pub type ReleaseC<'v, T, O = PutOnly> = Scope<'v, Together<T, O>>;
 /// Updates by all ranks, each into a partial copy of its own: [`GVector::accumulate`].

@@ -24,6 +24,8 @@ pub(crate) enum Rule {
     Neighbours,
     /// The ranks have met before: when this rank's part is done.
     Met,
+    /// As `Ended`. Inside the scope all ranks come to the same steps; the words behind the name say which.
+    EndedInSteps,
 }
 
 /// A rank's side of a collective scope: what must be equal on all ranks, and the words and line that quote it.
@@ -91,7 +93,7 @@ impl Opening {
     }
 
     pub(crate) fn has_writes(&self) -> bool {
-        matches!(self.rule, Rule::Ended | Rule::EndedInOrder)
+        matches!(self.rule, Rule::Ended | Rule::EndedInOrder | Rule::EndedInSteps)
     }
 
     pub(crate) fn claim(&self, rank: Rank, object: &ObjectName) -> Claim {
@@ -99,6 +101,9 @@ impl Opening {
         let article = if name.starts_with('A') { "an" } else { "a" };
         let action = match self.rule {
             Rule::Met => format!("{name} {window}{object}"),
+            Rule::EndedInSteps if !detail.is_empty() => {
+                format!("has come to {detail} of its {name} of {window}{object}")
+            }
             _ => format!("opened {article} {name}{detail} of {window}{object}"),
         };
         Claim { rank, action, site: self.site.clone() }

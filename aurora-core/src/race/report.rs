@@ -46,6 +46,10 @@ fn advice(first: &Party, second: &Party) -> &'static str {
         (Scope::Together(_), _) | (_, Scope::Together(_)) => {
             "let both ranks end that scope before the other access, or order them before the scope, by a barrier"
         }
+        // Only changes of pages are seen at once inside a scope.
+        (Scope::None, Scope::None) if first.opened.is_some() && second.opened.is_some() => {
+            "let one rank write it before the next `sync`"
+        }
         // No call can stand between them.
         _ if first.line == second.line && !first.kind.is_read() && !second.kind.is_read() => {
             "let one rank write it, or all `update` it with one operation in a `release_c_with`"

@@ -47,7 +47,9 @@ impl Vector {
         }
         match rule {
             Rule::Announced => self.settle_load(epoch, cx),
-            Rule::Neighbours | Rule::Ended | Rule::EndedInOrder | Rule::Met => self.ledger.forget(epoch),
+            Rule::Neighbours | Rule::Ended | Rule::EndedInOrder | Rule::EndedInSteps | Rule::Met => {
+                self.ledger.forget(epoch)
+            }
         }
         self.pages.take_if(|pages| pages.epoch() == epoch);
         true

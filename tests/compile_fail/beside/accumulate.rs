@@ -133,6 +133,12 @@ fn halo_cache_mut(v: &mut GVector<i32>) -> Result<()> {
     open.finish()
 }
 
+fn paged(v: &mut GVector<i32>) -> Result<()> {
+    let open = v.accumulate::<Add>()?;
+    drop(v.paged()?);
+    open.finish()
+}
+
 fn paged_mut(v: &mut GVector<i32>) -> Result<()> {
     let open = v.accumulate::<Add>()?;
     drop(v.paged_mut()?);

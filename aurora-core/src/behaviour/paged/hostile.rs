@@ -42,6 +42,7 @@ fn messages_that_no_rank_of_this_build_sends() {
         // This rank is in no sync.
         (Push { epoch: 1, sync: 1, parts: 1 }, &good),
         (Push { epoch: 1, sync: 0, parts: 0 }, &good),
+        (Push { epoch: 1, sync: 0, parts: 1 }, &good),
     ];
     for (message, payload) in messages {
         let mut node = of_two();
@@ -62,7 +63,7 @@ fn messages_that_no_rank_of_this_build_sends() {
 fn pushes_that_are_too_many_or_fit_no_block() {
     let mut node = of_two();
     node.on(|object, _| object.arrive_with_pages());
-    for (parts, sound) in [(2, true), (2, true), (2, false)] {
+    for (parts, sound) in [(0, true), (3, true), (0, true), (0, false)] {
         deliver(&mut node, PagesMessage::Push { epoch: 1, sync: 1, parts }, &[]);
         assert_eq!(node.kernel.core.fault.is_none(), sound);
     }

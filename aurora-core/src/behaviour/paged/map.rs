@@ -43,6 +43,11 @@ impl Pages {
         run * self.of_run + self.by_page.divide(place - run * self.run)
     }
 
+    /// The pages of consecutive elements of a block; there are some.
+    pub(super) fn over(&self, run: &Range<usize>) -> Range<usize> {
+        self.of(run.start)..self.of(run.end - 1) + 1
+    }
+
     /// The number of pages of a block of so many elements.
     pub(super) fn count(&self, block: usize) -> usize {
         if block == 0 { 0 } else { self.of(block - 1) + 1 }
@@ -171,7 +176,7 @@ mod tests {
                 prop_assert!(elements.start == next && !elements.is_empty());
                 prop_assert!(elements.len() * element <= PAGE.max(element));
                 let (first, last) = (elements.start / cols, (elements.end - 1) / cols);
-                let are_whole = elements.start % cols == 0 && elements.end % cols == 0;
+                let are_whole = elements.start.is_multiple_of(cols) && elements.end.is_multiple_of(cols);
                 prop_assert!(first == last || are_whole, "{:?} cuts rows of {}", elements, cols);
                 for index in elements.clone() {
                     prop_assert_eq!((map.of(index), dist.owner(index)), (page, owner));

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 pub(crate) enum PagesMessage {
     /// Elements of the receiver's block that the sender has changed before sync number `sync`. Payload: a batch.
     Flush { epoch: Epoch, sync: u64 },
-    /// One of `parts`: elements of the sender's block that have changed before sync number `sync`, in pages that the
-    /// receiver holds. Payload: a batch for the sender's block, or nothing.
+    /// Elements of the sender's block that have changed before sync number `sync`, in pages that the receiver holds.
+    /// The last of several parts names their number, the others 0. Payload: a batch for the sender's block, or nothing.
     Push { epoch: Epoch, sync: u64, parts: u32 },
 }
 

@@ -1,6 +1,7 @@
 //! `Paged`: pages of the vector are copied to a rank when it touches them, and all ranks see each other's writes after
 //! a sync; see the README of `paged/`.
 
+mod changed;
 #[cfg(test)]
 mod hostile;
 mod map;
@@ -14,8 +15,7 @@ mod view;
 use self::map::PageMap;
 use self::protocol::Ending;
 use self::view::{View, differ};
-use super::{Behaviour, PagedMut, Scope, sealed};
-use crate::Site;
+use super::{Behaviour, Paged, PagedMut, Scope, sealed};
 use crate::behaviour::release::protocol::ReleaseScope;
 use crate::collective::{Came, In};
 use crate::element::Element;
@@ -27,6 +27,7 @@ use crate::stats::Kind;
 use crate::vector::GVector;
 use crate::vector::waits::VectorWait;
 use crate::window::Window;
+use crate::{Error, Site};
 use std::cell::RefCell;
 use std::fmt;
 
@@ -35,18 +36,20 @@ const NAME: &str = "Paged";
 /// What a view is called if there is no memory for it.
 const A_VIEW: &str = "the view of a Paged scope";
 
-/// Holds a rank's view of the vector.
-pub struct Pages<T: Element> {
+/// Holds a rank's view of the vector, which is written too if `WRITES`.
+pub struct Pages<T: Element, const WRITES: bool> {
     view: RefCell<View>,
     shown: Shown<T>,
     scope: ReleaseScope,
     /// Syncs so far.
     syncs: u64,
+    /// The error of a sync: the view shows nothing any more.
+    failed: Option<Error>,
 }
 
-impl<T: Element> sealed::Sealed for Pages<T> {}
+impl<T: Element, const WRITES: bool> sealed::Sealed for Pages<T, WRITES> {}
 
-impl<T: Element> Behaviour for Pages<T> {
+impl<T: Element, const WRITES: bool> Behaviour for Pages<T, WRITES> {
     type Element = T;
     const NAME: &'static str = NAME;
     const SENDS: bool = true;
@@ -70,13 +73,19 @@ impl<T: Element> Behaviour for Pages<T> {
     }
 }
 
-impl<T: Element> Pages<T> {
+impl<T: Element, const WRITES: bool> Pages<T, WRITES> {
+    fn sound(&self) -> Result<()> {
+        self.failed.clone().map_or(Ok(()), Err)
+    }
+}
+
+impl<T: Element> Pages<T, true> {
     fn sync(&mut self, vector: &GVector<T>, site: &Site) -> Result<()> {
+        self.sound()?;
         self.shown = Shown::default();
         self.syncs += 1;
         let (scope, view, number) = (&mut self.scope, self.view.get_mut(), self.syncs);
-        let detail = format!(" with {number} sync{}", if number == 1 { "" } else { "s" });
-        scope.opening = Opening::new(NAME, Kind::Page, Rule::Ended, site).with(detail);
+        scope.opening = Opening::new(NAME, Kind::Page, Rule::EndedInSteps, site).with(format!("sync {number}"));
         let (epoch, opening) = (scope.epoch, scope.opening.clone());
         vector.link.on(site, |object, cx| object.begin_sync(opening, cx))?;
         view.take_changes(|changes| vector.link.on(site, |object, cx| object.flush_pages(changes, cx)))?;
@@ -97,19 +106,23 @@ impl<T: Element> PagedMut<'_, T> {
     /// reads after its own. A rank's view changes in no other call, so no slice of it can be borrowed meanwhile.
     ///
     /// Of two ranks that have written one element since the last sync, one wins. An element that a rank has set to the
-    /// value that it had counts as not written.
+    /// value that it had counts as not written: it does not win. Checking mode reports two ranks that have changed one
+    /// element as a race.
     ///
     /// The changed elements go to their owners in one message to each, and from each changed owner to the ranks that
     /// hold pages of its block; between them is one barrier.
     ///
     /// # Errors
     /// As [`World::barrier`](crate::World::barrier); `Mismatch` if another rank ends its scope instead. After an error
-    /// the scope shows nothing: what is borrowed next returns the error of the vector.
+    /// the scope shows nothing: what is borrowed next returns that error.
     #[track_caller]
     pub fn sync(&mut self) -> Result<()> {
         let site = Site::here();
         let synced = self.state.sync(self.vector, &site);
-        synced.inspect_err(|_| self.state.view.get_mut().forget())
+        synced.inspect_err(|error| {
+            self.state.view.get_mut().forget();
+            self.state.failed = Some(error.clone());
+        })
     }
 }
 
@@ -121,8 +134,8 @@ impl<T: Element> GVector<T> {
     ///
     /// For a loop of which one does not know which elements it touches: every access to a page that is here costs no
     /// message. Entering is a barrier. All elements are shown: [`slice`](PagedMut::slice), [`at`](PagedMut::at),
-    /// [`slice_mut`](PagedMut::slice_mut), [`put`](PagedMut::put); [`fetch`](PagedMut::fetch) asks for many pages at
-    /// once.
+    /// [`slice_mut`](PagedMut::slice_mut), [`put`](PagedMut::put). [`fetch`](PagedMut::fetch) asks for many pages at
+    /// once. To read alone, [`paged`](GVector::paged) is enough.
     ///
     /// # Errors
     /// Those of earlier collective scopes, for whose end it waits; `Mismatch` if ranks open different scopes; `Leaked`
@@ -150,20 +163,55 @@ impl<T: Element> GVector<T> {
     /// ```
     #[track_caller]
     pub fn paged_mut(&mut self) -> Result<PagedMut<'_, T>> {
-        let site = Site::here();
-        self.link.wait_on(VectorWait::Settle, &site, |object, cx| object.poll_usable(true, Window::WHOLE, cx))?;
+        self.open_pages(Site::here())
+    }
+
+    /// Collective. Opens a `Paged` scope for reading: as [`paged_mut`](GVector::paged_mut), for elements that no rank
+    /// writes meanwhile. No rank changes the vector before all ranks have ended the scope, so each page is as it was
+    /// when all ranks had entered. While the guard lives, this rank reads the vector through the guard alone.
+    ///
+    /// # Errors
+    /// As [`paged_mut`](GVector::paged_mut).
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// Config::threads(3).run(|world| {
+    ///     let n = 1000;
+    ///     let next = GVector::<u32>::from_fn(world, n, |i| (7 * i as u32 + 1) % n as u32)?;
+    ///     let next = next.paged()?; // the one line: without it each step is a message there and one back
+    ///     let mut at = world.rank().index();
+    ///     for _ in 0..10_000 {
+    ///         at = next.at(at)? as usize; // nobody knows where it goes
+    ///     }
+    ///     assert!(at < n);
+    ///     next.finish()
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[track_caller]
+    pub fn paged(&self) -> Result<Paged<'_, T>> {
+        self.open_pages(Site::here())
+    }
+
+    /// If the scope writes, the caller has exclusive use of the vector.
+    fn open_pages<const WRITES: bool>(&self, site: Site) -> Result<Scope<'_, Pages<T, WRITES>>> {
+        self.link.wait_on(VectorWait::Settle, &site, |object, cx| object.poll_usable(WRITES, Window::WHOLE, cx))?;
         self.admit_copy(A_VIEW, self.len() * size_of::<T>(), &site)?;
         let fresh = self.link.tidy_on(|object, _| object.fresh.clone());
         let map = PageMap::new(&self.dist, size_of::<T>(), self.link.size);
         let view = View::new(map, (size_of::<T>(), differ::<T>), fresh, self.link.modes.check);
         let view = view.map_err(|shortage| self.short_of(shortage, A_VIEW, &site))?;
-        let opening = Opening::new(NAME, Kind::Page, Rule::Ended, &site);
+        let opening = match WRITES {
+            true => Opening::new(NAME, Kind::Page, Rule::EndedInSteps, &site),
+            false => Opening::new(NAME, Kind::Page, Rule::Ended, &site).with(" for reading"),
+        };
         let reason = self.reason(NAME, &site);
         let epoch = self.link.on(&site, |object, cx| object.enter_pages(opening.clone(), reason.clone(), cx))?;
         let text = format_args!("the opening of a {NAME} scope of {}", self.name());
         self.link.synchronize("the opening of a Paged scope", &text, self.id.0, None, &site)?;
         let scope = ReleaseScope { epoch, opening, reason };
-        let state = Pages { view: RefCell::new(view), shown: Shown::default(), scope, syncs: 0 };
+        let state = Pages { view: RefCell::new(view), shown: Shown::default(), scope, syncs: 0, failed: None };
         Ok(Scope::open_together(self, Window::WHOLE, site, state))
     }
 }

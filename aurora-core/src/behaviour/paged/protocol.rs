@@ -5,6 +5,7 @@
 //! these batches are applied and every holder has been sent the changes of the pages that it holds. Until then it
 //! serves no page to a rank that has left the sync, and applies no batch of the next one.
 
+use super::changed::{Changed, PART};
 use super::map::Pages;
 use super::message::PagesMessage;
 use super::view::Changes;
@@ -15,18 +16,14 @@ use crate::ids::{CallId, Epoch};
 use crate::kernel::Reason;
 use crate::kernel::asking::When;
 use crate::object::{Cx, Malformed};
+use crate::race::Opened;
 use crate::vector::batch::{Batch, add_lines, batch_of_runs};
 use crate::vector::check::Lines;
 use crate::vector::machine::{Outcome, Parked, Vector, Work};
 use crate::vector::message::{Asked, Message, Request};
-use crate::window::common;
 use aurora_net::{Buffer, Payload, Rank, Received};
-use std::collections::VecDeque;
 use std::ops::Range;
 use std::time::Instant;
-
-/// Bytes of one part of a push, and of what is pushed without a pause in which others may use the kernel.
-const PART: usize = 256 << 10;
 
 /// Bytes of a page's number in a request.
 const NUMBER: usize = size_of::<u32>();
@@ -38,6 +35,7 @@ const SUM: usize = size_of::<u32>();
 pub(crate) struct Paging {
     epoch: Epoch,
     reason: Reason,
+    opened: Opened,
     /// The pages of the block.
     pages: Pages,
     /// By homes: batches sent since the last sync.
@@ -49,13 +47,13 @@ pub(crate) struct Paging {
     /// Batches of the next sync that are applied, and those that ranks have announced for it.
     applied: u64,
     announced: u64,
-    /// Elements of the block that were changed since the last sync, and the ranks that have changed them.
-    changed: Vec<(Rank, Range<usize>)>,
+    /// Elements of the block that were changed since the last sync.
+    changed: Changed,
     /// By ranks: the pages of this block that the rank holds; empty if none.
     holders: Vec<Vec<bool>>,
-    /// Parts of pushes to be sent: for a rank, runs of elements, and the number of all parts for it.
-    pushing: VecDeque<(Rank, Vec<Range<usize>>, u32)>,
-    /// When to send more of them.
+    /// The push to be sent next.
+    pushing: Pushing,
+    /// When to send it.
     next_step: Option<Instant>,
     /// By ranks: the rank has been asked for pages of its block.
     held: Vec<bool>,
@@ -63,12 +61,22 @@ pub(crate) struct Paging {
     pushes: Vec<Pushed>,
 }
 
+/// How far a home is in pushing its changes.
+#[derive(Default)]
+struct Pushing {
+    /// The rank that gets the next part.
+    holder: usize,
+    /// The changes that it has got so far, and the parts that were sent to it.
+    upto: usize,
+    parts: u32,
+}
+
 /// What one rank pushes for a sync.
 #[derive(Default)]
 struct Pushed {
     /// The rank's block has changed, and this rank holds some of it.
     is_awaited: bool,
-    /// The number of all parts, once one is here.
+    /// The number of all parts, once the last one is here.
     parts: u32,
     here: Vec<Received>,
 }
@@ -80,10 +88,11 @@ impl Pushed {
 }
 
 impl Paging {
-    fn new((epoch, reason): (Epoch, Reason), pages: Pages, ranks: usize) -> Self {
+    fn new(epoch: Epoch, (reason, opened): (Reason, Opened), pages: Pages, ranks: usize) -> Self {
         Paging {
             epoch,
             reason,
+            opened,
             pages,
             sent: vec![0; ranks],
             begun: 0,
@@ -91,9 +100,9 @@ impl Paging {
             done: 0,
             applied: 0,
             announced: 0,
-            changed: Vec::new(),
+            changed: Changed::Runs(Vec::new()),
             holders: vec![Vec::new(); ranks],
-            pushing: VecDeque::new(),
+            pushing: Pushing::default(),
             next_step: None,
             held: vec![false; ranks],
             pushes: (0..ranks).map(|_| Pushed::default()).collect(),
@@ -102,6 +111,11 @@ impl Paging {
 
     pub(crate) fn epoch(&self) -> Epoch {
         self.epoch
+    }
+
+    /// The scope as this rank has opened it, for races.
+    pub(crate) fn opened(&self) -> Opened {
+        self.opened.clone()
     }
 
     /// When [`Vector::advance_pages`] is to send more parts of pushes.
@@ -117,12 +131,12 @@ impl Paging {
     /// A part of a push has arrived. It is kept until this rank takes it, which may not have departed yet.
     pub(super) fn pushed(&mut self, from: Rank, sync: u64, parts: u32, mut payload: Received) -> Result<(), Malformed> {
         let pushed = &mut self.pushes[from.index()];
-        let is_expected = pushed.parts == 0 || parts == pushed.parts && !pushed.is_whole();
-        if sync != self.begun || parts == 0 || !is_expected {
+        let is_expected = !pushed.is_whole() && (pushed.parts == 0 || parts == 0);
+        if sync != self.begun || sync == 0 || !is_expected {
             return Err(Malformed);
         }
         payload.detach();
-        pushed.parts = parts;
+        pushed.parts = pushed.parts.max(parts);
         pushed.here.push(payload);
         Ok(())
     }
@@ -143,42 +157,6 @@ impl Paging {
         held.resize(self.pages.count(block), false);
         pages.for_each(|page| held[page] = true);
     }
-
-    /// The runs of changed elements in pages that a rank holds, without those that only it has changed.
-    fn changes_for(&self, holder: Rank) -> Vec<Range<usize>> {
-        let held = &self.holders[holder.index()];
-        let mut runs: Vec<Range<usize>> = Vec::new();
-        for (_, changed) in self.changed.iter().filter(|(writer, _)| *writer != holder) {
-            let pages = self.pages.of(changed.start)..self.pages.of(changed.end - 1) + 1;
-            for (page, _) in pages.clone().zip(&held[pages]).filter(|(_, is_held)| **is_held) {
-                let part = common(changed, &self.pages.elements(page, changed.end));
-                match runs.last_mut() {
-                    Some(last) if last.end == part.start => last.end = part.end,
-                    _ => runs.push(part),
-                }
-            }
-        }
-        runs
-    }
-}
-
-/// Cuts runs of elements into lists of at most [`PART`] bytes each; at least one list.
-fn parts_of(runs: Vec<Range<usize>>, element: usize) -> Vec<Vec<Range<usize>>> {
-    let most = (PART / element).max(1);
-    let (mut parts, mut room) = (vec![Vec::new()], most);
-    for mut run in runs {
-        while !run.is_empty() {
-            if room == 0 {
-                parts.push(Vec::new());
-                room = most;
-            }
-            let cut = run.end.min(run.start + room);
-            room -= cut - run.start;
-            parts.last_mut().expect("there is one").push(run.start..cut);
-            run.start = cut;
-        }
-    }
-    parts
 }
 
 /// The numbers of pages in a request, if they ascend and the block has so many pages.
@@ -216,9 +194,10 @@ impl Ending {
 impl Vector {
     /// Enters a scope of pages.
     pub(crate) fn enter_pages(&mut self, opening: Opening, reason: Reason, cx: &mut Cx<'_>) -> Result<Epoch, Error> {
+        let opened = Opened::from(&opening);
         let epoch = self.enter(opening, cx)?;
         let pages = Pages::new(self.block.element, self.dist.shape().unit());
-        self.pages = Some(Box::new(Paging::new((epoch, reason), pages, cx.size())));
+        self.pages = Some(Box::new(Paging::new(epoch, (reason, opened), pages, cx.size())));
         Ok(epoch)
     }
 
@@ -351,8 +330,8 @@ impl Vector {
         let batch = Batch::parse(payload, element, len).expect("it was applied");
         let paging = self.paging();
         paging.applied += 1;
-        let runs = batch.runs(element).into_iter().map(|(run, _)| run).filter(|run| !run.is_empty());
-        paging.changed.extend(runs.map(|run| (from, run)));
+        let of_block = paging.pages;
+        batch.runs(element).into_iter().for_each(|(run, _)| paging.changed.add(from, run, of_block, len));
         let epoch = paging.epoch;
         self.has_changed = true;
         let noted = self.note_batch((from, epoch), None, None, payload, cx);
@@ -399,57 +378,66 @@ impl Vector {
             return;
         };
         if !cx.is_sound() {
-            (paging.next_step, paging.pushing) = (None, VecDeque::new());
+            paging.next_step = None;
             return;
         }
         if paging.applied < paging.announced {
             return;
         }
-        let element = self.block.element;
-        if paging.next_step.is_none() && paging.applied > 0 {
-            for holder in (0..paging.holders.len()).map(Rank::new) {
-                if !paging.holders[holder.index()].is_empty() {
-                    let parts = parts_of(paging.changes_for(holder), element);
-                    let count = parts.len() as u32;
-                    paging.pushing.extend(parts.into_iter().map(|part| (holder, part, count)));
-                }
-            }
-        }
-        let mut left = PART;
-        while left > 0
-            && let Some((holder, runs, parts)) = self.paging().pushing.pop_front()
-        {
-            left = left.saturating_sub(runs.iter().map(|run| run.len() * element).sum());
-            self.push_part(holder, &runs, parts, cx);
+        // A sync that has changed nothing is over.
+        let mut left = if paging.applied > 0 { PART } else { 0 };
+        while left > 0 && self.paging().pushing.holder < cx.size() {
+            left = left.saturating_sub(self.push_part(cx));
         }
         let paging = self.paging();
-        paging.next_step = (!paging.pushing.is_empty()).then(|| cx.now());
-        if paging.next_step.is_none() {
+        let is_done = paging.applied == 0 || paging.pushing.holder == cx.size();
+        paging.next_step = (!is_done).then(|| cx.now());
+        if is_done {
             paging.done += 1;
-            (paging.applied, paging.announced) = (0, 0);
+            (paging.applied, paging.announced, paging.pushing) = (0, 0, Pushing::default());
             paging.changed.clear();
             self.has_changed |= !self.parked.is_empty();
             cx.progress();
         }
     }
 
-    fn push_part(&mut self, holder: Rank, runs: &[Range<usize>], parts: u32, cx: &mut Cx<'_>) {
+    /// Sends the next part of a push. Returns its bytes, or as many as could have been copied meanwhile.
+    fn push_part(&mut self, cx: &mut Cx<'_>) -> usize {
         let (element, len) = (self.block.element, self.block.len());
+        let paging = self.paging();
+        while paging.pushing.holder < cx.size() && paging.holders[paging.pushing.holder].is_empty() {
+            paging.pushing.holder += 1;
+        }
+        let Some(held) = paging.holders.get(paging.pushing.holder) else {
+            return 0;
+        };
+        let holder = Rank::new(paging.pushing.holder);
+        let (runs, next) = paging.changed.part((holder, held), paging.pushing.upto, paging.pages, (len, element));
+        let (parts, sync) = (paging.pushing.parts + 1, paging.departed);
+        paging.pushing = match next {
+            // Nothing of that is for this rank.
+            Some(upto) if runs.is_empty() => {
+                paging.pushing.upto = upto;
+                return PART;
+            }
+            Some(upto) => Pushing { upto, parts, ..paging.pushing },
+            None => Pushing { holder: holder.index() + 1, ..Pushing::default() },
+        };
+        let (epoch, reason) = (paging.epoch, paging.reason.clone());
         let batch = self.block.read(|block| {
             let values = |run: &Range<usize>| (run.clone(), &block[run.start * element..run.end * element]);
             batch_of_runs(len, element, runs.iter().map(values))
         });
-        let batch = Some(batch.expect("nothing lends it in this scope")).filter(|_| !runs.is_empty());
-        let paging = self.paging();
+        let batch = if runs.is_empty() { Vec::new() } else { batch.expect("nothing lends it in this scope") };
+        let bytes = batch.len();
         if holder == cx.me() {
-            let pushed = &mut paging.pushes[holder.index()];
-            pushed.parts = parts;
-            pushed.here.extend(batch.map(Received::Bytes));
-            return;
+            self.paging().pushes[holder.index()].here.push(Received::Bytes(batch));
+            return bytes;
         }
-        let message = Message::Pages(PagesMessage::Push { epoch: paging.epoch, sync: paging.departed, parts });
-        let reason = paging.reason.clone();
-        message.send(&reason, holder, batch.map_or(Payload::Empty, Payload::from), cx);
+        let message = PagesMessage::Push { epoch, sync, parts: if next.is_none() { parts } else { 0 } };
+        let payload = if batch.is_empty() { Payload::Empty } else { batch.into() };
+        Message::Pages(message).send(&reason, holder, payload, cx);
+        bytes
     }
 
     /// What ranks have pushed for a sync, once all of it is here.

@@ -3,7 +3,7 @@
 use super::Pages;
 use super::view::Wanted;
 use crate::Site;
-use crate::behaviour::PagedMut;
+use crate::behaviour::{PagedMut, Scope};
 use crate::element::Element;
 use crate::error::Result;
 use crate::kernel::asking::When;
@@ -16,7 +16,7 @@ use std::ops::{Index, IndexMut, Range};
 /// Bytes of pages that are asked of one owner at a time, about: it copies them in one go.
 const AT_ONCE: usize = 512 << 10;
 
-impl<T: Element> Pages<T> {
+impl<T: Element, const WRITES: bool> Pages<T, WRITES> {
     /// Brings the absent pages of these elements.
     #[inline]
     fn bring(&self, vector: &GVector<T>, elements: &Range<usize>, site: &Site) -> Result<()> {
@@ -25,6 +25,7 @@ impl<T: Element> Pages<T> {
 
     #[cold]
     fn fetch(&self, vector: &GVector<T>, ranges: Vec<Range<usize>>, site: &Site) -> Result<()> {
+        self.sound()?;
         let mut wanted = self.view.borrow().absent(ranges);
         let me = vector.link.me;
         if let Some(own) = wanted.iter().position(|(owner, _)| *owner == me) {
@@ -103,7 +104,7 @@ impl<T: Element> Pages<T> {
     }
 }
 
-impl<T: Element> PagedMut<'_, T> {
+impl<T: Element, const WRITES: bool> Scope<'_, Pages<T, WRITES>> {
     /// The elements of a range. Absent pages are fetched: one request to each owner of some.
     ///
     /// # Errors
@@ -117,22 +118,6 @@ impl<T: Element> PagedMut<'_, T> {
         Ok(self.state.shown.show(part))
     }
 
-    /// The elements of a range, for writing. Those that differ at the next [`sync`](Self::sync), or at the end of the
-    /// scope, count as written. Other ranks may write other elements of the same pages.
-    ///
-    /// # Errors
-    /// As [`slice`](Self::slice).
-    #[track_caller]
-    pub fn slice_mut(&mut self, range: Range<usize>) -> Result<&mut [T]> {
-        self.check_shown_range(range.start, range.end.saturating_sub(range.start))?;
-        let site = Site::here();
-        self.state.bring(self.vector, &range, &site)?;
-        self.state.shown = Shown::default();
-        self.state.open(self.vector, &range, &site)?;
-        let all: &mut [T] = bytemuck::cast_slice_mut(self.state.view.get_mut().memory_mut().bytes_mut());
-        Ok(&mut all[range.start..range.end.max(range.start)])
-    }
-
     /// Row `row` of the matrix, by its global number. If the vector is no matrix, each element is a row. Errors as for
     /// [`slice`](Self::slice).
     ///
@@ -143,17 +128,8 @@ impl<T: Element> PagedMut<'_, T> {
         self.slice(self.places_of_row(row))
     }
 
-    /// Row `row` of the matrix, for writing. As [`row`](Self::row) and [`slice_mut`](Self::slice_mut).
-    ///
-    /// # Panics
-    /// If there is no such row.
-    #[track_caller]
-    pub fn row_mut(&mut self, row: usize) -> Result<&mut [T]> {
-        self.slice_mut(self.places_of_row(row))
-    }
-
     /// Fetches the absent pages of all these ranges at once, with one request to each owner, so that they are here
-    /// when the elements are read or written.
+    /// when the elements are read or written. Of one range [`slice`](Self::slice) does the same.
     ///
     /// # Errors
     /// As [`slice`](Self::slice); a range outside the vector is found before anything is fetched.
@@ -180,6 +156,55 @@ impl<T: Element> PagedMut<'_, T> {
         self.slice(index..index + 1).map(|element| element[0])
     }
 
+    /// Number of elements of the whole vector.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.vector.len()
+    }
+
+    /// Whether the whole vector has no elements.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.vector.is_empty()
+    }
+
+    /// The global indices that this rank owns, as [`GVector::local_range`].
+    pub fn local_range(&self) -> Range<usize> {
+        self.vector.local_range()
+    }
+
+    /// The global numbers of the rows that this rank owns, as [`GVector::local_rows`].
+    pub fn local_rows(&self) -> Range<usize> {
+        self.vector.local_rows()
+    }
+}
+
+impl<T: Element> PagedMut<'_, T> {
+    /// The elements of a range, for writing. Those that differ at the next [`sync`](Self::sync), or at the end of the
+    /// scope, count as written. Other ranks may write other elements of the same pages.
+    ///
+    /// # Errors
+    /// As [`slice`](Self::slice).
+    #[track_caller]
+    pub fn slice_mut(&mut self, range: Range<usize>) -> Result<&mut [T]> {
+        self.check_shown_range(range.start, range.end.saturating_sub(range.start))?;
+        let site = Site::here();
+        self.state.bring(self.vector, &range, &site)?;
+        self.state.shown = Shown::default();
+        self.state.open(self.vector, &range, &site)?;
+        let all: &mut [T] = bytemuck::cast_slice_mut(self.state.view.get_mut().memory_mut().bytes_mut());
+        Ok(&mut all[range.start..range.end.max(range.start)])
+    }
+
+    /// Row `row` of the matrix, for writing. As [`row`](Self::row) and [`slice_mut`](Self::slice_mut).
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[track_caller]
+    pub fn row_mut(&mut self, row: usize) -> Result<&mut [T]> {
+        self.slice_mut(self.places_of_row(row))
+    }
+
     /// Sets element `index`; an absent page is fetched first. Other ranks see the value after the next
     /// [`sync`](Self::sync), or after the scope. Errors as for [`at`](Self::at).
     #[inline]
@@ -193,22 +218,11 @@ impl<T: Element> PagedMut<'_, T> {
         }
         Ok(())
     }
-
-    /// Number of elements of the whole vector.
-    #[inline]
-    pub fn len(&self) -> usize {
-        self.vector.len()
-    }
-
-    /// Whether the whole vector has no elements.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.vector.is_empty()
-    }
 }
 
 /// By global index. An absent page is fetched; an error of that is a panic with its text, which poisons the vector.
-impl<T: Element> Index<usize> for PagedMut<'_, T> {
+/// [`at`](PagedMut::at) is several times faster, and so is one long [`slice`](PagedMut::slice) for many elements.
+impl<T: Element, const WRITES: bool> Index<usize> for Scope<'_, Pages<T, WRITES>> {
     type Output = T;
 
     #[inline]
@@ -220,7 +234,7 @@ impl<T: Element> Index<usize> for PagedMut<'_, T> {
 }
 
 /// By global row and column; as by index.
-impl<T: Element> Index<(usize, usize)> for PagedMut<'_, T> {
+impl<T: Element, const WRITES: bool> Index<(usize, usize)> for Scope<'_, Pages<T, WRITES>> {
     type Output = T;
 
     #[inline]
@@ -250,14 +264,14 @@ impl<T: Element> IndexMut<(usize, usize)> for PagedMut<'_, T> {
     }
 }
 
-impl<T: Element> GlobalRead<T> for PagedMut<'_, T> {
+impl<T: Element, const WRITES: bool> GlobalRead<T> for Scope<'_, Pages<T, WRITES>> {
     fn len(&self) -> usize {
         self.vector.len()
     }
 
     #[track_caller]
     fn at(&self, index: usize) -> Result<T> {
-        PagedMut::at(self, index)
+        Scope::at(self, index)
     }
 }
 

@@ -139,12 +139,18 @@ impl View {
 
     /// The absent pages of these elements, by owners, in order.
     pub(super) fn absent(&self, ranges: impl IntoIterator<Item = Range<usize>>) -> Vec<Wanted> {
-        let pages = ranges.into_iter().flat_map(|elements| self.map.over(&elements));
-        let mut pages: Vec<_> = pages.filter(|page| self.states[*page] == State::Absent).collect();
-        pages.sort_unstable();
-        pages.dedup();
+        let mut ranges: Vec<_> = ranges.into_iter().map(|elements| self.map.over(&elements)).collect();
+        ranges.sort_unstable_by_key(|pages| pages.start);
+        // A page of several ranges counts once.
+        let mut next = 0;
+        let once = ranges.into_iter().flat_map(|pages| {
+            let first = pages.start.max(next);
+            next = next.max(pages.end);
+            first..pages.end
+        });
+        let pages = once.filter(|page| self.states[*page] == State::Absent);
         let mut wanted: Vec<Wanted> = Vec::new();
-        for (owner, number) in pages.into_iter().map(|page| self.map.home(page)) {
+        for (owner, number) in pages.map(|page| self.map.home(page)) {
             let number = u32::try_from(number).expect("no block has 16 TiB");
             match wanted.last_mut() {
                 Some((last, numbers)) if *last == owner => numbers.push(number),

@@ -158,9 +158,10 @@ impl Vector {
             Some(_) => (Scope::None, epoch, None),
             None => {
                 // Two ranks that write one page element between two syncs race, as ranks without a scope do.
-                let is_paged = self.pages.as_ref().is_some_and(|pages| pages.epoch() == epoch);
-                let scope = if is_paged { Scope::None } else { Scope::Together(epoch) };
-                (scope, epoch - 1, self.ledger.opening_of(from, epoch).map(Opened::from))
+                match self.pages.as_ref().filter(|pages| pages.epoch() == epoch) {
+                    Some(pages) => (Scope::None, epoch - 1, Some(pages.opened())),
+                    None => (Scope::Together(epoch), epoch - 1, self.ledger.opening_of(from, epoch).map(Opened::from)),
+                }
             }
         };
         let before = stamp.is_none().then(|| self.released_before(epoch));

@@ -1,0 +1,112 @@
+//! What cannot be done while a `paged` is open.
+use aurora_core::prelude::*;
+
+fn copy_in(v: &mut GVector<i32>) -> Result<()> {
+    let open = v.paged()?;
+    distmemcpy(v.range_mut(..1), &[0][..])?;
+    open.finish()
+}
+
+fn put(v: &mut GVector<i32>) -> Result<()> {
+    let open = v.paged()?;
+    v.put(0, 1)?;
+    open.finish()
+}
+
+fn put_many(v: &mut GVector<i32>) -> Result<()> {
+    let open = v.paged()?;
+    v.put_many(&[(0, 1)])?;
+    open.finish()
+}
+
+fn fill(v: &mut GVector<i32>) -> Result<()> {
+    let open = v.paged()?;
+    v.fill(1)?;
+    open.finish()
+}
+
+fn release_cache(v: &mut GVector<i32>) -> Result<()> {
+    let open = v.paged()?;
+    v.release_cache()?;
+    open.finish()
+}
+
+fn split_at_mut(v: &mut GVector<i32>) -> Result<()> {
+    let open = v.paged()?;
+    drop(v.split_at_mut(1));
+    open.finish()
+}
+
+fn owner_computes_mut(v: &mut GVector<i32>) -> Result<()> {
+    let open = v.paged()?;
+    drop(v.owner_computes_mut()?);
+    open.finish()
+}
+
+fn release_c(v: &mut GVector<i32>) -> Result<()> {
+    let open = v.paged()?;
+    drop(v.release_c()?);
+    open.finish()
+}
+
+fn release_c_with(v: &mut GVector<i32>) -> Result<()> {
+    let open = v.paged()?;
+    drop(v.release_c_with::<Add>()?);
+    open.finish()
+}
+
+fn release_alone(v: &mut GVector<i32>) -> Result<()> {
+    let open = v.paged()?;
+    drop(v.release_alone()?);
+    open.finish()
+}
+
+fn release_alone_with(v: &mut GVector<i32>) -> Result<()> {
+    let open = v.paged()?;
+    drop(v.release_alone_with::<Add>()?);
+    open.finish()
+}
+
+fn read_cache_release_c(v: &mut GVector<i32>) -> Result<()> {
+    let open = v.paged()?;
+    drop(v.read_cache_release_c()?);
+    open.finish()
+}
+
+fn halo_cache_mut(v: &mut GVector<i32>) -> Result<()> {
+    let open = v.paged()?;
+    drop(v.halo_cache_mut(1)?);
+    open.finish()
+}
+
+fn paged_mut(v: &mut GVector<i32>) -> Result<()> {
+    let open = v.paged()?;
+    drop(v.paged_mut()?);
+    open.finish()
+}
+
+fn accumulate(v: &mut GVector<i32>) -> Result<()> {
+    let open = v.paged()?;
+    drop(v.accumulate::<Add>()?);
+    open.finish()
+}
+
+fn accumulate_in_order(v: &mut GVector<i32>) -> Result<()> {
+    let open = v.paged()?;
+    drop(v.accumulate_in_order::<Add>()?);
+    open.finish()
+}
+
+fn part_mut(v: &mut GVector<i32>) -> Result<()> {
+    let open = v.paged()?;
+    drop(v.slice_mut(..1).owner_computes_mut()?);
+    open.finish()
+}
+
+fn rows_mut(v: &mut GVector<i32>) -> Result<()> {
+    let open = v.paged()?;
+    drop(v.rows_mut(..1).release_c()?);
+    open.finish()
+}
+
+fn main() {}
