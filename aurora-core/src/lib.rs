@@ -99,6 +99,9 @@
 //! | announcement | "I have entered this load", with the rank's block if it has changed |
 //! | write mark, correction | the last write of a rank that an owner has applied; what a pushed block lacked of those |
 //! | batch | buffered writes of one rank to one owner |
+//! | view, page | a rank's private copy of a vector in a Paged scope; a piece of it of up to 4 KiB, or one element |
+//! | home, holder | the owner of a page's elements; a rank that has a copy of the page |
+//! | twin | a copy of a page, made before its rank writes to it |
 //! | permit | what the program's thread may do to an object without its kernel |
 //! | loan, token | memory that the transport reads or writes at this moment; its number |
 //! | park | to keep a request until its time has come |

@@ -17,7 +17,10 @@ use std::ops::Range;
 ///     let ones = |_| 1.0;
 ///     let mut red = GVector::<f64>::from_fn(world, MatrixDim::new(5, 3), ones)?;
 ///     let mut black = GVector::<f64>::from_fn(world, MatrixDim::new(5, 3), ones)?;
-///     red.put(7, 5.0)?; // row 2, column 2
+///     if world.is_root() {
+///         red.put(7, 5.0)?; // row 2, column 2
+///     }
+///     world.barrier()?;
 ///     half_sweeps_by_pages(&mut red, &mut black, 5, 1, &mut Clock::start(world)?)?;
 ///     world.barrier()?;
 ///     assert_eq!(red.at(7)?, 0.0);

@@ -1,6 +1,6 @@
 //! The elements of a block that have changed since the last sync, and what of them a holder of pages gets.
 
-use super::map::Pages;
+use super::map::PageGrid;
 use crate::window::common;
 use aurora_net::Rank;
 use std::ops::Range;
@@ -30,7 +30,7 @@ impl Changed {
     }
 
     /// Adds what a rank has changed in a block of this length.
-    pub(super) fn add(&mut self, by: Rank, run: Range<usize>, of_block: Pages, block: usize) {
+    pub(super) fn add(&mut self, by: Rank, run: Range<usize>, of_block: PageGrid, block: usize) {
         if run.is_empty() {
             return;
         }
@@ -52,7 +52,7 @@ impl Changed {
         &self,
         (holder, held): (Rank, &[bool]),
         at: usize,
-        of_block: Pages,
+        of_block: PageGrid,
         (block, element): (usize, usize),
     ) -> (Vec<Range<usize>>, Option<usize>) {
         let (mut part, mut bytes, mut next) = (Vec::<Range<usize>>::new(), 0, at);
@@ -99,7 +99,7 @@ mod tests {
             by_pages in any::<bool>(),
         ) {
             let (block, element) = (12_000, 400);
-            let of_block = Pages::new(element, 1000);
+            let of_block = PageGrid::new(element, 1000);
             let held: Vec<_> = held.into_iter().cycle().take(of_block.count(block)).collect();
             let mut changed = Changed::Runs(Vec::new());
             if by_pages {
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn many_runs_are_kept_by_pages() {
-        let (mut changed, of_block) = (Changed::Runs(Vec::new()), Pages::new(1, 1));
+        let (mut changed, of_block) = (Changed::Runs(Vec::new()), PageGrid::new(1, 1));
         (0..MOST_RUNS + 5).for_each(|i| changed.add(Rank::new(0), 2 * i..2 * i + 1, of_block, 200_000));
         let Changed::Pages(pages) = &changed else {
             panic!("too many runs");

@@ -11,7 +11,7 @@ const PAGE: usize = 4096;
 
 /// How blocks are cut into pages: runs of elements, such as rows, each in equal pages.
 #[derive(Clone, Copy)]
-pub(super) struct Pages {
+pub(super) struct PageGrid {
     /// Elements of a run; the last run of a block may have fewer.
     run: usize,
     /// Elements of a page; the last page of a run may have fewer.
@@ -22,7 +22,7 @@ pub(super) struct Pages {
     by_page: Divisor,
 }
 
-impl Pages {
+impl PageGrid {
     /// Of elements of so many bytes, in units that are elements or rows.
     pub(super) fn new(element: usize, unit: usize) -> Self {
         let most = (PAGE / element).max(1);
@@ -33,7 +33,7 @@ impl Pages {
         } else {
             (unit, unit.div_ceil(unit.div_ceil(most)))
         };
-        Pages { run, page, of_run: run.div_ceil(page), by_run: Divisor::new(run), by_page: Divisor::new(page) }
+        PageGrid { run, page, of_run: run.div_ceil(page), by_run: Divisor::new(run), by_page: Divisor::new(page) }
     }
 
     /// The page of an element of a block.
@@ -64,7 +64,7 @@ impl Pages {
 /// The pages of a vector, in the order of its elements.
 pub(super) struct PageMap {
     dist: Distribution,
-    pages: Pages,
+    pages: PageGrid,
     /// Of each rank's block. Behind the last stand the numbers of all elements and pages.
     blocks: Vec<Begin>,
 }
@@ -78,7 +78,7 @@ struct Begin {
 
 impl PageMap {
     pub(super) fn new(dist: &Distribution, element: usize, ranks: usize) -> Self {
-        let pages = Pages::new(element, dist.shape().unit());
+        let pages = PageGrid::new(element, dist.shape().unit());
         let mut count = 0;
         let begins = (0..ranks).map(|rank| {
             let block = dist.range(Rank::new(rank));

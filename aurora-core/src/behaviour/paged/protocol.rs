@@ -6,7 +6,7 @@
 //! serves no page to a rank that has left the sync, and applies no batch of the next one.
 
 use super::changed::{Changed, PART};
-use super::map::Pages;
+use super::map::PageGrid;
 use super::message::PagesMessage;
 use super::view::Changes;
 use crate::Error;
@@ -37,7 +37,7 @@ pub(crate) struct Paging {
     reason: Reason,
     opened: Opened,
     /// The pages of the block.
-    pages: Pages,
+    pages: PageGrid,
     /// By homes: batches sent since the last sync.
     sent: Vec<u32>,
     /// Syncs at which this rank has arrived, those from which it has departed, those with which its block is done.
@@ -88,7 +88,7 @@ impl Pushed {
 }
 
 impl Paging {
-    fn new(epoch: Epoch, (reason, opened): (Reason, Opened), pages: Pages, ranks: usize) -> Self {
+    fn new(epoch: Epoch, (reason, opened): (Reason, Opened), pages: PageGrid, ranks: usize) -> Self {
         Paging {
             epoch,
             reason,
@@ -196,7 +196,7 @@ impl Vector {
     pub(crate) fn enter_pages(&mut self, opening: Opening, reason: Reason, cx: &mut Cx<'_>) -> Result<Epoch, Error> {
         let opened = Opened::from(&opening);
         let epoch = self.enter(opening, cx)?;
-        let pages = Pages::new(self.block.element, self.dist.shape().unit());
+        let pages = PageGrid::new(self.block.element, self.dist.shape().unit());
         self.pages = Some(Box::new(Paging::new(epoch, (reason, opened), pages, cx.size())));
         Ok(epoch)
     }
