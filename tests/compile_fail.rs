@@ -124,7 +124,7 @@ const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/compile_fail/bes
 impl Object {
     /// A function for each use that conflicts with an open scope; and how many there are.
     fn beside(&self, (name, borrow, open): &Deed) -> (String, usize) {
-        let mut case = format!("//! What cannot be done while a `{name}` is open.\nuse aurora_core::prelude::*;\n");
+        let mut case = format!("//! Uses that an open `{name}` forbids.\nuse aurora_core::prelude::*;\n");
         let scopes = self.open.iter().map(|(other, borrow, does)| (other, borrow, format!("drop({does})")));
         let uses = self.uses.iter().map(|(other, borrow, does)| (other, borrow, does.to_string()));
         let mut conflicts = 0;

@@ -18,7 +18,7 @@ fn a_slice_that_is_written_over_a_sync(v: &mut GVector<i32>) -> Result<()> {
     Ok(())
 }
 
-/// What is written is not shown at the same time.
+/// Nothing is shown beside a slice that is written.
 fn a_slice_beside_one_that_is_written(v: &mut GVector<i32>) -> Result<()> {
     let mut pages = v.paged_mut()?;
     let seen = pages.slice(0..10)?;

@@ -7,7 +7,7 @@ use aurora_core::prelude::*;
 use std::mem::forget;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 
-/// What one rank alone does.
+/// The rank that behaves differently.
 const ODD: usize = 1;
 
 /// Says nothing on stderr.

@@ -9,7 +9,7 @@ use std::iter::once;
 pub fn bodies() -> Vec<Body> {
     vec![
         Body::of(reads_that_nobody_foresees),
-        Body::of(what_others_write_after_their_scope),
+        Body::of(writes_after_a_scope_wait_for_its_readers),
         Body::of(neighbours_in_one_page),
         Body::of(elements_that_begin_anywhere),
         Body::of(first_touches_cross),
@@ -46,7 +46,7 @@ fn reads_that_nobody_foresees(world: &World) -> Result<()> {
 }
 
 /// A rank that has ended its scope writes at once; the others still read what was there.
-fn what_others_write_after_their_scope(world: &World) -> Result<()> {
+fn writes_after_a_scope_wait_for_its_readers(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let mut v = GVector::from_fn(world, 2000 * p, want)?;
     for round in 0..3 {
@@ -303,7 +303,7 @@ fn two_scopes_side_by_side(world: &World) -> Result<()> {
     check::same(b.read_cache()?.as_slice(), 0, |i| model[i])
 }
 
-/// A sieve: each rank strikes out multiples in its part, and reads what others have found.
+/// A sieve: each rank strikes out multiples in its part, and reads the marks of the others.
 fn by_index(world: &World) -> Result<()> {
     let (p, me, dim) = (world.size(), world.rank().index(), MatrixDim::new(70, 30));
     let mut v = GVector::<u8>::new(world, dim)?;

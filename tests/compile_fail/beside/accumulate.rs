@@ -1,4 +1,4 @@
-//! What cannot be done while a `accumulate` is open.
+//! Uses that an open `accumulate` forbids.
 use aurora_core::prelude::*;
 
 fn at(v: &mut GVector<i32>) -> Result<()> {

@@ -1,4 +1,4 @@
-//! What cannot be done while a `accumulate_in_order` is open.
+//! Uses that an open `accumulate_in_order` forbids.
 use aurora_core::prelude::*;
 
 fn at(v: &mut GVector<i32>) -> Result<()> {

@@ -1,4 +1,4 @@
-//! What cannot be done while a `halo_cache` is open.
+//! Uses that an open `halo_cache` forbids.
 use aurora_core::prelude::*;
 
 fn copy_in(v: &mut GVector<i32>) -> Result<()> {

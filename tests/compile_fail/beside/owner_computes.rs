@@ -1,4 +1,4 @@
-//! What cannot be done while a `owner_computes` is open.
+//! Uses that an open `owner_computes` forbids.
 use aurora_core::prelude::*;
 
 fn copy_in(v: &mut GVector<i32>) -> Result<()> {

@@ -1,4 +1,4 @@
-//! What cannot be done while a `paged_mut` is open.
+//! Uses that an open `paged_mut` forbids.
 use aurora_core::prelude::*;
 
 fn at(v: &mut GVector<i32>) -> Result<()> {

@@ -1,4 +1,4 @@
-//! What cannot be done while a `part` is open.
+//! Uses that an open `part` forbids.
 use aurora_core::prelude::*;
 
 fn copy_in(v: &mut GVector<i32>) -> Result<()> {

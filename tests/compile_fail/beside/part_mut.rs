@@ -1,4 +1,4 @@
-//! What cannot be done while a `part_mut` is open.
+//! Uses that an open `part_mut` forbids.
 use aurora_core::prelude::*;
 
 fn at(v: &mut GVector<i32>) -> Result<()> {

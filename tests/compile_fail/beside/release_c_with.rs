@@ -1,4 +1,4 @@
-//! What cannot be done while a `release_c_with` is open.
+//! Uses that an open `release_c_with` forbids.
 use aurora_core::prelude::*;
 
 fn at(v: &mut GVector<i32>) -> Result<()> {

@@ -1,4 +1,4 @@
-//! What cannot be done while a `scalar_accumulate` is open.
+//! Uses that an open `scalar_accumulate` forbids.
 use aurora_core::prelude::*;
 
 fn get(s: &mut GScalar<u64>) -> Result<()> {

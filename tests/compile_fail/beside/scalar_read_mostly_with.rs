@@ -1,4 +1,4 @@
-//! What cannot be done while a `scalar_read_mostly_with` is open.
+//! Uses that an open `scalar_read_mostly_with` forbids.
 use aurora_core::prelude::*;
 
 fn scalar_release_c(s: &mut GScalar<u64>) -> Result<()> {

@@ -1,4 +1,4 @@
-//! What cannot be done while a `scalar_release_c` is open.
+//! Uses that an open `scalar_release_c` forbids.
 use aurora_core::prelude::*;
 
 fn get(s: &mut GScalar<u64>) -> Result<()> {

@@ -1,11 +1,11 @@
-//! The elements of a block that have changed since the last sync, and what of them a holder of pages gets.
+//! The elements of a block that have changed since the last sync, and the part of them that a holder of pages gets.
 
 use super::map::PageGrid;
 use crate::window::common;
 use aurora_net::Rank;
 use std::ops::Range;
 
-/// Bytes of one part of a push, about, and of what is pushed without a pause in which others may use the kernel.
+/// Bytes of one part of a push, about, and the most that is pushed before others may use the kernel.
 pub(super) const PART: usize = 256 << 10;
 
 /// So many runs are kept. If there are more, changes are kept by pages: then a holder gets whole pages.
@@ -29,7 +29,7 @@ impl Changed {
         }
     }
 
-    /// Adds what a rank has changed in a block of this length.
+    /// Adds elements that a rank has changed, in a block of this length.
     pub(super) fn add(&mut self, by: Rank, run: Range<usize>, of_block: PageGrid, block: usize) {
         if run.is_empty() {
             return;
@@ -57,7 +57,6 @@ impl Changed {
     ) -> (Vec<Range<usize>>, Option<usize>) {
         let (mut part, mut bytes, mut next) = (Vec::<Range<usize>>::new(), 0, at);
         let mut add = |run: Range<usize>| {
-            let before = bytes;
             for page in of_block.over(&run).filter(|page| held[*page]) {
                 let own = common(&run, &of_block.elements(page, block));
                 bytes += own.len() * element;
@@ -66,7 +65,7 @@ impl Changed {
                     _ => part.push(own),
                 }
             }
-            (bytes - before, bytes < PART)
+            bytes < PART
         };
         let len = match self {
             Changed::Runs(runs) => runs.len(),
@@ -78,7 +77,7 @@ impl Changed {
                 Changed::Runs(runs) => Some(&runs[place]).filter(|(by, _)| *by != holder).map(|(_, run)| run.clone()),
                 Changed::Pages(pages) => pages[place].then(|| of_block.elements(place, block)),
             };
-            if run.is_some_and(|run| !add(run).1) {
+            if run.is_some_and(|run| !add(run)) {
                 break;
             }
         }

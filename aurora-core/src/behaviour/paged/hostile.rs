@@ -53,7 +53,7 @@ fn messages_that_no_rank_of_this_build_sends() {
         assert!(matches!(fault, Some(Error::Start(_))), "{words}: {fault:?}");
         assert!(node.out.drain().next().is_some(), "{words}: the other rank is told");
     }
-    // What fits is taken.
+    // A batch that fits is applied.
     let mut node = of_two();
     deliver(&mut node, Flush { epoch: 1, sync: 1 }, &good);
     assert_eq!(node.on(|object, cx| (cx.is_sound(), object.block.read(|block| block[8997]))), (true, Some(7)));

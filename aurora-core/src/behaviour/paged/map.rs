@@ -1,6 +1,6 @@
-//! Which page holds which elements. Pages are numbered inside each owner's block, so a page has one home, and blocks
-//! that are unequal, empty, or end inside a page need no rule of their own. A page of a matrix consists of whole rows,
-//! or is part of one row: neighbours that share edges of their blocks then share no page that is written otherwise.
+//! The pages of a vector, and their elements. Pages are numbered inside each owner's block, so a page has one home, and
+//! blocks that are unequal, empty, or end inside a page need no rule of their own. A page of a matrix consists of whole
+//! rows, or is part of one row: neighbours that share edges of their blocks share no page that is written otherwise.
 
 use crate::distribution::{Distribution, Divisor};
 use aurora_net::Rank;

@@ -1,4 +1,4 @@
-//! The messages of the protocol of pages, and what each of them does.
+//! The messages of the protocol of pages, and their effects.
 
 use crate::ids::Epoch;
 use crate::object::{Cx, Malformed};

@@ -33,7 +33,7 @@ use std::fmt;
 
 const NAME: &str = "Paged";
 
-/// What a view is called if there is no memory for it.
+/// The name of a view in errors about memory.
 const A_VIEW: &str = "the view of a Paged scope";
 
 /// Holds a rank's view of the vector, which is written too if `WRITES`.
@@ -102,8 +102,8 @@ impl<T: Element> Pages<T, true> {
 }
 
 impl<T: Element> PagedMut<'_, T> {
-    /// Collective. Makes the writes of all ranks visible to all: what a rank has written before its `sync`, every rank
-    /// reads after its own. A rank's view changes in no other call, so no slice of it can be borrowed meanwhile.
+    /// Collective. Makes the writes of all ranks visible to all: every rank reads after its `sync` the values that any
+    /// rank wrote before its own. A rank's view changes in no other call, so no slice of it can be borrowed meanwhile.
     ///
     /// Of two ranks that have written one element since the last sync, one wins. An element that a rank has set to the
     /// value that it had counts as not written: it does not win. Checking mode reports two ranks that have changed one
@@ -114,7 +114,7 @@ impl<T: Element> PagedMut<'_, T> {
     ///
     /// # Errors
     /// As [`World::barrier`](crate::World::barrier); `Mismatch` if another rank ends its scope instead. After an error
-    /// the scope shows nothing: what is borrowed next returns that error.
+    /// the scope shows nothing: the next access returns that error.
     #[track_caller]
     pub fn sync(&mut self) -> Result<()> {
         let site = Site::here();
@@ -128,11 +128,11 @@ impl<T: Element> PagedMut<'_, T> {
 
 impl<T: Element> GVector<T> {
     /// Collective. Opens a `Paged` scope for reading and writing (TreadMarks' way of sharing): each rank has a private
-    /// view of the whole vector, into which pages of about 4 KiB are copied when they are touched. Several ranks may
+    /// view of the whole vector, into which pages of up to 4 KiB are copied when they are touched. Several ranks may
     /// write one page. [`sync`](PagedMut::sync) makes the writes of all ranks visible to all, and so does the end of
-    /// the scope, for what comes after it.
+    /// the scope, for accesses after it.
     ///
-    /// For a loop of which one does not know which elements it touches: every access to a page that is here costs no
+    /// For a loop that touches elements which nobody knows in advance: every access to a page that is here costs no
     /// message. Entering is a barrier. All elements are shown: [`slice`](PagedMut::slice), [`at`](PagedMut::at),
     /// [`slice_mut`](PagedMut::slice_mut), [`put`](PagedMut::put). [`fetch`](PagedMut::fetch) asks for many pages at
     /// once. To read alone, [`paged`](GVector::paged) is enough.

@@ -1,7 +1,7 @@
 //! The state of the protocol of pages on one rank, as the home of its own block and as a holder of others' pages.
 //!
-//! A *sync* is numbered from 1 in each scope. In it a rank sends what it has changed to the homes, says in the barrier
-//! how many batches each home gets, and departs with the sums of all ranks. A home is *done* with a sync when all
+//! A *sync* is numbered from 1 in each scope. In it a rank sends its changes to the homes, says in the barrier how
+//! many batches each home gets, and departs with the sums of all ranks. A home is *done* with a sync when all
 //! these batches are applied and every holder has been sent the changes of the pages that it holds. Until then it
 //! serves no page to a rank that has left the sync, and applies no batch of the next one.
 
@@ -57,7 +57,7 @@ pub(crate) struct Paging {
     next_step: Option<Instant>,
     /// By ranks: the rank has been asked for pages of its block.
     held: Vec<bool>,
-    /// By ranks: what the rank pushes for the sync under way.
+    /// By ranks: the push of the rank for the sync under way.
     pushes: Vec<Pushed>,
 }
 
@@ -71,7 +71,7 @@ struct Pushing {
     parts: u32,
 }
 
-/// What one rank pushes for a sync.
+/// The push of one rank for a sync, as far as it has arrived.
 #[derive(Default)]
 struct Pushed {
     /// The rank's block has changed, and this rank holds some of it.
@@ -179,7 +179,7 @@ pub(crate) fn merge_sums(all: &mut Vec<u8>, more: &[u8]) {
     }
 }
 
-/// What a rank has sent at the end of its scope, by homes.
+/// The batches of a rank at the end of its scope, by homes.
 pub(crate) struct Ending {
     pub(super) sent: Vec<u64>,
     pub(super) last: Vec<Option<LastBatch>>,
@@ -351,7 +351,7 @@ impl Vector {
         paging.sent.iter_mut().flat_map(|sent| std::mem::take(sent).to_le_bytes()).collect()
     }
 
-    /// All ranks have arrived, and these are the sums of what they have sent.
+    /// All ranks have arrived. `all` has the sums of their words.
     pub(crate) fn depart_with_pages(&mut self, all: &[u8], cx: &mut Cx<'_>) {
         let Some(paging) = &mut self.pages else {
             return;
@@ -440,7 +440,7 @@ impl Vector {
         bytes
     }
 
-    /// What ranks have pushed for a sync, once all of it is here.
+    /// The pushes of all ranks for a sync, once they are complete.
     pub(crate) fn poll_pages(&mut self, cx: &mut Cx<'_>) -> Option<Result<Vec<(Rank, Received)>, Error>> {
         if let Err(fault) = cx.sound() {
             return Some(Err(fault));

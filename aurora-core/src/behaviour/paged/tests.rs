@@ -1,5 +1,5 @@
-//! Views and kernels of several ranks in one thread: transfers are delivered in any order, and random programs find
-//! what they may find.
+//! Views and kernels of several ranks in one thread: transfers are delivered in any order, and each read
+//! of a random program is compared with a reference memory.
 
 use super::map::PageMap;
 use super::protocol::{Ending, merge_sums};
@@ -35,7 +35,7 @@ fn word(number: u32) -> Word {
     [a, b, c]
 }
 
-/// What a rank's program does.
+/// The state of a rank's program.
 enum Doing {
     Computes,
     /// It waits for pages.
@@ -53,7 +53,7 @@ pub(super) struct Node {
     pub(super) view: View,
     scope: ReleaseScope,
     doing: Doing,
-    /// What it wants to do once its pages are here.
+    /// The access that waits for its pages.
     access: Option<Access>,
     /// Accesses left before the next sync.
     left: usize,
@@ -90,7 +90,7 @@ struct Simulation {
     merged: Vec<Option<Vec<u8>>>,
     /// By elements: the values that it may have after the last sync. One, in a program without races.
     reference: Vec<BTreeSet<u32>>,
-    /// By elements: what ranks have written since, with the sync that each rank comes to next.
+    /// By elements: the writes of ranks since then, with the sync that each rank comes to next.
     written: Vec<Vec<(usize, usize, u32)>>,
     /// The only rank that may write an element before the next sync; none in programs with races.
     writers: Option<Vec<usize>>,
@@ -151,7 +151,7 @@ impl Simulation {
         self.check_end();
     }
 
-    /// Takes what kernels have sent.
+    /// Takes the messages that kernels have sent.
     fn collect(&mut self) {
         for from in 0..self.nodes.len() {
             let node = &mut self.nodes[from];
@@ -288,7 +288,7 @@ impl Simulation {
         *doing = Doing::Fetches(asked);
     }
 
-    /// What a rank may read: what the last sync has left, its own last write, or what another rank writes meanwhile.
+    /// A rank reads the value that the last sync has left, its own last write, or a write of another rank meanwhile.
     fn check_read(&self, rank: usize, index: usize) {
         let node = &self.nodes[rank];
         let (found, reference, written) = (
@@ -342,7 +342,7 @@ impl Simulation {
         }
     }
 
-    /// All ranks have arrived: what was written is what all read from now on.
+    /// All ranks have arrived: from now on they read the values that were written.
     fn close_interval(&mut self) {
         let mut all = Vec::new();
         let mut words: Vec<_> = self.words.iter_mut().filter_map(Option::take).collect();
@@ -373,7 +373,7 @@ impl Simulation {
         }
     }
 
-    /// The scope is settled on all ranks, and the blocks have what was written last.
+    /// The scope is settled on all ranks, and the blocks have the values that were written last.
     fn check_end(&mut self) {
         self.settle();
         let mut at = 0;

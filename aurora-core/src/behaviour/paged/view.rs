@@ -1,7 +1,7 @@
 //! A rank's view of a vector: the pages that are here, and copies of those that it has written.
 //!
 //! A view is private. It changes where its rank writes, where an absent page arrives, and in a sync. It knows no
-//! messages: it says which pages are absent and what has changed, and takes what comes.
+//! messages: its methods name absent pages and changed elements, and take over pages and pushes that have arrived.
 
 use super::map::PageMap;
 use crate::Site;
@@ -130,7 +130,7 @@ impl View {
         (self.states[self.map.of(index)] != State::Absent).then(|| self.memory.bytes())
     }
 
-    /// The bytes of all elements for writing, if this one may be written. Forgets what was shown.
+    /// The bytes of all elements for writing, if this one may be written. Forgets which pages were shown.
     #[inline]
     pub(super) fn open(&mut self, index: usize) -> Option<&mut [u8]> {
         let is_open = self.states[self.map.of(index)] == State::Twinned && self.lines.is_none();
@@ -261,7 +261,7 @@ impl View {
         taken
     }
 
-    /// Takes over what an owner has pushed: a batch for its block, or nothing. `None`: it does not fit the block.
+    /// Takes over a push of an owner: a batch for its block, or nothing. `None`: it does not fit the block.
     pub(super) fn update(&mut self, owner: Rank, pushed: &[u8]) -> Option<()> {
         if pushed.is_empty() {
             return Some(());
@@ -277,7 +277,7 @@ impl View {
         Some(())
     }
 
-    /// Forgets all pages, and what was changed in them: each is absent from now on.
+    /// Forgets all pages and their changes: each is absent from now on.
     pub(super) fn forget(&mut self) {
         self.states.fill(State::Absent);
         self.twinned.clear();
