@@ -6,6 +6,8 @@ use aurora_core::Raced;
 use aurora_core::prelude::*;
 use std::mem::forget;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
+use std::thread::sleep;
+use std::time::Duration;
 
 /// The rank that behaves differently.
 const ODD: usize = 1;
@@ -144,7 +146,7 @@ fn a_panic_in_a_scope() {
 
 #[test]
 fn two_ranks_that_write_one_element_between_syncs() {
-    for by_end in [false, true] {
+    for (by_end, late) in [(false, 0), (false, 100), (true, 0)] {
         on_every_route([2, 3], |job| {
             let told = job.checking().run(|world| {
                 let mut v = GVector::<i32>::new(world, 5000)?;
@@ -153,6 +155,11 @@ fn two_ranks_that_write_one_element_between_syncs() {
                     0 => pages.put(4321, 1)?,
                     1 => pages.slice_mut(4000..4400)?[321] = 2,
                     _ => pages.put(4322, 3)?,
+                }
+                world.barrier()?;
+                if world.rank().index() == 2 {
+                    // The home of these elements knows of the race before it comes to the sync.
+                    sleep(Duration::from_millis(late));
                 }
                 let synced = if by_end { pages.finish() } else { pages.sync().and(pages.finish()) };
                 world.barrier()?;

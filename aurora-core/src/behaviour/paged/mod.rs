@@ -80,22 +80,31 @@ impl<T: Element, const WRITES: bool> Pages<T, WRITES> {
 }
 
 impl<T: Element> Pages<T, true> {
+    /// Says that this rank has come to a sync, and sends its changes to the homes.
+    fn flush(&mut self, vector: &GVector<T>, site: &Site) -> Result<()> {
+        let opening = Opening::new(NAME, Kind::Page, Rule::EndedInSteps, site).with(format!("sync {}", self.syncs));
+        self.scope.opening = opening.clone();
+        vector.link.on(site, |object, cx| object.begin_sync(opening, cx))?;
+        let view = self.view.get_mut();
+        view.take_changes(|changes| vector.link.on(site, |object, cx| object.flush_pages(changes, cx)))
+    }
+
     fn sync(&mut self, vector: &GVector<T>, site: &Site) -> Result<()> {
-        self.sound()?;
         self.shown = Shown::default();
         self.syncs += 1;
-        let (scope, view, number) = (&mut self.scope, self.view.get_mut(), self.syncs);
-        scope.opening = Opening::new(NAME, Kind::Page, Rule::EndedInSteps, site).with(format!("sync {number}"));
-        let (epoch, opening) = (scope.epoch, scope.opening.clone());
-        vector.link.on(site, |object, cx| object.begin_sync(opening, cx))?;
-        view.take_changes(|changes| vector.link.on(site, |object, cx| object.flush_pages(changes, cx)))?;
+        let number = self.syncs;
+        match self.sound().and_then(|()| self.flush(vector, site)) {
+            // All ranks come to this sync, so this one does not leave them alone in its barrier.
+            Ok(()) | Err(Error::Race { .. }) => {}
+            Err(error) => return Err(error),
+        }
         let text = fmt::from_fn(|f| write!(f, "sync {number} of {}", vector.name()));
         let action = In(&text);
-        let key = [vector.id.0, epoch, number].into_iter().fold(0, crate::digest::add);
+        let key = [vector.id.0, self.scope.epoch, number].into_iter().fold(0, crate::digest::add);
         vector.link.meet_about(&[vector.id], Came::new("a sync", &action, key), site)?;
         let pushed = vector.link.wait_on(VectorWait::Pages, site, |object, cx| object.poll_pages(cx))?;
         for (owner, changes) in pushed {
-            view.update(owner, changes.bytes()).ok_or_else(|| malformed(owner))?;
+            self.view.get_mut().update(owner, changes.bytes()).ok_or_else(|| malformed(owner))?;
         }
         Ok(())
     }
@@ -113,8 +122,9 @@ impl<T: Element> PagedMut<'_, T> {
     /// hold pages of its block; between them is one barrier.
     ///
     /// # Errors
-    /// As [`World::barrier`](crate::World::barrier); `Mismatch` if another rank ends its scope instead. After an error
-    /// the scope shows nothing: the next access returns that error.
+    /// As [`World::barrier`](crate::World::barrier); `Mismatch` if another rank ends its scope instead. A `Race` is
+    /// returned after the barrier, so that all ranks have come to the same calls. After an error the scope shows
+    /// nothing: the next access returns that error.
     #[track_caller]
     pub fn sync(&mut self) -> Result<()> {
         let site = Site::here();
