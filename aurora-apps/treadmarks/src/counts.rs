@@ -1,0 +1,125 @@
+//! Messages and bytes by their causes.
+
+use crate::machine::{Diff, Message, PAGE, Peer, WORD};
+use std::collections::BTreeMap;
+use std::iter::Sum;
+use std::ops::{AddAssign, Sub};
+
+/// What a rank has sent and fetched. The comparison of TreadMarks with message passing names four causes of its extra
+/// messages and bytes (section 4 of the paper): barriers and locks apart from data, one request for each page, false
+/// sharing, and accumulated differences.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Messages of barriers that it has sent.
+    pub barrier: u64,
+    /// Messages of locks that it has sent.
+    pub lock: u64,
+    /// Requests for differences that it has sent.
+    pub requests: u64,
+    /// Answers to such requests that it has sent.
+    pub answers: u64,
+    /// Pages that it has brought up to date.
+    pub misses: u64,
+    /// Of its requests: those that one request to each rank for all pages between two synchronisations would have
+    /// saved.
+    pub one_request_a_page: u64,
+    /// Of its requests: those that a page with one writer would not have needed.
+    pub false_sharing: u64,
+    /// Bytes of the differences that it has fetched.
+    pub data: u64,
+    /// Of these: bytes of words that a later difference of the same page has overwritten.
+    pub accumulated: u64,
+    /// Bytes of the messages that it has sent: differences, intervals, times.
+    pub bytes: u64,
+}
+
+impl Counts {
+    /// Messages that it has sent.
+    pub fn messages(&self) -> u64 {
+        self.barrier + self.lock + self.requests + self.answers
+    }
+
+    /// A message of `bytes` bytes is sent.
+    pub(crate) fn sent(&mut self, message: &Message, bytes: usize) {
+        let count = match message {
+            Message::Arrive { .. } | Message::Depart { .. } => &mut self.barrier,
+            Message::Acquire { .. } | Message::Forward { .. } | Message::Grant { .. } => &mut self.lock,
+            Message::Want { .. } => &mut self.requests,
+            Message::Diffs { .. } => &mut self.answers,
+        };
+        *count += 1;
+        self.bytes += bytes as u64;
+    }
+
+    /// The differences of a page are applied.
+    pub(crate) fn applied(&mut self, diffs: &[Diff]) {
+        let mut words = [false; PAGE / WORD];
+        for diff in diffs {
+            self.data += diff.data() as u64;
+            self.accumulated += (diff.mark(&mut words) * WORD) as u64;
+        }
+    }
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, more: Self) {
+        *self = self.by_field(more, |all, more| all + more);
+    }
+}
+
+impl Sub for Counts {
+    type Output = Self;
+
+    fn sub(self, earlier: Self) -> Self {
+        self.by_field(earlier, |all, earlier| all - earlier)
+    }
+}
+
+impl Sum for Counts {
+    fn sum<I: Iterator<Item = Self>>(counts: I) -> Self {
+        counts.fold(Counts::default(), |all, more| all.by_field(more, |all, more| all + more))
+    }
+}
+
+impl Counts {
+    fn by_field(self, other: Self, joined: impl Fn(u64, u64) -> u64) -> Self {
+        Counts {
+            barrier: joined(self.barrier, other.barrier),
+            lock: joined(self.lock, other.lock),
+            requests: joined(self.requests, other.requests),
+            answers: joined(self.answers, other.answers),
+            misses: joined(self.misses, other.misses),
+            one_request_a_page: joined(self.one_request_a_page, other.one_request_a_page),
+            false_sharing: joined(self.false_sharing, other.false_sharing),
+            data: joined(self.data, other.data),
+            accumulated: joined(self.accumulated, other.accumulated),
+            bytes: joined(self.bytes, other.bytes),
+        }
+    }
+}
+
+/// The requests of a rank since its last synchronisation.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Requests {
+    asked: BTreeMap<Peer, u64>,
+}
+
+impl Requests {
+    /// A page is missed: these ranks are asked for differences.
+    pub(crate) fn missed(&mut self, counts: &mut Counts, asked: impl Iterator<Item = Peer>) {
+        counts.misses += 1;
+        let mut writers = 0;
+        for rank in asked {
+            let earlier = self.asked.entry(rank).or_default();
+            counts.one_request_a_page += u64::from(*earlier > 0);
+            *earlier += 1;
+            writers += 1;
+        }
+        counts.false_sharing += u64::from(writers > 1) * (writers - 1);
+    }
+
+    /// The rank synchronises.
+    pub(crate) fn synchronised(&mut self) {
+        self.asked.clear();
+    }
+}

@@ -1,0 +1,6 @@
+//! TreadMarks' lazy release consistency on Aurora.
+
+pub mod counts;
+pub mod grid;
+pub mod machine;
+pub mod sim;

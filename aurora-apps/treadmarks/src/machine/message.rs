@@ -1,0 +1,113 @@
+//! The messages that the machines of the ranks send to each other.
+
+use super::diff::Diff;
+use serde::{Deserialize, Serialize};
+
+/// The number of a page, over all arrays.
+pub type Page = u32;
+
+/// The number of a rank.
+pub type Peer = u16;
+
+/// A vector time: for each rank the number of its intervals that precede a moment.
+pub type Time = Vec<u32>;
+
+/// The name of an interval: its rank, and how many intervals of that rank precede it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Stamp {
+    /// The rank.
+    pub rank: Peer,
+    /// The number of earlier intervals of the rank.
+    pub index: u32,
+}
+
+/// The work of a rank between two synchronisations, as other ranks know it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Interval {
+    /// The time at its end, itself included.
+    pub time: Time,
+    /// The pages that the rank has written in it, ascending: the write notices.
+    pub pages: Vec<Page>,
+}
+
+/// Intervals of one rank that another does not know yet.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct News {
+    /// The first of them.
+    pub from: Stamp,
+    /// The intervals.
+    pub intervals: Vec<Interval>,
+}
+
+/// A message.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum Message {
+    /// A rank has arrived at a barrier: to the manager, with the rank's own intervals since the last barrier.
+    Arrive {
+        /// The intervals that the rank knows.
+        time: Time,
+        /// Its own new ones.
+        news: News,
+    },
+    /// All have arrived: from the manager, with the intervals that the rank lacks.
+    Depart {
+        /// The intervals.
+        news: Vec<News>,
+    },
+    /// A rank wants a lock: to the manager of the lock.
+    Acquire {
+        /// The lock.
+        lock: u32,
+        /// The intervals that the rank knows.
+        time: Time,
+    },
+    /// The same: to the rank that was the last to want the lock.
+    Forward {
+        /// The lock.
+        lock: u32,
+        /// The rank that wants it.
+        rank: Peer,
+        /// The intervals that the rank knows.
+        time: Time,
+    },
+    /// A rank gets a lock, with the intervals that it lacks.
+    Grant {
+        /// The lock.
+        lock: u32,
+        /// The intervals.
+        news: Vec<News>,
+    },
+    /// A rank lacks differences of a page.
+    Want {
+        /// The page.
+        page: Page,
+        /// The intervals whose differences it lacks.
+        stamps: Vec<Stamp>,
+    },
+    /// These differences, in the order of the request.
+    Diffs {
+        /// The page.
+        page: Page,
+        /// The differences.
+        diffs: Vec<Diff>,
+    },
+}
+
+impl Message {
+    /// A word for it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Message::Arrive { .. } => "arrival",
+            Message::Depart { .. } => "departure",
+            Message::Acquire { .. } => "acquire",
+            Message::Forward { .. } => "forwarded acquire",
+            Message::Grant { .. } => "grant",
+            Message::Want { .. } => "diff request",
+            Message::Diffs { .. } => "diffs",
+        }
+    }
+}
+
+/// A message that makes no sense: another build of the program has sent it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Malformed;

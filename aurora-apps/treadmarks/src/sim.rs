@@ -1,0 +1,304 @@
+//! The protocol in virtual time: machines of all ranks in one thread, programs of steps, a network with a latency.
+//!
+//! One run is determined by its programs and its [`Network`]. Counts of programs whose ranks meet at barriers alone
+//! are the same with any network.
+
+use crate::counts::{Counts, Requests};
+use crate::grid::Grid;
+use crate::machine::{Machine, Message, Page, Peer};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::Range;
+use thiserror::Error;
+
+/// A step of the program of a rank. Ranges are in bytes of an array.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// Computes for so many nanoseconds.
+    Compute(u64),
+    /// Reads bytes of an array.
+    Read(usize, Range<usize>),
+    /// Writes bytes into an array, from an offset on.
+    Write(usize, usize, Vec<u8>),
+    /// Arrives at a barrier.
+    Barrier,
+    /// Acquires a lock.
+    Acquire(u32),
+    /// Releases a lock.
+    Release(u32),
+}
+
+/// The network between the ranks.
+#[derive(Clone, Debug)]
+pub struct Network {
+    /// Nanoseconds from the sender to the receiver.
+    pub latency: u64,
+    /// Picoseconds for each byte more.
+    pub byte: u64,
+    /// If any: each message takes up to 8 times as long, by this generator. Messages overtake each other then.
+    pub jitter: Option<fastrand::Rng>,
+}
+
+impl Default for Network {
+    /// 100 Mbit/s, and 1.1 ms for a message and its answer.
+    fn default() -> Self {
+        Network { latency: 550_000, byte: 80_000, jitter: None }
+    }
+}
+
+impl Network {
+    fn time(&mut self, bytes: usize) -> u64 {
+        let time = self.latency + self.byte * bytes as u64 / 1000;
+        self.jitter.as_mut().map_or(time, |random| random.u64(time..=8 * time))
+    }
+}
+
+/// A program that cannot end.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("the ranks wait for each other: {}", waiting.join("; "))]
+pub struct Stuck {
+    /// What each waiting rank waits for.
+    pub waiting: Vec<String>,
+}
+
+/// Ranks in virtual time.
+pub struct Sim<'a> {
+    nodes: Vec<Node<'a>>,
+    grids: Vec<Grid>,
+    network: Network,
+    agenda: BinaryHeap<Reverse<Due>>,
+    /// Entries of the agenda so far, so that entries of one time keep their order.
+    entries: u64,
+    now: u64,
+}
+
+/// Something that happens at a time.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Due {
+    at: u64,
+    entry: u64,
+    to: usize,
+    /// A message of a rank, encoded; else the rank's program goes on.
+    from: Option<(Peer, Vec<u8>)>,
+}
+
+struct Node<'a> {
+    machine: Machine,
+    /// By arrays.
+    memory: Vec<Vec<u8>>,
+    program: Box<dyn Iterator<Item = Step> + 'a>,
+    /// The step under way.
+    step: Option<Step>,
+    counts: Counts,
+    requests: Requests,
+}
+
+/// How a rank waits.
+enum Wait {
+    /// Until this later time.
+    For(u64),
+    /// For messages.
+    ForOthers,
+}
+
+impl<'a> Sim<'a> {
+    /// Ranks with these programs, and arrays of so many bytes in rows of so many bytes.
+    pub fn new<P>(arrays: &[(usize, usize)], programs: impl IntoIterator<Item = P>, network: Network) -> Self
+    where
+        P: IntoIterator<Item = Step>,
+        P::IntoIter: 'a,
+    {
+        let mut pages = 0;
+        let grids: Vec<_> = arrays
+            .iter()
+            .map(|(len, row)| {
+                let grid = Grid::new(pages, *len, *row);
+                pages += grid.count() as Page;
+                grid
+            })
+            .collect();
+        let programs: Vec<_> = programs.into_iter().collect();
+        let ranks = programs.len();
+        let node = |(rank, program): (usize, P)| {
+            let mut machine = Machine::new(rank, ranks);
+            machine.grow(pages);
+            let memory = arrays.iter().map(|(len, _)| vec![0; *len]).collect();
+            let (program, step) = (Box::new(program.into_iter()), None);
+            Node { machine, memory, program, step, counts: Counts::default(), requests: Requests::default() }
+        };
+        let nodes: Vec<_> = programs.into_iter().enumerate().map(node).collect();
+        let mut sim = Sim { nodes, grids, network, agenda: BinaryHeap::new(), entries: 0, now: 0 };
+        (0..ranks).for_each(|rank| sim.due(0, rank, None));
+        sim
+    }
+
+    fn due(&mut self, after: u64, to: usize, from: Option<(Peer, Vec<u8>)>) {
+        self.entries += 1;
+        self.agenda.push(Reverse(Due { at: self.now + after, entry: self.entries, to, from }));
+    }
+
+    /// Runs all programs to their ends. `look` gets each step that a rank has done, and the bytes that it has read.
+    /// Returns the virtual time in nanoseconds.
+    ///
+    /// # Errors
+    /// The ranks wait for each other.
+    pub fn run(&mut self, mut look: impl FnMut(usize, &Step, &[u8])) -> Result<u64, Stuck> {
+        while let Some(Reverse(Due { at, to, from, .. })) = self.agenda.pop() {
+            self.now = at;
+            let is_waiting = from.is_some();
+            if let Some((from, bytes)) = from {
+                let message: Message = postcard::from_bytes(&bytes).expect("it was encoded here");
+                let sent = self.nodes[to].machine.handle(from, message).expect("machines understand each other");
+                self.send(to, sent);
+            }
+            self.go_on(to, is_waiting, &mut look);
+        }
+        let waiting: Vec<_> = self.nodes.iter().enumerate().filter_map(|(rank, node)| node.waiting(rank)).collect();
+        if waiting.is_empty() { Ok(self.now) } else { Err(Stuck { waiting }) }
+    }
+
+    /// What each rank has sent and fetched so far.
+    pub fn counts(&self) -> impl Iterator<Item = Counts> + '_ {
+        self.nodes.iter().map(|node| node.counts)
+    }
+
+    /// The bytes of an array on a rank, as the rank has them.
+    pub fn memory(&self, rank: usize, array: usize) -> &[u8] {
+        &self.nodes[rank].memory[array]
+    }
+
+    fn send(&mut self, from: usize, messages: Vec<(Peer, Message)>) {
+        for (to, message) in messages {
+            let bytes = postcard::to_allocvec(&message).expect("memory for a message");
+            self.nodes[from].counts.sent(&message, bytes.len());
+            let after = self.network.time(bytes.len());
+            self.due(after, usize::from(to), Some((from as Peer, bytes)));
+        }
+    }
+
+    /// The program of a rank goes on as far as it can. `is_waiting`: it goes on only if its step is under way.
+    fn go_on(&mut self, rank: usize, is_waiting: bool, look: &mut impl FnMut(usize, &Step, &[u8])) {
+        if is_waiting && matches!(self.nodes[rank].step, None | Some(Step::Compute(_))) {
+            return;
+        }
+        loop {
+            let node = &mut self.nodes[rank];
+            let (step, is_new) = match node.step.take() {
+                Some(step) => (step, false),
+                None => match node.program.next() {
+                    Some(step) => (step, true),
+                    None => return,
+                },
+            };
+            if let Some(wait) = self.step(rank, &step, is_new) {
+                self.nodes[rank].step = Some(step);
+                if let Wait::For(time) = wait {
+                    self.due(time, rank, None);
+                }
+                return;
+            }
+            let read = match &step {
+                Step::Read(array, range) => &self.nodes[rank].memory[*array][range.clone()],
+                _ => &[],
+            };
+            look(rank, &step, read);
+        }
+    }
+
+    /// Begins or continues a step. `None` when it is done.
+    fn step(&mut self, rank: usize, step: &Step, is_new: bool) -> Option<Wait> {
+        match step {
+            Step::Compute(time) => is_new.then_some(Wait::For(*time)),
+            Step::Read(array, range) => self.bring(rank, *array, range),
+            Step::Write(array, offset, bytes) => {
+                let range = *offset..offset + bytes.len();
+                let wait = self.bring(rank, *array, &range);
+                if wait.is_none() {
+                    self.nodes[rank].write(&self.grids[*array], *array, range, bytes);
+                }
+                wait
+            }
+            Step::Barrier => {
+                if is_new {
+                    let sent = self.nodes[rank].synchronise(&self.grids, Machine::barrier);
+                    self.send(rank, sent);
+                }
+                self.nodes[rank].machine.is_in_barrier().then_some(Wait::ForOthers)
+            }
+            Step::Acquire(lock) => {
+                if is_new {
+                    let sent = match self.nodes[rank].machine.has_lock(*lock) {
+                        true => self.nodes[rank].machine.acquire(*lock),
+                        false => self.nodes[rank].synchronise(&self.grids, |machine| machine.acquire(*lock)),
+                    };
+                    self.send(rank, sent);
+                }
+                self.nodes[rank].machine.awaited_lock().map(|_| Wait::ForOthers)
+            }
+            Step::Release(lock) => {
+                let sent = self.nodes[rank].synchronise(&self.grids, |machine| machine.release(*lock));
+                self.send(rank, sent);
+                None
+            }
+        }
+    }
+}
+
+impl Sim<'_> {
+    /// Brings the pages of some bytes up to date, one after the other.
+    fn bring(&mut self, rank: usize, array: usize, range: &Range<usize>) -> Option<Wait> {
+        let grid = self.grids[array];
+        for page in grid.pages(range) {
+            if self.nodes[rank].machine.is_valid(page) {
+                continue;
+            }
+            if !self.nodes[rank].machine.is_fetching() {
+                let node = &mut self.nodes[rank];
+                let wanted = node.machine.miss(page);
+                node.requests.missed(&mut node.counts, wanted.iter().map(|(to, _)| *to));
+                self.send(rank, wanted);
+            }
+            let node = &mut self.nodes[rank];
+            if node.machine.asked().next().is_some() {
+                return Some(Wait::ForOthers);
+            }
+            let diffs = node.machine.take(page);
+            node.counts.applied(&diffs);
+            let content = &mut node.memory[array][grid.bytes(page)];
+            diffs.iter().for_each(|diff| diff.apply(content));
+        }
+        None
+    }
+}
+
+impl Node<'_> {
+    fn write(&mut self, grid: &Grid, array: usize, range: Range<usize>, bytes: &[u8]) {
+        for page in grid.pages(&range) {
+            self.machine.write(page, &self.memory[array][grid.bytes(page)]);
+        }
+        self.memory[array][range].copy_from_slice(bytes);
+    }
+
+    /// Ends the interval, and synchronises.
+    fn synchronise(
+        &mut self,
+        grids: &[Grid],
+        with: impl FnOnce(&mut Machine) -> Vec<(Peer, Message)>,
+    ) -> Vec<(Peer, Message)> {
+        let written: Vec<_> = self.machine.written().collect();
+        for page in written {
+            let array = grids.iter().position(|grid| grid.has(page)).expect("pages are of arrays");
+            self.machine.snapshot(page, &self.memory[array][grids[array].bytes(page)]);
+        }
+        self.machine.close();
+        self.requests.synchronised();
+        with(&mut self.machine)
+    }
+
+    /// What the rank waits for.
+    fn waiting(&self, rank: usize) -> Option<String> {
+        let step = self.step.as_ref()?;
+        let lock = self.machine.awaited_lock().map(|lock| format!("rank {rank} waits for lock {lock}"));
+        Some(lock.unwrap_or_else(|| format!("rank {rank} waits in {step:?}")))
+    }
+}

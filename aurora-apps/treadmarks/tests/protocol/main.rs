@@ -1,0 +1,6 @@
+//! The protocol: all schedules of small programs, random programs, the access patterns of the DSM studies.
+
+mod exhaustive;
+mod messages;
+mod patterns;
+mod random;
