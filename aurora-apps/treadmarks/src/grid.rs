@@ -30,6 +30,11 @@ impl Grid {
         rows * self.pages_of_a_row() + rest.div_ceil(PAGE)
     }
 
+    /// The page behind its last one.
+    pub fn end(&self) -> Page {
+        self.first + self.count() as Page
+    }
+
     /// The page of a byte.
     fn page_of(&self, byte: usize) -> usize {
         byte / self.row * self.pages_of_a_row() + byte % self.row / PAGE

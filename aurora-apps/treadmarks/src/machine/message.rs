@@ -94,16 +94,20 @@ pub enum Message {
 }
 
 impl Message {
-    /// A word for it.
-    pub fn name(&self) -> &'static str {
+    /// Words for the kinds of messages, by their numbers.
+    pub const KINDS: [&str; 7] =
+        ["arrival", "departure", "acquire", "forwarded acquire", "grant", "diff request", "diffs"];
+
+    /// The number of its kind.
+    pub fn kind(&self) -> u8 {
         match self {
-            Message::Arrive { .. } => "arrival",
-            Message::Depart { .. } => "departure",
-            Message::Acquire { .. } => "acquire",
-            Message::Forward { .. } => "forwarded acquire",
-            Message::Grant { .. } => "grant",
-            Message::Want { .. } => "diff request",
-            Message::Diffs { .. } => "diffs",
+            Message::Arrive { .. } => 0,
+            Message::Depart { .. } => 1,
+            Message::Acquire { .. } => 2,
+            Message::Forward { .. } => 3,
+            Message::Grant { .. } => 4,
+            Message::Want { .. } => 5,
+            Message::Diffs { .. } => 6,
         }
     }
 }

@@ -187,9 +187,18 @@ impl Machine {
         self.barrier.is_waiting
     }
 
-    /// The ranks that the manager of barriers waits for.
-    pub fn absent(&self) -> impl Iterator<Item = Peer> + '_ {
-        (0..self.ranks as Peer).filter(|rank| *rank != self.me && !self.barrier.arrived.contains_key(rank))
+    /// The ranks for which the program waits in a barrier: the manager of barriers, for the ranks that have not arrived.
+    pub fn awaited_in_barrier(&self) -> impl Iterator<Item = Peer> + '_ {
+        self.others().filter(|rank| match self.me {
+            MANAGER => !self.barrier.arrived.contains_key(rank),
+            _ => *rank == MANAGER,
+        })
+    }
+
+    /// All ranks but this one.
+    pub fn others(&self) -> impl Iterator<Item = Peer> + use<> {
+        let me = self.me;
+        (0..self.ranks as Peer).filter(move |rank| *rank != me)
     }
 
     /// The program arrives at a barrier. It has [closed](Self::close) its interval.

@@ -1,0 +1,153 @@
+//! Arrays, and the guards that show their elements.
+
+use crate::error::Misuse;
+use crate::grid::Grid;
+use crate::tmk::Inner;
+use aurora_core::prelude::*;
+use aurora_core::{Element, Site};
+use std::cell::{Ref, RefCell, RefMut};
+use std::fmt;
+use std::ops::{Deref, DerefMut, Range};
+use std::rc::Rc;
+
+/// A shared array: [`Tmk::array`](crate::Tmk::array) makes it. This rank has a copy of all of its pages.
+pub struct Array<T> {
+    inner: Rc<Inner>,
+    grid: Grid,
+    memory: Rc<RefCell<Vec<T>>>,
+}
+
+/// The memory of an array of any type.
+pub(crate) trait Memory {
+    fn bytes(&self) -> &[u8];
+}
+
+impl<T: Element> Memory for Vec<T> {
+    fn bytes(&self) -> &[u8] {
+        bytemuck::cast_slice(self)
+    }
+}
+
+/// A guard that is alive.
+pub(crate) struct Open {
+    pub(crate) elements: Range<usize>,
+    pub(crate) taken: Site,
+}
+
+/// Its number in the table of guards that are alive.
+struct Guard {
+    inner: Rc<Inner>,
+    number: u64,
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.inner.open.borrow_mut().remove(&self.number);
+    }
+}
+
+/// Elements of an array, for reading: a slice. It must be dropped before the rank synchronises.
+pub struct Reading<'a, T> {
+    elements: Ref<'a, [T]>,
+    _guard: Guard,
+}
+
+/// Elements of an array, for writing: a slice. It must be dropped before the rank synchronises.
+pub struct Writing<'a, T> {
+    elements: RefMut<'a, [T]>,
+    _guard: Guard,
+}
+
+impl<T: Element> Array<T> {
+    pub(crate) fn new(inner: Rc<Inner>, grid: Grid, memory: Rc<RefCell<Vec<T>>>) -> Self {
+        Array { inner, grid, memory }
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.memory.borrow().len()
+    }
+
+    /// Whether it has no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// These elements. Pages that other ranks have written since are brought up to date first: one request for each
+    /// page and rank that has to be asked, one page after the other, as TreadMarks does in its page faults.
+    ///
+    /// # Errors
+    /// [`Misuse::Outside`]; [`Misuse::GuardAlive`] if a guard of this array was forgotten; what ended the job.
+    #[track_caller]
+    pub fn read(&mut self, elements: Range<usize>) -> Result<Reading<'_, T>> {
+        self.bring(&elements)?;
+        let _guard = self.guard(&elements);
+        let elements = Ref::map(self.memory.borrow(), |memory| &memory[elements]);
+        Ok(Reading { elements, _guard })
+    }
+
+    /// These elements, for reading and writing. Their pages count as written, and are brought up to date as for
+    /// [`read`](Self::read). Other ranks see the writes after the next synchronisation of both.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    #[track_caller]
+    pub fn write(&mut self, elements: Range<usize>) -> Result<Writing<'_, T>> {
+        self.bring(&elements)?;
+        self.inner.open(&self.grid, &bytes_of::<T>(&elements), self.memory.borrow().bytes())?;
+        let _guard = self.guard(&elements);
+        let elements = RefMut::map(self.memory.borrow_mut(), |memory| &mut memory[elements]);
+        Ok(Writing { elements, _guard })
+    }
+
+    #[track_caller]
+    fn bring(&mut self, elements: &Range<usize>) -> Result<()> {
+        let Ok(mut memory) = self.memory.try_borrow_mut() else {
+            return self.inner.no_guards("access");
+        };
+        let len = memory.len();
+        if elements.start > elements.end || elements.end > len {
+            return Err(Error::user(Misuse::Outside { elements: elements.clone(), len }));
+        }
+        self.inner.bring(&self.grid, &bytes_of::<T>(elements), bytemuck::cast_slice_mut(&mut memory))
+    }
+
+    #[track_caller]
+    fn guard(&self, elements: &Range<usize>) -> Guard {
+        let (inner, number) = (Rc::clone(&self.inner), self.inner.next_guard());
+        inner.open.borrow_mut().insert(number, Open { elements: elements.clone(), taken: Site::here() });
+        Guard { inner, number }
+    }
+}
+
+fn bytes_of<T>(elements: &Range<usize>) -> Range<usize> {
+    elements.start * size_of::<T>()..elements.end * size_of::<T>()
+}
+
+impl<T: Element> fmt::Debug for Array<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Array<{}> of {} elements", std::any::type_name::<T>(), self.len())
+    }
+}
+
+impl<T> Deref for Reading<'_, T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.elements
+    }
+}
+
+impl<T> Deref for Writing<'_, T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.elements
+    }
+}
+
+impl<T> DerefMut for Writing<'_, T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.elements
+    }
+}

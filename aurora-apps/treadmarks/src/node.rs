@@ -1,0 +1,100 @@
+//! A rank's part of the shared object: the machine, and what it counts.
+
+use crate::counts::{Counts, Requests};
+use crate::machine::{Machine, Message, Peer};
+use aurora_core::ObjectName;
+use aurora_core::object::{
+    Awaited, Cx, Holds, How, Kind, Malformed, Obstacle, Reason, Received, SharedObject, Until, Wait, decode,
+};
+use aurora_core::prelude::*;
+
+/// For the departure from a barrier.
+pub(crate) const BARRIER: Wait = Wait { number: 0, until: Until::Came };
+/// For differences of a page.
+pub(crate) const DIFFS: Wait = Wait { number: 1, until: Until::Answered };
+/// For a lock.
+pub(crate) const LOCK: Wait = Wait { number: 2, until: Until::Answered };
+
+pub(crate) struct Node {
+    pub(crate) machine: Machine,
+    pub(crate) counts: Counts,
+    pub(crate) requests: Requests,
+    /// Bytes of history that it may keep.
+    limit: usize,
+}
+
+impl Node {
+    pub(crate) fn new(rank: Rank, ranks: usize, limit: usize) -> Self {
+        let machine = Machine::new(rank.index(), ranks);
+        Node { machine, counts: Counts::default(), requests: Requests::default(), limit }
+    }
+
+    /// Sends messages of the machine; those of a call of the program for a reason.
+    pub(crate) fn send(&mut self, sent: Vec<(Peer, Message)>, reason: Option<&Reason>, cx: &mut Cx<'_>) {
+        for (to, message) in sent {
+            let bytes = match postcard::to_allocvec(&message) {
+                Ok(bytes) => bytes,
+                Err(error) => return cx.fail(cx.error(error)),
+            };
+            self.counts.sent(&message, bytes.len());
+            let how = How::default();
+            cx.send(Rank::new(to.into()), &message.kind(), bytes, reason.map_or(how, |reason| how.on(reason)));
+        }
+    }
+
+    fn handle(&mut self, from: Rank, payload: &[u8], cx: &mut Cx<'_>) -> Result<(), Malformed> {
+        let message = postcard::from_bytes(payload).map_err(|_| Malformed)?;
+        let sent = self.machine.handle(from.index() as Peer, message).map_err(|_| Malformed)?;
+        self.send(sent, None, cx);
+        Ok(())
+    }
+}
+
+impl SharedObject for Node {
+    fn deliver(&mut self, from: Rank, header: &[u8], payload: Received, cx: &mut Cx<'_>) -> Result<(), Malformed> {
+        decode::<u8>(header)?;
+        self.handle(from, payload.bytes(), cx)?;
+        cx.progress();
+        Ok(())
+    }
+
+    fn advance(&mut self, cx: &mut Cx<'_>) {
+        let (history, limit) = (self.machine.history(), self.limit);
+        if history > limit && cx.is_sound() {
+            cx.fail(cx.error(format_args!(
+                "the differences and intervals of this run have {history} bytes, more than the limit of {limit}: \
+                 nothing is forgotten here; run fewer iterations, or make it with a higher limit"
+            )));
+        }
+    }
+
+    fn awaits(&self, wait: Wait, name: &ObjectName) -> Awaited {
+        let ranks = |peers: &mut dyn Iterator<Item = Peer>| peers.map(|peer| Rank::new(peer.into())).collect();
+        let machine = &self.machine;
+        let (ranks, doing) = match wait {
+            BARRIER => (ranks(&mut machine.awaited_in_barrier()), format!("waits in a barrier of {name}")),
+            DIFFS => (ranks(&mut machine.asked()), format!("waits for differences of a page of {name}")),
+            _ => {
+                let lock = machine.awaited_lock().unwrap_or_default();
+                (ranks(&mut machine.others()), format!("waits for lock {lock} of {name}"))
+            }
+        };
+        Awaited { ranks, doing }
+    }
+
+    /// A rank to which this one owes a lock waits for this rank's program.
+    fn holds(&self, held: &mut Holds<'_>) {
+        for peer in self.machine.owed() {
+            held.call(Rank::new(peer.into()), Obstacle { by_itself: true, behind: Vec::new() });
+        }
+    }
+
+    fn wait_kind(&self, _: Wait) -> Kind {
+        Kind::Object
+    }
+
+    fn describe(&self, header: &[u8], _: bool) -> &'static str {
+        let kind = decode::<u8>(header).ok().and_then(|kind| Message::KINDS.get(usize::from(kind)));
+        kind.copied().unwrap_or("message")
+    }
+}
