@@ -26,6 +26,8 @@ pub enum Implementation {
     Naive,
     /// By this library with a Paged scope, where the first choice is a HaloCache.
     Pages,
+    /// By this library's `treadmarks`, a shared memory of pages after TreadMarks.
+    Treadmarks,
     /// By this library with an Accumulate, where the first choice is a ReleaseC.
     Accumulate,
     /// By the sequential program, on rank 0 alone.
@@ -49,6 +51,7 @@ impl Implementation {
             Implementation::MpiAlltoallv => "mpi-alltoallv",
             Implementation::Naive => "naive",
             Implementation::Pages => "pages",
+            Implementation::Treadmarks => "treadmarks",
             Implementation::Accumulate => "accumulate",
             Implementation::Sequential => "sequential",
             Implementation::Tcp => "tcp",
@@ -58,8 +61,8 @@ impl Implementation {
 
     /// Whether it is this library that shares, with or without a behaviour.
     pub fn is_ours(self) -> bool {
-        use Implementation::{Accumulate, Aurora, AuroraWhole, Naive, Pages};
-        matches!(self, Aurora | AuroraWhole | Pages | Accumulate | Naive)
+        use Implementation::{Accumulate, Aurora, AuroraWhole, Naive, Pages, Treadmarks};
+        matches!(self, Aurora | AuroraWhole | Pages | Treadmarks | Accumulate | Naive)
     }
 
     /// Whether MPI carries it.
@@ -192,7 +195,7 @@ impl Offer for Program {
     fn implementations(&self) -> &'static [Implementation] {
         use Implementation::{
             Accumulate, Aurora, AuroraWhole, MpiCollective, MpiIsend, MpiIsendWhole, MpiRing, Naive, Pages, Rayon,
-            Sequential,
+            Sequential, Treadmarks,
         };
         match self.0 {
             "mm2" => &[Aurora, AuroraWhole, MpiIsend, MpiIsendWhole, MpiRing, MpiCollective, Sequential, Naive],
@@ -200,7 +203,7 @@ impl Offer for Program {
             "diffusion" | "tsp" => &[Aurora, MpiIsend, MpiCollective, Sequential, Naive],
             "wordcount" => &[Aurora, MpiCollective, Sequential, Naive],
             "histogram" => &[Aurora, Accumulate, MpiIsend, MpiCollective, Sequential, Naive],
-            "sor" => &[Aurora, Pages, Naive, Sequential],
+            "sor" => &[Aurora, Pages, Treadmarks, Naive, Sequential],
             "sparse-mm" => &[Aurora, Sequential],
             _ => &[Aurora, Naive, Sequential],
         }

@@ -14,7 +14,7 @@ macro_rules! sources {
 
 type Sources = &'static [&'static str];
 
-const VERSIONS: [(&str, &str, Sources); 22] = [
+const VERSIONS: [(&str, &str, Sources); 23] = [
     ("mm2", "aurora", sources!("mm2/parallel.rs")),
     ("mm2", "mpi-isend", sources!("mm2/mpi/program.rs", "mm2/mpi/isend.rs")),
     ("mm2", "mpi-isend-whole", sources!("mm2/mpi/program.rs", "mm2/mpi/isend_whole.rs")),
@@ -28,6 +28,7 @@ const VERSIONS: [(&str, &str, Sources); 22] = [
     ("diffusion", "mpi-collective", sources!("diffusion/mpi/rows.rs", "diffusion/mpi/collective.rs")),
     ("sor", "aurora", sources!("sor/parallel.rs")),
     ("sor", "pages", sources!("sor/pages.rs")),
+    ("sor", "treadmarks", sources!("sor/treadmarks.rs")),
     ("tsp", "aurora", sources!("tsp/parallel.rs")),
     ("tsp", "mpi-isend", sources!("tsp/mpi/record.rs", "tsp/mpi/isend.rs")),
     ("tsp", "mpi-collective", sources!("tsp/mpi/record.rs", "tsp/mpi/collective.rs")),

@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 /// The applications with data that a checked run takes about a second for.
-const APPLICATIONS: [&str; 11] = [
+const APPLICATIONS: [&str; 12] = [
     "mm2 --size 200",
     "psrs --keys 200000",
     "histogram --table 10000 --updates 50000",
@@ -23,6 +23,7 @@ const APPLICATIONS: [&str; 11] = [
     "diffusion --rows 200 --cols 200 --steps 50",
     "sor --size s",
     "sor --impl pages --size s",
+    "sor --impl treadmarks --size s",
     "sparse-mm --size 500 --block 50",
     "tsp --instance gr17",
 ];

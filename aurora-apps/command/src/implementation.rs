@@ -52,6 +52,8 @@ enum ProgramName {
     Naive,
     /// Pages that are copied when they are touched, and syncs (of `sor`)
     Pages,
+    /// Pages as in TreadMarks: a request for each page and rank that has written it (of `sor`)
+    Treadmarks,
     /// Partial sums of each rank, merged at the end (of `histogram`)
     Accumulate,
     /// The sequential program, on rank 0 alone
@@ -86,6 +88,7 @@ impl ProgramImplementations {
             ProgramName::MpiRing => Implementation::MpiRing,
             ProgramName::Naive => Implementation::Naive,
             ProgramName::Pages => Implementation::Pages,
+            ProgramName::Treadmarks => Implementation::Treadmarks,
             ProgramName::Accumulate => Implementation::Accumulate,
             ProgramName::Sequential => Implementation::Sequential,
             ProgramName::Rayon => Implementation::Rayon,

@@ -22,6 +22,7 @@ fn a_table_says_verified_once() {
         "diffusion --rows 33 --cols 20 --steps 7 --reps 2 --ranks 3 --route local",
         "sor --size s --reps 2 --ranks 3 --route local",
         "sor --size s --impl pages --reps 2 --ranks 3 --route local",
+        "sor --size s --impl treadmarks --reps 2 --ranks 3 --route local",
         "sparse-mm --size 70 --block 16 --reps 2 --ranks 3 --route local",
         "tsp --instance gr17 --reps 2 --ranks 3 --route local",
     ] {
@@ -70,6 +71,7 @@ fn a_wrong_result_is_exit_code_1() {
         "diffusion --rows 9 --cols 9 --reps 1 --ranks 2 --route local --damage",
         "sor --size s --reps 1 --ranks 2 --route local --damage",
         "sor --size s --impl pages --reps 1 --ranks 2 --route local --damage",
+        "sor --size s --impl treadmarks --reps 1 --ranks 2 --route local --damage",
         "sparse-mm --size 70 --block 16 --reps 1 --ranks 2 --route local --damage",
         "tsp --instance burma14 --reps 1 --ranks 2 --route local --damage",
     ] {
@@ -125,7 +127,7 @@ fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
         ("diffusion --rows 0", &["--rows", "1.."]),
         ("diffusion --rows 4000000000 --cols 4000000000", &["--rows", "the most that fits"]),
         ("sor --size d", &["--size", "a, b, c, paper, s"]),
-        ("sor --impl mpi-isend", &["--impl", "aurora, pages, naive, sequential"]),
+        ("sor --impl mpi-isend", &["--impl", "aurora, pages, treadmarks, naive, sequential"]),
         ("sor --impl aurora,naive", &["'naive'", "--impl", "runs the size `s`", "add `--size s`, or leave it out"]),
         ("sparse-mm --impl naive", &["--impl", "aurora, sequential"]),
         ("sparse-mm --size 0", &["--size", "1..=1239842816"]),

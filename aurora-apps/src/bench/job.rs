@@ -296,7 +296,9 @@ impl Offer for Operation {
                 "is nothing that is computed with as it comes"
             }
             (_, Implementation::Naive) => "is one operation, without a behaviour to leave out",
-            (_, Implementation::Pages | Implementation::Accumulate) => "is not measured that way",
+            (_, Implementation::Pages | Implementation::Treadmarks | Implementation::Accumulate) => {
+                "is not measured that way"
+            }
             (_, Implementation::Sequential) => "is between ranks",
             (_, Implementation::Rayon) => "is between ranks, and rayon's threads are of one",
             (Operation::ScalarSum, _) => "is about scopes of a scalar; compare `all-reduce`",

@@ -9,6 +9,7 @@ mod parallel;
 mod run;
 #[cfg(test)]
 mod tests;
+mod treadmarks;
 
 pub use input::{Start, java_random};
 pub use job::{Precision, Problem, Sor, TooLarge};
@@ -17,3 +18,4 @@ pub use naive::half_sweep_by_elements;
 pub use pages::half_sweeps_by_pages;
 pub use parallel::half_sweeps;
 pub use run::run;
+pub use treadmarks::half_sweeps_by_treadmarks;

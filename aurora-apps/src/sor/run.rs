@@ -5,7 +5,7 @@ use super::kernel::{half_of, parity};
 use super::parallel::UPDATE;
 use super::{
     BLACK, Halves, Precision, Problem, RED, Real, Sor, Start, half_sweep_by_elements, half_sweeps,
-    half_sweeps_by_pages, row_sum, sequential,
+    half_sweeps_by_pages, half_sweeps_by_treadmarks, row_sum, sequential,
 };
 use crate::clock::{Clock, Kind, Laps};
 use crate::implementation::{Conditions, Implementation, Offer, Program};
@@ -13,6 +13,7 @@ use crate::report::{Comparison, Report};
 use crate::tally::{Repetition, Subject, Tally};
 use crate::{agree, check};
 use aurora_core::prelude::*;
+use aurora_treadmarks::{Array, Tmk};
 use std::time::Instant;
 
 /// The greatest difference from a published sum.
@@ -64,6 +65,7 @@ type Relaxation<T> = fn(&World, &Problem, Start, &mut Shared<T>) -> Result<Laps>
 fn relaxation<T: Real>(implementation: Implementation) -> Relaxation<T> {
     match implementation {
         Implementation::Pages => by_pages,
+        Implementation::Treadmarks => by_treadmarks,
         Implementation::Naive => by_elements,
         Implementation::Sequential => alone,
         _ => by_halos,
@@ -84,6 +86,33 @@ fn by_pages<T: Real>(world: &World, problem: &Problem, start: Start, shared: &mu
     let mut clock = Clock::start(world)?;
     half_sweeps_by_pages(&mut shared.red, &mut shared.black, problem.cols, problem.half_sweeps, &mut clock)?;
     clock.stop()
+}
+
+/// With arrays of TreadMarks. The time includes the first fetches of other ranks' rows, and not the arrays.
+fn by_treadmarks<T: Real>(world: &World, problem: &Problem, start: Start, shared: &mut Shared<T>) -> Result<Laps> {
+    shared.fill(problem, start)?;
+    let (half, mine) = (problem.half_cols(), shared.red.local_rows());
+    let elements = mine.start * half..mine.end * half;
+    let tmk = Tmk::new(world)?;
+    let shared_half = |of: &GVector<T>| -> Result<Array<T>> {
+        let mut array = tmk.array(problem.rows * half, half)?;
+        let own = of.owner_computes()?;
+        array.write(elements.clone())?.copy_from_slice(own.local());
+        own.finish()?;
+        Ok(array)
+    };
+    let (mut red, mut black) = (shared_half(&shared.red)?, shared_half(&shared.black)?);
+    tmk.barrier()?;
+    let mut clock = Clock::start(world)?;
+    let inner = mine.start.max(1)..mine.end.min(problem.rows.saturating_sub(1));
+    half_sweeps_by_treadmarks(&tmk, (&mut red, &mut black), inner, problem.cols, problem.half_sweeps, &mut clock)?;
+    let laps = clock.stop()?;
+    for (array, half) in [(&mut red, &mut shared.red), (&mut black, &mut shared.black)] {
+        let mut own = half.owner_computes_mut()?;
+        own.local_mut().copy_from_slice(&array.read(elements.clone())?);
+        own.finish()?;
+    }
+    Ok(laps)
 }
 
 /// With default access.

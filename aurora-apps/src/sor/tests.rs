@@ -8,8 +8,13 @@ use crate::report::{Comparison, Measured, Report};
 use aurora_core::prelude::*;
 use aurora_core::{Kind, Route};
 
-const ALL: [Implementation; 4] =
-    [Implementation::Aurora, Implementation::Pages, Implementation::Sequential, Implementation::Naive];
+const ALL: [Implementation; 5] = [
+    Implementation::Aurora,
+    Implementation::Pages,
+    Implementation::Treadmarks,
+    Implementation::Sequential,
+    Implementation::Naive,
+];
 const PRECISIONS: [Precision; 2] = [Precision::Single, Precision::Double];
 
 fn compare(config: Config, job: &Sor) -> Comparison<Report> {
@@ -64,7 +69,7 @@ fn another_sum_is_noticed() {
 
 #[test]
 fn size_a_has_the_published_sum_on_ranks() {
-    let implementations = vec![Implementation::Aurora, Implementation::Pages, Implementation::Sequential];
+    let implementations = ALL.into_iter().filter(|of| *of != Implementation::Naive).collect();
     let comparison = compare(Config::threads(3), &Sor { implementations, reps: 1, ..Sor::default() });
     assert!(comparison.verified(), "{comparison:?}");
     assert_eq!(comparison.main.seed, 10_101_010);

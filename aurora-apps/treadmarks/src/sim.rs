@@ -1,7 +1,7 @@
 //! The protocol in virtual time: machines of all ranks in one thread, programs of steps, a network with a latency.
 //!
-//! One run is determined by its programs and its [`Network`]. Counts of programs whose ranks meet at barriers alone
-//! are the same with any network.
+//! One run is determined by its programs and its [`Network`]. Counts are the same with any network if the ranks meet
+//! at barriers alone, and if no page is read by one rank and written by another between two of them.
 
 use crate::counts::{Counts, Requests};
 use crate::grid::Grid;

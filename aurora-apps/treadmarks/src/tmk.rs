@@ -111,20 +111,19 @@ impl Tmk {
     ///
     /// # Errors
     /// `Mismatch` if ranks ask for different arrays; [`Misuse::NoWords`]; [`Misuse::TooManyPages`];
-    /// [`Error::CacheLimit`] or [`Error::Object`] if there is no memory for the copy.
+    /// [`Error::CacheLimit`] or [`Error::OutOfMemory`] if there is no memory for the copy.
     #[track_caller]
     pub fn array<T: Element>(&self, len: usize, row: usize) -> Result<Array<T>> {
-        let site = Site::here();
         let inner = &self.inner;
-        let made = inner.allocate::<T>(len, row, &site);
+        let made = inner.allocate::<T>(len, row);
         let refusal = made.as_ref().err().cloned();
+        if let Ok((grid, _)) = &made {
+            // Before any rank can write to the array.
+            inner.shared.tidy(|node, _| node.machine.grow(grid.count() as Page));
+        }
         let words = format!("an array of {len} {} in rows of {row}", type_name::<T>());
         inner.shared.agree("the construction of an array", &words, &(len, row), refusal)?;
         let (grid, memory) = made?;
-        inner.shared.act(|node, _| {
-            node.machine.grow(grid.count() as Page);
-            Ok(())
-        })?;
         inner.states.borrow_mut().resize(grid.end() as usize, PageState::default());
         let memory = Rc::new(RefCell::new(memory));
         inner.arrays.borrow_mut().push((grid, Rc::clone(&memory) as _));
@@ -190,7 +189,8 @@ impl Tmk {
 
 impl Inner {
     /// The memory of an array, and its pages.
-    fn allocate<T: Element>(&self, len: usize, row: usize, site: &Site) -> Result<(Grid, Vec<T>)> {
+    #[track_caller]
+    fn allocate<T: Element>(&self, len: usize, row: usize) -> Result<(Grid, Vec<T>)> {
         let size = size_of::<T>();
         if size == 0 || !size.is_multiple_of(WORD) {
             return Err(Error::user(Misuse::NoWords { bytes: size }));
@@ -200,11 +200,7 @@ impl Inner {
         if grid.count().saturating_add(self.states.borrow().len()) > u32::MAX as usize {
             return Err(Error::user(Misuse::TooManyPages { bytes }));
         }
-        self.shared.act(|_, cx| cx.admit("the copy of an array of TreadMarks", bytes, site))?;
-        let mut memory = Vec::new();
-        memory.try_reserve_exact(len).map_err(|error| self.shared.tidy(|_, cx| cx.error(error)))?;
-        memory.resize(len, T::zeroed());
-        Ok((grid, memory))
+        Ok((grid, self.shared.zeros("the copy of an array", len)?))
     }
 
     /// A number for a guard.

@@ -258,15 +258,6 @@ impl Cx<'_> {
         self.sound()
     }
 
-    /// Asks for memory for a copy of shared data, before it is allocated: whether `AURORA_CACHE_LIMIT` and the memory of
-    /// the node allow `bytes` more. `purpose` names the copy in the error.
-    ///
-    /// # Errors
-    /// [`Error::CacheLimit`]: the object is faulty on all ranks.
-    pub fn admit(&mut self, purpose: &str, bytes: usize, site: &Site) -> Result<(), Error> {
-        self.admit_copy(purpose, (bytes, bytes), site)
-    }
-
     /// Whether this rank may make a copy of `bytes`, `untaken` of which the system has not given yet. If not, it
     /// fails.
     pub(crate) fn admit_copy(

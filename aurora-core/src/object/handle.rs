@@ -9,7 +9,7 @@ use crate::kernel::asking::{Asking, When};
 use crate::kernel::watch::Blocked;
 use crate::object::How;
 use crate::stats::Kind;
-use crate::{Error, Site, World, digest};
+use crate::{Element, Error, Site, World, digest, memory};
 use aurora_net::{Endpoint, Outbox, Payload, Rank};
 use serde::Serialize;
 use std::fmt;
@@ -183,6 +183,21 @@ impl<O: SharedObject> Shared<O> {
             Err(error) => Some(Err(error)),
             Ok(()) => look(object, cx),
         })
+    }
+
+    /// Memory for a copy of shared data on this rank: `len` zeros, if `AURORA_CACHE_LIMIT` and the free memory allow it.
+    /// `purpose` names the copy in errors.
+    ///
+    /// # Errors
+    /// [`Error::CacheLimit`], [`Error::OutOfMemory`]: the object is faulty on all ranks; what ended it or the job.
+    #[track_caller]
+    pub fn zeros<T: Element>(&self, purpose: &str, len: usize) -> Result<Vec<T>> {
+        let (site, bytes) = (Site::here(), len.saturating_mul(size_of::<T>()));
+        self.way.on(&site, |_, cx| {
+            cx.sound()?;
+            cx.admit_copy(purpose, (bytes, bytes), &site)
+        })?;
+        memory::zeros(len).map_err(|shortage| self.tidy(|_, cx| cx.no_memory(shortage, purpose, &site)))
     }
 
     /// Collective. A [`barrier`](World::barrier) before a collective call of the object. `call` names the kind of call,

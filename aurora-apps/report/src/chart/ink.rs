@@ -23,7 +23,7 @@ pub fn of(name: &str) -> Ink {
         "aurora" | "tail" | "D" => "var(--blue)",
         "aurora-whole" | "ect" | "N" => "var(--sky)",
         "accumulate" | "pages" | "rayon" | "tcp" | "SR" | "M" => "var(--green)",
-        "S" => "var(--vermillion)",
+        "S" | "treadmarks" => "var(--vermillion)",
         "R" => "var(--orange)",
         "SS" | "G" => "var(--purple)",
         name if name.starts_with("mpi-isend") => "var(--vermillion)",

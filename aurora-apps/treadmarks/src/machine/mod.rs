@@ -47,11 +47,12 @@ struct Known {
     /// Intervals of other ranks whose changes the program's copy does not have.
     missing: Vec<Stamp>,
     diffs: BTreeMap<Stamp, Diff>,
-    /// Own intervals for which there is no difference yet.
-    undiffed: Vec<u32>,
-    /// The page before the first of them, or before the writes of the interval under way.
+    /// The own interval for which there is no difference yet. Until somebody asks for that, later intervals in which
+    /// the page is written need no notice of it.
+    undiffed: Option<u32>,
+    /// The page before the writes of that interval, or of the one under way.
     twin: Option<Box<[u8]>>,
-    /// The page at the last close of an interval in which it was written, if that has no difference yet.
+    /// The page at the last close.
     closed: Option<Box<[u8]>>,
 }
 
@@ -72,22 +73,20 @@ struct Barrier {
 }
 
 impl Known {
-    /// Makes the difference of the closed intervals. It belongs to the first of them, and the others get an empty one:
-    /// a rank that knows a later one knows the first. `is_open`: the program has written the page since the last close.
+    /// Makes the difference that is still to be made, and returns its bytes. `is_open`: the program has written the
+    /// page since the last close. Then the next difference begins where this one ends.
     fn make_diff(&mut self, me: Peer, is_open: bool) -> usize {
-        let Some((first, later)) = self.undiffed.split_first() else {
+        let Some(index) = self.undiffed.take() else {
             return 0;
         };
         let (twin, closed) = (self.twin.take(), self.closed.take());
-        let diff = twin.as_ref().zip(closed.as_ref()).map(|(twin, closed)| Diff::between(twin, closed));
+        let diff = twin.zip(closed.as_ref()).map(|(twin, closed)| Diff::between(&twin, closed));
         let diff = diff.expect("a closed interval has both");
-        let bytes = diff.len();
-        self.diffs.insert(Stamp { rank: me, index: *first }, diff);
-        self.diffs.extend(later.iter().map(|index| (Stamp { rank: me, index: *index }, Diff::default())));
-        self.undiffed.clear();
         if is_open {
-            self.twin = closed;
+            (self.twin, self.closed) = (closed.clone(), closed);
         }
+        let bytes = diff.len();
+        self.diffs.insert(Stamp { rank: me, index }, diff);
         bytes
     }
 }
@@ -161,17 +160,22 @@ impl Machine {
         }
     }
 
-    /// Ends the interval, if anything was written in it.
+    /// Ends the interval, if it needs a notice of a page.
     pub fn close(&mut self) {
-        let pages: Vec<_> = std::mem::take(&mut self.written).into_iter().collect();
+        let index = self.own();
+        let mut pages = Vec::new();
+        for page in std::mem::take(&mut self.written) {
+            let undiffed = &mut self.pages.entry(page).or_default().undiffed;
+            if undiffed.is_none() {
+                *undiffed = Some(index);
+                pages.push(page);
+            }
+        }
         if pages.is_empty() {
             return;
         }
         let mut time = self.time();
-        let index = std::mem::replace(&mut time[usize::from(self.me)], self.own() + 1);
-        for page in &pages {
-            self.pages.entry(*page).or_default().undiffed.push(index);
-        }
+        time[usize::from(self.me)] = index + 1;
         let interval = Interval { time, pages };
         self.history += bytes_of(&interval);
         self.known[usize::from(self.me)].push(interval);
@@ -381,7 +385,7 @@ impl Machine {
     fn wanted(&mut self, from: Peer, page: Page, stamps: &[Stamp]) -> Result<Vec<(Peer, Message)>, Malformed> {
         let (me, is_open) = (self.me, self.written.contains(&page));
         let known = self.pages.get_mut(&page).ok_or(Malformed)?;
-        if stamps.iter().any(|stamp| stamp.rank == me && known.undiffed.contains(&stamp.index)) {
+        if stamps.iter().any(|stamp| stamp.rank == me && known.undiffed == Some(stamp.index)) {
             self.history += known.make_diff(me, is_open);
         }
         let diffs = stamps.iter().map(|stamp| known.diffs.get(stamp).cloned().ok_or(Malformed));

@@ -111,10 +111,19 @@ fn intervals_of_which_nobody_asks_have_one_difference() {
 
 #[test]
 fn a_word_that_keeps_its_value_is_not_sent() {
-    let writer = vec![word(0, 0), word(1, 1), Step::Barrier, word(1, 1), Step::Barrier];
-    let reader = vec![Step::Barrier, read(), Step::Barrier, read()];
+    let writer = vec![word(0, 0), word(1, 1), Step::Barrier, Step::Barrier, word(1, 1), Step::Barrier];
+    let reader = vec![Step::Barrier, read(), Step::Barrier, Step::Barrier, read()];
     let (counts, _) = run([writer, reader]);
     assert_eq!((counts[1].requests, counts[1].data), (2, 4), "the page counts as written");
+}
+
+#[test]
+fn a_page_of_which_nobody_asks_has_one_notice() {
+    let bytes = |program: Vec<Step>| run([vec![Step::Barrier; 9], program]).0[1].bytes;
+    let silent = bytes(vec![Step::Barrier; 9]);
+    let writes = (1..10).flat_map(|value| [word(0, value), Step::Barrier]).collect();
+    let notices = bytes(writes) - silent;
+    assert!((1..20).contains(&notices), "one interval with one page in nine arrivals: {notices} bytes");
 }
 
 #[test]
