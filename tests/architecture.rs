@@ -90,6 +90,12 @@ const BANS: &[Ban] = &[
         banned: &["crate::run", "aurora_core", "aurora_net", "std::net", "std::thread"],
         mend: "the scheduler and the simulator know no ranks: the runtime, `run`, drives them",
     },
+    Ban {
+        rule: "pure",
+        modules: InCrate { of: "aurora-treadmarks", modules: &["counts", "grid", "machine", "sim"] },
+        banned: &["crate::array", "crate::node", "crate::tmk", "aurora_core", "std::net", "std::thread", "std::time"],
+        mend: "the protocol and the simulator know no ranks: the shared object, `node`, drives the protocol",
+    },
 ];
 
 /// Crates whose top modules do not import each other, two by two.

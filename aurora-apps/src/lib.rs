@@ -51,3 +51,4 @@ pub mod tsp;
 pub mod wordcount;
 
 pub use aurora_report as report;
+pub use aurora_treadmarks as treadmarks;

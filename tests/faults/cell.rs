@@ -44,10 +44,13 @@ pub enum Place {
     Fetch,
     /// While the others are in a sync of pages.
     Sync,
+    /// Holding a lock of TreadMarks that the others wait for.
+    Lock,
 }
 
 impl Place {
-    pub const ALL: [Place; 6] = [Place::Load, Place::Scope, Place::End, Place::Idle, Place::Fetch, Place::Sync];
+    pub const ALL: [Place; 7] =
+        [Place::Load, Place::Scope, Place::End, Place::Idle, Place::Fetch, Place::Sync, Place::Lock];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -57,6 +60,7 @@ impl Place {
             Place::Idle => "idle",
             Place::Fetch => "fetch",
             Place::Sync => "sync",
+            Place::Lock => "lock",
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::cell::{Fault, Place, RANKS};
 use crate::commit;
+use aurora_apps::treadmarks::Tmk;
 use aurora_core::prelude::*;
 use aurora_suite::notes::{note, note_fault};
 use std::fs;
@@ -116,6 +117,17 @@ fn body(world: &World, fault: Option<Fault>, place: Place, rank: usize, threads:
                 return fail();
             }
             pages.sync()?;
+            world.barrier()
+        }
+        Place::Lock => {
+            let tmk = Tmk::new(world)?;
+            if culprit {
+                tmk.acquire(1)?;
+                world.barrier()?;
+                return fail();
+            }
+            world.barrier()?;
+            tmk.acquire(1)?;
             world.barrier()
         }
         Place::Idle => {

@@ -39,7 +39,7 @@ fn applies(cell: Cell) -> bool {
     match (cell.starter, cell.fault, cell.place) {
         (Starter::Threads, Fault::Kill | Fault::Stop, _) => false,
         // As in other scopes.
-        (_, Fault::Error | Fault::Exit0 | Fault::Exit3, Place::Fetch | Place::Sync) => false,
+        (_, Fault::Error | Fault::Exit0 | Fault::Exit3, Place::Fetch | Place::Sync | Place::Lock) => false,
         (Starter::Processes, Fault::Stop, Place::Idle) => cell.rank != 0,
         (Starter::Mpi(_), Fault::Stop, Place::Idle) => false,
         _ => true,

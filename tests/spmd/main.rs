@@ -30,6 +30,7 @@ mod stream;
 mod structs;
 mod super_program;
 mod threads;
+mod treadmarks;
 mod unequal;
 mod vector;
 mod verifiers;
@@ -62,6 +63,7 @@ fn bodies() -> Vec<Body> {
         accumulate::bodies(),
         halo::bodies(),
         paged::bodies(),
+        treadmarks::bodies(),
         slices::bodies(),
         access::bodies(),
         direct::bodies(),

@@ -1,12 +1,14 @@
 //! The program on ranks that are threads: the sequential matrix bit by bit for every shape, and wrong when it is.
 
-use super::{Precision, Problem, Sor, pages, run};
+use super::kernel::half_of;
+use super::{BLACK, Precision, Problem, RED, Sor, half_sweeps_by_treadmarks, pages, parity, run};
 use crate::clock::Clock;
 use crate::implementation::Implementation;
 use crate::random::Stream;
 use crate::report::{Comparison, Measured, Report};
 use aurora_core::prelude::*;
 use aurora_core::{Kind, Route};
+use aurora_treadmarks::Tmk;
 
 const ALL: [Implementation; 5] = [
     Implementation::Aurora,
@@ -32,7 +34,7 @@ fn every_shape_is_verified() {
     let shapes = [(0, 5), (5, 0), (1, 1), (2, 2), (3, 3), (4, 1), (5, 9), (7, 40), (13, 11), (33, 20)];
     for ranks in [1, 2, 3, 4, 8] {
         for (number, (rows, cols)) in shapes.into_iter().enumerate() {
-            for half_sweeps in [0, 1, 8] {
+            for half_sweeps in [0, 5] {
                 // Each shape has each kind of number on some ranks.
                 let job = Sor { reps: 1, ..small(rows, cols, half_sweeps, PRECISIONS[(number + ranks) % 2]) };
                 let comparison = compare(Config::threads(ranks), &job);
@@ -137,6 +139,47 @@ fn half_sweeps_by_pages_send_what_has_changed_on_shared_pages() {
     // Message passing sends 8607 KB in the comparison.
     assert!(pages.1 + answers.1 <= 103 * 86_070, "{pages:?}, {answers:?}");
     assert!(barriers.1 <= header * barriers.0, "{barriers:?}");
+}
+
+/// The same comparison: 70 messages a half-sweep, which are 7000 for its 100, and 14 for one more barrier.
+#[test]
+fn half_sweeps_by_treadmarks_send_what_treadmarks_sends() {
+    let (ranks, problem) = (8, &Problem::PAPER);
+    let counted = |world: &World| {
+        let (half, rank) = (problem.half_cols(), world.rank().index());
+        let mine = rank * problem.rows / ranks..(rank + 1) * problem.rows / ranks;
+        let tmk = Tmk::new(world)?;
+        let mut halves = [RED, BLACK].map(|_| tmk.array::<f32>(problem.rows * half, half));
+        for (colour, array) in halves.iter_mut().enumerate() {
+            let array = array.as_mut().map_err(|error| error.clone())?;
+            for row in mine.clone() {
+                let values = problem.start(1, 0).row(row, problem.cols);
+                let mut elements = array.write(row * half..(row + 1) * half)?;
+                elements.iter_mut().zip(half_of(&values, parity(row, colour))).for_each(|(to, from)| *to = from);
+            }
+        }
+        let [mut red, mut black] = halves.map(|array| array.expect("it was written"));
+        tmk.barrier()?;
+        let inner = mine.start.max(1)..mine.end.min(problem.rows - 1);
+        // The first half-sweep is not measured there.
+        let mut clock = Clock::start(world)?;
+        half_sweeps_by_treadmarks(&tmk, (&mut red, &mut black), inner.clone(), problem.cols, 1, &mut clock)?;
+        world.barrier()?; // no rank sweeps before all have counted
+        let before = tmk.counts();
+        world.barrier()?;
+        half_sweeps_by_treadmarks(&tmk, (&mut black, &mut red), inner, problem.cols, 100, &mut clock)?;
+        world.barrier()?; // all is sent
+        let counts = tmk.counts() - before;
+        let sums = [counts.messages(), counts.barrier, counts.requests, counts.data, counts.bytes];
+        sums.into_iter().map(|count| world.all_reduce(Add, count)).collect::<Result<Vec<_>>>()
+    };
+    let counts = Config::threads(ranks).run(counted).expect("a job");
+    let [messages, barrier, requests, data, bytes] = counts[..] else { panic!("{counts:?}") };
+    assert_eq!((messages, barrier, requests), (7000, 1400, 2800));
+    // An edge has 6144 bytes, one or two elements of which are at the border of the matrix and stay.
+    assert!((1400 * (6144 - 8)..=1400 * (6144 - 4)).contains(&data), "{data}");
+    // All that is sent: 8853 KB in the comparison.
+    assert!(bytes <= 8_853_000, "{bytes}");
 }
 
 #[test]

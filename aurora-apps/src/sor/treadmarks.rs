@@ -7,8 +7,8 @@ use aurora_core::prelude::*;
 use aurora_treadmarks::{Array, Tmk};
 use std::ops::Range;
 
-/// Collective. As [`half_sweeps`](super::half_sweeps), with two arrays whose rows begin pages. The rank updates the rows
-/// `mine`, none of which is at the border of the matrix.
+/// Collective. As [`half_sweeps`](super::half_sweeps), with two arrays whose rows begin pages. The rank updates the
+/// rows `mine`, none of which is at the border of the matrix.
 ///
 /// ```
 /// use aurora_apps::clock::Clock;

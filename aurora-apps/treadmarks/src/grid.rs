@@ -79,7 +79,7 @@ mod tests {
                 let bytes = grid.bytes(page);
                 assert!(grid.has(page) && !bytes.is_empty() && bytes.len() <= PAGE, "{grid:?} {page}");
                 assert_eq!(bytes.start, at, "pages follow each other");
-                assert!(bytes.start % grid.row == 0 || bytes.start / grid.row == (bytes.start - 1) / grid.row);
+                assert_eq!(bytes.start / grid.row, (bytes.end - 1) / grid.row, "a page lies in one row");
                 assert_eq!(grid.pages(&bytes), page..page + 1);
                 at = bytes.end;
             }

@@ -60,12 +60,18 @@ pub(crate) struct Inner {
     states: RefCell<Vec<PageState>>,
     /// The pages that this rank has written in this interval.
     written: RefCell<Vec<Page>>,
-    arrays: RefCell<Vec<(Grid, Rc<RefCell<dyn Memory>>)>>,
+    arrays: RefCell<Vec<Part>>,
     /// The guards that are alive, by their numbers.
     pub(crate) open: RefCell<BTreeMap<u64, Open>>,
     guards: Cell<u64>,
     /// The locks that this rank holds, and the lines that have acquired them.
     locks: RefCell<BTreeMap<u32, Site>>,
+}
+
+/// An array, as the pages of all arrays need it.
+struct Part {
+    grid: Grid,
+    memory: Rc<RefCell<dyn Memory>>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -126,7 +132,7 @@ impl Tmk {
         let (grid, memory) = made?;
         inner.states.borrow_mut().resize(grid.end() as usize, PageState::default());
         let memory = Rc::new(RefCell::new(memory));
-        inner.arrays.borrow_mut().push((grid, Rc::clone(&memory) as _));
+        inner.arrays.borrow_mut().push(Part { grid, memory: Rc::clone(&memory) as _ });
         Ok(Array::new(Rc::clone(inner), grid, memory))
     }
 
@@ -248,8 +254,8 @@ impl Inner {
     fn with_pages(&self, pages: &[Page], mut each: impl FnMut(Page, &[u8])) {
         let arrays = self.arrays.borrow();
         for page in pages {
-            let (grid, memory) = arrays.iter().find(|(grid, _)| grid.has(*page)).expect("pages are of arrays");
-            each(*page, &memory.borrow().bytes()[grid.bytes(*page)]);
+            let part = arrays.iter().find(|part| part.grid.has(*page)).expect("pages are of arrays");
+            each(*page, &part.memory.borrow().bytes()[part.grid.bytes(*page)]);
         }
     }
 

@@ -185,8 +185,8 @@ impl<O: SharedObject> Shared<O> {
         })
     }
 
-    /// Memory for a copy of shared data on this rank: `len` zeros, if `AURORA_CACHE_LIMIT` and the free memory allow it.
-    /// `purpose` names the copy in errors.
+    /// Memory for a copy of shared data on this rank: `len` zeros, if `AURORA_CACHE_LIMIT` and the free memory allow
+    /// it. `purpose` names the copy in errors.
     ///
     /// # Errors
     /// [`Error::CacheLimit`], [`Error::OutOfMemory`]: the object is faulty on all ranks; what ended it or the job.

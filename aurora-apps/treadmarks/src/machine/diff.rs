@@ -42,7 +42,7 @@ impl Diff {
                 return None;
             }
             let run = rest.split_at_checked(HEAD).and_then(|(head, behind)| {
-                let [first, words] = [[head[0], head[1]], [head[2], head[3]]].map(|half| u16::from_le_bytes(half));
+                let [first, words] = [[head[0], head[1]], [head[2], head[3]]].map(u16::from_le_bytes);
                 let (words, behind) = behind.split_at_checked(usize::from(words) * WORD)?;
                 rest = behind;
                 Some((usize::from(first) * WORD, words))

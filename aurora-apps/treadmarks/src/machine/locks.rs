@@ -51,8 +51,8 @@ impl Machine {
         self.locks.of.values().filter_map(|lock| lock.next.as_ref()).map(|(rank, _)| *rank)
     }
 
-    /// The program acquires a lock that it does not hold. It has [closed](Machine::close) its interval, unless this rank
-    /// [has](Machine::has_lock) the lock. It holds the lock when it [awaits](Machine::awaited_lock) none.
+    /// The program acquires a lock that it does not hold. It has [closed](Machine::close) its interval, unless this
+    /// rank [has](Machine::has_lock) the lock. It holds the lock when it [awaits](Machine::awaited_lock) none.
     pub fn acquire(&mut self, lock: u32) -> Vec<(Peer, Message)> {
         let (me, manager, time) = (self.me, self.manager(lock), self.time());
         let known = self.lock(lock);

@@ -191,7 +191,7 @@ impl Machine {
         self.barrier.is_waiting
     }
 
-    /// The ranks for which the program waits in a barrier: the manager of barriers, for the ranks that have not arrived.
+    /// The ranks for which the program waits in a barrier: the manager, or at the manager those that have not arrived.
     pub fn awaited_in_barrier(&self) -> impl Iterator<Item = Peer> + '_ {
         self.others().filter(|rank| match self.me {
             MANAGER => !self.barrier.arrived.contains_key(rank),

@@ -1,7 +1,7 @@
 //! Messages of other builds, and messages at bad moments.
 
+use crate::with_seeds;
 use aurora_treadmarks::machine::{Interval, Machine, Malformed, Message, News, Page, Peer, Stamp};
-use std::env;
 
 const RANKS: usize = 3;
 const PAGES: Page = 4;
@@ -80,10 +80,7 @@ fn messages_that_make_no_sense_are_refused() {
 /// Whatever a machine takes, it does not panic, nor does its program.
 #[test]
 fn damaged_messages_are_refused_or_taken() {
-    let seed = env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| fastrand::u64(..));
-    println!("SEED={seed}");
-    let mut random = fastrand::Rng::with_seed(seed);
-    for _ in 0..60 {
+    with_seeds(60, |random| {
         let mut machines: Vec<_> = (0..RANKS).map(machine).collect();
         let mut memory = vec![vec![[0; LEN]; PAGES as usize]; RANKS];
         for _ in 0..4 {
@@ -104,7 +101,7 @@ fn damaged_messages_are_refused_or_taken() {
             loop {
                 while let Some((from, to, message)) = flying.pop() {
                     let mut bytes = postcard::to_allocvec(&message).expect("short");
-                    damage(&mut bytes, &mut random);
+                    damage(&mut bytes, random);
                     take_damaged(machines[usize::from(to)].clone(), from as Peer, &bytes);
                     let sent = machines[usize::from(to)].handle(from as Peer, message).expect("it makes sense");
                     flying.extend(sent.into_iter().map(|(next, message)| (usize::from(to), next, message)));
@@ -121,7 +118,7 @@ fn damaged_messages_are_refused_or_taken() {
                 }
             }
         }
-    }
+    });
 }
 
 fn damage(bytes: &mut Vec<u8>, random: &mut fastrand::Rng) {

@@ -5,3 +5,13 @@ mod hostile;
 mod messages;
 mod patterns;
 mod random;
+
+/// Runs `test` with so many seeds; `SEED=` begins with another one. A panic says which seed replays it.
+fn with_seeds(count: u64, test: impl Fn(&mut fastrand::Rng)) {
+    let first = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok());
+    let first = first.unwrap_or_else(|| fastrand::u64(..1 << 48));
+    for seed in first..first + count {
+        let run = std::panic::AssertUnwindSafe(|| test(&mut fastrand::Rng::with_seed(seed)));
+        std::panic::catch_unwind(run).unwrap_or_else(|_| panic!("replay with SEED={seed}"));
+    }
+}

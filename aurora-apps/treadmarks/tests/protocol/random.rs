@@ -1,9 +1,9 @@
 //! Random programs, with messages that overtake each other, against happens-before (hb1): a read sees a write unless
 //! another write of the word lies between them. Programs without races have one such write for each read.
 
+use crate::with_seeds;
 use aurora_treadmarks::sim::{Network, Sim, Step};
 use std::collections::BTreeMap;
-use std::env;
 
 const WORD: usize = 4;
 
@@ -167,15 +167,12 @@ fn programs(ranks: usize, random: &mut fastrand::Rng) -> Vec<Vec<Step>> {
 
 #[test]
 fn reads_see_writes_that_nothing_hides() {
-    let seed = env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| fastrand::u64(..));
-    println!("SEED={seed}");
-    let mut random = fastrand::Rng::with_seed(seed);
-    for _ in 0..5000 {
+    with_seeds(5000, |random| {
         let ranks = random.usize(1..6);
-        let programs = programs(ranks, &mut random);
+        let programs = programs(ranks, random);
         let jitter = Some(random.fork());
         let mut sim = Sim::new(&ARRAYS, programs, Network { latency: 100_000, byte: 1000, jitter });
         let mut hb = Hb::new(ranks);
         sim.run(|rank, step, read| hb.done(rank, step, read)).expect("no circle of locks");
-    }
+    });
 }
