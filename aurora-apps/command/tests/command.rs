@@ -60,6 +60,18 @@ fn json_is_the_last_line() {
     assert_eq!((results.len(), &results[0]["seconds"]), (1, &report["seconds"]));
 }
 
+/// On 8 ranks that are processes: a barrier after each of 20 half-sweeps and one before, and two edges of one page over
+/// each of 7 borders.
+#[test]
+fn treadmarks_counts_by_causes() {
+    let output = aurora("sor --size s --impl treadmarks --reps 1 --ranks 8 --json");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let report: Value = serde_json::from_str(stdout(&output).trim()).expect("an object");
+    assert_eq!((&report["barrier_messages"], &report["diff_requests"]), (&(14 * 21).into(), &(14 * 20).into()));
+    assert_eq!((&report["false_sharing"], &report["accumulated_bytes"]), (&0.into(), &0.into()));
+    assert!(report["diff_bytes"].as_u64().is_some_and(|bytes| bytes <= 14 * 20 * 280), "{report}");
+}
+
 #[test]
 fn a_wrong_result_is_exit_code_1() {
     for line in [

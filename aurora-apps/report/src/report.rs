@@ -143,8 +143,23 @@ pub struct Report {
 
 /// Numbers that a run came to; all others were asked for. The last one is a whole number only where another program has
 /// written the file again, and `2.0` as `2`.
-const FOUND: [&str; 9] =
-    ["seed", "length", "nodes", "improvements", "speedup", "workers", "instructions", "block_loads", "entries"];
+const FOUND: [&str; 15] = [
+    "seed",
+    "length",
+    "nodes",
+    "improvements",
+    "speedup",
+    "workers",
+    "instructions",
+    "block_loads",
+    "entries",
+    "barrier_messages",
+    "diff_requests",
+    "diff_bytes",
+    "one_request_a_page",
+    "false_sharing",
+    "accumulated_bytes",
+];
 
 impl Report {
     /// Whether it is this library that shares, in one of its forms.

@@ -13,7 +13,7 @@ use crate::report::{Comparison, Report};
 use crate::tally::{Repetition, Subject, Tally};
 use crate::{agree, check};
 use aurora_core::prelude::*;
-use aurora_treadmarks::{Array, Tmk};
+use aurora_treadmarks::{Array, Counts, Tmk};
 use std::time::Instant;
 
 /// The greatest difference from a published sum.
@@ -54,7 +54,11 @@ fn run_as<T: Real>(world: &World, job: &Sor, progress: &mut dyn FnMut(usize)) ->
     let report = |(implementation, _, tally): &(Implementation, Relaxation<T>, Tally)| {
         let implementation = *implementation;
         let subject = Subject { app: offer.name(), implementation, variant: problem.name, size: problem.rows, seed };
-        tally.report(world, subject)
+        let mut report = tally.report(world, subject);
+        if implementation == Implementation::Treadmarks {
+            report.measures.extend(causes(shared.counts).map(|(name, count)| (name.into(), count as usize)));
+        }
+        report
     };
     Comparison::of(lanes.iter().map(report).collect()).map_err(Error::user)
 }
@@ -107,12 +111,25 @@ fn by_treadmarks<T: Real>(world: &World, problem: &Problem, start: Start, shared
     let inner = mine.start.max(1)..mine.end.min(problem.rows.saturating_sub(1));
     half_sweeps_by_treadmarks(&tmk, (&mut red, &mut black), inner, problem.cols, problem.half_sweeps, &mut clock)?;
     let laps = clock.stop()?;
+    shared.counts = tmk.total_counts(world)?;
     for (array, half) in [(&mut red, &mut shared.red), (&mut black, &mut shared.black)] {
         let mut own = half.owner_computes_mut()?;
         own.local_mut().copy_from_slice(&array.read(elements.clone())?);
         own.finish()?;
     }
     Ok(laps)
+}
+
+/// Messages and bytes by their causes, as a report names them.
+fn causes(counts: Counts) -> [(&'static str, u64); 6] {
+    [
+        ("barrier_messages", counts.barrier),
+        ("diff_requests", counts.requests),
+        ("diff_bytes", counts.data),
+        ("one_request_a_page", counts.one_request_a_page),
+        ("false_sharing", counts.false_sharing),
+        ("accumulated_bytes", counts.accumulated),
+    ]
 }
 
 /// With default access.
@@ -152,12 +169,20 @@ pub(super) struct Shared<T: Real> {
     expected_red: GVector<T>,
     /// Its black ones.
     expected_black: GVector<T>,
+    /// Of the last repetition by TreadMarks.
+    counts: Counts,
 }
 
 impl<T: Real> Shared<T> {
     fn new(world: &World, problem: &Problem) -> Result<Self> {
         let half = || GVector::new(world, MatrixDim::new(problem.rows, problem.half_cols()));
-        Ok(Shared { red: half()?, black: half()?, expected_red: half()?, expected_black: half()? })
+        Ok(Shared {
+            red: half()?,
+            black: half()?,
+            expected_red: half()?,
+            expected_black: half()?,
+            counts: Counts::default(),
+        })
     }
 
     /// Each rank fills its own rows.

@@ -11,6 +11,10 @@ use std::ops::{Deref, DerefMut, Range};
 use std::rc::Rc;
 
 /// A shared array: [`Tmk::array`](crate::Tmk::array) makes it. This rank has a copy of all of its pages.
+///
+/// One guard of an array is alive at a time, because another access may bring pages up to date. To read and write parts
+/// of one array together, take one range that has both, or copy one part (`to_vec`). Guards of several arrays may be
+/// alive together.
 pub struct Array<T> {
     inner: Rc<Inner>,
     grid: Grid,

@@ -1,14 +1,16 @@
 //! Messages and bytes by their causes.
 
 use crate::machine::{Diff, Message, PAGE, Peer, WORD};
+use bytemuck::{Pod, Zeroable};
 use std::collections::BTreeMap;
 use std::iter::Sum;
 use std::ops::{AddAssign, Sub};
 
 /// What a rank has sent and fetched. The comparison of TreadMarks with message passing names four causes of its extra
 /// messages and bytes (section 4 of the paper): barriers and locks apart from data, one request for each page, false
-/// sharing, and accumulated differences.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+/// sharing, and accumulated differences. Counts can be added (also by `sum()`) and subtracted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Pod, Zeroable)]
+#[repr(C)]
 pub struct Counts {
     /// Messages of barriers that it has sent.
     pub barrier: u64,
@@ -83,18 +85,9 @@ impl Sum for Counts {
 
 impl Counts {
     fn by_field(self, other: Self, joined: impl Fn(u64, u64) -> u64) -> Self {
-        Counts {
-            barrier: joined(self.barrier, other.barrier),
-            lock: joined(self.lock, other.lock),
-            requests: joined(self.requests, other.requests),
-            answers: joined(self.answers, other.answers),
-            misses: joined(self.misses, other.misses),
-            one_request_a_page: joined(self.one_request_a_page, other.one_request_a_page),
-            false_sharing: joined(self.false_sharing, other.false_sharing),
-            data: joined(self.data, other.data),
-            accumulated: joined(self.accumulated, other.accumulated),
-            bytes: joined(self.bytes, other.bytes),
-        }
+        let (mut fields, others): ([u64; 10], [u64; 10]) = (bytemuck::cast(self), bytemuck::cast(other));
+        fields.iter_mut().zip(others).for_each(|(field, other)| *field = joined(*field, other));
+        bytemuck::cast(fields)
     }
 }
 

@@ -1,14 +1,15 @@
-use aurora_core::Site;
+use aurora_core::{Error as CoreError, Site};
 use std::ops::Range;
 use thiserror::Error;
 
-/// A call that TreadMarks cannot carry out. It comes as the source of an [`Error::User`](aurora_core::Error).
+/// A call that TreadMarks cannot carry out. A call returns it as an [`Error::User`](aurora_core::Error), from which
+/// [`Misuse::of`] takes it.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum Misuse {
     /// A guard of an array is alive where the rank synchronises.
     #[error(
-        "a guard of {elements:?} of an array lives over this {call}: it was taken at {taken}; drop it before the ranks \
-         synchronise, because other ranks' writes become visible there"
+        "a guard of elements {elements:?} of an array, taken at {taken}, is alive at this {call}: drop it first, \
+         because other ranks' writes become visible where the ranks synchronise"
     )]
     GuardAlive {
         /// The synchronisation.
@@ -55,4 +56,14 @@ pub enum Misuse {
         /// Bytes of the array.
         bytes: usize,
     },
+}
+
+impl Misuse {
+    /// The misuse that an error is, if it is one.
+    pub fn of(error: &CoreError) -> Option<&Misuse> {
+        match error {
+            CoreError::User { source: Some(source), .. } => source.downcast_ref(),
+            _ => None,
+        }
+    }
 }

@@ -15,8 +15,9 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// The pages from `first` on of an array of `len` bytes in rows of `row` bytes.
+    /// The pages from `first` on of an array of `len` bytes in rows of `row` bytes; 0 for an array without rows.
     pub fn new(first: Page, len: usize, row: usize) -> Self {
+        let row = if row == 0 { len } else { row };
         Grid { first, len, row: row.clamp(1, len.max(1)) }
     }
 
@@ -70,7 +71,17 @@ mod tests {
 
     #[test]
     fn each_byte_lies_in_the_pages_of_its_range() {
-        for (len, row) in [(0, 0), (1, 1), (4096, 4096), (4100, 4100), (61_440, 6144), (61_441, 6144), (10_000, 16)] {
+        for (len, row) in [
+            (0, 0),
+            (1, 1),
+            (9000, 0),
+            (100, 9000),
+            (4096, 4096),
+            (4100, 4100),
+            (61_440, 6144),
+            (61_441, 6144),
+            (10_000, 16),
+        ] {
             let grid = Grid::new(7, len, row);
             let all = grid.pages(&(0..len));
             assert_eq!(all.len(), grid.count(), "{grid:?}");

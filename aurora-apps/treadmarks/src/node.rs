@@ -2,11 +2,12 @@
 
 use crate::counts::{Counts, Requests};
 use crate::machine::{Machine, Message, Peer};
-use aurora_core::ObjectName;
 use aurora_core::object::{
     Awaited, Cx, Holds, How, Kind, Malformed, Obstacle, Reason, Received, SharedObject, Until, Wait, decode,
 };
 use aurora_core::prelude::*;
+use aurora_core::{ObjectName, Site};
+use std::collections::BTreeMap;
 
 /// For the departure from a barrier.
 pub(crate) const BARRIER: Wait = Wait { number: 0, until: Until::Came };
@@ -19,6 +20,8 @@ pub(crate) struct Node {
     pub(crate) machine: Machine,
     pub(crate) counts: Counts,
     pub(crate) requests: Requests,
+    /// The locks that this rank holds, and the lines that have acquired them.
+    pub(crate) held: BTreeMap<u32, Site>,
     /// Bytes of history that it may keep.
     limit: usize,
 }
@@ -26,7 +29,7 @@ pub(crate) struct Node {
 impl Node {
     pub(crate) fn new(rank: Rank, ranks: usize, limit: usize) -> Self {
         let machine = Machine::new(rank.index(), ranks);
-        Node { machine, counts: Counts::default(), requests: Requests::default(), limit }
+        Node { machine, counts: Counts::default(), requests: Requests::default(), held: BTreeMap::new(), limit }
     }
 
     /// Sends messages of the machine; those of a call of the program for a reason.
@@ -63,7 +66,7 @@ impl SharedObject for Node {
         if history > limit && cx.is_sound() {
             cx.fail(cx.error(format_args!(
                 "the differences and intervals of this run have {history} bytes, more than the limit of {limit}: \
-                 nothing is forgotten here; run fewer iterations, or make it with a higher limit"
+                 nothing of them is ever forgotten; run fewer iterations, or make it by `Tmk::with_history`"
             )));
         }
     }
@@ -76,7 +79,11 @@ impl SharedObject for Node {
             DIFFS => (ranks(&mut machine.asked()), format!("waits for differences of a page of {name}")),
             _ => {
                 let lock = machine.awaited_lock().unwrap_or_default();
-                (ranks(&mut machine.others()), format!("waits for lock {lock} of {name}"))
+                let mut doing = format!("waits for lock {lock} of {name}");
+                for (lock, since) in &self.held {
+                    doing += &format!(", with lock {lock} that it has acquired at {since},");
+                }
+                (ranks(&mut machine.others()), doing)
             }
         };
         Awaited { ranks, doing }

@@ -1,5 +1,24 @@
 //! The protocol in virtual time: machines of all ranks in one thread, programs of steps, a network with a latency.
 //!
+//! ```
+//! use aurora_treadmarks::Counts;
+//! use aurora_treadmarks::sim::{Network, Sim, Step};
+//!
+//! // Each of 8 ranks adds to a page of counters under a lock, in the order of ranks; then all read it.
+//! let program = |rank: u64| {
+//!     let sums = (rank as u32 + 1).to_le_bytes().repeat(1024);
+//!     let turn = Step::Compute(rank * 1_000_000_000);
+//!     let add = [turn, Step::Acquire(0), Step::Write(0, 0, sums), Step::Release(0), Step::Barrier];
+//!     add.into_iter().chain([Step::Read(0, 0..4096)])
+//! };
+//! let mut sim = Sim::new(&[(4096, 0)], (0..8).map(program), Network::default());
+//! sim.run(|_rank, _step, _read| ())?;
+//! let counts: Counts = sim.counts().sum();
+//! assert_eq!((counts.barrier, counts.lock, counts.requests, counts.answers), (14, 20, 14, 14));
+//! assert_eq!(counts.data, 56 * 4096);
+//! # Ok::<(), aurora_treadmarks::sim::Stuck>(())
+//! ```
+//!
 //! One run is determined by its programs and its [`Network`]. Counts are the same with any network if the ranks meet
 //! at barriers alone, and if no page is read by one rank and written by another between two of them.
 
@@ -7,18 +26,19 @@ use crate::counts::{Counts, Requests};
 use crate::grid::Grid;
 use crate::machine::{Machine, Message, Page, Peer};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
 use std::ops::Range;
 use thiserror::Error;
 
-/// A step of the program of a rank. Ranges are in bytes of an array.
+/// A step of the program of a rank. Arrays are numbered from 0; ranges and offsets are in bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Step {
     /// Computes for so many nanoseconds.
     Compute(u64),
-    /// Reads bytes of an array.
+    /// Reads these bytes of the array with this number. Pages that are not up to date are fetched first.
     Read(usize, Range<usize>),
-    /// Writes bytes into an array, from an offset on.
+    /// Writes, into the array with this number, from this offset on, these bytes. Pages that are not up to date are
+    /// fetched first.
     Write(usize, usize, Vec<u8>),
     /// Arrives at a barrier.
     Barrier,
@@ -33,10 +53,10 @@ pub enum Step {
 pub struct Network {
     /// Nanoseconds from the sender to the receiver.
     pub latency: u64,
-    /// Picoseconds for each byte more.
+    /// Picoseconds for each byte of a message, beside the latency.
     pub byte: u64,
-    /// If any: each message takes up to 8 times as long, by this generator. Messages overtake each other then.
-    pub jitter: Option<fastrand::Rng>,
+    /// With a seed: each message takes up to 8 times as long, by chance. Messages overtake each other then.
+    pub jitter: Option<u64>,
 }
 
 impl Default for Network {
@@ -47,9 +67,9 @@ impl Default for Network {
 }
 
 impl Network {
-    fn time(&mut self, bytes: usize) -> u64 {
+    fn time(&self, bytes: usize, random: &mut fastrand::Rng) -> u64 {
         let time = self.latency + self.byte * bytes as u64 / 1000;
-        self.jitter.as_mut().map_or(time, |random| random.u64(time..=8 * time))
+        if self.jitter.is_some() { random.u64(time..=8 * time) } else { time }
     }
 }
 
@@ -66,6 +86,7 @@ pub struct Sim<'a> {
     nodes: Vec<Node<'a>>,
     grids: Vec<Grid>,
     network: Network,
+    random: fastrand::Rng,
     agenda: BinaryHeap<Reverse<Due>>,
     /// Entries of the agenda so far, so that entries of one time keep their order.
     entries: u64,
@@ -91,6 +112,7 @@ struct Node<'a> {
     step: Option<Step>,
     counts: Counts,
     requests: Requests,
+    held: BTreeSet<u32>,
 }
 
 /// How a rank waits.
@@ -102,7 +124,8 @@ enum Wait {
 }
 
 impl<'a> Sim<'a> {
-    /// Ranks with these programs, and arrays of so many bytes in rows of so many bytes.
+    /// Ranks with these programs, and arrays of so many bytes in rows of so many bytes, which are zero. A program is
+    /// asked for its next step when the step before is done.
     pub fn new<P>(arrays: &[(usize, usize)], programs: impl IntoIterator<Item = P>, network: Network) -> Self
     where
         P: IntoIterator<Item = Step>,
@@ -124,10 +147,19 @@ impl<'a> Sim<'a> {
             machine.grow(pages);
             let memory = arrays.iter().map(|(len, _)| vec![0; *len]).collect();
             let (program, step) = (Box::new(program.into_iter()), None);
-            Node { machine, memory, program, step, counts: Counts::default(), requests: Requests::default() }
+            Node {
+                machine,
+                memory,
+                program,
+                step,
+                counts: Counts::default(),
+                requests: Requests::default(),
+                held: BTreeSet::new(),
+            }
         };
         let nodes: Vec<_> = programs.into_iter().enumerate().map(node).collect();
-        let mut sim = Sim { nodes, grids, network, agenda: BinaryHeap::new(), entries: 0, now: 0 };
+        let random = fastrand::Rng::with_seed(network.jitter.unwrap_or_default());
+        let mut sim = Sim { nodes, grids, network, random, agenda: BinaryHeap::new(), entries: 0, now: 0 };
         (0..ranks).for_each(|rank| sim.due(0, rank, None));
         sim
     }
@@ -138,10 +170,14 @@ impl<'a> Sim<'a> {
     }
 
     /// Runs all programs to their ends. `look` gets each step that a rank has done, and the bytes that it has read.
-    /// Returns the virtual time in nanoseconds.
+    /// `look` gets the number of the rank first. Returns the virtual time in nanoseconds.
     ///
     /// # Errors
-    /// The ranks wait for each other.
+    /// The ranks wait for each other, or for a rank whose program is over.
+    ///
+    /// # Panics
+    /// If a step names an array or bytes that do not exist, acquires a lock that its rank holds, or releases one that it
+    /// does not hold.
     pub fn run(&mut self, mut look: impl FnMut(usize, &Step, &[u8])) -> Result<u64, Stuck> {
         while let Some(Reverse(Due { at, to, from, .. })) = self.agenda.pop() {
             self.now = at;
@@ -171,7 +207,7 @@ impl<'a> Sim<'a> {
         for (to, message) in messages {
             let bytes = postcard::to_allocvec(&message).expect("memory for a message");
             self.nodes[from].counts.sent(&message, bytes.len());
-            let after = self.network.time(bytes.len());
+            let after = self.network.time(bytes.len(), &mut self.random);
             self.due(after, usize::from(to), Some((from as Peer, bytes)));
         }
     }
@@ -207,6 +243,9 @@ impl<'a> Sim<'a> {
 
     /// Begins or continues a step. `None` when it is done.
     fn step(&mut self, rank: usize, step: &Step, is_new: bool) -> Option<Wait> {
+        if is_new {
+            self.nodes[rank].check(rank, step);
+        }
         match step {
             Step::Compute(time) => is_new.then_some(Wait::For(*time)),
             Step::Read(array, range) => self.bring(rank, *array, range),
@@ -293,6 +332,31 @@ impl Node<'_> {
         self.machine.close();
         self.requests.synchronised();
         with(&mut self.machine)
+    }
+
+    /// Notes the locks that the rank holds.
+    fn check(&mut self, rank: usize, step: &Step) {
+        let has = |array: usize, end: usize| self.memory.get(array).is_some_and(|memory| end <= memory.len());
+        match step {
+            Step::Read(array, range) => {
+                let exists = range.start <= range.end && has(*array, range.end);
+                assert!(exists, "rank {rank} reads {range:?} of array {array}, which has no such bytes");
+            }
+            Step::Write(array, offset, bytes) => {
+                let range = *offset..offset.saturating_add(bytes.len());
+                assert!(
+                    has(*array, range.end),
+                    "rank {rank} writes {range:?} of array {array}, which has no such bytes"
+                );
+            }
+            Step::Acquire(lock) => {
+                assert!(self.held.insert(*lock), "rank {rank} acquires lock {lock}, which it holds");
+            }
+            Step::Release(lock) => {
+                assert!(self.held.remove(lock), "rank {rank} releases lock {lock}, which it does not hold");
+            }
+            Step::Compute(_) | Step::Barrier => {}
+        }
     }
 
     /// What the rank waits for.

@@ -25,7 +25,9 @@ const AT_ONCE: usize = 64;
 ///
 /// Memory is lazily release-consistent (section 2.2.2 of the comparison with PVM). A rank sees the writes of another
 /// after both have come to a [`barrier`](Self::barrier), or after it has acquired a lock that the other has released.
-/// Of concurrent writes of one word it sees any; other words of one page may be written at the same time.
+/// Other calls that order ranks, such as [`World::barrier`], do not order accesses to arrays. Ranks may write other
+/// words of one page at the same time. If two write one word and nothing orders them, ranks may see different values
+/// from then on; `AURORA_CHECK=1` does not report it.
 ///
 /// ```
 /// use aurora_core::prelude::*;
@@ -64,8 +66,6 @@ pub(crate) struct Inner {
     /// The guards that are alive, by their numbers.
     pub(crate) open: RefCell<BTreeMap<u64, Open>>,
     guards: Cell<u64>,
-    /// The locks that this rank holds, and the lines that have acquired them.
-    locks: RefCell<BTreeMap<u32, Site>>,
 }
 
 /// An array, as the pages of all arrays need it.
@@ -106,14 +106,13 @@ impl Tmk {
             arrays: RefCell::default(),
             open: RefCell::default(),
             guards: Cell::new(0),
-            locks: RefCell::default(),
         };
         Ok(Tmk { inner: Rc::new(inner) })
     }
 
     /// Collective. An array of `len` elements, all zero. Each `row` elements begin a new page; other pages have 4096
-    /// bytes. For an array without rows `row` is `len`. Each rank has a copy of the whole array, and up to two more of
-    /// the pages that it writes.
+    /// bytes. For an array without rows `row` is `len` or 0. Each rank has a copy of the whole array, and up to two
+    /// more of the pages that it writes.
     ///
     /// # Errors
     /// `Mismatch` if ranks ask for different arrays; [`Misuse::NoWords`]; [`Misuse::TooManyPages`];
@@ -142,12 +141,13 @@ impl Tmk {
     /// [`Misuse::GuardAlive`]; `Mismatch`, `Deadlock` or a similar error if a rank never comes; what ended the job.
     #[track_caller]
     pub fn barrier(&self) -> Result<()> {
-        self.inner.synchronise("barrier", Machine::barrier)?;
+        self.inner.synchronise("barrier", |node| node.machine.barrier())?;
         self.inner.await_until(BARRIER, |machine| !machine.is_in_barrier())
     }
 
     /// Acquires a lock; waits while another rank holds it. This rank then sees all that the ranks that had the lock saw
-    /// or wrote before they released it. The manager of the lock is rank `lock mod n`.
+    /// or wrote before they released it. The manager of the lock is rank `lock mod n`. The rank holds the lock until it
+    /// [releases](Self::release) it, also if the program leaves a function by `?`.
     ///
     /// # Errors
     /// [`Misuse::GuardAlive`]; [`Misuse::Held`]; `Deadlock` if ranks wait for each other's locks; `RankLeft` if a rank
@@ -156,21 +156,23 @@ impl Tmk {
     pub fn acquire(&self, lock: u32) -> Result<()> {
         let (inner, site) = (&self.inner, Site::here());
         inner.no_guards("acquire")?;
-        if let Some(since) = inner.locks.borrow().get(&lock) {
-            return Err(Error::user(Misuse::Held { lock, since: since.clone() }));
-        }
         let again = inner.shared.act(|node, _| {
+            if let Some(since) = node.held.get(&lock) {
+                return Err(Error::user(Misuse::Held { lock, since: since.clone() }));
+            }
             let is_here = node.machine.has_lock(lock);
             if is_here {
                 node.machine.acquire(lock);
+                node.held.insert(lock, site.clone());
             }
             Ok(is_here)
         })?;
-        if !again {
-            inner.synchronise("acquire", |machine| machine.acquire(lock))?;
-            inner.await_until(LOCK, |machine| machine.awaited_lock().is_none())?;
+        if again {
+            return Ok(());
         }
-        inner.locks.borrow_mut().insert(lock, site);
+        inner.synchronise("acquire", |node| node.machine.acquire(lock))?;
+        inner.await_until(LOCK, |machine| machine.awaited_lock().is_none())?;
+        inner.shared.tidy(|node, _| node.held.insert(lock, site));
         Ok(())
     }
 
@@ -181,15 +183,31 @@ impl Tmk {
     #[track_caller]
     pub fn release(&self, lock: u32) -> Result<()> {
         self.inner.no_guards("release")?;
-        if self.inner.locks.borrow_mut().remove(&lock).is_none() {
+        if !self.inner.shared.tidy(|node, _| node.held.contains_key(&lock)) {
             return Err(Error::user(Misuse::NotHeld { lock }));
         }
-        self.inner.synchronise("release", |machine| machine.release(lock))
+        self.inner.synchronise("release", |node| {
+            node.held.remove(&lock);
+            node.machine.release(lock)
+        })
     }
 
-    /// What this rank has sent and fetched so far.
+    /// What this rank has sent and fetched so far. It also sends while its program does other things: answers, and
+    /// locks for which it is asked.
     pub fn counts(&self) -> Counts {
         self.inner.shared.tidy(|node, _| node.counts)
+    }
+
+    /// Collective. What all ranks have sent and fetched before this call.
+    ///
+    /// # Errors
+    /// As [`World::all_reduce_slice`].
+    #[track_caller]
+    pub fn total_counts(&self, world: &World) -> Result<Counts> {
+        world.barrier()?; // no rank waits for answers or locks
+        let mut sums: [u64; 10] = bytemuck::cast(self.counts());
+        world.all_reduce_slice(Add, &mut sums)?;
+        Ok(bytemuck::cast(sums))
     }
 }
 
@@ -227,7 +245,7 @@ impl Inner {
 
     /// Ends the interval, and synchronises.
     #[track_caller]
-    fn synchronise(&self, call: &'static str, with: impl FnOnce(&mut Machine) -> Vec<(Peer, Message)>) -> Result<()> {
+    fn synchronise(&self, call: &'static str, with: impl FnOnce(&mut Node) -> Vec<(Peer, Message)>) -> Result<()> {
         self.no_guards(call)?;
         let site = Site::here();
         let written = self.written.take();
@@ -243,7 +261,7 @@ impl Inner {
             cx.sound()?;
             node.machine.close();
             node.requests.synchronised();
-            let sent = with(&mut node.machine);
+            let sent = with(node);
             let reason = cx.reason(call, Some(site));
             node.send(sent, Some(&reason), cx);
             Ok(())

@@ -170,7 +170,7 @@ fn reads_see_writes_that_nothing_hides() {
     with_seeds(5000, |random| {
         let ranks = random.usize(1..6);
         let programs = programs(ranks, random);
-        let jitter = Some(random.fork());
+        let jitter = Some(random.u64(..));
         let mut sim = Sim::new(&ARRAYS, programs, Network { latency: 100_000, byte: 1000, jitter });
         let mut hb = Hb::new(ranks);
         sim.run(|rank, step, read| hb.done(rank, step, read)).expect("no circle of locks");

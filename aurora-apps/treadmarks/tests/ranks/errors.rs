@@ -19,8 +19,7 @@ fn says(error: &Error, words: &[&str]) {
 }
 
 fn misuse(error: &Error) -> &Misuse {
-    let Error::User { source: Some(source), .. } = error else { panic!("{error}") };
-    source.downcast_ref().expect("a misuse")
+    Misuse::of(error).unwrap_or_else(|| panic!("{error}"))
 }
 
 #[test]
@@ -33,7 +32,7 @@ fn a_circle_of_locks() {
         tmk.acquire(second)
     });
     assert!(matches!(error, Error::Deadlock { .. }), "{error}");
-    says(&error, &["waits for lock 1 of", "waits for lock 0 of", "ranks/errors.rs"]);
+    says(&error, &["waits for lock 1 of", "waits for lock 0 of", "with lock 0 that it has acquired at"]);
     let waits = format!("ranks/errors.rs:{line}:");
     assert_eq!(error.to_string().matches(&waits).count(), 2, "{error}");
 }
@@ -96,7 +95,7 @@ fn guards_that_live_over_a_synchronisation() {
         });
         let Misuse::GuardAlive { call, elements, .. } = misuse(&error) else { panic!("{error}") };
         assert_eq!((*call, elements.clone()), (name, 5..9));
-        says(&error, &["ranks/errors.rs", "drop it before"]);
+        says(&error, &["ranks/errors.rs", "drop it first"]);
     }
     // A forgotten one, also where the array is used again.
     let error = fails(1, |_, tmk| {
