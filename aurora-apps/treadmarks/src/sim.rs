@@ -176,8 +176,8 @@ impl<'a> Sim<'a> {
     /// The ranks wait for each other, or for a rank whose program is over.
     ///
     /// # Panics
-    /// If a step names an array or bytes that do not exist, acquires a lock that its rank holds, or releases one that it
-    /// does not hold.
+    /// If a step names an array or bytes that do not exist, acquires a lock that its rank holds, or releases one that
+    /// it does not hold.
     pub fn run(&mut self, mut look: impl FnMut(usize, &Step, &[u8])) -> Result<u64, Stuck> {
         while let Some(Reverse(Due { at, to, from, .. })) = self.agenda.pop() {
             self.now = at;
