@@ -12,12 +12,15 @@ use std::rc::Rc;
 
 /// A shared array: [`Tmk::array`](crate::Tmk::array) makes it. This rank has a copy of all of its pages.
 ///
+/// The memory lives as long as the [`Tmk`](crate::Tmk), also if the array is dropped.
+///
 /// One guard of an array is alive at a time, because another access may bring pages up to date. To read and write parts
 /// of one array together, take one range that has both, or copy one part (`to_vec`). Guards of several arrays may be
 /// alive together.
 pub struct Array<T> {
     inner: Rc<Inner>,
     grid: Grid,
+    len: usize,
     memory: Rc<RefCell<Vec<T>>>,
 }
 
@@ -34,6 +37,7 @@ impl<T: Element> Memory for Vec<T> {
 
 /// A guard that is alive.
 pub(crate) struct Open {
+    pub(crate) array: Grid,
     pub(crate) elements: Range<usize>,
     pub(crate) taken: Site,
 }
@@ -64,12 +68,13 @@ pub struct Writing<'a, T> {
 
 impl<T: Element> Array<T> {
     pub(crate) fn new(inner: Rc<Inner>, grid: Grid, memory: Rc<RefCell<Vec<T>>>) -> Self {
-        Array { inner, grid, memory }
+        let len = memory.borrow().len();
+        Array { inner, grid, len, memory }
     }
 
     /// Number of elements.
     pub fn len(&self) -> usize {
-        self.memory.borrow().len()
+        self.len
     }
 
     /// Whether it has no elements.
@@ -107,9 +112,9 @@ impl<T: Element> Array<T> {
     #[track_caller]
     fn bring(&mut self, elements: &Range<usize>) -> Result<()> {
         let Ok(mut memory) = self.memory.try_borrow_mut() else {
-            return self.inner.no_guards("access");
+            return self.inner.no_guards_of(Some(self.grid), "access");
         };
-        let len = memory.len();
+        let len = self.len;
         if elements.start > elements.end || elements.end > len {
             return Err(Error::user(Misuse::Outside { elements: elements.clone(), len }));
         }
@@ -119,7 +124,10 @@ impl<T: Element> Array<T> {
     #[track_caller]
     fn guard(&self, elements: &Range<usize>) -> Guard {
         let (inner, number) = (Rc::clone(&self.inner), self.inner.next_guard());
-        inner.open.borrow_mut().insert(number, Open { elements: elements.clone(), taken: Site::here() });
+        inner
+            .open
+            .borrow_mut()
+            .insert(number, Open { array: self.grid, elements: elements.clone(), taken: Site::here() });
         Guard { inner, number }
     }
 }

@@ -80,8 +80,10 @@ impl SharedObject for Node {
             _ => {
                 let lock = machine.awaited_lock().unwrap_or_default();
                 let mut doing = format!("waits for lock {lock} of {name}");
-                for (lock, since) in &self.held {
-                    doing += &format!(", with lock {lock} that it has acquired at {since},");
+                if let Some((lock, since)) = self.held.first_key_value() {
+                    let more = self.held.len() - 1;
+                    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                    doing += &format!(", with lock {lock} that it has acquired at {since}{more},");
                 }
                 (ranks(&mut machine.others()), doing)
             }

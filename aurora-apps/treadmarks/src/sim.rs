@@ -24,7 +24,7 @@
 
 use crate::counts::{Counts, Requests};
 use crate::grid::Grid;
-use crate::machine::{Machine, Message, Page, Peer};
+use crate::machine::{Machine, Message, Page, Peer, WORD};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 use std::ops::Range;
@@ -126,11 +126,16 @@ enum Wait {
 impl<'a> Sim<'a> {
     /// Ranks with these programs, and arrays of so many bytes in rows of so many bytes, which are zero. A program is
     /// asked for its next step when the step before is done.
+    ///
+    /// # Panics
+    /// If an array or a row is not made of words of 4 bytes.
     pub fn new<P>(arrays: &[(usize, usize)], programs: impl IntoIterator<Item = P>, network: Network) -> Self
     where
         P: IntoIterator<Item = Step>,
         P::IntoIter: 'a,
     {
+        let has_words = |(len, row): &(usize, usize)| len.is_multiple_of(WORD) && row.is_multiple_of(WORD);
+        assert!(arrays.iter().all(has_words), "arrays and rows are made of words of 4 bytes: {arrays:?}");
         let mut pages = 0;
         let grids: Vec<_> = arrays
             .iter()
@@ -144,7 +149,7 @@ impl<'a> Sim<'a> {
         let ranks = programs.len();
         let node = |(rank, program): (usize, P)| {
             let mut machine = Machine::new(rank, ranks);
-            machine.grow(pages);
+            machine.grow_to(pages);
             let memory = arrays.iter().map(|(len, _)| vec![0; *len]).collect();
             let (program, step) = (Box::new(program.into_iter()), None);
             Node {

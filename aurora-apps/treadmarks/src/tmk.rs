@@ -124,7 +124,7 @@ impl Tmk {
         let refusal = made.as_ref().err().cloned();
         if let Ok((grid, _)) = &made {
             // Before any rank can write to the array.
-            inner.shared.tidy(|node, _| node.machine.grow(grid.count() as Page));
+            inner.shared.tidy(|node, _| node.machine.grow_to(grid.end()));
         }
         let words = format!("an array of {len} {} in rows of {row}", type_name::<T>());
         inner.shared.agree("the construction of an array", &words, &(len, row), refusal)?;
@@ -156,10 +156,10 @@ impl Tmk {
     pub fn acquire(&self, lock: u32) -> Result<()> {
         let (inner, site) = (&self.inner, Site::here());
         inner.no_guards("acquire")?;
+        if let Some(since) = inner.shared.tidy(|node, _| node.held.get(&lock).cloned()) {
+            return Err(Error::user(Misuse::Held { lock, since }));
+        }
         let again = inner.shared.act(|node, _| {
-            if let Some(since) = node.held.get(&lock) {
-                return Err(Error::user(Misuse::Held { lock, since: since.clone() }));
-            }
             let is_here = node.machine.has_lock(lock);
             if is_here {
                 node.machine.acquire(lock);
@@ -233,10 +233,16 @@ impl Inner {
     }
 
     #[track_caller]
-    pub(crate) fn no_guards(&self, call: &'static str) -> Result<()> {
-        match self.open.borrow().values().next() {
+    fn no_guards(&self, call: &'static str) -> Result<()> {
+        self.no_guards_of(None, call)
+    }
+
+    /// Fails if a guard is alive, of this array if one is given.
+    #[track_caller]
+    pub(crate) fn no_guards_of(&self, array: Option<Grid>, call: &'static str) -> Result<()> {
+        match self.open.borrow().values().find(|open| array.is_none_or(|array| array == open.array)) {
             None => Ok(()),
-            Some(Open { elements, taken }) => {
+            Some(Open { elements, taken, .. }) => {
                 let (elements, taken) = (elements.clone(), taken.clone());
                 Err(Error::user(Misuse::GuardAlive { call, elements, taken }))
             }

@@ -19,8 +19,9 @@ pub struct Diff(Bytes);
 impl Diff {
     /// The words of `new` that differ from those of `old`. Both have the same number of whole words.
     pub fn between(old: &[u8], new: &[u8]) -> Self {
-        let (old, _) = old.as_chunks::<WORD>();
-        let (new, _) = new.as_chunks::<WORD>();
+        let ((old, []), (new, [])) = (old.as_chunks::<WORD>(), new.as_chunks::<WORD>()) else {
+            unreachable!("a page has whole words");
+        };
         let mut runs = Vec::new();
         let mut at = 0;
         while let Some(equal) = old[at..].iter().zip(&new[at..]).position(|(old, new)| old != new) {

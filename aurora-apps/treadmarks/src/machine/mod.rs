@@ -17,6 +17,10 @@ pub use message::{Interval, Malformed, Message, News, Page, Peer, Stamp, Time};
 use locks::Locks;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Bytes of a difference beside its runs, and of an interval beside its time and pages, about.
+const DIFF: usize = 80;
+const INTERVAL: usize = 96;
+
 /// The rank that manages barriers.
 const MANAGER: Peer = 0;
 
@@ -85,7 +89,7 @@ impl Known {
         if is_open {
             (self.twin, self.closed) = (closed.clone(), closed);
         }
-        let bytes = diff.len();
+        let bytes = diff.len() + DIFF;
         self.diffs.insert(Stamp { rank: me, index }, diff);
         bytes
     }
@@ -110,9 +114,9 @@ impl Machine {
         }
     }
 
-    /// So many more pages exist, which are zero.
-    pub fn grow(&mut self, pages: Page) {
-        self.all += pages;
+    /// All arrays together have so many pages now. New ones are zero.
+    pub fn grow_to(&mut self, pages: Page) {
+        self.all = pages;
     }
 
     /// Bytes of the intervals and differences that it keeps. Nothing is ever forgotten.
@@ -274,6 +278,7 @@ impl Machine {
                         self.invalidated.push(*page);
                     }
                     page_known.missing.push(stamp);
+                    self.history += size_of::<Stamp>();
                 }
                 self.history += bytes_of(&interval);
                 self.known[usize::from(rank)].push(interval);
@@ -399,12 +404,12 @@ impl Machine {
         if stamps.len() != diffs.len() || !diffs.iter().all(|diff| diff.fits(PAGE)) {
             return Err(Malformed);
         }
-        self.history += diffs.iter().map(Diff::len).sum::<usize>();
+        self.history += diffs.iter().map(|diff| diff.len() + DIFF).sum::<usize>();
         self.pages.entry(page).or_default().diffs.extend(stamps.into_iter().zip(diffs));
         Ok(Vec::new())
     }
 }
 
 fn bytes_of(interval: &Interval) -> usize {
-    size_of_val(&interval.time[..]) + size_of_val(&interval.pages[..])
+    INTERVAL + size_of_val(&interval.time[..]) + size_of_val(&interval.pages[..])
 }

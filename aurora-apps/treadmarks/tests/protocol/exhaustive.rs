@@ -73,7 +73,7 @@ impl State {
     fn new(left: usize) -> Self {
         let node = |rank| {
             let mut machine = Machine::new(rank, RANKS);
-            machine.grow(PAGES as Page);
+            machine.grow_to(PAGES as Page);
             let zero = Words::default();
             Node { machine, memory: zero, doing: None, holds: false, before: zero, met: zero, barriers: 0 }
         };

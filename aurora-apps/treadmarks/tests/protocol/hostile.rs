@@ -9,7 +9,7 @@ const LEN: usize = 64;
 
 fn machine(rank: usize) -> Machine {
     let mut machine = Machine::new(rank, RANKS);
-    machine.grow(PAGES);
+    machine.grow_to(PAGES);
     machine
 }
 

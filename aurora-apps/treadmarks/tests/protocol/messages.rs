@@ -133,3 +133,21 @@ fn ranks_that_wait_for_each_other_are_stuck() {
     let stuck = sim.run(|_, _, _| ()).expect_err("a circle").to_string();
     assert!(stuck.contains("rank 0 waits for lock 1; rank 1 waits for lock 0"), "{stuck}");
 }
+
+#[test]
+fn steps_that_cannot_be_say_why() {
+    let says_of = |array: (usize, usize), program: Vec<Step>, words: &str| {
+        let run = || Sim::new(&[array], [program], Network::default()).run(|_, _, _| ());
+        let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).expect_err("it panics");
+        let text = panic.downcast_ref::<String>().expect("a text");
+        assert!(text.contains(words), "{text}");
+    };
+    says_of((10, 0), Vec::new(), "words of 4 bytes");
+    says_of((8, 6), Vec::new(), "words of 4 bytes");
+    let says = |program, words| says_of((8, 0), program, words);
+    says(vec![Step::Read(1, 0..4)], "rank 0 reads 0..4 of array 1, which has no such bytes");
+    says(vec![Step::Read(0, 4..12)], "rank 0 reads 4..12 of array 0");
+    says(vec![Step::Write(0, 8, vec![1])], "rank 0 writes 8..9 of array 0");
+    says(vec![Step::Acquire(3), Step::Acquire(3)], "rank 0 acquires lock 3, which it holds");
+    says(vec![Step::Release(3)], "rank 0 releases lock 3, which it does not hold");
+}

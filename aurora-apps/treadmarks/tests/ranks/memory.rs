@@ -86,12 +86,16 @@ fn arrays_may_be_empty_and_made_later() {
         let mut none = tmk.array::<u64>(0, 0)?;
         assert!(none.is_empty() && none.read(0..0)?.is_empty() && none.write(0..0)?.is_empty());
         tmk.barrier()?;
-        let mut some = tmk.array::<u64>(10, 3)?;
+        let (mut some, mut plain) = (tmk.array::<u64>(10, 3)?, tmk.array::<u32>(2000, 0)?);
+        if world.is_root() {
+            plain.write(0..2000)?.fill(7);
+        }
         if world.is_root() {
             some.write(9..10)?[0] = 5;
         }
         tmk.barrier()?;
         assert_eq!(some.read(8..10)?[..], [0, 5]);
+        assert!(plain.read(0..2000)?.iter().all(|seven| *seven == 7));
         Ok(())
     });
 }

@@ -56,6 +56,8 @@ impl<T: Element, const WRITES: bool> Behaviour for Pages<T, WRITES> {
 
     fn close(&mut self, vector: &GVector<T>, site: &Site, checked: bool) -> Result<()> {
         self.shown = Shown::default();
+        // The vector is faulty on all ranks, or the job is over: nobody waits for this end.
+        self.sound()?;
         let (scope, mut ending) = (&self.scope, Ending::new(vector.link.size));
         self.view.get_mut().take_changes(|changes| {
             vector.link.on(site, |object, cx| object.flush_at_end((scope, &mut ending), changes, cx))
@@ -122,9 +124,9 @@ impl<T: Element> PagedMut<'_, T> {
     /// hold pages of its block; between them is one barrier.
     ///
     /// # Errors
-    /// As [`World::barrier`](crate::World::barrier); `Mismatch` if another rank ends its scope instead. A `Race` is
-    /// returned after the barrier, so that all ranks have come to the same calls. After an error the scope shows
-    /// nothing: the next access returns that error.
+    /// As [`World::barrier`](crate::World::barrier); `Mismatch` if another rank ends its scope instead. A `Race`
+    /// that is found before the barrier is returned after it, so that no rank waits there alone; other ranks may get it
+    /// in a later call. After an error the scope shows nothing: the next access returns that error.
     #[track_caller]
     pub fn sync(&mut self) -> Result<()> {
         let site = Site::here();
