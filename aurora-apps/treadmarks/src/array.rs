@@ -86,7 +86,8 @@ impl<T: Element> Array<T> {
     /// page and rank that has to be asked, one page after the other, as TreadMarks does in its page faults.
     ///
     /// # Errors
-    /// [`Misuse::Outside`]; [`Misuse::GuardAlive`] if a guard of this array was forgotten; what ended the job.
+    /// [`Misuse::Outside`]; [`Misuse::GuardAlive`] if a guard of this array was forgotten; the error that ended the
+    /// job.
     #[track_caller]
     pub fn read(&mut self, elements: Range<usize>) -> Result<Reading<'_, T>> {
         self.bring(&elements)?;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::iter::Sum;
 use std::ops::{AddAssign, Sub};
 
-/// What a rank has sent and fetched. The comparison of TreadMarks with message passing names four causes of its extra
+/// Messages and bytes of a rank. The comparison of TreadMarks with message passing names four causes of its extra
 /// messages and bytes (section 4 of the paper): barriers and locks apart from data, one request for each page, false
 /// sharing, and accumulated differences. Counts can be added (also by `sum()`) and subtracted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Pod, Zeroable)]

@@ -1,4 +1,4 @@
-//! A rank's part of the shared object: the machine, and what it counts.
+//! A rank's part of the shared object: the machine and its counts.
 
 use crate::counts::{Counts, Requests};
 use crate::machine::{Machine, Message, Peer};

@@ -77,7 +77,7 @@ impl Network {
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("the ranks wait for each other: {}", waiting.join("; "))]
 pub struct Stuck {
-    /// What each waiting rank waits for.
+    /// For each waiting rank its lock or its step.
     pub waiting: Vec<String>,
 }
 
@@ -198,7 +198,7 @@ impl<'a> Sim<'a> {
         if waiting.is_empty() { Ok(self.now) } else { Err(Stuck { waiting }) }
     }
 
-    /// What each rank has sent and fetched so far.
+    /// The counts of each rank so far.
     pub fn counts(&self) -> impl Iterator<Item = Counts> + '_ {
         self.nodes.iter().map(|node| node.counts)
     }
@@ -364,7 +364,7 @@ impl Node<'_> {
         }
     }
 
-    /// What the rank waits for.
+    /// The lock or the step for which the rank waits.
     fn waiting(&self, rank: usize) -> Option<String> {
         let step = self.step.as_ref()?;
         let lock = self.machine.awaited_lock().map(|lock| format!("rank {rank} waits for lock {lock}"));

@@ -138,7 +138,8 @@ impl Tmk {
     /// Collective. Returns once all ranks have come. A rank then sees all that ranks wrote before.
     ///
     /// # Errors
-    /// [`Misuse::GuardAlive`]; `Mismatch`, `Deadlock` or a similar error if a rank never comes; what ended the job.
+    /// [`Misuse::GuardAlive`]; `Mismatch`, `Deadlock` or a similar error if a rank never comes; the error that ended
+    /// the job.
     #[track_caller]
     pub fn barrier(&self) -> Result<()> {
         self.inner.synchronise("barrier", |node| node.machine.barrier())?;
@@ -151,7 +152,7 @@ impl Tmk {
     ///
     /// # Errors
     /// [`Misuse::GuardAlive`]; [`Misuse::Held`]; `Deadlock` if ranks wait for each other's locks; `RankLeft` if a rank
-    /// has left that holds it; what ended the job.
+    /// has left that holds it; the error that ended the job.
     #[track_caller]
     pub fn acquire(&self, lock: u32) -> Result<()> {
         let (inner, site) = (&self.inner, Site::here());
@@ -179,7 +180,7 @@ impl Tmk {
     /// Releases a lock.
     ///
     /// # Errors
-    /// [`Misuse::GuardAlive`]; [`Misuse::NotHeld`]; what ended the job.
+    /// [`Misuse::GuardAlive`]; [`Misuse::NotHeld`]; the error that ended the job.
     #[track_caller]
     pub fn release(&self, lock: u32) -> Result<()> {
         self.inner.no_guards("release")?;
@@ -192,13 +193,13 @@ impl Tmk {
         })
     }
 
-    /// What this rank has sent and fetched so far. It also sends while its program does other things: answers, and
-    /// locks for which it is asked.
+    /// The counts of this rank so far. It also sends while its program does other things: answers, and locks for which
+    /// it is asked.
     pub fn counts(&self) -> Counts {
         self.inner.shared.tidy(|node, _| node.counts)
     }
 
-    /// Collective. What all ranks have sent and fetched before this call.
+    /// Collective. The sums of the counts of all ranks, up to this call.
     ///
     /// # Errors
     /// As [`World::all_reduce_slice`].

@@ -189,7 +189,8 @@ impl<O: SharedObject> Shared<O> {
     /// it. `purpose` names the copy in errors.
     ///
     /// # Errors
-    /// [`Error::CacheLimit`], [`Error::OutOfMemory`]: the object is faulty on all ranks; what ended it or the job.
+    /// [`Error::CacheLimit`], [`Error::OutOfMemory`]: the object is faulty on all ranks; its earlier fault; the error
+    /// that ended the job.
     #[track_caller]
     pub fn zeros<T: Element>(&self, purpose: &str, len: usize) -> Result<Vec<T>> {
         let (site, bytes) = (Site::here(), len.saturating_mul(size_of::<T>()));

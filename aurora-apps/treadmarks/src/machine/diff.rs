@@ -129,6 +129,6 @@ mod tests {
         assert!(!Diff(vec![1, 2, 3].into()).fits(PAGE), "half a head");
         let mut page = vec![0; 8];
         run(0, 9, 4).apply(&mut page);
-        assert_eq!(page, [0; 8], "what is cut off is not applied");
+        assert_eq!(page, [0; 8], "a run that is cut off is not applied");
     }
 }

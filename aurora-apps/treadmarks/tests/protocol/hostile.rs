@@ -77,7 +77,7 @@ fn messages_that_make_no_sense_are_refused() {
     refused(&asking, 0, Message::Diffs { page: 0, diffs: Vec::new() });
 }
 
-/// Whatever a machine takes, it does not panic, nor does its program.
+/// A machine takes a damaged message or refuses it. It does not panic, nor does its program.
 #[test]
 fn damaged_messages_are_refused_or_taken() {
     with_seeds(60, |random| {

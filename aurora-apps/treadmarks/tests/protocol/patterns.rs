@@ -98,7 +98,7 @@ fn an_iteration_of_is_takes_78_messages_and_56_times_its_buckets() {
         assert_eq!(counts.lock, 10 * 22);
         assert_eq!(counts.requests + counts.answers, 10 * 28 * pages as u64);
         assert_eq!(counts.data, 10 * 56 * pages as u64 * 4096);
-        assert_eq!(counts.data - counts.accumulated, 10 * 14 * pages as u64 * 4096, "what message passing sends");
+        assert_eq!(counts.data - counts.accumulated, 10 * 14 * pages as u64 * 4096, "as much as message passing sends");
     }
     // The comparison's text has 782 messages for ten iterations with 2^10 buckets.
     assert_eq!((iterations(1, 11) - iterations(1, 1)).messages(), 780);

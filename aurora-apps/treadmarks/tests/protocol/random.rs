@@ -11,19 +11,19 @@ const WORD: usize = 4;
 struct Write {
     rank: usize,
     clock: u32,
-    /// What precedes it, itself included.
+    /// By ranks: the number of steps that precede it, itself included.
     after: Vec<u32>,
 }
 
 /// Follows a run. Each write has a number of its own, and this number is its value; 0 is the word as it was.
 struct Hb {
-    /// By ranks: what precedes its next step, as numbers of steps by ranks.
+    /// By ranks: the steps that precede its next one, as a number for each rank.
     clocks: Vec<Vec<u32>>,
     /// By ranks: barriers that it has passed.
     barriers: Vec<usize>,
-    /// By barriers: what precedes the steps after it.
+    /// By barriers: the steps that precede those after it.
     met: Vec<Vec<u32>>,
-    /// What precedes the next acquire of a lock.
+    /// By locks: the steps that precede the next acquire.
     released: BTreeMap<u32, Vec<u32>>,
     writes: Vec<Write>,
     /// By arrays and words: numbers of writes.

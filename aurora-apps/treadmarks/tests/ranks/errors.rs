@@ -5,7 +5,7 @@ use aurora_treadmarks::{Misuse, Tmk};
 use std::mem::forget;
 use std::time::Duration;
 
-/// What `run` returns for ranks that fail; a wait that lasts 20 s is an error of another kind.
+/// The error that `run` returns for ranks that fail. A wait that lasts 20 s is an error of another kind.
 #[track_caller]
 fn fails(ranks: usize, body: impl Fn(&World, &Tmk) -> Result<()> + Sync) -> Error {
     let config = Config::threads(ranks).timeout(Duration::from_secs(20));

@@ -1,4 +1,4 @@
-//! The shared object on ranks that are threads: what it counts, and what it says when a program goes wrong.
+//! The shared object on ranks that are threads: its counts, and its errors when a program goes wrong.
 
 mod counts;
 mod errors;
