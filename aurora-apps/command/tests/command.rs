@@ -6,6 +6,9 @@ mod checked;
 mod observed;
 mod support;
 
+use aurora_apps::implementation::Implementation;
+use aurora_apps::sor::{self, Problem, Sor};
+use aurora_core::Config;
 use serde_json::Value;
 use std::process::Command;
 use support::{aurora, stderr, stdout};
@@ -64,12 +67,18 @@ fn json_is_the_last_line() {
 /// each of 7 borders.
 #[test]
 fn treadmarks_counts_by_causes() {
-    let output = aurora("sor --size s --impl treadmarks --reps 1 --ranks 8 --json");
+    let output = aurora("sor --size s --impl treadmarks --reps 1 --seed 5 --ranks 8 --json");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let report: Value = serde_json::from_str(stdout(&output).trim()).expect("an object");
     assert_eq!((&report["barrier_messages"], &report["diff_requests"]), (&(14 * 21).into(), &(14 * 20).into()));
     assert_eq!((&report["false_sharing"], &report["accumulated_bytes"]), (&0.into(), &0.into()));
     assert!(report["diff_bytes"].as_u64().is_some_and(|bytes| bytes <= 14 * 20 * 280), "{report}");
+    // Ranks that are threads count the same.
+    let implementations = vec![Implementation::Treadmarks];
+    let job = Sor { problem: Problem::S, implementations, reps: 1, seed: Some(5), damage: false };
+    let threads = Config::threads(8).run(|world| sor::run(world, &job, &mut |_| ())).expect("a job");
+    assert_eq!(threads.main.measures.len(), 6);
+    threads.main.measures.iter().for_each(|(cause, count)| assert_eq!(report[cause], *count, "{cause}"));
 }
 
 #[test]

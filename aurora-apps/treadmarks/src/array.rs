@@ -104,7 +104,7 @@ impl<T: Element> Array<T> {
     #[track_caller]
     pub fn write(&mut self, elements: Range<usize>) -> Result<Writing<'_, T>> {
         self.bring(&elements)?;
-        self.inner.open(&self.grid, &bytes_of::<T>(&elements), self.memory.borrow().bytes())?;
+        self.inner.begin_writes(&self.grid, &bytes_of::<T>(&elements), self.memory.borrow().bytes())?;
         let _guard = self.guard(&elements);
         let elements = RefMut::map(self.memory.borrow_mut(), |memory| &mut memory[elements]);
         Ok(Writing { elements, _guard })

@@ -4,7 +4,7 @@ use crate::machine::{Diff, Message, PAGE, Peer, WORD};
 use bytemuck::{Pod, Zeroable};
 use std::collections::BTreeMap;
 use std::iter::Sum;
-use std::ops::{AddAssign, Sub};
+use std::ops::{Add, Sub};
 
 /// Messages and bytes of a rank. The comparison of TreadMarks with message passing names four causes of its extra
 /// messages and bytes (section 4 of the paper): barriers and locks apart from data, one request for each page, false
@@ -63,9 +63,11 @@ impl Counts {
     }
 }
 
-impl AddAssign for Counts {
-    fn add_assign(&mut self, more: Self) {
-        *self = self.by_field(more, |all, more| all + more);
+impl Add for Counts {
+    type Output = Self;
+
+    fn add(self, more: Self) -> Self {
+        self.by_field(more, |all, more| all + more)
     }
 }
 
@@ -79,7 +81,7 @@ impl Sub for Counts {
 
 impl Sum for Counts {
     fn sum<I: Iterator<Item = Self>>(counts: I) -> Self {
-        counts.fold(Counts::default(), |all, more| all.by_field(more, |all, more| all + more))
+        counts.fold(Counts::default(), Add::add)
     }
 }
 

@@ -44,19 +44,14 @@ impl Node {
             cx.send(Rank::new(to.into()), &message.kind(), bytes, reason.map_or(how, |reason| how.on(reason)));
         }
     }
-
-    fn handle(&mut self, from: Rank, payload: &[u8], cx: &mut Cx<'_>) -> Result<(), Malformed> {
-        let message = postcard::from_bytes(payload).map_err(|_| Malformed)?;
-        let sent = self.machine.handle(from.index() as Peer, message).map_err(|_| Malformed)?;
-        self.send(sent, None, cx);
-        Ok(())
-    }
 }
 
 impl SharedObject for Node {
     fn deliver(&mut self, from: Rank, header: &[u8], payload: Received, cx: &mut Cx<'_>) -> Result<(), Malformed> {
         decode::<u8>(header)?;
-        self.handle(from, payload.bytes(), cx)?;
+        let message = postcard::from_bytes(payload.bytes()).map_err(|_| Malformed)?;
+        let sent = self.machine.handle(from.index() as Peer, message).map_err(|_| Malformed)?;
+        self.send(sent, None, cx);
         cx.progress();
         Ok(())
     }

@@ -174,8 +174,8 @@ impl<'a> Sim<'a> {
         self.agenda.push(Reverse(Due { at: self.now + after, entry: self.entries, to, from }));
     }
 
-    /// Runs all programs to their ends. `look` gets each step that a rank has done, and the bytes that it has read.
-    /// `look` gets the number of the rank first. Returns the virtual time in nanoseconds.
+    /// Runs all programs to their ends. After each step `look` gets the number of the rank, the step, and the bytes
+    /// that it has read. Returns the virtual time in nanoseconds.
     ///
     /// # Errors
     /// The ranks wait for each other, or for a rank whose program is over.
@@ -339,7 +339,7 @@ impl Node<'_> {
         with(&mut self.machine)
     }
 
-    /// Notes the locks that the rank holds.
+    /// Checks a step, and notes the locks that the rank holds.
     fn check(&mut self, rank: usize, step: &Step) {
         let has = |array: usize, end: usize| self.memory.get(array).is_some_and(|memory| end <= memory.len());
         match step {

@@ -8,7 +8,7 @@ use crate::machine::{Machine, Message, Page, Peer, WORD};
 use crate::node::{BARRIER, DIFFS, LOCK, Node};
 use aurora_core::object::{Making, Plan, Shared, Wait};
 use aurora_core::prelude::*;
-use aurora_core::{Element, Site};
+use aurora_core::{Element, Op, Site};
 use std::any::type_name;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -202,13 +202,17 @@ impl Tmk {
     /// Collective. The sums of the counts of all ranks, up to this call.
     ///
     /// # Errors
-    /// As [`World::all_reduce_slice`].
+    /// As [`World::all_reduce`].
     #[track_caller]
     pub fn total_counts(&self, world: &World) -> Result<Counts> {
         world.barrier()?; // no rank waits for answers or locks
-        let mut sums: [u64; 10] = bytemuck::cast(self.counts());
-        world.all_reduce_slice(Add, &mut sums)?;
-        Ok(bytemuck::cast(sums))
+        world.all_reduce(Add, self.counts())
+    }
+}
+
+impl Op<Counts> for Add {
+    fn apply(current: Counts, operand: Counts) -> Counts {
+        current + operand
     }
 }
 
@@ -331,7 +335,7 @@ impl Inner {
 
     /// Notes that the program is about to write to some bytes of an array, which are up to date.
     #[track_caller]
-    pub(crate) fn open(&self, grid: &Grid, bytes: &Range<usize>, memory: &[u8]) -> Result<()> {
+    pub(crate) fn begin_writes(&self, grid: &Grid, bytes: &Range<usize>, memory: &[u8]) -> Result<()> {
         let mut states = self.states.borrow_mut();
         let mut new: Vec<_> = grid.pages(bytes).filter(|page| !states[*page as usize].is_written).collect();
         for pages in new.chunks(AT_ONCE) {
