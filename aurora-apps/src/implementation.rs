@@ -89,9 +89,9 @@ impl Conditions {
 
     /// Those of a job that is to be started. What is wrong with its configuration, the start will say. None for a rank
     /// of somebody else's job, who has looked.
-    pub fn before(config: &Config, starter: Surroundings) -> Option<Self> {
+    pub fn before(config: &Config) -> Option<Self> {
         let ranks = config.planned_ranks().ok().flatten();
-        match starter {
+        match config.surroundings() {
             Surroundings::Alone => Some(Conditions { ranks, under_mpirun: false }),
             Surroundings::Step { .. } => Some(Conditions { ranks, under_mpirun: true }),
             Surroundings::Rank => None,

@@ -1,11 +1,13 @@
 //! How a job is started: the program's choice, the environment's, or what its launcher implies.
 
-use crate::environment::{Check, Environment, MOST_RANKS, Values, bad, variables};
+use crate::environment::{Check, Environment, MOST_RANKS, Surroundings, Values, bad, variables};
 use crate::error::Result;
 use aurora_net::bootstrap::{Launch, Options};
 use aurora_net::{Bulk, Network, Route, Transport};
 use std::path::PathBuf;
 use std::time::Duration;
+
+const HAS_MPI: bool = cfg!(feature = "mpi");
 
 /// Who starts the ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -83,7 +85,8 @@ impl Config {
 }
 
 choices! {
-    /// The number of ranks where Aurora starts them itself. Under `mpirun` any number but the launcher's is an error.
+    /// The number of ranks where Aurora starts them itself. Under a launcher that has started several ranks, another
+    /// number is an error; one that has started a single rank lets this process start the others.
     ranks(ranks: usize) => ranks;
 
     /// Uses one route between all ranks, for tests of that route.
@@ -181,31 +184,43 @@ impl Config {
     pub fn planned_ranks(&self) -> Result<Option<usize>> {
         Ok(match self.clone().settle()?.launch {
             Launch::Threads(ranks) | Launch::Processes(ranks) => Some(ranks),
-            Launch::Mpi { announced_size } => announced_size,
+            Launch::Mpi(announced) => announced.size,
             Launch::Child(_) => None,
         })
     }
 
-    /// Takes from the process's environment what this configuration leaves open.
-    pub(crate) fn settle(self) -> Result<Settings> {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        self.settle_in(&Environment::read(variables())?, cores)
+    /// Who has started this process, as [`run`](crate::run) will treat it with this configuration. A launcher that says
+    /// it has started one rank counts only if ranks are not asked for. Errors are left to `run`.
+    pub fn surroundings(&self) -> Surroundings {
+        let environment = Environment::read(variables());
+        let launch = self.clone().settle_in(&environment, cores(), HAS_MPI).map(|settings| settings.launch);
+        match (launch, &environment.step) {
+            _ if environment.job.is_some() => Surroundings::Rank,
+            (Ok(Launch::Threads(_) | Launch::Processes(_)), _) | (_, None) => Surroundings::Alone,
+            (_, Some(step)) => step.surroundings(),
+        }
     }
 
-    fn settle_in(self, environment: &Environment, cores: usize) -> Result<Settings> {
+    /// Takes from the process's environment what this configuration leaves open.
+    pub(crate) fn settle(self) -> Result<Settings> {
+        self.settle_in(&Environment::read(variables()), cores(), HAS_MPI)
+    }
+
+    fn settle_in(self, environment: &Environment, cores: usize, has_mpi: bool) -> Result<Settings> {
         let chosen = self.chosen.ranks;
         let said = environment.values(self.chosen)?;
-        let ranks = || possible(said.ranks.unwrap_or(cores.min(4)));
         let launch = match self.start {
             Start::Threads(ranks) => Launch::Threads(possible(ranks)?),
-            Start::Mpi => environment.mpi(chosen)?,
+            Start::Mpi => environment.mpi(chosen, said.ranks, has_mpi)?,
             Start::Processes(_) | Start::Surroundings if environment.job.is_some() => {
                 Launch::Child(environment.job.clone().unwrap_or_default())
             }
             Start::Processes(ranks) => Launch::Processes(possible(ranks)?),
-            Start::Surroundings if environment.launcher.is_some() => environment.mpi(chosen)?,
-            Start::Surroundings if said.route == Some(Route::Local) => Launch::Threads(ranks()?),
-            Start::Surroundings => Launch::Processes(ranks()?),
+            Start::Surroundings => match environment.own_ranks(said.ranks, cores.min(4), has_mpi) {
+                Some(ranks) if said.route == Some(Route::Local) => Launch::Threads(possible(ranks)?),
+                Some(ranks) => Launch::Processes(possible(ranks)?),
+                None => environment.mpi(chosen, said.ranks, has_mpi)?,
+            },
         };
         let transport = Transport {
             route: said.route,
@@ -235,6 +250,17 @@ impl Config {
     }
 }
 
+impl Surroundings {
+    /// Those of the default [`Config`]. [`run`](crate::run) reports what is wrong with the environment.
+    pub fn detect() -> Self {
+        Config::default().surroundings()
+    }
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 fn possible(ranks: usize) -> Result<usize> {
     match (1..=MOST_RANKS).contains(&ranks) {
         true => Ok(ranks),
@@ -249,7 +275,7 @@ mod tests {
 
     fn settle(config: Config, variables: &[(&str, &str)]) -> Result<Settings> {
         let variables = variables.iter().map(|(name, value)| ((*name).to_string(), (*value).to_string()));
-        config.settle_in(&Environment::read(variables)?, 2)
+        config.settle_in(&Environment::read(variables), 2, HAS_MPI)
     }
 
     fn launch(config: Config, variables: &[(&str, &str)]) -> Launch {
@@ -381,18 +407,79 @@ mod tests {
         assert!(refusal(&[("AURORA_STATS", "yes")]).contains("AURORA_STATS=yes is not possible: one of 0, 1"));
     }
 
-    #[cfg(not(feature = "mpi"))]
-    #[test]
-    fn under_mpirun_a_build_without_mpi_says_how_to_build() {
-        for name in ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "SLURM_STEP_NUM_TASKS"] {
-            assert!(refusal(&[(name, "2")]).contains("--features mpi"));
+    /// A program that is built with MPI or without, under these variables: the ranks that it starts, `mpi` for an MPI
+    /// launch, or the variables that it asks to unset.
+    fn outcome(variables: &[(&str, &str)], has_mpi: bool) -> String {
+        let owned = variables.iter().map(|(name, value)| ((*name).to_string(), (*value).to_string()));
+        match Config::default().settle_in(&Environment::read(owned), 2, has_mpi).map(|settings| settings.launch) {
+            Ok(Launch::Processes(ranks)) => ranks.to_string(),
+            Ok(Launch::Mpi(announced)) => {
+                format!(
+                    "mpi {} {}",
+                    announced.size.map_or("?".into(), |size| size.to_string()),
+                    announced.variables.len()
+                )
+            }
+            Ok(other) => format!("{other:?}"),
+            Err(error) => {
+                let text = error.to_string();
+                let unset = text.split_once("`unset ").and_then(|(_, rest)| rest.split_once('`'));
+                unset.map_or_else(|| text.clone(), |(names, _)| format!("unset {names}"))
+            }
         }
     }
 
-    #[cfg(feature = "mpi")]
+    /// Launchers announce their ranks by these variables. Shells inside an allocation or a job have them too.
     #[test]
-    fn under_mpirun_mpi_starts() {
-        let launch = launch(Config::default(), &[("OMPI_COMM_WORLD_SIZE", "4")]);
-        assert_eq!(launch, Launch::Mpi { announced_size: Some(4) });
+    fn a_launcher_decides_unless_it_says_one_rank_and_the_user_says_more() {
+        let table: [(&str, &str, &str); 20] = [
+            // Variables; the outcome without MPI; with MPI.
+            ("", "2", "2"),
+            ("OMPI_COMM_WORLD_SIZE=1", "1", "mpi 1 1"),
+            ("PMI_SIZE=1", "1", "mpi 1 1"),
+            ("PMIX_SIZE=1", "1", "mpi 1 1"),
+            ("OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1 PMIX_RANK=0", "1", "mpi 1 3"),
+            ("SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1", "1", "1"),
+            ("SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1 PMIX_RANK=0", "1", "mpi 1 3"),
+            ("SLURM_PROCID=0", "2", "2"),
+            ("OMPI_COMM_WORLD_SIZE=1 AURORA_RANKS=3", "3", "3"),
+            ("PMI_RANK=0 PMI_SIZE=1 AURORA_RANKS=3", "3", "3"),
+            ("PMIX_RANK=0 PMIX_SIZE=1 AURORA_RANKS=3", "3", "3"),
+            ("SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1 AURORA_RANKS=3", "3", "3"),
+            ("SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=8", "unset SLURM_PROCID SLURM_STEP_NUM_TASKS", "mpi 8 2"),
+            ("SLURM_STEP_NUM_TASKS=8 AURORA_RANKS=3", "unset SLURM_STEP_NUM_TASKS", "mpi 8 1"),
+            ("PMIX_RANK=0", "unset PMIX_RANK", "mpi ? 1"),
+            ("PMIX_RANK=0 AURORA_RANKS=3", "unset PMIX_RANK", "mpi ? 1"),
+            ("PMIX_RANK=0 AURORA_RANKS=1", "unset PMIX_RANK", "mpi ? 0"),
+            ("OMPI_COMM_WORLD_SIZE=4 AURORA_RANKS=3", "unset OMPI_COMM_WORLD_SIZE", "mpi 4 1"),
+            ("PMI_RANK=1 PMI_SIZE=4", "unset PMI_RANK PMI_SIZE", "mpi 4 2"),
+            // A shell under `mpirun -n 1` that runs `srun -n 8`.
+            (
+                "OMPI_COMM_WORLD_SIZE=1 SLURM_STEP_NUM_TASKS=8",
+                "unset OMPI_COMM_WORLD_SIZE SLURM_STEP_NUM_TASKS",
+                "mpi 1 2",
+            ),
+        ];
+        for (variables, without, with) in table {
+            let variables: Vec<_> = variables.split(' ').filter_map(|variable| variable.split_once('=')).collect();
+            assert_eq!(outcome(&variables, false), without, "{variables:?} without MPI");
+            assert_eq!(outcome(&variables, true), with, "{variables:?} with MPI");
+            if let Some(names) = outcome(&variables, false).strip_prefix("unset ") {
+                let names: Vec<_> = names.split(' ').collect();
+                let left: Vec<_> = variables.into_iter().filter(|(name, _)| !names.contains(name)).collect();
+                assert!(["1", "2", "3"].contains(&&*outcome(&left, false)), "{left:?} still refuses");
+            }
+        }
+    }
+
+    #[test]
+    fn a_launcher_that_has_started_several_ranks_decides_how_many() {
+        let environment = |size: &str| Environment::read([("PMI_SIZE".to_string(), size.to_string())].into_iter());
+        let settle =
+            |config: Config, size| config.settle_in(&environment(size), 2, true).map(|settings| settings.launch);
+        let refused = settle(Config::default().ranks(3), "4").expect_err("another number").to_string();
+        assert!(refused.contains("ranks=3 is not possible: 4, because mpirun has started 4"), "{refused}");
+        assert_eq!(settle(Config::default().ranks(3), "1").expect("alone"), Launch::Processes(3));
+        assert_eq!(settle(Config::processes(3), "4").expect("by hand"), Launch::Processes(3));
     }
 }

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::{Bulk, Error, Network, Route};
 use aurora_net::Transport;
-use aurora_net::bootstrap::Launch;
+use aurora_net::bootstrap::{Announced, Launch, is_inherited};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -72,66 +72,60 @@ pub enum Surroundings {
     },
 }
 
-impl Surroundings {
-    /// Looks at this process's environment; [`run`](crate::run) reports what is wrong with it.
-    pub fn detect() -> Self {
-        Surroundings::of(&variables().collect())
-    }
-
-    fn of(all: &BTreeMap<String, String>) -> Self {
-        if all.get(JOB).is_some_and(|job| !job.is_empty()) {
-            return Surroundings::Rank;
-        }
-        match Announced::find(all) {
-            Some(Announced { rank, size, local_size, .. }) => Surroundings::Step { rank, size, local_size },
-            None => Surroundings::Alone,
-        }
-    }
-}
-
 pub(crate) fn variables() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.to_string_lossy().into_owned())))
 }
 
-/// What a launcher has announced.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Announced {
-    /// The variable by which the launcher was recognised.
-    variable: &'static str,
+/// A launcher's variables, if there are any.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Step {
+    announced: Announced,
     rank: Option<usize>,
-    size: Option<usize>,
     local_size: Option<usize>,
+    /// Whether this is a step of one rank, so that no other process can belong to it.
+    is_alone: bool,
+    /// Whether MPI has been announced, and not only Slurm, which also starts programs that know nothing of MPI.
+    by_mpi: bool,
 }
 
-impl Announced {
+impl Step {
     fn find(all: &BTreeMap<String, String>) -> Option<Self> {
         /// Launchers' variables for rank and size, the most specific first. Some launchers set only one of them.
         const LAUNCHERS: [(&str, &str); 4] = [
             ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
             ("PMI_RANK", "PMI_SIZE"),
-            ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
+            SLURM,
             ("PMIX_RANK", "PMIX_SIZE"),
         ];
-        LAUNCHERS.into_iter().find_map(|(rank, size)| {
-            let number = |name: &str| all.get(name)?.parse().ok();
-            let variable = [size, rank].into_iter().find(|name| all.contains_key(*name))?;
-            // `srun` also runs programs that are no parallel job: one task is one ordinary process.
-            if rank == "SLURM_PROCID" && number(size).is_none_or(|size| size == 1) {
-                return None;
-            }
-            let local_size = number("OMPI_COMM_WORLD_LOCAL_SIZE").or_else(|| number("MPI_LOCALNRANKS"));
-            Some(Announced { variable, rank: number(rank), size: number(size), local_size })
+        /// Slurm tells the script of a batch job its rank too, which then is no rank of a step.
+        const SLURM: (&str, &str) = ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS");
+        let is_set = |name: &str| all.get(name).is_some_and(|value| !value.is_empty());
+        let number = |name: &str| all.get(name)?.parse().ok();
+        let found: Vec<_> =
+            LAUNCHERS.into_iter().filter(|(rank, size)| is_set(size) || (is_set(rank) && *rank != SLURM.0)).collect();
+        let sizes: Vec<usize> = found.iter().filter_map(|(_, size)| number(size)).collect();
+        let variables = found.iter().flat_map(|(rank, size)| [*rank, *size]).filter(|name| is_set(name)).collect();
+        Some(Step {
+            rank: number(found.first()?.0),
+            local_size: number("OMPI_COMM_WORLD_LOCAL_SIZE").or_else(|| number("MPI_LOCALNRANKS")),
+            is_alone: !sizes.is_empty() && sizes.iter().all(|size| *size == 1),
+            by_mpi: found.iter().any(|launcher| *launcher != SLURM),
+            announced: Announced { size: sizes.first().copied(), variables },
         })
+    }
+
+    pub(crate) fn surroundings(&self) -> Surroundings {
+        Surroundings::Step { rank: self.rank, size: self.announced.size, local_size: self.local_size }
     }
 }
 
-/// Aurora's own variables that are set, all of them known, and what a launcher has announced.
+/// Aurora's own variables that are set, and those of a launcher.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Environment {
     ours: BTreeMap<String, String>,
     pub(crate) job: Option<String>,
-    pub(crate) launcher: Option<Announced>,
+    pub(crate) step: Option<Step>,
 }
 
 /// What the race detector does: [`Config::check`](crate::Config::check).
@@ -170,23 +164,17 @@ pub(crate) struct Values {
 }
 
 impl Environment {
-    pub(crate) fn read(variables: impl Iterator<Item = (String, String)>) -> Result<Self> {
+    pub(crate) fn read(variables: impl Iterator<Item = (String, String)>) -> Self {
         let all: BTreeMap<_, _> = variables.collect();
-        let launcher = Announced::find(&all);
+        let step = Step::find(&all);
         let ours: BTreeMap<_, _> = all.into_iter().filter(|(name, _)| name.starts_with("AURORA_")).collect();
-        for name in ours.keys() {
-            if !VARIABLES.contains(&name.as_str()) {
-                return Err(unknown(name));
-            }
-        }
-        // `AURORA_RANKS= program` unsets a variable for one command.
-        let ours: BTreeMap<_, _> = ours.into_iter().filter(|(_, value)| !value.is_empty()).collect();
-        let job = ours.get(JOB).cloned();
-        Ok(Environment { ours, job, launcher })
+        let job = ours.get(JOB).filter(|job| !job.is_empty() && !is_inherited(job)).cloned();
+        Environment { ours, job, step }
     }
 
+    /// A variable's value. `AURORA_RANKS= program` unsets a variable for one command.
     pub(crate) fn of(&self, name: &str) -> Option<&String> {
-        self.ours.get(name)
+        self.ours.get(name).filter(|value| !value.is_empty())
     }
 
     /// What these variables say, where nothing is `chosen`. Each is read all the same: an invalid value is an error.
@@ -202,6 +190,9 @@ impl Environment {
         let limit = "bytes: a whole number, alone or with K, M, G or T (also as KiB, MiB, GiB, TiB)";
         let networks = [("dedicated", Network::Dedicated), ("shared", Network::Shared)];
         let bulks = [("auto", Bulk::Auto), ("udp", Bulk::Udp), ("mpi", Bulk::Mpi)];
+        if let Some(name) = self.ours.keys().find(|name| !VARIABLES.contains(&name.as_str())) {
+            return Err(unknown(name));
+        }
         Ok(Values {
             ranks: chosen.ranks.or(self.parsed("AURORA_RANKS", &ranks, within(1..=MOST_RANKS))?),
             route: chosen.route.or(self.one_of("AURORA_ROUTE", &ROUTES)?.flatten()),
@@ -231,25 +222,31 @@ impl Environment {
         })
     }
 
-    #[cfg(feature = "mpi")]
-    pub(crate) fn mpi(&self, ranks: Option<usize>) -> Result<Launch> {
-        let announced_size = self.launcher.and_then(|launcher| launcher.size);
-        match (ranks, announced_size) {
-            (Some(ranks), Some(size)) if ranks != size => {
-                Err(bad("ranks", &ranks.to_string(), &format!("{size}, because mpirun has started {size}")))
-            }
-            _ => Ok(Launch::Mpi { announced_size }),
+    /// The number of ranks that this process starts, `said` or `usual`; none if a launcher has started it as one rank of
+    /// a job. A step of one rank is such a job, unless ranks are asked for, or there is no MPI to ask.
+    pub(crate) fn own_ranks(&self, said: Option<usize>, usual: usize, has_mpi: bool) -> Option<usize> {
+        match &self.step {
+            None => Some(said.unwrap_or(usual)),
+            Some(step) if step.is_alone && (said.is_some() || !step.by_mpi || !has_mpi) => Some(said.unwrap_or(1)),
+            Some(_) => None,
         }
     }
 
-    #[cfg(not(feature = "mpi"))]
-    pub(crate) fn mpi(&self, _: Option<usize>) -> Result<Launch> {
-        let seen = self.launcher.map_or(String::new(), |launcher| format!(" ({} is set)", launcher.variable));
-        Err(Error::Start(format!(
-            "an MPI launcher started this program{seen}, but it was built without MPI: start it by itself, without mpirun, \
-             and set AURORA_RANKS, or build it with MPI. {}",
-            aurora_net::bootstrap::BUILD_WITH_MPI
-        )))
+    /// A launch by MPI. The program has `chosen` a number of ranks, or the program or `AURORA_RANKS` has `said` one.
+    pub(crate) fn mpi(&self, chosen: Option<usize>, said: Option<usize>, has_mpi: bool) -> Result<Launch> {
+        let mut announced = self.step.as_ref().map(|step| step.announced.clone()).unwrap_or_default();
+        match (chosen, announced.size) {
+            _ if !has_mpi => Err(Error::Start(announced.without_mpi())),
+            (Some(ranks), Some(size)) if ranks != size => {
+                Err(bad("ranks", &ranks.to_string(), &format!("{size}, because mpirun has started {size}")))
+            }
+            (_, None) if said == Some(1) => {
+                // The user knows that there is one.
+                announced.variables.clear();
+                Ok(Launch::Mpi(announced))
+            }
+            _ => Ok(Launch::Mpi(announced)),
+        }
     }
 }
 

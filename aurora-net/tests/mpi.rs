@@ -4,7 +4,7 @@
 
 mod support;
 
-use aurora_net::bootstrap::{Launch, Options, run};
+use aurora_net::bootstrap::{Announced, Launch, Options, run};
 use libtest_mimic::{Arguments, Trial};
 use support::bodies::{body, print, print_error};
 use support::job::{Ended, Job, Outcome, check};
@@ -21,7 +21,7 @@ fn body_main(arguments: &[String]) {
     let [_marker, size, name, rest @ ..] = arguments else {
         panic!("body <marker> <size> <name> ...");
     };
-    let launch = || Launch::Mpi { announced_size: size.parse().ok() };
+    let launch = || Launch::Mpi(Announced { size: size.parse().ok(), ..Announced::default() });
     let mut outcome = run(launch(), Options::default(), |seat| body(&seat, name, rest));
     if name == "exchange" {
         // A program may run several jobs in sequence.
@@ -107,7 +107,7 @@ fn differ() -> Outcome {
 
 fn mismatch(other: &str) -> Outcome {
     let ended = start(other, 2, &["hello"]);
-    let expected = "the launcher has started 2 ranks, but MPI sees 1";
+    let expected = "as one of 2 ranks, but MPI sees 1";
     let said = ended.stderr.matches(expected).count() + ended.stdout.matches(expected).count();
     check(!ended.status.success() && said >= 1, || format!("{ended:?}"))?;
     check(!ended.stdout.contains("hello"), || format!("{ended:?}"))

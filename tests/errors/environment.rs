@@ -170,11 +170,3 @@ fn a_possible_race_is_a_notice_or_an_error() {
         }
     }
 }
-
-#[cfg(not(feature = "mpi"))]
-#[test]
-fn an_mpi_launcher_and_a_build_without_mpi() {
-    for name in ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "SLURM_STEP_NUM_TASKS"] {
-        refused(&[(name, "4")], &["built without MPI", "--features mpi", name]);
-    }
-}

@@ -33,6 +33,7 @@ mod scalar_ops;
 mod scalars;
 mod scarce;
 mod slices;
+mod starts;
 mod stream;
 mod stuck;
 mod super_program;

@@ -2,7 +2,6 @@
 
 use crate::refusal::{Reason, Refusal};
 use aurora_apps::implementation::{self, Conditions, Implementation, Offer};
-use aurora_core::Surroundings;
 use aurora_core::prelude::*;
 use clap::{Args, ValueEnum};
 
@@ -101,13 +100,8 @@ impl ProgramImplementations {
 ///
 /// # Errors
 /// The argument that cannot be.
-pub fn check(
-    offer: &impl Offer,
-    wanted: &[Implementation],
-    config: &Config,
-    starter: Surroundings,
-) -> Result<(), Refusal> {
-    let Some(conditions) = Conditions::before(config, starter) else { return Ok(()) };
+pub fn check(offer: &impl Offer, wanted: &[Implementation], config: &Config) -> Result<(), Refusal> {
+    let Some(conditions) = Conditions::before(config) else { return Ok(()) };
     offer.check(wanted, conditions).map_err(|(implementation, refusal)| {
         let (argument, value) = match refusal {
             implementation::Refusal::TooFewRanks { ranks, .. } => ("--ranks <N>", ranks.to_string()),

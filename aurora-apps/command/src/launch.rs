@@ -19,8 +19,12 @@ pub fn speaks(starter: Surroundings) -> bool {
 ///
 /// # Errors
 /// The argument that cannot be.
-pub fn config(world: &WorldArguments, starter: Surroundings) -> Result<Config, Refusal> {
-    if let Surroundings::Step { size: Some(size), .. } = starter {
+pub fn config(world: &WorldArguments) -> Result<Config, Refusal> {
+    let config = match world.ranks {
+        Some(ranks) => Config::default().ranks(ranks as usize),
+        None => Config::default(),
+    };
+    if let Surroundings::Step { size: Some(size), .. } = config.surroundings() {
         if let Some(ranks) = world.ranks.filter(|ranks| *ranks as usize != size) {
             return Err(Refusal {
                 argument: "--ranks <N>",
@@ -36,10 +40,6 @@ pub fn config(world: &WorldArguments, starter: Surroundings) -> Result<Config, R
             });
         }
     }
-    let config = match world.ranks {
-        Some(ranks) => Config::default().ranks(ranks as usize),
-        None => Config::default(),
-    };
     Ok(match world.route {
         RouteName::Auto => config,
         RouteName::Local => config.route(Route::Local),
@@ -63,11 +63,8 @@ pub fn check_weights(weights: &[f64], config: &Config) -> Result<(), Refusal> {
 }
 
 /// Whether the data fits this machine. Only the process that speaks looks: the others would see what is left after it.
-pub fn check_memory<F: Fn(u64, u64) -> u128>(
-    demand: Demand<F>,
-    config: &Config,
-    starter: Surroundings,
-) -> Result<(), Refusal> {
+pub fn check_memory<F: Fn(u64, u64) -> u128>(demand: Demand<F>, config: &Config) -> Result<(), Refusal> {
+    let starter = config.surroundings();
     let ranks = match starter {
         // What is wrong with the configuration, the start will say.
         Surroundings::Alone => config.planned_ranks().ok().flatten().unwrap_or(1),

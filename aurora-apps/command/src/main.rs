@@ -58,17 +58,17 @@ fn main() -> ExitCode {
         Err(error) => return refuse(&error.format(&mut Arguments::command()), starter),
     };
     let outcome = match &arguments.command {
-        Command::Mm2(mm2) => run_mm2(mm2, starter),
-        Command::Psrs(psrs) => run_psrs(psrs, starter),
-        Command::Histogram(histogram) => run_histogram(histogram, starter),
-        Command::Wordcount(wordcount) => run_wordcount(wordcount, starter),
-        Command::Indexgather(indexgather) => run_indexgather(indexgather, starter),
-        Command::Diffusion(diffusion) => run_diffusion(diffusion, starter),
-        Command::Sor(arguments) => sor::start(arguments, starter),
-        Command::SparseMm(arguments) => sparse_mm::start(arguments, starter),
-        Command::Tsp(tsp) => run_tsp(tsp, starter),
-        Command::Bench(arguments) => bench::start(arguments, starter),
-        Command::Info(world) => prepare(world, starter, None).map(info::show),
+        Command::Mm2(mm2) => run_mm2(mm2),
+        Command::Psrs(psrs) => run_psrs(psrs),
+        Command::Histogram(histogram) => run_histogram(histogram),
+        Command::Wordcount(wordcount) => run_wordcount(wordcount),
+        Command::Indexgather(indexgather) => run_indexgather(indexgather),
+        Command::Diffusion(diffusion) => run_diffusion(diffusion),
+        Command::Sor(arguments) => sor::start(arguments),
+        Command::SparseMm(arguments) => sparse_mm::start(arguments),
+        Command::Tsp(tsp) => run_tsp(tsp),
+        Command::Bench(arguments) => bench::start(arguments),
+        Command::Info(world) => prepare(world, None).map(info::show),
         Command::Check(arguments) => Ok(check::show(arguments, starter)),
         Command::Report(arguments) => Ok(report::write(arguments, starter)),
         Command::Model(arguments) => model::show(arguments, starter),
@@ -95,75 +95,67 @@ fn called(matches: &ArgMatches) -> Vec<String> {
     names
 }
 
-fn run_mm2(arguments: &Mm2Arguments, starter: Surroundings) -> Result<ExitCode, Refusal> {
+fn run_mm2(arguments: &Mm2Arguments) -> Result<ExitCode, Refusal> {
     let job = arguments.job();
     let bytes = if beside_others(&job.implementations) { memory::matrices_beside_others } else { memory::matrices };
-    let start = prepare(
-        &arguments.world,
-        starter,
-        Some(Demand { argument: "--size <N>", value: arguments.size.into(), bytes }),
-    )?;
+    let start =
+        prepare(&arguments.world, Some(Demand { argument: "--size <N>", value: arguments.size.into(), bytes }))?;
     launch::check_weights(&job.weights, &start.config)?;
-    implementation::check(&Program("mm2"), &job.implementations, &start.config, starter)?;
+    implementation::check(&Program("mm2"), &job.implementations, &start.config)?;
     Ok(measure(start, job.reps, |world, progress| mm2::run(world, &job, progress)))
 }
 
-fn run_psrs(arguments: &PsrsArguments, starter: Surroundings) -> Result<ExitCode, Refusal> {
+fn run_psrs(arguments: &PsrsArguments) -> Result<ExitCode, Refusal> {
     let job = arguments.job();
     let bytes = if beside_others(&job.implementations) { memory::keys_beside_others } else { memory::keys };
-    let start =
-        prepare(&arguments.world, starter, Some(Demand { argument: "--keys <N>", value: arguments.keys, bytes }))?;
-    implementation::check(&Program("psrs"), &job.implementations, &start.config, starter)?;
+    let start = prepare(&arguments.world, Some(Demand { argument: "--keys <N>", value: arguments.keys, bytes }))?;
+    implementation::check(&Program("psrs"), &job.implementations, &start.config)?;
     Ok(measure(start, job.reps, |world, progress| psrs::run(world, &job, progress)))
 }
 
-fn run_histogram(arguments: &HistogramArguments, starter: Surroundings) -> Result<ExitCode, Refusal> {
+fn run_histogram(arguments: &HistogramArguments) -> Result<ExitCode, Refusal> {
     let job = arguments.job();
     let bytes = memory::counters;
-    let start =
-        prepare(&arguments.world, starter, Some(Demand { argument: "--table <N>", value: arguments.table, bytes }))?;
-    implementation::check(&Program("histogram"), &job.implementations, &start.config, starter)?;
+    let start = prepare(&arguments.world, Some(Demand { argument: "--table <N>", value: arguments.table, bytes }))?;
+    implementation::check(&Program("histogram"), &job.implementations, &start.config)?;
     Ok(measure(start, job.reps, |world, progress| histogram::run(world, &job, progress)))
 }
 
-fn run_wordcount(arguments: &WordCountArguments, starter: Surroundings) -> Result<ExitCode, Refusal> {
+fn run_wordcount(arguments: &WordCountArguments) -> Result<ExitCode, Refusal> {
     let job = arguments.job();
     let text: Demand = Demand { argument: "--bytes <N>", value: arguments.bytes, bytes: memory::texts };
-    let start = prepare(&arguments.world, starter, Some(text))?;
+    let start = prepare(&arguments.world, Some(text))?;
     let words = Demand { argument: "--words <N>", value: arguments.words, bytes: memory::words };
-    launch::check_memory(words, &start.config, starter)?;
-    implementation::check(&Program("wordcount"), &job.implementations, &start.config, starter)?;
+    launch::check_memory(words, &start.config)?;
+    implementation::check(&Program("wordcount"), &job.implementations, &start.config)?;
     Ok(measure(start, job.reps, |world, progress| wordcount::run(world, &job, progress)))
 }
 
-fn run_indexgather(arguments: &IndexGatherArguments, starter: Surroundings) -> Result<ExitCode, Refusal> {
+fn run_indexgather(arguments: &IndexGatherArguments) -> Result<ExitCode, Refusal> {
     let job = arguments.job();
     let table: Demand = Demand { argument: "--table <N>", value: arguments.table, bytes: memory::tables };
-    let start = prepare(&arguments.world, starter, Some(table))?;
+    let start = prepare(&arguments.world, Some(table))?;
     let reads = Demand { argument: "--reads <N>", value: arguments.reads, bytes: memory::lookups };
-    launch::check_memory(reads, &start.config, starter)?;
-    implementation::check(&Program("indexgather"), &job.implementations, &start.config, starter)?;
+    launch::check_memory(reads, &start.config)?;
+    implementation::check(&Program("indexgather"), &job.implementations, &start.config)?;
     Ok(measure(start, job.reps, |world, progress| indexgather::run(world, &job, progress)))
 }
 
-fn run_diffusion(arguments: &DiffusionArguments, starter: Surroundings) -> Result<ExitCode, Refusal> {
+fn run_diffusion(arguments: &DiffusionArguments) -> Result<ExitCode, Refusal> {
     let job = arguments.job();
     let bytes = if beside_others(&job.implementations) { memory::plates_beside_others } else { memory::plates };
     let cells = u64::from(arguments.rows) * u64::from(arguments.cols);
-    let start = prepare(
-        &arguments.world,
-        starter,
-        Some(Demand { argument: "--rows <N> times --cols <N>", value: cells, bytes }),
-    )?;
+    let start =
+        prepare(&arguments.world, Some(Demand { argument: "--rows <N> times --cols <N>", value: cells, bytes }))?;
     launch::check_weights(&job.weights, &start.config)?;
-    implementation::check(&Program("diffusion"), &job.implementations, &start.config, starter)?;
+    implementation::check(&Program("diffusion"), &job.implementations, &start.config)?;
     Ok(measure(start, job.reps, |world, progress| diffusion::run(world, &job, progress)))
 }
 
-fn run_tsp(arguments: &TspArguments, starter: Surroundings) -> Result<ExitCode, Refusal> {
+fn run_tsp(arguments: &TspArguments) -> Result<ExitCode, Refusal> {
     let job = arguments.job();
-    let start = prepare(&arguments.world, starter, None)?;
-    implementation::check(&Program("tsp"), &job.implementations, &start.config, starter)?;
+    let start = prepare(&arguments.world, None)?;
+    implementation::check(&Program("tsp"), &job.implementations, &start.config)?;
     Ok(measure(start, job.reps, |world, progress| tsp::run(world, &job, progress)))
 }
 
@@ -190,11 +182,12 @@ struct Start {
     starter: Surroundings,
 }
 
-fn prepare(world: &WorldArguments, starter: Surroundings, demand: Option<Demand>) -> Result<Start, Refusal> {
-    let config = launch::config(world, starter)?;
+fn prepare(world: &WorldArguments, demand: Option<Demand>) -> Result<Start, Refusal> {
+    let config = launch::config(world)?;
     if let Some(demand) = demand {
-        launch::check_memory(demand, &config, starter)?;
+        launch::check_memory(demand, &config)?;
     }
+    let starter = config.surroundings();
     let circumstances = Circumstances::here(labelled(&world.labels)?, matches!(starter, Surroundings::Step { .. }));
     Ok(Start { config, circumstances, json: world.json, starter })
 }

@@ -6,7 +6,6 @@ use crate::refusal::{Reason, Refusal};
 use crate::{measure, prepare};
 use aurora_apps::implementation::{Implementation, Program};
 use aurora_apps::sor::{self, Problem, Sor};
-use aurora_core::Surroundings;
 use clap::{Args, ValueEnum};
 use std::process::ExitCode;
 
@@ -60,14 +59,14 @@ impl SorArguments {
 ///
 /// # Errors
 /// The argument that is impossible.
-pub fn start(arguments: &SorArguments, starter: Surroundings) -> Result<ExitCode, Refusal> {
+pub fn start(arguments: &SorArguments) -> Result<ExitCode, Refusal> {
     let job = arguments.job();
     job.check().map_err(|reason| Refusal {
         argument: "--impl <IMPL>",
         value: Some(Implementation::Naive.name().into()),
         reason: Reason::Sor(reason),
     })?;
-    let start = prepare(&arguments.world, starter, None)?;
-    implementation::check(&Program("sor"), &job.implementations, &start.config, starter)?;
+    let start = prepare(&arguments.world, None)?;
+    implementation::check(&Program("sor"), &job.implementations, &start.config)?;
     Ok(measure(start, job.reps, |world, progress| sor::run(world, &job, progress)))
 }

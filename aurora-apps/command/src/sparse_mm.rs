@@ -11,7 +11,6 @@ use crate::{measure, prepare};
 use aurora_apps::implementation::Program;
 use aurora_apps::report::Comparison;
 use aurora_apps::sparse_mm::{self, Launch, MOST_OF_A_BLOCK, MOST_ROWS, SparseMm, SparseReport};
-use aurora_core::Surroundings;
 use clap::Args;
 use std::fmt::{self, Display, Formatter};
 use std::process::ExitCode;
@@ -53,18 +52,18 @@ impl SparseMmArguments {
 ///
 /// # Errors
 /// The argument that is impossible.
-pub fn start(arguments: &SparseMmArguments, starter: Surroundings) -> Result<ExitCode, Refusal> {
+pub fn start(arguments: &SparseMmArguments) -> Result<ExitCode, Refusal> {
     let job = arguments.job();
     job.check().map_err(|reason| Refusal {
         argument: "--block <N>",
         value: Some(arguments.block.to_string()),
         reason: Reason::Sparse(reason),
     })?;
-    let start = prepare(&arguments.world, starter, None)?;
+    let start = prepare(&arguments.world, None)?;
     let bytes = memory::sparse(job.density, arguments.block.into());
     let demand = Demand { argument: "--size <N>", value: arguments.size.into(), bytes };
-    launch::check_memory(demand, &start.config, starter)?;
-    implementation::check(&Program("sparse-mm"), &job.implementations, &start.config, starter)?;
+    launch::check_memory(demand, &start.config)?;
+    implementation::check(&Program("sparse-mm"), &job.implementations, &start.config)?;
     Ok(measure(start, job.reps, |world, progress| sparse_mm::run(world, &job, progress)))
 }
 

@@ -6,6 +6,7 @@
 //!   the job; the job reports the first one.
 //! - After a failure the other ranks are notified ([`Seat::on_failure`]) and have [`Options::grace`] to return.
 
+mod announced;
 #[cfg(any(feature = "mpi", test))]
 #[cfg_attr(not(feature = "mpi"), expect(dead_code, reason = "under mpirun alone a failure is announced"))]
 mod announcer;
@@ -24,9 +25,10 @@ mod processes;
 mod seat;
 mod threads;
 
+pub use announced::Announced;
 pub use failure::Failure;
 pub use panic::capture;
-pub use processes::VARIABLE;
+pub use processes::{VARIABLE, is_inherited};
 pub(crate) use seat::Job;
 pub use seat::Seat;
 
@@ -50,15 +52,13 @@ pub enum Launch {
     /// This many processes of this machine. This process is rank 0 and starts the others, which run `main` from its
     /// start. Rank 0's value is returned.
     Processes(usize),
-    /// A process started by [`Launch::Processes`], with the contents of [`VARIABLE`]. [`run`] ends the process; it
-    /// returns only if there is no such job.
+    /// A process started by [`Launch::Processes`], with the contents of [`VARIABLE`], unless [`is_inherited`]. [`run`]
+    /// ends the process; it returns only if there is no such job.
     Child(String),
     /// Processes started by an MPI launcher. Each rank returns its own value. If MPI reports another size than the
-    /// launcher has announced in the environment, the launcher belongs to another MPI.
-    Mpi {
-        /// The number of ranks announced by the launcher.
-        announced_size: Option<usize>,
-    },
+    /// launcher has announced in the environment, or one rank where the announcement names no size, the launcher
+    /// belongs to another MPI, or has not started this process: an error.
+    Mpi(Announced),
 }
 
 /// What has started the ranks.
@@ -114,7 +114,7 @@ pub fn run<R: Send>(
         Launch::Threads(0) | Launch::Processes(0) => Err(Failure::start("a job has at least one rank")),
         Launch::Threads(size) => threads::run(size, &options, body),
         Launch::Processes(size) => processes::start(size, options, body),
-        Launch::Mpi { announced_size } => mpi::run(announced_size, &options, body),
+        Launch::Mpi(announced) => mpi::run(&announced, &options, body),
         Launch::Child(ticket) => processes::join(&ticket, options, body),
     }
 }

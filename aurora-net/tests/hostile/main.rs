@@ -8,7 +8,7 @@ mod strangers;
 #[path = "../support/mod.rs"]
 mod support;
 
-use aurora_net::bootstrap::{Launch, Options, VARIABLE, run};
+use aurora_net::bootstrap::{Announced, Launch, Options, VARIABLE, run};
 use libtest_mimic::Arguments;
 use std::path::Path;
 use std::time::Duration;
@@ -41,7 +41,7 @@ fn body_main(arguments: &[String]) {
             Launch::Child(ticket)
         }
         (Err(_), "threads") => Launch::Threads(size),
-        (Err(_), "mpi") => Launch::Mpi { announced_size: Some(size) },
+        (Err(_), "mpi") => Launch::Mpi(Announced { size: Some(size), ..Announced::default() }),
         (Err(_), _) => Launch::Processes(size),
     };
     let name = if name == "flight" { "share" } else { name };

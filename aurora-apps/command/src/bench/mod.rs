@@ -9,18 +9,17 @@ use crate::refusal::{Reason, Refusal};
 use crate::{measure, prepare};
 use arguments::BenchCommand;
 use aurora_apps::bench::{self, Operation};
-use aurora_core::Surroundings;
 use std::process::ExitCode;
 
 /// Runs it and prints its report.
 ///
 /// # Errors
 /// The argument that cannot be.
-pub fn start(command: &BenchCommand, starter: Surroundings) -> Result<ExitCode, Refusal> {
+pub fn start(command: &BenchCommand) -> Result<ExitCode, Refusal> {
     let job = command.job();
-    let start = prepare(&command.common().world, starter, demand(job.operation))?;
+    let start = prepare(&command.common().world, demand(job.operation))?;
     check(job.operation)?;
-    implementation::check(&job.operation, &job.implementations, &start.config, starter)?;
+    implementation::check(&job.operation, &job.implementations, &start.config)?;
     Ok(measure(start, job.reps, |world, progress| bench::run(world, &job, progress)))
 }
 

@@ -20,7 +20,7 @@ use self::carrier::MpiCarrier;
 use super::announcer::{Announcer, WAIT_TO_BE_ENDED};
 use super::control_client::OnFailure;
 use super::seat::{ControlPlane, Job, Seat, exited, run_body};
-use super::{Failure, Launcher, Options, exit, new_key};
+use super::{Announced, Failure, Launcher, Options, exit, new_key};
 use crate::endpoint::carrier::Held;
 use crate::key::JobKey;
 use crate::route::Contact;
@@ -60,17 +60,17 @@ thread_local! {
 }
 
 pub(super) fn run<R>(
-    announced_size: Option<usize>,
+    announced: &Announced,
     options: &Options,
     body: impl Fn(Seat) -> Result<R, Failure>,
 ) -> Result<R, Failure> {
     let universe = initialise()?;
     let world = SimpleCommunicator::world();
     let size = world.size() as usize;
-    if let Some(announced) = announced_size
-        && announced != size
-    {
-        return Err(wrong_library(announced, size));
+    // An announcement without a size: each of several processes may see itself alone.
+    let is_doubtful = announced.size.is_none() && !announced.variables.is_empty() && size == 1;
+    if is_doubtful || announced.size.is_some_and(|announced| announced != size) {
+        return Err(Failure::start(announced.other_size(size, &library())));
     }
     let rank = Rank::new(world.rank() as usize);
     let key = share_key(&world, rank)?;
@@ -115,16 +115,11 @@ fn initialise() -> Result<Option<Universe>, Failure> {
     Ok(Some(universe))
 }
 
-/// The launcher belongs to another MPI: without this error each process would be a job of one rank.
-fn wrong_library(announced: usize, size: usize) -> Failure {
+/// The name and version of the MPI that this program was built for.
+fn library() -> String {
     let library = library_version().unwrap_or_default();
     let library = library.split([',', '\n']).next().unwrap_or_default().trim();
-    let library = library.split_whitespace().collect::<Vec<_>>().join(" ");
-    Failure::start(format_args!(
-        "the launcher has started {announced} ranks, but MPI sees {size}. This program was built for {library}; was it \
-         started by another MPI's mpirun? Start it with that MPI's mpirun, or build it again, in a target directory of \
-         its own, with MPICC set to the other's mpicc"
-    ))
+    library.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn share_key(world: &SimpleCommunicator, rank: Rank) -> Result<JobKey, Failure> {

@@ -20,6 +20,9 @@
 //! returns it, for `main` to print. If rank 0's body does not return in time, or has called `exit`, rank 0 prints it
 //! and ends with code 1.
 //!
+//! Programs that a rank starts inherit its environment, and so its [`VARIABLE`]. The ticket in it names the parent of
+//! the rank's process; a process with another parent ignores it ([`is_inherited`]) and is a job of its own.
+//!
 //! Linux sends `PR_SET_PDEATHSIG` when the *thread* that started the process ends: here the caller of `run`, which
 //! waits for the others. A process requests the signal when it calls `run`; if rank 0 dies earlier, the process finds
 //! no socket. If rank 0 is *stopped*, the whole job stops: the other ranks report rank 0 as lost by its silence, and
@@ -45,6 +48,7 @@ mod ticket;
 
 pub(super) use child::run as join;
 pub(super) use parent::run as start;
+pub use ticket::is_inherited;
 
 use super::coordinator::{Notice, Report};
 use crate::Rank;

@@ -46,7 +46,7 @@ pub(in super::super) fn run<R>(
 
     let mut children = Children::default();
     for rank in (1..size).map(Rank::new) {
-        let ticket = Ticket { socket: socket.clone(), rank, size, key };
+        let ticket = Ticket { socket: socket.clone(), rank, size, parent: std::process::id(), key };
         spawn(&ticket, &options)
             .and_then(|process| children.add(rank, process))
             .map_err(|error| not_started(rank, error))?;

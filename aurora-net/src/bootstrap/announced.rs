@@ -1,0 +1,59 @@
+//! A launcher's announcement: the ranks that it says it has started.
+
+use super::BUILD_WITH_MPI;
+
+/// The announcement that a launcher has left in the environment. Programs that were not started by the launcher inherit
+/// it too, for example in a shell inside an allocation.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Announced {
+    /// The number of ranks, if it is announced.
+    pub size: Option<usize>,
+    /// The environment variables that make up the announcement.
+    pub variables: Vec<&'static str>,
+}
+
+impl Announced {
+    /// The error of a program that was built without MPI, and of which there may be several.
+    pub fn without_mpi(&self) -> String {
+        let by_hand = match self.variables[..] {
+            [] => "Start it without mpirun, and set AURORA_RANKS".into(),
+            _ => format!("{}. For mpirun or srun, build it with MPI", self.unset()),
+        };
+        format!("{}, but it was built without MPI. {by_hand}. {BUILD_WITH_MPI}", self.said())
+    }
+
+    /// The error of a program to which MPI reports another number of ranks. `library` is its MPI.
+    pub(super) fn other_size(&self, size: usize, library: &str) -> String {
+        let here = match self.size {
+            Some(_) => String::new(),
+            None => ". If it is a job of one rank, set AURORA_RANKS=1".into(),
+        };
+        format!(
+            "{}, but MPI sees {size}{here}. {}. This program was built for {library}; if another MPI's mpirun has \
+             started it, start it with that MPI's mpirun, or build it again, in a target directory of its own, with \
+             MPICC set to the other's mpicc",
+            self.said(),
+            self.unset()
+        )
+    }
+
+    fn said(&self) -> String {
+        let by = match self.variables[..] {
+            [] => String::new(),
+            [last] => format!(" ({last} is set)"),
+            [ref names @ .., last] => format!(" ({} and {last} are set)", names.join(", ")),
+        };
+        match self.size {
+            Some(size) => format!("a launcher has started this program as one of {size} ranks{by}"),
+            None => format!("a launcher has started this program as one of an unknown number of ranks{by}"),
+        }
+    }
+
+    fn unset(&self) -> String {
+        format!(
+            "If no launcher has started it, as in a shell inside an allocation, run `unset {}`: then it starts \
+             AURORA_RANKS ranks itself",
+            self.variables.join(" ")
+        )
+    }
+}

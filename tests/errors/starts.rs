@@ -1,0 +1,122 @@
+//! How a job starts: beside a launcher's variables, from a program that is itself a rank, and where ranks die early.
+
+use crate::environment::{started, started_by};
+use aurora_core::prelude::*;
+use std::fs;
+use std::os::unix::process::parent_id;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// What a program that was started has said.
+pub(crate) fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+#[test]
+fn a_launcher_that_says_one_rank_gives_one_unless_ranks_are_asked_for() {
+    for launcher in [
+        &[("OMPI_COMM_WORLD_SIZE", "1")][..],
+        &[("PMI_SIZE", "1")],
+        &[("PMIX_SIZE", "1")],
+        &[("SLURM_PROCID", "0"), ("SLURM_STEP_NUM_TASKS", "1")],
+    ] {
+        for (ranks, expected) in [("", "1 ranks"), ("3", "3 ranks")] {
+            let variables: Vec<_> = launcher.iter().copied().chain([("AURORA_RANKS", ranks)]).collect();
+            let output = started_by("true", &variables);
+            assert!(output.status.success() && said(&output).contains(expected), "{variables:?}: {}", said(&output));
+        }
+    }
+}
+
+/// Such as a shell in an allocation.
+#[test]
+fn variables_of_a_launcher_that_has_not_started_this_program_are_named() {
+    for (variables, names) in [
+        (&[("SLURM_PROCID", "0"), ("SLURM_STEP_NUM_TASKS", "8")][..], "SLURM_PROCID SLURM_STEP_NUM_TASKS"),
+        (&[("PMIX_RANK", "0")], "PMIX_RANK"),
+        (&[("OMPI_COMM_WORLD_SIZE", "4"), ("AURORA_RANKS", "3")], "OMPI_COMM_WORLD_SIZE"),
+        (&[("PMI_RANK", "0"), ("PMI_SIZE", "2")], "PMI_RANK PMI_SIZE"),
+    ] {
+        let output = started_by("true", variables);
+        let text = said(&output);
+        assert!(!output.status.success(), "{variables:?}: {text}");
+        assert!(text.contains(&format!("run `unset {names}`")), "{variables:?}: {text}");
+        let output = started_by(&format!("unset {names}"), &[variables, &[("AURORA_RANKS", "2")]].concat());
+        assert!(output.status.success() && said(&output).contains("2 ranks"), "{variables:?}: {}", said(&output));
+    }
+}
+
+#[test]
+#[ignore = "only for the next one to start"]
+fn each_rank_starts_programs() {
+    let outcome = Config::processes(2).run(|world| {
+        let myself = std::env::current_exe()?;
+        for shell in [r#"exec "$0" "$@""#, r#""$0" "$@"; true"#, r#""$0" "$@" & wait"#] {
+            let mut command = Command::new("sh");
+            command.args(["-c", shell]).arg(&myself).env("AURORA_RANKS", "3");
+            command.args(["--exact", "environment::as_the_environment_says", "--ignored", "--nocapture"]);
+            let text = said(&command.output()?);
+            assert!(text.contains("3 ranks"), "rank {}, by {shell}: {text}", world.rank().index());
+        }
+        let mut direct = Command::new(&myself);
+        direct.args(["--exact", "environment::as_the_environment_says", "--ignored", "--nocapture"]);
+        let text = said(&direct.env("AURORA_RANKS", "1").output()?);
+        assert!(text.contains("1 ranks"), "rank {}: {text}", world.rank().index());
+        world.barrier()
+    });
+    outcome.unwrap_or_else(|error| panic!("refused: {error}"));
+}
+
+#[test]
+fn programs_that_a_rank_starts_are_jobs_of_their_own() {
+    let output = started("true", "starts::each_rank_starts_programs", &[]);
+    assert!(output.status.success(), "{}", said(&output));
+}
+
+/// The file for the outcome of rank 1, whose output nobody reads.
+const OUTCOME: &str = "OUTCOME_OF_RANK_1";
+
+#[test]
+#[ignore = "only for the next one to start"]
+fn rank_1_comes_when_rank_0_has_been_killed() {
+    let file = std::env::var(OUTCOME).expect("a file");
+    if std::env::var_os("AURORA_JOB").is_some() {
+        let parent = parent_id();
+        fs::write(&file, "waits").expect("a file");
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while parent_id() == parent && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+    let outcome = aurora_core::run(|world| Ok(world.size()));
+    fs::write(&file, format!("{outcome:?}")).expect("a file");
+}
+
+#[test]
+fn a_rank_without_its_rank_0_is_no_job_of_its_own() {
+    let file = std::env::temp_dir().join(format!("aurora-orphan-{}", std::process::id()));
+    let mut rank_0 = Command::new(std::env::current_exe().expect("this program"))
+        .args(["--exact", "starts::rank_1_comes_when_rank_0_has_been_killed", "--ignored", "--nocapture"])
+        .envs([(OUTCOME, file.as_os_str()), ("AURORA_RANKS", "2".as_ref())])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("starts");
+    let reads = |wanted: fn(&str) -> bool| {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        loop {
+            let text = fs::read_to_string(&file).unwrap_or_default();
+            if wanted(&text) || Instant::now() > deadline {
+                return text;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    assert_eq!(reads(|text| text == "waits"), "waits");
+    rank_0.kill().expect("it runs");
+    // A while later it is waited for: it still has a process number, but runs no more.
+    let outcome = reads(|text| !text.is_empty() && text != "waits");
+    rank_0.wait().expect("it has ended");
+    let _ = fs::remove_file(&file);
+    assert!(outcome.contains("AURORA_JOB does not belong to a running job"), "{outcome}");
+}
