@@ -157,7 +157,9 @@ fn failure_of(seat: &Seat, error: &Error) -> Failure {
         Error::JobFailed { failure } => return failure.heard(),
         Error::Leaked { rank, .. } | Error::Poisoned { rank, .. } => (*rank, *rank != me),
         // A rank that has died is reported by its launcher, which knows the cause.
-        Error::PeerLost { rank, silent_for } => (*rank, seat.launcher() == Launcher::Processes || silent_for.is_zero()),
+        Error::PeerLost { rank, silent_for, .. } => {
+            (*rank, seat.launcher() == Launcher::Processes || silent_for.is_zero())
+        }
         _ => (me, false),
     };
     let cause = error.to_string();

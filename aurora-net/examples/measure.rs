@@ -4,7 +4,7 @@
 #![allow(clippy::print_stdout)]
 
 use aurora_net::bootstrap::{Failure, Launch, Options, Seat, VARIABLE, run};
-use aurora_net::{Endpoint, Handler, Outbox, Payload, Placement, Rank, Received, Route, Token, Transport};
+use aurora_net::{Endpoint, Handler, Loss, Outbox, Payload, Placement, Rank, Received, Route, Token, Transport};
 use std::time::{Duration, Instant};
 
 const ROUND_TRIPS: u32 = 20_000;
@@ -47,7 +47,7 @@ impl Handler for Blocks {
         }
     }
 
-    fn peer_lost(&mut self, rank: Rank, silent_for: Duration, _: &mut Outbox) {
+    fn peer_lost(&mut self, rank: Rank, Loss { silent_for, .. }: Loss, _: &mut Outbox) {
         self.failure = Some(Failure::of(rank, format_args!("silent for {silent_for:?}")));
     }
 }

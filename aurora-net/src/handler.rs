@@ -10,12 +10,12 @@
 use crate::poller::Poller;
 use crate::shm::{BUFFER, BufferPool, NodeRank};
 use crate::source::Sources;
-use crate::{Buffer, Doorbell, Error, MailboxSender, Rank, SharedBuffer, SharedView, Source};
+use crate::{Buffer, Doorbell, Error, Loss, MailboxSender, Rank, SharedBuffer, SharedView, Source};
 use bytes::Bytes;
 use std::mem;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// The handler's identifier of memory that it lends to the transport.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -165,10 +165,9 @@ pub trait Handler: Send + 'static {
         String::new()
     }
 
-    /// `rank` is lost: it has been silent for `silent_for` while something waited for its acknowledgement, or is known
-    /// to be dead (`silent_for` is zero). Called once per rank. Transfers queued for it have been dropped.
-    fn peer_lost(&mut self, rank: Rank, silent_for: Duration, out: &mut Outbox) {
-        let _ = (rank, silent_for, out);
+    /// `rank` is lost. Called once per rank. Transfers queued for it have been dropped.
+    fn peer_lost(&mut self, rank: Rank, loss: Loss, out: &mut Outbox) {
+        let _ = (rank, loss, out);
     }
 
     /// Whether the job has failed, so that transfers in progress need not complete.

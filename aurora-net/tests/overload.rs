@@ -2,7 +2,7 @@
 //! On the loopback interface nothing else is lost, so every loss means that a window counts wrongly.
 
 use aurora_net::bootstrap::{Failure, Launch, Options, run};
-use aurora_net::{Endpoint, Handler, Outbox, Payload, Placement, Rank, Received, Route, Token, Transport};
+use aurora_net::{Endpoint, Handler, Loss, Outbox, Payload, Placement, Rank, Received, Route, Token, Transport};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -45,7 +45,7 @@ impl Handler for Slow {
         self.released += 1;
     }
 
-    fn peer_lost(&mut self, rank: Rank, silent_for: Duration, _: &mut Outbox) {
+    fn peer_lost(&mut self, rank: Rank, Loss { silent_for, .. }: Loss, _: &mut Outbox) {
         panic!("{rank} was silent for {silent_for:?}");
     }
 }

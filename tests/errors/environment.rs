@@ -43,7 +43,7 @@ fn refused(variables: &[(&str, &str)], words: &[&str]) {
 #[allow(clippy::print_stdout)]
 #[ignore = "only for the others of this file to start"]
 #[expect(clippy::print_stdout, reason = "its output is what the others read")]
-fn as_the_environment_says() {
+pub(crate) fn as_the_environment_says() {
     let ranks = aurora_core::run(|world| {
         let size = world.size();
         let mut v = GVector::<u64>::new(world, size)?;

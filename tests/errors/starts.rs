@@ -2,13 +2,15 @@
 
 use crate::environment::{started, started_by};
 use aurora_core::prelude::*;
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::parent_id;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// What a program that was started has said.
-pub(crate) fn said(output: &Output) -> String {
+/// The output of a program that was started.
+fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
@@ -119,4 +121,47 @@ fn a_rank_without_its_rank_0_is_no_job_of_its_own() {
     rank_0.wait().expect("it has ended");
     let _ = fs::remove_file(&file);
     assert!(outcome.contains("AURORA_JOB does not belong to a running job"), "{outcome}");
+}
+
+/// System calls that are refused to a job, as a container's profile does it: `ERRNO CALL ..`, in numbers.
+const REFUSED: &str = "REFUSED_SYSTEM_CALLS";
+
+#[test]
+#[ignore = "only for the next ones to start"]
+fn a_job_to_which_the_system_refuses_calls() {
+    let words = std::env::var(REFUSED).expect("numbers");
+    let numbers: Vec<i64> = words.split(' ').map(|word| word.parse().expect("a number")).collect();
+    let calls: BTreeMap<i64, Vec<_>> = numbers[1..].iter().map(|call| (*call, Vec::new())).collect();
+    let refuses = SeccompAction::Errno(numbers[0] as u32);
+    let processor = std::env::consts::ARCH.try_into().expect("a processor that seccomp knows");
+    let filter = SeccompFilter::new(calls, SeccompAction::Allow, refuses, processor).expect("a filter");
+    // It holds for this thread, its threads and processes.
+    let filter: BpfProgram = filter.try_into().expect("a program");
+    apply_filter(&filter).expect("the system takes filters");
+    crate::environment::as_the_environment_says();
+}
+
+/// Runs a job to which `calls` are refused. With the error 0 they do nothing and say that they have done it.
+fn without(errno: i32, calls: &[i64], variables: &[(&str, &str)]) -> Output {
+    let numbers: Vec<_> = [i64::from(errno)].iter().chain(calls).map(i64::to_string).collect();
+    let refused = numbers.join(" ");
+    let variables = [variables, &[(REFUSED, &refused), ("AURORA_RANKS", "2")]].concat();
+    started("true", "starts::a_job_to_which_the_system_refuses_calls", &variables)
+}
+
+#[test]
+fn datagrams_that_the_system_refuses_or_drops_are_named_with_the_error_and_the_interface() {
+    let refused = "calls in a row have failed, with `Operation not permitted (os error 1)`";
+    for (errno, call, words) in [
+        (libc::EPERM, libc::SYS_sendmsg, &["this rank cannot send UDP datagrams to 127.0.0.1:", refused][..]),
+        (libc::EPERM, libc::SYS_recvmmsg, &["this rank cannot receive UDP datagrams by the interface", refused]),
+        (0, libc::SYS_sendmsg, &["no UDP datagram has ever come from 127.0.0.1:", "the firewalls of both machines"]),
+    ] {
+        let output = without(errno, &[call], &[("AURORA_ROUTE", "udp"), ("AURORA_SILENCE", "1")]);
+        let text = said(&output);
+        assert!(!output.status.success(), "{text}");
+        for word in words.iter().chain(&["has been silent for 1.", "the interface lo (127.0.0.1)"]) {
+            assert!(text.contains(word), "`{word}` is not in `{text}`");
+        }
+    }
 }

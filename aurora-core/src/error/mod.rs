@@ -15,7 +15,7 @@ pub(crate) use words::{A_CALL, list, memory};
 
 use crate::Site;
 use crate::memory::{CacheLimit, MemoryLimit};
-use aurora_net::Rank;
+use aurora_net::{Rank, UdpTrouble};
 use lists::{Clipped, first_difference};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -89,12 +89,14 @@ pub enum Error {
         waiting: Claim,
     },
     /// A rank does not answer.
-    #[error("{rank} {}", lost_for(*.silent_for))]
+    #[error("{rank} {}", lost_for(*.silent_for, .trouble))]
     PeerLost {
         /// The silent rank.
         rank: Rank,
         /// For how long; zero if it is known to have died.
         silent_for: Duration,
+        /// The part of the network in it, if the rank that reports it knows one.
+        trouble: Option<Box<UdpTrouble>>,
     },
     /// Another rank failed, and the job with it. Errors that are the same for all ranks, such as a
     /// [`Mismatch`](Error::Mismatch), are returned themselves.

@@ -2,7 +2,7 @@
 
 use super::{Claim, ObjectName};
 use crate::Site;
-use aurora_net::Rank;
+use aurora_net::{Rank, UdpTrouble};
 use std::time::Duration;
 
 pub(super) fn join(waits: &[Claim]) -> String {
@@ -82,15 +82,16 @@ pub(super) fn for_whom(ranks: &[Rank]) -> String {
     if ranks.is_empty() { String::new() } else { format!("; missing: {}", list(ranks)) }
 }
 
-pub(super) fn lost_for(silent_for: Duration) -> String {
-    if silent_for.is_zero() {
-        return "is gone: its process has ended".into();
+pub(super) fn lost_for(silent_for: Duration, trouble: &Option<Box<UdpTrouble>>) -> String {
+    let seconds = silent_for.as_secs_f64();
+    match trouble {
+        _ if silent_for.is_zero() => "is gone: its process has ended".into(),
+        Some(trouble) => format!("has been silent for {seconds:.1} s: {trouble}"),
+        None => format!(
+            "has been silent for {seconds:.1} s: its process or its network is gone, or its machine is overloaded (then \
+             start fewer ranks, or raise AURORA_SILENCE)"
+        ),
     }
-    format!(
-        "has been silent for {:.1} s: its process or its network is gone, or its machine is overloaded (then start fewer \
-         ranks, or raise AURORA_SILENCE)",
-        silent_for.as_secs_f64()
-    )
 }
 
 pub(crate) fn memory(bytes: usize) -> String {

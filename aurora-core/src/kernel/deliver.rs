@@ -10,9 +10,9 @@ use crate::kernel::message::{Header, Message, decode_error, malformed};
 use crate::object::{Call, Cx, Loan, Malformed, Place, SharedObject, object_of};
 use crate::trace::Time;
 use aurora_net::bootstrap::capture;
-use aurora_net::{Handler, Outbox, Payload, Placement, Rank, Received, Source, Token};
+use aurora_net::{Handler, Loss, Outbox, Payload, Placement, Rank, Received, Source, Token};
 use std::collections::hash_map::Entry;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 impl Handler for Kernel {
     fn has_failed(&self) -> bool {
@@ -120,9 +120,10 @@ impl Handler for Kernel {
         }
     }
 
-    fn peer_lost(&mut self, rank: Rank, silent_for: Duration, out: &mut Outbox) {
+    fn peer_lost(&mut self, rank: Rank, loss: Loss, out: &mut Outbox) {
         if !(self.core.ended || self.core.leaving && self.has_left(rank)) {
-            self.fail_job(Error::PeerLost { rank, silent_for }, out);
+            let Loss { silent_for, trouble } = loss;
+            self.fail_job(Error::PeerLost { rank, silent_for, trouble: trouble.map(Box::new) }, out);
         }
     }
 

@@ -90,7 +90,7 @@ impl Core {
 
     #[cold]
     fn fail_without(&mut self, (rank, silent_for): (Rank, Duration), out: &mut Outbox) -> Result<(), Error> {
-        self.fail_job(Error::PeerLost { rank, silent_for }, out);
+        self.fail_job(Error::PeerLost { rank, silent_for, trouble: None }, out);
         self.fault.clone().map_or(Ok(()), Err)
     }
 

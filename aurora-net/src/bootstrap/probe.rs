@@ -9,7 +9,7 @@ use super::seat::{ControlPlane, Job};
 use crate::bulk::{BulkInfo, Probe};
 use crate::endpoint::carrier::Carriage;
 use crate::endpoint::{Endpoint, Nodes, Setup};
-use crate::{Error, Handler, Node, Outbox, Payload, Placement, Rank, Received, Route, Transport};
+use crate::{Error, Handler, Loss, Node, Outbox, Payload, Placement, Rank, Received, Route, Transport, UdpTrouble};
 use bytes::Bytes;
 use std::time::{Duration, Instant};
 
@@ -110,12 +110,13 @@ impl Course<'_> {
         if let Some(next) = self.next {
             let payload = Payload::Bytes(Bytes::from(vec![0x5a; bytes]));
             self.endpoint.act(|_, out| out.send(next, number.to_le_bytes().to_vec(), payload));
-            let lost = self.endpoint.wait(|prober, _| match prober.lost {
+            let lost = self.endpoint.wait(|prober, _| match prober.lost.clone() {
                 None => (prober.rounds >= number).then_some(None),
                 lost => Some(lost),
             });
-            if let Some(lost) = lost {
-                return Err(Failure::of(self.me, format_args!("{lost} is silent")).into());
+            if let Some((lost, trouble)) = lost {
+                let trouble = trouble.map_or_else(String::new, |trouble| format!(": {trouble}"));
+                return Err(Failure::of(self.me, format_args!("{lost} is silent{trouble}")).into());
             }
         }
         drop(attending);
@@ -128,7 +129,7 @@ impl Course<'_> {
 #[derive(Debug, Default)]
 struct Prober {
     rounds: u32,
-    lost: Option<Rank>,
+    lost: Option<(Rank, Option<UdpTrouble>)>,
 }
 
 impl Handler for Prober {
@@ -141,8 +142,8 @@ impl Handler for Prober {
         out.recycle(payload.into_vec());
     }
 
-    fn peer_lost(&mut self, rank: Rank, _: Duration, _: &mut Outbox) {
-        self.lost = Some(rank);
+    fn peer_lost(&mut self, rank: Rank, loss: Loss, _: &mut Outbox) {
+        self.lost = Some((rank, loss.trouble));
     }
 
     fn has_failed(&self) -> bool {

@@ -10,7 +10,7 @@ use crate::local::{Inbox, LocalAddress, LocalTransfer};
 use crate::poller::{News, Poller};
 use crate::proto::earlier;
 use crate::udp::UdpPort;
-use crate::{Handler, Outbox, Outgoing, Payload, Placement, Rank, Received, Traffic};
+use crate::{Handler, Loss, Outbox, Outgoing, Payload, Placement, Rank, Received, Traffic};
 use bytes::Bytes;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -304,7 +304,7 @@ impl<H: Handler> Core<H> {
             self.handler.released(token, &mut self.outbox);
         }
         for rank in broken {
-            self.handler.peer_lost(rank, Duration::ZERO, &mut self.outbox);
+            self.handler.peer_lost(rank, Loss::DEATH, &mut self.outbox);
             self.rendezvous.as_mut().expect("the rendezvous exists while its effects are applied").lose(rank);
         }
     }

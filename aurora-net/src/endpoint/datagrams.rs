@@ -6,7 +6,7 @@ use crate::route::UdpContact;
 use crate::spare::Spare;
 use crate::udp::{Full, UdpPort};
 use crate::wire::DatagramError;
-use crate::{Handler, Outbox, Payload, Placement, Rank, Token, Traffic};
+use crate::{Handler, Loss, Outbox, Payload, Placement, Rank, Token, Traffic};
 use bytes::Bytes;
 use std::time::{Duration, Instant};
 
@@ -163,7 +163,10 @@ impl Datagrams {
                 }
                 Event::Released(token) => handler.released(token, out),
                 Event::Silent { silent_for } => {
-                    handler.peer_lost(from, silent_for, out);
+                    let heard = self.connections.connection(from).is_some_and(|peer| peer.counters().packets_in > 0);
+                    let address = self.admission.address(from).expect("every connected peer has an address");
+                    let loss = Loss { silent_for, trouble: self.port.trouble(address, heard) };
+                    handler.peer_lost(from, loss, out);
                     self.lost.push(from);
                 }
             }

@@ -2,7 +2,7 @@
 
 use crate::proto::earlier;
 use crate::shm::{BufferPool, Control, Duplex, Node, Presence, Sent};
-use crate::{Handler, Outbox, Outgoing, Rank, Traffic};
+use crate::{Handler, Loss, Outbox, Outgoing, Rank, Traffic};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -232,6 +232,6 @@ impl Rings {
         for token in peer.duplex.released() {
             handler.released(token, out);
         }
-        handler.peer_lost(peer.rank, silent_for, out);
+        handler.peer_lost(peer.rank, Loss::silent_for(silent_for), out);
     }
 }

@@ -40,6 +40,15 @@ pub(crate) fn candidates(interface: Option<&str>) -> Result<Vec<Candidate>, Erro
         .collect())
 }
 
+/// The interface with an address of this machine, in words.
+pub(crate) fn interface_of(address: IpAddr) -> String {
+    let all = get_if_addrs().unwrap_or_default();
+    match all.iter().find(|known| known.ip() == address) {
+        Some(known) => format!("the interface {} ({address})", known.name),
+        None => format!("the interface of {address}"),
+    }
+}
+
 /// The address to bind if all ranks run on this machine: that of `interface`, or the loopback address.
 pub(crate) fn on_one_machine(interface: Option<&str>) -> Result<IpAddr, Error> {
     match interface {

@@ -4,11 +4,13 @@ use super::UdpInfo;
 use super::mtu::Mtu;
 use crate::charge::charge;
 use crate::proto::Trains;
-use crate::{Error, Transport};
+use crate::{Error, Transport, UdpTrouble};
 use quinn_udp::{RecvMeta, Transmit, UdpSockRef, UdpSocketState};
+use rustix::io::Errno;
 use socket2::{Domain, Protocol, Socket, Type};
+use std::collections::HashMap;
 use std::fmt;
-use std::io::{ErrorKind, IoSliceMut};
+use std::io::{self, ErrorKind, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -67,6 +69,24 @@ pub(crate) struct UdpPort {
     receive_buffer_wanted: usize,
     arrived: Vec<u8>,
     unsent: Option<Unsent>,
+    /// Destinations to which the last call has failed.
+    unreached: HashMap<SocketAddr, Failing>,
+    /// Whether the last call to receive has failed.
+    deaf: Option<Failing>,
+}
+
+/// Calls that have failed in a row, the last one with this error.
+#[derive(Clone, Copy, Debug, Default)]
+struct Failing {
+    calls: u64,
+    errno: i32,
+}
+
+impl Failing {
+    fn again(&mut self, error: &io::Error) {
+        self.calls += 1;
+        self.errno = error.raw_os_error().unwrap_or_default();
+    }
 }
 
 impl fmt::Debug for UdpPort {
@@ -105,6 +125,8 @@ impl UdpPort {
             receive_buffer_wanted: 2 * receive_buffer,
             arrived: vec![0; BATCH * LONGEST],
             unsent: None,
+            unreached: HashMap::new(),
+            deaf: None,
         })
     }
 
@@ -155,10 +177,15 @@ impl UdpPort {
         let socket = UdpSockRef::from(&self.socket);
         let count = match self.offload.recv(socket, &mut buffers, &mut meta) {
             Ok(count) => count,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return false,
-            // An ICMP error for an earlier send.
-            Err(_) => return true,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => 0,
+            Err(error) => {
+                let failing = self.deaf.get_or_insert_default();
+                failing.again(&error);
+                // An ICMP error for an earlier send comes once. A system that always refuses is not asked without end.
+                return failing.calls < BATCH as u64;
+            }
         };
+        self.deaf = None;
         for (meta, buffer) in meta[..count].iter().zip(&buffers) {
             match meta.len {
                 0 => datagram(meta.addr, &[]),
@@ -189,7 +216,19 @@ impl UdpPort {
         self.unsent.is_some()
     }
 
-    fn try_send(&self, destination: SocketAddr, segment_size: usize, bytes: &[u8]) -> Result<(), Full> {
+    /// Why a peer that has been silent is not reached, if this socket knows.
+    pub fn trouble(&self, to: SocketAddr, was_heard: bool) -> Option<UdpTrouble> {
+        let from = self.address.ip();
+        let refused = |to, failing: Failing| {
+            let Failing { calls, errno } = failing;
+            UdpTrouble::Refused { from, to, calls, errno }
+        };
+        let sends = self.unreached.get(&to).map(|failing| refused(Some(to), *failing));
+        let receives = self.deaf.map(|failing| refused(None, failing));
+        sends.or(receives).or((!was_heard).then_some(UdpTrouble::NeverHeard { from, to }))
+    }
+
+    fn try_send(&mut self, destination: SocketAddr, segment_size: usize, bytes: &[u8]) -> Result<(), Full> {
         let transmit =
             |contents| Transmit { destination, ecn: None, contents, segment_size: Some(segment_size), src_ip: None };
         let outcome = self.offload.try_send(UdpSockRef::from(&self.socket), &transmit(bytes));
@@ -202,8 +241,19 @@ impl UdpPort {
         };
         match outcome {
             Err(error) if error.kind() == ErrorKind::WouldBlock => Err(Full),
+            // Too long for this path: a probe of its MTU.
+            Err(error) if error.raw_os_error() == Some(Errno::MSGSIZE.raw_os_error()) => Ok(()),
             // Any other error counts as loss.
-            Ok(()) | Err(_) => Ok(()),
+            Err(error) => {
+                self.unreached.entry(destination).or_default().again(&error);
+                Ok(())
+            }
+            Ok(()) => {
+                if !self.unreached.is_empty() {
+                    self.unreached.remove(&destination);
+                }
+                Ok(())
+            }
         }
     }
 }
@@ -266,10 +316,27 @@ mod tests {
     }
 
     #[test]
-    fn a_send_that_cannot_work_is_a_loss_and_no_error() {
-        let mut from = port();
+    fn a_send_that_cannot_work_is_a_loss_that_is_remembered_until_one_works() {
+        let (mut from, to) = (port(), port());
         let nowhere = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0);
-        assert_eq!(from.send(nowhere, 100, &[0; 100]), Ok(()));
+        assert_eq!(from.trouble(nowhere, true), None);
+        for calls in 1..3 {
+            assert_eq!(from.send(nowhere, 100, &[0; 100]), Ok(()));
+            from.send(to.address(), 100, &[0; 100]).unwrap();
+            let errno = Errno::INVAL.raw_os_error();
+            let refused = UdpTrouble::Refused { from: from.address.ip(), to: Some(nowhere), calls, errno };
+            assert_eq!(from.trouble(nowhere, true), Some(refused));
+        }
+        assert_eq!(from.trouble(to.address(), true), None);
+        let never = from.trouble(to.address(), false).unwrap().to_string();
+        assert!(never.starts_with("no UDP datagram has ever come from 127.0.0.1:"), "{never}");
+        assert!(never.contains(" by the interface lo (127.0.0.1)"), "{never}");
+        // A destination that works again is no trouble any more.
+        from.unreached.insert(to.address(), Failing { calls: 7, errno: 1 });
+        let told = from.trouble(to.address(), false).unwrap().to_string();
+        assert!(told.contains("7 calls in a row have failed, with `Operation not permitted (os error 1)`"), "{told}");
+        from.send(to.address(), 100, &[0; 100]).unwrap();
+        assert_eq!(from.trouble(to.address(), true), None);
     }
 
     #[test]

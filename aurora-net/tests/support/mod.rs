@@ -6,7 +6,7 @@ pub mod job;
 
 use aurora_net::bootstrap::{Failure, Seat};
 pub use aurora_net::sim::Random;
-use aurora_net::{Bulk, Endpoint, Handler, Outbox, Payload, Placement, Rank, Received, Route, Token, Transport};
+use aurora_net::{Bulk, Endpoint, Handler, Loss, Outbox, Payload, Placement, Rank, Received, Route, Token, Transport};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -145,7 +145,7 @@ impl Handler for Checker {
         self.lent.remove(&token.0).expect("given back once");
     }
 
-    fn peer_lost(&mut self, rank: Rank, silent_for: Duration, _: &mut Outbox) {
+    fn peer_lost(&mut self, rank: Rank, Loss { silent_for, .. }: Loss, _: &mut Outbox) {
         self.lost.push(rank);
         if silent_for.is_zero() {
             self.died = Some(rank);

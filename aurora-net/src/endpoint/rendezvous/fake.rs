@@ -3,7 +3,7 @@
 use super::carrier::{Carrier, Completion, Piece, Tag};
 use super::{Declined, Limits, Rendezvous};
 use crate::sim::Random;
-use crate::{Handler, Outbox, Payload, Placement, Rank, Received, Token};
+use crate::{Handler, Loss, Outbox, Payload, Placement, Rank, Received, Token};
 use bytes::Bytes;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -160,7 +160,7 @@ impl Handler for Library {
         self.lent.remove(&token.0).expect("given back once");
     }
 
-    fn peer_lost(&mut self, rank: Rank, _: Duration, _: &mut Outbox) {
+    fn peer_lost(&mut self, rank: Rank, _: Loss, _: &mut Outbox) {
         self.lost.push(rank);
     }
 
@@ -254,7 +254,7 @@ impl Cluster {
             library.released(token, &mut Outbox::default());
         }
         for broken in effects.broken {
-            library.peer_lost(broken, Duration::ZERO, &mut Outbox::default());
+            library.peer_lost(broken, Loss::DEATH, &mut Outbox::default());
             rendezvous.lose(broken);
         }
         if !rendezvous.effects.is_empty() {

@@ -1,0 +1,71 @@
+//! The loss of a peer, and what the network is known to have to do with it.
+
+use crate::udp::address::interface_of;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+/// How a peer was lost.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Loss {
+    /// How long it had been silent while something waited for its acknowledgement; zero if it is known to be dead.
+    pub silent_for: Duration,
+    /// The part of the network in it, if this rank knows one.
+    pub trouble: Option<UdpTrouble>,
+}
+
+impl Loss {
+    /// The peer has died.
+    pub const DEATH: Loss = Loss::silent_for(Duration::ZERO);
+
+    /// The peer has been silent.
+    pub const fn silent_for(silent_for: Duration) -> Self {
+        Loss { silent_for, trouble: None }
+    }
+}
+
+/// Why UDP does not reach a peer, as far as a rank can see. Displayed as a clause that says what to do.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum UdpTrouble {
+    /// The system refuses to send to the peer, or to receive.
+    Refused {
+        /// The address of this rank.
+        from: IpAddr,
+        /// The address of the peer; none if it is the receiving that is refused.
+        to: Option<SocketAddr>,
+        /// The number of calls that have failed since the last one that succeeded.
+        calls: u64,
+        /// The number of the system's error.
+        errno: i32,
+    },
+    /// No datagram of the peer has ever come.
+    NeverHeard {
+        /// The address of this rank.
+        from: IpAddr,
+        /// The address of the peer.
+        to: SocketAddr,
+    },
+}
+
+impl fmt::Display for UdpTrouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            UdpTrouble::Refused { from, to, calls, errno } => {
+                let error = io::Error::from_raw_os_error(errno);
+                match to {
+                    Some(to) => write!(f, "this rank cannot send UDP datagrams to {to}")?,
+                    None => f.write_str("this rank cannot receive UDP datagrams")?,
+                }
+                write!(f, " by {}: {calls} calls in a row have failed, with `{error}`; ", interface_of(from))?;
+                f.write_str("allow UDP in this machine's firewall, bring the interface up")?;
+            }
+            UdpTrouble::NeverHeard { from, to } => {
+                write!(f, "no UDP datagram has ever come from {to} by {}; ", interface_of(from))?;
+                f.write_str("if its process is not stopped, allow UDP in the firewalls of both machines")?;
+            }
+        }
+        f.write_str(", or choose another interface (AURORA_INTERFACE)")
+    }
+}
