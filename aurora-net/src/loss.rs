@@ -1,10 +1,9 @@
 //! The loss of a peer, and what the network is known to have to do with it.
 
-use crate::udp::address::interface_of;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// How a peer was lost.
@@ -31,8 +30,8 @@ impl Loss {
 pub enum UdpTrouble {
     /// The system refuses to send to the peer, or to receive.
     Refused {
-        /// The address of this rank.
-        from: IpAddr,
+        /// The network interface of this rank and its address.
+        interface: String,
         /// The address of the peer; none if it is the receiving that is refused.
         to: Option<SocketAddr>,
         /// The number of calls that have failed since the last one that succeeded.
@@ -42,8 +41,8 @@ pub enum UdpTrouble {
     },
     /// No datagram of the peer has ever come.
     NeverHeard {
-        /// The address of this rank.
-        from: IpAddr,
+        /// The network interface of this rank and its address.
+        interface: String,
         /// The address of the peer.
         to: SocketAddr,
     },
@@ -51,18 +50,18 @@ pub enum UdpTrouble {
 
 impl fmt::Display for UdpTrouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            UdpTrouble::Refused { from, to, calls, errno } => {
-                let error = io::Error::from_raw_os_error(errno);
+        match self {
+            UdpTrouble::Refused { interface, to, calls, errno } => {
+                let error = io::Error::from_raw_os_error(*errno);
                 match to {
                     Some(to) => write!(f, "this rank cannot send UDP datagrams to {to}")?,
                     None => f.write_str("this rank cannot receive UDP datagrams")?,
                 }
-                write!(f, " by {}: {calls} calls in a row have failed, with `{error}`; ", interface_of(from))?;
+                write!(f, " by {interface}: {calls} calls in a row have failed, with `{error}`; ")?;
                 f.write_str("allow UDP in this machine's firewall, bring the interface up")?;
             }
-            UdpTrouble::NeverHeard { from, to } => {
-                write!(f, "no UDP datagram has ever come from {to} by {}; ", interface_of(from))?;
+            UdpTrouble::NeverHeard { interface, to } => {
+                write!(f, "no UDP datagram has ever come from {to} by {interface}; ")?;
                 f.write_str("if its process is not stopped, allow UDP in the firewalls of both machines")?;
             }
         }

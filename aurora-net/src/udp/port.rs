@@ -1,6 +1,7 @@
 //! A rank's UDP socket.
 
 use super::UdpInfo;
+use super::address::interface_of;
 use super::mtu::Mtu;
 use crate::charge::charge;
 use crate::proto::Trains;
@@ -218,14 +219,15 @@ impl UdpPort {
 
     /// Why a peer that has been silent is not reached, if this socket knows.
     pub fn trouble(&self, to: SocketAddr, was_heard: bool) -> Option<UdpTrouble> {
-        let from = self.address.ip();
-        let refused = |to, failing: Failing| {
-            let Failing { calls, errno } = failing;
-            UdpTrouble::Refused { from, to, calls, errno }
-        };
-        let sends = self.unreached.get(&to).map(|failing| refused(Some(to), *failing));
-        let receives = self.deaf.map(|failing| refused(None, failing));
-        sends.or(receives).or((!was_heard).then_some(UdpTrouble::NeverHeard { from, to }))
+        let sends = self.unreached.get(&to).map(|failing| (Some(to), *failing));
+        let interface = || interface_of(self.address.ip());
+        match sends.or(self.deaf.map(|failing| (None, failing))) {
+            Some((to, Failing { calls, errno })) => {
+                Some(UdpTrouble::Refused { interface: interface(), to, calls, errno })
+            }
+            None if was_heard => None,
+            None => Some(UdpTrouble::NeverHeard { interface: interface(), to }),
+        }
     }
 
     fn try_send(&mut self, destination: SocketAddr, segment_size: usize, bytes: &[u8]) -> Result<(), Full> {
@@ -324,7 +326,8 @@ mod tests {
             assert_eq!(from.send(nowhere, 100, &[0; 100]), Ok(()));
             from.send(to.address(), 100, &[0; 100]).unwrap();
             let errno = Errno::INVAL.raw_os_error();
-            let refused = UdpTrouble::Refused { from: from.address.ip(), to: Some(nowhere), calls, errno };
+            let interface = "the interface lo (127.0.0.1)".into();
+            let refused = UdpTrouble::Refused { interface, to: Some(nowhere), calls, errno };
             assert_eq!(from.trouble(nowhere, true), Some(refused));
         }
         assert_eq!(from.trouble(to.address(), true), None);
