@@ -274,6 +274,14 @@ pub enum Error {
         /// The line of the call.
         site: Site,
     },
+    /// A [`Partition::rows`](crate::Partition::rows) without columns, of more rows than a `usize` can count.
+    #[error("{shape}: the rows in all are more than {}, the greatest number (at {site}): give fewer rows", usize::MAX)]
+    TooManyRows {
+        /// The shape asked for.
+        shape: String,
+        /// The line of the call.
+        site: Site,
+    },
     /// More memory than a rank may still take. All ranks learn it before the system has to kill one.
     #[error(
         "{rank} needs {} for {purpose} of {object}{}, and {limit} has {} left{}: use more machines, fewer ranks, or less data",
