@@ -207,3 +207,15 @@ fn the_files_with_unsafe_code_have_some() {
     let without: Vec<_> = listed.difference(&with).collect();
     assert!(without.is_empty(), "strike them out of `UNSAFE` in tests/architecture.rs: {without:?}");
 }
+
+#[test]
+fn the_readme_has_the_table_of_environment_variables_of_the_library() {
+    let rows = |file: &str, before: &str| -> Vec<String> {
+        let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).expect("it is there");
+        let lines = text.lines().filter_map(|line| line.strip_prefix(before));
+        lines.filter(|line| line.starts_with("| `AURORA_")).map(String::from).collect()
+    };
+    let readme = rows("README.md", "");
+    assert_eq!(readme, rows("aurora-core/src/environment.rs", "/// "));
+    assert_eq!(readme.len(), aurora_core::VARIABLES.len(), "a row for each variable");
+}

@@ -84,7 +84,7 @@ impl<T: Serialize + DeserializeOwned> GQueue<T> {
     /// Appends an element.
     #[track_caller]
     pub fn push(&self, element: &T) -> Result<()> {
-        let bytes = postcard::to_allocvec(element).map_err(Error::user)?;
+        let bytes = postcard::to_allocvec(element).map_err(|error| Error::user(error))?;
         self.shared.ask(self.home, "push", &Request::Push, Payload::Bytes(bytes.into())).map(drop)
     }
 
@@ -92,7 +92,7 @@ impl<T: Serialize + DeserializeOwned> GQueue<T> {
     #[track_caller]
     pub fn pop(&self) -> Result<T> {
         let bytes = self.shared.ask(self.home, "pop", &Request::Pop, Payload::Empty)?;
-        postcard::from_bytes(&bytes).map_err(Error::user)
+        postcard::from_bytes(&bytes).map_err(|error| Error::user(error))
     }
 }
 

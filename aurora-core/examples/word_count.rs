@@ -15,7 +15,7 @@ fn main() -> Result<()> {
         {
             let mut counts = counts.release_c_with::<Add>()?; // each rank reads its share of the files
             for file in files.iter().skip(world.rank().index()).step_by(world.size()) {
-                let text = std::fs::read_to_string(file).map_err(Error::user)?;
+                let text = std::fs::read_to_string(file)?;
                 text.split_whitespace().try_for_each(|word| counts.update(word, 1))?;
             }
         }

@@ -15,7 +15,7 @@ use std::time::Duration;
 /// |---|---|---|
 /// | `AURORA_RANKS` | 1 to 1024 | ranks that a program starts by itself (default: the cores, at most 4) |
 /// | `AURORA_ROUTE` | `auto`, `local`, `shm`, `udp` | what carries messages (default: the best that reaches each rank); `local` makes the ranks threads of one process, `shm` is memory shared by the ranks of a node |
-/// | `AURORA_TIMEOUT` | seconds | a wait longer than this ends the job, and so does a loop that only reads the same few elements or scalars all that time and finds them unchanged (default: none) |
+/// | `AURORA_TIMEOUT` | seconds | a wait longer than this ends the job, and so does a loop that only reads the same few elements or scalars all that time and finds them unchanged (default: none; after 30 s a waiting rank prints the awaited rank, and so does a rank that reads so while all others wait) |
 /// | `AURORA_SILENCE` | seconds | a rank that does not answer for so long is lost (default: 5) |
 /// | `AURORA_NETWORK` | `dedicated`, `shared` | who uses the network between the ranks (default: this job alone) |
 /// | `AURORA_BULK` | `auto`, `udp`, `mpi` | what moves long transfers between nodes (default: `auto`, the faster one by a probe at the start where `mpirun` has started ranks on several nodes and no route is asked for; else `udp`); `mpi` needs `mpirun` |
@@ -24,7 +24,7 @@ use std::time::Duration;
 /// | `AURORA_CHECK` | `0`, `1`, `strict` | detects races: accesses to one element, or one entry of a map, by two ranks, one of them a write, that nothing orders; both lines are cited; `strict` makes an error of a possible race too, which else is a notice (default: 0; it is slow) |
 /// | `AURORA_SCALAR` | `allow`, `deny` | whether `at` and `put` may touch single elements of other ranks without a behaviour (default: allow) |
 /// | `AURORA_CACHE_LIMIT` | bytes, such as `500M` or `2GiB` | most memory for one copy of a vector on a rank (default: half of the free memory); shared memory does not count |
-/// | `AURORA_STATS` | `0`, `1` | at the end of `run` rank 0 prints on stderr what each rank and each object has sent and waited for ([`Stats`](crate::Stats); default: 0) |
+/// | `AURORA_STATS` | `0`, `1` | at the end of `run` rank 0 prints on stderr what each rank and each object has sent and waited for (default: 0) |
 /// | `AURORA_TRACE` | file | writes a trace of all ranks, in the trace-event format of Perfetto and Chrome (default: not); an existing trace is overwritten, and any other file refused |
 /// | `AURORA_SUPER_WORKERS` | 1 or more | a rank's threads for super-programs (default: the cores it has) |
 /// | `AURORA_SUPER_IN_FLIGHT` | 1 or more | a rank's instructions in flight (default: 16 for each thread) |

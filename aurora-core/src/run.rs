@@ -23,6 +23,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// on every rank, because a program may call `run` again there, or MPI. Work for one rank belongs into the closure,
 /// under [`if world.is_root()`](World::is_root); then it is the same everywhere.
 ///
+/// **`program` is `Fn`, not `FnOnce` or `FnMut`**: ranks may be threads that call it at the same time. So it cannot
+/// move or change a variable of its surroundings. Results come out as the value that `run` returns, or through a
+/// [`Mutex`] or an atomic outside. A [`Cell`](std::cell::Cell) is not [`Sync`] and does not compile.
+///
 /// # Errors
 /// The first failure of any rank: an error that the closure returned, a panic in it, the death of its process. Under
 /// MPI a failure does not return: the job is aborted once the failure has been reported.

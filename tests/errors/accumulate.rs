@@ -147,7 +147,7 @@ fn a_forgotten_one() {
                 }
                 next_use(world, &mut v)
             });
-            told.all_say(&["rank 1 never closed the Accumulate of the GVector<i32> of 10 elements"])
+            told.all_say(&["rank 1 has not closed the Accumulate of the GVector<i32> of 10 elements"])
                 .all_cite(&["let mut sums"]);
         }
     });
@@ -189,7 +189,7 @@ fn a_barrier_inside_of_the_scope_that_comes_first() {
             drop(first);
             world.barrier()
         });
-        told.all_say(&["rank 0 never closed the Accumulate"]).all_cite(&["let mut first"]);
+        told.all_say(&["rank 0 has not closed the Accumulate"]).all_cite(&["let mut first"]);
     });
 }
 

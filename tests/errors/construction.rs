@@ -50,6 +50,26 @@ fn more_than_fits_an_address() {
     });
 }
 
+/// Rows without columns hold nothing, but their number must be one.
+#[test]
+fn more_rows_than_can_be_counted() {
+    on_every_route([2, 3], |job| {
+        let told = job.run(|world| {
+            let rows = vec![usize::MAX; world.size()];
+            GVector::<u64>::new(world, Partition::rows(&rows, 0)).map(drop)
+        });
+        told.all_say(&["x 0 in blocks of [", "rows in all are more than 18446744073709551615"])
+            .all_cite(&["GVector::<u64>::new(world, Partition::rows(&rows, 0))"]);
+        let told = job.run(|world| {
+            let rows = vec![1 << 40; world.size()];
+            let empty = GVector::<u64>::new(world, Partition::rows(&rows, 0))?;
+            assert_eq!((empty.len(), empty.dim()), (0, Some(MatrixDim::new(world.size() << 40, 0))));
+            Ok(())
+        });
+        told.run.expect("no element takes no memory");
+    });
+}
+
 #[test]
 fn too_large_on_one_rank_alone() {
     on_every_route([2, 3, 4], |job| {

@@ -116,7 +116,7 @@ fn one_that_is_forgotten_is_found_at_the_next_write() {
             world.barrier()?;
             v.at(0).map(drop)
         });
-        told.all_say(&["rank 1 never closed the Gather of the GVector<u64> of 10 elements"]);
+        told.all_say(&["rank 1 has not closed the Gather of the GVector<u64> of 10 elements"]);
         told.all_cite(&["forget(v.gatherer()?)"]);
     });
 }

@@ -72,6 +72,37 @@ fn an_index_that_is_not_shown() {
                 let text = panic_of(|| b.row(usize::MAX)[0]);
                 assert!(text.contains("is outside a matrix of 4 rows"), "{text}");
             }
+            for row in [4, usize::MAX] {
+                let words = format!("row {row} is outside a matrix of 4 rows");
+                let cell = (row, 0);
+                let has_words = |text: String| assert!(text.contains(&words), "`{text}` without `{words}`");
+                let own = m.owner_computes()?;
+                has_words(panic_of(|| own[cell]));
+                drop(own);
+                let mut own = m.owner_computes_mut()?;
+                has_words(panic_of(|| own[cell] = 1));
+                drop(own);
+                let cache = m.read_cache()?;
+                has_words(panic_of(|| cache[cell]));
+                drop(cache);
+                let mut both = m.read_cache_release_c()?;
+                has_words(panic_of(|| both[cell]));
+                has_words(panic_of(|| both[cell] = 1));
+                drop(both);
+                let halo = m.halo_cache(1)?;
+                has_words(panic_of(|| halo[cell]));
+                drop(halo);
+                let mut halo = m.halo_cache_mut(1)?;
+                has_words(panic_of(|| halo[cell] = 1));
+                drop(halo);
+                let pages = m.paged()?;
+                has_words(panic_of(|| pages[cell]));
+                drop(pages);
+                let mut pages = m.paged_mut()?;
+                has_words(panic_of(|| pages[cell]));
+                has_words(panic_of(|| pages[cell] = 1));
+                pages.finish()?;
+            }
             let text = panic_of(|| m.owner(20));
             assert!(text.contains("index 20 is outside a vector of 20 elements"), "{text}");
             // Those panics were caught inside the scopes: they ended well.
@@ -95,4 +126,19 @@ fn a_panic_names_the_line_of_the_program() {
         assert!(text.contains("panicked: index 10 is outside"), "{text}");
         assert!(text.contains("tests/errors/guards.rs:"), "{text}");
     });
+}
+
+#[test]
+fn a_row_or_column_outside_of_a_block_of_a_super_program() {
+    let mut dense = aurora_super::Dense::<f64>::zeros(4, 3);
+    let sparse = aurora_super::Csr::<f64>::from_rows(4, 3, |_| []);
+    for row in [4, usize::MAX] {
+        let words = format!("row {row} is outside a matrix of 4 rows");
+        assert_eq!(panic_of(|| dense[(row, 0)]), words);
+        assert_eq!(panic_of(|| dense[(row, 0)] = 1.0), words);
+        assert_eq!(panic_of(|| dense.row(row)[0]), words);
+        assert_eq!(panic_of(|| sparse.row(row).0[0]), words);
+    }
+    assert_eq!(panic_of(|| dense[(0, 3)]), "column 3 is outside 0..3");
+    assert_eq!(panic_of(|| dense[(0, 3)] = 1.0), "column 3 is outside 0..3");
 }

@@ -254,7 +254,7 @@ fn a_forgotten_guard() {
             }
             v.halo_cache(1)?.finish()
         });
-        told.all_say(&["rank 1 never closed the HaloCache of the GVector<i32> of 10"]).all_cite(&["let mut open"]);
+        told.all_say(&["rank 1 has not closed the HaloCache of the GVector<i32> of 10"]).all_cite(&["let mut open"]);
         let told = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
             let open = v.halo_cache(1)?;
@@ -265,7 +265,7 @@ fn a_forgotten_guard() {
             }
             v.halo_cache_mut(1)?.finish()
         });
-        told.all_say(&["rank 1 never closed the HaloCache of the GVector<i32> of 10"]).all_cite(&["let open"]);
+        told.all_say(&["rank 1 has not closed the HaloCache of the GVector<i32> of 10"]).all_cite(&["let open"]);
     });
 }
 

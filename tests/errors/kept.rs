@@ -53,7 +53,7 @@ fn every_kind_at_the_end_of_run() {
                     Ok(())
                 });
                 let text = told.run.expect_err("a leak").to_string();
-                let words = format!("never closed the {name} of the GVector<i32>");
+                let words = format!("has not closed the {name} of the GVector<i32>");
                 assert!(text.contains(&words), "{text}");
             }
         }
@@ -102,7 +102,7 @@ fn every_kind_kept_beyond_run() {
                     keep_one(v, for_ever)
                 });
                 let text = told.run.expect_err("a leak").to_string();
-                let words = format!("never closed the {name} of the GVector<i32>");
+                let words = format!("has not closed the {name} of the GVector<i32>");
                 assert!(text.contains(&words), "{text}");
                 // Rank 0 has run on this thread; the others' have ended theirs with them.
                 KEPT.take();
@@ -122,6 +122,6 @@ fn a_guard_on_the_heap_that_is_never_freed() {
             Ok(())
         });
         let text = told.run.expect_err("a leak").to_string();
-        assert!(text.contains("never closed the OwnerComputes"), "{text}");
+        assert!(text.contains("has not closed the OwnerComputes"), "{text}");
     });
 }

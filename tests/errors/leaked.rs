@@ -24,7 +24,7 @@ fn all_hear(
             world.barrier()?;
             next_use(world, &mut v)
         });
-        let words = format!("rank 1 never closed the {behaviour} of the GVector<i32> of 10 elements");
+        let words = format!("rank 1 has not closed the {behaviour} of the GVector<i32> of 10 elements");
         told.all_say(&[&words]).all_cite(&[line]);
     });
 }
@@ -126,7 +126,7 @@ fn a_read_cache() {
             world.barrier()?;
             v.fill(7)
         });
-        told.all_say(&["rank 1 never closed the ReadCache of the GVector<i32> of 10 elements"])
+        told.all_say(&["rank 1 has not closed the ReadCache of the GVector<i32> of 10 elements"])
             .all_cite(&["let cache = v.read_cache()"]);
     });
 }
@@ -143,7 +143,7 @@ fn a_release_at_the_next_use() {
             }
             v.read_cache().map(drop)
         });
-        told.all_say(&["rank 1 never closed the ReleaseC"]).all_cite(&["let mut buffered"]);
+        told.all_say(&["rank 1 has not closed the ReleaseC"]).all_cite(&["let mut buffered"]);
     });
 }
 
@@ -159,7 +159,7 @@ fn a_release_at_the_next_barrier() {
             }
             world.barrier()
         });
-        told.all_say(&["rank 1 never closed the ReleaseC"]).all_cite(&["let mut buffered"]);
+        told.all_say(&["rank 1 has not closed the ReleaseC"]).all_cite(&["let mut buffered"]);
     });
 }
 
@@ -177,16 +177,16 @@ fn a_release_on_a_rank_that_never_touches_the_vector_again() {
                 v.read_cache().map(drop)
             }
         });
-        other.all_say(&["rank 1 never closed the ReleaseC"]).all_cite(&["let mut buffered"]);
+        other.all_say(&["rank 1 has not closed the ReleaseC"]).all_cite(&["let mut buffered"]);
         let leaving = job.run_freely(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
             if world.rank() == CULPRIT { forget_release(&mut v) } else { v.release_c()?.finish() }
         });
         // The culprit's body has nothing to report; its end has.
         let run = leaving.run.as_ref().expect_err("a leak").to_string();
-        assert!(run.contains("rank 1 never closed the ReleaseC"), "{run}");
+        assert!(run.contains("rank 1 has not closed the ReleaseC"), "{run}");
         for rank in (0..job.ranks).filter(|rank| *rank != CULPRIT) {
-            leaving.says(rank, &["rank 1 never closed the ReleaseC"]);
+            leaving.says(rank, &["rank 1 has not closed the ReleaseC"]);
         }
     });
 }
@@ -242,7 +242,7 @@ fn later_loads_do_not_land_in_what_a_leaked_cache_shows() {
             Ok(())
         });
         let run = told.run.expect_err("a leak").to_string();
-        assert!(run.contains("rank 1 never closed the ReadCache"), "{run}");
+        assert!(run.contains("rank 1 has not closed the ReadCache"), "{run}");
     });
 }
 
@@ -263,6 +263,6 @@ fn a_release_that_holds_what_others_need_does_not_hang_them() {
             order.advance();
             v.at(0).map(drop)
         });
-        told.all_say(&["rank 1 never closed the ReleaseC"]);
+        told.all_say(&["rank 1 has not closed the ReleaseC"]);
     });
 }

@@ -212,7 +212,7 @@ fn forgotten_guards() {
                 world.barrier()?;
                 map.clear()
             });
-            let words = format!("rank 1 never closed the {behaviour} of the GMap<u64, u64>");
+            let words = format!("rank 1 has not closed the {behaviour} of the GMap<u64, u64>");
             told.all_say(&[&words]).all_cite(&[line]);
         }
     });
@@ -262,7 +262,7 @@ fn a_write_held_back_and_a_barrier() {
             map.insert(theirs, 1)?;
             world.barrier()
         });
-        told.all_say(&["rank 1 never closed the OwnerComputes"]).all_cite(&["let own = map.owner_computes()"]);
+        told.all_say(&["rank 1 has not closed the OwnerComputes"]).all_cite(&["let own = map.owner_computes()"]);
     });
 }
 

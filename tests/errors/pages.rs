@@ -99,7 +99,7 @@ fn a_vector_that_is_read_beside_its_own_scope() {
                 drop(pages);
                 outcome
             });
-            told.all_say(&["never closed the Paged of the GVector<i32>"]).all_cite(&["let pages"]);
+            told.all_say(&["has not closed the Paged of the GVector<i32>"]).all_cite(&["let pages"]);
         }
     });
 }
@@ -117,7 +117,7 @@ fn a_guard_that_is_forgotten() {
             }
             v.at(0).map(drop)
         });
-        told.all_say(&["rank 1 never closed the Paged of the GVector<i32>"]).all_cite(&["let pages"]);
+        told.all_say(&["rank 1 has not closed the Paged of the GVector<i32>"]).all_cite(&["let pages"]);
     });
 }
 

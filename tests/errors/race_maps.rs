@@ -119,6 +119,22 @@ fn a_missing_barrier_beside_owner_computes() {
     });
 }
 
+/// A barrier between the two does not make them one step; `update` does.
+#[test]
+fn a_read_and_a_later_write_are_advised_to_be_an_update() {
+    let step = |line| STEPS.into_iter().find(|step| step.line.contains(line)).expect("there is one");
+    on_every_route([2], |job| {
+        let told = both(job, [step("m.get(key)"), step("m.insert(")], false);
+        told.all_say(&["such as a barrier", "all `update` it with one operation"]);
+        let told = program(job, |_, m, key| {
+            let before = m.get(key)?.unwrap_or_default();
+            m.insert(key.into(), before + 1).map(drop)
+        });
+        told.all_say(&["all `update` it with one operation"]);
+        assert!(!told.text(0).contains("release_c_with"), "a map has `update` of its own: {}", told.text(0));
+    });
+}
+
 #[test]
 fn a_barrier_orders() {
     on_every_route([2, 3], |job| {

@@ -106,6 +106,16 @@ fn a_missing_barrier_is_found() {
     });
 }
 
+/// A barrier between the two does not make them one step; an update in a ReleaseC does.
+#[test]
+fn a_read_and_a_later_write_are_advised_to_be_an_update() {
+    let step = |line| STEPS.into_iter().find(|step| step.line == line).expect("there is one");
+    on_every_route([2], |job| {
+        let told = both(job, [step("v.at(INDEX)"), step("v.put(INDEX, 1)")], false);
+        told.all_say(&["such as a barrier", "all `update` it with one operation in a `release_c_with::<Op>()`"]);
+    });
+}
+
 #[test]
 fn a_barrier_orders() {
     on_every_route([2, 3], |job| {

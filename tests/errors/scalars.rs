@@ -184,7 +184,7 @@ fn forgotten_guards() {
                     guarded(&mut s, world.rank() == CULPRIT)?;
                     next_use(&mut s)
                 });
-                told.all_say(&[&format!("rank 1 never closed the {name} of the GScalar<u64> on rank {home}")]);
+                told.all_say(&[&format!("rank 1 has not closed the {name} of the GScalar<u64> on rank {home}")]);
             }
         }
     });
@@ -199,7 +199,7 @@ fn a_forgotten_guard_at_a_barrier() {
                 guarded(&mut s, world.rank() == CULPRIT)?;
                 world.barrier()
             });
-            told.all_say(&[&format!("rank 1 never closed the {name} of the GScalar<u64>")]);
+            told.all_say(&[&format!("rank 1 has not closed the {name} of the GScalar<u64>")]);
         }
     });
 }
@@ -218,7 +218,7 @@ fn a_forgotten_guard_at_the_end_of_run() {
                 });
                 let said = told.run.expect_err("run fails").to_string();
                 let who = if by_all { "" } else { "rank 1 " };
-                assert!(said.contains(&format!("{who}never closed the {name} of the GScalar<u64>")), "{said}");
+                assert!(said.contains(&format!("{who}has not closed the {name} of the GScalar<u64>")), "{said}");
             }
         }
     });
@@ -235,7 +235,7 @@ fn a_collective_scope_inside_a_read_mostly() {
             inner
         });
         // Either rank may be the first to be told.
-        told.all_say(&["never closed the ReadMostly of the GScalar<u64>"]).all_cite(&["let outer"]);
+        told.all_say(&["has not closed the ReadMostly of the GScalar<u64>"]).all_cite(&["let outer"]);
     });
 }
 
@@ -273,7 +273,7 @@ fn a_scope_that_is_open_around_a_barrier_while_another_rank_waits_for_its_end() 
             drop(scope);
             world.barrier()
         });
-        told.all_say(&["rank 1 never closed the ReleaseC of the GScalar<i32>"])
+        told.all_say(&["rank 1 has not closed the ReleaseC of the GScalar<i32>"])
             .all_cite(&["let scope = s.release_c()?; // around the barrier"]);
     });
 }

@@ -69,7 +69,7 @@ fn a_forgotten_guard_of_a_part() {
             assert_eq!(v.at(9)?, 7);
             v.read_cache().map(drop)
         });
-        told.all_say(&["rank 1 never closed the OwnerComputes of the GVector<i32> of 10 elements"])
+        told.all_say(&["rank 1 has not closed the OwnerComputes of the GVector<i32> of 10 elements"])
             .all_cite(&["left.slice_mut(..).owner_computes_mut()"]);
     });
 }
@@ -133,7 +133,11 @@ fn an_index_outside_of_a_part() {
                 (panic_of(|| cache[4]), "index 4 is outside 5..20, the slice that this ReadCache is of"),
                 (panic_of(|| cache[20]), "index 20 is outside 5..20"),
                 (panic_of(|| cache[4..6][0]), "range 4..6 is outside 5..20, the slice that this ReadCache is of"),
-                (panic_of(|| cache[(4, 0)]), "index 20 is outside 5..20"),
+                (
+                    panic_of(|| cache[(4, 0)]),
+                    "row 4, column 0 (index 20) is outside 5..20, the slice that this ReadCache is of",
+                ),
+                (panic_of(|| cache[(6, 0)]), "row 6 is outside a matrix of 6 rows"),
                 (panic_of(|| cache.row(0)[0]), "row 0 is outside elements 5..20, the slice that this ReadCache is of"),
                 (panic_of(|| cache.row(6)[0]), "row 6 is outside a matrix of 6 rows"),
             ];

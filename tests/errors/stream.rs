@@ -109,7 +109,7 @@ fn a_forgotten_one() {
             }
             v.fill(1)
         });
-        told.all_say(&["rank 1 never closed the streaming ReadCache of the GVector<u64> of 100000"])
+        told.all_say(&["rank 1 has not closed the streaming ReadCache of the GVector<u64> of 100000"])
             .all_cite(&["let stream = v.read_cache_blocks()?"]);
     });
 }

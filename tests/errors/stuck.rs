@@ -52,8 +52,8 @@ fn a_circle_of_a_held_back_put_and_a_barrier() {
             v.put(far, 1)?;
             world.barrier()
         });
-        // Whoever looks at it calls it held where it may not be, which it is.
-        told.all_say(&["rank 1 never closed the OwnerComputes"]).all_cite(&["let seen = v.owner_computes()"]);
+        // The guard is held, not forgotten: the words are true of both.
+        told.all_say(&["rank 1 has not closed the OwnerComputes"]).all_cite(&["let seen = v.owner_computes()"]);
     });
 }
 

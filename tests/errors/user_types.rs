@@ -323,6 +323,111 @@ impl<'d> Deserialize<'d> for Longer {
     }
 }
 
+/// Reads one number more than it writes.
+#[derive(PartialEq, Eq, Hash, Clone, Debug)]
+struct Shorter(u32);
+
+impl Serialize for Shorter {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.serialize_u32(self.0)
+    }
+}
+
+impl<'d> Deserialize<'d> for Shorter {
+    fn deserialize<D: Deserializer<'d>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        <(u32, u32)>::deserialize(deserializer).map(|(number, _)| Shorter(number))
+    }
+}
+
+/// Takes the operand, of any type.
+struct Newest;
+
+impl<T> Op<T> for Newest {
+    fn apply(_: T, operand: T) -> T {
+        operand
+    }
+}
+
+/// Every use of a value that is sent, by a type whose two halves disagree, names the type and the halves.
+fn is_named<T: Debug + Clone + Eq + Hash + Serialize + for<'d> Deserialize<'d> + Send + Sync + 'static>(
+    name: &str,
+    value: T,
+) {
+    type Use<'u, T> = (&'u str, fn(&World, T) -> Result<()>);
+    let uses: [Use<'_, T>; 13] = [
+        ("insert", |world, value| GMap::<u64, T>::new(world)?.insert(1, value).map(drop)),
+        ("a key", |world, key| GMap::<T, u64>::new(world)?.insert(key, 1).map(drop)),
+        ("a key that is looked up", |world, key| GMap::<T, u64>::new(world)?.get(&key).map(drop)),
+        ("release_c", |world, value| {
+            let mut map = GMap::<u64, T>::new(world)?;
+            let mut scope = map.release_c_with::<Newest>()?;
+            (0..40).try_for_each(|key| scope.update(&key, value.clone()))?;
+            scope.finish()?;
+            map.get_many(&(0..40).collect::<Vec<_>>()).map(drop)
+        }),
+        ("collect", |world, value| {
+            let mut map = GMap::<u64, T>::new(world)?;
+            let own = (0..).find(|key| map.owner(key) == world.rank()).expect("every rank owns keys");
+            let mut scope = map.release_c()?;
+            scope.insert(own, value)?;
+            scope.finish()?;
+            map.collect(0).map(drop)
+        }),
+        ("broadcast", |world, value| {
+            world.broadcast(0, value.clone())?;
+            world.broadcast(1 % world.size(), value).map(drop)
+        }),
+        ("all_gather", |world, value| world.all_gather(value).map(drop)),
+        ("get of a scalar", |world, value| GScalar::new(world, 0, value)?.get().map(drop)),
+        ("swap of a scalar", |world, value| GScalar::new(world, 0, value.clone())?.swap(value).map(drop)),
+        ("read_cache of a scalar", |world, value| GScalar::new(world, 0, value)?.read_cache().map(drop)),
+        ("accumulate of a scalar", |world, value| {
+            let mut scalar = GScalar::new(world, 0, value.clone())?;
+            let mut scope = scalar.accumulate::<Newest>()?;
+            scope.update(value);
+            scope.finish()?;
+            scalar.get().map(drop)
+        }),
+        ("offers of a scalar", |world, value| {
+            let scalar = GScalar::new(world, 0, value.clone())?;
+            let scope = scalar.read_mostly_with::<Newest>()?;
+            for _ in 0..4 {
+                scope.offer(value.clone())?;
+            }
+            scope.finish()?;
+            scalar.get().map(drop)
+        }),
+        ("swap in a ReadMostly", |world, value| {
+            let scalar = GScalar::new(world, 0, value.clone())?;
+            let scope = scalar.read_mostly()?;
+            scope.swap(value).map(drop)
+        }),
+    ];
+    on_every_route([1, 2, 3], |job| {
+        for (action, next_use) in uses {
+            let told = job.run_freely(|world| next_use(world, value.clone()));
+            if job.ranks == 1 && told.run.is_ok() {
+                // A single rank sends nothing in `broadcast`, for example.
+                continue;
+            }
+            let text = told.run.expect_err(action).to_string();
+            let words = [name, "`Deserialize`", "`Serialize`"];
+            assert!(words.iter().all(|word| text.contains(word)), "{action}: {text}");
+            assert!(!text.contains("same build"), "{action}: {text}");
+        }
+    });
+}
+
+#[test]
+fn a_type_that_writes_more_than_it_reads_is_named() {
+    is_named("Longer", Longer(1));
+}
+
+#[test]
+fn a_type_that_reads_more_than_it_writes_is_named() {
+    is_named("Shorter", Shorter(1));
+}
+
 /// A map with an entry that each rank owns and has inserted, and its key. Own writes are not encoded.
 fn own_entry(world: &World) -> Result<(GMap<u64, Longer>, u64)> {
     let mut map = GMap::<u64, Longer>::new(world)?;

@@ -20,7 +20,7 @@ pub fn bodies() -> Vec<Body> {
         Body::of(late_writes_while_some_still_show_what_was),
         Body::of(beside_owner_computes),
         Body::of(released_and_loaded_again),
-        Body::of(leaked_and_a_second_one).ends(End::Fails("never closed the ReadCache")),
+        Body::of(leaked_and_a_second_one).ends(End::Fails("has not closed the ReadCache")),
     ]
 }
 

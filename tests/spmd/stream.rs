@@ -22,7 +22,7 @@ pub fn bodies() -> Vec<Body> {
         Body::of(one_inside_of_another),
         Body::of(beside_owner_computes_and_single_elements),
         Body::of(blocks_that_have_not_changed),
-        Body::of(forgotten).ends(End::Fails("never closed the streaming ReadCache")),
+        Body::of(forgotten).ends(End::Fails("has not closed the streaming ReadCache")),
     ]
 }
 

@@ -110,7 +110,7 @@ macro_rules! shows_rows {
             #[inline]
             #[track_caller]
             fn index(&self, cell: (usize, usize)) -> &T {
-                &self[self.index_of(cell)]
+                self.cell(self.state.shown(), cell)
             }
         }
     };

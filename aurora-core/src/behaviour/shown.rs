@@ -43,6 +43,17 @@ impl<B: Behaviour> Scope<'_, B> {
         }
     }
 
+    /// The element in this row and column, given all elements of the window.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn cell<'a>(&self, shown: &'a [B::Element], cell: (usize, usize)) -> &'a B::Element {
+        let index = self.index_of(cell);
+        match shown.get(index.wrapping_sub(self.shown.start)) {
+            Some(element) => element,
+            None => self.panic_no_cell(cell, index),
+        }
+    }
+
     /// The place of element `index` in the window. Panics if it is outside.
     #[inline]
     #[track_caller]
@@ -62,6 +73,29 @@ impl<B: Behaviour> Scope<'_, B> {
             true => panic!("index {index} is outside a vector of {len} elements"),
             false => panic!("index {index} is outside {start}..{end}, the slice that this {} is of", B::NAME),
         }
+    }
+
+    /// The index of a matrix element, if the window contains it. Panics if it does not.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn index_in_window(&self, cell: (usize, usize)) -> usize {
+        let index = self.index_of(cell);
+        if !self.shown.contains(&index) {
+            self.panic_no_cell(cell, index);
+        }
+        index
+    }
+
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn panic_no_cell(&self, (row, col): (usize, usize), index: usize) -> ! {
+        let ((all, whole), Range { start, end }) = (self.all_rows(), self.shown.clone());
+        assert!(row < all, "row {row} is outside {whole}");
+        panic!(
+            "row {row}, column {col} (index {index}) is outside {start}..{end}, the slice that this {} is of",
+            B::NAME
+        )
     }
 
     /// The place of a range in the window. Panics if it is outside.

@@ -48,6 +48,8 @@ enum Blocks<'a> {
 pub(crate) enum Refusal {
     /// There are more elements than numbers for them.
     TooLarge,
+    /// There are more rows than numbers for them, all without elements.
+    TooManyRows,
     /// So many of them are given, which is not one for each rank.
     Count(&'static str, usize),
     Weight(Rank, f64),
@@ -87,6 +89,9 @@ impl<'a> Partition<'a> {
             }
             Blocks::Rows(rows, cols) => {
                 one_each("numbers of rows", rows.len())?;
+                if cols == 0 && sum(rows).is_none() {
+                    return Err(Refusal::TooManyRows);
+                }
                 (sum(rows).map(|all| Shape::Matrix(MatrixDim::new(all, cols))), Some(rows.to_vec()))
             }
             Blocks::Weighted(shape, weights) => {
@@ -222,6 +227,8 @@ mod tests {
         assert_eq!(refused(Partition::lengths(&[usize::MAX, 1])), Refusal::TooLarge);
         assert_eq!(refused(Partition::lengths(&[usize::MAX, 0])), Refusal::TooLarge);
         assert_eq!(refused(Partition::rows(&[1 << 60, 1], 16)), Refusal::TooLarge);
+        assert_eq!(refused(Partition::rows(&[usize::MAX; 2], 16)), Refusal::TooLarge);
+        assert_eq!(refused(Partition::rows(&[usize::MAX; 2], 0)), Refusal::TooManyRows);
         assert_eq!(refused(Partition::weighted(usize::MAX, &[1.0, 1.0])), Refusal::TooLarge);
         assert_eq!(refused(Partition::weighted(8, &[0.0, -0.0])), Refusal::NoWeight);
         for bad in [-1.0, f64::INFINITY, f64::NEG_INFINITY] {

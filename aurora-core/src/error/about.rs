@@ -22,6 +22,7 @@ impl Error {
             | Error::NoWeight { site, .. }
             | Error::ZeroSized { site, .. }
             | Error::TooLarge { site, .. }
+            | Error::TooManyRows { site, .. }
             | Error::OutOfMemory { site, .. }
             | Error::CacheLimit { site, .. }
             | Error::UnknownOp { site, .. }

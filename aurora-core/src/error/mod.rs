@@ -46,7 +46,7 @@ pub enum Error {
     /// A scoped behaviour was forgotten (`mem::forget`), or is held open in a wrong place: over a barrier, for
     /// example, before which another rank waits for an element that the scope has lent.
     #[error(
-        "{rank} never closed the {behaviour} of {object} that it opened at {opened}: let the guard go out of scope before a \
+        "{rank} has not closed the {behaviour} of {object} that it opened at {opened}: let the guard go out of scope before a \
          barrier or any other wait for ranks that need what it holds, and do not forget it (`mem::forget`)"
     )]
     Leaked {
@@ -273,6 +273,14 @@ pub enum Error {
         shape: String,
         /// The element type.
         element: String,
+        /// The line of the call.
+        site: Site,
+    },
+    /// A [`Partition::rows`](crate::Partition::rows) without columns, of more rows than a `usize` can count.
+    #[error("{shape}: the rows in all are more than {}, the greatest number (at {site}): give fewer rows", usize::MAX)]
+    TooManyRows {
+        /// The shape asked for.
+        shape: String,
         /// The line of the call.
         site: Site,
     },

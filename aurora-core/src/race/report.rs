@@ -37,8 +37,8 @@ impl Party {
     }
 }
 
-/// What would order two accesses.
-fn advice(first: &Party, second: &Party) -> &'static str {
+/// How a program orders two accesses, or does without an order.
+fn advice(first: &Party, second: &Party, raced: &Raced) -> &'static str {
     match (first.scope, second.scope) {
         (Scope::Together(a), Scope::Together(b)) if a == b => {
             "let one rank write it, or all `update` it with one operation"
@@ -51,13 +51,26 @@ fn advice(first: &Party, second: &Party) -> &'static str {
             "let one rank write it before the next `sync`"
         }
         // No call can stand between them.
-        _ if first.line == second.line && !first.kind.is_read() && !second.kind.is_read() => {
-            "let one rank write it, or all `update` it with one operation in a `release_c_with`"
-        }
+        _ if first.line == second.line && !first.kind.is_read() && !second.kind.is_read() => match raced {
+            Raced::Element(_) => {
+                "let one rank write it, or all `update` it with one operation in a `release_c_with::<Op>()`"
+            }
+            Raced::Entry(_) => "let one rank write it, or all `update` it with one operation",
+        },
         (Scope::Alone(_), _) | (_, Scope::Alone(_)) => {
             "end that scope and then order the ranks, by a barrier, or order them before the write"
         }
-        (Scope::None, Scope::None) => "put a call between them that orders the ranks, such as a barrier",
+        // A barrier does not help a rank that reads and then writes what it has made of that.
+        (Scope::None, Scope::None) => match raced {
+            Raced::Element(_) => {
+                "put a call between them that orders the ranks, such as a barrier; if the new value depends on the old \
+                 one, let all `update` it with one operation in a `release_c_with::<Op>()`"
+            }
+            Raced::Entry(_) => {
+                "put a call between them that orders the ranks, such as a barrier; if the new value depends on the old \
+                 one, let all `update` it with one operation"
+            }
+        },
     }
 }
 
@@ -75,7 +88,7 @@ impl Found {
             let what = name(clash.place);
             let earlier = Party::from(clash);
             let (first, second) = if earlier.rank <= later.rank { (&earlier, later) } else { (later, &earlier) };
-            let (advice, object) = (advice(first, second).to_string(), Box::new(object.clone()));
+            let (advice, object) = (advice(first, second, &what).to_string(), Box::new(object.clone()));
             let [first, second] = [first, second].map(|party| Box::new(party.claim(&what)));
             Error::Race { is_possible, what, object, first, second, advice }
         };
@@ -119,8 +132,12 @@ mod tests {
             ([Write, Write], [Scope::Together(3), Scope::Together(3)], [&line, &other], "let one rank write it"),
         ] {
             let [first, second] = [0, 1].map(|rank| party(rank, kinds[rank], scopes[rank], lines[rank]));
-            for said in [advice(&first, &second), advice(&second, &first)] {
-                assert!(said.starts_with(says), "{kinds:?} {scopes:?}: {said}");
+            for raced in [Raced::Element(3), Raced::Entry("\"word\"".into())] {
+                for said in [advice(&first, &second, &raced), advice(&second, &first, &raced)] {
+                    assert!(said.starts_with(says), "{kinds:?} {scopes:?}: {said}");
+                    // A map has `update` outside of scopes too.
+                    assert!(matches!(raced, Raced::Element(_)) || !said.contains("release_c_with"), "{said}");
+                }
             }
         }
     }

@@ -12,7 +12,7 @@ use crate::memory::{InPlace, Word};
 use crate::object::{Plan, Way};
 use crate::operation::{TypeKey, short};
 use crate::polls::Level;
-use crate::scalar::machine::ScalarWait;
+use crate::scalar::machine::{ScalarWait, Unfit};
 use crate::scalar::message::ScalarRequest;
 use crate::scalar::{Scalar, Value, change_word, requested};
 use crate::stats::Kind;
@@ -94,7 +94,8 @@ impl<T: ScalarValue> GScalar<T> {
         let value = initial.map(|initial| Value::new(initial, is_word));
         let link = Way::of(world.link());
         let id = link.next_object();
-        plan.agree((&link, id), |core| Scalar::new(core, home, value, plain::ops::<T>()))?;
+        let unfit: Unfit = |site| cannot_travel::<T>(LEFT_OVER, site);
+        plan.agree((&link, id), |core| Scalar::new(core, home, value, (plain::ops::<T>(), unfit)))?;
         let in_place = if is_word { find_word(&link, id, home) } else { None };
         let name = ObjectName { made_at: site, ..plan.name() };
         Ok(GScalar { link, id, home, name, in_place, value: PhantomData })

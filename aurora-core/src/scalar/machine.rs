@@ -3,7 +3,6 @@
 use super::message::{Asked, Message, ScalarRequest};
 use super::scopes::READ_MOSTLY;
 use super::{Replicated, Spreading, Value};
-use crate::Error;
 use crate::epoch::{Ends, Ledger, Opening, defer_lost_writes};
 use crate::error::{Claim, ObjectName};
 use crate::ids::{CallId, Epoch};
@@ -15,6 +14,7 @@ use crate::operation::{OpId, Operations};
 use crate::race::Time;
 use crate::stats::Kind;
 use crate::window::Window;
+use crate::{Error, Site};
 use aurora_net::{Payload, Rank, Received};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -22,12 +22,16 @@ use std::sync::Arc;
 /// Applies an operand to an encoded value.
 pub(crate) type ScalarFn = fn(current: &[u8], operand: &[u8]) -> Option<Vec<u8>>;
 
+/// The error, at this line, for a type whose values cannot be read as it has written them.
+pub(crate) type Unfit = fn(&Site) -> Error;
+
 pub(crate) struct Scalar {
     pub(super) home: Rank,
     pub(super) ledger: Ledger,
     /// On the home only.
     pub(super) value: Option<Value>,
     pub(super) ops: Operations<ScalarFn>,
+    pub(super) unfit: Unfit,
     pub(super) permit: Arc<Permit>,
     /// At home: what each rank contributes to a scope that is not over.
     pub(super) parts: BTreeMap<Epoch, Vec<Option<Vec<u8>>>>,
@@ -88,12 +92,14 @@ pub(super) enum Work {
 }
 
 impl Scalar {
-    pub(crate) fn new(core: &Core, home: Rank, value: Option<Value>, ops: Operations<ScalarFn>) -> Self {
+    pub(crate) fn new(core: &Core, home: Rank, value: Option<Value>, of_type: (Operations<ScalarFn>, Unfit)) -> Self {
+        let (ops, unfit) = of_type;
         Scalar {
             home,
             ledger: Ledger::new(core.me, core.size),
             value,
             ops,
+            unfit,
             permit: Arc::default(),
             parts: BTreeMap::new(),
             shown: None,

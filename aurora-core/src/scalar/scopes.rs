@@ -7,7 +7,6 @@ use super::{Offered, Replica, Replicated, Scalar, ScalarFn};
 use crate::epoch::{Opening, Rule, SCOPES_AHEAD};
 use crate::ids::Epoch;
 use crate::kernel::Reason;
-use crate::kernel::message::malformed;
 use crate::object::Cx;
 use crate::stats::Kind;
 use crate::window::Window;
@@ -155,7 +154,7 @@ impl Scalar {
             Some(replicated) => replicated.offer(operand),
             None => Some(()),
         });
-        fits.ok_or_else(|| malformed(cx.me()))?;
+        fits.ok_or_else(|| (self.unfit)(reason.site.as_ref().unwrap_or(&cx.frame.name.made_at)))?;
         self.send_offers(reason, false, cx);
         Ok(())
     }

@@ -48,9 +48,9 @@ impl Scalar {
     /// Applies an operation at home.
     pub(super) fn update(&mut self, op: Option<OpId>, operand: &[u8], cx: &Cx<'_>) -> Result<(), Error> {
         let apply = op.and_then(|op| self.ops.find(op));
-        let updated = self.value.as_mut().zip(apply);
-        let updated = updated.and_then(|(value, apply)| value.change(|current| apply(current, operand)));
-        let (_, changed) = updated.ok_or_else(|| cx.frame.nonsense())?;
+        let (value, apply) = self.value.as_mut().zip(apply).ok_or_else(|| cx.frame.nonsense())?;
+        let updated = value.change(|current| apply(current, operand));
+        let (_, changed) = updated.ok_or_else(|| (self.unfit)(&cx.frame.name.made_at))?;
         self.note_change(changed);
         Ok(())
     }

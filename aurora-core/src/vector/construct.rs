@@ -146,6 +146,9 @@ fn distribute<T: Element>(
             let (rank, shape, element) = (world.rank(), clip(&partition.to_string()).into_owned(), short::<T>().into());
             Error::TooLarge { rank, shape, element, site: site.clone() }
         }
+        Refusal::TooManyRows => {
+            Error::TooManyRows { shape: clip(&partition.to_string()).into_owned(), site: site.clone() }
+        }
         Refusal::Count(what, given) => Error::OneForEachRank { what: what.into(), given, size, site: site.clone() },
         Refusal::Weight(rank, weight) => Error::BadWeight { rank, weight, site: site.clone() },
         Refusal::NoWeight => Error::NoWeight { size, site: site.clone() },

@@ -61,7 +61,7 @@ impl<T: Element> GVector<T> {
     /// # Errors
     /// `Mismatch` where ranks construct different objects; [`Error::ZeroSized`]; [`Error::TooLarge`];
     /// [`Error::OutOfMemory`] where some rank's memory has no room for its block; for a `Partition` also
-    /// [`Error::OneForEachRank`], [`Error::BadWeight`] and [`Error::NoWeight`]: on all ranks.
+    /// [`Error::OneForEachRank`], [`Error::TooManyRows`], [`Error::BadWeight`] and [`Error::NoWeight`]: on all ranks.
     #[track_caller]
     pub fn new<'a>(world: &World, partition: impl Into<Partition<'a>>) -> Result<Self> {
         Self::construct(VectorPlan::new::<T>(world, partition.into(), None, Site::here()), world, None)

@@ -92,6 +92,11 @@ pub(super) struct Array {
     decode: fn(&[u8]) -> Result<Value, String>,
 }
 
+/// The cause if a block cannot be read as its type has written it.
+fn disagree(how: impl fmt::Display) -> String {
+    format!("its `Deserialize` reads other bytes than its `Serialize` writes ({how})")
+}
+
 impl Array {
     pub(super) fn new<T: Block, I: Index>(
         shape: I,
@@ -113,8 +118,12 @@ impl Array {
             },
             decode: |bytes| match postcard::take_from_bytes::<T>(bytes) {
                 Ok((block, [])) => Ok(Arc::new(block)),
-                Ok((_, rest)) => Err(format!("{} bytes of {} are left over", rest.len(), bytes.len())),
-                Err(error) => Err(error.to_string()),
+                Ok((_, rest)) => Err(disagree(format_args!("{} bytes of {} are left over", rest.len(), bytes.len()))),
+                // The words of the type itself.
+                Err(error @ (postcard::Error::SerdeDeCustom | postcard::Error::WontImplement)) => {
+                    Err(error.to_string())
+                }
+                Err(error) => Err(disagree(error)),
             },
         }
     }

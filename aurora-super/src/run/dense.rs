@@ -72,7 +72,9 @@ impl<T: Pod> Dense<T> {
     ///
     /// # Panics
     /// If there is no such row.
+    #[track_caller]
     pub fn row(&self, row: usize) -> &[T] {
+        check_row(row, self.rows);
         &self.values[row * self.columns..][..self.columns]
     }
 
@@ -80,7 +82,9 @@ impl<T: Pod> Dense<T> {
     ///
     /// # Panics
     /// If there is no such row.
+    #[track_caller]
     pub fn row_mut(&mut self, row: usize) -> &mut [T] {
+        check_row(row, self.rows);
         &mut self.values[row * self.columns..][..self.columns]
     }
 }
@@ -88,15 +92,29 @@ impl<T: Pod> Dense<T> {
 impl<T: Pod> Index<(usize, usize)> for Dense<T> {
     type Output = T;
 
+    #[track_caller]
     fn index(&self, (row, column): (usize, usize)) -> &T {
-        &self.row(row)[column]
+        match self.row(row).get(column) {
+            Some(value) => value,
+            None => panic!("column {column} is outside 0..{}", self.columns),
+        }
     }
 }
 
 impl<T: Pod> IndexMut<(usize, usize)> for Dense<T> {
+    #[track_caller]
     fn index_mut(&mut self, (row, column): (usize, usize)) -> &mut T {
-        &mut self.row_mut(row)[column]
+        let columns = self.columns;
+        match self.row_mut(row).get_mut(column) {
+            Some(value) => value,
+            None => panic!("column {column} is outside 0..{columns}"),
+        }
     }
+}
+
+#[track_caller]
+fn check_row(row: usize, rows: usize) {
+    assert!(row < rows, "row {row} is outside a matrix of {rows} rows");
 }
 
 /// A sparse matrix in compressed rows. It travels as its shape and raw bytes.
@@ -186,7 +204,9 @@ impl<T: Pod> Csr<T> {
     ///
     /// # Panics
     /// If there is no such row.
+    #[track_caller]
     pub fn row(&self, row: usize) -> (&[u32], &[T]) {
+        check_row(row, self.rows());
         let range = self.starts[row] as usize..self.starts[row + 1] as usize;
         (&self.at[range.clone()], &self.values[range])
     }

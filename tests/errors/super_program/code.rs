@@ -170,7 +170,11 @@ const FAULTS: [(Fault, &str, &[&str]); 5] = [
     (Fault::SerializePanics, names::PANICKED, &["Serialize of block 5", "a panic while it is written"]),
     (Fault::DeserializeFails, names::VALUE, &["Deserialize of block 5"]),
     (Fault::DeserializePanics, names::PANICKED, &["Deserialize of block 5", "a panic while it is read"]),
-    (Fault::DeserializeLeavesBytes, names::VALUE, &["Deserialize of block 5", "1 bytes of 2 are left over"]),
+    (
+        Fault::DeserializeLeavesBytes,
+        names::VALUE,
+        &["Deserialize of block 5", "reads other bytes than its `Serialize` writes"],
+    ),
 ];
 
 /// Rank 0 reads a block of the last rank.

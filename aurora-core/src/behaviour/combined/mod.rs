@@ -175,7 +175,7 @@ impl<T: Element> IndexMut<(usize, usize)> for ReadCacheReleaseC<'_, T> {
     #[inline]
     #[track_caller]
     fn index_mut(&mut self, cell: (usize, usize)) -> &mut T {
-        let index = self.index_of(cell);
+        let index = self.index_in_window(cell);
         &mut self[index]
     }
 }

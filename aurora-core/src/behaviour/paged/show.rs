@@ -240,7 +240,7 @@ impl<T: Element, const WRITES: bool> Index<(usize, usize)> for Scope<'_, Pages<T
     #[inline]
     #[track_caller]
     fn index(&self, cell: (usize, usize)) -> &T {
-        &self[self.index_of(cell)]
+        &self[self.index_in_window(cell)]
     }
 }
 
@@ -259,7 +259,7 @@ impl<T: Element> IndexMut<(usize, usize)> for PagedMut<'_, T> {
     #[inline]
     #[track_caller]
     fn index_mut(&mut self, cell: (usize, usize)) -> &mut T {
-        let index = self.index_of(cell);
+        let index = self.index_in_window(cell);
         &mut self[index]
     }
 }
