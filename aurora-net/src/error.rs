@@ -21,6 +21,14 @@ pub enum Error {
         /// The system's error.
         source: io::Error,
     },
+    /// The system refused a process or a thread.
+    #[error("cannot {doing}: {source}{}", limits::of_starting(.source))]
+    Starting {
+        /// What was being done.
+        doing: &'static str,
+        /// The system's error.
+        source: io::Error,
+    },
     /// A descriptor was refused: for a socket, shared memory, a pipe, or one sent by another rank.
     #[error(
         "cannot {doing}: this process may have {allowed} open files, and needs more; allow more before it starts \
@@ -109,7 +117,7 @@ pub enum Error {
         route: Route,
     },
     /// The system refused shared memory.
-    #[error("cannot share memory of {len} bytes: {source}")]
+    #[error("cannot share memory of {len} bytes: {source}{}", limits::of_sharing(.source))]
     Segment {
         /// Requested length in bytes.
         len: usize,
@@ -203,6 +211,14 @@ impl Error {
                 Some(allowed) => Error::OpenFiles { doing, allowed },
                 None => Error::System { doing, source },
             }
+        }
+    }
+
+    /// For `map_err` after starting a process or a thread.
+    pub(crate) fn starting(doing: &'static str) -> impl FnOnce(io::Error) -> Error {
+        move |source| match limits::open_files(&source) {
+            Some(allowed) => Error::OpenFiles { doing, allowed },
+            None => Error::Starting { doing, source },
         }
     }
 

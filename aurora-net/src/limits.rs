@@ -21,6 +21,40 @@ pub(crate) fn file_size(len: usize) -> Option<u64> {
     getrlimit(Resource::Fsize).current.filter(|allowed| *allowed < len as u64)
 }
 
+/// The limits of processes, threads and addresses of this process, for a system that refuses one of them.
+pub(crate) fn of_starting(refused: &io::Error) -> String {
+    let starting =
+        [Errno::AGAIN, Errno::NOMEM].iter().any(|errno| refused.raw_os_error() == Some(errno.raw_os_error()));
+    if !starting {
+        return String::new();
+    }
+    let processes = match getrlimit(Resource::Nproc).current {
+        Some(allowed) => {
+            format!("; this user may have {allowed} processes and threads (`ulimit -u`), in a container perhaps fewer")
+        }
+        None => "; a container may allow few processes and threads (pids.max of its control group)".into(),
+    };
+    format!("{processes}{}; allow more before the program starts, or start fewer ranks", addresses())
+}
+
+/// The limit of addresses, if memory has been refused because of it, and advice for shared memory.
+pub(crate) fn of_sharing(refused: &io::Error) -> String {
+    let is = |errnos: &[Errno]| errnos.iter().any(|errno| refused.raw_os_error() == Some(errno.raw_os_error()));
+    match () {
+        () if is(&[Errno::NOMEM]) => addresses(),
+        () if is(&[Errno::NOSYS, Errno::PERM, Errno::ACCESS]) => {
+            "; this system or its container refuses the call `memfd_create`: allow it, or set AURORA_ROUTE=udp".into()
+        }
+        () => String::new(),
+    }
+}
+
+fn addresses() -> String {
+    let allowed = getrlimit(Resource::As).current;
+    allowed
+        .map_or_else(String::new, |allowed| format!("; this process may have {allowed} bytes of memory (`ulimit -v`)"))
+}
+
 /// Advice for a missing file below `/proc`.
 pub(crate) fn about_proc(missing: &io::Error) -> &'static str {
     match missing.kind() {

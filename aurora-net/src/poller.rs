@@ -82,6 +82,8 @@ impl Poller {
         let waker = Waker::new()?;
         let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
         let poller = Poller { epoll, sources: OnceLock::new(), waker, timer, news: AtomicU8::new(0) };
+        // The profiles of some containers refuse to wait: an error here, not in the daemon.
+        epoll::wait(&poller.epoll, &mut no_events::<EVENTS>(), Some(&timespec(Duration::ZERO)))?;
         poller.watch(&poller.waker.0)?;
         poller.watch(&poller.timer)?;
         Ok(poller)

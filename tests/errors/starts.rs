@@ -2,7 +2,10 @@
 
 use crate::environment::{started, started_by};
 use aurora_core::prelude::*;
-use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    apply_filter,
+};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::parent_id;
@@ -123,7 +126,8 @@ fn a_rank_without_its_rank_0_is_no_job_of_its_own() {
     assert!(outcome.contains("AURORA_JOB does not belong to a running job"), "{outcome}");
 }
 
-/// System calls that are refused to a job, as a container's profile does it: `ERRNO CALL ..`, in numbers.
+/// System calls that are refused to a job, as a container's profile does it: `ERRNO CALL ..`, in numbers. Of the call
+/// `socket`, only internet sockets are refused.
 const REFUSED: &str = "REFUSED_SYSTEM_CALLS";
 
 #[test]
@@ -131,13 +135,21 @@ const REFUSED: &str = "REFUSED_SYSTEM_CALLS";
 fn a_job_to_which_the_system_refuses_calls() {
     let words = std::env::var(REFUSED).expect("numbers");
     let numbers: Vec<i64> = words.split(' ').map(|word| word.parse().expect("a number")).collect();
-    let calls: BTreeMap<i64, Vec<_>> = numbers[1..].iter().map(|call| (*call, Vec::new())).collect();
+    let internet = || {
+        let family = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, libc::AF_INET as u64);
+        SeccompRule::new(vec![family.expect("a condition")]).expect("a rule")
+    };
+    let rules = |call| if call == libc::SYS_socket { vec![internet()] } else { Vec::new() };
+    let calls: BTreeMap<i64, Vec<_>> = numbers[1..].iter().map(|call| (*call, rules(*call))).collect();
     let refuses = SeccompAction::Errno(numbers[0] as u32);
     let processor = std::env::consts::ARCH.try_into().expect("a processor that seccomp knows");
     let filter = SeccompFilter::new(calls, SeccompAction::Allow, refuses, processor).expect("a filter");
     // It holds for this thread, its threads and processes.
     let filter: BpfProgram = filter.try_into().expect("a program");
     apply_filter(&filter).expect("the system takes filters");
+    if std::env::var_os(ABORTS).is_some() && std::env::var_os("AURORA_JOB").is_some() {
+        std::process::abort();
+    }
     crate::environment::as_the_environment_says();
 }
 
@@ -163,5 +175,104 @@ fn datagrams_that_the_system_refuses_or_drops_are_named_with_the_error_and_the_i
         for word in words.iter().chain(&["has been silent for 1.", "the interface lo (127.0.0.1)"]) {
             assert!(text.contains(word), "`{word}` is not in `{text}`");
         }
+    }
+}
+
+#[test]
+fn a_system_without_calls_that_aurora_can_do_without_runs_the_job() {
+    for errno in [libc::EPERM, libc::ENOSYS] {
+        for call in [libc::SYS_pidfd_open, libc::SYS_memfd_create, libc::SYS_socket] {
+            let output = without(errno, &[call], &[]);
+            assert!(output.status.success() && said(&output).contains("2 ranks"), "{call}: {}", said(&output));
+        }
+    }
+}
+
+#[test]
+fn a_system_without_calls_that_aurora_needs_is_an_error() {
+    for errno in [libc::EPERM, libc::ENOSYS] {
+        let error = std::io::Error::from_raw_os_error(errno).to_string();
+        let refused = |calls: &[i64], variables: &[(&str, &str)], words: &str| {
+            let text = said(&without(errno, calls, variables));
+            assert!(text.contains(words) && text.contains(&error), "`{words}` or `{error}` is not in `{text}`");
+            assert!(text.contains("refused: ") && !text.contains("unreachable"), "{text}");
+        };
+        let waiting = [libc::SYS_epoll_wait, libc::SYS_epoll_pwait, libc::SYS_epoll_pwait2];
+        refused(&waiting, &[], "cannot make an epoll instance and a timer: ");
+        let memory = "refuses the call `memfd_create`: allow it, or set AURORA_ROUTE=udp";
+        refused(&[libc::SYS_memfd_create], &[("AURORA_ROUTE", "shm")], memory);
+        refused(&[libc::SYS_socket], &[("AURORA_ROUTE", "udp")], "cannot make a UDP socket: ");
+        // Ranks that can share no memory either.
+        refused(&[libc::SYS_socket, libc::SYS_memfd_create], &[], "cannot make a UDP socket: ");
+    }
+}
+
+#[test]
+fn a_rank_that_dies_without_a_pidfd_is_reported() {
+    let begun = Instant::now();
+    let output = without(libc::ENOSYS, &[libc::SYS_pidfd_open], &[(ABORTS, "1")]);
+    let text = said(&output);
+    assert!(text.contains("rank 1 failed: its process was killed by signal 6 (SIGABRT)"), "{text}");
+    assert!(begun.elapsed() < Duration::from_secs(50), "{text}");
+}
+
+/// Makes a started rank abort before it joins its job.
+const ABORTS: &str = "A_RANK_ABORTS";
+
+/// The dynamic loader of this program: the first file of that name that it has mapped.
+fn loader() -> String {
+    let maps = fs::read_to_string("/proc/self/maps").expect("maps");
+    let mut files = maps.lines().filter_map(|line| line.split_whitespace().nth(5));
+    let is_loader = |file: &&str| file.rsplit('/').next().is_some_and(|name| name.starts_with("ld-"));
+    files.find(is_loader).expect("a dynamic loader").to_string()
+}
+
+#[test]
+fn a_program_that_its_loader_has_started_starts_its_ranks_so_too() {
+    let myself = std::env::current_exe().expect("this program");
+    for options in [&[][..], &["--library-path", "/nowhere"]] {
+        let mut command = Command::new("timeout");
+        command.args(["-s", "KILL", "60"]).arg(loader()).args(options).arg(&myself).env("AURORA_RANKS", "3");
+        command.args(["--exact", "environment::as_the_environment_says", "--ignored", "--nocapture"]);
+        let output = command.output().expect("starts");
+        assert!(output.status.success() && said(&output).contains("3 ranks"), "{options:?}: {}", said(&output));
+    }
+}
+
+#[test]
+#[ignore = "only for the next one to start"]
+fn a_vector_of_512_mib() {
+    let outcome = aurora_core::run(|world| GVector::<u8>::new(world, 512 << 20).map(drop));
+    outcome.unwrap_or_else(|error| panic!("refused: {error}"));
+}
+
+/// Between a limit with which this program cannot be loaded and one with which it runs, in steps of 2 MiB.
+#[test]
+fn a_limit_of_the_address_space_is_named_by_each_error() {
+    let mut named = 0;
+    for mib in (20..80).step_by(2) {
+        let output = started_by(&format!("ulimit -v {}", mib << 10), &[("AURORA_RANKS", "2")]);
+        let text = said(&output);
+        if text.contains("refused: ") {
+            assert!(text.contains("(`ulimit -v`)"), "{mib} MiB: {text}");
+            named += 1;
+        }
+    }
+    assert!(named > 0, "no limit was too low");
+    for route in ["shm", "udp"] {
+        let variables = [("AURORA_RANKS", "2"), ("AURORA_ROUTE", route)];
+        let output = started("ulimit -v 262144", "starts::a_vector_of_512_mib", &variables);
+        let text = said(&output);
+        assert!(text.contains("refused: ") && text.contains("(`ulimit -v`)"), "{route}: {text}");
+    }
+}
+
+#[test]
+fn a_system_without_more_processes_names_their_limits() {
+    let starting = [libc::SYS_clone, libc::SYS_clone3, libc::SYS_fork, libc::SYS_vfork];
+    for (route, words) in [("auto", "rank 1: cannot start a process: "), ("local", "cannot start its thread: ")] {
+        let text = said(&without(libc::EAGAIN, &starting, &[("AURORA_ROUTE", route)]));
+        assert!(text.contains("refused: ") && text.contains(words), "{route}: {text}");
+        assert!(text.contains("processes and threads (") && text.contains("start fewer ranks"), "{route}: {text}");
     }
 }

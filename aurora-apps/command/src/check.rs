@@ -4,13 +4,11 @@ use crate::arguments::CheckArguments;
 use crate::launch::speaks;
 use crate::{FAILED, complain, say};
 use aurora_core::Surroundings;
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde_json::Value;
-use std::io;
+use std::io::{self, Read};
 use std::process::{Command, ExitCode, Output, Stdio};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
-use std::time::Duration;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 /// The applications with data that a checked run takes about a second for.
 const APPLICATIONS: [&str; 12] = [
@@ -85,19 +83,31 @@ fn run(application: &str, check: &str, arguments: &CheckArguments) -> Result<f64
 /// ranks that it has started end with it.
 fn end_of(command: &mut Command, limit: Duration) -> io::Result<(Output, bool)> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    // Unlike its number, this cannot stand for another process once it has ended.
-    let process = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).or_else(|error| {
-        child.kill()?;
-        Err(io::Error::from(error))
-    })?;
-    let (ended, has_ended) = mpsc::channel::<()>();
-    let watch = thread::spawn(move || match has_ended.recv_timeout(limit) {
-        Err(RecvTimeoutError::Timeout) => pidfd_send_signal(process, Signal::KILL).is_err(),
-        _ => true,
-    });
-    let output = child.wait_with_output();
-    drop(ended);
-    Ok((output?, watch.join().unwrap_or(true)))
+    let (stdout, stderr) = (child.stdout.take().map(read_all), child.stderr.take().map(read_all));
+    let deadline = Instant::now() + limit;
+    let mut in_time = true;
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if in_time && Instant::now() >= deadline {
+            child.kill()?;
+            in_time = false;
+        }
+        thread::sleep(Duration::from_millis(5));
+    };
+    let all = |pipe: Option<JoinHandle<Vec<u8>>>| pipe.and_then(|pipe| pipe.join().ok()).unwrap_or_default();
+    Ok((Output { status, stdout: all(stdout), stderr: all(stderr) }, in_time))
+}
+
+/// Reads a pipe to its end, so that its writer need not wait.
+fn read_all(mut pipe: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // A pipe that cannot be read has said nothing.
+        let _ = pipe.read_to_end(&mut bytes);
+        bytes
+    })
 }
 
 #[cfg(test)]

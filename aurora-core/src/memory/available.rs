@@ -1,6 +1,8 @@
 //! How much memory this process may still take: of its machine, and of each control group that contains it.
 
 use super::group::{Group, Room, groups_of, room};
+use rustix::param::page_size;
+use rustix::process::{Resource, getrlimit};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::fs;
@@ -14,6 +16,8 @@ pub enum MemoryLimit {
     Machine,
     /// The memory that a control group allows: its directory, as the rank sees it.
     ControlGroup(String),
+    /// The address space of the rank's process, which `ulimit -v` (`RLIMIT_AS`) limits.
+    AddressSpace,
 }
 
 impl fmt::Display for MemoryLimit {
@@ -21,6 +25,7 @@ impl fmt::Display for MemoryLimit {
         match self {
             MemoryLimit::Machine => f.write_str("its machine"),
             MemoryLimit::ControlGroup(dir) => write!(f, "its control group {dir}"),
+            MemoryLimit::AddressSpace => f.write_str("the address space of its process (`ulimit -v`)"),
         }
     }
 }
@@ -43,6 +48,7 @@ pub(crate) struct Limits {
     /// Each with the number that identifies it on its machine.
     groups: Vec<(Group, u64)>,
     machine: u64,
+    process: u64,
 }
 
 impl Limits {
@@ -55,7 +61,10 @@ impl Limits {
             let meta = fs::metadata(&group.dir).ok()?;
             Some((group, id_of(&(&boot, meta.dev(), meta.ino()))))
         });
-        Limits { groups: groups.collect(), machine: id_of(&boot) }
+        // Processes of different containers may have one number.
+        let namespace = fs::metadata("/proc/self/ns/pid").map_or(0, |meta| meta.ino());
+        let process = id_of(&(&boot, "process", namespace, std::process::id()));
+        Limits { groups: groups.collect(), machine: id_of(&boot), process }
     }
 
     pub(crate) fn pools(&self) -> Vec<Pool> {
@@ -67,7 +76,10 @@ impl Limits {
             let limit = MemoryLimit::ControlGroup(group.dir.display().to_string());
             Some(Pool { id: *id, limit, available: spare(room) })
         });
-        machine.into_iter().chain(groups).collect()
+        let process = address_space(getrlimit(Resource::As).current, || fs::read_to_string("/proc/self/statm").ok());
+        let process =
+            process.map(|room| Pool { id: self.process, limit: MemoryLimit::AddressSpace, available: spare(room) });
+        machine.into_iter().chain(groups).chain(process).collect()
     }
 
     pub(crate) fn tightest(&self) -> Option<Pool> {
@@ -95,6 +107,13 @@ fn machine(meminfo: &str) -> Option<Room> {
     Some(Room { limit: bytes("MemTotal:")?, left: bytes("MemAvailable:")? })
 }
 
+/// The room in a limited address space. `statm` begins with the pages that it has.
+fn address_space(limit: Option<u64>, statm: impl Fn() -> Option<String>) -> Option<Room> {
+    let limit = usize::try_from(limit?).ok()?;
+    let pages: usize = statm()?.split_whitespace().next()?.parse().ok()?;
+    Some(Room { limit, left: limit.saturating_sub(pages.saturating_mul(page_size())) })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,6 +124,15 @@ mod tests {
         assert_eq!(machine(text), Some(Room { limit: 50 * 1024, left: 24 * 1024 }));
         assert_eq!(machine("nothing"), None);
         assert!(available().is_some_and(|bytes| bytes > 1 << 20));
+    }
+
+    #[test]
+    fn an_address_space_without_a_limit_is_no_pool() {
+        let statm = || Some("10 5 3 1 0 2 0".to_string());
+        let room = |limit| address_space(limit, statm).map(|room| room.left);
+        assert_eq!(room(None), None);
+        assert_eq!(room(Some(1 << 30)), Some((1 << 30) - 10 * page_size()));
+        assert_eq!(room(Some(1)), Some(0));
     }
 
     #[test]

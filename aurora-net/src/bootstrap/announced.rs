@@ -23,6 +23,7 @@ impl Announced {
     }
 
     /// The error of a program to which MPI reports another number of ranks. `library` is its MPI.
+    #[cfg(feature = "mpi")]
     pub(super) fn other_size(&self, size: usize, library: &str) -> String {
         let here = match self.size {
             Some(_) => String::new(),

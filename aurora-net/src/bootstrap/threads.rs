@@ -8,7 +8,7 @@ use super::coordinator::{Coordinator, Report};
 use super::seat::{Job, Seat, exited, run_body};
 use super::{Failure, Launcher, Options, address_here, exit, new_key};
 
-use crate::Rank;
+use crate::{Error, Rank};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -43,7 +43,7 @@ pub(super) fn run<R: Send>(
             match started {
                 Ok(thread) => others.push(thread),
                 Err(error) => {
-                    let failure = Failure::of(rank, format_args!("cannot start its thread: {error}"));
+                    let failure = Failure::of(rank, Error::starting("start its thread")(error));
                     control.report(rank, Report::Failed(failure.clone()));
                     return Err(failure);
                 }

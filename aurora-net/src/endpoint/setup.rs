@@ -36,6 +36,8 @@ pub(crate) struct Setup {
     poller: Arc<Poller>,
     local: Option<(LocalAddress, Inbox)>,
     udp: Option<(UdpPort, UdpContact)>,
+    /// Why there is no socket, unless none is asked for.
+    no_udp: Option<Error>,
     offer: Option<Offer>,
     grace: Duration,
 }
@@ -49,7 +51,7 @@ impl Setup {
             Launcher::Threads => Duration::ZERO,
         };
         let (me, key) = (job.rank, job.key);
-        let mut setup = Setup { me, key, transport, poller, local: None, udp: None, offer: None, grace };
+        let mut setup = Setup { me, key, transport, poller, local: None, udp: None, no_udp: None, offer: None, grace };
         if job.size == 1 {
             return Ok(setup);
         }
@@ -59,17 +61,30 @@ impl Setup {
             setup.local = Some(local::queue(setup.poller.waker().clone()));
         }
         if transport.route == Some(Route::Udp) || (transport.route.is_none() && !threads) {
-            let port = UdpPort::bind(job.address, &transport)?;
-            let (address, window) = (port.address(), port.window(job.size - 1));
-            let contact = UdpContact { address, window, mtu: port.mtu().limit };
-            setup.udp = Some((port, contact));
+            match UdpPort::bind(job.address, &transport) {
+                Ok(port) => {
+                    let (address, window) = (port.address(), port.window(job.size - 1));
+                    let contact = UdpContact { address, window, mtu: port.mtu().limit };
+                    setup.udp = Some((port, contact));
+                }
+                // Ranks that share memory need no socket.
+                Err(error @ (Error::Bind { .. } | Error::System { .. })) if transport.route.is_none() => {
+                    setup.no_udp = Some(error);
+                }
+                Err(error) => return Err(error),
+            }
         }
         let offer = match transport.route {
             None => match Offer::new() {
                 Ok(offer) => Some(offer),
                 Err(error @ Error::OpenFiles { .. }) => return Err(error),
-                // If the system refuses a socket, this rank shares no memory.
-                Err(_) => None,
+                // If the system refuses a socket or shared memory, there is UDP.
+                Err(error) => {
+                    if job.rank == 0 {
+                        tracing::warn!("{error}; ranks of one machine use UDP, which is slower");
+                    }
+                    None
+                }
             },
             Some(Route::Shm) => Some(Offer::new()?),
             Some(Route::Local | Route::Udp) => None,
@@ -114,7 +129,7 @@ impl Setup {
 
     /// Connects to the other ranks. A carrier belongs to the calling thread. `alarm` is called if the daemon panics.
     pub fn start<H: Handler>(
-        self,
+        mut self,
         handler: H,
         contacts: &[Contact],
         (node, nodes): (Node, Nodes),
@@ -189,13 +204,13 @@ impl Setup {
                     }
                 })
             })
-            .map_err(Error::system("start the daemon's thread"))?;
+            .map_err(Error::starting("start the daemon's thread"))?;
         let daemon = Mutex::new(Some(daemon));
         let owner = Arc::new(Owner { shared, daemon, node, nodes, routes, bulk });
         Ok(Endpoint { owner })
     }
 
-    fn peer(&self, rank: Rank, contact: &Contact, rings: Option<&Rings>) -> Result<Peer, Error> {
+    fn peer(&mut self, rank: Rank, contact: &Contact, rings: Option<&Rings>) -> Result<Peer, Error> {
         if rank == self.me {
             return Ok(Peer::Unreachable);
         }
@@ -207,7 +222,10 @@ impl Setup {
             (_, Some(peer), _) if may(Route::Shm) => Ok(Peer::Shm(peer)),
             (.., Some(_)) if may(Route::Udp) && self.udp.is_some() => Ok(Peer::Udp),
             _ if asked == Some(Route::Shm) && contact.shm.is_some() => Err(Error::OtherNode { rank }),
-            _ => Err(Error::NoAddress { rank, route: asked.unwrap_or(Route::Udp) }),
+            _ => {
+                let there = || Error::NoAddress { rank, route: asked.unwrap_or(Route::Udp) };
+                Err(self.no_udp.take().unwrap_or_else(there))
+            }
         }
     }
 }

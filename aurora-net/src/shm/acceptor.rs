@@ -58,7 +58,7 @@ impl Acceptor {
         let thread = thread::Builder::new()
             .name(format!("aurora-accept-{}", me.index()))
             .spawn(move || accepting.run())
-            .map_err(Error::system("start a thread"))?;
+            .map_err(Error::starting("start a thread"))?;
         Ok(Acceptor { over, thread: Some(thread) })
     }
 

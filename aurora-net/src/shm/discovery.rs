@@ -16,6 +16,7 @@ use super::control::Control;
 use super::descriptor_passing::{Channel, Listener, MOST_DESCRIPTORS, Message, TIMEOUT};
 use super::handshake::Handshake;
 use super::node::{Node, Role, receive, send};
+use super::segment::Segment;
 use crate::key::{JobKey, Nonce, nonce};
 use crate::poller::Waker;
 use crate::{Error, Rank, limits, peer};
@@ -55,7 +56,10 @@ pub(crate) struct Offer {
 }
 
 impl Offer {
+    /// # Errors
+    /// The system refuses sockets or shared memory.
     pub fn new() -> Result<Self, Error> {
+        Segment::create(0)?;
         let random = |_| Error::system("get random numbers")(io::Error::from(io::ErrorKind::Other));
         let (name, nonce) = (nonce().map_err(random)?, nonce().map_err(random)?);
         let contact = ShmContact { boot: boot_id()?, name, nonce };

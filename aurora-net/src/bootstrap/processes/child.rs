@@ -48,7 +48,7 @@ pub(in super::super) fn run<R>(
             let notices = notices.clone();
             move || control(&mut incoming, &notices, grace)
         })
-        .map_err(|error| Failure::start(format_args!("cannot start a thread: {error}")))?;
+        .map_err(|error| Failure::of(ticket.rank, Error::starting("start a thread")(error)))?;
 
     let say = move |message: &Up| {
         let mut socket = outgoing.lock().unwrap_or_else(PoisonError::into_inner);

@@ -6,6 +6,7 @@ use super::parent::Control;
 use super::{Claim, Up};
 use crate::Rank;
 use crate::key::JobKey;
+use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open, waitid};
 use std::io::{self, ErrorKind};
@@ -22,7 +23,9 @@ pub(super) struct Children(pub Vec<ChildRank>);
 pub(super) struct ChildRank {
     pub rank: Rank,
     pub process: Child,
-    pub pidfd: OwnedFd,
+    /// Wakes rank 0 when the process ends. `None`: the system refuses it, as the profiles of some containers do; then
+    /// the end is noticed by the process's pipes, or by the next tick.
+    pub pidfd: Option<OwnedFd>,
     pub output: [OutputPipe; 2],
     pub connection: Option<ControlSocket>,
     pub stopped_ticks: u32,
@@ -100,8 +103,11 @@ impl Drop for Children {
 }
 
 impl ChildRank {
-    fn watch(rank: Rank, process: &mut Child) -> io::Result<(OwnedFd, [OutputPipe; 2])> {
-        let pidfd = pidfd_open(Pid::from_child(process), PidfdFlags::empty())?;
+    fn watch(rank: Rank, process: &mut Child) -> io::Result<(Option<OwnedFd>, [OutputPipe; 2])> {
+        let pidfd = match pidfd_open(Pid::from_child(process), PidfdFlags::empty()) {
+            Err(error @ (Errno::MFILE | Errno::NFILE)) => return Err(error.into()),
+            pidfd => pidfd.ok(),
+        };
         let stdout = process.stdout.take().expect("piped");
         let stderr = process.stderr.take().expect("piped");
         let output = [OutputPipe::new(rank, stdout)?, OutputPipe::new(rank, stderr)?];

@@ -4,8 +4,8 @@
 //!
 //! Rank 0 is the process that the user has started. It starts the others from the thread that calls `run`, and listens
 //! on an abstract unix socket, which leaves no file behind. Its thread `aurora-control` receives the others' reports,
-//! prints their output, and detects when they end (by pidfd) or are stopped (by checking twice a second; an idle job
-//! does nothing else).
+//! prints their output, and detects when they end (by pidfd, where there is one) or are stopped (by checking twice a
+//! second; an idle job does nothing else).
 //!
 //! | event | detected by | consequence |
 //! |---|---|---|

@@ -12,8 +12,10 @@ use super::{Claim, Down};
 use crate::key::{JobKey, Nonce, nonce};
 use crate::poller::Waker;
 use crate::{Error, Rank, limits};
+use std::ffi::OsString;
 use std::io::{self, ErrorKind, Write};
 use std::os::linux::net::SocketAddrExt;
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
@@ -56,7 +58,7 @@ pub(in super::super) fn run<R>(
     let supervision = thread::Builder::new()
         .name("aurora-control".into())
         .spawn(move || supervisor.run())
-        .map_err(cannot("start a thread"))?;
+        .map_err(|error| Failure::start(Error::starting("start a thread")(error)))?;
 
     let root = Rank::new(0);
     let guard = exit::guard({
@@ -99,26 +101,38 @@ fn not_started(rank: Rank, error: io::Error) -> Failure {
     // If the file exists, something else is missing.
     let error = match error.kind() == ErrorKind::NotFound && std::fs::symlink_metadata(OWN_FILE).is_err() {
         true => limits::proc_file(OWN_FILE)(error),
-        false => Error::system("start a process")(error),
+        false => Error::starting("start a process")(error),
     };
     Failure::start(format_args!("{rank}: {error}"))
 }
 
 fn spawn(ticket: &Ticket, options: &Options) -> io::Result<Child> {
-    let mut own = std::env::args_os();
-    let name = own.next().unwrap_or_else(|| "aurora".into());
+    let (name, loaded, own) = own_words();
     let mut command = Command::new(OWN_FILE);
-    command.arg0(name);
-    match &options.arguments {
-        Some(arguments) => command.args(arguments),
-        None => command.args(own),
-    };
+    command.arg0(name).args(loaded).args(options.arguments.as_ref().unwrap_or(&own));
     command
         .env(super::VARIABLE, ticket.to_string())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
+}
+
+/// The words that have started this process: the name of its executable, those that a program does not see, and its
+/// arguments. If the dynamic loader was called by its name (`ld.so --its-options ./program arguments`), the loader is
+/// the executable, and the program sees the words from `./program` on.
+fn own_words() -> (OsString, Vec<OsString>, Vec<OsString>) {
+    let mut own: Vec<OsString> = std::env::args_os().collect();
+    let all = std::fs::read("/proc/self/cmdline").unwrap_or_default();
+    let all: Vec<_> = all.split(|byte| *byte == 0).map(|word| OsString::from_vec(word.to_vec())).collect();
+    // The last word ends with a 0, too.
+    let all = all.split_last().map_or(&[][..], |(_, words)| words);
+    let mut loaded = match all.strip_suffix(&own[..]) {
+        Some(by) if !own.is_empty() => [by, &own[..1]].concat(),
+        _ => own.first().cloned().into_iter().collect(),
+    };
+    let name = if loaded.is_empty() { "aurora".into() } else { loaded.remove(0) };
+    (name, loaded, own.split_off(own.len().min(1)))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -110,7 +110,7 @@ impl Supervisor {
             .chain(running.flat_map(|child| {
                 let connection = child.connection.as_ref().map(|connection| connection.socket.as_fd());
                 let output = child.output.iter().filter_map(OutputPipe::fd);
-                output.chain(connection).chain([child.pidfd.as_fd()])
+                output.chain(connection).chain(child.pidfd.as_ref().map(AsFd::as_fd))
             }))
             .collect();
         let mut polled: Vec<PollFd<'_>> = fds.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
