@@ -60,7 +60,7 @@ fn edges_of_bands(world: &World) -> Result<()> {
         (0..STEPS).flat_map(step)
     };
     let mut sim = Sim::new(&[(p * BAND * ROW * 4, ROW * 4); 2], (0..p).map(program), Network::default());
-    sim.run(|_, _, _| ()).map_err(Error::user)?;
+    sim.run(|_, _, _| ()).map_err(|error| Error::user(error))?;
     world.barrier()?; // all have read, so all answers are sent
     let (counts, sent) = (tmk.counts(), world.stats() - before);
     check::equal("counts", counts, sim.counts().nth(me).expect("of this rank"))?;

@@ -34,7 +34,7 @@ pub fn run(world: &World, job: &Job, progress: &mut dyn FnMut(usize)) -> Result<
     // Nobody else's memory counts with that of one who is alone.
     let alone = job.implementations.len() == 1;
     let figures = lanes.iter().zip(&laps).map(|(lane, laps)| figures(world, lane, laps, alone));
-    Comparison::of(figures.collect()).map_err(Error::user)
+    Comparison::of(figures.collect()).map_err(|error| Error::user(error))
 }
 
 /// Collective. Unmeasured repetitions: memory has been touched after the first one; of a short operation as many as it

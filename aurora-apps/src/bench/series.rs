@@ -36,7 +36,7 @@ impl<'w> Series<'w> {
     /// # Errors
     /// A [`Refusal`](crate::implementation::Refusal) of what cannot be had; whatever ended the job.
     pub fn new(world: &'w World, job: &Job) -> Result<Self> {
-        let by = *job.implementations.first().ok_or(NothingToRun).map_err(Error::user)?;
+        let by = *job.implementations.first().ok_or(NothingToRun).map_err(|error| Error::user(error))?;
         let first = Job { operation: job.operation.parts()[0], implementations: vec![by], ..job.clone() };
         let mut lane = Lane::all(world, &first)?.remove(0);
         lane.repetition(1, 1)?;

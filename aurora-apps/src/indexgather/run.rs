@@ -68,7 +68,7 @@ pub fn run(world: &World, job: &IndexGather, progress: &mut dyn FnMut(usize)) ->
             Subject { app: offer.name(), implementation: *implementation, variant: "random", size: job.table, seed };
         Report { measures: BTreeMap::from([("reads".into(), job.reads)]), ..tally.report(world, subject) }
     };
-    Comparison::of(lanes.iter().map(report).collect()).map_err(Error::user)
+    Comparison::of(lanes.iter().map(report).collect()).map_err(|error| Error::user(error))
 }
 
 /// The distributed table, and what this rank reads of it.

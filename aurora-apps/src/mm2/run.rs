@@ -78,7 +78,7 @@ pub fn run(world: &World, job: &Mm2, progress: &mut dyn FnMut(usize)) -> Result<
         seed,
     };
     Comparison::of(lanes.iter().map(|lane| lane.tally.report(world, subject(lane.implementation))).collect())
-        .map_err(Error::user)
+        .map_err(|error| Error::user(error))
 }
 
 /// One way to share the matrices.

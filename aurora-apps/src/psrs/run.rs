@@ -82,7 +82,7 @@ pub fn run(world: &World, job: &Psrs, progress: &mut dyn FnMut(usize)) -> Result
     let subject =
         |implementation| Subject { app: offer.name(), implementation, variant: job.input.name(), size: job.keys, seed };
     Comparison::of(lanes.iter().map(|lane| lane.tally.report(world, subject(lane.implementation))).collect())
-        .map_err(Error::user)
+        .map_err(|error| Error::user(error))
 }
 
 /// One way to share the keys.

@@ -19,7 +19,7 @@ pub struct Threads<'w> {
 impl<'w> Threads<'w> {
     /// Collective. Room for `length` keys.
     pub fn new(world: &'w World, length: usize) -> Result<Self> {
-        let pool = || ThreadPoolBuilder::new().num_threads(world.size()).build().map_err(Error::user);
+        let pool = || ThreadPoolBuilder::new().num_threads(world.size()).build().map_err(|error| Error::user(error));
         let pool = world.is_root().then(pool).transpose()?;
         let keys = if world.is_root() { vec![0; length] } else { Vec::new() };
         Ok(Threads { world, pool, keys, sorted: GVector::new(world, length)? })

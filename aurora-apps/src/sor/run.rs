@@ -60,7 +60,7 @@ fn run_as<T: Real>(world: &World, job: &Sor, progress: &mut dyn FnMut(usize)) ->
         }
         report
     };
-    Comparison::of(lanes.iter().map(report).collect()).map_err(Error::user)
+    Comparison::of(lanes.iter().map(report).collect()).map_err(|error| Error::user(error))
 }
 
 /// Collective. One way to carry out all half-sweeps from `start` on; it leaves the matrix in [`Shared`].

@@ -27,7 +27,7 @@ const MULTIPLY: &str = "C <- A x B";
 /// an error that has ended the job.
 pub fn run(world: &World, job: &SparseMm, progress: &mut dyn FnMut(usize)) -> Result<Comparison<SparseReport>> {
     let offer = Program("sparse-mm");
-    job.check().map_err(Error::user)?;
+    job.check().map_err(|error| Error::user(error))?;
     offer.check(&job.implementations, Conditions::of(world)).map_err(|(_, refusal)| Error::user(refusal))?;
     let seed = agree::seed(world, job.seed)?;
     let lane = |implementation: &Implementation| Lane {
@@ -53,7 +53,7 @@ pub fn run(world: &World, job: &SparseMm, progress: &mut dyn FnMut(usize)) -> Re
         let run = Report { variant: density(job), measures, ..lane.tally.report(world, subject) };
         SparseReport { run, density: job.density, launch: Launch::of(&lane.launches) }
     };
-    Comparison::of(lanes.iter().map(report).collect()).map_err(Error::user)
+    Comparison::of(lanes.iter().map(report).collect()).map_err(|error| Error::user(error))
 }
 
 /// One implementation and its figures.

@@ -89,7 +89,7 @@ pub fn run(world: &World, job: &Tsp, progress: &mut dyn FnMut(usize)) -> Result<
         report.measures.extend(found.map(|(name, found)| (name.into(), found)));
         report
     });
-    Comparison::of(reports.collect()).map_err(Error::user)
+    Comparison::of(reports.collect()).map_err(|error| Error::user(error))
 }
 
 impl Source {

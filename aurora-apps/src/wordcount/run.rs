@@ -72,7 +72,7 @@ pub fn run(world: &World, job: &WordCount, progress: &mut dyn FnMut(usize)) -> R
         let report = lane.tally.report(world, subject(lane.implementation));
         Report { measures: measures.clone(), ..report }
     };
-    Comparison::of(lanes.iter().map(report).collect()).map_err(Error::user)
+    Comparison::of(lanes.iter().map(report).collect()).map_err(|error| Error::user(error))
 }
 
 /// The counts of the words that a rank owns.

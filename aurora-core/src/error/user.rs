@@ -38,7 +38,7 @@ impl fmt::Debug for UserError {
 impl Error {
     /// Wraps an error of the program itself, so that a closure given to `run` can return it with `?`. It notes the
     /// line that calls it. Call it in a closure of yours: with `.map_err(Error::user)` the standard library calls it,
-    /// whose line says nothing.
+    /// and the error has no line.
     ///
     /// ```
     /// use aurora_core::prelude::*;

@@ -40,14 +40,13 @@ impl Announced {
 
     fn said(&self) -> String {
         let by = match self.variables[..] {
+            [] if self.size.is_none() => return "the program asks for MPI".into(),
             [] => String::new(),
-            [last] => format!(" ({last} is set)"),
-            [ref names @ .., last] => format!(" ({} and {last} are set)", names.join(", ")),
+            [name] => format!("{name} says that "),
+            [ref names @ .., last] => format!("{} and {last} say that ", names.join(", ")),
         };
-        match self.size {
-            Some(size) => format!("a launcher has started this program as one of {size} ranks{by}"),
-            None => format!("a launcher has started this program as one of an unknown number of ranks{by}"),
-        }
+        let ranks = self.size.map_or("an unknown number of".into(), |size| size.to_string());
+        format!("{by}a launcher has started this program as one of {ranks} ranks")
     }
 
     fn unset(&self) -> String {

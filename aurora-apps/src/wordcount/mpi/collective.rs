@@ -35,7 +35,7 @@ pub fn count(ranks: &MpiRanks<'_>, text: &str) -> Result<FxHashMap<String, u64>>
     while let Some((head, words)) = rest.split_first_chunk::<HEAD>() {
         let count = u64::from_le_bytes(head[..8].try_into().expect("8 bytes"));
         let (word, others) = words.split_at(u32::from_le_bytes(head[8..].try_into().expect("4 bytes")) as usize);
-        let word = std::str::from_utf8(word).map_err(Error::user)?;
+        let word = std::str::from_utf8(word)?;
         match counts.get_mut(word) {
             Some(sum) => *sum += count,
             None => drop(counts.insert(word.to_owned(), count)),
