@@ -17,7 +17,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The surroundings decide how many ranks there are and who starts them. Under `mpirun` or `srun` MPI does; otherwise
 /// this process becomes rank 0 and starts the others, `AURORA_RANKS` in all (default: the number of cores, at most
 /// 4). These run the program again from the start of `main` and end inside `run`. [`Config`] chooses by hand. `run`
-/// returns when every rank has left the closure.
+/// returns when every rank has left the closure. A shell in an allocation has the variables of a launcher, too: where
+/// they announce one rank, `AURORA_RANKS` asks for more; where they announce others that MPI does not see, the error
+/// names the variables to unset.
 ///
 /// **Code after `run`** runs on rank 0 alone if this process has started the others. Under `mpirun` or `srun` it runs
 /// on every rank, because a program may call `run` again there, or MPI. Work for one rank belongs into the closure,

@@ -15,7 +15,7 @@ use aurora_apps::psrs::{Input, Psrs};
 use aurora_apps::report::label::Label;
 use aurora_apps::tsp::{MOST_CITIES, Named, Source, Tsp};
 use aurora_apps::wordcount::WordCount;
-use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, value_parser};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -463,13 +463,24 @@ impl TspArguments {
     }
 }
 
+/// The command line. A negative number is a value: the error is that of its argument, not of an unknown option.
+pub fn definition() -> clap::Command {
+    fn with_negative_numbers(command: clap::Command) -> clap::Command {
+        let command = command.mut_subcommands(with_negative_numbers);
+        command.mut_args(|argument| match argument.get_action().takes_values() {
+            true => argument.allow_negative_numbers(true),
+            false => argument,
+        })
+    }
+    with_negative_numbers(Arguments::command())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_definition_is_consistent() {
-        Arguments::command().debug_assert();
+        definition().debug_assert();
     }
 }

@@ -21,7 +21,7 @@ mod values;
 
 use arguments::{
     Arguments, Command, DiffusionArguments, HistogramArguments, IndexGatherArguments, Mm2Arguments, PsrsArguments,
-    TspArguments, WordCountArguments, WorldArguments,
+    TspArguments, WordCountArguments, WorldArguments, definition,
 };
 use aurora_apps::implementation::{Implementation, Program};
 use aurora_apps::report::Measured;
@@ -31,7 +31,7 @@ use aurora_apps::{diffusion, histogram, indexgather, mm2, psrs, tsp, wordcount};
 use aurora_core::Surroundings;
 use aurora_core::prelude::*;
 use clap::error::ErrorKind;
-use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use clap::{ArgMatches, FromArgMatches};
 use launch::speaks;
 use memory::Demand;
 use progress::Progress;
@@ -48,14 +48,14 @@ const FAILED: u8 = 1;
 
 fn main() -> ExitCode {
     let starter = Surroundings::detect();
-    let mut matches = match Arguments::command().try_get_matches() {
+    let mut matches = match definition().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => return refuse(&error, starter),
     };
     let called = called(&matches);
     let arguments = match Arguments::from_arg_matches_mut(&mut matches) {
         Ok(arguments) => arguments,
-        Err(error) => return refuse(&error.format(&mut Arguments::command()), starter),
+        Err(error) => return refuse(&error.format(&mut definition()), starter),
     };
     let outcome = match &arguments.command {
         Command::Mm2(mm2) => run_mm2(mm2),
@@ -75,7 +75,7 @@ fn main() -> ExitCode {
         Command::Simulate(arguments) => simulate::start(arguments, starter),
     };
     outcome.unwrap_or_else(|refusal| {
-        let mut command = Arguments::command();
+        let mut command = definition();
         // So that each command knows by which words it is called.
         command.build();
         let command =

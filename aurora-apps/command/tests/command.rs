@@ -173,6 +173,22 @@ fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
     }
 }
 
+#[test]
+fn a_negative_number_is_refused_by_its_argument() {
+    for (line, argument) in [
+        ("mm2 --size -3", "--size <N>"),
+        ("psrs --keys -1 --ranks 2", "--keys <N>"),
+        ("diffusion --rows -4 --cols 3", "--rows <N>"),
+        ("bench get --reps -2", "--reps <N>"),
+        ("mm2 --ranks -2", "--ranks <N>"),
+    ] {
+        let output = aurora(line);
+        let text = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{line}: {text}");
+        assert!(text.contains("invalid value '-") && text.contains(argument), "{line}: {text}");
+    }
+}
+
 /// Those who compare an older build with a newer one find out by this what it knows.
 #[test]
 fn help_comes_only_for_what_there_is() {
