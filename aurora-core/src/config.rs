@@ -432,7 +432,7 @@ mod tests {
     /// Launchers announce their ranks by these variables. Shells inside an allocation or a job have them too.
     #[test]
     fn a_launcher_decides_unless_it_says_one_rank_and_the_user_says_more() {
-        let table: [(&str, &str, &str); 20] = [
+        let table: [(&str, &str, &str); 22] = [
             // Variables; the outcome without MPI; with MPI.
             ("", "2", "2"),
             ("OMPI_COMM_WORLD_SIZE=1", "1", "mpi 1 1"),
@@ -453,6 +453,9 @@ mod tests {
             ("PMIX_RANK=0 AURORA_RANKS=1", "unset PMIX_RANK", "mpi ? 0"),
             ("OMPI_COMM_WORLD_SIZE=4 AURORA_RANKS=3", "unset OMPI_COMM_WORLD_SIZE", "mpi 4 1"),
             ("PMI_RANK=1 PMI_SIZE=4", "unset PMI_RANK PMI_SIZE", "mpi 4 2"),
+            ("PMI_ID=1 PMI_PORT=node:7", "unset PMI_ID PMI_PORT", "mpi ? 2"),
+            // A shell under one mpirun that runs the other's.
+            ("OMPI_COMM_WORLD_SIZE=1 PMI_SIZE=2", "unset OMPI_COMM_WORLD_SIZE PMI_SIZE", "mpi 2 2"),
             // A shell under `mpirun -n 1` that runs `srun -n 8`.
             (
                 "OMPI_COMM_WORLD_SIZE=1 SLURM_STEP_NUM_TASKS=8",

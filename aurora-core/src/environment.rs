@@ -83,8 +83,8 @@ pub(crate) struct Step {
     announced: Announced,
     rank: Option<usize>,
     local_size: Option<usize>,
-    /// Whether this is a step of one rank, so that no other process can belong to it.
-    is_alone: bool,
+    /// The greatest number of ranks that is announced.
+    largest: Option<usize>,
     /// Whether MPI has been announced, and not only Slurm, which also starts programs that know nothing of MPI.
     by_mpi: bool,
 }
@@ -92,9 +92,11 @@ pub(crate) struct Step {
 impl Step {
     fn find(all: &BTreeMap<String, String>) -> Option<Self> {
         /// Launchers' variables for rank and size, the most specific first. Some launchers set only one of them.
-        const LAUNCHERS: [(&str, &str); 4] = [
+        const LAUNCHERS: [(&str, &str); 5] = [
             ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
             ("PMI_RANK", "PMI_SIZE"),
+            // MPICH's mpirun -pmi-port, which tells no size.
+            ("PMI_ID", "PMI_PORT"),
             SLURM,
             ("PMIX_RANK", "PMIX_SIZE"),
         ];
@@ -104,14 +106,20 @@ impl Step {
         let number = |name: &str| all.get(name)?.parse().ok();
         let found: Vec<_> =
             LAUNCHERS.into_iter().filter(|(rank, size)| is_set(size) || (is_set(rank) && *rank != SLURM.0)).collect();
-        let sizes: Vec<usize> = found.iter().filter_map(|(_, size)| number(size)).collect();
+        // Of two contradictory sizes one has been inherited. The greater one counts, so that no rank of several takes
+        // itself for the only one. Slurm's counts if there is no other: under mpirun it is the number of machines.
+        let size = |slurm: bool| {
+            let of = found.iter().filter(|launcher| (**launcher == SLURM) == slurm);
+            of.filter_map(|(_, size)| number(size)).max()
+        };
+        let (mpi_size, slurm_size) = (size(false), size(true));
         let variables = found.iter().flat_map(|(rank, size)| [*rank, *size]).filter(|name| is_set(name)).collect();
         Some(Step {
             rank: number(found.first()?.0),
             local_size: number("OMPI_COMM_WORLD_LOCAL_SIZE").or_else(|| number("MPI_LOCALNRANKS")),
-            is_alone: !sizes.is_empty() && sizes.iter().all(|size| *size == 1),
             by_mpi: found.iter().any(|launcher| *launcher != SLURM),
-            announced: Announced { size: sizes.first().copied(), variables },
+            announced: Announced { size: mpi_size.or(slurm_size), variables },
+            largest: mpi_size.max(slurm_size),
         })
     }
 
@@ -222,12 +230,14 @@ impl Environment {
         })
     }
 
-    /// The number of ranks that this process starts, `said` or `usual`; none if a launcher has started it as one rank of
-    /// a job. A step of one rank is such a job, unless ranks are asked for, or there is no MPI to ask.
+    /// The number of ranks that this process starts, `said` or `usual`; none if a launcher has started it as one rank
+    /// of a job. A step of one rank is such a job, unless ranks are asked for, or there is no MPI to ask.
     pub(crate) fn own_ranks(&self, said: Option<usize>, usual: usize, has_mpi: bool) -> Option<usize> {
         match &self.step {
             None => Some(said.unwrap_or(usual)),
-            Some(step) if step.is_alone && (said.is_some() || !step.by_mpi || !has_mpi) => Some(said.unwrap_or(1)),
+            Some(step) if step.largest == Some(1) && (said.is_some() || !step.by_mpi || !has_mpi) => {
+                Some(said.unwrap_or(1))
+            }
             Some(_) => None,
         }
     }
@@ -236,7 +246,10 @@ impl Environment {
     pub(crate) fn mpi(&self, chosen: Option<usize>, said: Option<usize>, has_mpi: bool) -> Result<Launch> {
         let mut announced = self.step.as_ref().map(|step| step.announced.clone()).unwrap_or_default();
         match (chosen, announced.size) {
-            _ if !has_mpi => Err(Error::Start(announced.without_mpi())),
+            _ if !has_mpi => {
+                announced.size = self.step.as_ref().and_then(|step| step.largest);
+                Err(Error::Start(announced.without_mpi()))
+            }
             (Some(ranks), Some(size)) if ranks != size => {
                 Err(bad("ranks", &ranks.to_string(), &format!("{size}, because mpirun has started {size}")))
             }

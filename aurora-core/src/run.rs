@@ -8,7 +8,7 @@ use crate::kernel::nodes::Nodes;
 use crate::memory::{Budget, HolderTimeout};
 use crate::trace::Tracer;
 use crate::world::{About, World};
-use crate::{Error, Site};
+use crate::{Error, Site, UdpTrouble};
 use aurora_net::bootstrap::{self, Failure, Launch, Launcher, Seat};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -162,6 +162,9 @@ fn failure_of(seat: &Seat, error: &Error) -> Failure {
     let (culprit, told) = match error {
         Error::JobFailed { failure } => return failure.heard(),
         Error::Leaked { rank, .. } | Error::Poisoned { rank, .. } => (*rank, *rank != me),
+        Error::PeerLost { trouble: Some(trouble), .. } if matches!(**trouble, UdpTrouble::Refused { .. }) => {
+            (me, false)
+        }
         // A rank that has died is reported by its launcher, which knows the cause.
         Error::PeerLost { rank, silent_for, .. } => {
             (*rank, seat.launcher() == Launcher::Processes || silent_for.is_zero())

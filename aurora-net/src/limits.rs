@@ -21,12 +21,21 @@ pub(crate) fn file_size(len: usize) -> Option<u64> {
     getrlimit(Resource::Fsize).current.filter(|allowed| *allowed < len as u64)
 }
 
+/// Advice for a call that the system refuses whatever its arguments are.
+pub(crate) fn of_refusing(refused: &io::Error) -> &'static str {
+    let is = |errno: Errno| refused.raw_os_error() == Some(errno.raw_os_error());
+    match is(Errno::PERM) || is(Errno::NOSYS) {
+        true => "; the profile of a container (seccomp) may refuse this call: allow it there",
+        false => "",
+    }
+}
+
 /// The limits of processes, threads and addresses of this process, for a system that refuses one of them.
 pub(crate) fn of_starting(refused: &io::Error) -> String {
     let starting =
         [Errno::AGAIN, Errno::NOMEM].iter().any(|errno| refused.raw_os_error() == Some(errno.raw_os_error()));
     if !starting {
-        return String::new();
+        return of_refusing(refused).into();
     }
     let processes = match getrlimit(Resource::Nproc).current {
         Some(allowed) => {

@@ -1,5 +1,6 @@
 //! The loss of a peer, and what the network is known to have to do with it.
 
+use crate::Rank;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;
@@ -30,7 +31,9 @@ impl Loss {
 pub enum UdpTrouble {
     /// The system refuses to send to the peer, or to receive.
     Refused {
-        /// The network interface of this rank and its address.
+        /// The rank that the system refuses it.
+        rank: Rank,
+        /// The network interface of the rank, and its address.
         interface: String,
         /// The address of the peer; none if it is the receiving that is refused.
         to: Option<SocketAddr>,
@@ -41,6 +44,8 @@ pub enum UdpTrouble {
     },
     /// No datagram of the peer has ever come.
     NeverHeard {
+        /// The rank that has heard nothing.
+        rank: Rank,
         /// The network interface of this rank and its address.
         interface: String,
         /// The address of the peer.
@@ -51,17 +56,17 @@ pub enum UdpTrouble {
 impl fmt::Display for UdpTrouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            UdpTrouble::Refused { interface, to, calls, errno } => {
+            UdpTrouble::Refused { rank, interface, to, calls, errno } => {
                 let error = io::Error::from_raw_os_error(*errno);
                 match to {
-                    Some(to) => write!(f, "this rank cannot send UDP datagrams to {to}")?,
-                    None => f.write_str("this rank cannot receive UDP datagrams")?,
+                    Some(to) => write!(f, "{rank} cannot send UDP datagrams to {to}")?,
+                    None => write!(f, "{rank} cannot receive UDP datagrams")?,
                 }
                 write!(f, " by {interface}: {calls} calls in a row have failed, with `{error}`; ")?;
-                f.write_str("allow UDP in this machine's firewall, bring the interface up")?;
+                f.write_str("allow UDP in the firewall of its machine, bring the interface up")?;
             }
-            UdpTrouble::NeverHeard { interface, to } => {
-                write!(f, "no UDP datagram has ever come from {to} by {interface}; ")?;
+            UdpTrouble::NeverHeard { rank, interface, to } => {
+                write!(f, "no UDP datagram has ever come to {rank} from {to} by {interface}; ")?;
                 f.write_str("if its process is not stopped, allow UDP in the firewalls of both machines")?;
             }
         }

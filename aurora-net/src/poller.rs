@@ -82,7 +82,9 @@ impl Poller {
         let waker = Waker::new()?;
         let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
         let poller = Poller { epoll, sources: OnceLock::new(), waker, timer, news: AtomicU8::new(0) };
-        // The profiles of some containers refuse to wait: an error here, not in the daemon.
+        // The profiles of some containers refuse these calls: an error here, not in the daemon.
+        let never = Itimerspec { it_interval: timespec(Duration::ZERO), it_value: timespec(Duration::ZERO) };
+        timerfd_settime(&poller.timer, TimerfdTimerFlags::empty(), &never)?;
         epoll::wait(&poller.epoll, &mut no_events::<EVENTS>(), Some(&timespec(Duration::ZERO)))?;
         poller.watch(&poller.waker.0)?;
         poller.watch(&poller.timer)?;

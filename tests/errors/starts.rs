@@ -165,14 +165,18 @@ fn without(errno: i32, calls: &[i64], variables: &[(&str, &str)]) -> Output {
 fn datagrams_that_the_system_refuses_or_drops_are_named_with_the_error_and_the_interface() {
     let refused = "calls in a row have failed, with `Operation not permitted (os error 1)`";
     for (errno, call, words) in [
-        (libc::EPERM, libc::SYS_sendmsg, &["this rank cannot send UDP datagrams to 127.0.0.1:", refused][..]),
-        (libc::EPERM, libc::SYS_recvmmsg, &["this rank cannot receive UDP datagrams by the interface", refused]),
-        (0, libc::SYS_sendmsg, &["no UDP datagram has ever come from 127.0.0.1:", "the firewalls of both machines"]),
+        (libc::EPERM, libc::SYS_sendmsg, &[" cannot send UDP datagrams to 127.0.0.1:", refused][..]),
+        (libc::EPERM, libc::SYS_recvmmsg, &[" cannot receive UDP datagrams by the interface", refused]),
+        (
+            0,
+            libc::SYS_sendmsg,
+            &["no UDP datagram has ever come to rank ", " from 127.0.0.1:", "the firewalls of both machines"],
+        ),
     ] {
         let output = without(errno, &[call], &[("AURORA_ROUTE", "udp"), ("AURORA_SILENCE", "1")]);
         let text = said(&output);
         assert!(!output.status.success(), "{text}");
-        for word in words.iter().chain(&["has been silent for 1.", "the interface lo (127.0.0.1)"]) {
+        for word in words.iter().chain(&["has been silent for ", "the interface lo (127.0.0.1)"]) {
             assert!(text.contains(word), "`{word}` is not in `{text}`");
         }
     }
@@ -199,6 +203,11 @@ fn a_system_without_calls_that_aurora_needs_is_an_error() {
         };
         let waiting = [libc::SYS_epoll_wait, libc::SYS_epoll_pwait, libc::SYS_epoll_pwait2];
         refused(&waiting, &[], "cannot make an epoll instance and a timer: ");
+        refused(&[libc::SYS_timerfd_settime], &[], "cannot make an epoll instance and a timer: ");
+        refused(&[libc::SYS_ppoll], &[], "cannot accept a connection of a rank of this machine: ");
+        refused(&[libc::SYS_recvmsg], &[], "cannot accept a connection of a rank of this machine: ");
+        refused(&[libc::SYS_sendmsg], &[], "cannot send a descriptor to a rank of this node: ");
+        refused(&[libc::SYS_connect], &[], "cannot connect to rank 0: ");
         let memory = "refuses the call `memfd_create`: allow it, or set AURORA_ROUTE=udp";
         refused(&[libc::SYS_memfd_create], &[("AURORA_ROUTE", "shm")], memory);
         refused(&[libc::SYS_socket], &[("AURORA_ROUTE", "udp")], "cannot make a UDP socket: ");
@@ -216,6 +225,20 @@ fn a_rank_that_dies_without_a_pidfd_is_reported() {
     assert!(begun.elapsed() < Duration::from_secs(50), "{text}");
 }
 
+/// The system then forgets how processes have ended.
+#[test]
+fn a_program_that_ignores_the_ends_of_its_processes_runs() {
+    let ignoring = r#"exec env --ignore-signal=CHLD "$0" "$@""#;
+    let begun = Instant::now();
+    let output = started_by(ignoring, &[("AURORA_RANKS", "3")]);
+    assert!(output.status.success() && said(&output).contains("3 ranks"), "{}", said(&output));
+    let variables = [("AURORA_RANKS", "2"), (ABORTS, "1"), (REFUSED, "1 434")];
+    let text = said(&started(ignoring, "starts::a_job_to_which_the_system_refuses_calls", &variables));
+    assert!(text.contains("rank 1 failed: its process ended before it had joined the job in `run`"), "{text}");
+    assert!(text.contains("this program ignores SIGCHLD"), "{text}");
+    assert!(begun.elapsed() < Duration::from_secs(50), "{text}");
+}
+
 /// Makes a started rank abort before it joins its job.
 const ABORTS: &str = "A_RANK_ABORTS";
 
@@ -230,7 +253,7 @@ fn loader() -> String {
 #[test]
 fn a_program_that_its_loader_has_started_starts_its_ranks_so_too() {
     let myself = std::env::current_exe().expect("this program");
-    for options in [&[][..], &["--library-path", "/nowhere"]] {
+    for options in [&[][..], &["--library-path", "/nowhere"], &["--argv0", "another"]] {
         let mut command = Command::new("timeout");
         command.args(["-s", "KILL", "60"]).arg(loader()).args(options).arg(&myself).env("AURORA_RANKS", "3");
         command.args(["--exact", "environment::as_the_environment_says", "--ignored", "--nocapture"]);

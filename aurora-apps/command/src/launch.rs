@@ -5,12 +5,14 @@ use crate::memory::Demand;
 use crate::refusal::{Reason, Refusal};
 use aurora_core::prelude::*;
 use aurora_core::{Route, Surroundings};
+use std::io::IsTerminal;
 
-/// Whether this process tells the user about wrong arguments; all ranks find the same ones wrong.
+/// Whether this process tells the user about wrong arguments; all ranks find the same ones wrong. Launchers read the
+/// stderr of ranks: one that writes to a terminal runs in a shell that has inherited a launcher's variables.
 pub fn speaks(starter: Surroundings) -> bool {
     match starter {
         Surroundings::Alone => true,
-        Surroundings::Step { rank, .. } => rank.is_none_or(|rank| rank == 0),
+        Surroundings::Step { rank, .. } => rank.is_none_or(|rank| rank == 0) || std::io::stderr().is_terminal(),
         Surroundings::Rank => false,
     }
 }

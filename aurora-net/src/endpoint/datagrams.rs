@@ -24,6 +24,7 @@ pub(crate) struct Common {
 }
 
 pub(crate) struct Datagrams {
+    me: Rank,
     port: UdpPort,
     origin: Instant,
     connections: Connections,
@@ -83,6 +84,7 @@ impl Datagrams {
         }
         let addresses = (0..contacts.len()).map(|index| others(index).map(|contact| contact.address));
         Datagrams {
+            me: common.me,
             connections,
             admission: Admission::new(common.key, addresses.collect()),
             port,
@@ -165,7 +167,7 @@ impl Datagrams {
                 Event::Silent { silent_for } => {
                     let heard = self.connections.connection(from).is_some_and(|peer| peer.counters().packets_in > 0);
                     let address = self.admission.address(from).expect("every connected peer has an address");
-                    let loss = Loss { silent_for, trouble: self.port.trouble(address, heard) };
+                    let loss = Loss { silent_for, trouble: self.port.trouble(self.me, address, heard) };
                     handler.peer_lost(from, loss, out);
                     self.lost.push(from);
                 }

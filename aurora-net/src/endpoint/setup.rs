@@ -67,10 +67,9 @@ impl Setup {
                     let contact = UdpContact { address, window, mtu: port.mtu().limit };
                     setup.udp = Some((port, contact));
                 }
+                Err(error @ (Error::OpenFiles { .. } | Error::MtuAllowed { .. })) => return Err(error),
                 // Ranks that share memory need no socket.
-                Err(error @ (Error::Bind { .. } | Error::System { .. })) if transport.route.is_none() => {
-                    setup.no_udp = Some(error);
-                }
+                Err(error) if transport.route.is_none() => setup.no_udp = Some(error),
                 Err(error) => return Err(error),
             }
         }

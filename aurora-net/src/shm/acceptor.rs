@@ -3,7 +3,7 @@
 //! Any process can connect to an abstract socket and fill its queue. So connections of other users are closed at
 //! once, unauthenticated ones of this user after a short time ([`Strangers`]).
 
-use super::descriptor_passing::{Channel, Listener, Message};
+use super::descriptor_passing::{Channel, Listener, Message, RETRY_INTERVAL};
 use super::handshake::Handshake;
 use crate::poller::{Waker, timespec};
 use crate::strangers::Strangers;
@@ -92,11 +92,15 @@ struct Accepting {
 
 impl Accepting {
     fn run(mut self) -> Result<Accepted, Error> {
-        while !self.sleep() {
-            if let Err(error) = self.accept() {
-                // The node peers keep waiting, so that the leader reports the failure.
-                while !is_kicked(&self.over) {}
-                return Err(Error::system(TAKING)(error));
+        loop {
+            match self.sleep().and_then(|over| if over { Ok(true) } else { self.accept().map(|()| false) }) {
+                Ok(false) => {}
+                Ok(true) => break,
+                Err(error) => {
+                    // The node peers keep waiting, so that the leader reports the failure.
+                    wait_for(&self.over);
+                    return Err(Error::system(TAKING)(error));
+                }
             }
             let Accepting { handshake, accepted, strangers, .. } = &mut self;
             strangers.poll(Instant::now(), |channel| check(channel, handshake, accepted));
@@ -116,15 +120,17 @@ impl Accepting {
     }
 
     /// Sleeps until there is something to do. Returns true when the acceptor is to stop.
-    fn sleep(&self) -> bool {
+    fn sleep(&self) -> Result<bool, Errno> {
         let now = Instant::now();
         let wait = self.strangers.deadline(now).map(|at| timespec(at.saturating_duration_since(now)));
         let listener = self.strangers.is_open(now).then_some(self.listener.as_fd());
         let fds = [self.over.as_fd()].into_iter().chain(listener).chain(self.strangers.iter().map(AsFd::as_fd));
         let mut polled: Vec<PollFd<'_>> = fds.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
         // After any wake-up the caller looks at everything.
-        let _ = poll(&mut polled, wait.as_ref());
-        !polled[0].revents().is_empty()
+        match poll(&mut polled, wait.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => Ok(!polled[0].revents().is_empty()),
+            Err(error) => Err(error),
+        }
     }
 
     fn accept(&mut self) -> Result<(), Errno> {
@@ -139,7 +145,7 @@ fn check(channel: Channel, handshake: &Handshake, accepted: &mut Accepted) -> Op
     let Message { bytes, descriptors } = match channel.try_receive() {
         Ok(Some(message)) => message,
         Err(Errno::AGAIN) => return Some(channel),
-        Err(error @ Errno::MFILE) => {
+        Err(error @ (Errno::MFILE | Errno::PERM | Errno::NOSYS)) => {
             // This may have been a node peer: it will be reported as missing.
             accepted.refused = Some(error);
             return None;
@@ -155,8 +161,9 @@ fn check(channel: Channel, handshake: &Handshake, accepted: &mut Accepted) -> Op
     None
 }
 
-fn is_kicked(waker: &Waker) -> bool {
-    let mut polled = [PollFd::new(waker, PollFlags::IN)];
-    let _ = poll(&mut polled, None);
-    !polled[0].revents().is_empty()
+/// Without `poll`, which may be the call that the system refuses.
+fn wait_for(waker: &Waker) {
+    while rustix::io::read(waker, &mut [0; 8]).is_err() {
+        thread::sleep(RETRY_INTERVAL);
+    }
 }

@@ -30,7 +30,7 @@ const LONGEST: usize = 64;
 /// The time limit for entering a listener's queue, and for sending while too many descriptors are in flight.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
 
-const RETRY_INTERVAL: Duration = Duration::from_millis(1);
+pub(super) const RETRY_INTERVAL: Duration = Duration::from_millis(1);
 
 type Room<const DESCRIPTORS: usize> = [MaybeUninit<u8>; DESCRIPTORS];
 const ROOM: usize = rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS));

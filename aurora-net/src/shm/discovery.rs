@@ -100,8 +100,8 @@ impl Offer {
             let handshake = Handshake::new(key, leader, contacts);
             let hello = handshake.hello(me).ok_or(Error::NodePeerGone { rank: leader })?;
             channel.send(&hello, &[waker.as_fd()]).map_err(|error| match error {
-                Errno::TOOMANYREFS => Error::system("send a descriptor to a rank of this node")(error),
-                _ => Error::NodePeerGone { rank: leader },
+                Errno::PIPE | Errno::CONNRESET => Error::NodePeerGone { rank: leader },
+                _ => Error::system("send a descriptor to a rank of this node")(error),
             })?;
             // Other ranks may have connected to this one first: they are not answered and try the next rank.
             let role = Seeker::Follower { channel, handshake, _listener: listener };

@@ -28,6 +28,9 @@ pub(crate) fn candidates(interface: Option<&str>) -> Result<Vec<Candidate>, Erro
         let mut known: Vec<&str> = all.iter().map(|known| known.name.as_str()).collect();
         known.sort_unstable();
         known.dedup();
+        if known.is_empty() {
+            known.push("none");
+        }
         return Err(Error::NoInterface { name: name.to_owned(), known: known.join(", ") });
     }
     Ok(all

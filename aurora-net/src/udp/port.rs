@@ -5,7 +5,7 @@ use super::address::interface_of;
 use super::mtu::Mtu;
 use crate::charge::charge;
 use crate::proto::Trains;
-use crate::{Error, Transport, UdpTrouble};
+use crate::{Error, Rank, Transport, UdpTrouble};
 use quinn_udp::{RecvMeta, Transmit, UdpSockRef, UdpSocketState};
 use rustix::io::Errno;
 use socket2::{Domain, Protocol, Socket, Type};
@@ -217,16 +217,16 @@ impl UdpPort {
         self.unsent.is_some()
     }
 
-    /// Why a peer that has been silent is not reached, if this socket knows.
-    pub fn trouble(&self, to: SocketAddr, was_heard: bool) -> Option<UdpTrouble> {
+    /// Why a peer that has been silent is not reached by this `rank`, if its socket knows.
+    pub fn trouble(&self, rank: Rank, to: SocketAddr, was_heard: bool) -> Option<UdpTrouble> {
         let sends = self.unreached.get(&to).map(|failing| (Some(to), *failing));
         let interface = || interface_of(self.address.ip());
         match sends.or(self.deaf.map(|failing| (None, failing))) {
             Some((to, Failing { calls, errno })) => {
-                Some(UdpTrouble::Refused { interface: interface(), to, calls, errno })
+                Some(UdpTrouble::Refused { rank, interface: interface(), to, calls, errno })
             }
             None if was_heard => None,
-            None => Some(UdpTrouble::NeverHeard { interface: interface(), to }),
+            None => Some(UdpTrouble::NeverHeard { rank, interface: interface(), to }),
         }
     }
 
@@ -321,25 +321,26 @@ mod tests {
     fn a_send_that_cannot_work_is_a_loss_that_is_remembered_until_one_works() {
         let (mut from, to) = (port(), port());
         let nowhere = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0);
-        assert_eq!(from.trouble(nowhere, true), None);
+        let me = Rank::new(3);
+        assert_eq!(from.trouble(me, nowhere, true), None);
         for calls in 1..3 {
             assert_eq!(from.send(nowhere, 100, &[0; 100]), Ok(()));
             from.send(to.address(), 100, &[0; 100]).unwrap();
             let errno = Errno::INVAL.raw_os_error();
             let interface = "the interface lo (127.0.0.1)".into();
-            let refused = UdpTrouble::Refused { interface, to: Some(nowhere), calls, errno };
-            assert_eq!(from.trouble(nowhere, true), Some(refused));
+            let refused = UdpTrouble::Refused { rank: me, interface, to: Some(nowhere), calls, errno };
+            assert_eq!(from.trouble(me, nowhere, true), Some(refused));
         }
-        assert_eq!(from.trouble(to.address(), true), None);
-        let never = from.trouble(to.address(), false).unwrap().to_string();
-        assert!(never.starts_with("no UDP datagram has ever come from 127.0.0.1:"), "{never}");
+        assert_eq!(from.trouble(me, to.address(), true), None);
+        let never = from.trouble(me, to.address(), false).unwrap().to_string();
+        assert!(never.starts_with("no UDP datagram has ever come to rank 3 from 127.0.0.1:"), "{never}");
         assert!(never.contains(" by the interface lo (127.0.0.1)"), "{never}");
         // A destination that works again is no trouble any more.
         from.unreached.insert(to.address(), Failing { calls: 7, errno: 1 });
-        let told = from.trouble(to.address(), false).unwrap().to_string();
+        let told = from.trouble(me, to.address(), false).unwrap().to_string();
         assert!(told.contains("7 calls in a row have failed, with `Operation not permitted (os error 1)`"), "{told}");
         from.send(to.address(), 100, &[0; 100]).unwrap();
-        assert_eq!(from.trouble(to.address(), true), None);
+        assert_eq!(from.trouble(me, to.address(), true), None);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::frame::{Frames, Trust, encode};
 use super::ticket::Ticket;
 use super::{Claim, Down, Up};
 use crate::key::nonce;
-use crate::{Error, Rank, limits, peer};
+use crate::{Error, Rank, peer};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::linux::net::SocketAddrExt;
@@ -25,7 +25,8 @@ pub(in super::super) fn run<R>(
 ) -> Result<R, Failure> {
     let stale = |what: &dyn std::fmt::Display| {
         Failure::start(format_args!(
-            "{} does not belong to a running job ({what}); if you have set it yourself, unset it",
+            "{} does not belong to a running job ({what}); unset it, if a rank of a job has started this program, or \
+             if you have set it yourself",
             super::VARIABLE
         ))
     };
@@ -33,10 +34,11 @@ pub(in super::super) fn run<R>(
     let ticket: Ticket = ticket.parse().map_err(|()| stale(&"not its form"))?;
     // Before connecting: if the parent dies later, this signal kills this process; if earlier, connecting fails.
     set_parent_process_death_signal(Some(Signal::KILL))
-        .map_err(|error| Failure::start(format_args!("prctl(PR_SET_PDEATHSIG): {error}")))?;
-    let (mut incoming, outgoing) = join(&ticket).map_err(|error| match limits::open_files(&error) {
-        Some(_) => Failure::of(ticket.rank, Error::system("connect to rank 0")(error)),
-        None => stale(&error),
+        .map_err(|error| Failure::of(ticket.rank, Error::system("ask for a signal at the end of rank 0")(error)))?;
+    let (mut incoming, outgoing) = join(&ticket).map_err(|error| match error.kind() {
+        ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => stale(&error),
+        _ if error.raw_os_error().is_none() => stale(&error),
+        _ => Failure::of(ticket.rank, Error::system("connect to rank 0")(error)),
     })?;
     let outgoing = Arc::new(Mutex::new(outgoing));
 

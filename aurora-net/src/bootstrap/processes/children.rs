@@ -66,6 +66,15 @@ impl Children {
         }
     }
 
+    /// Kills those that have not ended. Then wait for them in reverse: the first may be the first of a namespace of
+    /// process numbers, which ends after all others have been waited for.
+    pub fn kill(&mut self) {
+        for child in self.0.iter_mut().filter(|child| !child.ended) {
+            // An error means that it is already dead.
+            let _ = child.process.kill();
+        }
+    }
+
     /// Whether this is the process id of a child that has not ended. The id of an ended process may have been reused.
     pub fn has(&self, process: i32) -> bool {
         self.0.iter().any(|child| !child.ended && Pid::from_child(&child.process).as_raw_pid() == process)
@@ -92,12 +101,9 @@ impl Children {
 
 impl Drop for Children {
     fn drop(&mut self) {
-        for child in &mut self.0 {
-            if !child.ended {
-                // An error means that it is already dead.
-                let _ = child.process.kill();
-                let _ = child.process.wait();
-            }
+        self.kill();
+        for child in self.0.iter_mut().rev().filter(|child| !child.ended) {
+            let _ = child.process.wait();
         }
     }
 }

@@ -123,16 +123,14 @@ fn spawn(ticket: &Ticket, options: &Options) -> io::Result<Child> {
 /// the executable, and the program sees the words from `./program` on.
 fn own_words() -> (OsString, Vec<OsString>, Vec<OsString>) {
     let mut own: Vec<OsString> = std::env::args_os().collect();
+    let arguments = own.split_off(own.len().min(1));
     let all = std::fs::read("/proc/self/cmdline").unwrap_or_default();
     let all: Vec<_> = all.split(|byte| *byte == 0).map(|word| OsString::from_vec(word.to_vec())).collect();
     // The last word ends with a 0, too.
     let all = all.split_last().map_or(&[][..], |(_, words)| words);
-    let mut loaded = match all.strip_suffix(&own[..]) {
-        Some(by) if !own.is_empty() => [by, &own[..1]].concat(),
-        _ => own.first().cloned().into_iter().collect(),
-    };
-    let name = if loaded.is_empty() { "aurora".into() } else { loaded.remove(0) };
-    (name, loaded, own.split_off(own.len().min(1)))
+    let mut before = all.strip_suffix(&arguments[..]).filter(|words| !words.is_empty()).unwrap_or(&own).to_vec();
+    let name = if before.is_empty() { "aurora".into() } else { before.remove(0) };
+    (name, before, arguments)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -157,7 +157,11 @@ impl Supervisor {
         if child.ended {
             return;
         }
-        let status = child.process.try_wait().ok().flatten();
+        let status = match child.process.try_wait() {
+            Ok(status) => status.map(Some),
+            // The system keeps no status of processes whose parent ignores SIGCHLD.
+            Err(error) => (error.raw_os_error() == Some(Errno::CHILD.raw_os_error())).then_some(None),
+        };
         while let Some(connection) = &mut child.connection {
             match connection.next(Trust::Rank) {
                 Ok(None) => break,
@@ -173,7 +177,7 @@ impl Supervisor {
             child.ended = true;
             child.output.iter_mut().for_each(OutputPipe::finish);
             // A process ends with code 1 after a failure that it has reported.
-            let expected = child.left && matches!(status.code(), Some(0 | 1));
+            let expected = child.left && status.is_none_or(|status| matches!(status.code(), Some(0 | 1)));
             if !expected {
                 let failure = Failure::of(child.rank, describe(status, child.connection.is_some()));
                 self.report_end(index, failure);
@@ -226,13 +230,13 @@ impl Supervisor {
     }
 
     fn end_all(&mut self) {
-        for index in 0..self.children.0.len() {
+        self.children.kill();
+        for index in (0..self.children.0.len()).rev() {
             let child = &mut self.children.0[index];
             if child.ended {
                 continue;
             }
             let failure = Failure::of(child.rank, "its process has not ended in time");
-            let _ = child.process.kill();
             let _ = child.process.wait();
             for output in &mut child.output {
                 output.forward();
@@ -249,8 +253,11 @@ impl Supervisor {
     }
 }
 
-fn describe(status: ExitStatus, joined: bool) -> String {
+fn describe(status: Option<ExitStatus>, joined: bool) -> String {
     let when = if joined { "inside `run`" } else { "before it had joined the job in `run`" };
+    let Some(status) = status else {
+        return format!("its process ended {when}, by an unknown cause: this program ignores SIGCHLD");
+    };
     match (status.signal(), status.code()) {
         (Some(signal), _) => format!("its process was killed by signal {signal}{}", name(signal)),
         (None, Some(code)) => format!("its process ended with exit code {code} {when}"),

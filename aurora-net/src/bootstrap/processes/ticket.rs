@@ -18,9 +18,9 @@ pub(crate) struct Ticket {
 /// Whether this process has inherited `ticket` from the rank that it was made for: its parent is not rank 0, and rank 0
 /// still runs. A rank of a job whose rank 0 has ended has another parent too, but must not start a job of its own.
 pub fn is_inherited(ticket: &str) -> bool {
-    ticket
-        .parse()
-        .is_ok_and(|Ticket { parent, .. }| parent != std::os::unix::process::parent_id() && is_running(parent))
+    // 0: the parent is outside this process's namespace of process numbers.
+    let own = std::os::unix::process::parent_id();
+    own != 0 && ticket.parse().is_ok_and(|Ticket { parent, .. }| parent != own && is_running(parent))
 }
 
 fn is_running(process: u32) -> bool {
