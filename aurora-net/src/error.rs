@@ -184,7 +184,7 @@ pub enum Error {
         least: usize,
     },
     /// No network interface has the requested name.
-    #[error("no network interface that is up and has an address is called `{name}`; there are: {known}")]
+    #[error("no network interface is called `{name}`; there are: {known}")]
     NoInterface {
         /// The requested name.
         name: String,

@@ -29,7 +29,7 @@ pub(crate) fn candidates(interface: Option<&str>) -> Result<Vec<Candidate>, Erro
         known.sort_unstable();
         known.dedup();
         if known.is_empty() {
-            known.push("none");
+            known.push("none that is up");
         }
         return Err(Error::NoInterface { name: name.to_owned(), known: known.join(", ") });
     }
