@@ -31,7 +31,7 @@ impl Loss {
 pub enum UdpTrouble {
     /// The system refuses to send to the peer, or to receive.
     Refused {
-        /// The rank that the system refuses it.
+        /// The rank whose calls the system refuses.
         rank: Rank,
         /// The network interface of the rank, and its address.
         interface: String,
