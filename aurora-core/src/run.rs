@@ -26,8 +26,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// under [`if world.is_root()`](World::is_root); then it is the same everywhere.
 ///
 /// **`program` is `Fn`, not `FnOnce` or `FnMut`**: ranks may be threads that call it at the same time. So it cannot
-/// move or change a variable of its surroundings. Results come out as the value that `run` returns, or through a
-/// [`Mutex`] or an atomic outside. A [`Cell`](std::cell::Cell) is not [`Sync`] and does not compile.
+/// move or change a variable of its surroundings. Results come out as the value that `run` returns, or, of the ranks
+/// of this process alone, through a [`Mutex`] or an atomic outside; [`World::all_reduce`] combines those of all ranks.
+/// A [`Cell`](std::cell::Cell) is not [`Sync`] and does not compile.
 ///
 /// # Errors
 /// The first failure of any rank: an error that the closure returned, a panic in it, the death of its process. Under

@@ -50,7 +50,10 @@ pub(crate) fn of_starting(refused: &io::Error) -> String {
 pub(crate) fn of_sharing(refused: &io::Error) -> String {
     let is = |errnos: &[Errno]| errnos.iter().any(|errno| refused.raw_os_error() == Some(errno.raw_os_error()));
     match () {
-        () if is(&[Errno::NOMEM]) => addresses(),
+        () if is(&[Errno::NOMEM]) => match addresses() {
+            limit if limit.is_empty() => limit,
+            limit => limit + "; allow more before the program starts",
+        },
         () if is(&[Errno::NOSYS, Errno::PERM, Errno::ACCESS]) => {
             "; this system or its container refuses the call `memfd_create`: allow it, or set AURORA_ROUTE=udp".into()
         }

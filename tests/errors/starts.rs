@@ -287,6 +287,7 @@ fn a_limit_of_the_address_space_is_named_by_each_error() {
         let output = started("ulimit -v 262144", "starts::a_vector_of_512_mib", &variables);
         let text = said(&output);
         assert!(text.contains("refused: ") && text.contains("(`ulimit -v`)"), "{route}: {text}");
+        assert!(text.contains("before the program starts"), "{route}: {text}");
     }
 }
 

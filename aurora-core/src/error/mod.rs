@@ -286,8 +286,8 @@ pub enum Error {
     },
     /// More memory than a rank may still take. All ranks learn it before the system has to kill one.
     #[error(
-        "{rank} needs {} for {purpose} of {object}{}, and {limit} has {} left{}: use more machines, fewer ranks, or less data",
-        memory(*asked), with_others(*asked, *together), memory(*available), elsewhere(site, object)
+        "{rank} needs {} for {purpose} of {object}{}, and {limit} has {} left{}: {}",
+        memory(*asked), with_others(*asked, *together), memory(*available), elsewhere(site, object), limit.advice()
     )]
     OutOfMemory {
         /// The rank.

@@ -20,6 +20,16 @@ pub enum MemoryLimit {
     AddressSpace,
 }
 
+impl MemoryLimit {
+    /// A way to do without the memory that is missing.
+    pub(crate) fn advice(&self) -> &'static str {
+        match self {
+            MemoryLimit::Machine | MemoryLimit::ControlGroup(_) => "use more machines, fewer ranks, or less data",
+            MemoryLimit::AddressSpace => "raise that limit before the program starts, use more ranks, or less data",
+        }
+    }
+}
+
 impl fmt::Display for MemoryLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
