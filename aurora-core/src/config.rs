@@ -189,8 +189,8 @@ impl Config {
         })
     }
 
-    /// Who has started this process, as [`run`](crate::run) will treat it with this configuration. A launcher that says
-    /// it has started one rank counts only if ranks are not asked for. Errors are left to `run`.
+    /// The surroundings of this process, as [`run`](crate::run) treats them with this configuration: a launcher that
+    /// announces one rank counts only if no number of ranks is asked for. Errors are left to `run`.
     pub fn surroundings(&self) -> Surroundings {
         let environment = Environment::read(variables());
         let launch = self.clone().settle_in(&environment, cores(), HAS_MPI).map(|settings| settings.launch);

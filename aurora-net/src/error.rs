@@ -24,7 +24,7 @@ pub enum Error {
     /// The system refused a process or a thread.
     #[error("cannot {doing}: {source}{}", limits::of_starting(.source))]
     Starting {
-        /// What was being done.
+        /// The refused action, in words.
         doing: &'static str,
         /// The system's error.
         source: io::Error,

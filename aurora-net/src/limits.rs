@@ -23,18 +23,17 @@ pub(crate) fn file_size(len: usize) -> Option<u64> {
 
 /// Advice for a call that the system refuses whatever its arguments are.
 pub(crate) fn of_refusing(refused: &io::Error) -> &'static str {
-    let is = |errno: Errno| refused.raw_os_error() == Some(errno.raw_os_error());
-    match is(Errno::PERM) || is(Errno::NOSYS) {
-        true => "; the profile of a container (seccomp) may refuse this call: allow it there",
-        false => "",
+    match Errno::from_io_error(refused) {
+        Some(Errno::PERM | Errno::NOSYS) => {
+            "; the profile of a container (seccomp) may refuse this call: allow it there"
+        }
+        _ => "",
     }
 }
 
 /// The limits of processes, threads and addresses of this process, for a system that refuses one of them.
 pub(crate) fn of_starting(refused: &io::Error) -> String {
-    let starting =
-        [Errno::AGAIN, Errno::NOMEM].iter().any(|errno| refused.raw_os_error() == Some(errno.raw_os_error()));
-    if !starting {
+    if !matches!(Errno::from_io_error(refused), Some(Errno::AGAIN | Errno::NOMEM)) {
         return of_refusing(refused).into();
     }
     let processes = match getrlimit(Resource::Nproc).current {
@@ -48,16 +47,12 @@ pub(crate) fn of_starting(refused: &io::Error) -> String {
 
 /// The limit of addresses, if memory has been refused because of it, and advice for shared memory.
 pub(crate) fn of_sharing(refused: &io::Error) -> String {
-    let is = |errnos: &[Errno]| errnos.iter().any(|errno| refused.raw_os_error() == Some(errno.raw_os_error()));
-    match () {
-        () if is(&[Errno::NOMEM]) => match addresses() {
-            limit if limit.is_empty() => limit,
-            limit => limit + "; allow more before the program starts",
-        },
-        () if is(&[Errno::NOSYS, Errno::PERM, Errno::ACCESS]) => {
+    match (Errno::from_io_error(refused), addresses()) {
+        (Some(Errno::NOMEM), limit) if !limit.is_empty() => limit + "; allow more before the program starts",
+        (Some(Errno::NOSYS | Errno::PERM | Errno::ACCESS), _) => {
             "; this system or its container refuses the call `memfd_create`: allow it, or set AURORA_ROUTE=udp".into()
         }
-        () => String::new(),
+        _ => String::new(),
     }
 }
 

@@ -29,10 +29,15 @@ pub(crate) fn started(first: &str, test: &str, variables: &[(&str, &str)]) -> Ou
     command.envs(variables.iter().copied()).output().expect("starts")
 }
 
+/// The output of a program that was started.
+pub(crate) fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
 #[track_caller]
 fn refused(variables: &[(&str, &str)], words: &[&str]) {
     let output = started_with(variables);
-    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    let text = said(&output);
     assert!(!output.status.success(), "{variables:?} is accepted: {text}");
     for word in words {
         assert!(text.contains(word), "{variables:?} gives `{text}`, without `{word}`");
@@ -72,7 +77,7 @@ fn some_ranks_are_checked() {
 #[test]
 fn checking_mode_on_some_ranks() {
     let output = started("true", "environment::some_ranks_are_checked", &[]);
-    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    let text = said(&output);
     assert!(!output.status.success(), "{text}");
     assert!(text.contains("refused: ranks disagree: rank 0 is in the construction of a GVector<u64>"), "{text}");
     assert!(text.contains("elements, with AURORA_CHECK=1, at "), "{text}");
@@ -156,8 +161,7 @@ fn a_possible_race_is_a_notice_or_an_error() {
     let told = |check| {
         let variables = [("AURORA_RANKS", "2"), ("AURORA_CHECK", check)];
         let output = started("true", "environment::a_slice_beside_a_write", &variables);
-        let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-        (output.status.success(), text.into_owned())
+        (output.status.success(), said(&output))
     };
     let words = "a possible race (it is none if the program does not use that one of what it holds) for element 2 of";
     let cases = [("0", true, None), ("1", true, Some("aurora: ")), ("strict", false, Some("refused: "))];

@@ -50,6 +50,9 @@ impl Announced {
     }
 
     fn unset(&self) -> String {
+        if self.variables.is_empty() {
+            return "Start it by the launcher of that MPI".into();
+        }
         format!(
             "If no launcher has started it, as in a shell inside an allocation, run `unset {}`: then it starts \
              AURORA_RANKS ranks itself",

@@ -145,7 +145,12 @@ fn check(channel: Channel, handshake: &Handshake, accepted: &mut Accepted) -> Op
     let Message { bytes, descriptors } = match channel.try_receive() {
         Ok(Some(message)) => message,
         Err(Errno::AGAIN) => return Some(channel),
-        Err(error @ (Errno::MFILE | Errno::PERM | Errno::NOSYS)) => {
+        Err(error @ (Errno::PERM | Errno::NOSYS)) => {
+            // Closed now, the connection would make the node peer report this rank as gone.
+            accepted.refused = Some(error);
+            return Some(channel);
+        }
+        Err(error @ Errno::MFILE) => {
             // This may have been a node peer: it will be reported as missing.
             accepted.refused = Some(error);
             return None;

@@ -56,9 +56,12 @@ pub(crate) struct Offer {
 }
 
 impl Offer {
+    /// Listens on a socket with a random name.
+    ///
     /// # Errors
     /// The system refuses sockets or shared memory.
     pub fn new() -> Result<Self, Error> {
+        // The profiles of some containers refuse it: better now, while this rank can use UDP.
         Segment::create(0)?;
         let random = |_| Error::system("get random numbers")(io::Error::from(io::ErrorKind::Other));
         let (name, nonce) = (nonce().map_err(random)?, nonce().map_err(random)?);

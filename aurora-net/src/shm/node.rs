@@ -272,10 +272,10 @@ fn next(channel: &Channel, early: &mut Option<Shared>, id: u64) -> Result<Option
     }
 }
 
-/// The leader's next message. `None`: the leader is gone, whatever error the system reports.
+/// The leader's next message. `None`: the leader is gone. Of the system's errors only a refusal says more than that.
 pub(super) fn receive(channel: &Channel) -> Result<Option<Message>, Error> {
     match channel.receive() {
-        Err(error @ Errno::MFILE) => {
+        Err(error @ (Errno::MFILE | Errno::PERM | Errno::NOSYS)) => {
             Err(Error::system("receive memory or an eventfd from the leader of this node")(error))
         }
         outcome => Ok(outcome.ok().flatten()),

@@ -244,7 +244,7 @@ impl UdpPort {
         match outcome {
             Err(error) if error.kind() == ErrorKind::WouldBlock => Err(Full),
             // Too long for this path: a probe of its MTU.
-            Err(error) if error.raw_os_error() == Some(Errno::MSGSIZE.raw_os_error()) => Ok(()),
+            Err(error) if Errno::from_io_error(&error) == Some(Errno::MSGSIZE) => Ok(()),
             // Any other error counts as loss.
             Err(error) => {
                 self.unreached.entry(destination).or_default().again(&error);

@@ -160,7 +160,7 @@ impl Supervisor {
         let status = match child.process.try_wait() {
             Ok(status) => status.map(Some),
             // The system keeps no status of processes whose parent ignores SIGCHLD.
-            Err(error) => (error.raw_os_error() == Some(Errno::CHILD.raw_os_error())).then_some(None),
+            Err(error) => (Errno::from_io_error(&error) == Some(Errno::CHILD)).then_some(None),
         };
         while let Some(connection) = &mut child.connection {
             match connection.next(Trust::Rank) {
