@@ -5,6 +5,7 @@
 //! cases of `beside/`, one file for each behaviour with all that cannot be done while it is open, are written by the
 //! same command from the tables below: a new behaviour is one line in each.
 
+use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 use std::fmt::Write as _;
 use std::{env, fs};
@@ -26,18 +27,18 @@ const OPEN: [Deed; 20] = [
     ("owner_computes_mut", Mut, "v.owner_computes_mut()?"),
     ("read_cache", Shared, "v.read_cache()?"),
     ("release_c", Mut, "v.release_c()?"),
-    ("release_c_with", Mut, "v.release_c_with::<Add>()?"),
+    ("release_c_with", Mut, "v.release_c_with(Sum)?"),
     ("release_alone", Mut, "v.release_alone()?"),
-    ("release_alone_with", Mut, "v.release_alone_with::<Add>()?"),
+    ("release_alone_with", Mut, "v.release_alone_with(Sum)?"),
     ("read_cache_release_c", Mut, "v.read_cache_release_c()?"),
     ("read_cache_blocks", Shared, "v.read_cache_blocks()?"),
-    ("gatherer", Shared, "v.gatherer()?"),
+    ("batched_reads", Shared, "v.batched_reads()?"),
     ("halo_cache", Shared, "v.halo_cache(1)?"),
     ("halo_cache_mut", Mut, "v.halo_cache_mut(1)?"),
     ("paged", Shared, "v.paged()?"),
     ("paged_mut", Mut, "v.paged_mut()?"),
-    ("accumulate", Mut, "v.accumulate::<Add>()?"),
-    ("accumulate_in_order", Mut, "v.accumulate_in_order::<Add>()?"),
+    ("accumulate", Mut, "v.accumulate(Sum)?"),
+    ("accumulate_in_order", Mut, "v.accumulate_in_order(Sum)?"),
     ("part", Shared, "v.slice(..1).read_cache()?"),
     ("part_mut", Mut, "v.slice_mut(..1).owner_computes_mut()?"),
     ("rows", Shared, "v.rows(..1).owner_computes()?"),
@@ -48,7 +49,7 @@ const OPEN: [Deed; 20] = [
 const USES: [Deed; 10] = [
     ("at", Shared, "v.at(0)?"),
     ("at_many", Shared, "v.at_many(&[0])?"),
-    ("gather", Shared, "v.gather(0)?"),
+    ("gather_to", Shared, "v.gather_to(0)?"),
     ("copy_out", Shared, "distmemcpy(&mut [0][..], v.range(..1))?"),
     ("copy_in", Mut, "distmemcpy(v.range_mut(..1), &[0][..])?"),
     ("put", Mut, "v.put(0, 1)?"),
@@ -62,9 +63,9 @@ const USES: [Deed; 10] = [
 const OPEN_SCALAR: [Deed; 5] = [
     ("scalar_read_cache", Shared, "s.read_cache()?"),
     ("scalar_release_c", Mut, "s.release_c()?"),
-    ("scalar_accumulate", Mut, "s.accumulate::<Add>()?"),
+    ("scalar_accumulate", Mut, "s.accumulate(Sum)?"),
     ("scalar_read_mostly", Shared, "s.read_mostly()?"),
-    ("scalar_read_mostly_with", Shared, "s.read_mostly_with::<Min>()?"),
+    ("scalar_read_mostly_with", Shared, "s.read_mostly_with(Min)?"),
 ];
 
 /// What else can be done with a scalar: its own operations take `&self`, and go on beside what shows its value.
@@ -124,7 +125,7 @@ const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/compile_fail/bes
 impl Object {
     /// A function for each use that conflicts with an open scope; and how many there are.
     fn beside(&self, (name, borrow, open): &Deed) -> (String, usize) {
-        let mut case = format!("//! Uses that an open `{name}` forbids.\nuse aurora_core::prelude::*;\n");
+        let mut case = String::new();
         let scopes = self.open.iter().map(|(other, borrow, does)| (other, borrow, format!("drop({does})")));
         let uses = self.uses.iter().map(|(other, borrow, does)| (other, borrow, does.to_string()));
         let mut conflicts = 0;
@@ -134,7 +135,14 @@ impl Object {
             write!(case, "\nfn {other}({argument}) -> Result<()> {{\n{body}}}\n").expect("a string takes all");
             conflicts += 1;
         }
-        (case + "\nfn main() {}\n", conflicts)
+        let used: Vec<_> = ["Min", "Sum"].into_iter().filter(|op| case.contains(&format!("({op})"))).collect();
+        let ops = match used[..] {
+            [] => String::new(),
+            [op] => format!("use aurora_core::ops::{op};\n"),
+            _ => format!("use aurora_core::ops::{{{}}};\n", used.join(", ")),
+        };
+        let head = format!("//! Uses that an open `{name}` forbids.\n{ops}use aurora_core::prelude::*;\n");
+        (head + &case + "\nfn main() {}\n", conflicts)
     }
 }
 
@@ -168,15 +176,15 @@ lacks! {
     PagedMut<'static, i32>: Send Sync Clone;
     ReadCacheBlocks<'static, i32>: Send Sync Clone;
     ReleaseC<'static, i32>: Send Sync Clone;
-    Accumulate<'static, i32, Add>: Send Sync Clone;
-    Gather<'static, i32>: Send Sync Clone;
+    Accumulate<'static, i32, Sum>: Send Sync Clone;
+    BatchedReads<'static, i32>: Send Sync Clone;
     ReleaseAlone<'static, i32>: Send Sync Clone;
     ReadCacheReleaseC<'static, i32>: Send Sync Clone;
     Slice<'static, i32>: Send Sync;
     SliceMut<'static, i32>: Send Sync Clone;
     ScalarReadCache<'static, u64>: Send Sync Clone;
     ScalarReleaseC<'static, u64>: Send Sync Clone;
-    ScalarAccumulate<'static, u64, Add>: Send Sync Clone;
+    ScalarAccumulate<'static, u64, Sum>: Send Sync Clone;
     ReadMostly<'static, u64>: Send Sync Clone;
 }
 

@@ -4,6 +4,7 @@
 
 use aurora_core::object::decode;
 use aurora_core::object::{Call, Cx, Holds, Malformed, Payload, Plan, Received, Shared, SharedObject};
+use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -106,7 +107,7 @@ fn main() -> Result<()> {
         }
         let pops = if world.is_root() && world.size() > 1 { 0 } else { EACH };
         let sum: u64 = (0..pops).map(|_| queue.pop().map(|number| number * number)).sum::<Result<_>>()?;
-        let all = world.all_reduce(Add, sum)?;
+        let all = world.all_reduce(Sum, sum)?;
         assert_eq!(all, (0..poppers * EACH).map(|number| number * number).sum::<u64>());
         Ok(())
     })

@@ -40,7 +40,7 @@
 //!
 //! # What orders what
 //!
-//! [`World::barrier`], [reductions and their kin](World::all_reduce), construction, `fill`, `gather`, entering a
+//! [`World::barrier`], [reductions and their kin](World::all_reduce), construction, `fill`, `gather_to`, entering a
 //! ReadCache, opening a Paged scope and its [`sync`](PagedMut::sync) order all ranks. After a collective scope the
 //! next access of the object waits until all ranks have ended the scope: it sees what they did in it, and comes after
 //! what they did to other objects before. Entering or refreshing a HaloCache orders a rank and its neighbours with
@@ -66,6 +66,7 @@
 //! | `map` | [`GMap`], the distributed hash map, and its scopes, with a README of their own |
 //! | `behaviour` | the scoped behaviours, with a README of their own |
 //! | `distribution`, `element` | who owns what; what may be shared |
+//! | [`ops`] | the operations that combine values |
 //! | `operation` | the numbers by which ranks name types and operations |
 //! | `ids` | the numbers of objects, requests and scopes |
 //! | `window` | the part of a vector that a scope is about |
@@ -127,6 +128,7 @@ mod memory;
 mod notice;
 pub mod object;
 mod operation;
+pub mod ops;
 mod polls;
 mod race;
 mod run;
@@ -142,18 +144,19 @@ pub use aurora_net::bootstrap::Launcher;
 pub use aurora_net::{Bulk, BulkInfo, Network, Probe, Rank, Route, Traffic, UdpInfo, UdpTrouble};
 pub use behaviour::halo::{Boundary, Halo};
 pub use behaviour::{
-    Accumulate, Blocks, Gather, GatherIter, GatherPairs, GatherQueue, HaloCache, HaloCacheMut, OwnerComputes,
+    Accumulate, BatchedIter, BatchedPairs, BatchedQueue, BatchedReads, Blocks, HaloCache, HaloCacheMut, OwnerComputes,
     OwnerComputesMut, Paged, PagedMut, PutOnly, ReadCache, ReadCacheBlocks, ReadCacheReleaseC, ReleaseAlone, ReleaseC,
     Scope,
 };
 pub use config::Config;
 pub use distribution::{MatrixDim, Partition, Shape};
-pub use element::{Add, Element, Max, Min, Op, Or};
+pub use element::Element;
 pub use environment::{Check, MOST_RANKS, Surroundings, VARIABLES, bytes};
 pub use error::{Claim, Error, ObjectName, Raced, Result};
 pub use kernel::Usage;
 pub use map::{GMap, Lookup, MapEntries, MapKey, MapOwnerComputes, MapOwnerComputesMut, MapReleaseC, MapValue};
 pub use memory::{CacheLimit, MemoryLimit, available as available_memory};
+pub use ops::Op;
 pub use run::run;
 pub use scalar::{
     Atomic, GScalar, ReadMostly, ScalarAccumulate, ScalarReadCache, ScalarReleaseC, ScalarScope, ScalarValue,
@@ -166,12 +169,13 @@ pub use vector::{
 };
 pub use world::{About, LineUsage, World};
 
-/// What a program imports.
+/// The types and traits of most programs. The operations are in [`ops`]: their names are short, and a program has its
+/// own `Min` or `Sum`.
 pub mod prelude {
     pub use crate::{
-        Accumulate, Add, Config, Element, Error, GMap, GScalar, GVector, Gather, GlobalRead, GlobalWrite, Halo,
-        HaloCache, HaloCacheMut, MatrixDim, Max, Min, Op, Or, OwnerComputes, OwnerComputesMut, Paged, PagedMut,
-        Partition, Rank, ReadCache, ReadCacheBlocks, ReadCacheReleaseC, ReadMostly, ReleaseAlone, ReleaseC, Result,
-        ScalarAccumulate, ScalarReadCache, ScalarReleaseC, Slice, SliceMut, World, distmemcpy, distmemcpy_many, run,
+        Accumulate, BatchedReads, Config, Element, Error, GMap, GScalar, GVector, GlobalRead, GlobalWrite, Halo,
+        HaloCache, HaloCacheMut, MatrixDim, Op, OwnerComputes, OwnerComputesMut, Paged, PagedMut, Partition, Rank,
+        ReadCache, ReadCacheBlocks, ReadCacheReleaseC, ReadMostly, ReleaseAlone, ReleaseC, Result, ScalarAccumulate,
+        ScalarReadCache, ScalarReleaseC, Slice, SliceMut, World, distmemcpy, distmemcpy_many, run,
     };
 }

@@ -1,33 +1,12 @@
 //! Super-programs on ranks are equal, to the bit, to the sequential interpreter.
 
+use aurora_core::ops::Sum;
 use aurora_core::{Config, Error, Result};
 use aurora_super::run::names;
-use aurora_super::{Dense, Merge, SuperProgram, Update, Val};
+use aurora_super::{Dense, SuperProgram, Update, Val};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
-
-struct Sum;
-
-impl Merge<Dense<f64>> for Sum {
-    fn identity(like: &Dense<f64>) -> Dense<f64> {
-        Dense::zeros(like.rows(), like.columns())
-    }
-
-    fn merge(into: &mut Dense<f64>, part: Dense<f64>) {
-        into.values_mut().iter_mut().zip(part.values()).for_each(|(sum, part)| *sum += part);
-    }
-}
-
-impl Merge<u64> for Sum {
-    fn identity(_: &u64) -> u64 {
-        0
-    }
-
-    fn merge(into: &mut u64, part: u64) {
-        *into += part;
-    }
-}
 
 fn multiply(a: &Dense<f64>, b: &Dense<f64>, c: &mut Update<Dense<f64>, Sum>) {
     for i in 0..a.rows() {

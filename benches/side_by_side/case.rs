@@ -71,8 +71,8 @@ fn cases() -> Vec<(&'static str, &'static str, Work)> {
         operation("updates", "1M-elements", Operation::Updates { table: TABLE, updates: PLACES }),
         ("updates", "1M-elements-in-order", Work::Scope(Scope::PutInOrder)),
         operation("reads", "1M-elements", Operation::Reads { table: TABLE, reads: PLACES, batch: BATCH }),
-        ("reads", "1M-elements-gather-read", Work::Scope(Scope::GatherRead)),
-        ("reads", "1M-elements-gather-iter", Work::Scope(Scope::GatherIter)),
+        ("reads", "1M-elements-batched-read", Work::Scope(Scope::BatchedRead)),
+        ("reads", "1M-elements-batched-iter", Work::Scope(Scope::BatchedIter)),
         operation("barrier", "", Operation::Barrier),
         operation("all_reduce", "8B", Operation::AllReduce { values: 1 }),
         operation("all_reduce", "1MiB", Operation::AllReduce { values: 1 << 17 }),
@@ -81,7 +81,7 @@ fn cases() -> Vec<(&'static str, &'static str, Work)> {
     ];
     let local = Access::ALL.map(|access| operation("local", access.name(), Operation::Local { access: Some(access) }));
     cases.extend(local);
-    cases.push(("local", "gather-open", Work::Scope(Scope::GatherOpen)));
+    cases.push(("local", "batched-open", Work::Scope(Scope::BatchedOpen)));
     cases
 }
 
@@ -120,7 +120,7 @@ impl Work {
             }
             Work::Operation(load @ (Operation::ReadCache { .. } | Operation::Exchange { .. }))
             | Work::WithRead(load) => Amount::Bytes(load.bytes()),
-            Work::Scope(Scope::GatherRead | Scope::GatherIter) => Amount::Elements(PLACES * ranks),
+            Work::Scope(Scope::BatchedRead | Scope::BatchedIter) => Amount::Elements(PLACES * ranks),
             Work::Scope(Scope::PutInOrder) => Amount::Elements(TABLE),
             Work::Program(Program("psrs"), keys) => Amount::Elements(keys),
             Work::Operation(_) | Work::Scope(_) | Work::Program(..) => return None,

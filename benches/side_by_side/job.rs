@@ -133,7 +133,7 @@ mod tests {
         for id in [
             "read_cache/64KiB/2ranks/aurora",
             "updates/1M-elements-in-order/2ranks/aurora",
-            "reads/1M-elements-gather-iter/2ranks/aurora",
+            "reads/1M-elements-batched-iter/2ranks/aurora",
             "psrs/1M-keys/2ranks/aurora",
             "barrier/2ranks/aurora",
         ] {

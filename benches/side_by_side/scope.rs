@@ -4,6 +4,7 @@ use super::case::{PLACES, TABLE};
 use aurora_apps::agree;
 use aurora_apps::bench::Took;
 use aurora_apps::random::Stream;
+use aurora_core::ops::{Max, Sum};
 use aurora_core::prelude::*;
 use std::time::Instant;
 
@@ -11,11 +12,11 @@ use std::time::Instant;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
     /// Opens a Gather and closes it.
-    GatherOpen,
-    /// Random reads of a table in a Gather, a list of all at once.
-    GatherRead,
+    BatchedOpen,
+    /// Random reads of a table in BatchedReads, a list of all at once.
+    BatchedRead,
     /// The same reads by an iterator that runs ahead.
-    GatherIter,
+    BatchedIter,
     /// Writes the next rank's part of a table in a ReleaseC, element after element.
     PutInOrder,
 }
@@ -43,7 +44,7 @@ impl<'w> Scopes<'w> {
         let (entries, places) = (Stream::new(seed, 0), Stream::new(seed, 1 + world.rank().index() as u64));
         // The one that is damaged is read for certain.
         let index = |i: usize| if i == 0 { 0 } else { places.bits(i as u64) as usize % TABLE };
-        let reads = if matches!(scope, Scope::GatherRead | Scope::GatherIter) { PLACES } else { 0 };
+        let reads = if matches!(scope, Scope::BatchedRead | Scope::BatchedIter) { PLACES } else { 0 };
         let (indices, values) = ((0..reads).map(index).collect(), vec![0; reads]);
         let mut table = GVector::new(world, TABLE)?;
         if reads > 0 {
@@ -63,7 +64,7 @@ impl<'w> Scopes<'w> {
     /// Collective. So many iterations: the slowest rank's seconds, and how much was wrong on all. `progress` hears of
     /// each, or of some at a time.
     pub fn run(&mut self, iterations: u64, progress: &mut dyn FnMut()) -> Result<Took> {
-        let at_once = if self.scope == Scope::GatherOpen { OPENINGS } else { 1 };
+        let at_once = if self.scope == Scope::BatchedOpen { OPENINGS } else { 1 };
         let (mut took, mut left) = (Took::default(), iterations);
         while left > 0 {
             let times = left.min(at_once);
@@ -77,7 +78,7 @@ impl<'w> Scopes<'w> {
             self.world.barrier()?;
             let wrong = self.wrong()? as f64;
             took.seconds += self.world.all_reduce(Max, seconds)?;
-            took.wrong += self.world.all_reduce(Add, wrong)?;
+            took.wrong += self.world.all_reduce(Sum, wrong)?;
             left -= times;
             progress();
         }
@@ -86,10 +87,10 @@ impl<'w> Scopes<'w> {
 
     fn once(&mut self) -> Result<()> {
         match self.scope {
-            Scope::GatherOpen => self.table.gatherer()?.finish(),
-            Scope::GatherRead => self.table.gatherer()?.read_into(&self.indices, &mut self.values),
-            Scope::GatherIter => {
-                let gather = self.table.gatherer()?;
+            Scope::BatchedOpen => self.table.batched_reads()?.finish(),
+            Scope::BatchedRead => self.table.batched_reads()?.read_into(&self.indices, &mut self.values),
+            Scope::BatchedIter => {
+                let gather = self.table.batched_reads()?;
                 for (value, found) in self.values.iter_mut().zip(gather.iter(self.indices.iter().copied())) {
                     *value = found?;
                 }
@@ -111,8 +112,8 @@ impl<'w> Scopes<'w> {
     fn wrong(&mut self) -> Result<usize> {
         Ok(match self.scope {
             // Nothing moves.
-            Scope::GatherOpen => 0,
-            Scope::GatherRead | Scope::GatherIter => {
+            Scope::BatchedOpen => 0,
+            Scope::BatchedRead | Scope::BatchedIter => {
                 let entries = self.entries;
                 let read = self.indices.iter().zip(&mut self.values);
                 // What was read is taken away: the next iteration has to bring it again.

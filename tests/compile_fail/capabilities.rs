@@ -1,4 +1,5 @@
 //! What a behaviour does not offer.
+use aurora_core::ops::{Or, Sum};
 use aurora_core::prelude::*;
 
 /// OwnerComputes for reading does not write.
@@ -42,9 +43,9 @@ fn a_method_of_slices_on_a_cache(v: &mut GVector<i32>) -> Result<()> {
     part.finish()
 }
 
-/// A Gather reads, and has no place for each element.
+/// A BatchedReads reads, and has no place for each element.
 fn index_a_gather(v: &GVector<i32>) -> Result<()> {
-    let mut gather = v.gatherer()?;
+    let mut gather = v.batched_reads()?;
     gather[1] = 2;
     gather.finish()
 }
@@ -74,14 +75,14 @@ fn read_a_release_alone(v: &mut GVector<i32>) -> Result<()> {
 
 /// An Accumulate has no old values to show either.
 fn index_an_accumulate(v: &mut GVector<i32>) -> Result<()> {
-    let mut sums = v.accumulate::<Add>()?;
+    let mut sums = v.accumulate(Sum)?;
     sums[0] += 1;
     sums.finish()
 }
 
 /// Of two ranks that put and add neither is the later one: an Accumulate has one operation.
 fn put_in_an_accumulate(v: &mut GVector<i32>) -> Result<()> {
-    let mut sums = v.accumulate::<Add>()?;
+    let mut sums = v.accumulate(Sum)?;
     sums.put(0, 1)?;
     sums.finish()
 }
@@ -116,14 +117,14 @@ fn closure_as_operation(v: &mut GVector<i32>) -> Result<()> {
 
 /// An operation is for the types that it is implemented for: no bitwise or of numbers with a fraction.
 fn operation_on_another_type(v: &mut GVector<f64>) -> Result<()> {
-    let mut scope = v.release_c_with::<Or>()?;
+    let mut scope = v.release_c_with(Or)?;
     scope.update(0, 1.0)?;
     scope.finish()
 }
 
 /// The same of an Accumulate.
 fn accumulate_with_an_operation_on_another_type(v: &mut GVector<f64>) -> Result<()> {
-    drop(v.accumulate::<Or>()?);
+    drop(v.accumulate(Or)?);
     Ok(())
 }
 

@@ -59,7 +59,7 @@ fn piece_outlives_stream(v: &GVector<i32>) -> Result<i32> {
 /// What is queued is answered inside of the scope.
 fn queue_outlives_gather(v: &GVector<i32>) -> Result<()> {
     let mut queue = {
-        let gather = v.gatherer()?;
+        let gather = v.batched_reads()?;
         gather.queue()
     };
     queue.push(3)?;

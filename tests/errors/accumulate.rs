@@ -1,6 +1,7 @@
 //! What can go wrong with an Accumulate: ranks that disagree, panics, forgotten guards, ranks that never come.
 
 use crate::provoke::on_every_route;
+use aurora_core::ops::{Max, Sum};
 use aurora_core::prelude::*;
 use std::mem::forget;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
@@ -19,9 +20,9 @@ fn caught(scope: impl FnOnce()) {
 fn other_scopes_operations_and_orders() {
     type Open = fn(&mut GVector<i32>) -> Result<()>;
     let odd: [(&str, Open); 7] = [
-        ("opened an Accumulate with operation Max of", |v| v.accumulate::<Max>()?.finish()),
-        ("opened an Accumulate in order with operation Add of", |v| v.accumulate_in_order::<Add>()?.finish()),
-        ("opened a ReleaseC with operation Add of", |v| v.release_c_with::<Add>()?.finish()),
+        ("opened an Accumulate with operation Max of", |v| v.accumulate(Max)?.finish()),
+        ("opened an Accumulate in order with operation Sum of", |v| v.accumulate_in_order(Sum)?.finish()),
+        ("opened a ReleaseC with operation Sum of", |v| v.release_c_with(Sum)?.finish()),
         ("opened a ReleaseC of", |v| v.release_c()?.finish()),
         ("opened a ReadCache + ReleaseC of", |v| v.read_cache_release_c()?.finish()),
         ("opened a ReadCache of", |v| v.read_cache()?.finish()),
@@ -34,7 +35,7 @@ fn other_scopes_operations_and_orders() {
                 if world.rank() == CULPRIT {
                     open(&mut v)?;
                 } else {
-                    let mut sums = v.accumulate::<Add>()?;
+                    let mut sums = v.accumulate(Sum)?;
                     sums.update(9, 1)?;
                     sums.finish()?;
                 }
@@ -42,7 +43,7 @@ fn other_scopes_operations_and_orders() {
             });
             told.all_say(&["ranks disagree", words]);
             if words != "is in a barrier" {
-                told.all_say(&["an Accumulate with operation Add of the GVector<i32> of 10 elements"]);
+                told.all_say(&["an Accumulate with operation Sum of the GVector<i32> of 10 elements"]);
             }
         }
     });
@@ -54,7 +55,7 @@ fn a_panic_poisons() {
         for in_order in [false, true] {
             let told = job.run(|world| {
                 let mut v = GVector::<i32>::new(world, 10)?;
-                let mut sums = if in_order { v.accumulate_in_order::<Add>()? } else { v.accumulate::<Add>()? };
+                let mut sums = if in_order { v.accumulate_in_order(Sum)? } else { v.accumulate(Sum)? };
                 sums.update_slice(0, &[666; 10])?;
                 // All have opened theirs.
                 world.barrier()?;
@@ -67,7 +68,7 @@ fn a_panic_poisons() {
                     let ended = sums.finish();
                     assert!(matches!(ended, Err(Error::Poisoned { .. })), "{ended:?}");
                 }
-                let again = v.accumulate::<Add>().map(drop);
+                let again = v.accumulate(Sum).map(drop);
                 assert!(matches!(again, Err(Error::Poisoned { .. })), "{again:?}");
                 v.at(0).map(drop)
             });
@@ -105,12 +106,12 @@ fn an_operation_that_panics_poisons() {
                 let own = v.local_range().start;
                 if world.rank() == CULPRIT {
                     caught(|| {
-                        let mut half = v.accumulate::<Unlucky>().unwrap();
+                        let mut half = v.accumulate(Unlucky).unwrap();
                         operands.iter().for_each(|operand| half.update(own, *operand).unwrap());
                         half.finish().unwrap();
                     });
                 } else {
-                    let _ = v.accumulate::<Unlucky>()?.finish();
+                    let _ = v.accumulate(Unlucky)?.finish();
                 }
                 v.read_cache().map(drop)
             });
@@ -120,7 +121,7 @@ fn an_operation_that_panics_poisons() {
 }
 
 fn forget_one(v: &mut GVector<i32>) -> Result<()> {
-    let mut sums = v.accumulate::<Add>()?;
+    let mut sums = v.accumulate(Sum)?;
     sums.update(0, 7)?;
     forget(sums);
     Ok(())
@@ -131,7 +132,7 @@ fn a_forgotten_one() {
     type Use = fn(&World, &mut GVector<i32>) -> Result<()>;
     let uses: [Use; 4] = [
         |_, v| v.read_cache().map(drop),
-        |_, v| v.accumulate::<Add>()?.finish(),
+        |_, v| v.accumulate(Sum)?.finish(),
         |world, _| world.barrier(),
         // The others wait for its end.
         |_, v| v.at(0).map(drop),
@@ -143,7 +144,7 @@ fn a_forgotten_one() {
                 if world.rank() == CULPRIT {
                     forget_one(&mut v)?;
                 } else {
-                    v.accumulate::<Add>()?.update(1, 1)?;
+                    v.accumulate(Sum)?.update(1, 1)?;
                 }
                 next_use(world, &mut v)
             });
@@ -165,7 +166,7 @@ fn a_rank_that_has_left_and_was_to_come_first() {
                 forget(v);
                 return Ok(());
             }
-            let mut sums = v.accumulate_in_order::<Add>()?;
+            let mut sums = v.accumulate_in_order(Sum)?;
             sums.update_slice(0, &vec![1; LONG])?;
             sums.finish()
         });
@@ -181,7 +182,7 @@ fn a_barrier_inside_of_the_scope_that_comes_first() {
     on_every_route([2, 3], |job| {
         let told = job.run(|world| {
             let mut v = GVector::<u64>::new(world, LONG)?;
-            let mut first = v.accumulate_in_order::<Add>()?;
+            let mut first = v.accumulate_in_order(Sum)?;
             if world.is_root() {
                 world.barrier()?;
             }
@@ -199,7 +200,7 @@ fn a_circle_through_the_room_for_own_writes() {
         let told = job.run(|world| {
             let mut v = GVector::<u64>::new(world, LONG)?;
             let own = v.local_range();
-            let mut first = v.accumulate_in_order::<Add>()?;
+            let mut first = v.accumulate_in_order(Sum)?;
             if world.is_root() {
                 world.barrier()?; // inside the scope
             }

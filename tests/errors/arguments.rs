@@ -1,6 +1,7 @@
 //! Arguments that cannot be: found before anything is sent, on the rank that gives them.
 
 use crate::provoke::{cited, on_every_route};
+use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 
 /// The text of `wrong`'s error on every rank, none of which is worse off for it.
@@ -53,7 +54,7 @@ fn an_index_outside_in_collective_scopes() {
     on_every_route([2, 3], |job| {
         let told = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
-            let mut scope = v.release_c_with::<Add>()?;
+            let mut scope = v.release_c_with(Sum)?;
             let put = scope.put(10, 1);
             let update = scope.update(usize::MAX, 1);
             scope.finish()?;
@@ -186,9 +187,9 @@ fn a_rank_that_does_not_exist() {
         told.all_say(&[&words]).all_cite(&["GScalar::new(world, 7, 0u8)"]);
         let told = job.run(|world| {
             let v = GVector::<i32>::new(world, 10)?;
-            v.gather(7).map(drop)
+            v.gather_to(7).map(drop)
         });
-        told.all_say(&[&words]).all_cite(&["v.gather(7)"]);
+        told.all_say(&[&words]).all_cite(&["v.gather_to(7)"]);
         // One before rank 0.
         let told = job.run(|world| GVector::<i32>::on(world, 0_usize.wrapping_sub(1), 10).map(drop));
         told.all_say(&["does not exist: this job has"]).all_cite(&["0_usize.wrapping_sub(1)"]);
@@ -212,10 +213,10 @@ fn an_operation_that_owners_do_not_know() {
     on_every_route([1, 2, 3], |job| {
         let told = job.run(|world| {
             let mut v = GVector::<Point>::new(world, 10)?;
-            let unknown = v.release_alone_with::<Longest>().map(drop);
+            let unknown = v.release_alone_with(Longest).map(drop);
             // Once all ranks have entered a scope with it, they do.
-            v.release_c_with::<Longest>()?.finish()?;
-            v.release_alone_with::<Longest>()?.update(9, Point([1.0; 2]))?;
+            v.release_c_with(Longest)?.finish()?;
+            v.release_alone_with(Longest)?.update(9, Point([1.0; 2]))?;
             unknown
         });
         told.all_say(&["does not know operation", "Longest", "GVector<Point> of 10 elements"])

@@ -1,6 +1,7 @@
 //! Copies that are larger than a rank is to make: all ranks are told before anything is taken.
 
 use crate::provoke::{Job, Told, on_every_route};
+use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 
 /// 8000 bytes.
@@ -8,7 +9,7 @@ const LEN: usize = 1000;
 
 fn says(told: &Told, purpose: &str, line: &str) {
     told.all_say(&[purpose, "of the GVector<u64> of 1000 elements (made at", "of AURORA_CACHE_LIMIT: read a slice"])
-        .all_say(&["Gather", "`v.slice(range)`, then `read_cache`"])
+        .all_say(&["`batched_reads`", "`v.slice(range)`, then `read_cache`"])
         .all_cite(&[line, "let mut v = GVector"]);
     let typed = told.ranks.iter().flatten().all(|outcome| matches!(outcome, Err(Error::CacheLimit { .. })));
     assert!(typed, "{told:?}");
@@ -151,10 +152,10 @@ fn what_is_accumulated() {
     on_every_route([1, 2], |job| {
         let told = job.cache_limit(8 * LEN - 1).run(|world| {
             let mut v = GVector::<u64>::new(world, LEN)?;
-            let mut sums = v.accumulate::<Add>()?;
+            let mut sums = v.accumulate(Sum)?;
             (0..LEN).try_for_each(|i| sums.update(i, 1))?;
             sums.finish()
         });
-        says(&told, "needs 8000 bytes for this rank's part of an Accumulate", "let mut sums = v.accumulate::<Add>()?");
+        says(&told, "needs 8000 bytes for this rank's part of an Accumulate", "let mut sums = v.accumulate(Sum)?");
     });
 }

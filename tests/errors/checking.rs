@@ -2,6 +2,7 @@
 
 use crate::provoke::{Job, Told, on_every_route};
 use aurora_core::Raced;
+use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 
 /// Ranks write to one vector in one scope, and use it afterwards.
@@ -52,7 +53,7 @@ fn two_puts() {
 fn a_put_and_an_update() {
     on_every_route([2, 3], |job| {
         let told = written(job, |world, v| {
-            let mut scope = v.release_c_with::<Add>()?;
+            let mut scope = v.release_c_with(Sum)?;
             match world.rank().index() {
                 0 => scope.update(7, 1)?,
                 1 => scope.put(7, 2)?,
@@ -119,7 +120,7 @@ fn scopes_of_two_parts_at_once() {
     on_every_route([2, 3], |job| {
         let told = written(job, |world, v| {
             let (left, right) = v.split_at_mut(6);
-            let (mut left, mut right) = (left.release_c()?, right.release_c_with::<Add>()?);
+            let (mut left, mut right) = (left.release_c()?, right.release_c_with(Sum)?);
             let me = world.rank().index();
             left.put(me, 1)?;
             right.update(11, 1)?;
@@ -130,7 +131,7 @@ fn scopes_of_two_parts_at_once() {
             }
             left.finish().and(right.finish())
         });
-        conflict(&told, 8, &["right.release_c_with::<Add>()", "the lower rank's", "the other's"]);
+        conflict(&told, 8, &["right.release_c_with(Sum)", "the lower rank's", "the other's"]);
     });
 }
 

@@ -1,6 +1,7 @@
 //! `AURORA_SCALAR=deny`: single elements of other ranks, without a behaviour, are an error that names one.
 
 use crate::provoke::{Order, cited, on_every_route};
+use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 
 #[test]
@@ -65,7 +66,7 @@ fn what_stays_allowed() {
             counter.fetch_add(1)?;
             world.barrier()?;
             // Scopes decide by themselves what they show.
-            let mut scope = v.release_c_with::<Add>()?;
+            let mut scope = v.release_c_with(Sum)?;
             scope.update(3, 1)?;
             scope.finish()?;
             assert_eq!(v.read_cache()?.at(3)?, 4 + world.size() as u64);

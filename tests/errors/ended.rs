@@ -35,7 +35,7 @@ fn a_vector_kept_beyond_run() {
         ended(v.put(0, 1));
         ended(v.put_many(&[(0, 1), (9, 2)]));
         ended(v.fill(1));
-        ended(v.gather(0).map(drop));
+        ended(v.gather_to(0).map(drop));
         ended(distmemcpy(&mut [0; 10][..], v.range(..)));
         ended(distmemcpy(v.range_mut(..), &[0; 10][..]));
         ended(v.owner_computes().map(drop));

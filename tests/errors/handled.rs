@@ -131,7 +131,7 @@ fn stumble_elsewhere(job: Job, elsewhere: impl Fn(&World, &mut GVector<i32>, &GS
         let mut v = GVector::<i32>::new(world, 9)?;
         let mut w = GVector::<i32>::new(world, 9)?;
         let s = GScalar::new(world, 1, 0u64)?;
-        let mut scope = v.release_c_with::<Stumbles>()?;
+        let mut scope = v.release_c_with(Stumbles)?;
         if world.rank() == 1 {
             // Rank 0 is elsewhere by then.
             std::thread::sleep(Duration::from_millis(60));
@@ -181,7 +181,7 @@ fn an_operation_that_panics_and_of_which_nobody_hears_otherwise() {
     on_every_route([2], |job| {
         let told = job.run_freely(|world| {
             let mut v = GVector::<i32>::new(world, 9)?;
-            let mut scope = v.release_c_with::<Stumbles>()?;
+            let mut scope = v.release_c_with(Stumbles)?;
             if world.rank() == 1 {
                 std::thread::sleep(Duration::from_millis(60));
                 scope.update(0, 13)?;

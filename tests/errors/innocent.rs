@@ -1,6 +1,7 @@
 //! Checking mode leaves programs in peace that misuse nothing.
 
 use crate::provoke::on_every_route;
+use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 
 #[test]
@@ -10,7 +11,7 @@ fn writes_of_each_rank_and_sums_of_all() {
             let (me, size) = (world.rank().index(), world.size());
             let mut v = GVector::<u64>::new(world, 30)?;
             for round in 1..4 {
-                let mut scope = v.release_c_with::<Add>()?;
+                let mut scope = v.release_c_with(Sum)?;
                 for i in (0..30).filter(|i| i % size == me) {
                     scope.put(i, round)?;
                     // Its own order.
@@ -18,7 +19,7 @@ fn writes_of_each_rank_and_sums_of_all() {
                     scope.put(i, round)?;
                 }
                 scope.finish()?;
-                let mut scope = v.release_c_with::<Add>()?;
+                let mut scope = v.release_c_with(Sum)?;
                 (0..30).try_for_each(|i| scope.update(i, 1))?;
                 scope.finish()?;
                 assert!(v.read_cache()?.iter().all(|x| *x == round + size as u64));
@@ -60,10 +61,10 @@ fn the_other_behaviours() {
             for round in 1..4 {
                 v.fill(0)?;
                 // All ranks add to all elements.
-                let mut sums = v.accumulate::<Add>()?;
+                let mut sums = v.accumulate(Sum)?;
                 (0..30).try_for_each(|i| sums.update(i, round))?;
                 sums.finish()?;
-                let mut sums = v.accumulate_in_order::<Add>()?;
+                let mut sums = v.accumulate_in_order(Sum)?;
                 sums.update_slice(0, &[1; 30])?;
                 drop(sums);
                 let wanted = size * (round + 1);
@@ -71,7 +72,7 @@ fn the_other_behaviours() {
                 for block in v.read_cache_blocks()?.blocks() {
                     assert!(block?.1.iter().all(|x| *x == wanted));
                 }
-                for value in v.gatherer()?.iter(0..30) {
+                for value in v.batched_reads()?.iter(0..30) {
                     assert_eq!(value?, wanted);
                 }
                 // Who is behind still reads.
@@ -96,7 +97,7 @@ fn the_other_behaviours() {
                 let seen = v.halo_cache(2)?;
                 assert!(seen.local().iter().all(|x| *x == 102));
                 seen.finish()?;
-                assert_eq!(v.gather(0)?.map_or(3060, |all| all.iter().sum()), 3060);
+                assert_eq!(v.gather_to(0)?.map_or(3060, |all| all.iter().sum()), 3060);
             }
             Ok(())
         });
@@ -130,12 +131,12 @@ fn parts_side_by_side() {
                     (20..30).try_for_each(|i| alone.put(i, 7))?;
                 }
                 assert!(low.slice(..).owner_computes()?.local().iter().all(|x| *x == round));
-                assert_eq!(low.slice(..).gatherer()?.read(&[15, 19])?, [round; 2]);
-                assert_eq!(left.slice(..).gatherer()?.read(&[0, 14])?, [round; 2]);
+                assert_eq!(low.slice(..).batched_reads()?.read(&[15, 19])?, [round; 2]);
+                assert_eq!(left.slice(..).batched_reads()?.read(&[0, 14])?, [round; 2]);
                 drop(alone);
                 assert!(left.slice(..5).read_cache()?.iter().all(|x| *x == round));
                 assert_eq!(v.read_cache()?[15..].iter().sum::<u64>(), 5 * round + 70);
-                let mut sums = v.slice_mut(10..20).accumulate::<Add>()?;
+                let mut sums = v.slice_mut(10..20).accumulate(Sum)?;
                 (10..20).try_for_each(|i| sums.update(i, 1))?;
                 sums.finish()?;
                 assert_eq!(v.at(10)?, round + size as u64);

@@ -1,6 +1,7 @@
 //! Guards that nobody ever closes, of every kind: told by the end of `run`.
 
 use crate::provoke::on_every_route;
+use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 use std::any::Any;
 use std::cell::RefCell;
@@ -18,28 +19,28 @@ fn forget_used<G>(opened: Result<G>, done: impl FnOnce(&mut G)) -> Result<()> {
 fn every_kind_at_the_end_of_run() {
     type Forget = fn(&mut GVector<i32>) -> Result<()>;
     let kinds: [(Forget, &str); 22] = [
-        (|v| v.release_c_with::<Add>().map(forget), "ReleaseC"),
+        (|v| v.release_c_with(Sum).map(forget), "ReleaseC"),
         (|v| v.read_cache_release_c().map(forget), "ReadCache + ReleaseC"),
         (|v| forget_used(v.owner_computes(), |own| _ = own.local()), "OwnerComputes"),
         (|v| forget_used(v.owner_computes_mut(), |own| own.local_mut().fill(7)), "OwnerComputes"),
         (|v| v.read_cache().map(forget), "ReadCache"),
         (|v| forget_used(v.release_c(), |scope| scope.put(0, 7).unwrap()), "ReleaseC"),
         (|v| v.release_alone().map(forget), "ReleaseC alone"),
-        (|v| v.gatherer().map(forget), "Gather"),
+        (|v| v.batched_reads().map(forget), "BatchedReads"),
         (|v| v.read_cache_blocks().map(forget), "streaming ReadCache"),
         (|v| forget_used(v.read_cache_blocks(), |stream| drop(stream.blocks().next())), "streaming ReadCache"),
         (|v| v.halo_cache(1).map(forget), "HaloCache"),
         (|v| forget_used(v.halo_cache_mut(1), |halo| halo.local_mut().fill(7)), "HaloCache"),
-        (|v| forget_used(v.accumulate::<Add>(), |sums| sums.update(0, 7).unwrap()), "Accumulate"),
-        (|v| v.accumulate_in_order::<Add>().map(forget), "Accumulate"),
+        (|v| forget_used(v.accumulate(Sum), |sums| sums.update(0, 7).unwrap()), "Accumulate"),
+        (|v| v.accumulate_in_order(Sum).map(forget), "Accumulate"),
         (|v| forget_used(v.slice_mut(..5).owner_computes_mut(), |own| own.local_mut().fill(7)), "OwnerComputes"),
         (|v| v.slice(3..).owner_computes().map(forget), "OwnerComputes"),
         (|v| v.slice_mut(..5).release_c().map(forget), "ReleaseC"),
-        (|v| v.slice_mut(5..).accumulate::<Add>().map(forget), "Accumulate"),
+        (|v| v.slice_mut(5..).accumulate(Sum).map(forget), "Accumulate"),
         (|v| v.slice_mut(2..7).read_cache_release_c().map(forget), "ReadCache + ReleaseC"),
         (|v| v.slice_mut(..5).release_alone().map(forget), "ReleaseC alone"),
         (|v| v.slice(..5).read_cache().map(forget), "ReadCache"),
-        (|v| v.slice(..5).gatherer().map(forget), "Gather"),
+        (|v| v.slice(..5).batched_reads().map(forget), "BatchedReads"),
     ];
     on_every_route([1, 2, 3], |job| {
         for (forget_one, name) in kinds {
@@ -80,16 +81,16 @@ fn every_kind_kept_beyond_run() {
         (|v, how| v.owner_computes_mut().map(|guard| keep(guard, how)), "OwnerComputes"),
         (|v, how| v.read_cache().map(|guard| keep(guard, how)), "ReadCache"),
         (|v, how| v.release_c().map(|guard| keep(guard, how)), "ReleaseC"),
-        (|v, how| v.release_c_with::<Add>().map(|guard| keep(guard, how)), "ReleaseC"),
+        (|v, how| v.release_c_with(Sum).map(|guard| keep(guard, how)), "ReleaseC"),
         (|v, how| v.read_cache_release_c().map(|guard| keep(guard, how)), "ReadCache + ReleaseC"),
         (|v, how| v.release_alone().map(|guard| keep(guard, how)), "ReleaseC alone"),
-        (|v, how| v.release_alone_with::<Add>().map(|guard| keep(guard, how)), "ReleaseC alone"),
-        (|v, how| v.gatherer().map(|guard| keep(guard, how)), "Gather"),
+        (|v, how| v.release_alone_with(Sum).map(|guard| keep(guard, how)), "ReleaseC alone"),
+        (|v, how| v.batched_reads().map(|guard| keep(guard, how)), "BatchedReads"),
         (|v, how| v.read_cache_blocks().map(|guard| keep(guard, how)), "streaming ReadCache"),
         (|v, how| v.halo_cache(1).map(|guard| keep(guard, how)), "HaloCache"),
         (|v, how| v.halo_cache_mut(1).map(|guard| keep(guard, how)), "HaloCache"),
-        (|v, how| v.accumulate::<Add>().map(|guard| keep(guard, how)), "Accumulate"),
-        (|v, how| v.accumulate_in_order::<Add>().map(|guard| keep(guard, how)), "Accumulate"),
+        (|v, how| v.accumulate(Sum).map(|guard| keep(guard, how)), "Accumulate"),
+        (|v, how| v.accumulate_in_order(Sum).map(|guard| keep(guard, how)), "Accumulate"),
         (|v, how| v.slice_mut(..5).owner_computes_mut().map(|guard| keep(guard, how)), "OwnerComputes"),
         (|v, how| v.slice_mut(..5).release_c().map(|guard| keep(guard, how)), "ReleaseC"),
         (|v, how| v.slice(..5).read_cache().map(|guard| keep(guard, how)), "ReadCache"),

@@ -1,6 +1,7 @@
 //! A rank that is merely late is waited for, without a word.
 
 use crate::provoke::{Order, on_every_route};
+use aurora_core::ops::Min;
 use aurora_core::prelude::*;
 use std::time::Duration;
 
@@ -189,7 +190,7 @@ fn a_load_that_is_received_in_the_background_is_waited_for() {
             let told = job.run_freely(|world| {
                 let (me, mine) = (world.rank(), world.rank().index());
                 let mut w = GVector::<u64>::new(world, world.size())?;
-                w.release_c_with::<Slow>()?.finish()?;
+                w.release_c_with(Slow)?.finish()?;
                 let mut v = GVector::<u64>::new(world, EACH * world.size())?;
                 v.read_cache()?.finish()?;
                 // The only block that is sent.
@@ -204,7 +205,7 @@ fn a_load_that_is_received_in_the_background_is_waited_for() {
                     drop(v.read_cache_blocks()?);
                 }
                 for _ in 0..if me == 1 { 60 } else { 0 } {
-                    let mut alone = w.release_alone_with::<Slow>()?;
+                    let mut alone = w.release_alone_with(Slow)?;
                     alone.update(mine, 1)?;
                     alone.finish()?;
                 }
@@ -246,7 +247,7 @@ fn a_read_mostly_of_a_late_third_is_waited_for() {
         on_every_route([3], |job| {
             let told = job.run_freely(|world| {
                 let s = GScalar::new(world, 0, 9u64)?;
-                let scope = s.read_mostly_with::<Min>()?;
+                let scope = s.read_mostly_with(Min)?;
                 match world.rank().index() {
                     0 => drop(scope),
                     1 => {

@@ -81,8 +81,8 @@ fn a_write_guard_by_those_who_wait_for_the_block() {
 #[test]
 fn a_write_guard_at_the_next_gather_and_fill() {
     let line = "v.owner_computes_mut()";
-    all_hear("OwnerComputes", line, forget_mut, |_, v| v.gather(0).map(drop));
-    all_hear("OwnerComputes", line, forget_mut, |_, v| v.gather(1).map(drop));
+    all_hear("OwnerComputes", line, forget_mut, |_, v| v.gather_to(0).map(drop));
+    all_hear("OwnerComputes", line, forget_mut, |_, v| v.gather_to(1).map(drop));
     all_hear("OwnerComputes", line, forget_mut, |_, v| v.fill(1));
 }
 

@@ -2,6 +2,7 @@
 
 mod accumulate;
 mod arguments;
+mod batched_reads;
 mod budget;
 mod checking;
 mod construction;
@@ -9,7 +10,6 @@ mod copies;
 mod denied;
 mod ended;
 mod environment;
-mod gather;
 mod guards;
 mod halo;
 mod handled;

@@ -1,6 +1,7 @@
 //! Maps that go wrong: ranks that disagree, panics of the user's types, forgotten guards, circles, bad types.
 
 use crate::provoke::{Order, on_every_route};
+use aurora_core::ops::{Min, Sum};
 use aurora_core::prelude::*;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::hash::{Hash, Hasher};
@@ -19,10 +20,10 @@ type Step = fn(&mut Map) -> Result<()>;
 /// The collective calls of a map, and what is said of them.
 const CALLS: [(Step, &str); 6] = [
     (|m| m.release_c()?.finish(), "opened a ReleaseC of the GMap<u64, u64>"),
-    (|m| m.release_c_with::<Add>()?.finish(), "opened a ReleaseC with operation Add of the GMap<u64, u64>"),
-    (|m| m.release_c_with::<Min>()?.finish(), "opened a ReleaseC with operation Min of the GMap<u64, u64>"),
-    (|m| m.len().map(drop), "is in the count of the GMap<u64, u64>"),
-    (|m| m.collect(0).map(drop), "is in the collection of the GMap<u64, u64>"),
+    (|m| m.release_c_with(Sum)?.finish(), "opened a ReleaseC with operation Sum of the GMap<u64, u64>"),
+    (|m| m.release_c_with(Min)?.finish(), "opened a ReleaseC with operation Min of the GMap<u64, u64>"),
+    (|m| m.global_len().map(drop), "is in the count of the GMap<u64, u64>"),
+    (|m| m.gather_to(0).map(drop), "is in the gathering of the GMap<u64, u64>"),
     (|m| m.clear(), "is in the clearing of the GMap<u64, u64>"),
 ];
 
@@ -33,13 +34,13 @@ const USES: [Step; 13] = [
     |m| m.get_many(&[0, 1, 2, 3]).map(drop),
     |m| m.insert(0, 1).map(drop),
     |m| m.remove(&0).map(drop),
-    |m| m.update::<Add>(&0, 1),
+    |m| m.update(&0, Sum, 1),
     |m| m.owner_computes().map(drop),
     |m| m.owner_computes_mut().map(drop),
     |m| m.release_c().map(drop),
-    |m| m.release_c_with::<Add>().map(drop),
-    |m| m.len().map(drop),
-    |m| m.collect(0).map(drop),
+    |m| m.release_c_with(Sum).map(drop),
+    |m| m.global_len().map(drop),
+    |m| m.gather_to(0).map(drop),
     |m| m.clear(),
 ];
 
@@ -271,17 +272,17 @@ fn an_operation_that_the_owner_does_not_know() {
     on_every_route([2, 3], |job| {
         let told = job.run(|world| {
             let mut map = Map::new(world)?;
-            (0..100).try_for_each(|key| map.update::<Fails>(&key, 1))
+            (0..100).try_for_each(|key| map.update(&key, Fails, 1))
         });
-        told.all_say(&["does not know operation Fails"]).all_cite(&["map.update::<Fails>(&key, 1)"]);
+        told.all_say(&["does not know operation Fails"]).all_cite(&["map.update(&key, Fails, 1)"]);
     });
 }
 
 #[test]
 fn a_root_that_does_not_exist() {
     on_every_route([2, 3], |job| {
-        let told = job.run(|world| Map::new(world)?.collect(7).map(drop));
-        told.all_say(&["rank 7 does not exist"]).all_cite(&["collect(7)"]);
+        let told = job.run(|world| Map::new(world)?.gather_to(7).map(drop));
+        told.all_say(&["rank 7 does not exist"]).all_cite(&["gather_to(7)"]);
     });
 }
 
@@ -326,7 +327,7 @@ fn types_that_panic_poison_the_map() {
         (BAD_READ, |map, key| map.insert(key, 1).map(drop)),
         (0, |map, key| {
             map.insert(key.clone(), 1)?;
-            map.update::<Fails>(&key, 1)
+            map.update(&key, Fails, 1)
         }),
         (BAD_HASH, |map, key| map.get_many([&key]).map(drop)),
     ];
@@ -335,7 +336,7 @@ fn types_that_panic_poison_the_map() {
             let told = job.run(|world| {
                 IS_ASKER.set(world.is_root());
                 let mut map = GMap::<Touchy, u64>::new(world)?;
-                map.release_c_with::<Fails>()?.finish()?;
+                map.release_c_with(Fails)?.finish()?;
                 world.barrier()?;
                 if world.is_root() {
                     let key = key_of(&map, bits, CULPRIT);
@@ -360,7 +361,7 @@ fn types_that_panic_in_a_batch() {
                 let mut map = GMap::<Touchy, u64>::new(world)?;
                 let key = world.is_root().then(|| key_of(&map, bits, CULPRIT));
                 for _ in 0..2 {
-                    let mut scope = map.release_c_with::<Fails>()?;
+                    let mut scope = map.release_c_with(Fails)?;
                     // All have opened it before one of them can spoil it.
                     world.barrier()?;
                     if let Some(key) = &key {

@@ -1,6 +1,7 @@
 //! Ranks that disagree: each is told who did what, and at which line.
 
 use crate::provoke::on_every_route;
+use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 
 /// What one rank alone does.
@@ -103,11 +104,11 @@ fn different_operations() {
         let told = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
             if world.rank() == ODD {
-                let mut twice = v.release_c_with::<Twice>()?;
+                let mut twice = v.release_c_with(Twice)?;
                 twice.update(0, 1)?;
                 twice.finish()
             } else {
-                let mut add = v.release_c_with::<Add>()?;
+                let mut add = v.release_c_with(Sum)?;
                 add.update(0, 1)?;
                 add.finish()
             }
@@ -126,11 +127,11 @@ fn an_operation_on_one_rank_only() {
                 let puts = v.release_c()?;
                 puts.finish()
             } else {
-                let adds = v.release_c_with::<Add>()?;
+                let adds = v.release_c_with(Sum)?;
                 adds.finish()
             }
         });
-        told.all_say(&["ranks disagree", "opened a ReleaseC", "with operation Add"])
+        told.all_say(&["ranks disagree", "opened a ReleaseC", "with operation Sum"])
             .all_cite(&["let puts", "let adds"]);
     });
 }
@@ -199,7 +200,7 @@ fn gathers_on_different_roots() {
     on_every_route([2, 3], |job| {
         let told = job.run(|world| {
             let v = GVector::<i32>::new(world, 10)?;
-            v.gather(world.rank().index().min(1)).map(drop)
+            v.gather_to(world.rank().index().min(1)).map(drop)
         });
         told.all_say(&["ranks disagree", "the gathering of", "on rank 0", "on rank 1"]);
     });

@@ -1,6 +1,7 @@
 //! Every pair of collective calls: one rank makes the first, the others the second. To add one: a line in [`CALLS`].
 
 use crate::provoke::on_every_route;
+use aurora_core::ops::{Max, Sum};
 use aurora_core::prelude::*;
 
 /// A collective call on a vector, made to its end, and what its line contains and no other's does.
@@ -11,23 +12,23 @@ pub type Call = (&'static str, fn(&World, &mut GVector<i32>) -> Result<()>);
 pub const CALLS: [Call; 19] = [
     ("v.read_cache()?", |_, v| v.read_cache()?.finish()),
     ("v.release_c()?", |_, v| v.release_c()?.finish()),
-    ("v.release_c_with::<Add>()?", |_, v| v.release_c_with::<Add>()?.finish()),
-    ("v.release_c_with::<Max>()?", |_, v| v.release_c_with::<Max>()?.finish()),
+    ("v.release_c_with(Sum)?", |_, v| v.release_c_with(Sum)?.finish()),
+    ("v.release_c_with(Max)?", |_, v| v.release_c_with(Max)?.finish()),
     ("v.read_cache_release_c()?", |_, v| v.read_cache_release_c()?.finish()),
-    ("v.accumulate::<Add>()?", |_, v| v.accumulate::<Add>()?.finish()),
-    ("v.accumulate_in_order::<Add>()?", |_, v| v.accumulate_in_order::<Add>()?.finish()),
-    ("v.accumulate::<Max>()?", |_, v| v.accumulate::<Max>()?.finish()),
+    ("v.accumulate(Sum)?", |_, v| v.accumulate(Sum)?.finish()),
+    ("v.accumulate_in_order(Sum)?", |_, v| v.accumulate_in_order(Sum)?.finish()),
+    ("v.accumulate(Max)?", |_, v| v.accumulate(Max)?.finish()),
     ("v.halo_cache(Halo::periodic(2))?", |_, v| v.halo_cache(Halo::periodic(2))?.finish()),
     ("v.halo_cache_mut(Halo::periodic(1))?", |_, v| v.halo_cache_mut(Halo::periodic(1))?.finish()),
     ("v.slice(..5).read_cache()?", |_, v| v.slice(..5).read_cache()?.finish()),
     ("v.slice(2..7).read_cache()?", |_, v| v.slice(2..7).read_cache()?.finish()),
-    ("v.slice_mut(..5).accumulate::<Add>()?", |_, v| v.slice_mut(..5).accumulate::<Add>()?.finish()),
+    ("v.slice_mut(..5).accumulate(Sum)?", |_, v| v.slice_mut(..5).accumulate(Sum)?.finish()),
     ("v.slice_mut(..5).release_c()?", |_, v| v.slice_mut(..5).release_c()?.finish()),
     ("v.fill(1)", |_, v| v.fill(1)),
     ("world.barrier()", |world, _| world.barrier()),
     ("GVector::<u8>::new(world, 3)", |world, _| GVector::<u8>::new(world, 3).map(drop)),
     ("v.release_cache()", |_, v| v.release_cache()),
-    ("v.gather(0)", |_, v| v.gather(0).map(drop)),
+    ("v.gather_to(0)", |_, v| v.gather_to(0).map(drop)),
 ];
 
 #[test]

@@ -1,6 +1,7 @@
 //! Panics inside a scope, caught by the program: no rank ever sees what half a phase has left.
 
 use crate::provoke::on_every_route;
+use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::time::Duration;
@@ -34,8 +35,8 @@ fn every_use_on_every_rank() {
         ("put own", |v| v.put(v.local_range().start, 1)),
         ("put_many", |v| v.put_many(&[(0, 1), (4, 1), (9, 1)])),
         ("fill", |v| v.fill(1)),
-        ("gather", |v| v.gather(0).map(drop)),
-        ("gather", |v| v.gather(1).map(drop)),
+        ("gather", |v| v.gather_to(0).map(drop)),
+        ("gather", |v| v.gather_to(1).map(drop)),
         ("copy out", |v| distmemcpy(&mut [0; 10][..], v.range(..))),
         ("copy in", |v| distmemcpy(v.range_mut(..), &[0; 10][..])),
         ("OwnerComputes", |v| v.owner_computes().map(drop)),
@@ -44,11 +45,11 @@ fn every_use_on_every_rank() {
         ("ReleaseC", |v| v.release_c().map(drop)),
         ("ReadCache + ReleaseC", |v| v.read_cache_release_c().map(drop)),
         ("ReleaseC alone", |v| v.release_alone().map(drop)),
-        ("Gather", |v| v.gatherer().map(drop)),
+        ("BatchedReads", |v| v.batched_reads().map(drop)),
         ("HaloCache", |v| v.halo_cache(1).map(drop)),
         ("HaloCache", |v| v.halo_cache_mut(1).map(drop)),
         ("streaming ReadCache", |v| v.read_cache_blocks().map(drop)),
-        ("Accumulate", |v| v.accumulate::<Add>().map(drop)),
+        ("Accumulate", |v| v.accumulate(Sum).map(drop)),
         ("a part", |v| v.slice(..5).read_cache().map(drop)),
         ("a part", |v| v.slice_mut(..5).release_c().map(drop)),
         ("release of the cache", |v| v.release_cache()),
@@ -98,16 +99,16 @@ fn every_kind_of_scope() {
             |v| drop(v.read_cache_blocks()),
         ),
         ("ReleaseC", |v| broken_off(v.release_c(), |scope| scope.put(0, 666).unwrap()), ALONE),
-        ("ReleaseC", |v| broken_off(v.release_c_with::<Add>(), |scope| scope.update(0, 666).unwrap()), ALONE),
+        ("ReleaseC", |v| broken_off(v.release_c_with(Sum), |scope| scope.update(0, 666).unwrap()), ALONE),
         ("ReleaseC alone", |v| broken_off(v.release_alone(), |scope| scope.put(0, 666).unwrap()), ALONE),
         (
             "ReadCache + ReleaseC",
             |v| broken_off(v.read_cache_release_c(), |all| all[0] = 666),
             |v| drop(v.read_cache_release_c()),
         ),
-        ("Accumulate", |v| broken_off(v.accumulate::<Add>(), |sums| sums.update(0, 666).unwrap()), ALONE),
-        ("Accumulate", |v| broken_off(v.accumulate_in_order::<Add>(), |sums| sums.update(0, 666).unwrap()), ALONE),
-        ("Gather", |v| broken_off(v.gatherer(), |gather| _ = gather.read(&[0, 9]).unwrap()), ALONE),
+        ("Accumulate", |v| broken_off(v.accumulate(Sum), |sums| sums.update(0, 666).unwrap()), ALONE),
+        ("Accumulate", |v| broken_off(v.accumulate_in_order(Sum), |sums| sums.update(0, 666).unwrap()), ALONE),
+        ("BatchedReads", |v| broken_off(v.batched_reads(), |gather| _ = gather.read(&[0, 9]).unwrap()), ALONE),
         ("HaloCache", |v| broken_off(v.halo_cache(1), |halo| _ = halo.local()), |v| drop(v.halo_cache(1))),
         (
             "HaloCache",
@@ -242,12 +243,12 @@ fn what_waits_behind_an_operation_that_panics_is_answered() {
                 0 => {
                     // Until the writes of rank 1 and the question of rank 2 wait here, in this order.
                     std::thread::sleep(Duration::from_millis(150));
-                    drop(v.release_c_with::<Unlucky>());
+                    drop(v.release_c_with(Unlucky));
                 }
-                1 => v.release_c_with::<Unlucky>()?.update(0, 13)?,
+                1 => v.release_c_with(Unlucky)?.update(0, 13)?,
                 _ => {
                     std::thread::sleep(Duration::from_millis(50));
-                    drop(v.release_c_with::<Unlucky>()?);
+                    drop(v.release_c_with(Unlucky)?);
                 }
             }
             v.at(0).map(drop)
@@ -264,7 +265,7 @@ fn an_operation_that_panics_amid_a_write_of_a_scope_that_goes_on() {
         for alone in [false, true] {
             let told = job.run(|world| {
                 let mut v = GVector::<i32>::new(world, 9)?;
-                v.release_c_with::<Unlucky>()?.finish()?;
+                v.release_c_with(Unlucky)?.finish()?;
                 // Nobody is told of what comes before all are through with this.
                 world.barrier()?;
                 let culprit = world.size() - 1;
@@ -275,9 +276,9 @@ fn an_operation_that_panics_amid_a_write_of_a_scope_that_goes_on() {
                 };
                 // The fault may be known before the scope is.
                 if !alone {
-                    let _ = v.release_c_with::<Unlucky>().map(|mut scope| unlucky(&mut |i| scope.update(i, 13)));
+                    let _ = v.release_c_with(Unlucky).map(|mut scope| unlucky(&mut |i| scope.update(i, 13)));
                 } else if world.rank() == culprit {
-                    let mut scope = v.release_alone_with::<Unlucky>()?;
+                    let mut scope = v.release_alone_with(Unlucky)?;
                     unlucky(&mut |i| scope.update(i, 13));
                 }
                 world.barrier()?;

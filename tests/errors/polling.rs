@@ -14,7 +14,7 @@ const LOOKS: [(&str, Look); 9] = [
     ("`at` of the GVector<u64>", |v, _| Ok(v.at(0)? != 0)),
     ("`at` of the GVector<u64>", |v, _| Ok(v.at(v.len() - 1)? != 0 || v.at(0)? != 0)),
     ("`at_many` of the GVector<u64>", |v, _| Ok(v.at_many(&[0, v.len() - 1])? != [0, 0])),
-    ("`Gather` of the GVector<u64>", |v, _| Ok(v.gatherer()?.read(&[1, v.len() - 1])? != [0, 0])),
+    ("`BatchedReads` of the GVector<u64>", |v, _| Ok(v.batched_reads()?.read(&[1, v.len() - 1])? != [0, 0])),
     ("`get` of the GScalar<u64>", |_, s| Ok(s.get()? != 5)),
     ("`compare_exchange` of the GScalar<u64>", |_, s| Ok(s.compare_exchange(&0, &1)?.is_ok())),
     ("`swap` of the GScalar<u64>", |_, s| Ok(s.swap(5)? != 5)),

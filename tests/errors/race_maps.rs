@@ -1,6 +1,7 @@
 //! The race detector on maps: programs of two accesses without anything that orders them, and the same with a barrier.
 
 use crate::provoke::{Job, Told, on_every_route};
+use aurora_core::ops::{Max, Sum};
 use aurora_core::prelude::*;
 use aurora_core::{MapReleaseC, Raced};
 
@@ -23,8 +24,8 @@ const fn step(line: &'static str, writes: bool, own: bool, act: fn(&mut Map, &st
 const STEPS: [Step; 9] = [
     step("m.insert(key.into(), 1)", true, false, |m, key| m.insert(key.into(), 1).map(drop)),
     step("m.remove(key)", true, false, |m, key| m.remove(key).map(drop)),
-    step("m.update::<Add>(key, 2)", true, false, |m, key| m.update::<Add>(key, 2)),
-    step("m.update::<Max>(key, 3)", true, false, |m, key| m.update::<Max>(key, 3)),
+    step("m.update(key, Sum, 2)", true, false, |m, key| m.update(key, Sum, 2)),
+    step("m.update(key, Max, 3)", true, false, |m, key| m.update(key, Max, 3)),
     step("let mut own = m.owner_computes_mut()?; // changes", true, true, |m, key| {
         let mut own = m.owner_computes_mut()?; // changes
         *own.get_mut(key).expect("it is there at first") += 4;
@@ -153,7 +154,7 @@ fn updates_by_one_operation_and_other_keys_are_no_race() {
         let told = program(job, |world, m, _| {
             let mine = format!("of {}", world.rank());
             m.insert(mine.clone(), 1)?;
-            m.update::<Max>(&mine, 2)?;
+            m.update(&mine, Max, 2)?;
             assert_eq!(m.remove(&mine)?, Some(2));
             Ok(())
         });
@@ -163,14 +164,14 @@ fn updates_by_one_operation_and_other_keys_are_no_race() {
 
 #[test]
 fn two_writes_in_one_scope() {
-    type Write = fn(&mut MapReleaseC<'_, String, u64, Add>, &str) -> Result<()>;
+    type Write = fn(&mut MapReleaseC<'_, String, u64, Sum>, &str) -> Result<()>;
     let insert: (&str, Write) = ("scope.insert(key.into(), 5)", |scope, key| scope.insert(key.into(), 5));
     let update: (&str, Write) = ("scope.update(key, 6)", |scope, key| scope.update(key, 6));
     on_every_route([2, 3], |job| {
         for writes in [[insert; 2], [insert, update], [update, insert], [update; 2]] {
             for finished in [true, false] {
                 let told = program(job, |world, m, key| {
-                    let mut scope = m.release_c_with::<Add>()?; // opened
+                    let mut scope = m.release_c_with(Sum)?; // opened
                     if let Some((_, write)) = writes.get(world.rank().index()) {
                         write(&mut scope, key)?;
                     }
@@ -195,7 +196,7 @@ fn an_access_before_the_scope_in_which_others_write() {
             let told = program(job, |world, m, key| {
                 match world.rank().index() {
                     1 if read => drop(m.get(key)?), // too early
-                    1 => m.update::<Add>(key, 1)?,  // too early
+                    1 => m.update(key, Sum, 1)?,    // too early
                     _ => {}
                 }
                 if ordered {
@@ -226,7 +227,7 @@ fn an_owner_before_a_scope_that_it_enters() {
             if world.is_root() {
                 m.insert(key.into(), 20)?;
             }
-            let mut scope = m.release_c_with::<Add>()?;
+            let mut scope = m.release_c_with(Sum)?;
             if world.rank() == 1 {
                 scope.update(key, 1)?;
             }
@@ -249,7 +250,7 @@ fn a_scope_orders() {
                 if world.is_root() {
                     w.put(2, 1)?;
                 }
-                let mut scope = m.release_c_with::<Add>()?;
+                let mut scope = m.release_c_with(Sum)?;
                 scope.update(key, 1)?;
                 if finished {
                     scope.finish()?;
@@ -271,7 +272,7 @@ fn a_scope_orders() {
 fn what_all_ranks_do_with_the_whole_map_orders() {
     type Order = fn(&mut Map) -> Result<()>;
     let orders: [(&str, Order); 3] =
-        [("len", |m| m.len().map(drop)), ("collect", |m| m.collect(1).map(drop)), ("clear", |m| m.clear())];
+        [("len", |m| m.global_len().map(drop)), ("gather_to", |m| m.gather_to(1).map(drop)), ("clear", |m| m.clear())];
     on_every_route([2, 3], |job| {
         for (what, order) in orders {
             let told = program(job, |world, m, key| {

@@ -2,6 +2,7 @@
 
 use crate::provoke::{Job, Told, on_every_route};
 use aurora_core::Raced;
+use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 
 /// An element of rank 0.
@@ -31,7 +32,7 @@ const STEPS: [Step; 13] = [
         alone.finish()
     }),
     step("alone.update(INDEX, 5)", true, false, |v| {
-        let mut alone = v.release_alone_with::<Add>()?;
+        let mut alone = v.release_alone_with(Sum)?;
         alone.update(INDEX, 5)?;
         alone.finish()
     }),
@@ -51,8 +52,10 @@ const STEPS: [Step; 13] = [
     step("v.at(INDEX)", false, false, |v| v.at(INDEX).map(drop)),
     step("v.at_many(&[INDEX])", false, false, |v| v.at_many(&[INDEX]).map(drop)),
     step("v.range(..INDEX + 1)", false, false, |v| distmemcpy(&mut [0; INDEX + 1][..], v.range(..INDEX + 1))),
-    step("v.gatherer()", false, false, |v| v.gatherer()?.read(&[INDEX]).map(drop)),
-    step("v.slice(INDEX..).gatherer()", false, false, |v| v.slice(INDEX..).gatherer()?.read(&[INDEX]).map(drop)),
+    step("v.batched_reads()", false, false, |v| v.batched_reads()?.read(&[INDEX]).map(drop)),
+    step("v.slice(INDEX..).batched_reads()", false, false, |v| {
+        v.slice(INDEX..).batched_reads()?.read(&[INDEX]).map(drop)
+    }),
 ];
 
 /// Rank 0 does one thing and rank 1 another, at any time, or one after the other if they are `ordered`.
@@ -112,7 +115,7 @@ fn a_read_and_a_later_write_are_advised_to_be_an_update() {
     let step = |line| STEPS.into_iter().find(|step| step.line == line).expect("there is one");
     on_every_route([2], |job| {
         let told = both(job, [step("v.at(INDEX)"), step("v.put(INDEX, 1)")], false);
-        told.all_say(&["such as a barrier", "all `update` it with one operation in a `release_c_with::<Op>()`"]);
+        told.all_say(&["such as a barrier", "all `update` it with one operation in a `release_c_with(Op)`"]);
     });
 }
 
@@ -182,19 +185,19 @@ fn what_orders_orders_other_vectors_too() {
     type Order = fn(&World, &mut GVector<u64>, &mut GScalar<u64>) -> Result<()>;
     let orders: [(&str, Order); 11] = [
         ("barrier", |world, _, _| world.barrier()),
-        ("all_reduce", |world, _, _| world.all_reduce(Add, 1_u64).map(drop)),
+        ("all_reduce", |world, _, _| world.all_reduce(Sum, 1_u64).map(drop)),
         ("construction", |world, _, _| GVector::<u8>::new(world, 3).map(drop)),
         ("fill", |_, v, _| v.fill(1)),
-        ("gather", |_, v, _| v.gather(0).map(drop)),
+        ("gather", |_, v, _| v.gather_to(0).map(drop)),
         ("read_cache", |_, v, _| v.read_cache().map(drop)),
         ("read_cache_blocks", |_, v, _| v.read_cache_blocks()?.blocks().try_for_each(|block| block.map(drop))),
         ("release_c", |_, v, _| v.release_c()?.finish()),
         ("accumulate, the next access", |_, v, _| {
-            drop(v.accumulate::<Add>()?);
+            drop(v.accumulate(Sum)?);
             v.at(5).map(drop)
         }),
         ("a scalar's accumulate", |_, _, s| {
-            let mut sum = s.accumulate::<Add>()?;
+            let mut sum = s.accumulate(Sum)?;
             sum.update(1);
             sum.finish()
         }),

@@ -1,6 +1,7 @@
 //! Reductions and their kin, on which ranks disagree, which they cannot carry out, or in which an operation fails.
 
 use crate::provoke::on_every_route;
+use aurora_core::ops::{Max, Min, Sum};
 use aurora_core::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -11,15 +12,15 @@ fn different_calls_types_operations_lengths_and_roots() {
     type Call = fn(&World) -> Result<()>;
     let calls: [(Call, &str); 14] = [
         (|world| world.barrier(), "is in a barrier"),
-        (|world| world.all_reduce(Add, 1u64).map(drop), "is in all_reduce(Add) of 1 u64"),
+        (|world| world.all_reduce(Sum, 1u64).map(drop), "is in all_reduce(Sum) of 1 u64"),
         (|world| world.all_reduce(Min, 1u64).map(drop), "is in all_reduce(Min) of 1 u64"),
-        (|world| world.all_reduce(Add, 1i64).map(drop), "is in all_reduce(Add) of 1 i64"),
-        (|world| world.all_reduce_slice(Add, &mut [1u64; 2]), "is in all_reduce(Add) of 2 u64"),
-        (|world| world.all_reduce_slice(Add, &mut vec![1u64; 50_000]), "is in all_reduce(Add) of 50000 u64"),
-        (|world| world.reduce_to(0, Add, 1u64).map(drop), "is in reduce_to(Add) of 1 u64 to rank 0"),
-        (|world| world.reduce_to(1, Add, 1u64).map(drop), "is in reduce_to(Add) of 1 u64 to rank 1"),
-        (|world| world.scan(Add, 1u64).map(drop), "is in scan(Add) of 1 u64"),
-        (|world| world.exclusive_scan(Add, 1u64).map(drop), "is in exclusive_scan(Add) of 1 u64"),
+        (|world| world.all_reduce(Sum, 1i64).map(drop), "is in all_reduce(Sum) of 1 i64"),
+        (|world| world.all_reduce_slice(Sum, &mut [1u64; 2]), "is in all_reduce(Sum) of 2 u64"),
+        (|world| world.all_reduce_slice(Sum, &mut vec![1u64; 50_000]), "is in all_reduce(Sum) of 50000 u64"),
+        (|world| world.reduce_to(0, Sum, 1u64).map(drop), "is in reduce_to(Sum) of 1 u64 to rank 0"),
+        (|world| world.reduce_to(1, Sum, 1u64).map(drop), "is in reduce_to(Sum) of 1 u64 to rank 1"),
+        (|world| world.scan(Sum, 1u64).map(drop), "is in scan(Sum) of 1 u64"),
+        (|world| world.exclusive_scan(Sum, 1u64).map(drop), "is in exclusive_scan(Sum) of 1 u64"),
         (|world| world.broadcast(0, 1u64).map(drop), "is in broadcast of a u64 from rank 0"),
         (|world| world.broadcast_slice(1, &mut [1u64]), "is in broadcast_slice of 1 u64 from rank 1"),
         (|world| world.all_gather(1u64).map(drop), "is in all_gather of a u64"),
@@ -76,7 +77,7 @@ fn operations_of_one_name() {
 #[test]
 fn ranks_that_do_not_exist() {
     on_every_route([2, 3], |job| {
-        job.run(|world| world.reduce_to(7, Add, 1).map(drop)).all_say(&["rank 7 does not exist"]);
+        job.run(|world| world.reduce_to(7, Sum, 1).map(drop)).all_say(&["rank 7 does not exist"]);
         job.run(|world| world.broadcast(7, 1).map(drop)).all_say(&["rank 7 does not exist"]);
         job.run(|world| world.broadcast_slice(7, &mut [1])).all_say(&["rank 7 does not exist"]);
     });
@@ -126,7 +127,7 @@ fn a_rank_that_has_left() {
         for len in [1, 50_000] {
             let told = job.run_freely(|world| match world.rank() == ODD {
                 true => Ok(()),
-                false => world.all_reduce_slice(Add, &mut vec![1u64; len]),
+                false => world.all_reduce_slice(Sum, &mut vec![1u64; len]),
             });
             told.says(0, &["rank 1 has left `run`", "is in all_reduce"]);
         }

@@ -42,13 +42,13 @@ fn two_operations_in_sequence_and_a_rank_late_in_the_first() {
                 let mut v = GVector::<u64>::new(world, N)?;
                 {
                     operation!(|current, operand| current + operand);
-                    let mut sum = v.release_c_with::<O>()?;
+                    let mut sum = v.release_c_with(O)?;
                     (0..N).try_for_each(|i| sum.update(i, 10))?;
                     hold_back(world, late, &order);
                 }
                 {
                     operation!(|current, operand| current.max(operand));
-                    let mut max = v.release_c_with::<O>()?;
+                    let mut max = v.release_c_with(O)?;
                     order.advance();
                     (0..N).try_for_each(|i| max.update(i, 7))?;
                 }
@@ -69,13 +69,13 @@ fn two_operations_of_accumulates_in_sequence_and_a_rank_late_in_the_first() {
                 let mut v = GVector::<u64>::new(world, N)?;
                 {
                     operation!(|current, operand| current + operand);
-                    let mut sum = v.accumulate::<O>()?;
+                    let mut sum = v.accumulate(O)?;
                     (0..N).try_for_each(|i| sum.update(i, 10))?;
                     hold_back(world, late, &order);
                 }
                 {
                     operation!(|current, operand| current.max(operand));
-                    let mut max = v.accumulate_in_order::<O>()?;
+                    let mut max = v.accumulate_in_order(O)?;
                     order.advance();
                     (0..N).try_for_each(|i| max.update(i, 7))?;
                 }
@@ -95,11 +95,11 @@ fn two_operations_in_two_parts_at_once() {
             {
                 let (mut left, mut right) = v.split_at_mut(4);
                 operation!(|current, operand| current + operand);
-                let mut sum = left.slice_mut(..).release_c_with::<O>()?;
+                let mut sum = left.slice_mut(..).release_c_with(O)?;
                 (0..4).try_for_each(|i| sum.update(i, 10))?;
                 {
                     operation!(|current, operand| current.max(operand));
-                    let mut max = right.slice_mut(..).release_c_with::<O>()?;
+                    let mut max = right.slice_mut(..).release_c_with(O)?;
                     (4..N).try_for_each(|i| max.update(i, 7))?;
                     max.finish()?;
                 }
@@ -120,14 +120,14 @@ fn an_operation_alone_that_no_owner_knows() {
             let mut v = GVector::<u64>::new(world, N)?;
             {
                 operation!(|current, operand| current + operand);
-                v.release_c_with::<O>()?.finish()?;
-                let mut known = v.release_alone_with::<O>()?;
+                v.release_c_with(O)?.finish()?;
+                let mut known = v.release_alone_with(O)?;
                 known.update(1, 1)?;
                 known.finish()?;
             }
             {
                 operation!(|current, operand| current.max(operand));
-                v.release_alone_with::<O>()?.finish()
+                v.release_alone_with(O)?.finish()
             }
         });
         for told in told.ranks {
@@ -149,10 +149,10 @@ fn two_operations_at_once() {
             let mut v = GVector::<u64>::new(world, N)?;
             if world.rank() == 1 {
                 operation!(|current, operand| current + operand);
-                v.release_c_with::<O>()?.finish()
+                v.release_c_with(O)?.finish()
             } else {
                 operation!(|current, operand| current.max(operand));
-                v.release_c_with::<O>()?.finish()
+                v.release_c_with(O)?.finish()
             }
         });
         all_are_told(&told, &["opened a ReleaseC with operation O"]);
@@ -160,10 +160,10 @@ fn two_operations_at_once() {
             let mut v = GVector::<u64>::new(world, N)?;
             if world.rank() == 1 {
                 operation!(|current, operand| current + operand);
-                v.accumulate::<O>()?.finish()
+                v.accumulate(O)?.finish()
             } else {
                 operation!(|current, operand| current.max(operand));
-                v.accumulate::<O>()?.finish()
+                v.accumulate(O)?.finish()
             }
         });
         all_are_told(&told, &["opened an Accumulate with operation O"]);
@@ -211,13 +211,13 @@ fn two_operations_of_a_scalar_in_sequence_and_a_rank_late_in_the_first() {
                 let mut s = GScalar::new(world, 0, 0u64)?;
                 {
                     operation!(|current, operand| current + operand);
-                    let mut sum = s.accumulate::<O>()?;
+                    let mut sum = s.accumulate(O)?;
                     sum.update(10);
                     hold_back(world, late, &order);
                 }
                 {
                     operation!(|current, operand| current.max(operand));
-                    let mut max = s.accumulate::<O>()?;
+                    let mut max = s.accumulate(O)?;
                     order.advance();
                     max.update(7);
                 }
@@ -236,10 +236,10 @@ fn two_operations_of_a_scalar_at_once() {
             let s = GScalar::new(world, 0, 0u64)?;
             if world.rank() == 1 {
                 operation!(|current, operand| current + operand);
-                s.read_mostly_with::<O>()?.finish()
+                s.read_mostly_with(O)?.finish()
             } else {
                 operation!(|current, operand| current.max(operand));
-                s.read_mostly_with::<O>()?.finish()
+                s.read_mostly_with(O)?.finish()
             }
         });
         all_are_told(&told, &["opened a ReadMostly with operation O"]);
@@ -247,10 +247,10 @@ fn two_operations_of_a_scalar_at_once() {
             let mut s = GScalar::new(world, 0, 0u64)?;
             if world.rank() == 1 {
                 operation!(|current, operand| current + operand);
-                s.accumulate::<O>()?.finish()
+                s.accumulate(O)?.finish()
             } else {
                 operation!(|current, operand| current.max(operand));
-                s.accumulate::<O>()?.finish()
+                s.accumulate(O)?.finish()
             }
         });
         all_are_told(&told, &["opened an Accumulate with operation O"]);

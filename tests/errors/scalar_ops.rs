@@ -103,7 +103,7 @@ fn a_merge_at_home() {
                 if (world.rank() == 0) == (home == Home::EndsItsOwn) {
                     std::thread::sleep(Duration::from_millis(100));
                 }
-                let mut scope = s.accumulate::<Unlucky>()?;
+                let mut scope = s.accumulate(Unlucky)?;
                 scope.update(if world.rank() == 0 { 12 } else { 13 });
                 drop(scope);
                 if world.rank() == 0 && home == Home::Computes {
@@ -122,12 +122,12 @@ fn a_checked_end_is_told_of_it() {
     on_every_route([2, 3], |job| {
         let told = run(job, |world| {
             let mut s = GScalar::new(world, 0, 5u64)?;
-            let mut scope = s.accumulate::<Unlucky>()?;
+            let mut scope = s.accumulate(Unlucky)?;
             scope.update(13);
             scope.finish()
         });
         all_say_that(0, "Accumulate", &told);
-        told.all_cite(&["s.accumulate::<Unlucky>()"]);
+        told.all_cite(&["s.accumulate(Unlucky)"]);
     });
 }
 
@@ -136,7 +136,7 @@ fn an_offer_at_home() {
     on_every_route([2, 3], |job| {
         let told = run(job, |world| {
             let s = GScalar::new(world, 0, 5u64)?;
-            let scope = s.read_mostly_with::<UnluckyAtHome>()?;
+            let scope = s.read_mostly_with(UnluckyAtHome)?;
             if world.rank() == 1 {
                 scope.offer(13)?;
             }
@@ -147,7 +147,7 @@ fn an_offer_at_home() {
             }
         });
         all_say_that(0, "ReadMostly", &told);
-        told.all_cite(&["s.read_mostly_with::<UnluckyAtHome>()"]);
+        told.all_cite(&["s.read_mostly_with(UnluckyAtHome)"]);
     });
 }
 
@@ -156,7 +156,7 @@ fn a_request_that_waits_behind_such_an_offer() {
     on_every_route([2, 3], |job| {
         let told = run(job, |world| {
             let s = GScalar::new(world, 0, 5u64)?;
-            let scope = s.read_mostly_with::<UnluckyAtHome>()?;
+            let scope = s.read_mostly_with(UnluckyAtHome)?;
             if world.rank() == 1 {
                 scope.offer(13)?;
                 return scope.swap(1).map(drop);
@@ -173,7 +173,7 @@ fn what_spreads_to_a_replica() {
     on_every_route([2, 3], |job| {
         let told = run(job, |world| {
             let s = GScalar::new(world, 0, 5u64)?;
-            let scope = by_itself(|| s.read_mostly_with::<UnluckyToHear>())?;
+            let scope = by_itself(|| s.read_mostly_with(UnluckyToHear))?;
             loop {
                 // Of two in a row one waits, while the other is answered.
                 if world.rank() == 1 {
@@ -184,7 +184,7 @@ fn what_spreads_to_a_replica() {
             }
         });
         all_say_that(1, "ReadMostly", &told);
-        told.all_cite(&["s.read_mostly_with::<UnluckyToHear>()"]);
+        told.all_cite(&["s.read_mostly_with(UnluckyToHear)"]);
     });
 }
 
@@ -194,7 +194,7 @@ fn amid_a_call_the_panic_goes_on_from_there() {
         for culprit in [0, 1] {
             let told = run(job, |world| {
                 let s = GScalar::new(world, 0, 5u64)?;
-                let scope = s.read_mostly_with::<Unlucky>()?;
+                let scope = s.read_mostly_with(Unlucky)?;
                 if world.rank() == culprit {
                     assert!(panics(|| scope.offer(13)));
                 }

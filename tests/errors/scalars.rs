@@ -1,6 +1,7 @@
 //! Scopes of scalars that go wrong: ranks that disagree, panics, forgotten guards, ranks that never come.
 
 use crate::provoke::{Job, on_every_route};
+use aurora_core::ops::{Max, Min, Sum};
 use aurora_core::prelude::*;
 use std::mem::forget;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
@@ -23,10 +24,10 @@ fn at_each_home(ranks: impl IntoIterator<Item = usize>, test: impl Fn(Job, usize
 pub const KINDS: [(Step, &str); 6] = [
     (|s| s.read_cache()?.finish(), "opened a ReadCache of the GScalar<u64>"),
     (|s| s.release_c()?.finish(), "opened a ReleaseC of the GScalar<u64>"),
-    (|s| s.accumulate::<Add>()?.finish(), "opened an Accumulate with operation Add of the GScalar<u64>"),
-    (|s| s.accumulate::<Min>()?.finish(), "opened an Accumulate with operation Min of the GScalar<u64>"),
+    (|s| s.accumulate(Sum)?.finish(), "opened an Accumulate with operation Sum of the GScalar<u64>"),
+    (|s| s.accumulate(Min)?.finish(), "opened an Accumulate with operation Min of the GScalar<u64>"),
     (|s| s.read_mostly()?.finish(), "opened a ReadMostly of the GScalar<u64>"),
-    (|s| s.read_mostly_with::<Max>()?.finish(), "opened a ReadMostly with operation Max of the GScalar<u64>"),
+    (|s| s.read_mostly_with(Max)?.finish(), "opened a ReadMostly with operation Max of the GScalar<u64>"),
 ];
 
 #[test]
@@ -80,12 +81,12 @@ fn panics_poison_on_every_rank() {
             panic_any(Quiet)
         }),
         ("Accumulate", |s| {
-            let mut scope = s.accumulate::<Add>().unwrap();
+            let mut scope = s.accumulate(Sum).unwrap();
             scope.update(666);
             panic_any(Quiet)
         }),
         ("ReadMostly", |s| {
-            let scope = s.read_mostly_with::<Min>().unwrap();
+            let scope = s.read_mostly_with(Min).unwrap();
             scope.offer(0).unwrap();
             panic_any(Quiet)
         }),
@@ -96,7 +97,7 @@ fn panics_poison_on_every_rank() {
         |s| s.fetch_add(1).map(drop),
         |s| s.read_cache().map(drop),
         |s| s.release_c().map(drop),
-        |s| s.accumulate::<Add>().map(drop),
+        |s| s.accumulate(Sum).map(drop),
         |s| s.read_mostly().map(drop),
     ];
     at_each_home([2, 3], |job, home| {
@@ -109,7 +110,7 @@ fn panics_poison_on_every_rank() {
                     // The panic may be known before the scope is.
                     match name {
                         "ReadCache" => drop(s.read_cache()),
-                        "ReadMostly" => drop(s.read_mostly_with::<Min>()),
+                        "ReadMostly" => drop(s.read_mostly_with(Min)),
                         _ => {}
                     }
                 }
@@ -160,9 +161,9 @@ type Guarded = fn(&mut GScalar<u64>, bool) -> Result<()>;
 const GUARDS: [(&str, Guarded); 5] = [
     ("ReadCache", |s, forgotten| s.read_cache().map(|guard| end(guard, forgotten))),
     ("ReleaseC", |s, forgotten| s.release_c().map(|guard| end(guard, forgotten))),
-    ("Accumulate", |s, forgotten| s.accumulate::<Add>().map(|guard| end(guard, forgotten))),
+    ("Accumulate", |s, forgotten| s.accumulate(Sum).map(|guard| end(guard, forgotten))),
     ("ReadMostly", |s, forgotten| s.read_mostly().map(|guard| end(guard, forgotten))),
-    ("ReadMostly", |s, forgotten| s.read_mostly_with::<Min>().map(|guard| end(guard, forgotten))),
+    ("ReadMostly", |s, forgotten| s.read_mostly_with(Min).map(|guard| end(guard, forgotten))),
 ];
 
 fn end<G>(guard: G, forgotten: bool) {

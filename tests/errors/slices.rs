@@ -1,6 +1,7 @@
 //! Misuse of behaviours on parts of a vector.
 
 use crate::provoke::on_every_route;
+use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 use std::mem::forget;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
@@ -14,7 +15,7 @@ fn different_ranges() {
     let opens: [(&str, Open); 4] = [
         ("ReadCache", |part| part.read_cache().map(drop)),
         ("ReleaseC", |part| part.release_c()?.finish()),
-        ("ReleaseC with operation Add", |part| part.release_c_with::<Add>()?.finish()),
+        ("ReleaseC with operation Sum", |part| part.release_c_with(Sum)?.finish()),
         ("ReadCache + ReleaseC", |part| part.read_cache_release_c()?.finish()),
     ];
     on_every_route([2, 3], |job| {

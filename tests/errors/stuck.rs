@@ -192,7 +192,7 @@ fn an_operation_that_blocks() {
     let ran = aurora_core::run(|world| {
         let mut v = GVector::<u64>::new(world, world.size())?;
         let owner: usize = std::env::var("OWNER").expect("a rank").parse().expect("a rank");
-        let mut scope = v.release_c_with::<Blocks>()?;
+        let mut scope = v.release_c_with(Blocks)?;
         if world.rank() != owner {
             scope.update(owner, 1)?;
         }

@@ -1,6 +1,7 @@
 //! What is dropped while an operation panics: inside of a call of the same rank, which cannot be called again.
 
 use crate::provoke::{Job, Told, on_every_route};
+use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 use std::any::Any;
 use std::cell::RefCell;
@@ -46,21 +47,21 @@ impl Op<u64> for Drops {
     }
 }
 
-/// Keeps what `keep` makes, and has rank 0 apply `O` to an element of its own: whether that has panicked.
-fn apply<O: Op<u64>>(world: &World, keep: Keep) -> Result<bool> {
+/// Keeps what `keep` makes, and has rank 0 apply `op` to an element of its own: whether that has panicked.
+fn apply<O: Op<u64>>(world: &World, keep: Keep, op: O) -> Result<bool> {
     let mut v = GVector::<u64>::new(world, 9)?;
     let kept = keep(world)?;
     if !world.is_root() {
         // Theirs goes before the operation is applied, or with the job.
         drop(kept);
-        v.release_c_with::<O>()?.finish()?;
+        v.release_c_with(op)?.finish()?;
         // The end of the scope waits for the own block only: rank 0's is asked for.
         v.at(0)?;
         return Ok(false);
     }
     KEPT.set(Some(kept));
     let applied = catch_unwind(AssertUnwindSafe(|| {
-        let mut scope = v.release_c_with::<O>()?;
+        let mut scope = v.release_c_with(op)?;
         scope.update(0, 1)?;
         scope.finish()
     }));
@@ -86,7 +87,7 @@ fn is_poisoned(job: Job, told: &Told) {
 fn an_operation_that_owns_a_vector_and_is_refused_its_use() {
     on_every_route([1, 2, 3], |job| {
         let told = job.run(|world| {
-            assert_eq!(apply::<Asks>(world, |world| Ok(vector(world)?))?, world.is_root());
+            assert_eq!(apply(world, |world| Ok(vector(world)?), Asks)?, world.is_root());
             Ok(())
         });
         is_poisoned(job, &told);
@@ -104,7 +105,7 @@ fn an_operation_that_owns_anything_and_panics() {
         |world| Ok(Box::new(Box::leak(vector(world)?).read_cache()?)),
         |world| Ok(Box::new(Box::leak(vector(world)?).read_cache_blocks()?)),
         |world| {
-            let mut scope = Box::leak(vector(world)?).release_c_with::<Add>()?;
+            let mut scope = Box::leak(vector(world)?).release_c_with(Sum)?;
             scope.update(11, 1)?;
             Ok(Box::new(scope))
         },
@@ -114,23 +115,23 @@ fn an_operation_that_owns_anything_and_panics() {
             Ok(Box::new(scope))
         },
         |world| {
-            let mut scope = Box::leak(vector(world)?).accumulate::<Add>()?;
+            let mut scope = Box::leak(vector(world)?).accumulate(Sum)?;
             scope.update(11, 1)?;
             Ok(Box::new(scope))
         },
         |world| Ok(Box::new(Box::leak(vector(world)?).read_cache_release_c()?)),
         |world| {
-            let gather = Box::leak(Box::new(Box::leak(vector(world)?).gatherer()?));
+            let gather = Box::leak(Box::new(Box::leak(vector(world)?).batched_reads()?));
             let mut gathered = gather.iter([11, 0, 5]);
             gathered.next().transpose()?;
             Ok(Box::new(gathered))
         },
         |world| Ok(Box::new(Box::leak(vector(world)?).halo_cache_mut(1)?)),
-        |world| Ok(Box::new(Box::leak(Box::new(GScalar::new(world, 0, 7u64)?)).read_mostly_with::<Add>()?)),
+        |world| Ok(Box::new(Box::leak(Box::new(GScalar::new(world, 0, 7u64)?)).read_mostly_with(Sum)?)),
     ];
     on_every_route([1, 2, 3], |job| {
         for keep in kinds {
-            let told = job.run_freely(|world| apply::<Panics>(world, keep).map(drop));
+            let told = job.run_freely(|world| apply(world, keep, Panics).map(drop));
             assert!(told.run.is_err(), "{job:?}: {told:?}");
         }
     });
@@ -140,7 +141,7 @@ fn an_operation_that_owns_anything_and_panics() {
 fn an_operation_that_drops_a_vector_and_goes_on() {
     on_every_route([1, 2, 3], |job| {
         let told = job.run(|world| {
-            assert!(!apply::<Drops>(world, |world| Ok(vector(world)?))?);
+            assert!(!apply(world, |world| Ok(vector(world)?), Drops)?);
             world.barrier()
         });
         told.run.expect("a vector may be dropped anywhere");
@@ -153,11 +154,11 @@ struct Cleans<'v>(&'v mut GVector<u64>, &'v mut GScalar<u64>);
 impl Drop for Cleans<'_> {
     fn drop(&mut self) {
         KEPT.set(Some(Box::new(())));
-        if let Ok(mut scope) = self.0.release_alone_with::<Panics>() {
+        if let Ok(mut scope) = self.0.release_alone_with(Panics) {
             scope.update(0, 1).expect("it is buffered");
         }
         KEPT.set(Some(Box::new(())));
-        if let Ok(scope) = self.1.read_mostly_with::<Panics>() {
+        if let Ok(scope) = self.1.read_mostly_with(Panics) {
             let offered = catch_unwind(AssertUnwindSafe(|| scope.offer(1)));
             assert!(offered.is_err(), "the operation panics at home");
         }
@@ -172,7 +173,7 @@ fn an_operation_that_panics_amid_another_panic() {
         let told = job.run(|world| {
             let mut v = GVector::<u64>::new(world, 9)?;
             let mut s = GScalar::new(world, 0, 0u64)?;
-            v.release_c_with::<Panics>()?.finish()?;
+            v.release_c_with(Panics)?.finish()?;
             let panicked = catch_unwind(AssertUnwindSafe(|| {
                 let _cleans = Cleans(&mut v, &mut s);
                 panic!("the first");

@@ -167,7 +167,7 @@ fn an_operation_that_panics_at_the_owner() {
         for unlucky in 0..job.ranks {
             let told = job.run_freely(|world| {
                 let mut v = GVector::<i32>::new(world, 10)?;
-                let mut scope = v.release_c_with::<Stumbles>()?;
+                let mut scope = v.release_c_with(Stumbles)?;
                 scope.update(0, if world.rank() == unlucky { 13 } else { 1 })?;
                 scope.finish()?;
                 world.barrier()?;
@@ -193,10 +193,10 @@ fn an_operation_that_panics_at_the_owner_who_has_opened_nothing() {
     on_every_route([2, 3], |job| {
         let told = job.run_freely(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
-            v.release_c_with::<Stumbles>()?.finish()?;
+            v.release_c_with(Stumbles)?.finish()?;
             world.barrier()?;
             let alone = match world.rank().index() {
-                1 => v.release_alone_with::<Stumbles>().and_then(|mut scope| {
+                1 => v.release_alone_with(Stumbles).and_then(|mut scope| {
                     scope.update(0, 13)?;
                     scope.finish()
                 }),

@@ -49,7 +49,7 @@ fn an_answer_that_panics_poisons_the_map() {
         ("get_many", |map, key| map.get_many([&key]).map(drop)),
         ("insert", |map, key| map.insert(key, Touchy(2)).map(drop)),
         ("remove", |map, key| map.remove(&key).map(drop)),
-        ("collect", |map, _| map.collect(0).map(drop)),
+        ("gather_to", |map, _| map.gather_to(0).map(drop)),
     ];
     on_every_route([1, 2, 3], |job| {
         for (name, next_use) in uses {
@@ -65,15 +65,15 @@ fn an_answer_that_panics_poisons_the_map() {
                 match (name, world.is_root()) {
                     (_, true) => assert!(armed(|| next_use(&mut map, key)), "{name}"),
                     // The call ends for the others too.
-                    ("collect", false) => {
-                        let ended = map.collect(0);
+                    ("gather_to", false) => {
+                        let ended = map.gather_to(0);
                         assert!(matches!(ended, Err(Error::Poisoned { .. })), "{ended:?}");
                     }
                     _ => {}
                 }
                 world.barrier()?;
                 for again in 0..2 {
-                    let collected = map.collect(0);
+                    let collected = map.gather_to(0);
                     assert!(matches!(collected, Err(Error::Poisoned { .. })), "{name}, {again}: {collected:?}");
                 }
                 map.get(&Touchy(3)).map(drop)
@@ -127,7 +127,7 @@ fn a_construction_that_panics_and_is_tried_again() {
                 }
                 let vector = make(false)?;
                 world.barrier()?;
-                vector.gather(0).map(drop)
+                vector.gather_to(0).map(drop)
             });
             told.all_say(&["ranks disagree", "construction of a GVector<u64>"]);
         }

@@ -1,6 +1,7 @@
 //! Types of the user's that are hashed or encoded in several ways: an error, never another entry.
 
 use crate::provoke::on_every_route;
+use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 use aurora_core::{Lookup, MapKey};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -18,7 +19,7 @@ fn looked_up<K: MapKey, Q: Lookup<K> + ?Sized>(map: &mut GMap<K, u64>, key: &Q) 
         ("get", map.get(key).map(drop)),
         ("contains", map.contains(key).map(drop)),
         ("get_many", map.get_many([key]).map(drop)),
-        ("update", map.update::<Add>(key, 7)),
+        ("update", map.update(key, Sum, 7)),
         ("remove", map.remove(key).map(drop)),
     ]
 }
@@ -51,7 +52,7 @@ where
             for (key, value) in &all {
                 assert_eq!(map.get(key)?, Some(*value), "{key:?}");
             }
-            assert_eq!(map.len()?, all.len());
+            assert_eq!(map.global_len()?, all.len());
             world.barrier()
         });
         told.run.unwrap();
@@ -172,13 +173,13 @@ fn an_owned_form_with_another_hash() {
     on_every_route([1, 2, 3], |job| {
         let told = job.run_freely(|world| {
             let mut map = GMap::<Sentence, u64>::new(world)?;
-            let mut scope = map.release_c_with::<Add>()?;
+            let mut scope = map.release_c_with(Sum)?;
             for word in &WORDS {
                 let refused = scope.update(word, 1);
                 assert!(matches!(refused, Err(Error::Value { .. })), "{refused:?}");
             }
             scope.finish()?;
-            assert!(map.is_empty()?);
+            assert!(map.is_globally_empty()?);
             world.barrier()
         });
         told.run.unwrap();
@@ -246,7 +247,7 @@ fn a_key_that_arrives_as_another_of_its_hash() {
             let mut scope = map.release_c()?;
             scope.insert(Shallow(own, 1), 1)?;
             scope.finish()?;
-            let collected = map.collect(0);
+            let collected = map.gather_to(0);
             assert!(matches!(collected, Err(Error::Value { .. })), "{collected:?}");
             world.barrier()
         });
@@ -360,18 +361,18 @@ fn is_named<T: Debug + Clone + Eq + Hash + Serialize + for<'d> Deserialize<'d> +
         ("a key that is looked up", |world, key| GMap::<T, u64>::new(world)?.get(&key).map(drop)),
         ("release_c", |world, value| {
             let mut map = GMap::<u64, T>::new(world)?;
-            let mut scope = map.release_c_with::<Newest>()?;
+            let mut scope = map.release_c_with(Newest)?;
             (0..40).try_for_each(|key| scope.update(&key, value.clone()))?;
             scope.finish()?;
             map.get_many(&(0..40).collect::<Vec<_>>()).map(drop)
         }),
-        ("collect", |world, value| {
+        ("gather_to", |world, value| {
             let mut map = GMap::<u64, T>::new(world)?;
             let own = (0..).find(|key| map.owner(key) == world.rank()).expect("every rank owns keys");
             let mut scope = map.release_c()?;
             scope.insert(own, value)?;
             scope.finish()?;
-            map.collect(0).map(drop)
+            map.gather_to(0).map(drop)
         }),
         ("broadcast", |world, value| {
             world.broadcast(0, value.clone())?;
@@ -383,14 +384,14 @@ fn is_named<T: Debug + Clone + Eq + Hash + Serialize + for<'d> Deserialize<'d> +
         ("read_cache of a scalar", |world, value| GScalar::new(world, 0, value)?.read_cache().map(drop)),
         ("accumulate of a scalar", |world, value| {
             let mut scalar = GScalar::new(world, 0, value.clone())?;
-            let mut scope = scalar.accumulate::<Newest>()?;
+            let mut scope = scalar.accumulate(Newest)?;
             scope.update(value);
             scope.finish()?;
             scalar.get().map(drop)
         }),
         ("offers of a scalar", |world, value| {
             let scalar = GScalar::new(world, 0, value.clone())?;
-            let scope = scalar.read_mostly_with::<Newest>()?;
+            let scope = scalar.read_mostly_with(Newest)?;
             for _ in 0..4 {
                 scope.offer(value.clone())?;
             }
@@ -444,7 +445,7 @@ fn a_value_of_which_a_part_is_not_read() {
     let uses: [(&str, Use); 6] = [
         ("insert", |world| GMap::<u64, Longer>::new(world)?.insert(1, Longer(1)).map(drop)),
         ("get", |world| own_entry(world).and_then(|(map, own)| map.get(&own).map(drop))),
-        ("collect", |world| own_entry(world)?.0.collect(0).map(drop)),
+        ("gather_to", |world| own_entry(world)?.0.gather_to(0).map(drop)),
         ("get of a scalar", |world| GScalar::new(world, 0, Longer(1))?.get().map(drop)),
         ("broadcast", |world| world.broadcast(Rank::new(world.size() - 1), Longer(1)).map(drop)),
         ("all_gather", |world| world.all_gather(Longer(1)).map(drop)),

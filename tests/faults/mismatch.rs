@@ -4,6 +4,7 @@
 use crate::MACHINE;
 use crate::cell::Starter;
 use crate::start::{launcher, word};
+use aurora_core::ops::{Max, Sum};
 use aurora_core::prelude::*;
 use aurora_suite::driver::Job;
 use aurora_suite::notes::{note, noted};
@@ -32,26 +33,26 @@ const KINDS: [(&str, Call, Call); 8] = [
     ("behaviours", |_, v| v.release_c()?.finish(), |_, v| v.read_cache()?.finish()),
     ("load-and-barrier", |_, v| v.read_cache()?.finish(), |world, _| world.barrier()),
     ("lengths", |world, _| make(world, 11), |world, _| make(world, 10)),
-    ("operations", |_, v| update::<Max>(v), |_, v| update::<Add>(v)),
-    ("accumulate", |_, v| v.accumulate::<Add>()?.finish(), |_, v| update::<Add>(v)),
+    ("operations", |_, v| update(v, Max), |_, v| update(v, Sum)),
+    ("accumulate", |_, v| v.accumulate(Sum)?.finish(), |_, v| update(v, Sum)),
     ("fill-and-barrier", |_, v| v.fill(1), |world, _| world.barrier()),
     ("one-scope-more", |world, v| v.release_c().map(drop).and_then(|()| world.barrier()), |world, _| world.barrier()),
-    ("scalars", |world, _| scalar::<Max>(world), |world, _| scalar::<Add>(world)),
+    ("scalars", |world, _| scalar(world, Max), |world, _| scalar(world, Sum)),
 ];
 
 fn make(world: &World, len: usize) -> Result<()> {
     GVector::<u64>::new(world, len).map(drop)
 }
 
-fn update<O: Op<u64>>(v: &mut GVector<u64>) -> Result<()> {
-    let mut scope = v.release_c_with::<O>()?;
+fn update(v: &mut GVector<u64>, op: impl Op<u64>) -> Result<()> {
+    let mut scope = v.release_c_with(op)?;
     (0..LEN).try_for_each(|i| scope.update(i, 1))?;
     scope.finish()
 }
 
-fn scalar<O: Op<u64>>(world: &World) -> Result<()> {
+fn scalar(world: &World, op: impl Op<u64>) -> Result<()> {
     let mut s = GScalar::new(world, 0, 0u64)?;
-    s.accumulate::<O>()?.finish()
+    s.accumulate(op)?.finish()
 }
 
 pub fn trials() -> Vec<Trial> {

@@ -1,7 +1,8 @@
 //! A job that does a bit of everything until one of its ranks is killed.
 
+use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
-use aurora_core::{Add, GScalar, GVector, distmemcpy};
+use aurora_core::{GScalar, GVector, distmemcpy};
 use aurora_suite::check;
 use aurora_suite::notes::note_fault;
 use aurora_suite::random::mix;
@@ -141,18 +142,18 @@ fn visit(world: &World, visits: &GScalar<u64>, round: usize) -> Result<()> {
     check::equal("elements", v.at_many(&some)?.len(), some.len())?;
     visits.fetch_add(1)?;
     // Reductions: with the barrier, in steps, and of lengths that differ.
-    check::equal("sum", world.all_reduce(Add, me + 1)?, p * (p + 1) / 2)?;
+    check::equal("sum", world.all_reduce(Sum, me + 1)?, p * (p + 1) / 2)?;
     let mut sums = vec![me as u64 + 1; 50_000];
-    world.all_reduce_slice(Add, &mut sums)?;
+    world.all_reduce_slice(Sum, &mut sums)?;
     check::same(&sums, 0, |_| (p * (p + 1) / 2) as u64)?;
     let texts = world.all_gather("a".repeat(20_000 * me))?;
     check::equal("letters", texts.iter().map(String::len).sum::<usize>(), 20_000 * (p * (p - 1) / 2))?;
     // Updates of everybody's.
     let mut sums = GVector::<u64>::new(world, 1009)?;
-    let mut updates = sums.release_c_with::<Add>()?;
+    let mut updates = sums.release_c_with(Sum)?;
     (0..20_000).try_for_each(|k| updates.update(k % 1009, 1))?;
     updates.finish()?;
     check::whole(&sums, |i| (p * (i..20_000).step_by(1009).len()) as u64)?;
-    check::equal("gathered", v.gather(round % p)?.is_some(), me == round % p)?;
+    check::equal("gathered", v.gather_to(round % p)?.is_some(), me == round % p)?;
     world.barrier()
 }

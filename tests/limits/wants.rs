@@ -1,6 +1,7 @@
 //! The jobs: three ranks in one control group.
 
 use aurora_core::Route;
+use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 use aurora_suite::notes::{note, noted};
 use std::process::ExitCode;
@@ -100,7 +101,7 @@ pub const ALL: &[Want] = &[
             for key in (world.rank().index()..1998).step_by(world.size()) {
                 map.release_c()?.insert(key, vec![1; MIB])?;
             }
-            map.len().map(drop)
+            map.global_len().map(drop)
         },
     },
     Want {
@@ -194,7 +195,7 @@ pub const ALL: &[Want] = &[
         body: |world| {
             let len = 70 * MIB / 8;
             let mut v = GVector::<u64>::new(world, len)?;
-            let mut sums = v.accumulate::<Add>()?;
+            let mut sums = v.accumulate(Sum)?;
             let touched = (0..len).try_for_each(|i| sums.update(i, 1));
             touched.and(sums.finish()).and(world.barrier()).and(v.at(0).map(drop))
         },
@@ -207,7 +208,7 @@ pub const ALL: &[Want] = &[
         body: |world| {
             let mut v = GVector::<u64>::new(world, 100 * MIB / 8)?;
             for _ in 0..3 {
-                let mut sums = v.accumulate::<Add>()?;
+                let mut sums = v.accumulate(Sum)?;
                 (0..100 * MIB / 8).step_by(1000).try_for_each(|i| sums.update(i, 1))?;
             }
             world.barrier()?;
@@ -267,7 +268,7 @@ pub const ALL: &[Want] = &[
         words: &["OutOfMemory", "rank 1 needs 140 MiB for a gather of"],
         body: |world| {
             let v = GVector::<u8>::new(world, 140 * MIB)?;
-            v.gather(1).map(drop)
+            v.gather_to(1).map(drop)
         },
     },
     Want {
@@ -278,7 +279,7 @@ pub const ALL: &[Want] = &[
         body: |world| {
             let v = GVector::<u64>::from_fn(world, 40 * MIB / 8, |i| i as u64)?;
             assert!(v.read_cache()?.iter().enumerate().all(|(i, value)| *value == i as u64));
-            let whole = v.gather(2)?;
+            let whole = v.gather_to(2)?;
             assert_eq!(whole.map(|whole| whole.len()), (world.rank() == 2).then_some(40 * MIB / 8));
             Ok(())
         },

@@ -1,8 +1,7 @@
 //! What all ranks do together, every byte checked.
 
-use aurora_core::{
-    About, Add, Bulk, Error, GScalar, GVector, MatrixDim, Result, Route, World, distmemcpy, distmemcpy_many,
-};
+use aurora_core::ops::Sum;
+use aurora_core::{About, Bulk, Error, GScalar, GVector, MatrixDim, Result, Route, World, distmemcpy, distmemcpy_many};
 use aurora_suite::body::{Body, End};
 use aurora_suite::check;
 use aurora_suite::random::mix;
@@ -227,7 +226,7 @@ fn releases_of(world: &World, data: Data) -> Result<()> {
 fn sums(world: &World) -> Result<()> {
     let p = world.size() as u64;
     let mut v = GVector::<u64>::new(world, 1009)?;
-    let mut writes = v.release_c_with::<Add>()?;
+    let mut writes = v.release_c_with(Sum)?;
     for k in 0..100_000 {
         writes.update(k % 1009, k as u64)?;
     }

@@ -1,6 +1,7 @@
 //! `GlobalRead` and `GlobalWrite`: one loop on the bare vector and under each behaviour.
 
-use aurora_core::{Add, GVector, GlobalRead, GlobalWrite, Result, World};
+use aurora_core::ops::Sum;
+use aurora_core::{GVector, GlobalRead, GlobalWrite, Result, World};
 use aurora_suite::body::Body;
 use aurora_suite::check;
 use aurora_suite::random::mix;
@@ -52,7 +53,7 @@ fn one_loop_writes(world: &World) -> Result<()> {
     write(&mut v.release_c()?, mine(), 2)?;
     check::whole(&v, |i| want(i + 2))?;
     world.barrier()?;
-    write(&mut v.release_c_with::<Add>()?, mine(), 3)?;
+    write(&mut v.release_c_with(Sum)?, mine(), 3)?;
     check::whole(&v, |i| want(i + 3))?;
     world.barrier()?;
     write(&mut v.release_alone()?, mine(), 4)?;

@@ -1,6 +1,7 @@
 //! `Accumulate`: every rank updates a partial copy, and the owners merge them.
 
-use aurora_core::{Add, Error, GVector, MatrixDim, Max, Min, Op, Or, Result, World};
+use aurora_core::ops::{Max, Min, Or, Sum};
+use aurora_core::{Error, GVector, MatrixDim, Op, Result, World};
 use aurora_suite::body::Body;
 use aurora_suite::check;
 use aurora_suite::random::{Random, mix};
@@ -43,7 +44,7 @@ fn sums_of_all_in_all(world: &World) -> Result<()> {
     let me = world.rank().index();
     for len in [1, 2, 3, 40, 63, 64, 65, 7001, 100_003] {
         let mut v = GVector::<u64>::from_fn(world, len, want)?;
-        let mut sums = v.accumulate::<Add>()?;
+        let mut sums = v.accumulate(Sum)?;
         for i in 0..len {
             sums.update(i, share(me, i).wrapping_sub(7))?;
         }
@@ -62,7 +63,7 @@ fn a_few_elements_of_many(world: &World) -> Result<()> {
     let mut v = GVector::<u32>::from_fn(world, len, |i| i as u32)?;
     // Every element of these by all, and its right neighbour by one.
     let common = |k: usize| (mix(k as u64) % (len as u64 - 1)) as usize & !1;
-    let mut sums = v.accumulate::<Add>()?;
+    let mut sums = v.accumulate(Sum)?;
     for k in 0..50 {
         sums.update(common(k), 1)?;
         if k % p == me {
@@ -82,7 +83,7 @@ fn slices_across_borders(world: &World) -> Result<()> {
     let len = 50_000;
     let mut v = GVector::<u64>::from_fn(world, len, want)?;
     let mut model: Vec<u64> = (0..len).map(want).collect();
-    let mut sums = v.accumulate::<Add>()?;
+    let mut sums = v.accumulate(Sum)?;
     for rank in 0..world.size() {
         let mut random = Random::new(rank as u64);
         for _ in 0..20 {
@@ -106,19 +107,19 @@ fn minimum_maximum_and_bits(world: &World) -> Result<()> {
     let mut v = GVector::<i32>::from_fn(world, 50, |i| -980 - i as i32)?;
     // A zero would be seen in each of them: there it is not neutral.
     let operand = |i: usize, from: i32| from + me as i32 * 10 - i as i32;
-    let mut scope = v.accumulate::<Max>()?;
+    let mut scope = v.accumulate(Max)?;
     (0..50).try_for_each(|i| scope.update(i, operand(i, -1000)))?;
     drop(scope);
     check::whole(&v, |i| (p as i32 * 10 - 1010).max(-980) - i as i32)?;
     world.barrier()?;
     v.fill(80)?;
-    let mut scope = v.accumulate::<Min>()?;
+    let mut scope = v.accumulate(Min)?;
     (0..50).try_for_each(|i| scope.update(i, operand(i, 100)))?;
     drop(scope);
     check::whole(&v, |i| (100 - i as i32).min(80))?;
     world.barrier()?;
     v.fill(1 << 20)?;
-    let mut scope = v.accumulate::<Or>()?;
+    let mut scope = v.accumulate(Or)?;
     scope.update_slice(0, &[1 << me; 50])?;
     scope.update_slice(7, &[1 << (me + 8); 20])?;
     drop(scope);
@@ -150,7 +151,7 @@ impl Op<u64> for TakeAway {
 fn operations_of_ones_own(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let mut v = GVector::<u64>::from_fn(world, 400, want)?;
-    let mut scope = v.accumulate::<Times>()?;
+    let mut scope = v.accumulate(Times)?;
     for i in me..400 {
         scope.update(i, 3)?;
         scope.update(i, 5)?;
@@ -159,7 +160,7 @@ fn operations_of_ones_own(world: &World) -> Result<()> {
     check::whole(&v, |i| want(i).wrapping_mul(15_u64.wrapping_pow(p.min(i + 1) as u32)))?;
     world.barrier()?;
     v.fill(0)?;
-    let mut scope = v.accumulate::<TakeAway>()?;
+    let mut scope = v.accumulate(TakeAway)?;
     for i in 0..400 {
         scope.update(i, 1)?;
         scope.update(i, 2)?;
@@ -189,7 +190,7 @@ impl Op<Mean> for Join {
 fn elements_that_are_structs(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let mut v = GVector::<Mean>::new(world, 3 * p + 1)?;
-    let mut scope = v.accumulate::<Join>()?;
+    let mut scope = v.accumulate(Join)?;
     for k in 0..100 {
         let x = (k * p + me) as f64;
         scope.update(k % (3 * p + 1), Mean { sum: x, number: 1, largest: x as f32 })?;
@@ -207,24 +208,24 @@ fn rows_one_rank_and_nothing_at_all(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let (rows, cols) = (2 * p + 1, 7);
     let mut m = GVector::<u16>::new(world, MatrixDim::new(rows, cols))?;
-    let mut sums = m.accumulate::<Add>()?;
+    let mut sums = m.accumulate(Sum)?;
     (0..rows).filter(|row| row % 2 == me % 2).try_for_each(|row| sums.update_slice(row * cols, &[1; 7]))?;
     drop(sums);
     check::whole(&m, |i| if i / cols % 2 == 0 { p.div_ceil(2) as u16 } else { (p / 2) as u16 })?;
 
     let mut on = GVector::<u8>::on(world, p - 1, 1000)?;
-    let mut sums = on.accumulate_in_order::<Add>()?;
+    let mut sums = on.accumulate_in_order(Sum)?;
     (0..1000).try_for_each(|i| sums.update(i, 1))?;
     drop(sums);
     check::whole(&on, |_| p as u8)?;
 
     let mut empty = GVector::<u64>::new(world, 0)?;
-    empty.accumulate::<Add>()?.update_slice(0, &[])?;
-    empty.accumulate_in_order::<Max>()?.finish()?;
+    empty.accumulate(Sum)?.update_slice(0, &[])?;
+    empty.accumulate_in_order(Max)?.finish()?;
 
     let mut untouched = GVector::<u64>::from_fn(world, 10, want)?;
-    drop(untouched.accumulate::<Min>()?);
-    drop(untouched.accumulate_in_order::<Min>()?);
+    drop(untouched.accumulate(Min)?);
+    drop(untouched.accumulate_in_order(Min)?);
     check::whole(&untouched, want)
 }
 
@@ -245,7 +246,7 @@ fn sums_in_order_are_the_same_to_the_last_bit(world: &World) -> Result<()> {
         let mut v = GVector::<f64>::new(world, len)?;
         for _ in 0..3 {
             v.fill(1.0)?;
-            let mut sums = v.accumulate_in_order::<Add>()?;
+            let mut sums = v.accumulate_in_order(Sum)?;
             for operands in &mine {
                 (0..len).try_for_each(|i| sums.update(i, operands[i]))?;
             }
@@ -276,7 +277,7 @@ fn the_order_is_that_of_ranks_whoever_comes_first(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let mut v = GVector::<u64>::new(world, 3 * p)?;
     for late in [0, p - 1] {
-        let mut last = v.accumulate_in_order::<Replace>()?;
+        let mut last = v.accumulate_in_order(Replace)?;
         for i in 0..3 * p {
             last.update(i, 1000)?;
             last.update(i, me as u64)?;
@@ -300,7 +301,7 @@ fn one_scope_after_the_other(world: &World) -> Result<()> {
     for round in 0..6 {
         // Twenty ahead of a slow rank, and no check between them.
         for k in 0..20 {
-            let mut sums = v.accumulate::<Add>()?;
+            let mut sums = v.accumulate(Sum)?;
             // By turns sparse and dense.
             let step = if k % 2 == 0 { 1 } else { 1000 };
             (0..len).step_by(step).try_for_each(|i| sums.update(i, 1))?;
@@ -315,7 +316,7 @@ fn one_scope_after_the_other(world: &World) -> Result<()> {
             all[i] -= total;
         }
         drop(all);
-        let mut sums = v.release_c_with::<Add>()?;
+        let mut sums = v.release_c_with(Sum)?;
         (me..len).step_by(p).filter(|i| i % 1000 == 0).try_for_each(|i| sums.update(i, total))?;
         drop(sums);
         if round == 3 {
@@ -330,7 +331,7 @@ fn finish_waits_for_all(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let mut v = GVector::<u64>::new(world, p)?;
     for late in 0..p {
-        let mut sums = v.accumulate::<Add>()?;
+        let mut sums = v.accumulate(Sum)?;
         sums.update_slice(0, &vec![1; p])?;
         if me == late {
             sleep(Duration::from_millis(4));
@@ -353,7 +354,7 @@ fn more_than_goes_ahead_of_a_late_owner(world: &World) -> Result<()> {
         if me == late {
             sleep(Duration::from_millis(30));
         }
-        let mut sums = if in_order { v.accumulate_in_order::<Add>()? } else { v.accumulate::<Add>()? };
+        let mut sums = if in_order { v.accumulate_in_order(Sum)? } else { v.accumulate(Sum)? };
         sums.update_slice(0, &ones)?;
     }
     check::whole(&v, |_| 3 * p as u64)
@@ -361,7 +362,7 @@ fn more_than_goes_ahead_of_a_late_owner(world: &World) -> Result<()> {
 
 fn what_is_outside_is_refused_and_the_rest_counts(world: &World) -> Result<()> {
     let mut v = GVector::<u32>::new(world, 10)?;
-    let mut sums = v.accumulate::<Add>()?;
+    let mut sums = v.accumulate(Sum)?;
     sums.update(9, 1)?;
     assert!(matches!(sums.update(10, 1), Err(Error::IndexOutside { index: 10, len: 10, .. })));
     assert!(matches!(sums.update(usize::MAX, 1), Err(Error::IndexOutside { .. })));

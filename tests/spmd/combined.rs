@@ -87,7 +87,7 @@ fn one_scope_after_the_other(world: &World) -> Result<()> {
         check::same(all.as_slice(), 0, |_| 4 * round)?;
         mine(world, len).for_each(|i| all[i] += 1);
         drop(all);
-        let mut sums = v.release_c_with::<aurora_core::Add>()?;
+        let mut sums = v.release_c_with(aurora_core::ops::Sum)?;
         mine(world, len).try_for_each(|i| sums.update(i, 1))?;
         drop(sums);
         check::same(v.read_cache()?.as_slice(), 0, |_| 4 * round + 2)?;

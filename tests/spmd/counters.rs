@@ -3,7 +3,8 @@
 //! The counters also see the watch over waiting ranks, which asks after a rank that is late. So what is counted is
 //! repeated, and the least is what the operation itself costs; what is accounted to a line of the program is exact.
 
-use aurora_core::{Add, GScalar, GVector, Result, Traffic, World};
+use aurora_core::ops::Sum;
+use aurora_core::{GScalar, GVector, Result, Traffic, World};
 use aurora_suite::body::Body;
 use aurora_suite::check;
 use std::time::Duration;
@@ -339,7 +340,7 @@ fn an_accumulate_sends_once_to_each(world: &World) -> Result<()> {
         let mut exact = Vec::new();
         let cost = least(world, |_| {
             let before = accounted(world);
-            let mut scope = if in_order { v.accumulate_in_order::<Add>()? } else { v.accumulate::<Add>()? };
+            let mut scope = if in_order { v.accumulate_in_order(Sum)? } else { v.accumulate(Sum)? };
             for round in 0..2 {
                 (0..touched * p).try_for_each(|i| scope.update(i, round))?;
             }
@@ -446,7 +447,7 @@ fn what_a_line_costs(world: &World) -> Result<()> {
     }
     check::equal("sum", sum, 4950)?;
     // What is done on the way to a result is accounted to the line that wants it.
-    drop(v.gather(world.size() - 1)?);
+    drop(v.gather_to(world.size() - 1)?);
     for line in world.usage() {
         assert!(line.site.as_ref().is_none_or(|site| site.to_string().contains("tests/")), "{line}");
     }

@@ -191,7 +191,7 @@ fn a_put_is_seen_behind_the_scope_that_it_follows(world: &World) -> Result<()> {
     let len = 7 * p;
     let mut v = GVector::<u64>::new(world, len)?;
     for round in 1..20 {
-        let mut scope = v.release_c_with::<aurora_core::Add>()?;
+        let mut scope = v.release_c_with(aurora_core::ops::Sum)?;
         for i in 0..len {
             scope.update(i, 1)?;
         }

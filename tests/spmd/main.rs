@@ -4,12 +4,12 @@
 
 mod access;
 mod accumulate;
+mod batched_reads;
 mod bulk;
 mod combined;
 mod copy;
 mod counters;
 mod direct;
-mod gather;
 mod halo;
 mod in_place;
 mod lifetime;
@@ -67,7 +67,7 @@ fn bodies() -> Vec<Body> {
         slices::bodies(),
         access::bodies(),
         direct::bodies(),
-        gather::bodies(),
+        batched_reads::bodies(),
         ordering::bodies(),
         counters::bodies(),
         bulk::bodies(),

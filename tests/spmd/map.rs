@@ -1,6 +1,7 @@
 //! Maps: one-sided access to keys, buffered writes, each rank's own entries, and the whole map.
 
-use aurora_core::{Add, GMap, GScalar, Max, Op, Result, World};
+use aurora_core::ops::{Max, Sum};
+use aurora_core::{GMap, GScalar, Op, Result, World};
 use aurora_suite::body::Body;
 use aurora_suite::check;
 use aurora_suite::random::mix;
@@ -39,8 +40,8 @@ fn one_sided_access(world: &World) -> Result<()> {
                 let old = (turn > 0).then(|| (turn as u64 - 1) * 100 + key);
                 check::equal("old", map.insert(format!("key {key}"), turn as u64 * 100 + key)?, old)?;
             }
-            map.update::<Add>("sum", 5)?;
-            map.update::<Max>("most", turn as u64)?;
+            map.update("sum", Sum, 5)?;
+            map.update("most", Max, turn as u64)?;
         }
         world.barrier()?;
         check::equal("get", map.get("key 7")?, Some(turn as u64 * 100 + 7))?;
@@ -56,7 +57,7 @@ fn one_sided_access(world: &World) -> Result<()> {
         check::equal("removed", map.remove("sum")?, Some(5 * p as u64))?;
         check::equal("removed twice", map.remove("sum")?, None)?;
     }
-    check::equal("len", map.len()?, 51)
+    check::equal("len", map.global_len()?, 51)
 }
 
 fn an_empty_map(world: &World) -> Result<()> {
@@ -64,14 +65,14 @@ fn an_empty_map(world: &World) -> Result<()> {
     check::equal("get", map.get(&5)?, None)?;
     check::equal("many", map.get_many(&[1, 2])?, vec![None, None])?;
     check::equal("none", map.get_many::<u32>([])?, vec![])?;
-    check::equal("len", (map.len()?, map.is_empty()?), (0, true))?;
-    check::equal("collect", map.collect(0)?.map(|all| all.len()), world.is_root().then_some(0))?;
+    check::equal("len", (map.global_len()?, map.is_globally_empty()?), (0, true))?;
+    check::equal("gather_to", map.gather_to(0)?.map(|all| all.len()), world.is_root().then_some(0))?;
     map.release_c()?.finish()?;
     drop(map.release_c()?);
     check::equal("own", map.owner_computes()?.len(), 0)?;
     check::equal("own, to change", map.owner_computes_mut()?.iter_mut().count(), 0)?;
     map.clear()?;
-    check::equal("len", map.len()?, 0)
+    check::equal("len", map.global_len()?, 0)
 }
 
 fn a_set(world: &World) -> Result<()> {
@@ -79,13 +80,13 @@ fn a_set(world: &World) -> Result<()> {
     let mut scope = set.release_c()?;
     (0..300).try_for_each(|n| scope.insert((n % 100, n % 2 == 0), ()))?;
     scope.finish()?;
-    check::equal("len", set.len()?, 100)?;
+    check::equal("len", set.global_len()?, 100)?;
     check::equal("get", (set.get(&(4, true))?, set.get(&(4, false))?), (Some(()), None))?;
     // Nothing at all is encoded.
     let mut one = GMap::<(), ()>::new(world)?;
     one.insert((), ())?;
     check::equal("many", one.get_many([&(), &()])?, vec![Some(()), Some(())])?;
-    check::equal("collect", one.collect(0)?, world.is_root().then(|| vec![((), ())]))
+    check::equal("gather_to", one.gather_to(0)?, world.is_root().then(|| vec![((), ())]))
 }
 
 fn many_keys(world: &World) -> Result<()> {
@@ -97,7 +98,7 @@ fn many_keys(world: &World) -> Result<()> {
         scope.insert(n, n ^ 1)?;
     }
     scope.finish()?;
-    check::equal("len", map.len()?, (p * EACH) as usize)?;
+    check::equal("len", map.global_len()?, (p * EACH) as usize)?;
     let next = (me + 1) % p;
     let keys: Vec<_> = (next * EACH..(next + 1) * EACH).map(mix).collect();
     let values = map.get_many(&keys)?;
@@ -107,7 +108,7 @@ fn many_keys(world: &World) -> Result<()> {
     assert!((fair * 9 / 10..fair * 11 / 10).contains(&own.len()), "{} of {fair}", own.len());
     assert!(own.iter().all(|(key, value)| *value == key ^ 1 && map.owner(key) == world.rank()));
     drop(own);
-    let all = map.collect(p as usize - 1)?;
+    let all = map.gather_to(p as usize - 1)?;
     let want: HashMap<_, _> = (0..p * EACH).map(mix).map(|n| (n, n ^ 1)).collect();
     match all {
         Some(all) => check::equal("all", all.into_iter().collect::<HashMap<_, _>>() == want, true),
@@ -135,7 +136,7 @@ fn long_values(world: &World) -> Result<()> {
     for (n, value) in map.get_many(&keys)?.into_iter().enumerate() {
         check::equal("buffered", value == Some(long_value(10 * n + next)), true)?;
     }
-    check::equal("collected", map.collect(0)?.map(|all| all.len()), world.is_root().then_some(4 * p))
+    check::equal("collected", map.gather_to(0)?.map(|all| all.len()), world.is_root().then_some(4 * p))
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
@@ -164,7 +165,7 @@ impl Op<Visit> for Join {
 fn structs(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let mut visits = GMap::<City, Visit>::new(world)?;
-    let mut scope = visits.release_c_with::<Join>()?;
+    let mut scope = visits.release_c_with(Join)?;
     let cities = [City::Named("Trieste".into()), City::At { north: 48, east: 16 }];
     for city in cities.iter().chain(&cities) {
         scope.update(city, Visit { by: vec![me], notes: BTreeMap::from([(me as u8, Some("fine".into()))]) })?;
@@ -177,7 +178,7 @@ fn structs(world: &World) -> Result<()> {
     check::equal("joined", visits.get_many(&cities)?, vec![Some(want.clone()), Some(want.clone())])?;
     world.barrier()?;
     // The owners know the operation now.
-    visits.update::<Join>(&cities[me % 2], Visit { by: vec![], notes: BTreeMap::new() })?;
+    visits.update(&cities[me % 2], Join, Visit { by: vec![], notes: BTreeMap::new() })?;
     check::equal("still", visits.get(&cities[0])?, Some(want))
 }
 
@@ -187,7 +188,7 @@ fn words_are_counted(world: &World) -> Result<()> {
     let mut want = HashMap::<String, u64>::new();
     (0..20_000 * p).for_each(|n| *want.entry(word(n)).or_default() += 1);
     let mut counts = GMap::<String, u64>::new(world)?;
-    let mut scope = counts.release_c_with::<Add>()?;
+    let mut scope = counts.release_c_with(Sum)?;
     for n in me * 20_000..(me + 1) * 20_000 {
         scope.update(&*word(n), 1)?;
     }
@@ -196,7 +197,7 @@ fn words_are_counted(world: &World) -> Result<()> {
     for (word, count) in own.iter() {
         check::equal(word, Some(count), want.get(word))?;
     }
-    check::equal("words", counts.len()?, want.len())
+    check::equal("words", counts.global_len()?, want.len())
 }
 
 /// More than fit into a buffer, many of one key in a row.
@@ -211,7 +212,7 @@ fn many_updates_at_once(world: &World) -> Result<()> {
         updates().for_each(|(word, n)| want.entry(word).or_default().push(n * p + rank));
     }
     let mut lists = GMap::<String, Vec<u64>>::new(world)?;
-    let mut scope = lists.release_c_with::<Append>()?;
+    let mut scope = lists.release_c_with(Append)?;
     scope.update_all(updates().map(|(word, n)| (word, vec![n * p + me])))?;
     scope.update_all::<str>([])?;
     scope.finish()?;
@@ -219,7 +220,7 @@ fn many_updates_at_once(world: &World) -> Result<()> {
         let of = |list: &Vec<u64>, rank| list.iter().copied().filter(|n| n % p == rank).collect::<Vec<_>>();
         (0..p).try_for_each(|rank| check::equal(word, of(list, rank), of(&want[&**word], rank)))?;
     }
-    check::equal("words", lists.len()?, want.len())
+    check::equal("words", lists.global_len()?, want.len())
 }
 
 struct Append;
@@ -235,7 +236,7 @@ fn what_is_buffered_keeps_its_order(world: &World) -> Result<()> {
     let me = world.rank().index() as i64;
     let mut map = GMap::<i64, i64>::new(world)?;
     for round in 0..3 {
-        let mut scope = map.release_c_with::<Add>()?;
+        let mut scope = map.release_c_with(Sum)?;
         for key in (0..4000).map(|key| key * 100 + me) {
             scope.update(&key, 1000)?; // replaced
             scope.insert(key, round)?;
@@ -251,7 +252,7 @@ fn what_is_buffered_keeps_its_order(world: &World) -> Result<()> {
         }
     }
     // The writes of different batches to one key.
-    let mut scope = map.release_c_with::<Add>()?;
+    let mut scope = map.release_c_with(Sum)?;
     for round in 0..30_000 {
         scope.insert(me, round)?;
         scope.update(&me, 1)?;
@@ -280,7 +281,7 @@ fn an_operation_that_combines_otherwise(world: &World) -> Result<()> {
     let mut scope = stock.release_c()?;
     (0..=255).try_for_each(|part| scope.insert(part, 1000))?;
     scope.finish()?;
-    let mut sold = stock.release_c_with::<Less>()?;
+    let mut sold = stock.release_c_with(Less)?;
     for pieces in 1..=4 {
         (0..=255).try_for_each(|part| sold.update(&part, pieces))?;
     }
@@ -294,7 +295,7 @@ fn scope_after_scope(world: &World) -> Result<()> {
     let p = world.size() as u64;
     let mut map = GMap::<u64, u64>::new(world)?;
     for round in 1..=40 {
-        let mut scope = map.release_c_with::<Add>()?;
+        let mut scope = map.release_c_with(Sum)?;
         (0..round).try_for_each(|key| scope.update(&key, 1))?;
     }
     for key in 0..40 {
@@ -368,8 +369,8 @@ fn all_write_the_same_keys_at_once(world: &World) -> Result<()> {
     let mut map = GMap::<u8, u64>::new(world)?;
     for round in 0..200u64 {
         let key = (mix(round) % 10) as u8;
-        map.update::<Add>(&key, 1)?;
-        map.update::<Max>(&(key + 100), me * 1000 + round)?;
+        map.update(&key, Sum, 1)?;
+        map.update(&(key + 100), Max, me * 1000 + round)?;
         let seen = map.get(&key)?.expect("it was updated");
         assert!(seen <= 200 * p);
         map.insert(200, me)?;
@@ -409,10 +410,10 @@ fn cleared_and_used_again(world: &World) -> Result<()> {
         check::equal("cleared", (map.get(&me)?, map.get(&((me + 1) % 2))?), (None, None))?;
         world.barrier()?;
         map.insert(me, round)?;
-        check::equal("len", map.len()?, world.size())?;
+        check::equal("len", map.global_len()?, world.size())?;
         map.clear()?;
     }
-    check::equal("empty", map.is_empty()?, true)
+    check::equal("empty", map.is_globally_empty()?, true)
 }
 
 /// Long batches are applied in steps: other requests are served between them.
@@ -420,7 +421,7 @@ fn ranks_go_on_while_others_apply(world: &World) -> Result<()> {
     let p = world.size() as u64;
     let mut map = GMap::<String, u64>::new(world)?;
     let counter = GScalar::new(world, 0, 0u64)?;
-    let mut scope = map.release_c_with::<Add>()?;
+    let mut scope = map.release_c_with(Sum)?;
     for n in 0..40_000u64 {
         scope.update(&*format!("{n}"), n)?;
         if n % 1000 == 0 {

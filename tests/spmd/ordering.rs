@@ -1,6 +1,7 @@
 //! What orders what: barriers, the entry of a ReadCache, the end of a scope, whoever comes first.
 
-use aurora_core::{Add, GScalar, GVector, Result, World, distmemcpy};
+use aurora_core::ops::Sum;
+use aurora_core::{GScalar, GVector, Result, World, distmemcpy};
 use aurora_suite::body::Body;
 use aurora_suite::check;
 use aurora_suite::random::mix;
@@ -63,7 +64,7 @@ fn write(v: &mut GVector<u64>, means: Means, index: usize, old: u64, new: u64) -
         Means::PutMany => v.put_many(&[(index, old), (index, new)]),
         Means::Copy => distmemcpy(v.range_mut(index..=index), &[new][..]),
         Means::Alone => v.release_alone()?.put(index, new),
-        Means::Update => v.release_alone_with::<Add>()?.update(index, new.wrapping_sub(old)),
+        Means::Update => v.release_alone_with(Sum)?.update(index, new.wrapping_sub(old)),
     }
 }
 
@@ -341,7 +342,7 @@ fn scopes_of_many_kinds_in_a_row(world: &World) -> Result<()> {
             let all = v.read_cache()?;
             check::same(all.as_slice(), 0, |i| want(i + round))?;
         }
-        let mut scope = v.release_c_with::<Add>()?;
+        let mut scope = v.release_c_with(Sum)?;
         for i in 0..len {
             scope.update(i, 1)?;
         }

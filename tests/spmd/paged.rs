@@ -1,6 +1,7 @@
 //! Pages: each rank sees its own writes at once and those of the others after a sync, whatever lies in one page.
 
-use aurora_core::{Add, Element, Error, GVector, GlobalRead, GlobalWrite, Kind, MatrixDim, Result, World};
+use aurora_core::ops::Sum;
+use aurora_core::{Element, Error, GVector, GlobalRead, GlobalWrite, Kind, MatrixDim, Result, World};
 use aurora_suite::body::Body;
 use aurora_suite::check;
 use aurora_suite::random::{Random, mix};
@@ -62,7 +63,7 @@ fn writes_after_a_scope_wait_for_its_readers(world: &World) -> Result<()> {
         match round {
             0 => v.owner_computes_mut()?.local_mut().iter_mut().for_each(|x| *x += 1),
             1 => {
-                let mut buffered = v.release_c_with::<Add>()?;
+                let mut buffered = v.release_c_with(Sum)?;
                 (me..2000 * p).step_by(p).try_for_each(|i| buffered.update(i, 1))?;
             }
             _ => {}

@@ -1,5 +1,6 @@
 //! Reductions, scans, broadcasts and `all_gather`, of all lengths that take another way, over each route.
 
+use aurora_core::ops::{Max, Min, Or, Sum};
 use aurora_core::prelude::*;
 use aurora_suite::body::Body;
 use aurora_suite::check;
@@ -41,7 +42,7 @@ fn values(world: &World) -> Result<()> {
     let (me, size) = (me(world), world.size());
     for round in 0..20 {
         let own = has(me, round);
-        check::equal("sum", world.all_reduce(Add, own)?, sum(size, round))?;
+        check::equal("sum", world.all_reduce(Sum, own)?, sum(size, round))?;
         check::equal("least", world.all_reduce(Min, own)?, (0..size).map(|r| has(r, round)).min().unwrap())?;
         check::equal(
             "most",
@@ -50,12 +51,12 @@ fn values(world: &World) -> Result<()> {
         )?;
         check::equal("bits", world.all_reduce(Or, 1u8 << me.min(7))?, (0..size).fold(0, |all, r| all | 1 << r.min(7)))?;
         let root = round % size;
-        check::equal("to one", world.reduce_to(root, Add, own)?, (root == me).then(|| sum(size, round)))?;
-        check::equal("scan", world.scan(Add, own)?, sum(me + 1, round))?;
-        check::equal("exclusive", world.exclusive_scan(Add, own)?, (me > 0).then(|| sum(me, round)))?;
+        check::equal("to one", world.reduce_to(root, Sum, own)?, (root == me).then(|| sum(size, round)))?;
+        check::equal("scan", world.scan(Sum, own)?, sum(me + 1, round))?;
+        check::equal("exclusive", world.exclusive_scan(Sum, own)?, (me > 0).then(|| sum(me, round)))?;
         check::equal(
             "wide",
-            world.all_reduce(Add, u128::from(own))?,
+            world.all_reduce(Sum, u128::from(own))?,
             (0..size).map(|r| u128::from(has(r, round))).sum(),
         )?;
         check::equal("one of all", world.broadcast(root, has(me, 0))?, has(root, 0))?;
@@ -69,11 +70,11 @@ fn slices_of_all_lengths(world: &World) -> Result<()> {
     for len in LENGTHS {
         let own: Vec<u64> = (0..len).map(|i| has(me, i)).collect();
         let mut values = own.clone();
-        world.all_reduce_slice(Add, &mut values)?;
+        world.all_reduce_slice(Sum, &mut values)?;
         check::same(&values, 0, |i| sum(size, i))?;
         let root = (len + 1) % size;
         let mut values = own.clone();
-        world.reduce_slice_to(root, Add, &mut values)?;
+        world.reduce_slice_to(root, Sum, &mut values)?;
         check::same(&values, 0, |i| if root == me { sum(size, i) } else { own[i] })?;
     }
     Ok(())
@@ -84,10 +85,10 @@ fn scans_of_all_lengths(world: &World) -> Result<()> {
     for len in LENGTHS {
         let own: Vec<u64> = (0..len).map(|i| has(me, i)).collect();
         let mut values = own.clone();
-        world.scan_slice(Add, &mut values)?;
+        world.scan_slice(Sum, &mut values)?;
         check::same(&values, 0, |i| sum(me + 1, i))?;
         let mut values = own.clone();
-        check::equal("replaced", world.exclusive_scan_slice(Add, &mut values)?, me > 0)?;
+        check::equal("replaced", world.exclusive_scan_slice(Sum, &mut values)?, me > 0)?;
         check::same(&values, 0, |i| if me > 0 { sum(me, i) } else { own[i] })?;
     }
     Ok(())
@@ -103,11 +104,11 @@ fn the_order_of_ranks_decides_the_bits(world: &World) -> Result<()> {
         let mut values: Vec<f64> = (0..len).map(|i| has(me, i)).collect();
         let mut scanned = values.clone();
         if let Some(first) = values.first() {
-            check::equal("alone", world.all_reduce(Add, *first)?.to_bits(), sum(size, 0))?;
+            check::equal("alone", world.all_reduce(Sum, *first)?.to_bits(), sum(size, 0))?;
         }
-        world.all_reduce_slice(Add, &mut values)?;
+        world.all_reduce_slice(Sum, &mut values)?;
         check::same(&bits(&values), 0, |i| sum(size, i))?;
-        world.scan_slice(Add, &mut scanned)?;
+        world.scan_slice(Sum, &mut scanned)?;
         check::same(&bits(&scanned), 0, |i| sum(me + 1, i))?;
     }
     Ok(())
@@ -213,7 +214,7 @@ fn ranks_come_late_and_often(world: &World) -> Result<()> {
         }
         let len = [1, 600, 5, 9000, 2][round % 5];
         let mut values = vec![(round * (me + 1)) as u64; len];
-        world.all_reduce_slice(Add, &mut values)?;
+        world.all_reduce_slice(Sum, &mut values)?;
         check::equal("round", values, vec![(round * size * (size + 1) / 2) as u64; len])?;
         if round % 3 == 0 {
             world.barrier()?;
@@ -227,7 +228,7 @@ fn they_order_ranks(world: &World) -> Result<()> {
     let mut v = GVector::<u64>::new(world, size)?;
     for round in 1..10 {
         v.put((me + 1) % size, round)?;
-        world.all_reduce(Add, 1)?;
+        world.all_reduce(Sum, 1)?;
         check::equal("written before", v.at(me)?, round)?;
         world.broadcast(0, ())?;
     }
@@ -241,7 +242,7 @@ fn one_flipped_element_is_seen(world: &World) -> Result<()> {
     if world.rank() == size - 1 {
         values[31_007] ^= 1 << 17;
     }
-    world.all_reduce_slice(Add, &mut values)?;
+    world.all_reduce_slice(Sum, &mut values)?;
     let wrong: Vec<usize> = (0..values.len()).filter(|i| values[*i] != sum(size, *i)).collect();
     check::equal("the flipped one", wrong, vec![31_007])
 }

@@ -1,6 +1,7 @@
 //! `ReleaseC`: buffered writes, by all ranks together and by one alone.
 
-use aurora_core::{Add, GScalar, GVector, Max, Min, Op, Or, Result, World};
+use aurora_core::ops::{Max, Min, Or, Sum};
+use aurora_core::{GScalar, GVector, Op, Result, World};
 use aurora_suite::body::Body;
 use aurora_suite::check;
 use aurora_suite::memory;
@@ -81,7 +82,7 @@ fn slices_across_borders(world: &World) -> Result<()> {
 fn puts_and_updates_in_their_order(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let mut v = GVector::<u64>::new(world, 6 * p)?;
-    let mut writes = v.release_c_with::<Add>()?;
+    let mut writes = v.release_c_with(Sum)?;
     for i in (0..6 * p).filter(|i| i % p == me) {
         writes.update(i, 1_000_000)?;
         writes.put(i, 5)?;
@@ -100,18 +101,18 @@ fn minimum_maximum_and_bits(world: &World) -> Result<()> {
     let each =
         |step: &mut dyn FnMut(usize, i32) -> Result<()>| (0..50).try_for_each(|i| step(i, me as i32 * 10 - i as i32));
     let top = (p as i32 - 1) * 10;
-    let mut scope = v.release_c_with::<Max>()?;
+    let mut scope = v.release_c_with(Max)?;
     each(&mut |i, x| scope.update(i, x))?;
     drop(scope);
     check::whole(&v, |i| (i as i32).max(top - i as i32))?;
     world.barrier()?;
-    let mut scope = v.release_c_with::<Min>()?;
+    let mut scope = v.release_c_with(Min)?;
     each(&mut |i, x| scope.update(i, x))?;
     drop(scope);
     check::whole(&v, |i| -(i as i32))?;
     world.barrier()?;
     v.fill(1 << 20)?;
-    let mut scope = v.release_c_with::<Or>()?;
+    let mut scope = v.release_c_with(Or)?;
     (0..50).try_for_each(|i| scope.update(i, 1 << me))?;
     drop(scope);
     check::whole(&v, |_| 1 << 20 | ((1 << p) - 1))
@@ -129,7 +130,7 @@ impl Op<[u64; 2]> for Tally {
 fn an_operation_of_ones_own(world: &World) -> Result<()> {
     let p = world.size() as u64;
     let mut v = GVector::<[u64; 2]>::new(world, 10)?;
-    let mut scope = v.release_c_with::<Tally>()?;
+    let mut scope = v.release_c_with(Tally)?;
     for i in 0..1000 {
         scope.update(i % 10, [i as u64, 1])?;
     }
@@ -143,7 +144,7 @@ fn several_scopes_without_a_check(world: &World) -> Result<()> {
     let mut v = GVector::<u64>::new(world, 3 * p + 1)?;
     let len = v.len();
     for round in 0..30 {
-        let mut scope = v.release_c_with::<Add>()?;
+        let mut scope = v.release_c_with(Sum)?;
         for i in 0..len {
             scope.update(i, (round + me) as u64)?;
         }
@@ -246,7 +247,7 @@ fn one_element_by_all(world: &World) -> Result<()> {
     let p = world.size() as u64;
     let mut v = GVector::<u64>::new(world, 3)?;
     for round in 1..=2 {
-        let mut scope = v.release_c_with::<Add>()?;
+        let mut scope = v.release_c_with(Sum)?;
         for _ in 0..100_000 {
             scope.update(1, 1)?;
         }
@@ -266,7 +267,7 @@ fn memory_stays_bounded(world: &World) -> Result<()> {
     world.barrier()?;
     memory::reset();
     let before = memory::peak();
-    let mut scope = v.release_c_with::<Add>()?;
+    let mut scope = v.release_c_with(Sum)?;
     if world.rank().index() + 1 == world.size() {
         // A rank that comes late: what is for it must not pile up, nor what it lets wait.
         std::thread::sleep(Duration::from_millis(30));
@@ -298,7 +299,7 @@ fn random_updates_with_a_rank_that_comes_late(world: &World) -> Result<()> {
         if me == round {
             std::thread::sleep(Duration::from_millis(10));
         }
-        let mut scope = v.release_c_with::<Add>()?;
+        let mut scope = v.release_c_with(Sum)?;
         for (index, operand) in updates(me, round, len, UPDATES) {
             scope.update(index, operand)?;
         }
@@ -385,7 +386,7 @@ fn alone_with_an_operation(world: &World) -> Result<()> {
     let p = world.size() as u64;
     let mut v = GVector::<u64>::new(world, 100)?;
     {
-        let mut scope = v.release_alone_with::<Add>()?;
+        let mut scope = v.release_alone_with(Sum)?;
         for i in 0..1000 {
             scope.update(i % 100, 1)?;
         }
@@ -394,7 +395,7 @@ fn alone_with_an_operation(world: &World) -> Result<()> {
     check::whole(&v, |_| 10 * p)?;
     world.barrier()?;
     if world.is_root() {
-        let mut scope = v.release_alone_with::<Max>()?;
+        let mut scope = v.release_alone_with(Max)?;
         scope.put(3, 0)?;
         scope.update(3, 4)?;
         scope.update(3, 2)?;

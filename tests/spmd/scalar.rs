@@ -1,6 +1,7 @@
 //! Scalars: atomic operations at home, and values that serde takes apart.
 
-use aurora_core::{Add, Atomic, GScalar, Min, Result, World};
+use aurora_core::ops::{Min, Sum};
+use aurora_core::{Atomic, GScalar, Result, World};
 use aurora_suite::body::Body;
 use aurora_suite::check;
 use serde::{Deserialize, Serialize};
@@ -234,7 +235,7 @@ fn what_follows_a_scope_contains_it(world: &World) -> Result<()> {
     for home in 0..world.size() {
         let mut sum = GScalar::new(world, home, 0u64)?;
         for round in 0..40 {
-            let mut scope = sum.accumulate::<Add>()?;
+            let mut scope = sum.accumulate(Sum)?;
             scope.update(1);
             drop(scope);
             let old = sum.fetch_add(1)?;
@@ -245,7 +246,7 @@ fn what_follows_a_scope_contains_it(world: &World) -> Result<()> {
         for round in 1..20 {
             world.barrier()?;
             sum.set(1000)?;
-            let bound = sum.read_mostly_with::<Min>()?;
+            let bound = sum.read_mostly_with(Min)?;
             bound.offer(100 - round)?;
             bound.finish()?;
             let old = sum.fetch_add(0)?;

@@ -80,8 +80,8 @@ fn what_belongs_to_objects_and_to_none_is_all(world: &World) -> Result<()> {
     scalar.fetch_add(u64::from(v.at(999)?))?;
     v.at_many(&[0, 500, 999])?;
     drop(v.halo_cache(1)?);
-    drop(v.gather(0)?);
-    v.accumulate::<aurora_core::Add>()?.update(3, 1)?;
+    drop(v.gather_to(0)?);
+    v.accumulate(aurora_core::ops::Sum)?.update(3, 1)?;
     v.fill(1)?;
     let computed = Duration::from_millis(5);
     sleep(computed);
@@ -113,7 +113,7 @@ fn what_is_sent_arrives(world: &World) -> Result<()> {
     let mut v = GVector::<u64>::new(world, 5000)?;
     for tries in 1..=TRIES {
         {
-            let mut scope = v.release_c_with::<aurora_core::Add>()?;
+            let mut scope = v.release_c_with(aurora_core::ops::Sum)?;
             (0..5000).try_for_each(|i| scope.update(i, 1))?;
         }
         drop(v.read_cache()?);

@@ -1,8 +1,7 @@
 //! Blocks of unequal length: every behaviour shows and writes what it should, wherever the borders lie.
 
-use aurora_core::{
-    Add, GVector, GlobalRead, Halo, MatrixDim, Op, Partition, Result, World, distmemcpy, distmemcpy_many,
-};
+use aurora_core::ops::Sum;
+use aurora_core::{GVector, GlobalRead, Halo, MatrixDim, Op, Partition, Result, World, distmemcpy, distmemcpy_many};
 use aurora_suite::body::Body;
 use aurora_suite::check;
 use aurora_suite::random::{Random, mix};
@@ -174,7 +173,7 @@ fn single_elements(world: &World) -> Result<()> {
         few.into_iter().try_for_each(|(i, x)| v.put(i, x))?;
         world.barrier()?;
         check::whole(v, |i| want(i + 1))?;
-        if let Some(all) = v.gather(world.size() - 1)? {
+        if let Some(all) = v.gather_to(world.size() - 1)? {
             check::same(&all, 0, |i| want(i + 1))?;
         }
         Ok(())
@@ -189,7 +188,7 @@ fn buffered_writes(world: &World) -> Result<()> {
         mine(world, len).try_for_each(|i| scope.put(i, want(i + 1)))?;
         scope.finish()?;
         check::same(v.read_cache()?.as_slice(), 0, |i| want(i + 1))?;
-        let mut scope = v.release_c_with::<Add>()?;
+        let mut scope = v.release_c_with(Sum)?;
         (0..len).try_for_each(|i| scope.update(i, 1))?;
         drop(scope);
         check::same(v.read_cache()?.as_slice(), 0, |i| want(i + 1).wrapping_add(p as u64))?;
@@ -201,7 +200,7 @@ fn buffered_writes(world: &World) -> Result<()> {
         }
         scope.finish()?;
         check::same(v.read_cache()?.as_slice(), 0, |i| want(i + 2))?;
-        let mut alone = v.release_alone_with::<Add>()?;
+        let mut alone = v.release_alone_with(Sum)?;
         mine(world, len).try_for_each(|i| alone.update(i, 5))?;
         alone.finish()?;
         world.barrier()?;
@@ -231,12 +230,12 @@ fn sums(world: &World) -> Result<()> {
         for dense in [true, false] {
             let is_written = |i: usize| dense || i.is_multiple_of(11);
             v.fill(3)?;
-            let mut scope = v.accumulate::<Add>()?;
+            let mut scope = v.accumulate(Sum)?;
             (0..len).filter(|i| is_written(*i)).try_for_each(|i| scope.update(i, i as u64 + me))?;
             scope.finish()?;
             let sum = |i: usize| if is_written(i) { 3 + p * i as u64 + p * (p - 1) / 2 } else { 3 };
             check::same(v.read_cache()?.as_slice(), 0, sum)?;
-            let mut scope = v.accumulate_in_order::<Twist>()?;
+            let mut scope = v.accumulate_in_order(Twist)?;
             (0..len).filter(|i| is_written(*i)).try_for_each(|i| scope.update(i, me))?;
             scope.finish()?;
             let folded = |i: usize| if is_written(i) { (0..p).fold(sum(i), Twist::apply) } else { sum(i) };
@@ -251,7 +250,7 @@ fn gathers(world: &World) -> Result<()> {
         let mut random = Random::new(world.rank().index() as u64);
         let count = if v.is_empty() { 0 } else { 2000 };
         let indices: Vec<usize> = (0..count).map(|_| random.below(v.len())).collect();
-        let gather = v.gatherer()?;
+        let gather = v.batched_reads()?;
         check::same(&gather.read(&indices)?, 0, |k| want(indices[k]))?;
         let values = gather.iter(indices.iter().copied()).collect::<Result<Vec<_>>>()?;
         check::same(&values, 0, |k| want(indices[k]))
@@ -325,7 +324,7 @@ fn slices(world: &World) -> Result<()> {
             mine(world, at).try_for_each(|i| puts.put(i, want(i) ^ 1))?;
             puts.finish()?;
             check::same(right.slice(..).read_cache()?.as_slice(), at, |i| want(i) ^ 1)?;
-            let mut sums = right.slice_mut(..).accumulate::<Add>()?;
+            let mut sums = right.slice_mut(..).accumulate(Sum)?;
             (at..len).try_for_each(|i| sums.update(i, 1))?;
             sums.finish()?;
             let p = world.size() as u64;
@@ -383,7 +382,7 @@ fn large_blocks(world: &World) -> Result<()> {
     for lengths in [all_on_the_last, of(&|rank| if rank % 2 == 0 { 600_011 } else { 3 })] {
         let mut v = GVector::from_fn(world, Partition::lengths(&lengths), want)?;
         check::same(v.read_cache()?.as_slice(), 0, want)?;
-        let mut scope = v.release_c_with::<Add>()?;
+        let mut scope = v.release_c_with(Sum)?;
         mine(world, lengths.iter().sum()).step_by(7).try_for_each(|i| scope.update(i, 1))?;
         scope.finish()?;
         let is_written = |i: usize| (i / p).is_multiple_of(7);

@@ -202,7 +202,7 @@ fn gather_on_each_root(world: &World) -> Result<()> {
     for len in [0, 1, 7, 30_000] {
         let mut v = GVector::from_fn(world, len, |i| (mix(i as u64) % 1000) as f64)?;
         for root in 0..world.size() {
-            let all = v.gather(root)?;
+            let all = v.gather_to(root)?;
             assert_eq!(all.is_some(), world.rank() == root);
             if let Some(all) = all {
                 assert_eq!(all.len(), len);
@@ -213,7 +213,7 @@ fn gather_on_each_root(world: &World) -> Result<()> {
             mine.local_mut().iter_mut().for_each(|x| *x += 1.0);
             mine.finish()?;
         }
-        let _: Option<Vec<f64>> = v.gather(Rank::new(0))?;
+        let _: Option<Vec<f64>> = v.gather_to(Rank::new(0))?;
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! The parallel program, with one behaviour and with another.
 
+use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 
 /// Collective. Adds 1 to each counter that this rank has drawn, through buffers.
@@ -7,7 +8,7 @@ use aurora_core::prelude::*;
 /// # Errors
 /// Whatever ended the job.
 pub fn release(table: &mut GVector<u64>, draws: impl Iterator<Item = usize>) -> Result<()> {
-    let mut table = table.release_c_with::<Add>()?;
+    let mut table = table.release_c_with(Sum)?;
     for index in draws {
         table.update(index, 1)?;
     }
@@ -19,7 +20,7 @@ pub fn release(table: &mut GVector<u64>, draws: impl Iterator<Item = usize>) -> 
 /// # Errors
 /// [`Error::OutOfMemory`] where a rank has no room for that; whatever ended the job.
 pub fn accumulate(table: &mut GVector<u64>, draws: impl Iterator<Item = usize>) -> Result<()> {
-    let mut table = table.accumulate::<Add>()?;
+    let mut table = table.accumulate(Sum)?;
     for index in draws {
         table.update(index, 1)?;
     }

@@ -7,6 +7,7 @@ use crate::clock::{Clock, Laps};
 use crate::implementation::{Conditions, Implementation, Offer, Program};
 use crate::report::{Comparison, Report};
 use crate::tally::{Repetition, Subject, Tally};
+use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -157,7 +158,7 @@ impl Answer {
 /// Collective. Whether the counters of all ranks do not add up to so many updates.
 fn wrong_sum(world: &World, table: &GVector<u64>, updates: usize) -> Result<u64> {
     let own: u64 = table.owner_computes()?.local().iter().sum();
-    Ok(u64::from(world.all_reduce(Add, own)? != updates as u64))
+    Ok(u64::from(world.all_reduce(Sum, own)? != updates as u64))
 }
 
 /// Moves an update from one counter of rank 0 to the next: their sum is as it was. Of a single one, it is lost.

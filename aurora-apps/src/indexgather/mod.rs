@@ -15,8 +15,8 @@ use aurora_core::prelude::*;
 ///
 /// # Errors
 /// Whatever ended the job.
-pub fn gather(table: &GVector<u64>, indices: &[usize], values: &mut [u64]) -> Result<()> {
-    let table = table.gatherer()?;
+pub fn batched(table: &GVector<u64>, indices: &[usize], values: &mut [u64]) -> Result<()> {
+    let table = table.batched_reads()?;
     let mut found = table.iter(indices.iter().copied());
     for value in values {
         *value = found.next().expect("an index for each value")?;
@@ -27,7 +27,7 @@ pub fn gather(table: &GVector<u64>, indices: &[usize], values: &mut [u64]) -> Re
 /// The program as it is written first: right on the bare table, and under any behaviour that reads.
 ///
 /// # Errors
-/// As [`gather`].
+/// As [`batched`].
 pub fn one_by_one(table: &impl GlobalRead<u64>, indices: &[usize], values: &mut [u64]) -> Result<()> {
     for (value, index) in values.iter_mut().zip(indices) {
         *value = table.at(*index)?;

@@ -1,6 +1,6 @@
 //! The repetitions: a new table and new indices, the sequential program, the parallel ones, verification.
 
-use super::{Lookups, gather, one_by_one, sequential};
+use super::{Lookups, batched, one_by_one, sequential};
 use crate::clock::{Clock, Laps};
 use crate::implementation::{Conditions, Implementation, Offer, Program};
 use crate::report::{Comparison, Report};
@@ -100,7 +100,7 @@ impl<'w> Shared<'w> {
         let mut clock = Clock::start(*world)?;
         clock.sharing("read", || match implementation {
             Implementation::Naive => one_by_one(table, indices, values),
-            _ => gather(table, indices, values),
+            _ => batched(table, indices, values),
         })?;
         Ok((clock.stop()?, lookups.wrong(world.rank().index(), values)))
     }

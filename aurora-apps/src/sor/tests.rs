@@ -6,6 +6,7 @@ use crate::clock::Clock;
 use crate::implementation::Implementation;
 use crate::random::Stream;
 use crate::report::{Comparison, Measured, Report};
+use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 use aurora_core::{Kind, Route};
 use aurora_treadmarks::Tmk;
@@ -115,7 +116,7 @@ fn sent_by_pages(ranks: usize, problem: &Problem) -> [(u64, u64); 4] {
         let costs = KINDS.map(|kind| sent.of(kind));
         assert_eq!(costs.iter().map(|cost| cost.messages).sum::<u64>(), sent.traffic.transfers_out, "{sent}");
         let mut sums = costs.map(|cost| [cost.messages, cost.bytes]);
-        world.all_reduce_slice(Add, sums.as_flattened_mut())?;
+        world.all_reduce_slice(Sum, sums.as_flattened_mut())?;
         Ok(sums.map(|[messages, bytes]| (messages, bytes)))
     };
     Config::threads(ranks).route(Route::Udp).run(counted).expect("a job")

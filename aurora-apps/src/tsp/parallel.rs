@@ -3,6 +3,7 @@
 use super::Instance;
 use super::search::{Best, Bound, Search, Tour};
 use crate::clock::{Clock, Laps};
+use aurora_core::ops::{Min, Sum};
 use aurora_core::prelude::*;
 
 /// What a search comes to: figures, the tour, nodes and improvements.
@@ -22,14 +23,14 @@ pub(super) fn together(world: &World, chunk: u64, naive: bool, instance: &Instan
     let found = if naive {
         clock.computing("search", || take_parts(chunk, &instance, &next, &bound))?
     } else {
-        let bound = clock.sharing("read bound", || bound.read_mostly_with::<Min>())?;
+        let bound = clock.sharing("read bound", || bound.read_mostly_with(Min))?;
         clock.computing("search", || take_parts(chunk, &instance, &next, &bound))?
     };
     drop(distances);
     let mut figures = [found.nodes, found.improvements];
     clock.sharing("collect tours", || {
-        best.accumulate::<Best>()?.update(found.tour);
-        world.all_reduce_slice(Add, &mut figures)
+        best.accumulate(Best)?.update(found.tour);
+        world.all_reduce_slice(Sum, &mut figures)
     })?;
     let tour = best.read_cache()?.clone();
     Ok((clock.stop()?, tour, figures))

@@ -3,6 +3,7 @@
 
 use super::Instance;
 use super::potential::Costs;
+use aurora_core::ops::Min;
 use aurora_core::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;

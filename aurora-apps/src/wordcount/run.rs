@@ -7,6 +7,7 @@ use crate::clock::{Clock, Laps};
 use crate::implementation::{Conditions, Implementation, Offer, Program};
 use crate::report::{Comparison, Report};
 use crate::tally::{Repetition, Subject, Tally};
+use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -160,7 +161,7 @@ fn wrong_counts(world: &World, counted: Counted, expected: &GVector<u64>) -> Res
         number_of(word).and_then(|number| expected.get(number)).is_some_and(|expected| expected == *count)
     };
     let wrong = counted.iter().filter(|entry| !is_right(entry)).count() as u64;
-    let found = world.all_reduce(Add, counted.len() as u64)?;
+    let found = world.all_reduce(Sum, counted.len() as u64)?;
     let there = expected.iter().filter(|count| **count > 0).count() as u64;
     Ok(wrong + if world.is_root() { found.abs_diff(there) } else { 0 })
 }

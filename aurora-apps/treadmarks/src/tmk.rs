@@ -7,6 +7,7 @@ use crate::grid::Grid;
 use crate::machine::{Machine, Message, Page, Peer, WORD};
 use crate::node::{BARRIER, DIFFS, LOCK, Node};
 use aurora_core::object::{Making, Plan, Shared, Wait};
+use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 use aurora_core::{Element, Op, Site};
 use std::any::type_name;
@@ -206,11 +207,11 @@ impl Tmk {
     #[track_caller]
     pub fn total_counts(&self, world: &World) -> Result<Counts> {
         world.barrier()?; // no rank waits for answers or locks
-        world.all_reduce(Add, self.counts())
+        world.all_reduce(Sum, self.counts())
     }
 }
 
-impl Op<Counts> for Add {
+impl Op<Counts> for Sum {
     fn apply(current: Counts, operand: Counts) -> Counts {
         current + operand
     }

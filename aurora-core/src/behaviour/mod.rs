@@ -4,10 +4,10 @@
 //! kind, and ends the scope when it is dropped. The README beside this file has the rules.
 
 mod accumulate;
+mod batched_reads;
 pub(crate) mod buffers;
 mod combined;
 mod elements;
-mod gather;
 pub(crate) mod halo;
 mod marks;
 mod owner;
@@ -18,8 +18,8 @@ mod rows;
 mod shown;
 
 pub use accumulate::Accumulated;
+pub use batched_reads::{Batched, BatchedIter, BatchedPairs, BatchedQueue};
 pub use combined::Combined;
-pub use gather::{GatherIter, GatherPairs, GatherQueue, Gathering};
 pub use halo::Haloed;
 pub use owner::{Owner, OwnerMut, ShowsOwnPart};
 pub use paged::Pages;
@@ -58,8 +58,8 @@ pub type ReleaseC<'v, T, O = PutOnly> = Scope<'v, Together<T, O>>;
 pub type Accumulate<'v, T, O> = Scope<'v, Accumulated<T, O>>;
 /// The whole vector, for reading and writing: [`GVector::read_cache_release_c`].
 pub type ReadCacheReleaseC<'v, T> = Scope<'v, Combined<T>>;
-/// Many elements, read in batches: [`GVector::gatherer`].
-pub type Gather<'v, T> = Scope<'v, Gathering<T>>;
+/// Many elements, read in batches: [`GVector::batched_reads`].
+pub type BatchedReads<'v, T> = Scope<'v, Batched<T>>;
 /// Buffered writes by one rank alone: [`GVector::release_alone`].
 pub type ReleaseAlone<'v, T, O = PutOnly> = Scope<'v, Alone<T, O>>;
 

@@ -1,7 +1,8 @@
 //! Combines contributions element by element, in the order of the ranks. Pure. Contributions of ranks 0, 1, 2 .. are
 //! combined as `((x0 . x1) . x2) ..`, independent of their length and route. So all ranks have equal bits.
 
-use crate::element::{Element, Op};
+use crate::element::Element;
+use crate::ops::Op;
 
 #[inline]
 pub(crate) fn value<T: Element>(bytes: &[u8]) -> T {
@@ -40,7 +41,7 @@ pub(crate) fn share(len: usize, size: usize, rank: usize) -> std::ops::Range<usi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Add;
+    use crate::ops::Sum;
 
     #[test]
     fn shares_are_all_there_is_once() {
@@ -57,7 +58,7 @@ mod tests {
         // Only from the left: (1e16 + 1) + 1 is 1e16 in f64, 1e16 + (1 + 1) is not.
         let of = [[1e16, 1.0], [1.0, 1.0], [1.0, 1e16f64]];
         let mut sums = [0.0; 2];
-        all::<f64, Add>(&mut sums, 3, |rank| bytemuck::cast_slice(&of[rank]));
+        all::<f64, Sum>(&mut sums, 3, |rank| bytemuck::cast_slice(&of[rank]));
         assert_eq!(sums, [1e16, 2.0 + 1e16]);
         assert_ne!(1e16, 1e16 + 2.0);
     }

@@ -310,7 +310,7 @@ pub enum Error {
     /// A copy of a vector that is larger than the limit for one rank. All ranks learn it before any memory is taken.
     #[error(
         "{rank} needs {} for {purpose} of {object}{}, {limit}: read a slice of it at a time (`v.slice(range)`, then \
-         `read_cache`), fetch scattered elements with Gather, or allow more",
+         `read_cache`), fetch scattered elements with `batched_reads`, or allow more",
         memory(*asked), elsewhere(site, object)
     )]
     CacheLimit {
@@ -329,8 +329,8 @@ pub enum Error {
     },
     /// An operation that the owner does not know.
     #[error(
-        "the owner of {object} does not know operation {op}{}: it knows Add, Min, Max and Or of primitive numbers, and those of the \
-         `release_c_with::<Op>()` and `accumulate::<Op>()` that all ranks have entered",
+        "the owner of {object} does not know operation {op}{}: it knows the operations of primitive numbers, such as Sum, and those of the \
+         `release_c_with(Op)` and `accumulate(Op)` that all ranks have entered",
         elsewhere(site, object)
     )]
     UnknownOp {

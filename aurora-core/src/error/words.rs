@@ -48,7 +48,7 @@ pub(super) fn instead(access: &str) -> &'static str {
     match access {
         "put" => "open a `release_c` and `put` there, or set many at once by `put_many`",
         _ => {
-            "open a `read_cache`, or a `halo_cache` if it is next to this rank's part, read many at once by a Gather or `at_many`, or open a `paged` scope"
+            "open a `read_cache`, or a `halo_cache` if it is next to this rank's part, read many at once by `batched_reads` or `at_many`, or open a `paged` scope"
         }
     }
 }

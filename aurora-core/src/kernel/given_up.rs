@@ -1,6 +1,7 @@
 //! A rank is stopped while it holds the latch of another rank's block, and continues later. Memory that the owner is
 //! lent meanwhile never changes, and both ranks learn that the job is over.
 
+use crate::ops::Sum;
 use crate::prelude::*;
 use crate::{Route, distmemcpy};
 use std::sync::Mutex;
@@ -147,7 +148,7 @@ fn nothing_is_copied_while_another_rank_is_inside() {
 #[test]
 fn nothing_is_added_while_another_rank_is_inside() {
     check_stopped(|v| {
-        let mut adds = v.release_alone_with::<Add>()?;
+        let mut adds = v.release_alone_with(Sum)?;
         // Its own elements alone: an answer of rank 0's that rank 1 cannot read would make rank 0 give up rank 1.
         let added = (LEN / 2..LEN).try_for_each(|i| adds.update(i, 1));
         is_lost(added.and_then(|()| adds.finish()))

@@ -5,7 +5,6 @@ use super::key::{Lookup, MapKey, MapValue, hash_of, owner_of};
 use super::message::{Asked, Request};
 use super::part::Part;
 use super::waits::MapWait;
-use crate::element::{Op, OpId};
 use crate::error::{A_CALL, ObjectName, Result};
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::Reason;
@@ -14,6 +13,7 @@ use crate::kernel::message::malformed;
 use crate::kernel::watch::Blocked;
 use crate::object::{Cx, How, Plan, Way};
 use crate::operation::{TypeKey, short};
+use crate::ops::{self, Op, OpId};
 use crate::race::Origin;
 use crate::scalar::cannot_travel;
 use crate::stats::Kind;
@@ -43,7 +43,7 @@ use std::marker::PhantomData;
 ///     }
 ///     world.barrier()?;
 ///     assert_eq!(capitals.get("Austria")?.as_deref(), Some("Vienna"));
-///     assert_eq!(capitals.len()?, 1);
+///     assert_eq!(capitals.global_len()?, 1);
 ///     Ok(())
 /// })?;
 /// # Ok::<(), Error>(())
@@ -55,7 +55,7 @@ use std::marker::PhantomData;
 /// attacker chooses can be made to collide.
 ///
 /// A panic of a key's `Hash` or `Eq`, of an operation, or of a type's serde code poisons the map on all ranks, also if
-/// the rank that asks panics. [`collect`](GMap::collect) still ends on all ranks.
+/// the rank that asks panics. [`gather_to`](GMap::gather_to) still ends on all ranks.
 pub struct GMap<K: MapKey, V: MapValue> {
     pub(super) link: Way<Part<K, V>>,
     pub(super) id: ObjectId,
@@ -132,19 +132,20 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         })
     }
 
-    /// Applies operation `O` to the value of a key at its owner, atomically. A key that is not there is inserted with
-    /// `operand` as its value. The owner knows `Add`, `Min`, `Max` and `Or` of primitive numbers, and the operation of
+    /// Applies an operation to the value of a key at its owner, atomically. A key that is not there is inserted with
+    /// `operand` as its value. The owner knows `Sum`, `Min`, `Max` and `Or` of primitive numbers, and the operation of
     /// each [`release_c_with`](GMap::release_c_with) that all ranks have entered.
     ///
     /// # Errors
     /// As for [`insert`](GMap::insert); [`Error::UnknownOp`].
     ///
     /// ```
+    /// use aurora_core::ops::Sum;
     /// use aurora_core::prelude::*;
     ///
     /// Config::threads(3).run(|world| {
     ///     let mut votes = GMap::<String, u64>::new(world)?;
-    ///     votes.update::<Add>("yes", 2)?;
+    ///     votes.update("yes", Sum, 2)?;
     ///     world.barrier()?;
     ///     assert_eq!(votes.get("yes")?, Some(6));
     ///     Ok(())
@@ -152,7 +153,8 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     /// # Ok::<(), Error>(())
     /// ```
     #[track_caller]
-    pub fn update<O: Op<V>>(&mut self, key: &(impl Lookup<K> + ?Sized), operand: V) -> Result<()> {
+    pub fn update<O: Op<V>>(&mut self, key: &(impl Lookup<K> + ?Sized), op: O, operand: V) -> Result<()> {
+        ops::stateless(op);
         let site = Site::here();
         let request = Request::Update(OpId::of::<O>());
         match self.call(|| self.write(request, key, Some(&operand), "update", &site)) {

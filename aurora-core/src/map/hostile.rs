@@ -123,7 +123,7 @@ fn a_request_that_is_none() {
         Request::Contains { keys: 2 },
         Request::Insert,
         Request::Remove,
-        Request::Update(crate::element::OpId::of::<crate::Add>()),
+        Request::Update(crate::ops::OpId::of::<crate::ops::Sum>()),
     ] {
         // The last has bytes behind the key.
         for payload in [vec![], vec![255; 20], sought(&[])[..10].to_vec(), sought(&[7; 20])] {
@@ -197,7 +197,7 @@ fn messages() -> Vec<(Vec<u8>, Vec<u8>)> {
         (request(Request::Contains { keys: 1 }), key()),
         (request(Request::Insert), entry()),
         (request(Request::Remove), key()),
-        (request(Request::Update(crate::element::OpId::of::<crate::Add>())), entry()),
+        (request(Request::Update(crate::ops::OpId::of::<crate::ops::Sum>())), entry()),
         (request(Request::Scan { from: (0, 0) }), Vec::new()),
     ]
 }

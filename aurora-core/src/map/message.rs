@@ -1,11 +1,11 @@
 //! The messages and requests about a map: headers of transfers.
 
 use super::entries::Place;
-use crate::element::OpId;
 use crate::epoch::Opening;
 use crate::ids::Epoch;
 use crate::kernel::Reason;
 use crate::object::{Cx, How};
+use crate::ops::OpId;
 use crate::race::{Origin, Time};
 use crate::stats::Kind;
 use crate::window::Window;

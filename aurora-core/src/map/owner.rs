@@ -50,6 +50,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     /// Those of earlier collective scopes, for whose end it waits; `Leaked` if a write guard was forgotten.
     ///
     /// ```
+    /// use aurora_core::ops::Sum;
     /// use aurora_core::prelude::*;
     ///
     /// Config::threads(3).run(|world| {
@@ -59,7 +60,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     ///     mine.try_for_each(|n| scope.insert(n, n * n))?;
     ///     scope.finish()?;
     ///     let sum = squares.owner_computes()?.iter().map(|(_, square)| square).sum::<u64>(); // the guard ends here
-    ///     assert_eq!(world.all_reduce(Add, sum)?, 328_350);
+    ///     assert_eq!(world.all_reduce(Sum, sum)?, 328_350);
     ///     Ok(())
     /// })?;
     /// # Ok::<(), Error>(())

@@ -10,11 +10,11 @@ use super::work::another_key;
 use super::{Buffer, GMap, Pending, code};
 use crate::Site;
 use crate::behaviour::PutOnly;
-use crate::element::Op;
 use crate::epoch::{Opening, Rule, SCOPES_AHEAD};
 use crate::error::Result;
 use crate::kernel::Reason;
 use crate::object::Guard;
+use crate::ops::{self, Op};
 use crate::scalar::cannot_travel;
 use crate::stats::Kind;
 use crate::window::Window;
@@ -77,11 +77,12 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     /// As [`release_c`](GMap::release_c).
     ///
     /// ```
+    /// use aurora_core::ops::Sum;
     /// use aurora_core::prelude::*;
     ///
     /// Config::threads(3).run(|world| {
     ///     let mut counts = GMap::<String, u64>::new(world)?;
-    ///     let mut scope = counts.release_c_with::<Add>()?;
+    ///     let mut scope = counts.release_c_with(Sum)?;
     ///     for word in "to be or not to be".split(' ') {
     ///         scope.update(word, 1)?; // on each rank
     ///     }
@@ -92,7 +93,8 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     /// # Ok::<(), Error>(())
     /// ```
     #[track_caller]
-    pub fn release_c_with<O: Op<V>>(&mut self) -> Result<MapReleaseC<'_, K, V, O>> {
+    pub fn release_c_with<O: Op<V>>(&mut self, op: O) -> Result<MapReleaseC<'_, K, V, O>> {
+        ops::stateless(op);
         let site = Site::here();
         self.link.on(&site, |part, cx| {
             let known = part.ops.add::<O>(O::apply);
@@ -158,11 +160,12 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
     /// iterator has given are not made.
     ///
     /// ```
+    /// use aurora_core::ops::Sum;
     /// use aurora_core::prelude::*;
     ///
     /// Config::threads(3).run(|world| {
     ///     let mut counts = GMap::<String, u64>::new(world)?;
-    ///     let mut scope = counts.release_c_with::<Add>()?;
+    ///     let mut scope = counts.release_c_with(Sum)?;
     ///     scope.update_all("to be or not to be".split(' ').map(|word| (word, 1)))?; // on each rank
     ///     scope.finish()?;
     ///     assert_eq!(counts.get("be")?, Some(2 * 3));

@@ -1,5 +1,6 @@
 //! Random programs of all operations, on ranks that are threads, beside a `HashMap`. Types that fail amid a scope.
 
+use crate::ops::Sum;
 use crate::prelude::*;
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize, Serializer};
@@ -104,10 +105,10 @@ fn take<K: Key>(
 ) -> Result<()> {
     let me = world.rank().index();
     match step {
-        Step::Len => assert_eq!(map.len()?, model.len()),
+        Step::Len => assert_eq!(map.global_len()?, model.len()),
         Step::Clear => map.clear()?,
         Step::Collect(root) => {
-            let all = map.collect(*root)?;
+            let all = map.gather_to(*root)?;
             assert_eq!(all.is_some(), me == *root);
             if let Some(all) = all {
                 assert_eq!(all.len(), model.len());
@@ -115,7 +116,7 @@ fn take<K: Key>(
             }
         }
         Step::Release(all) => {
-            let mut scope = map.release_c_with::<Add>()?;
+            let mut scope = map.release_c_with(Sum)?;
             for writes in all[me].chunk_by(|(one, ..), (next, ..)| one == next) {
                 let keys = writes.iter().map(|(_, key, _)| K::of(own_key(me, *key))).collect::<Vec<_>>();
                 let mut writes = keys.iter().zip(writes).map(|(key, (is_put, _, value))| (key, *value, *is_put));
@@ -136,7 +137,7 @@ fn take<K: Key>(
         Step::Retain(divisor) => map.owner_computes_mut()?.retain(|_, value| *value % (u32::from(*divisor) + 1) == 0),
         _ if me != turn => {}
         Step::Insert(key, value) => assert_eq!(map.insert(K::of(*key), *value)?, model.get(&K::of(*key)).copied()),
-        Step::Update(key, value) => map.update::<Add>(&K::of(*key), *value)?,
+        Step::Update(key, value) => map.update(&K::of(*key), Sum, *value)?,
         Step::Remove(key) => assert_eq!(map.remove(&K::of(*key))?, model.get(&K::of(*key)).copied()),
         Step::Get(key) => assert_eq!(map.get(&K::of(*key))?, model.get(&K::of(*key)).copied()),
         Step::Contains(key) => assert_eq!(map.contains(&K::of(*key))?, model.contains_key(&K::of(*key))),
@@ -160,7 +161,7 @@ fn play<K: Key>(steps: &[Step]) {
         }
         let own = map.owner_computes()?;
         assert!(own.iter().all(|(key, value)| before.get(key) == Some(value)));
-        assert_eq!(world.all_reduce(Add, own.len())?, before.len());
+        assert_eq!(world.all_reduce(Sum, own.len())?, before.len());
         Ok(())
     });
     played.expect("no program fails");
@@ -222,19 +223,19 @@ fn what_a_full_buffer_cannot_send_ends_the_map() {
             assert!(matches!(full, Some(Error::Value { .. })));
         }
         // Of the map, or of the other rank, which has ended by it.
-        assert!(scope.finish().is_err() && map.len().is_err());
+        assert!(scope.finish().is_err() && map.global_len().is_err());
         Ok(())
     });
     assert!(matches!(lost, Ok(()) | Err(Error::Value { .. })), "{lost:?}");
     let poisoned = Config::threads(2).run(|world| {
         let mut map = GMap::<u64, u64>::new(world)?;
-        let mut scope = map.release_c_with::<Touchy>()?;
+        let mut scope = map.release_c_with(Touchy)?;
         if world.is_root() {
             scope.update(&0, 1)?;
             assert!(panics(|| scope.update(&0, 0)));
             assert!((1..).any(|key| panics(|| scope.update(&key, 1))), "the buffer is sent once it is full");
         }
-        assert!(scope.finish().is_err() && map.len().is_err());
+        assert!(scope.finish().is_err() && map.global_len().is_err());
         Ok(())
     });
     assert!(matches!(poisoned, Ok(()) | Err(Error::Poisoned { .. })), "{poisoned:?}");

@@ -18,7 +18,7 @@ use crate::{Error, Site, digest};
 use aurora_net::Rank;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-const COLLECT: &str = "collect";
+const GATHER: &str = "gather_to";
 
 impl<K: MapKey, V: MapValue> GMap<K, V> {
     /// Collective. The number of entries on all ranks together. Orders all ranks: it counts what any rank has written
@@ -27,13 +27,13 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     /// # Errors
     /// `Mismatch`, `Leaked` or `Poisoned`; what ended the job.
     #[track_caller]
-    pub fn len(&self) -> Result<usize> {
+    pub fn global_len(&self) -> Result<usize> {
         self.count(&Site::here())
     }
 
-    /// Collective. Whether there are no entries on any rank. As [`len`](GMap::len).
+    /// Collective. Whether there are no entries on any rank. As [`global_len`](GMap::global_len).
     #[track_caller]
-    pub fn is_empty(&self) -> Result<bool> {
+    pub fn is_globally_empty(&self) -> Result<bool> {
         self.count(&Site::here()).map(|len| len == 0)
     }
 
@@ -64,7 +64,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     ///     let mut mine = (world.rank().index() as u64..100).step_by(world.size());
     ///     mine.try_for_each(|n| scope.insert(n, n * n))?;
     ///     scope.finish()?;
-    ///     if let Some(all) = squares.collect(0)? {
+    ///     if let Some(all) = squares.gather_to(0)? {
     ///         let all: HashMap<_, _> = all.into_iter().collect(); // on rank 0
     ///         assert_eq!((all.len(), all[&9]), (100, 81));
     ///     }
@@ -74,19 +74,19 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     /// ```
     ///
     /// # Errors
-    /// As [`len`](GMap::len); [`Error::NoSuchRank`]; [`Error::OutOfMemory`] if `root` has no memory for all;
-    /// [`Error::Value`] if an entry cannot be sent or read.
+    /// As [`global_len`](GMap::global_len); [`Error::NoSuchRank`]; [`Error::OutOfMemory`] if `root` has no memory
+    /// for all; [`Error::Value`] if an entry cannot be sent or read.
     #[track_caller]
-    pub fn collect(&self, root: impl Into<Rank>) -> Result<Option<Vec<(K, V)>>> {
+    pub fn gather_to(&self, root: impl Into<Rank>) -> Result<Option<Vec<(K, V)>>> {
         let (site, root) = (Site::here(), root.into());
         let size = self.link.size;
         let refusal = match root.index() < size {
             true => self.unusable(false, &site),
             false => Some(Error::NoSuchRank { rank: root, size, site: site.clone() }),
         };
-        let text = format!("the collection of {} on {root}", self.name());
+        let text = format!("the gathering of {} on {root}", self.name());
         let key = digest::add(self.id.0, 2 + root.index() as u64);
-        self.link.synchronize("a collect", &text, key, refusal, &site)?;
+        self.link.synchronize("a gather", &text, key, refusal, &site)?;
         // The others wait for this rank at the end, also if a type panics here.
         let collected = catch_unwind(AssertUnwindSafe(|| {
             (root == self.link.me).then(|| self.call(|| self.fetch_all(&site))).transpose()
@@ -95,7 +95,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
             Ok(all) => all.as_ref().err().cloned(),
             Err(_) => self.unusable(false, &site),
         };
-        let ended = self.link.synchronize("the end of a collect", &text, key, failed, &site);
+        let ended = self.link.synchronize("the end of a gather", &text, key, failed, &site);
         let all = collected.unwrap_or_else(|panic| resume_unwind(panic))?;
         ended.map(|()| all)
     }
@@ -105,15 +105,15 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         let (me, size) = (self.link.me, self.link.size);
         let mut fetched = Fetched { all: Vec::new(), allowance: Allowance::default() };
         let ask = |owner, from| -> Result<_> {
-            let call = self.send_request(owner, Request::Scan { from }, Vec::new(), COLLECT, site)?;
+            let call = self.send_request(owner, Request::Scan { from }, Vec::new(), GATHER, site)?;
             Ok(Some(Asked::new(&self.link, call)))
         };
-        let _call = self.link.bulk_call(COLLECT);
+        let _call = self.link.bulk_call(GATHER);
         let mut under_way =
             me.others(size).map(|owner| Ok((owner, ask(owner, (0, 0))?))).collect::<Result<Vec<_>>>()?;
         let mut next = Some((0, 0));
         while let Some(from) = next {
-            let answer = self.ask(me, Request::Scan { from }, Vec::new(), COLLECT, site)?;
+            let answer = self.ask(me, Request::Scan { from }, Vec::new(), GATHER, site)?;
             next = fetched.add(self, me, &answer, site)?;
         }
         while under_way.iter().any(|(_, asked)| asked.is_some()) {
@@ -121,7 +121,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
                 let Some(call) = asked.take() else {
                     continue;
                 };
-                let answer = self.answer(call.hand_over(), COLLECT, site)?;
+                let answer = self.answer(call.hand_over(), GATHER, site)?;
                 if let Some(from) = fetched.add(self, *owner, &answer, site)? {
                     *asked = ask(*owner, from)?;
                 }
@@ -134,7 +134,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     /// map empty.
     ///
     /// # Errors
-    /// As [`len`](GMap::len).
+    /// As [`global_len`](GMap::global_len).
     #[track_caller]
     pub fn clear(&mut self) -> Result<()> {
         let site = Site::here();
@@ -175,7 +175,7 @@ impl<K: MapKey, V: MapValue> Fetched<K, V> {
             let before = rest.len();
             let entry = (read(&mut rest, owner, site)?, read(&mut rest, owner, site)?);
             let taken = self.allowance.take(2 * size_of::<(K, V)>() + before - rest.len());
-            taken.map_err(|shortage| shortage.error(map.link.me, "a collect", map.name().clone(), site))?;
+            taken.map_err(|shortage| shortage.error(map.link.me, "a gather", map.name().clone(), site))?;
             self.all.push(entry);
         }
         if !rest.is_empty() {

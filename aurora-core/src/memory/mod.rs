@@ -21,6 +21,7 @@ mod holder_timeout;
 mod latch;
 mod latched;
 mod lent;
+mod located;
 mod meter;
 mod metered;
 #[cfg(test)]

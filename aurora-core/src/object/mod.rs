@@ -5,6 +5,7 @@
 //!
 //! ```
 //! use aurora_core::object::{Call, Cx, Malformed, Payload, Plan, Received, SharedObject};
+//! use aurora_core::ops::Sum;
 //! use aurora_core::prelude::*;
 //!
 //! /// Tickets: rank 0's part counts for all.
@@ -29,7 +30,7 @@
 //!     let tickets = world.share(Plan::new("tickets", &()), |_| Ok(Tickets::default()))?;
 //!     let mine = tickets.ask(Rank::new(0), "draw", &(), Payload::Empty)?;
 //!     let mine = u64::from_le_bytes(mine.try_into().expect("8 bytes"));
-//!     assert_eq!(world.all_reduce(Add, mine)?, 1 + 2 + 3);
+//!     assert_eq!(world.all_reduce(Sum, mine)?, 1 + 2 + 3);
 //!     Ok(())
 //! })?;
 //! # Ok::<(), Error>(())

@@ -53,7 +53,7 @@ fn advice(first: &Party, second: &Party, raced: &Raced) -> &'static str {
         // No call can stand between them.
         _ if first.line == second.line && !first.kind.is_read() && !second.kind.is_read() => match raced {
             Raced::Element(_) => {
-                "let one rank write it, or all `update` it with one operation in a `release_c_with::<Op>()`"
+                "let one rank write it, or all `update` it with one operation in a `release_c_with(Op)`"
             }
             Raced::Entry(_) => "let one rank write it, or all `update` it with one operation",
         },
@@ -64,7 +64,7 @@ fn advice(first: &Party, second: &Party, raced: &Raced) -> &'static str {
         (Scope::None, Scope::None) => match raced {
             Raced::Element(_) => {
                 "put a call between them that orders the ranks, such as a barrier; if the new value depends on the old \
-                 one, let all `update` it with one operation in a `release_c_with::<Op>()`"
+                 one, let all `update` it with one operation in a `release_c_with(Op)`"
             }
             Raced::Entry(_) => {
                 "put a call between them that orders the ranks, such as a barrier; if the new value depends on the old \

@@ -5,8 +5,8 @@ mod tests;
 
 use super::{Moment, Time};
 use crate::Site;
-use crate::element::OpId;
 use crate::ids::Epoch;
+use crate::ops::OpId;
 use crate::window::common;
 use aurora_net::Rank;
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,6 @@
 
 use super::plain;
 use crate::digest;
-use crate::element::{Add, Max, Min, OpId};
 use crate::error::{A_CALL, ObjectName, Result};
 use crate::ids::ObjectId;
 use crate::kernel::Reason;
@@ -11,6 +10,7 @@ use crate::kernel::watch::Blocked;
 use crate::memory::{InPlace, Word};
 use crate::object::{Plan, Way};
 use crate::operation::{TypeKey, short};
+use crate::ops::{Max, Min, OpId, Sum};
 use crate::polls::Level;
 use crate::scalar::machine::{ScalarWait, Unfit};
 use crate::scalar::message::ScalarRequest;
@@ -280,7 +280,7 @@ impl<T: Atomic> GScalar<T> {
     #[inline]
     #[track_caller]
     pub fn fetch_add(&self, operand: T) -> Result<T> {
-        self.fetch::<Add>(operand, "fetch_add")
+        self.fetch::<Sum>(operand, "fetch_add")
     }
 
     /// Sets the value to the smaller of it and `operand`, and returns the old one. Errors as for [`get`](GScalar::get).

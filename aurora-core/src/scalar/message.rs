@@ -1,10 +1,10 @@
 //! The messages about a scalar: headers of transfers.
 
-use crate::element::OpId;
 use crate::epoch::Opening;
 use crate::ids::Epoch;
 use crate::kernel::Reason;
 use crate::object::{Cx, How};
+use crate::ops::OpId;
 use crate::race::Time;
 use crate::stats::Kind;
 use aurora_net::{Payload, Rank};

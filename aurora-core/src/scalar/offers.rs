@@ -1,8 +1,8 @@
 //! A rank's side of a ReadMostly: the newest value known from the home, and this rank's offers since. Pure.
 
 use super::replica::Replica;
-use crate::element::OpId;
 use crate::ids::Epoch;
+use crate::ops::OpId;
 use crate::scalar::ScalarFn;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -127,7 +127,7 @@ impl Replicated {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::element::{Add, Min};
+    use crate::ops::{Min, Sum};
     use proptest::prelude::*;
 
     fn min(a: &[u8], b: &[u8]) -> Option<Vec<u8>> {
@@ -195,7 +195,7 @@ mod tests {
         /// A home and one rank, messages in any order: own offers count exactly once, and those of others never vanish.
         #[test]
         fn every_offer_counts_once(steps in prop::collection::vec((0u8..4, 1u32..9, any::<usize>()), 0..80)) {
-            let (replica, offered) = (Arc::default(), Offered { op: OpId::of::<Add>(), apply: add, combine: add, absorbs: false });
+            let (replica, offered) = (Arc::default(), Offered { op: OpId::of::<Sum>(), apply: add, combine: add, absorbs: false });
             let mut mine = Replicated::new(1, Arc::clone(&replica), Some(offered));
             mine.learn(0, &[0; 4], 0);
             let (mut home, mut numbered, mut applied) = (0u32, 0, 0);

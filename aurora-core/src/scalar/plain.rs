@@ -1,7 +1,7 @@
 //! A fixed encoding of primitive numbers, in place of the general encoding of a scalar's values: nothing is parsed.
 
-use crate::element::{Add, BUILT_IN, Max, Min, Op};
 use crate::operation::{OpId, Operations};
+use crate::ops::{BUILT_IN, Max, Min, Op, Sum};
 use crate::scalar::{Atomic, ScalarFn, WORD};
 use std::any::{Any, TypeId};
 
@@ -48,8 +48,8 @@ macro_rules! numbers {
         pub(crate) fn on_words<T: 'static, O: 'static>() -> Option<fn(u64, u64) -> u64> {
             $(if TypeId::of::<T>() == TypeId::of::<$t>() && size_of::<$t>() <= WORD {
                 let of = TypeId::of::<O>();
-                return if of == TypeId::of::<Add>() {
-                    Some(apply_to_words::<$t, Add>)
+                return if of == TypeId::of::<Sum>() {
+                    Some(apply_to_words::<$t, Sum>)
                 } else if of == TypeId::of::<Min>() {
                     Some(apply_to_words::<$t, Min>)
                 } else if of == TypeId::of::<Max>() {
@@ -65,7 +65,7 @@ macro_rules! numbers {
         pub(crate) fn ops<T: 'static>() -> Operations<ScalarFn> {
             let mut ops: Operations<ScalarFn> = Operations::default();
             $(if TypeId::of::<T>() == TypeId::of::<$t>() {
-                ops.add::<Add>(apply::<$t, Add>).expect(BUILT_IN);
+                ops.add::<Sum>(apply::<$t, Sum>).expect(BUILT_IN);
                 ops.add::<Min>(apply::<$t, Min>).expect(BUILT_IN);
                 ops.add::<Max>(apply::<$t, Max>).expect(BUILT_IN);
             })*
@@ -119,7 +119,7 @@ mod tests {
             assert_eq!(from_word::<T>(word), Some(*value));
             assert_eq!(word.to_le_bytes()[..size_of::<T>()], encode(value).unwrap());
         }
-        let sum = on_words::<T, Add>().unwrap();
+        let sum = on_words::<T, Sum>().unwrap();
         let [a, b] = [values[0], values[1]].map(|value| to_word(&value).unwrap());
         assert_eq!(from_word(sum(a, b)), Some(values[2]));
     }
@@ -131,7 +131,7 @@ mod tests {
         check(&[1.5_f32, -0.25, 1.25]);
         check(&[u64::MAX, 2, 1]);
         check(&[0.1_f64, 0.2, 0.1 + 0.2]);
-        assert!(to_word(&1_u128).is_none() && on_words::<u128, Add>().is_none());
-        assert!(to_word(&true).is_none() && on_words::<u64, crate::Or>().is_none());
+        assert!(to_word(&1_u128).is_none() && on_words::<u128, Sum>().is_none());
+        assert!(to_word(&true).is_none() && on_words::<u64, crate::ops::Or>().is_none());
     }
 }

@@ -4,8 +4,8 @@ use super::machine::{Scalar, Work};
 use super::message::{Asked, ScalarRequest};
 use super::{Value, requested};
 use crate::Error;
-use crate::element::OpId;
 use crate::object::Cx;
+use crate::ops::OpId;
 use crate::window::Window;
 use aurora_net::Rank;
 

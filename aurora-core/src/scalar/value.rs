@@ -1,7 +1,7 @@
 //! The value of a scalar at its home, and what a request makes of it.
 
-use crate::element::OpId;
 use crate::memory::Word;
+use crate::ops::OpId;
 use crate::scalar::message::ScalarRequest;
 use crate::scalar::{ScalarFn, plain};
 use std::sync::Arc;

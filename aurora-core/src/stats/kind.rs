@@ -5,7 +5,7 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Kind {
-    /// All ranks meet: barriers, constructions, `fill`, `gather`. The messages are the job's, because they are about
+    /// All ranks meet: barriers, constructions, `fill`, `gather_to`. The messages are the job's, because they are about
     /// all objects. So are waits in a barrier; other waits belong to the object that is made, filled or gathered.
     Barrier,
     /// What ranks give to each other in [reductions](crate::World::all_reduce) and similar calls, if it does not
@@ -16,9 +16,9 @@ pub enum Kind {
     /// Elements of other ranks, by `at`, `put`, `at_many`, `put_many`, and entries of a [`GMap`](crate::GMap) by key:
     /// requests and values; waiting for the answers.
     Access,
-    /// Indices of a Gather; waiting for the values.
-    Gather,
-    /// `distmemcpy`, and moving the data of a `gather`: requests and written data; waiting for the answers.
+    /// Indices of BatchedReads; waiting for the values.
+    BatchedReads,
+    /// `distmemcpy`, and moving the data of a `gather_to`: requests and written data; waiting for the answers.
     Copy,
     /// Batches and ends of a ReleaseC; waiting for room, and for other ranks to end their scopes.
     Flush,
@@ -47,7 +47,7 @@ impl Kind {
     pub const ALL: [Kind; 16] = [
         Kind::Load,
         Kind::Access,
-        Kind::Gather,
+        Kind::BatchedReads,
         Kind::Copy,
         Kind::Flush,
         Kind::Merge,
@@ -66,7 +66,7 @@ impl Kind {
     /// The kind of a one-sided request, by what the program has called.
     pub(crate) fn of_action(action: &str) -> Kind {
         match action {
-            "Gather" => Kind::Gather,
+            "BatchedReads" => Kind::BatchedReads,
             "Paged" => Kind::Page,
             "distmemcpy" => Kind::Copy,
             "ReleaseC alone" | "AURORA_CHECK" => Kind::Flush,
@@ -81,7 +81,7 @@ impl Kind {
             Kind::Exchange => "exchange",
             Kind::Load => "load",
             Kind::Access => "access",
-            Kind::Gather => "gather",
+            Kind::BatchedReads => "batched",
             Kind::Copy => "copy",
             Kind::Flush => "flush",
             Kind::Merge => "merge",

@@ -293,7 +293,7 @@ impl<T: Element> GVector<T> {
     /// # Errors
     /// As [`World::barrier`]; [`Error::NoSuchRank`]; [`Error::OutOfMemory`] where `root` has no room for the whole.
     #[track_caller]
-    pub fn gather(&self, root: impl Into<Rank>) -> Result<Option<Vec<T>>> {
+    pub fn gather_to(&self, root: impl Into<Rank>) -> Result<Option<Vec<T>>> {
         let (site, root) = (Site::here(), root.into());
         let size = self.link.size;
         let refusal = if root.index() >= size {

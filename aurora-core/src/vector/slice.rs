@@ -2,10 +2,11 @@
 
 use super::GVector;
 use crate::behaviour::{
-    Accumulate, Gather, OwnerComputes, OwnerComputesMut, ReadCache, ReadCacheReleaseC, ReleaseAlone, ReleaseC,
+    Accumulate, BatchedReads, OwnerComputes, OwnerComputesMut, ReadCache, ReadCacheReleaseC, ReleaseAlone, ReleaseC,
 };
-use crate::element::{Element, Op};
+use crate::element::Element;
 use crate::error::Result;
+use crate::ops::{self, Op};
 use crate::vector::copy::resolve;
 use crate::window::Window;
 use crate::{Error, Site};
@@ -146,10 +147,10 @@ impl<'v, T: Element> Slice<'v, T> {
         self.open(GVector::open_cache)
     }
 
-    /// Single elements of it, read in batches: [`GVector::gatherer`].
+    /// Single elements of it, read in batches: [`GVector::batched_reads`].
     #[track_caller]
-    pub fn gatherer(self) -> Result<Gather<'v, T>> {
-        self.open(GVector::open_gather)
+    pub fn batched_reads(self) -> Result<BatchedReads<'v, T>> {
+        self.open(GVector::open_batched_reads)
     }
 }
 
@@ -210,10 +211,10 @@ impl<'v, T: Element> SliceMut<'v, T> {
         self.shown.read_cache()
     }
 
-    /// As [`Slice::gatherer`].
+    /// As [`Slice::batched_reads`].
     #[track_caller]
-    pub fn gatherer(self) -> Result<Gather<'v, T>> {
-        self.shown.gatherer()
+    pub fn batched_reads(self) -> Result<BatchedReads<'v, T>> {
+        self.shown.batched_reads()
     }
 
     /// What this rank owns of it, for writing: [`GVector::owner_computes_mut`].
@@ -230,7 +231,8 @@ impl<'v, T: Element> SliceMut<'v, T> {
 
     /// Collective. The same, with an operation: [`GVector::release_c_with`].
     #[track_caller]
-    pub fn release_c_with<O: Op<T>>(self) -> Result<ReleaseC<'v, T, O>> {
+    pub fn release_c_with<O: Op<T>>(self, op: O) -> Result<ReleaseC<'v, T, O>> {
+        ops::stateless(op);
         self.shown.open(GVector::open_together_with)
     }
 
@@ -242,13 +244,15 @@ impl<'v, T: Element> SliceMut<'v, T> {
 
     /// Collective. Updates by all ranks, each into a partial copy of it: [`GVector::accumulate`].
     #[track_caller]
-    pub fn accumulate<O: Op<T>>(self) -> Result<Accumulate<'v, T, O>> {
+    pub fn accumulate<O: Op<T>>(self, op: O) -> Result<Accumulate<'v, T, O>> {
+        ops::stateless(op);
         self.shown.open(|vector, window, site| vector.open_accumulate(false, window, site))
     }
 
     /// Collective. The same, merged in the order of the ranks: [`GVector::accumulate_in_order`].
     #[track_caller]
-    pub fn accumulate_in_order<O: Op<T>>(self) -> Result<Accumulate<'v, T, O>> {
+    pub fn accumulate_in_order<O: Op<T>>(self, op: O) -> Result<Accumulate<'v, T, O>> {
+        ops::stateless(op);
         self.shown.open(|vector, window, site| vector.open_accumulate(true, window, site))
     }
 
@@ -260,7 +264,8 @@ impl<'v, T: Element> SliceMut<'v, T> {
 
     /// The same, with an operation: [`GVector::release_alone_with`].
     #[track_caller]
-    pub fn release_alone_with<O: Op<T>>(self) -> Result<ReleaseAlone<'v, T, O>> {
+    pub fn release_alone_with<O: Op<T>>(self, op: O) -> Result<ReleaseAlone<'v, T, O>> {
+        ops::stateless(op);
         self.shown.open(GVector::open_alone_with)
     }
 }

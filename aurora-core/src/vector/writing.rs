@@ -3,8 +3,9 @@
 use super::batch::{Batch, batch_of_runs};
 use super::machine::{Outcome, Vector};
 use crate::Error;
-use crate::element::{ApplyFn, OpId};
+use crate::element::ApplyFn;
 use crate::object::Cx;
+use crate::ops::OpId;
 use std::ops::Range;
 
 impl Vector {

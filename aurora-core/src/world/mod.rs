@@ -119,7 +119,7 @@ impl World {
     /// behaviour. Dropped objects are included. Objects of one name that one line has made are counted together.
     ///
     /// It counts what this rank has sent because of the line, not what it has received: `at` sends only a request.
-    /// `barrier` stands for any collective call: a barrier, a construction, a `fill`, a `gather` or a reduction. A
+    /// `barrier` stands for any collective call: a barrier, a construction, a `fill`, a `gather_to` or a reduction. A
     /// reduction whose data is too long to travel with the barrier also has a line of its own. **What needs no
     /// message is not counted**: elements of ranks that share this one's memory are read and written in place. So on
     /// one machine a loop of `at` and `put` looks free, and would send a message for each remote element on a

@@ -2,10 +2,11 @@
 
 use super::World;
 use crate::collective::{Came, In, fold};
-use crate::element::{Element, Op};
+use crate::element::Element;
 use crate::error::Result;
 use crate::link::{CollectiveCall, Give, Step};
 use crate::operation::{TypeKey, short};
+use crate::ops::{self, Op};
 use crate::{Error, Site, digest};
 use aurora_net::Rank;
 use std::any::type_name;
@@ -65,11 +66,12 @@ impl World {
     /// ranks.
     ///
     /// ```
+    /// use aurora_core::ops::{Max, Sum};
     /// use aurora_core::prelude::*;
     ///
     /// Config::threads(3).run(|world| {
     ///     let mine = f64::from(world.rank().index() as u32);
-    ///     let norm = world.all_reduce(Add, mine * mine)?.sqrt();
+    ///     let norm = world.all_reduce(Sum, mine * mine)?.sqrt();
     ///     assert_eq!(norm, 5f64.sqrt());
     ///     assert_eq!(world.all_reduce(Max, mine)?, 2.0);
     ///     Ok(())
@@ -89,13 +91,14 @@ impl World {
     /// each element is replaced by the combination of all ranks' elements at its place.
     ///
     /// ```
+    /// use aurora_core::ops::Sum;
     /// use aurora_core::prelude::*;
     ///
     /// Config::threads(3).run(|world| {
     ///     let mut counts = vec![0u64; 1000];
     ///     counts[world.rank().index()] += 1;
     ///     counts[500] += 1;
-    ///     world.all_reduce_slice(Add, &mut counts)?;
+    ///     world.all_reduce_slice(Sum, &mut counts)?;
     ///     assert_eq!((counts[0], counts[1], counts[2], counts[500]), (1, 1, 1, 3));
     ///     Ok(())
     /// })?;
@@ -133,10 +136,11 @@ impl World {
     /// Collective. Combines the values of ranks 0 to this one, in their order: `MPI_Scan`. It orders all ranks.
     ///
     /// ```
+    /// use aurora_core::ops::Sum;
     /// use aurora_core::prelude::*;
     ///
     /// Config::threads(3).run(|world| {
-    ///     let sum = world.scan(Add, 10 * (world.rank().index() + 1))?;
+    ///     let sum = world.scan(Sum, 10 * (world.rank().index() + 1))?;
     ///     assert_eq!(sum, [10, 30, 60][world.rank().index()]);
     ///     Ok(())
     /// })?;
@@ -163,11 +167,12 @@ impl World {
     /// ranks.
     ///
     /// ```
+    /// use aurora_core::ops::Sum;
     /// use aurora_core::prelude::*;
     ///
     /// Config::threads(3).run(|world| {
     ///     let found = 10 * (world.rank().index() + 1); // so many of this rank's elements stay
-    ///     let first = world.exclusive_scan(Add, found)?.unwrap_or(0); // where they begin among those of all
+    ///     let first = world.exclusive_scan(Sum, found)?.unwrap_or(0); // where they begin among those of all
     ///     assert_eq!(first, [0, 10, 30][world.rank().index()]);
     ///     Ok(())
     /// })?;
@@ -193,7 +198,8 @@ impl World {
     }
 
     /// Returns whether this rank's values are replaced.
-    fn reduce<T: Element, O: Op<T>>(&self, reduction: Reduction, _: O, values: &mut [T], site: &Site) -> Result<bool> {
+    fn reduce<T: Element, O: Op<T>>(&self, reduction: Reduction, op: O, values: &mut [T], site: &Site) -> Result<bool> {
+        ops::stateless(op);
         if size_of::<T>() == 0 {
             return Err(Error::ZeroSized { element: type_name::<T>().into(), site: site.clone() });
         }
@@ -335,16 +341,16 @@ impl<O> fmt::Display for Call<O> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Add;
+    use crate::ops::Sum;
 
     #[test]
     fn prefixes_are_those_of_each_rank() {
         let of = [[1u32, 10], [2, 20], [3, 30]];
         for ranks in 0..=3 {
             let mut into = vec![0; 2 * ranks];
-            prefixes::<u32, Add>(&mut into, 2, |rank| bytemuck::cast_slice(&of[rank]));
+            prefixes::<u32, Sum>(&mut into, 2, |rank| bytemuck::cast_slice(&of[rank]));
             assert_eq!(into, [1, 10, 3, 30, 6, 60][..2 * ranks]);
         }
-        prefixes::<u32, Add>(&mut [], 0, |_| unreachable!("nobody has anything"));
+        prefixes::<u32, Sum>(&mut [], 0, |_| unreachable!("nobody has anything"));
     }
 }

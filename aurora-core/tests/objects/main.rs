@@ -2,6 +2,7 @@
 
 use aurora_core::object::{Awaited, Call, CallId, Cx, Holds, How, Malformed, Obstacle, Payload, Plan, Received};
 use aurora_core::object::{Shared, SharedObject, Until, Wait, decode};
+use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 use aurora_core::{ObjectName, Route};
 use std::time::Duration;
@@ -82,10 +83,10 @@ fn ring(world: &World, hops: u64) -> Result<()> {
         ring.wait(ONE, |ring, _| ring.ended.then_some(Ok(())))?;
     }
     // Others have turns meanwhile.
-    let all = world.all_reduce(Add, ring.act(|ring, _| Ok(ring.came))?)?;
+    let all = world.all_reduce(Sum, ring.act(|ring, _| Ok(ring.came))?)?;
     world.barrier()?;
     let came = ring.act(|ring, _| Ok(ring.came))?;
-    assert!(all <= hops && world.all_reduce(Add, came)? == hops);
+    assert!(all <= hops && world.all_reduce(Sum, came)? == hops);
     Ok(())
 }
 

@@ -8,6 +8,7 @@ mod index;
 mod instruction;
 mod job;
 mod launch;
+mod merge;
 mod message;
 mod node;
 mod object;

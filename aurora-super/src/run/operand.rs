@@ -25,7 +25,8 @@ pub trait Block: Clone + Serialize + DeserializeOwned + Send + Sync + 'static {}
 
 impl<T: Clone + Serialize + DeserializeOwned + Send + Sync + 'static> Block for T {}
 
-/// An associative and commutative operation on blocks, for [`Update`].
+/// An associative and commutative operation on blocks, for [`Update`]. `Sum`, `Product`, `Min`, `Max`, `And`, `Or` and
+/// `Xor` of `aurora_core::ops` are operations on numbers and on [`Dense`](crate::Dense) matrices of them.
 ///
 /// A scheduler may let several ranks update partial results of one block, which are merged at the end. A partial result
 /// begins as the identity.

@@ -163,18 +163,9 @@ impl Engine<'_> {
 /// [`SuperProgram::sequential`] to debug them.
 ///
 /// ```
+/// use aurora_core::ops::Sum;
 /// use aurora_core::prelude::*;
-/// use aurora_super::{Merge, SuperProgram, Update};
-///
-/// struct Sum;
-/// impl Merge<u64> for Sum {
-///     fn identity(_: &u64) -> u64 {
-///         0
-///     }
-///     fn merge(into: &mut u64, part: u64) {
-///         *into += part;
-///     }
-/// }
+/// use aurora_super::{SuperProgram, Update};
 ///
 /// fn count(text: &str, words: &mut Update<u64, Sum>) {
 ///     **words += text.split_whitespace().count() as u64;

@@ -1,4 +1,5 @@
 //! Uses that an open `release_alone` forbids.
+use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 
 fn at(v: &mut GVector<i32>) -> Result<()> {
@@ -13,9 +14,9 @@ fn at_many(v: &mut GVector<i32>) -> Result<()> {
     open.finish()
 }
 
-fn gather(v: &mut GVector<i32>) -> Result<()> {
+fn gather_to(v: &mut GVector<i32>) -> Result<()> {
     let open = v.release_alone()?;
-    v.gather(0)?;
+    v.gather_to(0)?;
     open.finish()
 }
 
@@ -87,7 +88,7 @@ fn release_c(v: &mut GVector<i32>) -> Result<()> {
 
 fn release_c_with(v: &mut GVector<i32>) -> Result<()> {
     let open = v.release_alone()?;
-    drop(v.release_c_with::<Add>()?);
+    drop(v.release_c_with(Sum)?);
     open.finish()
 }
 
@@ -99,7 +100,7 @@ fn release_alone(v: &mut GVector<i32>) -> Result<()> {
 
 fn release_alone_with(v: &mut GVector<i32>) -> Result<()> {
     let open = v.release_alone()?;
-    drop(v.release_alone_with::<Add>()?);
+    drop(v.release_alone_with(Sum)?);
     open.finish()
 }
 
@@ -115,9 +116,9 @@ fn read_cache_blocks(v: &mut GVector<i32>) -> Result<()> {
     open.finish()
 }
 
-fn gatherer(v: &mut GVector<i32>) -> Result<()> {
+fn batched_reads(v: &mut GVector<i32>) -> Result<()> {
     let open = v.release_alone()?;
-    drop(v.gatherer()?);
+    drop(v.batched_reads()?);
     open.finish()
 }
 
@@ -147,13 +148,13 @@ fn paged_mut(v: &mut GVector<i32>) -> Result<()> {
 
 fn accumulate(v: &mut GVector<i32>) -> Result<()> {
     let open = v.release_alone()?;
-    drop(v.accumulate::<Add>()?);
+    drop(v.accumulate(Sum)?);
     open.finish()
 }
 
 fn accumulate_in_order(v: &mut GVector<i32>) -> Result<()> {
     let open = v.release_alone()?;
-    drop(v.accumulate_in_order::<Add>()?);
+    drop(v.accumulate_in_order(Sum)?);
     open.finish()
 }
 

@@ -1,4 +1,5 @@
 //! Uses that an open `rows` forbids.
+use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 
 fn copy_in(v: &mut GVector<i32>) -> Result<()> {
@@ -51,7 +52,7 @@ fn release_c(v: &mut GVector<i32>) -> Result<()> {
 
 fn release_c_with(v: &mut GVector<i32>) -> Result<()> {
     let open = v.rows(..1).owner_computes()?;
-    drop(v.release_c_with::<Add>()?);
+    drop(v.release_c_with(Sum)?);
     open.finish()
 }
 
@@ -63,7 +64,7 @@ fn release_alone(v: &mut GVector<i32>) -> Result<()> {
 
 fn release_alone_with(v: &mut GVector<i32>) -> Result<()> {
     let open = v.rows(..1).owner_computes()?;
-    drop(v.release_alone_with::<Add>()?);
+    drop(v.release_alone_with(Sum)?);
     open.finish()
 }
 
@@ -87,13 +88,13 @@ fn paged_mut(v: &mut GVector<i32>) -> Result<()> {
 
 fn accumulate(v: &mut GVector<i32>) -> Result<()> {
     let open = v.rows(..1).owner_computes()?;
-    drop(v.accumulate::<Add>()?);
+    drop(v.accumulate(Sum)?);
     open.finish()
 }
 
 fn accumulate_in_order(v: &mut GVector<i32>) -> Result<()> {
     let open = v.rows(..1).owner_computes()?;
-    drop(v.accumulate_in_order::<Add>()?);
+    drop(v.accumulate_in_order(Sum)?);
     open.finish()
 }
 

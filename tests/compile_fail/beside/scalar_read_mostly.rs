@@ -1,4 +1,5 @@
 //! Uses that an open `scalar_read_mostly` forbids.
+use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 
 fn scalar_release_c(s: &mut GScalar<u64>) -> Result<()> {
@@ -9,7 +10,7 @@ fn scalar_release_c(s: &mut GScalar<u64>) -> Result<()> {
 
 fn scalar_accumulate(s: &mut GScalar<u64>) -> Result<()> {
     let open = s.read_mostly()?;
-    drop(s.accumulate::<Add>()?);
+    drop(s.accumulate(Sum)?);
     open.finish()
 }
 

@@ -1,4 +1,5 @@
 //! Uses that an open `scalar_release_c` forbids.
+use aurora_core::ops::{Min, Sum};
 use aurora_core::prelude::*;
 
 fn get(s: &mut GScalar<u64>) -> Result<()> {
@@ -63,7 +64,7 @@ fn scalar_release_c(s: &mut GScalar<u64>) -> Result<()> {
 
 fn scalar_accumulate(s: &mut GScalar<u64>) -> Result<()> {
     let open = s.release_c()?;
-    drop(s.accumulate::<Add>()?);
+    drop(s.accumulate(Sum)?);
     open.finish()
 }
 
@@ -75,7 +76,7 @@ fn scalar_read_mostly(s: &mut GScalar<u64>) -> Result<()> {
 
 fn scalar_read_mostly_with(s: &mut GScalar<u64>) -> Result<()> {
     let open = s.release_c()?;
-    drop(s.read_mostly_with::<Min>()?);
+    drop(s.read_mostly_with(Min)?);
     open.finish()
 }
 

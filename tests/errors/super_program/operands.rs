@@ -1,20 +1,9 @@
 //! Operands that no program may have.
 
 use super::{CULPRIT, all_named, fails, fails_alike};
+use aurora_core::ops::Sum;
 use aurora_super::run::names;
-use aurora_super::{Merge, SuperProgram, Update};
-
-struct Sum;
-
-impl Merge<u32> for Sum {
-    fn identity(_: &u32) -> u32 {
-        0
-    }
-
-    fn merge(into: &mut u32, part: u32) {
-        *into += part;
-    }
-}
+use aurora_super::{SuperProgram, Update};
 
 fn add(a: &u32, b: &mut u32) {
     *b += a;

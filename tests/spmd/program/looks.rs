@@ -30,7 +30,7 @@ impl Program<'_> {
                 self.world.barrier()?;
             } else {
                 let root = self.shared.below(self.world.size());
-                if let Some(all) = self.v.gather(root)? {
+                if let Some(all) = self.v.gather_to(root)? {
                     check::same(&all, 0, |i| model[i])?;
                 }
             }
@@ -62,7 +62,7 @@ impl Program<'_> {
         let count = [0, 3, 500, 20_000][speed.below(4)] * usize::from(!model.is_empty());
         let indices: Vec<usize> = (0..count).map(|_| speed.below(model.len())).collect();
         let taken = if speed.below(2) == 0 { count } else { count / 2 };
-        let gather = self.v.gatherer()?;
+        let gather = self.v.batched_reads()?;
         match speed.below(3) {
             0 => check::same(&gather.read(&indices)?, 0, |k| model[indices[k]]),
             1 => {

@@ -1,7 +1,8 @@
 //! A map beside the vector.
 
 use super::{Program, Writers};
-use aurora_core::{Add, GMap, Result, World};
+use aurora_core::ops::Sum;
+use aurora_core::{GMap, Result, World};
 use aurora_suite::check;
 use aurora_suite::random::mix;
 use std::collections::BTreeMap;
@@ -70,7 +71,7 @@ impl Program<'_> {
                 match how {
                     0 => check::equal("replaced", m.insert(key, mix(key))?, before)?,
                     1 => check::equal("removed", m.remove(&key)?, before)?,
-                    _ => m.update::<Add>(&key, 7)?,
+                    _ => m.update(&key, Sum, 7)?,
                 }
                 check::equal("contained", m.contains(&key)?, how != 1)?;
             }
@@ -88,7 +89,7 @@ impl Program<'_> {
         let (keys, ranks, checked) = (self.keys(), self.world.size() as u64, self.shared.below(2) == 0);
         let Map { m, model, unordered } = &mut self.map;
         *unordered = Writers::None;
-        let mut scope = m.release_c_with::<Add>()?;
+        let mut scope = m.release_c_with(Sum)?;
         for (key, mine) in keys {
             if by_all {
                 let value = model.get(&key).map_or(3 * ranks, |value| value.wrapping_add(3 * ranks));
@@ -132,9 +133,9 @@ impl Program<'_> {
         }
         let Map { m, model, .. } = &self.map;
         match how {
-            0 => check::equal("length", m.len()?, model.len())?,
+            0 => check::equal("length", m.global_len()?, model.len())?,
             1 => {
-                if let Some(all) = m.collect(self.shared.below(self.world.size()))? {
+                if let Some(all) = m.gather_to(self.shared.below(self.world.size()))? {
                     check::equal("all entries", all.into_iter().collect::<BTreeMap<_, _>>(), model.clone())?;
                 }
             }

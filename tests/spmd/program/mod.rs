@@ -8,7 +8,8 @@ mod maps;
 mod parts;
 mod sums;
 
-use aurora_core::{Add, Config, GVector, MatrixDim, Partition, Result, Route, World, distmemcpy};
+use aurora_core::ops::Sum;
+use aurora_core::{Config, GVector, MatrixDim, Partition, Result, Route, World, distmemcpy};
 use aurora_suite::body::Body;
 use aurora_suite::check;
 use aurora_suite::random::{Random, mix};
@@ -167,7 +168,7 @@ impl<'w> Program<'w> {
         let mine = self.writes(if add { 3 } else { 0 });
         let checked = self.shared.below(2) == 0;
         if add {
-            let mut scope = self.v.release_c_with::<Add>()?;
+            let mut scope = self.v.release_c_with(Sum)?;
             mine.iter().try_for_each(|(i, x)| scope.put(*i, *x))?;
             // By the one rank that also puts there, so that the order is known.
             mine.iter().try_for_each(|(i, _)| scope.update(*i, 3))?;

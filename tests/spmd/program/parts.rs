@@ -3,9 +3,10 @@
 
 use super::sums::Twist;
 use super::{Program, Writers};
+use aurora_core::ops::Sum;
 use aurora_core::{
-    Accumulate, Add, Gather, Op, OwnerComputes, OwnerComputesMut, ReadCache, ReadCacheReleaseC, ReleaseAlone, ReleaseC,
-    Result, SliceMut,
+    Accumulate, BatchedReads, Op, OwnerComputes, OwnerComputesMut, ReadCache, ReadCacheReleaseC, ReleaseAlone,
+    ReleaseC, Result, SliceMut,
 };
 use aurora_suite::check;
 use aurora_suite::random::mix;
@@ -22,7 +23,7 @@ enum Kind {
     Alone,
     Sum,
     InOrder,
-    Gather,
+    BatchedReads,
 }
 
 impl Kind {
@@ -35,7 +36,7 @@ impl Kind {
         Kind::Alone,
         Kind::Sum,
         Kind::InOrder,
-        Kind::Gather,
+        Kind::BatchedReads,
     ];
 }
 
@@ -62,11 +63,11 @@ impl Plan {
         let (x, drawn) = (self.before[i], mix(self.key.wrapping_add(i as u64)));
         let operands = || (0..self.ranks).map(|rank| self.operand(rank, i));
         match kind {
-            Kind::Cache | Kind::Own | Kind::Gather => x,
+            Kind::Cache | Kind::Own | Kind::BatchedReads => x,
             Kind::OwnMut => x.wrapping_mul(3) ^ drawn,
             _ if !self.is_written(i) => x,
             Kind::Release | Kind::Both | Kind::Alone => drawn,
-            Kind::Sum => operands().fold(x, <Add as Op<u64>>::apply),
+            Kind::Sum => operands().fold(x, <Sum as Op<u64>>::apply),
             Kind::InOrder => operands().fold(x, Twist::apply),
         }
     }
@@ -97,9 +98,9 @@ enum Open<'v> {
     Release(ReleaseC<'v, u64>),
     Both(ReadCacheReleaseC<'v, u64>, bool),
     Alone(ReleaseAlone<'v, u64>),
-    Sum(Accumulate<'v, u64, Add>, bool),
+    Sum(Accumulate<'v, u64, Sum>, bool),
     InOrder(Accumulate<'v, u64, Twist>, bool),
-    Gather(Gather<'v, u64>),
+    BatchedReads(BatchedReads<'v, u64>),
 }
 
 impl<'v> Open<'v> {
@@ -111,9 +112,9 @@ impl<'v> Open<'v> {
             Kind::Release => Open::Release(part.release_c()?),
             Kind::Both => Open::Both(part.read_cache_release_c()?, false),
             Kind::Alone => Open::Alone(part.release_alone()?),
-            Kind::Sum => Open::Sum(part.accumulate()?, false),
-            Kind::InOrder => Open::InOrder(part.accumulate_in_order()?, false),
-            Kind::Gather => Open::Gather(part.gatherer()?),
+            Kind::Sum => Open::Sum(part.accumulate(Sum)?, false),
+            Kind::InOrder => Open::InOrder(part.accumulate_in_order(Twist)?, false),
+            Kind::BatchedReads => Open::BatchedReads(part.batched_reads()?),
         })
     }
 
@@ -143,7 +144,7 @@ impl<'v> Open<'v> {
             Open::Alone(scope) => plan.mine(part).try_for_each(|i| scope.put(i, after[i])),
             Open::Sum(scope, used) => update(scope, used, part, plan),
             Open::InOrder(scope, used) => update(scope, used, part, plan),
-            Open::Gather(gather) => {
+            Open::BatchedReads(gather) => {
                 // Everywhere, and not in order.
                 let len = part.len();
                 let indices: Vec<usize> = (0..len.min(300)).map(|k| part.start + k * 7919 % len).collect();

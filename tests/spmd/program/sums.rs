@@ -1,7 +1,8 @@
 //! Updates of all ranks to the same elements.
 
 use super::{Program, Writers};
-use aurora_core::{Accumulate, Add, Op, Result};
+use aurora_core::ops::Sum;
+use aurora_core::{Accumulate, Op, Result};
 use aurora_suite::random::mix;
 
 impl Program<'_> {
@@ -30,9 +31,9 @@ impl Program<'_> {
             }
         }
         if in_order {
-            accumulate(self.v.accumulate_in_order::<Twist>()?, &mine, checked)?;
+            accumulate(self.v.accumulate_in_order(Twist)?, &mine, checked)?;
         } else {
-            accumulate(self.v.accumulate::<Add>()?, &mine, checked)?;
+            accumulate(self.v.accumulate(Sum)?, &mine, checked)?;
         }
         self.unordered = Writers::None;
         Ok(())

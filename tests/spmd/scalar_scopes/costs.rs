@@ -1,7 +1,8 @@
 //! What scopes of scalars cost in messages.
 
 use super::until;
-use aurora_core::{Add, GScalar, Min, Result, World};
+use aurora_core::ops::{Min, Sum};
+use aurora_core::{GScalar, Result, World};
 use aurora_suite::check;
 
 /// Messages on the account of lines that did this.
@@ -34,7 +35,7 @@ pub fn what_scopes_cost(world: &World) -> Result<()> {
         cost(
             "Accumulate",
             &mut |number| {
-                let mut scope = number.accumulate::<Add>()?;
+                let mut scope = number.accumulate(Sum)?;
                 (0..1000).for_each(|i| scope.update(i));
                 scope.finish()
             },
@@ -95,7 +96,7 @@ pub fn many_offers_are_few_messages(world: &World) -> Result<()> {
     let home = p - 1;
     let bound = GScalar::new(world, home, u64::MAX)?;
     let before = accounted(world, "ReadMostly");
-    let scope = bound.read_mostly_with::<Min>()?;
+    let scope = bound.read_mostly_with(Min)?;
     if me == 0 {
         (0..OFFERS).try_for_each(|i| scope.offer(2 * OFFERS - i))?;
         // Those that are no better go nowhere.

@@ -1,7 +1,8 @@
 //! Random programs of scopes of a scalar.
 
 use super::until;
-use aurora_core::{Add, GScalar, Max, Min, Result, World};
+use aurora_core::ops::{Max, Min, Sum};
+use aurora_core::{GScalar, Result, World};
 use aurora_suite::check;
 use aurora_suite::random::Random;
 use std::time::Duration;
@@ -93,10 +94,10 @@ impl<'w> Program<'w> {
         let draws = self.draws();
         let mine = self.mine(&draws);
         if self.shared.below(2) == 0 {
-            self.scalar.accumulate::<Add>()?.update(mine);
+            self.scalar.accumulate(Sum)?.update(mine);
             self.model = draws.iter().fold(self.model, |sum, x| sum.wrapping_add(*x));
         } else {
-            let mut lowest = self.scalar.accumulate::<Min>()?;
+            let mut lowest = self.scalar.accumulate(Min)?;
             lowest.update(mine);
             lowest.finish()?;
             self.model = draws.iter().fold(self.model, |lowest, x| lowest.min(*x));
@@ -131,7 +132,7 @@ impl<'w> Program<'w> {
 
     fn bound(&mut self) -> Result<()> {
         let draws = self.draws();
-        let scope = self.scalar.read_mostly_with::<Max>()?;
+        let scope = self.scalar.read_mostly_with(Max)?;
         let seen = scope.get()?;
         assert!(seen >= self.model, "{seen} instead of {} at least", self.model);
         scope.offer(self.mine(&draws) / 2)?;

@@ -1,7 +1,8 @@
 //! What the replica of a ReadMostly shows, and what becomes of offers.
 
 use super::until;
-use aurora_core::{Add, GScalar, Min, Result, World};
+use aurora_core::ops::{Min, Sum};
+use aurora_core::{GScalar, Result, World};
 use aurora_suite::check;
 
 pub fn a_replica_follows_what_is_set(world: &World) -> Result<()> {
@@ -71,7 +72,7 @@ pub fn the_better_bound_is_never_lost(world: &World) -> Result<()> {
         let bound = GScalar::new(world, home, u64::MAX)?;
         for round in 0..20u64 {
             let floor = 1000 * (100 - round);
-            let scope = bound.read_mostly_with::<Min>()?;
+            let scope = bound.read_mostly_with(Min)?;
             // All at once; a different rank has the best one each time.
             for step in (0..8).rev() {
                 let mine = floor + 10 * step + (me as u64 + round) % p as u64;
@@ -101,7 +102,7 @@ pub fn offers_of_sums_count_once(world: &World) -> Result<()> {
     let (p, me) = (world.size() as u64, world.rank().index() as u64);
     for home in 0..world.size() {
         let sum = GScalar::new(world, home, 0u64)?;
-        let scope = sum.read_mostly_with::<Add>()?;
+        let scope = sum.read_mostly_with(Sum)?;
         let mut mine = 0;
         for step in 0..100 {
             scope.offer(step + me)?;

@@ -1,6 +1,7 @@
 //! What ranks set and merge, and which of it is seen.
 
-use aurora_core::{Add, GScalar, Max, Op, Result, World};
+use aurora_core::ops::{Max, Sum};
+use aurora_core::{GScalar, Op, Result, World};
 use aurora_suite::check;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -83,7 +84,7 @@ pub fn partial_values_are_merged_in_the_order_of_ranks(world: &World) -> Result<
     let (p, me) = (world.size(), world.rank().index());
     for home in 0..p {
         let mut sum = GScalar::new(world, home, 1000u64)?;
-        let mut total = sum.accumulate::<Add>()?;
+        let mut total = sum.accumulate(Sum)?;
         (0..100).for_each(|i| total.update(i + me as u64));
         check::equal("partial", total.partial().copied(), Some(4950 + 100 * me as u64))?;
         total.finish()?;
@@ -91,10 +92,10 @@ pub fn partial_values_are_merged_in_the_order_of_ranks(world: &World) -> Result<
 
         let mut highest = GScalar::new(world, home, -5i32)?;
         if me == p - 1 {
-            highest.accumulate::<Max>()?.update(-3);
+            highest.accumulate(Max)?.update(-3);
         } else {
             // Nothing to add.
-            drop(highest.accumulate::<Max>()?);
+            drop(highest.accumulate(Max)?);
         }
         check::equal("highest", highest.get()?, -3)?;
 
@@ -102,14 +103,14 @@ pub fn partial_values_are_merged_in_the_order_of_ranks(world: &World) -> Result<
         let part = |rank: usize| 1.0 / (3.0 + rank as f64) + 1e10 * rank as f64;
         let mut float = GScalar::new(world, home, 0.1f64)?;
         for _ in 0..5 {
-            float.accumulate::<Add>()?.update(part(me));
+            float.accumulate(Sum)?.update(part(me));
         }
         let once = |value| (0..p).map(part).fold(value, |sum: f64, part| sum + part);
         let want = (0..5).fold(0.1, |value, _| once(value));
         check::equal("float", float.get()?.to_bits(), f64::to_bits(want))?;
 
         let mut text = GScalar::new(world, home, String::from(">"))?;
-        let mut mine = text.accumulate::<Join>()?;
+        let mut mine = text.accumulate(Join)?;
         mine.update(format!("{me}"));
         mine.update("+".into());
         drop(mine);
@@ -127,7 +128,7 @@ pub fn scopes_follow_each_other_without_waiting(world: &World) -> Result<()> {
         if me == 0 && round % 7 == 0 {
             std::thread::sleep(Duration::from_millis(2));
         }
-        sum.accumulate::<Add>()?.update(round + me);
+        sum.accumulate(Sum)?.update(round + me);
     }
     let want = (0..30).map(|round| p * round + p * (p - 1) / 2).sum::<u64>();
     check::equal("sum", *sum.read_cache()?, want)?;

@@ -1,6 +1,7 @@
 //! Reading and writing a part, by rows and by elements, and what lies outside of it.
 
-use aurora_core::{Add, Error, GVector, GlobalRead, GlobalWrite, MatrixDim, Result, World};
+use aurora_core::ops::Sum;
+use aurora_core::{Error, GVector, GlobalRead, GlobalWrite, MatrixDim, Result, World};
 use aurora_suite::check;
 
 pub fn a_part_to_read_and_to_write(world: &World) -> Result<()> {
@@ -115,7 +116,7 @@ pub fn sums_of_a_part_and_reads_of_it(world: &World) -> Result<()> {
     let at = len / 3;
     let (mut left, mut right) = v.split_at_mut(at);
     let mut writes = left.slice_mut(..).release_c()?;
-    let mut sums = right.slice_mut(at + 2..).accumulate::<Add>()?;
+    let mut sums = right.slice_mut(at + 2..).accumulate(Sum)?;
     (0..at).filter(|i| i % p == me).try_for_each(|i| writes.put(i, 7))?;
     (at + 2..len).try_for_each(|i| sums.update(i, 1))?;
     sums.update_slice(at + 2, &vec![me as u64; len - at - 2])?;
@@ -130,7 +131,7 @@ pub fn sums_of_a_part_and_reads_of_it(world: &World) -> Result<()> {
     };
     let part = v.slice(at + 1..len - 1);
     let indices: Vec<usize> = part.range().rev().step_by(3).collect();
-    let gather = part.gatherer()?;
+    let gather = part.batched_reads()?;
     check::same(&gather.read(&indices)?, 0, |k| want(indices[k]))?;
     check::same(&gather.iter(indices.iter().copied()).collect::<Result<Vec<_>>>()?, 0, |k| want(indices[k]))?;
     assert!(matches!(gather.read(&[at]), Err(Error::NotShown { .. })));
@@ -140,7 +141,7 @@ pub fn sums_of_a_part_and_reads_of_it(world: &World) -> Result<()> {
     check::equal("one", gather.at(at + 5)?, want(at + 5))?;
     drop(gather);
     world.barrier()?;
-    let mut sums = v.slice_mut(..at).accumulate_in_order::<Add>()?;
+    let mut sums = v.slice_mut(..at).accumulate_in_order(Sum)?;
     sums.update(0, me as u64)?;
     drop(sums);
     check::equal("the first", v.at(0)?, 7 + (0..p as u64).sum::<u64>())
@@ -154,7 +155,7 @@ pub fn reads_of_a_part_beside_writes_to_another(world: &World) -> Result<()> {
     let indices: Vec<usize> = (at..len).rev().step_by(2).collect();
     let (mut left, right) = v.split_at_mut(at);
     let read = || -> Result<()> {
-        let gather = right.slice(..).gatherer()?;
+        let gather = right.slice(..).batched_reads()?;
         check::same(&gather.read(&indices)?, 0, |k| indices[k] as u64)?;
         check::same(&gather.iter(indices.iter().copied()).collect::<Result<Vec<_>>>()?, 0, |k| indices[k] as u64)
     };

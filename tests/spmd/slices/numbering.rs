@@ -168,7 +168,7 @@ pub fn indices_of_a_gather_and_of_a_stream_are_global(world: &World) -> Result<(
     for len in lengths(world) {
         let v = GVector::<u64>::from_fn(world, len, want)?;
         for range in ranges(len) {
-            let part = v.slice(range.clone()).gatherer()?;
+            let part = v.slice(range.clone()).batched_reads()?;
             check::equal("window and len", (part.window(), part.len()), (range.clone(), len))?;
             let indices: Vec<usize> = range.clone().step_by(range.len() / 5 + 1).collect();
             let wanted: Vec<u64> = indices.iter().copied().map(want).collect();

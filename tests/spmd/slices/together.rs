@@ -1,6 +1,7 @@
 //! Scopes of several parts at once.
 
-use aurora_core::{Add, GVector, ReleaseC, Result, SliceMut, World};
+use aurora_core::ops::Sum;
+use aurora_core::{GVector, ReleaseC, Result, SliceMut, World};
 use aurora_suite::check;
 
 pub fn two_collective_scopes_at_once(world: &World) -> Result<()> {
@@ -9,7 +10,7 @@ pub fn two_collective_scopes_at_once(world: &World) -> Result<()> {
     for round in 0..10_u64 {
         let (mut left, mut right) = v.split_at_mut(len / 2);
         let mut puts = left.slice_mut(..).release_c()?;
-        let mut sums = right.slice_mut(..).release_c_with::<Add>()?;
+        let mut sums = right.slice_mut(..).release_c_with(Sum)?;
         for i in (me..len).step_by(p) {
             if i < len / 2 { puts.put(i, round)? } else { sums.update(i, 1)? }
         }
@@ -104,7 +105,7 @@ pub fn both_parts_of_an_empty_vector(world: &World) -> Result<()> {
     let mut v = GVector::<u64>::new(world, 0)?;
     let (mut left, mut right) = v.split_at_mut(0);
     {
-        let both = (left.slice_mut(..).release_c()?, right.slice_mut(..).release_c_with::<Add>()?);
+        let both = (left.slice_mut(..).release_c()?, right.slice_mut(..).release_c_with(Sum)?);
         drop(both);
         let both = (left.slice_mut(..).owner_computes_mut()?, right.slice_mut(..).owner_computes_mut()?);
         check::same(both.0.local(), 0, |_| 0)?;
@@ -112,7 +113,7 @@ pub fn both_parts_of_an_empty_vector(world: &World) -> Result<()> {
         let both = (left.slice_mut(..).release_alone()?, right.slice(..).read_cache()?);
         check::same(both.1.as_slice(), 0, |_| 0)?;
         drop(both);
-        let both = (left.slice_mut(..).read_cache_release_c()?, right.slice_mut(..).accumulate::<Add>()?);
+        let both = (left.slice_mut(..).read_cache_release_c()?, right.slice_mut(..).accumulate(Sum)?);
         check::same(both.0.as_slice(), 0, |_| 0)?;
     }
     check::same(v.slice(..).read_cache()?.as_slice(), 0, |_| 0)?;
@@ -137,7 +138,7 @@ pub fn one_rank_writes_alone_beside_a_scope_of_all(world: &World) -> Result<()> 
         check::same(v.read_cache()?.as_slice(), 0, |_| round)?;
         // And it stays open around a load of the other part.
         let (mut left, mut right) = v.split_at_mut(len / 2);
-        let mut alone = right.slice_mut(..).release_alone_with::<Add>()?;
+        let mut alone = right.slice_mut(..).release_alone_with(Sum)?;
         (len / 2..len).filter(|i| i % p == me).try_for_each(|i| alone.update(i, 1))?;
         check::same(left.slice(..).read_cache()?.as_slice(), 0, |_| round)?;
         (len / 2..len).filter(|i| i % p == me).try_for_each(|i| alone.update(i, 1))?;

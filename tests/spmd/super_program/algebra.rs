@@ -3,11 +3,12 @@
 use super::{both, both_give};
 use aurora_apps::report::Measured;
 use aurora_apps::sparse_mm::{self, SparseMm};
+use aurora_core::ops::Sum;
 use aurora_core::{Result, World};
 use aurora_suite::body::Body;
 use aurora_suite::check;
 use aurora_suite::random::mix;
-use aurora_super::{Blocks, Dense, Merge, SuperProgram, Update};
+use aurora_super::{Blocks, Dense, SuperProgram, Update};
 
 pub fn bodies() -> Vec<Body> {
     vec![
@@ -16,18 +17,6 @@ pub fn bodies() -> Vec<Body> {
         Body::of(a_factorisation_of_tiles_in_integers),
         Body::of(a_relaxation_reads_the_neighbours_of_the_last_launch),
     ]
-}
-
-struct Sum;
-
-impl Merge<Dense<f64>> for Sum {
-    fn identity(like: &Dense<f64>) -> Dense<f64> {
-        Dense::zeros(like.rows(), like.columns())
-    }
-
-    fn merge(into: &mut Dense<f64>, part: Dense<f64>) {
-        into.values_mut().iter_mut().zip(part.values()).for_each(|(sum, part)| *sum += part);
-    }
 }
 
 /// `aurora sparse-mm`, with blocks of unequal size. One changed element is found.

@@ -1,7 +1,8 @@
 //! Super-programs beside each other, beside vectors, and one launch after the other.
 
 use super::{both, both_give};
-use aurora_core::{Add, GVector, Max, Result, World};
+use aurora_core::ops::{Max, Sum};
+use aurora_core::{GVector, Result, World};
 use aurora_suite::body::Body;
 use aurora_suite::check;
 use aurora_super::{Super, SuperProgram};
@@ -71,7 +72,7 @@ fn vectors_and_reductions_between_launches(world: &World) -> Result<()> {
         check::equal("made of a vector", sp.value(far.at(9))?, seen + 9)?;
     }
     let sums = [55, 75, 105];
-    check::equal("all", world.all_reduce(Add, v.at(0)?)?, sums.iter().sum::<u64>() * world.size() as u64)
+    check::equal("all", world.all_reduce(Sum, v.at(0)?)?, sums.iter().sum::<u64>() * world.size() as u64)
 }
 
 /// The owner has written the block in between.

@@ -1,13 +1,14 @@
 //! Every rank has the sums of all ranks' values.
 
 use super::prelude::*;
+use aurora_core::ops::Sum;
 
 /// By the library's reductions, again and again in the same memory.
 pub fn aurora(world: &World, values: usize) -> Result<Contestant<'_>> {
     by(world, values, move |values| {
         match &mut values[..] {
-            [value] => *value = world.all_reduce(Add, *value)?,
-            values => world.all_reduce_slice(Add, values)?,
+            [value] => *value = world.all_reduce(Sum, *value)?,
+            values => world.all_reduce_slice(Sum, values)?,
         }
         Ok(())
     })

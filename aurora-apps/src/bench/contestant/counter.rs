@@ -1,6 +1,7 @@
 //! Scalars that all ranks add to.
 
 use super::prelude::*;
+use aurora_core::ops::Sum;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -39,12 +40,12 @@ pub fn tasks(world: &World) -> Result<Contestant<'_>> {
 /// All ranks add to a scalar by an Accumulate, and read what that comes to by a ReadCache of it.
 pub fn sum(world: &World) -> Result<Contestant<'_>> {
     let own = world.rank().index() as u64 + 1;
-    let (mut sum, all) = (GScalar::new(world, 0, 0_u64)?, world.all_reduce(Add, own)?);
+    let (mut sum, all) = (GScalar::new(world, 0, 0_u64)?, world.all_reduce(Sum, own)?);
     Ok(Box::new(move |round, watch| {
         let (mut wanted, mut wrong) = (*sum.read_cache()?, u64::from(round.damage));
         watch.measure(|| {
             for _ in 0..round.times {
-                sum.accumulate::<Add>()?.update(own);
+                sum.accumulate(Sum)?.update(own);
                 wanted = wanted.wrapping_add(all);
                 wrong += u64::from(*sum.read_cache()? != wanted);
             }

@@ -3,6 +3,7 @@
 
 use super::prelude::*;
 use crate::check;
+use aurora_core::ops::Sum;
 use std::ops::Range;
 #[cfg(feature = "mpi")]
 use {
@@ -10,7 +11,7 @@ use {
     crate::mpi_ranks::buckets::{Blocks, Buckets},
 };
 
-/// By `update` in a ReleaseC with `Add`.
+/// By `update` in a ReleaseC with `Sum`.
 pub fn aurora(world: &World, table: usize, updates: usize) -> Result<Contestant<'_>> {
     let recount = Recount { world, table, updates };
     let (me, mut counters) = (world.rank().index(), GVector::<u64>::new(world, table)?);
@@ -19,7 +20,7 @@ pub fn aurora(world: &World, table: usize, updates: usize) -> Result<Contestant<
         check::fill(&mut counters, recount.zeros(round, &part))?;
         let indices = round.indices(me, table).take(updates);
         watch.measure(|| {
-            let mut counters = counters.release_c_with::<Add>()?;
+            let mut counters = counters.release_c_with(Sum)?;
             for index in indices {
                 counters.update(index, 1)?;
             }
@@ -87,7 +88,7 @@ impl Recount<'_> {
     }
 
     fn wrong_total(self, part: &[u64]) -> Result<u64> {
-        let total = self.world.all_reduce(Add, part.iter().copied().fold(0, u64::wrapping_add))?;
+        let total = self.world.all_reduce(Sum, part.iter().copied().fold(0, u64::wrapping_add))?;
         Ok(u64::from(total != (self.world.size() * self.updates) as u64))
     }
 

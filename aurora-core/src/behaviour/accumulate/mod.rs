@@ -10,9 +10,10 @@ use super::buffers::Buffered;
 use super::release::Together;
 use super::{Accumulate, Behaviour, Scope, sealed};
 use crate::Site;
-use crate::element::{Element, Op};
+use crate::element::Element;
 use crate::epoch::{Opening, Rule};
 use crate::error::Result;
+use crate::ops::{self, Op};
 use crate::stats::Kind;
 use crate::vector::GVector;
 use crate::window::{Window, common};
@@ -116,11 +117,12 @@ impl<T: Element> GVector<T> {
     /// Memory for the partial copy is taken when it is needed, by [`update`](Scope::update).
     ///
     /// ```
+    /// use aurora_core::ops::Sum;
     /// use aurora_core::prelude::*;
     ///
     /// Config::threads(3).run(|world| {
     ///     let mut letters = GVector::<u64>::new(world, 26)?;
-    ///     let mut counts = letters.accumulate::<Add>()?;
+    ///     let mut counts = letters.accumulate(Sum)?;
     ///     for letter in "a rank counts letters".bytes().filter(u8::is_ascii_lowercase) {
     ///         counts.update(usize::from(letter - b'a'), 1)?;
     ///     }
@@ -131,7 +133,8 @@ impl<T: Element> GVector<T> {
     /// # Ok::<(), Error>(())
     /// ```
     #[track_caller]
-    pub fn accumulate<O: Op<T>>(&mut self) -> Result<Accumulate<'_, T, O>> {
+    pub fn accumulate<O: Op<T>>(&mut self, op: O) -> Result<Accumulate<'_, T, O>> {
+        ops::stateless(op);
         self.open_accumulate(false, Window::WHOLE, Site::here())
     }
 
@@ -146,11 +149,12 @@ impl<T: Element> GVector<T> {
     /// As [`accumulate`](GVector::accumulate); also `Mismatch` if another rank opens an `accumulate`.
     ///
     /// ```
+    /// use aurora_core::ops::Sum;
     /// use aurora_core::prelude::*;
     ///
     /// Config::threads(3).run(|world| {
     ///     let mut sums = GVector::<f64>::new(world, 10)?;
-    ///     let mut mine = sums.accumulate_in_order::<Add>()?;
+    ///     let mut mine = sums.accumulate_in_order(Sum)?;
     ///     let parts = [1e16, 1.0, -1e16];
     ///     mine.update_slice(0, &[parts[world.rank().index()]; 10])?;
     ///     mine.finish()?;
@@ -160,7 +164,8 @@ impl<T: Element> GVector<T> {
     /// # Ok::<(), Error>(())
     /// ```
     #[track_caller]
-    pub fn accumulate_in_order<O: Op<T>>(&mut self) -> Result<Accumulate<'_, T, O>> {
+    pub fn accumulate_in_order<O: Op<T>>(&mut self, op: O) -> Result<Accumulate<'_, T, O>> {
+        ops::stateless(op);
         self.open_accumulate(true, Window::WHOLE, Site::here())
     }
 

@@ -201,7 +201,7 @@ impl<T: Element> GVector<T> {
         // Its guard was dropped before the load was complete. The barrier reports an error of it.
         let refusal = refusal.or(streamed.and_then(|epoch| self.await_stream(epoch, &site).err()));
         let text = format!("the release of the cache of {}", self.name());
-        // Differs from the key of a `fill` or a `gather` of the same vector.
+        // Differs from the key of a `fill` or a `gather_to` of the same vector.
         let key = self.id.0 ^ 1 << 63;
         self.link.synchronize("the release of a cache", &text, key, refusal, &site)?;
         // Every rank has completed its loads, and none begins another before it has left the barrier.

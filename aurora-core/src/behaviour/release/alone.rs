@@ -2,12 +2,13 @@
 
 use crate::behaviour::buffers::{Buffered, Buffers, Sender};
 use crate::behaviour::{Behaviour, ReleaseAlone, Scope, sealed};
-use crate::element::{Element, Op, OpId};
+use crate::element::Element;
 use crate::error::Result;
 use crate::ids::CallId;
 use crate::kernel::Reason;
 use crate::kernel::asking::When;
 use crate::object::Cx;
+use crate::ops::{self, Op, OpId};
 use crate::vector::GVector;
 use crate::vector::batch::BatchBuilder;
 use crate::vector::check::{self, Stamp};
@@ -192,7 +193,7 @@ impl<T: Element> GVector<T> {
         self.open_alone(None, Window::WHOLE, Site::here())
     }
 
-    /// As [`release_alone`](GVector::release_alone), with operation `O` at the owners. They must know it: `Add`,
+    /// As [`release_alone`](GVector::release_alone), with operation `O` at the owners. They must know it: `Sum`,
     /// `Min`, `Max` and `Or` of primitive numbers, or an operation with which all ranks have entered a
     /// [`release_c_with`](GVector::release_c_with) or an [`accumulate`](GVector::accumulate) of this vector before.
     ///
@@ -200,12 +201,13 @@ impl<T: Element> GVector<T> {
     /// As [`release_alone`](GVector::release_alone), and [`Error::UnknownOp`].
     ///
     /// ```
+    /// use aurora_core::ops::Min;
     /// use aurora_core::prelude::*;
     ///
     /// Config::threads(3).run(|world| {
     ///     let mut best = GVector::<u64>::from_fn(world, 9, |_| u64::MAX)?;
     ///     let me = world.rank().index() as u64;
-    ///     let mut mine = best.release_alone_with::<Min>()?;
+    ///     let mut mine = best.release_alone_with(Min)?;
     ///     mine.update(8, 30 - me)?; // of all ranks at once: none is lost
     ///     mine.finish()?;
     ///     world.barrier()?;
@@ -215,7 +217,8 @@ impl<T: Element> GVector<T> {
     /// # Ok::<(), Error>(())
     /// ```
     #[track_caller]
-    pub fn release_alone_with<O: Op<T>>(&mut self) -> Result<ReleaseAlone<'_, T, O>> {
+    pub fn release_alone_with<O: Op<T>>(&mut self, op: O) -> Result<ReleaseAlone<'_, T, O>> {
+        ops::stateless(op);
         self.open_alone_with(Window::WHOLE, Site::here())
     }
 

@@ -1,9 +1,9 @@
 //! The messages of the protocol of buffered writes, and what each of them does.
 
-use crate::element::OpId;
 use crate::epoch::Opening;
 use crate::ids::Epoch;
 use crate::object::{Cx, Malformed};
+use crate::ops::OpId;
 use crate::race::Time;
 use crate::stats::Kind;
 use crate::vector::machine::{Parked, Vector, Work};

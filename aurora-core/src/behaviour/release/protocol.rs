@@ -2,12 +2,12 @@
 
 use super::message::FlushMessage;
 use crate::Error;
-use crate::element::OpId;
 use crate::epoch::Opening;
 use crate::epoch::SCOPES_AHEAD;
 use crate::ids::Epoch;
 use crate::kernel::Reason;
 use crate::object::Cx;
+use crate::ops::OpId;
 use crate::vector::machine::{Outcome, Parked, Vector, Work};
 use crate::vector::message::Message;
 use aurora_net::{Buffer, Payload, Rank, Received};

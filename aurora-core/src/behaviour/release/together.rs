@@ -4,9 +4,10 @@ use super::protocol::ReleaseScope;
 use crate::Site;
 use crate::behaviour::buffers::{Buffered, Buffers, Sender};
 use crate::behaviour::{Behaviour, ReleaseC, Scope, sealed};
-use crate::element::{Element, Op, OpId, apply_op};
+use crate::element::{Element, apply_op};
 use crate::epoch::{Opening, Rule, SCOPES_AHEAD};
 use crate::error::Result;
+use crate::ops::{self, Op, OpId};
 use crate::stats::Kind;
 use crate::vector::GVector;
 use crate::vector::batch::BatchBuilder;
@@ -157,17 +158,18 @@ impl<T: Element> GVector<T> {
     }
 
     /// Collective. Opens a `ReleaseC` in which elements can also be updated by operation `O` at their owners: the sum
-    /// of all ranks' [`Add`](crate::Add)s is exact. All ranks must use the same operation.
+    /// of all ranks' [`Sum`](crate::ops::Sum)s is exact. All ranks must use the same operation.
     ///
     /// # Errors
     /// As [`release_c`](GVector::release_c).
     ///
     /// ```
+    /// use aurora_core::ops::Sum;
     /// use aurora_core::prelude::*;
     ///
     /// Config::threads(3).run(|world| {
     ///     let mut histogram = GVector::<u64>::new(world, 4)?;
-    ///     let mut counts = histogram.release_c_with::<Add>()?;
+    ///     let mut counts = histogram.release_c_with(Sum)?;
     ///     for key in 0..100 {
     ///         counts.update(key % 4, 1)?;
     ///     }
@@ -178,7 +180,8 @@ impl<T: Element> GVector<T> {
     /// # Ok::<(), Error>(())
     /// ```
     #[track_caller]
-    pub fn release_c_with<O: Op<T>>(&mut self) -> Result<ReleaseC<'_, T, O>> {
+    pub fn release_c_with<O: Op<T>>(&mut self, op: O) -> Result<ReleaseC<'_, T, O>> {
+        ops::stateless(op);
         self.open_together_with(Window::WHOLE, Site::here())
     }
 

@@ -1,7 +1,7 @@
 //! The shadow against a model that never forgets.
 
 use super::*;
-use crate::element::{Add, Max};
+use crate::ops::{Max, Sum};
 use crate::race::Clock;
 use proptest::prelude::*;
 
@@ -25,7 +25,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let kind = prop_oneof![
         4 => Just(AccessKind::Read),
         2 => Just(AccessKind::Write),
-        1 => Just(AccessKind::Update(OpId::of::<Add>())),
+        1 => Just(AccessKind::Update(OpId::of::<Sum>())),
         1 => Just(AccessKind::Update(OpId::of::<Max>())),
     ];
     let range = || (0usize..8, 1usize..4).prop_map(|(start, len)| start..start + len);
@@ -105,7 +105,7 @@ proptest! {
     fn what_is_forgotten_is_not_missed(steps in steps()) {
         let (mut model, mut released) = (Model::new(), Vec::new());
         for step in steps {
-            let write = |put| if put { AccessKind::Write } else { AccessKind::Update(OpId::of::<Add>()) };
+            let write = |put| if put { AccessKind::Write } else { AccessKind::Update(OpId::of::<Sum>()) };
             let (is_race, found) = match step {
                 Step::Access(rank, kind, range) => model.access(rank, kind, Scope::None, range),
                 Step::Together(rank, put, range) => {

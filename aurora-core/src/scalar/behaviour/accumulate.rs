@@ -2,8 +2,8 @@
 
 use super::{ScalarAccumulate, ScalarBehaviour, ScalarScope, encoded, sealed};
 use crate::Site;
-use crate::element::Op;
 use crate::error::Result;
+use crate::ops::{self, Op};
 use crate::scalar::scopes::{ACCUMULATE, opening};
 use crate::scalar::{GScalar, ScalarValue, encode};
 use std::marker::PhantomData;
@@ -37,12 +37,13 @@ impl<T: ScalarValue> GScalar<T> {
     /// one with another operation.
     ///
     /// ```
+    /// use aurora_core::ops::Sum;
     /// use aurora_core::prelude::*;
     ///
     /// Config::threads(3).run(|world| {
     ///     let v = GVector::<u64>::from_fn(world, 100, |i| i as u64)?;
     ///     let mut sum = GScalar::new(world, 0, 0u64)?;
-    ///     let mut partial = sum.accumulate::<Add>()?;
+    ///     let mut partial = sum.accumulate(Sum)?;
     ///     for x in v.owner_computes()?.local() {
     ///         partial.update(*x);
     ///     }
@@ -53,7 +54,8 @@ impl<T: ScalarValue> GScalar<T> {
     /// # Ok::<(), Error>(())
     /// ```
     #[track_caller]
-    pub fn accumulate<O: Op<T>>(&mut self) -> Result<ScalarAccumulate<'_, T, O>> {
+    pub fn accumulate<O: Op<T>>(&mut self, op: O) -> Result<ScalarAccumulate<'_, T, O>> {
+        ops::stateless(op);
         let site = Site::here();
         let [apply, _] = encoded::<T, O>();
         self.link.on(&site, |object, cx| object.know_scalar_op::<O>(apply, &site, cx))?;

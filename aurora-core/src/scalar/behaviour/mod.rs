@@ -14,11 +14,11 @@ pub use release::Last;
 
 use crate::Site;
 use crate::behaviour::{PutOnly, sealed};
-use crate::element::Op;
 use crate::epoch::Opening;
 use crate::error::Result;
 use crate::kernel::Reason;
 use crate::object::Guard;
+use crate::ops::Op;
 use crate::scalar::machine::ScalarWait;
 use crate::scalar::{Entered, GScalar, ScalarFn, ScalarValue, decode, encode};
 use crate::window::Window;

@@ -2,10 +2,10 @@
 
 use super::{ReadMostly, ScalarBehaviour, ScalarScope, encoded, sealed};
 use crate::digest;
-use crate::element::{Add, Max, Min, Op, OpId, Or};
 use crate::epoch::Opening;
 use crate::error::Result;
 use crate::kernel::message::malformed;
+use crate::ops::{self, And, Max, MaxLoc, Min, MinLoc, Op, OpId, Or, Sum};
 use crate::polls::Level;
 use crate::scalar::machine::ScalarWait;
 use crate::scalar::message::ScalarRequest;
@@ -74,11 +74,12 @@ impl<T: ScalarValue> GScalar<T> {
     /// As [`read_mostly`](GScalar::read_mostly); `Mismatch` also for another operation.
     ///
     /// ```
+    /// use aurora_core::ops::Min;
     /// use aurora_core::prelude::*;
     ///
     /// Config::threads(3).run(|world| {
     ///     let bound = GScalar::new(world, 0, u64::MAX)?;
-    ///     let search = bound.read_mostly_with::<Min>()?;
+    ///     let search = bound.read_mostly_with(Min)?;
     ///     for candidate in (0..1000).map(|i| 700 + i * 37 % 1000 + u64::from(world.is_root())) {
     ///         if candidate < search.get()? {
     ///             search.offer(candidate)?;
@@ -91,9 +92,18 @@ impl<T: ScalarValue> GScalar<T> {
     /// # Ok::<(), Error>(())
     /// ```
     #[track_caller]
-    pub fn read_mostly_with<O: Op<T>>(&self) -> Result<ReadMostly<'_, T, O>> {
+    pub fn read_mostly_with<O: Op<T>>(&self, op: O) -> Result<ReadMostly<'_, T, O>> {
+        ops::stateless(op);
         let of = TypeId::of::<O>();
-        let absorbs = [TypeId::of::<Min>(), TypeId::of::<Max>(), TypeId::of::<Or>()].contains(&of);
+        let absorbs = [
+            TypeId::of::<Min>(),
+            TypeId::of::<Max>(),
+            TypeId::of::<And>(),
+            TypeId::of::<Or>(),
+            TypeId::of::<MinLoc>(),
+            TypeId::of::<MaxLoc>(),
+        ]
+        .contains(&of);
         let (site, [apply, combine]) = (Site::here(), encoded::<T, O>());
         let offered = Offered { op: OpId::of::<O>(), apply, combine, absorbs };
         self.link.on(&site, |object, cx| object.know_scalar_op::<O>(apply, &site, cx))?;
@@ -187,7 +197,7 @@ impl<T: Atomic, O> ReadMostly<'_, T, O> {
     /// [`get`](ReadMostly::get).
     #[track_caller]
     pub fn fetch_add(&self, operand: T) -> Result<T> {
-        self.ask(ScalarRequest::Fetch(OpId::of::<Add>()), &operand, "fetch_add", Site::here())
+        self.ask(ScalarRequest::Fetch(OpId::of::<Sum>()), &operand, "fetch_add", Site::here())
     }
 
     /// Sets the value to the smaller of it and `operand`, and returns the old one, in one round trip. This rank then

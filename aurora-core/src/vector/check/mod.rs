@@ -13,10 +13,10 @@ pub(crate) use lines::Lines;
 
 use super::batch::Batch;
 use super::machine::Vector;
-use crate::element::OpId;
 use crate::error::Raced;
 use crate::ids::Epoch;
 use crate::object::Cx;
+use crate::ops::OpId;
 use crate::race::{Access, AccessKind, By, Moment, Opened, Origin, Party, Past, Released, Scope, Shadow, Time};
 use crate::window::Window;
 use crate::{Error, Site};

@@ -1,4 +1,4 @@
-//! `Gather`: many random reads of remote elements, queued, requested in batches, and answered in order.
+//! `BatchedReads`: many random reads of remote elements, queued, requested in batches, and answered in order.
 //!
 //! For reads that depend on the program's data, so that neither a range nor a copy of the whole helps: the columns of
 //! a sparse matrix, the neighbours of a graph's nodes.
@@ -7,10 +7,10 @@ mod iter;
 mod lane;
 mod queue;
 
-pub use iter::{GatherIter, GatherPairs};
-pub use queue::GatherQueue;
+pub use iter::{BatchedIter, BatchedPairs};
+pub use queue::BatchedQueue;
 
-use super::{Behaviour, Gather, Scope, sealed};
+use super::{BatchedReads, Behaviour, Scope, sealed};
 use crate::element::Element;
 use crate::error::Result;
 use crate::kernel::Reason;
@@ -21,19 +21,19 @@ use crate::{Error, Site};
 use std::marker::PhantomData;
 
 /// Has no state: each queue has its own.
-pub struct Gathering<T>(PhantomData<T>);
+pub struct Batched<T>(PhantomData<T>);
 
-impl<T> sealed::Sealed for Gathering<T> {}
+impl<T> sealed::Sealed for Batched<T> {}
 
-impl<T: Element> Behaviour for Gathering<T> {
+impl<T: Element> Behaviour for Batched<T> {
     type Element = T;
-    const NAME: &'static str = "Gather";
+    const NAME: &'static str = "BatchedReads";
 
     fn abandon(&mut self, _: &GVector<T>) {}
 }
 
 impl<T: Element> GVector<T> {
-    /// Opens a `Gather`: many elements, wherever they lie, read in batches. One-sided: entry and end send nothing.
+    /// Opens `BatchedReads`: many elements, wherever they lie, read in batches. One-sided: entry and end send nothing.
     ///
     /// An element in memory that this rank shares is read there, without a message. For other elements each owner
     /// gets requests of 64 KiB, which its daemon answers. A value is that of some moment between its request and its
@@ -48,7 +48,7 @@ impl<T: Element> GVector<T> {
     ///
     /// Config::threads(3).run(|world| {
     ///     let v = GVector::<u64>::from_fn(world, 1000, |i| 10 * i as u64)?;
-    ///     let gather = v.gatherer()?;
+    ///     let gather = v.batched_reads()?;
     ///     // A list at a time,
     ///     assert_eq!(gather.read(&[999, 0, 500])?, [9990, 0, 5000]);
     ///     // or one by one, while the next are on their way;
@@ -75,23 +75,23 @@ impl<T: Element> GVector<T> {
     /// # Ok::<(), Error>(())
     /// ```
     #[track_caller]
-    pub fn gatherer(&self) -> Result<Gather<'_, T>> {
-        self.open_gather(Window::WHOLE, Site::here())
+    pub fn batched_reads(&self) -> Result<BatchedReads<'_, T>> {
+        self.open_batched_reads(Window::WHOLE, Site::here())
     }
 
-    pub(crate) fn open_gather(&self, window: Window, site: Site) -> Result<Gather<'_, T>> {
+    pub(crate) fn open_batched_reads(&self, window: Window, site: Site) -> Result<BatchedReads<'_, T>> {
         if window.is_whole() {
-            // The opening belongs to the look that follows: a program that polls may open a Gather for each look.
+            // The opening belongs to the look that follows: a program that polls may open the scope for each look.
             self.link.during_look(|| self.link.on(&site, |_, cx| cx.usable(false, Window::WHOLE)))?;
         } else {
             // A request comes after what is settled here, and scopes of other parts may be open.
             self.link.wait_on(VectorWait::Settle, &site, |object, cx| object.poll_usable(false, window, cx))?;
         }
-        Ok(Scope::open(self, window, site, Gathering(PhantomData), false, false))
+        Ok(Scope::open(self, window, site, Batched(PhantomData), false, false))
     }
 }
 
-impl<T: Element> Gather<'_, T> {
+impl<T: Element> BatchedReads<'_, T> {
     /// The elements at `indices`, in their order. All owners are asked at the same time.
     ///
     /// # Errors
@@ -105,10 +105,10 @@ impl<T: Element> Gather<'_, T> {
         Ok(values)
     }
 
-    /// As [`read`](Gather::read), into existing memory: `values[k]` becomes the element at `indices[k]`.
+    /// As [`read`](BatchedReads::read), into existing memory: `values[k]` becomes the element at `indices[k]`.
     ///
     /// # Errors
-    /// As [`read`](Gather::read), after which some `values` may have been written; [`Error::LengthsDiffer`].
+    /// As [`read`](BatchedReads::read), after which some `values` may have been written; [`Error::LengthsDiffer`].
     #[track_caller]
     pub fn read_into(&self, indices: &[usize], values: &mut [T]) -> Result<()> {
         let site = Site::here();
@@ -120,31 +120,31 @@ impl<T: Element> Gather<'_, T> {
     }
 
     /// The elements at the indices that `indices` yields, in order, as an iterator that requests the next elements
-    /// while the earlier are used. See [`GatherPairs`] for how far ahead, and for errors.
+    /// while the earlier are used. See [`BatchedPairs`] for how far ahead, and for errors.
     #[track_caller]
-    pub fn iter<I: IntoIterator<Item = usize>>(&self, indices: I) -> GatherIter<'_, T, I::IntoIter> {
-        GatherIter::new(self.queue(), indices.into_iter())
+    pub fn iter<I: IntoIterator<Item = usize>>(&self, indices: I) -> BatchedIter<'_, T, I::IntoIter> {
+        BatchedIter::new(self.queue(), indices.into_iter())
     }
 
-    /// As [`iter`](Gather::iter), each value with the key that came with its index.
+    /// As [`iter`](BatchedReads::iter), each value with the key that came with its index.
     #[track_caller]
-    pub fn pairs<K, I>(&self, pairs: I) -> GatherPairs<'_, T, K, I::IntoIter>
+    pub fn pairs<K, I>(&self, pairs: I) -> BatchedPairs<'_, T, K, I::IntoIter>
     where
         I: IntoIterator<Item = (K, usize)>,
     {
-        GatherPairs::new(self.keyed_queue(), pairs.into_iter())
+        BatchedPairs::new(self.keyed_queue(), pairs.into_iter())
     }
 
     /// An empty queue, for indices that become known one by one.
     #[track_caller]
-    pub fn queue(&self) -> GatherQueue<'_, T> {
+    pub fn queue(&self) -> BatchedQueue<'_, T> {
         self.keyed_queue()
     }
 
-    /// As [`queue`](Gather::queue), for indices with a key each.
+    /// As [`queue`](BatchedReads::queue), for indices with a key each.
     #[track_caller]
-    pub fn keyed_queue<K>(&self) -> GatherQueue<'_, T, K> {
-        GatherQueue::new(self.vector, self.window, self.reason(), Site::here())
+    pub fn keyed_queue<K>(&self) -> BatchedQueue<'_, T, K> {
+        BatchedQueue::new(self.vector, self.window, self.reason(), Site::here())
     }
 
     /// Checks the scope's window only. Indices outside the vector are found when they are read.
@@ -158,12 +158,12 @@ impl<T: Element> Gather<'_, T> {
     }
 
     fn reason(&self) -> Reason {
-        self.vector.reason(Gathering::<T>::NAME, &self.site)
+        self.vector.reason(Batched::<T>::NAME, &self.site)
     }
 }
 
 /// One element at a time, as without a behaviour, so that one loop runs on both.
-impl<T: Element> GlobalRead<T> for Gather<'_, T> {
+impl<T: Element> GlobalRead<T> for BatchedReads<'_, T> {
     fn len(&self) -> usize {
         self.vector.len()
     }

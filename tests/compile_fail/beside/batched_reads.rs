@@ -1,110 +1,111 @@
-//! Uses that an open `gatherer` forbids.
+//! Uses that an open `batched_reads` forbids.
+use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 
 fn copy_in(v: &mut GVector<i32>) -> Result<()> {
-    let open = v.gatherer()?;
+    let open = v.batched_reads()?;
     distmemcpy(v.range_mut(..1), &[0][..])?;
     open.finish()
 }
 
 fn put(v: &mut GVector<i32>) -> Result<()> {
-    let open = v.gatherer()?;
+    let open = v.batched_reads()?;
     v.put(0, 1)?;
     open.finish()
 }
 
 fn put_many(v: &mut GVector<i32>) -> Result<()> {
-    let open = v.gatherer()?;
+    let open = v.batched_reads()?;
     v.put_many(&[(0, 1)])?;
     open.finish()
 }
 
 fn fill(v: &mut GVector<i32>) -> Result<()> {
-    let open = v.gatherer()?;
+    let open = v.batched_reads()?;
     v.fill(1)?;
     open.finish()
 }
 
 fn release_cache(v: &mut GVector<i32>) -> Result<()> {
-    let open = v.gatherer()?;
+    let open = v.batched_reads()?;
     v.release_cache()?;
     open.finish()
 }
 
 fn split_at_mut(v: &mut GVector<i32>) -> Result<()> {
-    let open = v.gatherer()?;
+    let open = v.batched_reads()?;
     drop(v.split_at_mut(1));
     open.finish()
 }
 
 fn owner_computes_mut(v: &mut GVector<i32>) -> Result<()> {
-    let open = v.gatherer()?;
+    let open = v.batched_reads()?;
     drop(v.owner_computes_mut()?);
     open.finish()
 }
 
 fn release_c(v: &mut GVector<i32>) -> Result<()> {
-    let open = v.gatherer()?;
+    let open = v.batched_reads()?;
     drop(v.release_c()?);
     open.finish()
 }
 
 fn release_c_with(v: &mut GVector<i32>) -> Result<()> {
-    let open = v.gatherer()?;
-    drop(v.release_c_with::<Add>()?);
+    let open = v.batched_reads()?;
+    drop(v.release_c_with(Sum)?);
     open.finish()
 }
 
 fn release_alone(v: &mut GVector<i32>) -> Result<()> {
-    let open = v.gatherer()?;
+    let open = v.batched_reads()?;
     drop(v.release_alone()?);
     open.finish()
 }
 
 fn release_alone_with(v: &mut GVector<i32>) -> Result<()> {
-    let open = v.gatherer()?;
-    drop(v.release_alone_with::<Add>()?);
+    let open = v.batched_reads()?;
+    drop(v.release_alone_with(Sum)?);
     open.finish()
 }
 
 fn read_cache_release_c(v: &mut GVector<i32>) -> Result<()> {
-    let open = v.gatherer()?;
+    let open = v.batched_reads()?;
     drop(v.read_cache_release_c()?);
     open.finish()
 }
 
 fn halo_cache_mut(v: &mut GVector<i32>) -> Result<()> {
-    let open = v.gatherer()?;
+    let open = v.batched_reads()?;
     drop(v.halo_cache_mut(1)?);
     open.finish()
 }
 
 fn paged_mut(v: &mut GVector<i32>) -> Result<()> {
-    let open = v.gatherer()?;
+    let open = v.batched_reads()?;
     drop(v.paged_mut()?);
     open.finish()
 }
 
 fn accumulate(v: &mut GVector<i32>) -> Result<()> {
-    let open = v.gatherer()?;
-    drop(v.accumulate::<Add>()?);
+    let open = v.batched_reads()?;
+    drop(v.accumulate(Sum)?);
     open.finish()
 }
 
 fn accumulate_in_order(v: &mut GVector<i32>) -> Result<()> {
-    let open = v.gatherer()?;
-    drop(v.accumulate_in_order::<Add>()?);
+    let open = v.batched_reads()?;
+    drop(v.accumulate_in_order(Sum)?);
     open.finish()
 }
 
 fn part_mut(v: &mut GVector<i32>) -> Result<()> {
-    let open = v.gatherer()?;
+    let open = v.batched_reads()?;
     drop(v.slice_mut(..1).owner_computes_mut()?);
     open.finish()
 }
 
 fn rows_mut(v: &mut GVector<i32>) -> Result<()> {
-    let open = v.gatherer()?;
+    let open = v.batched_reads()?;
     drop(v.rows_mut(..1).release_c()?);
     open.finish()
 }

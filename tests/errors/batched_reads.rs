@@ -24,7 +24,7 @@ fn break_off(v: &mut GVector<u64>, order: &Order) {
 
 #[test]
 fn every_way_of_reading_hears_of_a_panic() {
-    type Read = fn(&Gather<'_, u64>, &[usize]) -> Result<()>;
+    type Read = fn(&BatchedReads<'_, u64>, &[usize]) -> Result<()>;
     let ways: [(&str, Read); 4] = [
         ("read", |gather, indices| gather.read(indices).map(drop)),
         ("iter", |gather, indices| {
@@ -58,17 +58,17 @@ fn every_way_of_reading_hears_of_a_panic() {
                 let outcome = match world.rank().index() {
                     CULPRIT => {
                         break_off(&mut v, &order);
-                        v.gatherer().map(drop)
+                        v.batched_reads().map(drop)
                     }
                     0 => {
                         order.wait_for(1);
-                        let gather = v.gatherer()?;
+                        let gather = v.batched_reads()?;
                         order.advance();
                         read(&gather, &(0..v.len()).collect::<Vec<_>>())
                     }
                     _ => {
                         order.wait_for(2);
-                        v.gatherer().and_then(|gather| gather.read(&[1000]).map(drop))
+                        v.batched_reads().and_then(|gather| gather.read(&[1000]).map(drop))
                     }
                 };
                 assert!(matches!(outcome, Err(Error::Poisoned { .. })), "{name}: {outcome:?}");
@@ -86,7 +86,7 @@ fn a_panic_inside_is_told_to_all() {
             let v = GVector::<u64>::new(world, 10)?;
             if world.rank() == CULPRIT {
                 let broken_off = catch_unwind(AssertUnwindSafe(|| {
-                    let gather = v.gatherer().unwrap();
+                    let gather = v.batched_reads().unwrap();
                     let mut values = gather.iter(0..10);
                     assert!(values.next().is_some());
                     panic_any(Quiet)
@@ -96,8 +96,8 @@ fn a_panic_inside_is_told_to_all() {
             world.barrier()?;
             v.at(0).map(drop)
         });
-        told.all_say(&["is poisoned", "rank 1 panicked inside the Gather that it opened at"]);
-        told.all_cite(&["let gather = v.gatherer()"]);
+        told.all_say(&["is poisoned", "rank 1 panicked inside the BatchedReads that it opened at"]);
+        told.all_cite(&["let gather = v.batched_reads()"]);
     });
 }
 
@@ -107,7 +107,7 @@ fn one_that_is_forgotten_is_found_at_the_next_write() {
         let told = job.run(|world| {
             let mut v = GVector::<u64>::new(world, 10)?;
             if world.rank() == CULPRIT {
-                std::mem::forget(v.gatherer()?);
+                std::mem::forget(v.batched_reads()?);
                 // It keeps nobody from reading.
                 assert_eq!(v.at_many(&[0, 9])?, [0, 0]);
                 let found = v.put(0, 1);
@@ -116,8 +116,8 @@ fn one_that_is_forgotten_is_found_at_the_next_write() {
             world.barrier()?;
             v.at(0).map(drop)
         });
-        told.all_say(&["rank 1 has not closed the Gather of the GVector<u64> of 10 elements"]);
-        told.all_cite(&["forget(v.gatherer()?)"]);
+        told.all_say(&["rank 1 has not closed the BatchedReads of the GVector<u64> of 10 elements"]);
+        told.all_cite(&["forget(v.batched_reads()?)"]);
     });
 }
 
@@ -138,7 +138,7 @@ fn a_job_that_fails_ends_it() {
                 return world.barrier();
             }
             order.wait_for(1);
-            let gather = v.gatherer()?;
+            let gather = v.batched_reads()?;
             order.advance();
             loop {
                 for value in gather.iter(0..v.len()) {
@@ -161,9 +161,9 @@ fn a_circle_is_told_with_the_line_of_the_guard() {
             let mut own = mine.owner_computes_mut()?;
             own.local_mut()[0] = 1;
             world.barrier()?;
-            let gather = theirs.gatherer()?;
+            let gather = theirs.batched_reads()?;
             gather.iter([0, 9]).try_for_each(|value| value.map(drop))
         });
-        told.all_say(&["`Gather`"]);
+        told.all_say(&["`BatchedReads`"]);
     });
 }

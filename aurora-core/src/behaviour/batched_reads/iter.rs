@@ -1,12 +1,12 @@
 //! Indices in, values out, as iterators.
 
-use super::queue::GatherQueue;
+use super::queue::BatchedQueue;
 use crate::Error;
 use crate::element::Element;
 use crate::error::Result;
 use std::iter::{FusedIterator, Repeat, Zip, repeat};
 
-/// The elements at the indices of another iterator, each with a key: [`Gather::pairs`](crate::Gather).
+/// The elements at the indices of another iterator, each with a key: [`BatchedReads::pairs`](crate::BatchedReads).
 ///
 /// It takes indices ahead: enough to keep four requests of 64 KiB to each owner under way, but at most 16 MiB of
 /// values. Dropping it gives up its requests.
@@ -14,8 +14,8 @@ use std::iter::{FusedIterator, Repeat, Zip, repeat};
 /// An error is the last item. The error of an index comes after the values of the indices before it; the error of an
 /// owner that cannot answer comes at once.
 #[must_use = "iterators read nothing before they are used"]
-pub struct GatherPairs<'g, T: Element, K, I> {
-    queue: GatherQueue<'g, T, K>,
+pub struct BatchedPairs<'g, T: Element, K, I> {
+    queue: BatchedQueue<'g, T, K>,
     /// None once it is exhausted.
     source: Option<I>,
     window: usize,
@@ -25,10 +25,10 @@ pub struct GatherPairs<'g, T: Element, K, I> {
     outside: Option<Error>,
 }
 
-impl<'g, T: Element, K, I: Iterator<Item = (K, usize)>> GatherPairs<'g, T, K, I> {
-    pub(super) fn new(queue: GatherQueue<'g, T, K>, source: I) -> Self {
+impl<'g, T: Element, K, I: Iterator<Item = (K, usize)>> BatchedPairs<'g, T, K, I> {
+    pub(super) fn new(queue: BatchedQueue<'g, T, K>, source: I) -> Self {
         let window = queue.window();
-        GatherPairs { queue, source: Some(source), window, low: window - window / 4, outside: None }
+        BatchedPairs { queue, source: Some(source), window, low: window - window / 4, outside: None }
     }
 
     fn refill(&mut self) -> Result<()> {
@@ -78,7 +78,7 @@ impl<'g, T: Element, K, I: Iterator<Item = (K, usize)>> GatherPairs<'g, T, K, I>
     }
 }
 
-impl<T: Element, K, I: Iterator<Item = (K, usize)>> Iterator for GatherPairs<'_, T, K, I> {
+impl<T: Element, K, I: Iterator<Item = (K, usize)>> Iterator for BatchedPairs<'_, T, K, I> {
     type Item = Result<(K, T)>;
 
     #[inline]
@@ -99,19 +99,19 @@ impl<T: Element, K, I: Iterator<Item = (K, usize)>> Iterator for GatherPairs<'_,
     }
 }
 
-impl<T: Element, K, I: Iterator<Item = (K, usize)>> FusedIterator for GatherPairs<'_, T, K, I> {}
+impl<T: Element, K, I: Iterator<Item = (K, usize)>> FusedIterator for BatchedPairs<'_, T, K, I> {}
 
-/// As [`GatherPairs`], without keys: [`Gather::iter`](crate::Gather).
+/// As [`BatchedPairs`], without keys: [`BatchedReads::iter`](crate::BatchedReads).
 #[must_use = "iterators read nothing before they are used"]
-pub struct GatherIter<'g, T: Element, I>(GatherPairs<'g, T, (), Zip<Repeat<()>, I>>);
+pub struct BatchedIter<'g, T: Element, I>(BatchedPairs<'g, T, (), Zip<Repeat<()>, I>>);
 
-impl<'g, T: Element, I: Iterator<Item = usize>> GatherIter<'g, T, I> {
-    pub(super) fn new(queue: GatherQueue<'g, T>, source: I) -> Self {
-        GatherIter(GatherPairs::new(queue, repeat(()).zip(source)))
+impl<'g, T: Element, I: Iterator<Item = usize>> BatchedIter<'g, T, I> {
+    pub(super) fn new(queue: BatchedQueue<'g, T>, source: I) -> Self {
+        BatchedIter(BatchedPairs::new(queue, repeat(()).zip(source)))
     }
 }
 
-impl<T: Element, I: Iterator<Item = usize>> Iterator for GatherIter<'_, T, I> {
+impl<T: Element, I: Iterator<Item = usize>> Iterator for BatchedIter<'_, T, I> {
     type Item = Result<T>;
 
     #[inline]
@@ -124,15 +124,15 @@ impl<T: Element, I: Iterator<Item = usize>> Iterator for GatherIter<'_, T, I> {
     }
 }
 
-impl<T: Element, I: Iterator<Item = usize>> FusedIterator for GatherIter<'_, T, I> {}
+impl<T: Element, I: Iterator<Item = usize>> FusedIterator for BatchedIter<'_, T, I> {}
 
-impl<T: Element, K, I> std::fmt::Debug for GatherPairs<'_, T, K, I> {
+impl<T: Element, K, I> std::fmt::Debug for BatchedPairs<'_, T, K, I> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "iterator over {:?}", self.queue)
     }
 }
 
-impl<T: Element, I> std::fmt::Debug for GatherIter<'_, T, I> {
+impl<T: Element, I> std::fmt::Debug for BatchedIter<'_, T, I> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.fmt(f)
     }

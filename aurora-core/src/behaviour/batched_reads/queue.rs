@@ -1,6 +1,6 @@
 //! Indices in, values out, in the same order.
 
-use super::Gathering;
+use super::Batched;
 use super::lane::{AHEAD, Lane, Reader, most_asked, most_read};
 use crate::behaviour::Behaviour;
 use crate::element::Element;
@@ -16,14 +16,14 @@ use std::ops::Range;
 /// Bytes that look-ahead may take: values, and their bookkeeping.
 const LOOK_AHEAD: usize = 16 << 20;
 
-/// A queue of elements to be read: [`Gather::queue`](crate::Gather), [`Gather::keyed_queue`](crate::Gather).
+/// A queue of elements to be read: `queue` and `keyed_queue` of [`BatchedReads`](crate::BatchedReads).
 ///
 /// Indices are pushed and values popped in the same order. An owner gets a request as soon as 64 KiB of it are
-/// wanted, at most four at a time; the rest is requested by [`send`](GatherQueue::send) or by the pop that needs it.
+/// wanted, at most four at a time; the rest is requested by [`send`](BatchedQueue::send) or by the pop that needs it.
 /// An element is read between its push and its pop. Dropping a queue gives up its requests.
 ///
 /// After an error other than that of an index, every push and pop returns that error again.
-pub struct GatherQueue<'g, T: Element, K = ()> {
+pub struct BatchedQueue<'g, T: Element, K = ()> {
     reader: Reader<'g, T>,
     shown: Range<usize>,
     lanes: Vec<Lane<'g, T>>,
@@ -35,7 +35,7 @@ pub struct GatherQueue<'g, T: Element, K = ()> {
     fault: Option<Error>,
 }
 
-impl<T: Element> GatherQueue<'_, T> {
+impl<T: Element> BatchedQueue<'_, T> {
     /// Requests element `index`.
     ///
     /// # Errors
@@ -57,7 +57,7 @@ impl<T: Element> GatherQueue<'_, T> {
     }
 }
 
-impl<'g, T: Element, K> GatherQueue<'g, T, K> {
+impl<'g, T: Element, K> BatchedQueue<'g, T, K> {
     pub(super) fn new(vector: &'g GVector<T>, window: Window, reason: Reason, site: Site) -> Self {
         let size = vector.link.size;
         let lanes = match vector.direct.is_all_here() {
@@ -69,13 +69,13 @@ impl<'g, T: Element, K> GatherQueue<'g, T, K> {
         };
         let (reader, shown) = (Reader { vector, window, site, reason }, window.range(vector.len()));
         let (order, keys) = (VecDeque::new(), VecDeque::new());
-        GatherQueue { reader, shown, lanes, order, keys, pushed: 0, refills: 0, fault: None }
+        BatchedQueue { reader, shown, lanes, order, keys, pushed: 0, refills: 0, fault: None }
     }
 
     /// Requests element `index`, whose value comes with `key`.
     ///
     /// # Errors
-    /// As [`GatherQueue::push`].
+    /// As [`BatchedQueue::push`].
     #[inline]
     #[track_caller]
     pub fn push_with(&mut self, key: K, index: usize) -> Result<()> {
@@ -99,7 +99,7 @@ impl<'g, T: Element, K> GatherQueue<'g, T, K> {
         let vector = self.reader.vector;
         match index >= vector.len() {
             true => vector.outside(index, Some(self.pushed), site),
-            false => vector.not_shown(index, &self.shown, Gathering::<T>::NAME, site.clone()),
+            false => vector.not_shown(index, &self.shown, Batched::<T>::NAME, site.clone()),
         }
     }
 
@@ -122,7 +122,7 @@ impl<'g, T: Element, K> GatherQueue<'g, T, K> {
     /// The value of the element that was pushed first, with its key.
     ///
     /// # Errors
-    /// As [`GatherQueue::pop`].
+    /// As [`BatchedQueue::pop`].
     #[inline]
     pub fn pop_with(&mut self) -> Result<Option<(K, T)>> {
         if let Some(pair) = self.pop_at_hand() {
@@ -154,7 +154,7 @@ impl<'g, T: Element, K> GatherQueue<'g, T, K> {
     /// Requests all that is queued, so that the transfer runs while this rank computes.
     ///
     /// # Errors
-    /// As [`GatherQueue::pop`].
+    /// As [`BatchedQueue::pop`].
     pub fn send(&mut self) -> Result<()> {
         self.sound()?;
         let reader = &self.reader;
@@ -235,7 +235,7 @@ fn batch<T: Element>(vector: &GVector<T>) -> usize {
     most_asked::<T>(longest).min(ahead / (AHEAD * size)).max(1)
 }
 
-impl<T: Element, K> std::fmt::Debug for GatherQueue<'_, T, K> {
+impl<T: Element, K> std::fmt::Debug for BatchedQueue<'_, T, K> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} elements of {:?}, queued at {}", self.len(), self.reader.vector, self.reader.site)
     }

@@ -1,6 +1,6 @@
-//! `Gather`: random reads in batches.
+//! `BatchedReads`: random reads in batches.
 
-use aurora_core::{Element, Error, GVector, Gather, GlobalRead, MatrixDim, Result, World};
+use aurora_core::{BatchedReads, Element, Error, GVector, GlobalRead, MatrixDim, Result, World};
 use aurora_suite::body::Body;
 use aurora_suite::check;
 use aurora_suite::random::{Random, mix};
@@ -43,7 +43,7 @@ fn picked(random: &mut Random, count: usize, len: usize) -> Vec<usize> {
 
 /// All ways of reading the same elements.
 fn check_all<T: Element + PartialEq + Debug>(
-    gather: &Gather<'_, T>,
+    gather: &BatchedReads<'_, T>,
     indices: &[usize],
     want: impl Fn(usize) -> T,
 ) -> Result<()> {
@@ -76,7 +76,7 @@ fn every_way_of_asking(world: &World) -> Result<()> {
     let mut random = random(world, 1);
     for (len, count) in [(1000, 5000), (100_003, 200_000), (7 * world.size() + 3, 40_000)] {
         let v = GVector::from_fn(world, len, want)?;
-        let gather = v.gatherer()?;
+        let gather = v.batched_reads()?;
         check_all(&gather, &picked(&mut random, count, len), want)?;
         check::equal("one by one", gather.at(len - 1)?, want(len - 1))?;
         gather.finish()?;
@@ -89,7 +89,7 @@ fn elements_of_every_size(world: &World) -> Result<()> {
         let mut random = random(world, size_of::<T>() as u64);
         let v = GVector::<T>::from_fn(world, MatrixDim::new(31, 7), value)?;
         let count = (1 << 20) / size_of::<T>();
-        check_all(&v.gatherer()?, &picked(&mut random, count.min(3000), v.len()), value)
+        check_all(&v.batched_reads()?, &picked(&mut random, count.min(3000), v.len()), value)
     }
     check_one(world, |i| i as u8)?;
     check_one(world, |i| [i as u8; 3])?;
@@ -103,13 +103,13 @@ fn elements_of_every_size(world: &World) -> Result<()> {
 fn few_elements_and_none(world: &World) -> Result<()> {
     for len in [1, 2, world.size(), world.size() + 1] {
         let v = GVector::from_fn(world, len, want)?;
-        let gather = v.gatherer()?;
+        let gather = v.batched_reads()?;
         check_all(&gather, &[], want)?;
         check_all(&gather, &[len - 1], want)?;
         check_all(&gather, &vec![0; 100], want)?;
     }
     let empty = GVector::<u64>::new(world, 0)?;
-    let gather = empty.gatherer()?;
+    let gather = empty.batched_reads()?;
     check_all(&gather, &[], want)?;
     assert!(matches!(gather.read(&[0]), Err(Error::IndexOutside { index: 0, len: 0, .. })));
     Ok(())
@@ -120,7 +120,7 @@ fn all_of_one_owner_and_back_and_forth(world: &World) -> Result<()> {
     let p = world.size();
     let len = 50_000 * p;
     let v = GVector::from_fn(world, len, want)?;
-    let gather = v.gatherer()?;
+    let gather = v.batched_reads()?;
     let forwards: Vec<usize> = (0..len).collect();
     check_all(&gather, &forwards, want)?;
     // All of one, and a single one of each other in between.
@@ -130,7 +130,7 @@ fn all_of_one_owner_and_back_and_forth(world: &World) -> Result<()> {
     let zigzag: Vec<usize> = (0..30_000).map(|k| if k % 2 == 0 { k } else { len - k }).collect();
     check_all(&gather, &zigzag, want)?;
     let placed = GVector::on(world, p - 1, 1000)?;
-    check_all(&placed.gatherer()?, &picked(&mut random(world, 5), 50_000, 1000), |_| 0u16)
+    check_all(&placed.batched_reads()?, &picked(&mut random(world, 5), 50_000, 1000), |_| 0u16)
 }
 
 /// A walk along the elements: each says which is next.
@@ -138,7 +138,7 @@ fn a_queue_that_feeds_itself(world: &World) -> Result<()> {
     let len = 1009;
     let next = |i: usize| (i * 7 + 3) % len;
     let v = GVector::<u32>::from_fn(world, len, |i| next(i) as u32)?;
-    let gather = v.gatherer()?;
+    let gather = v.batched_reads()?;
     let mut queue = gather.keyed_queue();
     // Several walks at once, told apart by where they began.
     for start in 0..20 {
@@ -158,7 +158,7 @@ fn beside_other_scopes_of_the_vector(world: &World) -> Result<()> {
     let len = 10_001;
     let v = GVector::from_fn(world, len, want)?;
     let indices = picked(&mut random(world, 7), 30_000, len);
-    let gather = v.gatherer()?;
+    let gather = v.batched_reads()?;
     let mut ahead = gather.iter(indices.iter().copied());
     let mut k = 0;
     let mut step = |count: usize| -> Result<()> {
@@ -172,7 +172,7 @@ fn beside_other_scopes_of_the_vector(world: &World) -> Result<()> {
     {
         let cache = v.read_cache()?;
         step(5000)?;
-        let inner = v.gatherer()?;
+        let inner = v.batched_reads()?;
         check::same(&inner.read(&indices[..100])?, 0, |k| cache[indices[k]])?;
     }
     let own = v.owner_computes()?;
@@ -193,7 +193,7 @@ fn while_everyone_writes_its_own(world: &World) -> Result<()> {
         let mut own = values.owner_computes_mut()?;
         own.local_mut().fill(round);
         own.finish()?;
-        let gather = values.gatherer()?;
+        let gather = values.batched_reads()?;
         for value in gather.iter(picked(&mut random, 20_000, len)) {
             let value = value?;
             assert!(value <= 6, "{value}");
@@ -222,7 +222,7 @@ fn what_is_written_in_a_scope_is_seen_behind_it(world: &World) -> Result<()> {
         }
         drop(scope);
         let indices = picked(&mut random, 2000, len);
-        check_all(&v.gatherer()?, &indices, |i| round * i as u64)?;
+        check_all(&v.batched_reads()?, &indices, |i| round * i as u64)?;
         world.barrier()?;
     }
     Ok(())
@@ -244,7 +244,7 @@ fn a_block_that_is_lent_is_waited_for(world: &World) -> Result<()> {
             world.barrier()?;
         }
         let block = v.range_of(round % world.size());
-        let gather = v.gatherer()?;
+        let gather = v.batched_reads()?;
         check_all(&gather, &block.rev().collect::<Vec<_>>(), |_| round as u64)?;
         drop(gather);
         world.barrier()?;
@@ -257,7 +257,7 @@ fn iterators_that_are_dropped_early(world: &World) -> Result<()> {
     let mut v = GVector::from_fn(world, len, want)?;
     let mut random = random(world, 13);
     for taken in [0, 1, 100, 30_000] {
-        let gather = v.gatherer()?;
+        let gather = v.batched_reads()?;
         let endless = std::iter::repeat_with(|| random.below(len));
         let values = gather.iter(endless).take(taken).collect::<Result<Vec<_>>>()?;
         check::equal("number of values", values.len(), taken)?;
@@ -276,7 +276,7 @@ fn iterators_that_are_dropped_early(world: &World) -> Result<()> {
 fn indices_are_taken_ahead_but_not_without_end(world: &World) -> Result<()> {
     let len = 3000;
     let v = GVector::from_fn(world, len, want)?;
-    let gather = v.gatherer()?;
+    let gather = v.batched_reads()?;
     let (mut random, taken) = (random(world, 15), std::cell::Cell::new(0));
     let endless = std::iter::repeat_with(|| {
         taken.set(taken.get() + 1);
@@ -297,7 +297,7 @@ fn indices_are_taken_ahead_but_not_without_end(world: &World) -> Result<()> {
 fn an_index_outside_comes_in_its_turn(world: &World) -> Result<()> {
     let len = 1000;
     let v = GVector::from_fn(world, len, want)?;
-    let gather = v.gatherer()?;
+    let gather = v.batched_reads()?;
     for at in [0, 1, 700, 5000] {
         let indices = (0..at).map(|k| k % len).chain([len + at, 3, len]);
         let mut values = gather.iter(indices.clone());
@@ -306,7 +306,8 @@ fn an_index_outside_comes_in_its_turn(world: &World) -> Result<()> {
         }
         let error = values.next();
         assert!(
-            matches!(&error, Some(Err(Error::IndexOutside { index, position: Some(position), .. })) if *index == len + at && *position == at),
+            matches!(error, Some(Err(Error::IndexOutside { index, position: Some(position), .. }))
+                if index == len + at && position == at),
             "{error:?}"
         );
         assert!(values.next().is_none() && values.next().is_none());
@@ -329,7 +330,7 @@ fn an_index_outside_comes_in_its_turn(world: &World) -> Result<()> {
 
 /// Messages on the account of Gathers so far.
 fn sent(world: &World) -> u64 {
-    world.usage().iter().filter(|line| line.action == "Gather").map(|line| line.usage.messages).sum()
+    world.usage().iter().filter(|line| line.action == "BatchedReads").map(|line| line.usage.messages).sum()
 }
 
 fn messages_are_batches(world: &World) -> Result<()> {
@@ -345,7 +346,7 @@ fn messages_are_batches(world: &World) -> Result<()> {
     indices.iter().for_each(|index| elements[v.owner(*index).index()] += 1);
     let asked = || elements.iter().enumerate().filter(|(owner, _)| !here(*owner));
     let least: usize = asked().map(|(_, count)| count.div_ceil(BATCH)).sum();
-    let gather = v.gatherer()?;
+    let gather = v.batched_reads()?;
     let before = sent(world);
     check::same(&gather.read(&indices)?, 0, |k| want(indices[k]))?;
     let after = sent(world);
@@ -366,7 +367,7 @@ fn nothing_is_sent_by_a_scope_that_reads_nothing(world: &World) -> Result<()> {
     world.barrier()?;
     let before = world.usage();
     for _ in 0..10 {
-        let gather = v.gatherer()?;
+        let gather = v.batched_reads()?;
         drop(gather.iter([3, 999]));
         drop(gather.queue());
         gather.finish()?;
@@ -382,7 +383,7 @@ fn who_is_asked_ahead_is_not_waited_for(world: &World) -> Result<()> {
     match world.rank().index() {
         0 => {
             world.barrier()?;
-            let gather = held.gatherer()?;
+            let gather = held.batched_reads()?;
             let mut queue = gather.queue();
             queue.push(1)?;
             // Where memory is shared it is read, and waited for, at once.
@@ -423,7 +424,7 @@ fn a_flipped_bit_is_seen(world: &World) -> Result<()> {
         v.put(17, want(17) ^ 1)?;
     }
     world.barrier()?;
-    for (k, value) in v.gatherer()?.iter(0..31).enumerate() {
+    for (k, value) in v.batched_reads()?.iter(0..31).enumerate() {
         check::equal(&format!("value {k}"), value?, want(k))?;
     }
     world.barrier()

@@ -1,0 +1,369 @@
+//! The operations that combine values, and the trait for those of your own.
+//!
+//! | operation | MPI | of |
+//! |---|---|---|
+//! | [`Sum`], [`Product`] | `MPI_SUM`, `MPI_PROD` | integers (wrapping), floats, complex numbers, arrays |
+//! | [`Min`], [`Max`] | `MPI_MIN`, `MPI_MAX` | integers, floats, arrays |
+//! | [`And`], [`Or`], [`Xor`] | `MPI_BAND`, `MPI_BOR`, `MPI_BXOR` | integers, arrays |
+//! | [`MinLoc`], [`MaxLoc`] | `MPI_MINLOC`, `MPI_MAXLOC` | [`Located`], tuples `(value, index)` |
+//!
+//! Arrays are combined element by element. An operation is given by value, everywhere:
+//!
+//! ```
+//! use aurora_core::ops::{Max, Sum};
+//! use aurora_core::prelude::*;
+//!
+//! Config::threads(3).run(|world| {
+//!     let mine = world.rank().index() as i64;
+//!     assert_eq!(world.all_reduce(Max, mine)?, 2);                    // a reduction
+//!     assert_eq!(world.all_reduce(Sum, [mine, -mine])?, [3, -3]);     // of an array
+//!     let mut v = GVector::<i64>::new(world, 10)?;
+//!     v.accumulate(Sum)?.update(7, mine)?;                            // a scope
+//!     let mut m = GMap::<String, i64>::new(world)?;
+//!     m.update("most", Max, mine)?;                                   // one entry
+//!     Ok(())
+//! })?;
+//! # Ok::<(), aurora_core::Error>(())
+//! ```
+//!
+//! # Complex numbers
+//!
+//! With the feature `num-complex`, [`Sum`] and [`Product`] combine `num_complex::Complex<f32>` and `Complex<f64>`. Both
+//! can be elements of vectors.
+
+pub use crate::operation::OpId;
+use std::cmp::Ordering;
+use std::ops::{Add as _, BitAnd as _, BitOr as _, BitXor as _, Mul as _};
+
+/// An operation that the owner of an element applies to it: `current <- apply(current, operand)`.
+///
+/// A type without fields, so that every rank has its code: a value of a type with fields does not compile where an
+/// operation is expected. Two types are two operations, even if they have one name. An application is atomic: no rank
+/// sees a value in between. Operands of several ranks are applied in any order, so the operation must be
+/// **commutative** in its operands: `apply(apply(x, a), b)` is the same as `apply(apply(x, b), a)`. Sums,
+/// differences, products, minima and unions are; "keep the last one" is not.
+/// [`accumulate_in_order`](crate::GVector::accumulate_in_order) and the reductions of
+/// [`World`](crate::World::all_reduce) keep the order of the ranks, and take any operation.
+///
+/// ```
+/// use aurora_core::prelude::*;
+///
+/// /// Addition modulo a prime.
+/// struct Modulo;
+/// impl Op<u64> for Modulo {
+///     fn apply(current: u64, operand: u64) -> u64 {
+///         (current + operand) % 101
+///     }
+/// }
+///
+/// Config::threads(3).run(|world| {
+///     let mut v = GVector::<u64>::new(world, 1)?;
+///     let mut scope = v.release_c_with(Modulo)?;
+///     scope.update(0, 50)?;
+///     scope.finish()?;
+///     assert_eq!(v.at(0)?, 150 % 101);
+///     Ok(())
+/// })?;
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// A value that an operation needs belongs into the operands:
+///
+/// ```compile_fail,E0080
+/// # use aurora_core::prelude::*;
+/// struct Scaled(f64); // each rank could have another
+/// impl Op<f64> for Scaled {
+///     fn apply(current: f64, operand: f64) -> f64 {
+///         current + operand
+///     }
+/// }
+/// # let _ = Config::threads(1).run(|world| {
+/// world.all_reduce(Scaled(0.5), 1.0)?; // error: an operation has no fields
+/// # Ok(())
+/// # });
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no operation on `{T}`",
+    note = "an operation is a type that implements `Op<{T}>`: one of `aurora_core::ops`, such as `Sum`, or a struct \
+            of your own without fields (no closure); a scope takes it as `release_c_with(Sum)`, a reduction as \
+            `all_reduce(Sum, x)`"
+)]
+pub trait Op<T>: 'static {
+    /// The new value.
+    fn apply(current: T, operand: T) -> T;
+
+    /// Combines two operands before they reach the element, as in an [`Accumulate`](crate::Accumulate); a reduction,
+    /// which has no element, uses only this. `apply(apply(x, a), b)` must be the same as `apply(x, combine(a, b))`.
+    /// An associative operation needs no other than this default. Subtraction, for example, does: to subtract `a` and
+    /// then `b` is to subtract `a + b`.
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    ///
+    /// struct TakeAway;
+    /// impl Op<i64> for TakeAway {
+    ///     fn apply(current: i64, operand: i64) -> i64 {
+    ///         current - operand
+    ///     }
+    ///     fn combine(first: i64, second: i64) -> i64 {
+    ///         first + second
+    ///     }
+    /// }
+    ///
+    /// Config::threads(2).run(|world| {
+    ///     let mut stock = GVector::<i64>::from_fn(world, 3, |_| 100)?;
+    ///     let mut sold = stock.accumulate(TakeAway)?;
+    ///     (1..=4).try_for_each(|pieces| sold.update(1, pieces))?; // each rank 10
+    ///     sold.finish()?;
+    ///     assert_eq!(stock.at(1)?, 80);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[inline]
+    fn combine(first: T, second: T) -> T {
+        Self::apply(first, second)
+    }
+}
+
+/// Takes an operation, of which only the type counts. One with fields does not compile: they would be ignored.
+#[inline]
+pub(crate) fn stateless<O>(_: O) {
+    const { assert!(size_of::<O>() == 0, "an operation has no fields: only its type reaches the other ranks") };
+}
+
+/// The sum; of integers it wraps.
+#[doc(alias = "Add")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sum;
+
+/// The product; of integers it wraps.
+#[doc(alias = "Mul")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Product;
+
+/// The smaller one; if one of two floats is a NaN, the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Min;
+
+/// The larger one; if one of two floats is a NaN, the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Max;
+
+/// Bitwise and.
+#[doc(alias = "BitAnd")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct And;
+
+/// Bitwise or.
+#[doc(alias = "BitOr")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Or;
+
+/// Bitwise exclusive or.
+#[doc(alias = "BitXor")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Xor;
+
+/// The smaller value with its index. Of equal values it keeps the lower index; a NaN loses against any number.
+///
+/// ```
+/// use aurora_core::ops::{Located, MinLoc};
+/// use aurora_core::prelude::*;
+///
+/// Config::threads(3).run(|world| {
+///     let residual = [0.5, 0.25, 0.25][world.rank().index()];
+///     let least = world.all_reduce(MinLoc, Located::new(residual, world.rank().index() as u64))?;
+///     assert_eq!((least.value, least.index), (0.25, 1));
+///     Ok(())
+/// })?;
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MinLoc;
+
+/// The larger value with its index. Of equal values it keeps the lower index; a NaN loses against any number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MaxLoc;
+
+/// A value and its place, for [`MinLoc`] and [`MaxLoc`]: a pair that can be an element of a vector and travel in
+/// reductions. Those are `f64`, `i64` or `u64` with an index of `u64` or `usize`, and `f32`, `i32` or `u32` with an
+/// index of `u32`. In a `GScalar` or a `GMap` the tuple `(value, index)` serves as well, of any types that compare.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[repr(C)]
+pub struct Located<V, I = u64> {
+    /// The value, which is compared.
+    pub value: V,
+    /// Its place, such as a rank or the index of an element.
+    pub index: I,
+}
+
+impl<V, I> Located<V, I> {
+    /// The value at this place.
+    pub const fn new(value: V, index: I) -> Self {
+        Located { value, index }
+    }
+}
+
+macro_rules! operation {
+    ($op:ident; $($method:ident: $($t:ty)*;)*) => {
+        $($(
+            impl Op<$t> for $op {
+                #[inline]
+                fn apply(current: $t, operand: $t) -> $t {
+                    current.$method(operand)
+                }
+            }
+        )*)*
+
+        /// Element by element.
+        impl<T: Copy, const N: usize> Op<[T; N]> for $op
+        where
+            $op: Op<T>,
+        {
+            #[inline]
+            fn apply(current: [T; N], operand: [T; N]) -> [T; N] {
+                std::array::from_fn(|i| $op::apply(current[i], operand[i]))
+            }
+        }
+    };
+}
+
+operation! { Sum; wrapping_add: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; add: f32 f64; }
+operation! { Product; wrapping_mul: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; mul: f32 f64; }
+operation! { Min; min: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64; }
+operation! { Max; max: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64; }
+operation! { And; bitand: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; }
+operation! { Or; bitor: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; }
+operation! { Xor; bitxor: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; }
+
+/// The pair whose value is `wanted` of the other's.
+#[inline]
+fn located<V: PartialOrd, I: PartialOrd>(a: (V, I), b: (V, I), wanted: Ordering) -> (V, I) {
+    #[expect(clippy::eq_op, reason = "a NaN differs from itself")]
+    let number = |value: &V| value == value;
+    let first = match a.0.partial_cmp(&b.0) {
+        Some(Ordering::Equal) => a.1 <= b.1,
+        Some(order) => order == wanted,
+        None => match (number(&a.0), number(&b.0)) {
+            (true, false) => true,
+            (false, true) => false,
+            _ => a.1 <= b.1,
+        },
+    };
+    if first { a } else { b }
+}
+
+macro_rules! located {
+    ($($op:ident: $wanted:ident;)*) => {$(
+        impl<V: PartialOrd, I: PartialOrd> Op<(V, I)> for $op {
+            #[inline]
+            fn apply(current: (V, I), operand: (V, I)) -> (V, I) {
+                located(current, operand, Ordering::$wanted)
+            }
+        }
+
+        impl<V: PartialOrd, I: PartialOrd> Op<Located<V, I>> for $op {
+            #[inline]
+            fn apply(current: Located<V, I>, operand: Located<V, I>) -> Located<V, I> {
+                let pair = |located: Located<V, I>| (located.value, located.index);
+                let (value, index) = located(pair(current), pair(operand), Ordering::$wanted);
+                Located { value, index }
+            }
+        }
+    )*};
+}
+
+located! { MinLoc: Less; MaxLoc: Greater; }
+
+#[cfg(feature = "num-complex")]
+macro_rules! complex {
+    ($($t:ty)*) => {$(
+        impl Op<num_complex::Complex<$t>> for Sum {
+            #[inline]
+            fn apply(current: num_complex::Complex<$t>, operand: num_complex::Complex<$t>) -> num_complex::Complex<$t> {
+                current + operand
+            }
+        }
+
+        impl Op<num_complex::Complex<$t>> for Product {
+            #[inline]
+            fn apply(current: num_complex::Complex<$t>, operand: num_complex::Complex<$t>) -> num_complex::Complex<$t> {
+                current * operand
+            }
+        }
+    )*};
+}
+
+#[cfg(feature = "num-complex")]
+complex! { f32 f64 }
+
+/// Why the built-in operations are never refused.
+pub(crate) const BUILT_IN: &str = "the library's own operations have numbers of their own";
+
+/// Calls a macro with the operations that the owners of primitive numbers know: `type: operations;` of each.
+macro_rules! built_in {
+    ($with:ident) => {
+        $with! {
+            u8: Sum Product Min Max And Or Xor; u16: Sum Product Min Max And Or Xor;
+            u32: Sum Product Min Max And Or Xor; u64: Sum Product Min Max And Or Xor;
+            u128: Sum Product Min Max And Or Xor; usize: Sum Product Min Max And Or Xor;
+            i8: Sum Product Min Max And Or Xor; i16: Sum Product Min Max And Or Xor;
+            i32: Sum Product Min Max And Or Xor; i64: Sum Product Min Max And Or Xor;
+            i128: Sum Product Min Max And Or Xor; isize: Sum Product Min Max And Or Xor;
+            f32: Sum Product Min Max; f64: Sum Product Min Max;
+        }
+    };
+}
+pub(crate) use built_in;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_wrap() {
+        assert_eq!((Sum::apply(250u8, 10), Product::apply(i64::MAX, 2)), (4, -2));
+        assert_eq!((And::apply(6u8, 3), Or::apply(6u8, 3), Xor::apply(6u8, 3)), (2, 7, 5));
+    }
+
+    #[test]
+    fn arrays_are_combined_element_by_element() {
+        assert_eq!(Sum::apply([1.5, 2.0], [1.0, -2.0]), [2.5, 0.0]);
+        assert_eq!(Max::apply([[1, 9]; 2], [[5, 2]; 2]), [[5, 9]; 2]);
+    }
+
+    /// Any order of any operands gives one result: it is a choice of the least by an order of all pairs.
+    #[test]
+    fn a_place_is_chosen_whatever_the_order() {
+        let values = [f64::NAN, -1.0, 0.0, -0.0, 2.5, f64::INFINITY, f64::NEG_INFINITY];
+        let pairs = values.iter().flat_map(|value| (0..3u64).map(move |index| (*value, index)));
+        let pairs: Vec<_> = pairs.collect();
+        let bits = |(value, index): (f64, u64)| (value.to_bits(), index);
+        let check = |apply: fn((f64, u64), (f64, u64)) -> (f64, u64)| {
+            for a in &pairs {
+                for b in &pairs {
+                    let same = a.0 == b.0 && a.1 == b.1; // 0.0 and -0.0 at one place: the first stays
+                    assert!(same || bits(apply(*a, *b)) == bits(apply(*b, *a)), "{a:?} {b:?}");
+                    for c in &pairs {
+                        let (left, right) = (apply(apply(*a, *b), *c), apply(*a, apply(*b, *c)));
+                        assert_eq!(bits(left), bits(right), "{a:?} {b:?} {c:?}");
+                    }
+                }
+            }
+        };
+        check(MinLoc::apply);
+        check(MaxLoc::apply);
+        assert_eq!(MinLoc::apply((f64::NAN, 0), (7.0, 9u64)), (7.0, 9));
+        assert_eq!(MaxLoc::apply((7.0, 9u64), (7.0, 3)), (7.0, 3));
+        assert_eq!(MaxLoc::apply(("a", 1), ("b", 2)), ("b", 2));
+        assert_eq!(MinLoc::apply(Located::new(2i32, 4u32), Located::new(1, 5)), Located::new(1, 5));
+    }
+
+    #[cfg(feature = "num-complex")]
+    #[test]
+    fn complex_numbers() {
+        let (a, b) = (num_complex::Complex::new(1.0, 2.0), num_complex::Complex::new(3.0, -1.0));
+        assert_eq!((Sum::apply(a, b), Product::apply(a, b)), (a + b, a * b));
+    }
+}
