@@ -1,5 +1,6 @@
 //! What violates the rules.
 
+use crate::examples;
 use crate::imports::{Crate, Import, To, module_of};
 use crate::source::{Names, Source};
 use crate::tree::File;
@@ -31,6 +32,7 @@ pub fn violations(files: &[File]) -> Result<Vec<Violation>, String> {
         let module = in_crate.as_ref().map(|(_, module)| module.clone()).unwrap_or_default();
         let source = parse(file, module)?;
         in_file(file, &source, &mut found);
+        without_example(file, &mut found);
         if let Some((name, module)) = in_crate {
             crates.entry(name).or_default().add(&file.path, module, source);
         }
@@ -75,7 +77,7 @@ fn in_file(file: &File, source: &Source, found: &mut Vec<Violation>) {
                 .into(),
         });
     }
-    let lines = file.text.lines().count() - source.test_lines;
+    let lines = file.text.lines().count() - source.test_lines - examples::lines(&file.text);
     if lines > LINES {
         found.push(Violation {
             rule: "length",
@@ -95,6 +97,20 @@ fn in_file(file: &File, source: &Source, found: &mut Vec<Violation>) {
             count: Some(long.len()),
             places: at(&file.path, &long),
             mend: format!("break lines at {COLUMNS} columns, comments too"),
+        });
+    }
+}
+
+/// The methods without an example, which users of the library meet.
+fn without_example(file: &File, found: &mut Vec<Violation>) {
+    let missing = if file.path.starts_with("aurora-core/src/") { examples::missing(&file.text) } else { Vec::new() };
+    if !missing.is_empty() {
+        found.push(Violation {
+            rule: "example",
+            what: file.path.clone(),
+            count: Some(missing.len()),
+            places: missing.iter().map(|method| format!("{}:{} {}", file.path, method.line, method.name)).collect(),
+            mend: "show in a few lines, which the tests run, how the method is used".into(),
         });
     }
 }

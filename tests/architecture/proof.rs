@@ -61,6 +61,26 @@ fn a_leaf_imports_leaves() {
 }
 
 #[test]
+fn a_method_of_a_users_type_has_an_example() {
+    let violates = |text: &str| of("scalar.rs", text);
+    for text in [
+        "impl<T: Element> GVector<T> { /// Text.\n pub fn at(&self) {} }",
+        "impl<B: Fn() -> u8> Scope<'_, B> where B: Other<u8> { #[inline] pub const fn first(&self) -> u8 { 0 } }",
+        "macro_rules! m { ($guard:ident) => { impl<T> $guard<'_, T> { pub fn row(&self) {} } } }",
+        "impl World { /// ```\n /// f()\n /// ```\n pub fn f() {} pub fn g() {} }",
+    ] {
+        assert_eq!(violates(text), ["example aurora-core/src/scalar.rs"], "{text}");
+    }
+    for text in [
+        "impl<T: Element> GVector<T> { /// Text.\n /// ```\n /// v.at();\n /// ```\n pub fn at(&self) {} fn own() {} }",
+        "impl World { pub(crate) fn link(&self) {} #[doc(hidden)] pub fn test(&self) {} }",
+        "impl Clone for World { fn clone(&self) {} } impl Other { pub fn f() {} }",
+    ] {
+        assert_eq!(violates(text), [""; 0], "{text}");
+    }
+}
+
+#[test]
 fn a_name_that_is_exported_again_leads_to_where_it_is_defined() {
     let wanted = ["leaf aurora-core/src/site.rs -> crate::behaviour"];
     assert_eq!(of("site.rs", "use crate::Accumulated;"), wanted);

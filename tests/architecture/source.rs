@@ -313,24 +313,24 @@ fn is_path_separator(trees: &[TokenTree], at: usize) -> bool {
     is_punct(trees.get(at), ':') && is_punct(trees.get(at + 1), ':')
 }
 
-fn is_punct(tree: Option<&TokenTree>, wanted: char) -> bool {
+pub fn is_punct(tree: Option<&TokenTree>, wanted: char) -> bool {
     matches!(tree, Some(TokenTree::Punct(punct)) if punct.as_char() == wanted)
 }
 
-fn ident(tree: Option<&TokenTree>) -> Option<String> {
+pub fn ident(tree: Option<&TokenTree>) -> Option<String> {
     match tree {
         Some(TokenTree::Ident(word)) => Some(Ident::to_string(word)),
         _ => None,
     }
 }
 
-fn group(tree: Option<&TokenTree>, delimiter: Delimiter) -> Option<&Group> {
+pub fn group(tree: Option<&TokenTree>, delimiter: Delimiter) -> Option<&Group> {
     match tree {
         Some(TokenTree::Group(group)) if group.delimiter() == delimiter => Some(group),
         _ => None,
     }
 }
 
-fn line(tree: &TokenTree) -> usize {
+pub fn line(tree: &TokenTree) -> usize {
     tree.span().start().line
 }
