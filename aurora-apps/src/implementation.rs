@@ -1,7 +1,7 @@
 //! Who carries something out: this library, or what it is compared with. And what that takes.
 
 use aurora_core::prelude::*;
-use aurora_core::{Launcher, Surroundings};
+use aurora_core::{LaunchInfo, Launcher};
 use thiserror::Error;
 
 /// How an operation or a program is carried out.
@@ -91,10 +91,10 @@ impl Conditions {
     /// of somebody else's job, who has looked.
     pub fn before(config: &Config) -> Option<Self> {
         let ranks = config.planned_ranks().ok().flatten();
-        match config.surroundings() {
-            Surroundings::Alone => Some(Conditions { ranks, under_mpirun: false }),
-            Surroundings::Step { .. } => Some(Conditions { ranks, under_mpirun: true }),
-            Surroundings::Rank => None,
+        match config.launch_info() {
+            LaunchInfo::Alone => Some(Conditions { ranks, under_mpirun: false }),
+            LaunchInfo::Step { .. } => Some(Conditions { ranks, under_mpirun: true }),
+            LaunchInfo::Rank => None,
         }
     }
 }

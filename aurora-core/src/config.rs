@@ -1,6 +1,6 @@
 //! How a job is started: the program's choice, the environment's, or what its launcher implies.
 
-use crate::environment::{Check, Environment, MOST_RANKS, Surroundings, Values, bad, variables};
+use crate::environment::{Check, Environment, LaunchInfo, MAX_RANKS, Values, bad, variables};
 use crate::error::Result;
 use aurora_net::bootstrap::{Launch, Options};
 use aurora_net::{Bulk, Network, Route, Transport};
@@ -13,7 +13,7 @@ const HAS_MPI: bool = cfg!(feature = "mpi");
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Start {
     #[default]
-    Surroundings,
+    Environment,
     Threads(usize),
     Processes(usize),
     Mpi,
@@ -69,16 +69,39 @@ macro_rules! choices {
 
 impl Config {
     /// `ranks` threads of this process: for tests, doctests and debuggers. `run` returns rank 0's value.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// let sizes = Config::threads(3).run(|world| Ok(world.size()))?;
+    /// assert_eq!(sizes, 3);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn threads(ranks: usize) -> Self {
         Config { start: Start::Threads(ranks), ..Config::default() }
     }
 
     /// `ranks` processes of this program on this machine, including this one.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # if false {
+    /// Config::processes(4).run(|world| world.barrier())?;
+    /// # }
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn processes(ranks: usize) -> Self {
         Config { start: Start::Processes(ranks), ..Config::default() }
     }
 
     /// The ranks of the MPI job that this process belongs to.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # if false {
+    /// Config::mpi().run(|world| world.barrier())?; // under mpirun, with the feature `mpi`
+    /// # }
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn mpi() -> Self {
         Config { start: Start::Mpi, ..Config::default() }
     }
@@ -87,38 +110,119 @@ impl Config {
 choices! {
     /// The number of ranks where Aurora starts them itself. Under a launcher that has started several ranks, another
     /// number is an error; one that has started a single rank lets this process start the others.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// assert_eq!(Config::default().ranks(3).planned_ranks()?, Some(3)); // as AURORA_RANKS=3
+    /// # Ok::<(), Error>(())
+    /// ```
     ranks(ranks: usize) => ranks;
 
     /// Uses one route between all ranks, for tests of that route.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// use aurora_core::Route;
+    /// let routes = Config::threads(2).route(Route::Udp).run(|world| Ok(world.about().routes.clone()))?;
+    /// assert_eq!(routes, [Route::Udp]);
+    /// # Ok::<(), Error>(())
+    /// ```
     route(route: Route) => route;
 
     /// Ends the job when a wait takes longer (default: `AURORA_TIMEOUT`, else never). A rank also waits while it only
     /// reads the same few elements or scalars, finds them unchanged, and computes for less than 100 us between reads.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// use std::time::Duration;
+    /// let hour = Duration::from_secs(3600);
+    /// Config::threads(2).timeout(hour).run(|world| world.barrier())?;
+    /// # Ok::<(), Error>(())
+    /// ```
     timeout(limit: Duration) => timeout;
 
     /// How long a rank may leave messages unacknowledged before it is lost (default: `AURORA_SILENCE`, else 5 s).
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// use std::time::Duration;
+    /// let patient = Duration::from_secs(60); // a debugger may stop a rank for so long
+    /// Config::threads(2).silence(patient).run(|world| world.barrier())?;
+    /// # Ok::<(), Error>(())
+    /// ```
     silence(limit: Duration) => silence;
 
     /// The most bytes of one copy of a vector on a rank (default: `AURORA_CACHE_LIMIT`, else half of the free
     /// memory). A larger copy is an [`Error::CacheLimit`](crate::Error::CacheLimit) on all ranks. Memory that ranks
     /// of one machine share does not count.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// let told = Config::threads(2).cache_limit(1 << 10).route(aurora_core::Route::Udp).run(|world| {
+    ///     let v = GVector::<u64>::new(world, 1000)?;
+    ///     v.read_cache().map(drop)
+    /// });
+    /// assert!(matches!(told, Err(Error::CacheLimit { .. })));
+    /// # Ok::<(), Error>(())
+    /// ```
     cache_limit(bytes: usize) => cache_limit;
 
     /// Says who uses the network (default: `AURORA_NETWORK`, else [`Network::Dedicated`]).
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// use aurora_core::Network;
+    /// Config::threads(2).network(Network::Shared).run(|world| world.barrier())?;
+    /// # Ok::<(), Error>(())
+    /// ```
     network(network: Network) => network;
 
     /// What carries long transfers between nodes (default: `AURORA_BULK`, else [`Bulk::Auto`]). [`Bulk::Mpi`] is an
     /// error unless `mpirun` has started the ranks. All ranks must choose the same.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// use aurora_core::Bulk;
+    /// Config::threads(2).bulk(Bulk::Udp).run(|world| world.barrier())?;
+    /// # Ok::<(), Error>(())
+    /// ```
     bulk(bulk: Bulk) => bulk;
+
+    /// The longest IP packet to send, in bytes, from 1228 to 65535 (default: `AURORA_MTU`, else as long as the path is
+    /// found to carry).
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// Config::threads(2).mtu(1500).run(|world| world.barrier())?;
+    /// assert!(Config::threads(2).mtu(10).run(|world| world.barrier()).is_err());
+    /// # Ok::<(), Error>(())
+    /// ```
+    mtu(bytes: usize) => mtu;
 
     /// Whether `at` and `put` of a vector refuse elements of other ranks, with
     /// [`Error::Denied`](crate::Error::Denied), which names a behaviour to use instead (default: `AURORA_SCALAR`,
     /// else not). Bulk calls stay allowed (`at_many`, `put_many`, [`distmemcpy`](crate::distmemcpy)), and so do the
     /// operations of a [`GScalar`](crate::GScalar).
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// let told = Config::threads(2).deny_scalar(true).run(|world| {
+    ///     let v = GVector::<u64>::new(world, 10)?;
+    ///     v.at(0).and(v.at(9)) // one of them belongs to the other rank
+    /// });
+    /// assert!(matches!(told, Err(Error::Denied { .. })));
+    /// # Ok::<(), Error>(())
+    /// ```
     deny_scalar(deny: bool) => deny;
 
     /// Whether rank 0 prints the counters of all ranks at the end of `run`, on stderr (default: `AURORA_STATS`, else
     /// not). See [`World::stats`](crate::World::stats).
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// Config::threads(2).stats(true).run(|world| world.barrier())?; // a table on stderr
+    /// # Ok::<(), Error>(())
+    /// ```
     stats(stats: bool) => stats;
 }
 
@@ -136,13 +240,40 @@ impl Config {
     ///
     /// It is slow: every access goes through the kernel. Owners remember the last accesses to each range of elements,
     /// in up to some 64 MiB for each object and rank; a notice says when that was not enough.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// let told = Config::threads(2).check(true).run(|world| {
+    ///     let mut v = GVector::<u64>::new(world, 2)?;
+    ///     v.put(0, world.rank().index() as u64)?; // both ranks, in no order
+    ///     world.barrier()
+    /// });
+    /// assert!(matches!(told, Err(Error::Race { .. })));
+    /// # Ok::<(), Error>(())
+    /// ```
     #[must_use]
     pub fn check(mut self, check: impl Into<Check>) -> Self {
         self.chosen.check = Some(check.into());
         self
     }
 
+    /// The network interface between machines, by its name (default: `AURORA_INTERFACE`, else found out).
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # if false {
+    /// Config::default().interface("eth0").run(|world| world.barrier())?;
+    /// # }
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[must_use]
+    pub fn interface(mut self, name: impl Into<String>) -> Self {
+        self.chosen.interface = Some(name.into());
+        self
+    }
+
     /// For tests of [`Bulk::Mpi`]: the shortest transfer, in bytes, that MPI carries.
+    #[cfg(feature = "testing")]
     #[doc(hidden)]
     #[must_use]
     pub fn mpi_from(mut self, bytes: usize) -> Self {
@@ -163,6 +294,15 @@ impl Config {
     ///
     /// Times are on rank 0's clock. Ranks of one machine share a clock. Times of another machine are accurate to half
     /// of the quickest of ten round trips to rank 0, measured at the start; later drift is not corrected.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// let file = std::env::temp_dir().join(format!("trace-{}.json", std::process::id()));
+    /// Config::threads(2).trace(&file).run(|world| world.barrier())?;
+    /// assert!(std::fs::read_to_string(&file)?.contains("barrier"));
+    /// # std::fs::remove_file(&file)?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[must_use]
     pub fn trace(mut self, file: impl Into<PathBuf>) -> Self {
         self.chosen.trace = Some(file.into());
@@ -170,6 +310,7 @@ impl Config {
     }
 
     /// For tests of jobs on several machines: treats the ranks of this machine as nodes of `ranks` ranks each.
+    #[cfg(feature = "testing")]
     #[doc(hidden)]
     #[must_use]
     pub fn ranks_per_node(mut self, ranks: usize) -> Self {
@@ -181,6 +322,12 @@ impl Config {
     ///
     /// # Errors
     /// An invalid configuration or environment variable.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// assert_eq!(Config::threads(3).planned_ranks()?, Some(3));
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn planned_ranks(&self) -> Result<Option<usize>> {
         Ok(match self.clone().settle()?.launch {
             Launch::Threads(ranks) | Launch::Processes(ranks) => Some(ranks),
@@ -189,15 +336,25 @@ impl Config {
         })
     }
 
-    /// The surroundings of this process, as [`run`](crate::run) treats them with this configuration: a launcher that
+    /// By whom this process was started, as [`run`](crate::run) judges with this configuration: a launcher that
     /// announces one rank counts only if no number of ranks is asked for. Errors are left to `run`.
-    pub fn surroundings(&self) -> Surroundings {
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// use aurora_core::LaunchInfo;
+    ///
+    /// if Config::default().launch_info() != LaunchInfo::Rank {
+    ///     println!("said once, however many ranks there are on this machine");
+    /// }
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn launch_info(&self) -> LaunchInfo {
         let environment = Environment::read(variables());
         let launch = self.clone().settle_in(&environment, cores(), HAS_MPI).map(|settings| settings.launch);
         match (launch, &environment.step) {
-            _ if environment.job.is_some() => Surroundings::Rank,
-            (Ok(Launch::Threads(_) | Launch::Processes(_)), _) | (_, None) => Surroundings::Alone,
-            (_, Some(step)) => step.surroundings(),
+            _ if environment.job.is_some() => LaunchInfo::Rank,
+            (Ok(Launch::Threads(_) | Launch::Processes(_)), _) | (_, None) => LaunchInfo::Alone,
+            (_, Some(step)) => step.launch_info(),
         }
     }
 
@@ -212,11 +369,11 @@ impl Config {
         let launch = match self.start {
             Start::Threads(ranks) => Launch::Threads(possible(ranks)?),
             Start::Mpi => environment.mpi(chosen, said.ranks, has_mpi)?,
-            Start::Processes(_) | Start::Surroundings if environment.job.is_some() => {
+            Start::Processes(_) | Start::Environment if environment.job.is_some() => {
                 Launch::Child(environment.job.clone().unwrap_or_default())
             }
             Start::Processes(ranks) => Launch::Processes(possible(ranks)?),
-            Start::Surroundings => match environment.own_ranks(said.ranks, cores.min(4), has_mpi) {
+            Start::Environment => match environment.own_ranks(said.ranks, cores.min(4), has_mpi) {
                 Some(ranks) if said.route == Some(Route::Local) => Launch::Threads(possible(ranks)?),
                 Some(ranks) => Launch::Processes(possible(ranks)?),
                 None => environment.mpi(chosen, said.ranks, has_mpi)?,
@@ -245,15 +402,15 @@ impl Config {
             cache_limit: said.cache_limit,
             stats: said.stats.unwrap_or_default(),
             trace: said.trace,
-            options: Options { interface: environment.of("AURORA_INTERFACE").cloned(), ..Options::default() },
+            options: Options { interface: said.interface, ..Options::default() },
         })
     }
 }
 
-impl Surroundings {
+impl LaunchInfo {
     /// Those of the default [`Config`]. [`run`](crate::run) reports what is wrong with the environment.
     pub fn detect() -> Self {
-        Config::default().surroundings()
+        Config::default().launch_info()
     }
 }
 
@@ -262,9 +419,9 @@ fn cores() -> usize {
 }
 
 fn possible(ranks: usize) -> Result<usize> {
-    match (1..=MOST_RANKS).contains(&ranks) {
+    match (1..=MAX_RANKS).contains(&ranks) {
         true => Ok(ranks),
-        false => Err(bad("ranks", &ranks.to_string(), &format!("a number from 1 to {MOST_RANKS}"))),
+        false => Err(bad("ranks", &ranks.to_string(), &format!("a number from 1 to {MAX_RANKS}"))),
     }
 }
 

@@ -9,11 +9,13 @@ use std::any::TypeId;
 
 /// A type whose values may be elements of a [`GVector`](crate::GVector): plain data without padding or pointers.
 ///
-/// Implemented for every `bytemuck::Pod` type. A struct of your own derives that, without `unsafe`, in a crate with
-/// `bytemuck = { version = "1", features = ["derive"] }`:
+/// Implemented for every `bytemuck::Pod` type. A struct of your own derives that, without `unsafe`:
 ///
 /// ```
+/// use aurora_core::bytemuck;
+///
 /// #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+/// #[bytemuck(crate = "aurora_core::bytemuck")] // not needed in a crate that depends on bytemuck itself
 /// #[repr(C)]
 /// struct Particle { position: [f64; 3], mass: f64 }
 /// fn is_element<T: aurora_core::Element>() {}

@@ -7,6 +7,7 @@ use aurora_net::bootstrap::{Announced, Launch, is_inherited};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 /// Every environment variable that Aurora reads. Any other `AURORA_*` is refused; an empty one counts as not set.
@@ -28,8 +29,7 @@ use std::time::Duration;
 /// | `AURORA_TRACE` | file | writes a trace of all ranks, in the trace-event format of Perfetto and Chrome (default: not); an existing trace is overwritten, and any other file refused |
 /// | `AURORA_SUPER_WORKERS` | 1 or more | a rank's threads for super-programs (default: the cores it has) |
 /// | `AURORA_SUPER_IN_FLIGHT` | 1 or more | a rank's instructions in flight (default: 16 for each thread) |
-/// | `AURORA_JOB` | set by Aurora | how a started rank finds its job |
-pub const VARIABLES: [&str; 16] = [
+pub const VARIABLES: [&str; 15] = [
     "AURORA_RANKS",
     "AURORA_ROUTE",
     "AURORA_TIMEOUT",
@@ -45,23 +45,23 @@ pub const VARIABLES: [&str; 16] = [
     "AURORA_TRACE",
     "AURORA_SUPER_WORKERS",
     "AURORA_SUPER_IN_FLIGHT",
-    JOB,
 ];
 
-/// Set by Aurora for the ranks that it starts.
+/// Set by Aurora for the ranks that it starts: a rank finds its job by it.
 const JOB: &str = "AURORA_JOB";
 
 /// The most ranks that a program starts by itself on one machine.
-pub const MOST_RANKS: usize = 1024;
+pub const MAX_RANKS: usize = 1024;
 
 /// Who has started this process, as far as its environment tells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Surroundings {
+pub enum LaunchInfo {
     /// A user: the program chooses the job's size.
     Alone,
     /// Another rank of the same job, on this machine.
     Rank,
     /// A launcher, MPI or Slurm, with what it has announced.
+    #[non_exhaustive]
     Step {
         /// This process's rank.
         rank: Option<usize>,
@@ -123,8 +123,8 @@ impl Step {
         })
     }
 
-    pub(crate) fn surroundings(&self) -> Surroundings {
-        Surroundings::Step { rank: self.rank, size: self.announced.size, local_size: self.local_size }
+    pub(crate) fn launch_info(&self) -> LaunchInfo {
+        LaunchInfo::Step { rank: self.rank, size: self.announced.size, local_size: self.local_size }
     }
 }
 
@@ -138,6 +138,7 @@ pub(crate) struct Environment {
 
 /// What the race detector does: [`Config::check`](crate::Config::check).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub enum Check {
     /// Nothing.
     #[default]
@@ -169,6 +170,7 @@ pub(crate) struct Values {
     pub(crate) cache_limit: Option<usize>,
     pub(crate) stats: Option<bool>,
     pub(crate) trace: Option<PathBuf>,
+    pub(crate) interface: Option<String>,
 }
 
 impl Environment {
@@ -192,17 +194,20 @@ impl Environment {
         const ROUTES: [(&str, Option<Route>); 4] =
             [("auto", None), ("local", Some(Route::Local)), ("shm", Some(Route::Shm)), ("udp", Some(Route::Udp))];
         let within = |range: RangeInclusive<usize>| move |value: &str| value.parse().ok().filter(|n| range.contains(n));
-        let ranks = format!("a number from 1 to {MOST_RANKS}");
+        let ranks = format!("a number from 1 to {MAX_RANKS}");
         let (least, most) = Transport::MTU.into_inner();
         let mtu = format!("bytes of an IP packet, from {least} to {most}");
-        let limit = "bytes: a whole number, alone or with K, M, G or T (also as KiB, MiB, GiB, TiB)";
+        let limit = |text: &str| ByteSize::read(text).map(|size| size.0);
         let networks = [("dedicated", Network::Dedicated), ("shared", Network::Shared)];
         let bulks = [("auto", Bulk::Auto), ("udp", Bulk::Udp), ("mpi", Bulk::Mpi)];
-        if let Some(name) = self.ours.keys().find(|name| !VARIABLES.contains(&name.as_str())) {
+        if let Some(name) = self.ours.keys().find(|name| *name != JOB && !VARIABLES.contains(&name.as_str())) {
             return Err(unknown(name));
         }
+        if let Some(chosen) = chosen.mtu.filter(|chosen| !Transport::MTU.contains(chosen)) {
+            return Err(bad("mtu", &chosen.to_string(), &mtu));
+        }
         Ok(Values {
-            ranks: chosen.ranks.or(self.parsed("AURORA_RANKS", &ranks, within(1..=MOST_RANKS))?),
+            ranks: chosen.ranks.or(self.parsed("AURORA_RANKS", &ranks, within(1..=MAX_RANKS))?),
             route: chosen.route.or(self.one_of("AURORA_ROUTE", &ROUTES)?.flatten()),
             network: chosen.network.or(self.one_of("AURORA_NETWORK", &networks)?),
             bulk: chosen.bulk.or(self.one_of("AURORA_BULK", &bulks)?),
@@ -211,9 +216,10 @@ impl Environment {
             timeout: chosen.timeout.or(self.parsed("AURORA_TIMEOUT", "seconds, more than 0", seconds)?),
             check: chosen.check.or(self.one_of("AURORA_CHECK", &CHECKS)?),
             deny: chosen.deny.or(self.one_of("AURORA_SCALAR", &[("allow", false), ("deny", true)])?),
-            cache_limit: chosen.cache_limit.or(self.parsed("AURORA_CACHE_LIMIT", limit, bytes)?),
+            cache_limit: chosen.cache_limit.or(self.parsed("AURORA_CACHE_LIMIT", ByteSize::EXPECTED, limit)?),
             stats: chosen.stats.or(self.one_of("AURORA_STATS", &SWITCH)?),
             trace: chosen.trace.or(self.of("AURORA_TRACE").map(PathBuf::from)),
+            interface: chosen.interface.or(self.of("AURORA_INTERFACE").cloned()),
         })
     }
 
@@ -268,20 +274,44 @@ fn seconds(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-/// Parses a number of bytes, as `AURORA_CACHE_LIMIT` takes it: `17`, `500M`, `2GiB`. Units are powers of 1024.
-pub fn bytes(text: &str) -> Option<usize> {
-    let text = text.trim();
-    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    let (number, unit) = text.split_at(digits);
-    let power = match unit.trim_start().to_ascii_lowercase().as_str() {
-        "" | "b" => 0,
-        "k" | "kib" => 1,
-        "m" | "mib" => 2,
-        "g" | "gib" => 3,
-        "t" | "tib" => 4,
-        _ => return None,
-    };
-    number.parse::<usize>().ok()?.checked_mul(1 << (10 * power))
+/// A number of bytes, as `AURORA_CACHE_LIMIT` takes it: `17`, `500M`, `2GiB`. Units are powers of 1024.
+///
+/// ```
+/// use aurora_core::{ByteSize, Config};
+///
+/// let limit: ByteSize = "500M".parse()?;
+/// assert_eq!(limit.0, 500 << 20);
+/// let config = Config::threads(2).cache_limit(limit.0);
+/// # Ok::<(), aurora_core::Error>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ByteSize(pub usize);
+
+impl ByteSize {
+    const EXPECTED: &str = "bytes: a whole number, alone or with K, M, G or T (also as KiB, MiB, GiB, TiB)";
+
+    fn read(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let (number, unit) = text.split_at(digits);
+        let power = match unit.trim_start().to_ascii_lowercase().as_str() {
+            "" | "b" => 0,
+            "k" | "kib" => 1,
+            "m" | "mib" => 2,
+            "g" | "gib" => 3,
+            "t" | "tib" => 4,
+            _ => return None,
+        };
+        number.parse::<usize>().ok()?.checked_mul(1 << (10 * power)).map(ByteSize)
+    }
+}
+
+impl FromStr for ByteSize {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        ByteSize::read(text).ok_or_else(|| bad("size", text, ByteSize::EXPECTED))
+    }
 }
 
 pub(crate) fn bad(name: &str, value: &str, expected: &str) -> Error {
@@ -289,15 +319,13 @@ pub(crate) fn bad(name: &str, value: &str, expected: &str) -> Error {
 }
 
 fn unknown(name: &str) -> Error {
-    // AURORA_JOB is not for users.
-    let known: Vec<_> = VARIABLES.into_iter().filter(|known| *known != JOB).collect();
     // The common prefix would make all names similar.
     let own = |name: &str| name.trim_start_matches("AURORA_").to_string();
-    let nearest = known
+    let nearest = VARIABLES
         .iter()
         .map(|known| (strsim::normalized_damerau_levenshtein(&own(name), &own(known)), known))
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .filter(|(similarity, _)| *similarity >= 0.45)
         .map(|(_, known)| (*known).to_string());
-    Error::UnknownVariable { name: name.into(), nearest, known: known.join(", ") }
+    Error::UnknownVariable { name: name.into(), nearest, known: VARIABLES.join(", ") }
 }

@@ -122,6 +122,7 @@ mod error;
 pub mod guide;
 mod ids;
 mod kernel;
+pub mod kinds;
 mod link;
 mod map;
 mod memory;
@@ -140,7 +141,15 @@ mod vector;
 mod window;
 mod world;
 
-pub use aurora_net::bootstrap::Launcher;
+pub use bytemuck;
+#[cfg(feature = "ndarray")]
+pub use ndarray;
+#[cfg(feature = "num-complex")]
+pub use num_complex;
+#[cfg(feature = "rayon")]
+pub use rayon;
+
+pub use aurora_net::bootstrap::{Failure, Launcher};
 pub use aurora_net::{Bulk, BulkInfo, Network, Probe, Rank, Route, Traffic, UdpInfo, UdpTrouble};
 pub use behaviour::halo::{Boundary, Halo};
 pub use behaviour::{
@@ -151,10 +160,12 @@ pub use behaviour::{
 pub use config::Config;
 pub use distribution::{MatrixDim, Partition, Shape};
 pub use element::Element;
-pub use environment::{Check, MOST_RANKS, Surroundings, VARIABLES, bytes};
-pub use error::{Claim, Error, ObjectName, Raced, Result};
+pub use environment::{ByteSize, Check, LaunchInfo, MAX_RANKS, VARIABLES};
+pub use error::{Claim, Error, ErrorKind, ObjectName, Raced, Result, UserError};
 pub use kernel::Usage;
-pub use map::{GMap, Lookup, MapEntries, MapKey, MapOwnerComputes, MapOwnerComputesMut, MapReleaseC, MapValue};
+pub use map::{
+    GMap, Lookup, MapEntries, MapIter, MapIterMut, MapKey, MapOwnerComputes, MapOwnerComputesMut, MapReleaseC, MapValue,
+};
 pub use memory::{CacheLimit, MemoryLimit, available as available_memory};
 pub use ops::Op;
 pub use run::run;
@@ -167,7 +178,7 @@ pub use vector::{
     GVector, GlobalRead, GlobalWrite, Slice, SliceMut, Transfer, VectorRange, VectorRangeMut, distmemcpy,
     distmemcpy_many,
 };
-pub use world::{About, LineUsage, World};
+pub use world::{JobInfo, LineUsage, World};
 
 /// The types and traits of most programs. The operations are in [`ops`]: their names are short, and a program has its
 /// own `Min` or `Sum`.

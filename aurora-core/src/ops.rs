@@ -339,8 +339,9 @@ mod tests {
         let values = [f64::NAN, -1.0, 0.0, -0.0, 2.5, f64::INFINITY, f64::NEG_INFINITY];
         let pairs = values.iter().flat_map(|value| (0..3u64).map(move |index| (*value, index)));
         let pairs: Vec<_> = pairs.collect();
+        type Apply = fn((f64, u64), (f64, u64)) -> (f64, u64);
         let bits = |(value, index): (f64, u64)| (value.to_bits(), index);
-        let check = |apply: fn((f64, u64), (f64, u64)) -> (f64, u64)| {
+        let check = |apply: Apply| {
             for a in &pairs {
                 for b in &pairs {
                     let same = a.0 == b.0 && a.1 == b.1; // 0.0 and -0.0 at one place: the first stays

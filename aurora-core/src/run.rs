@@ -7,7 +7,7 @@ use crate::kernel::message::encode_error;
 use crate::kernel::nodes::Nodes;
 use crate::memory::{Budget, HolderTimeout};
 use crate::trace::Tracer;
-use crate::world::{About, World};
+use crate::world::{JobInfo, World};
 use crate::{Error, Site, UdpTrouble};
 use aurora_net::bootstrap::{self, Failure, Launch, Launcher, Seat};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -53,6 +53,15 @@ pub fn run<R: Send>(program: impl Fn(&World) -> Result<R> + Sync) -> Result<R> {
 
 impl Config {
     /// Collective. As [`run`], with the same errors, started as this configuration says.
+    ///
+    /// ```
+    /// use aurora_core::ops::Sum;
+    /// use aurora_core::prelude::*;
+    ///
+    /// let sum = Config::threads(3).run(|world| world.all_reduce(Sum, world.rank().index() as u64))?;
+    /// assert_eq!(sum, 0 + 1 + 2);
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn run<R: Send>(self, program: impl Fn(&World) -> Result<R> + Sync) -> Result<R> {
         start(self, program, Site::here())
@@ -120,7 +129,7 @@ fn carry_out(config: Config, site: Site, program: &(dyn Fn(&World) -> Result<()>
         let shared = endpoint.act(|kernel, _| kernel.core.node.is_some());
         let (node_ranks, routes) = (endpoint.node().ranks().to_vec(), endpoint.routes().to_vec());
         let bulk = endpoint.bulk().clone();
-        let about = About { launcher: seat.launcher(), nodes, node_ranks, routes, bulk, shared };
+        let about = JobInfo { launcher: seat.launcher(), nodes, node_ranks, routes, bulk, shared };
         let world = World::new(endpoint.clone(), me, size, about, stats);
         let aligned = match &tracer {
             Some(tracer) => world.clock_ahead(&site).map(|ahead| tracer.align(ahead)),

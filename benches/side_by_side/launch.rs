@@ -3,7 +3,7 @@
 
 use crate::machine;
 use crate::mpi::{self, Flavour};
-use aurora_core::{Config, Surroundings};
+use aurora_core::{Config, LaunchInfo};
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
@@ -38,7 +38,7 @@ pub struct Skipped {
 impl Launch {
     /// What the environment and this binary allow.
     pub fn detect() -> Result<Launch, String> {
-        if Surroundings::detect() != Surroundings::Alone {
+        if LaunchInfo::detect() != LaunchInfo::Alone {
             return Err("this starts its job by itself: run it without mpirun or srun".into());
         }
         // Also what is wrong with those variables that only the job reads.

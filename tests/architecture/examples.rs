@@ -81,11 +81,9 @@ fn methods_of(of: &str, tokens: TokenStream, missing: &mut Vec<Missing>) {
             TokenTree::Ident(word) if word == "pub" => {
                 is_public = group(trees.get(at + 1), Delimiter::Parenthesis).is_none();
             }
-            TokenTree::Ident(word) if word == "fn" => {
-                if is_public && !has && !is_hidden {
-                    let name = ident(trees.get(at + 1)).unwrap_or_default();
-                    missing.push(Missing { name: format!("{of}::{name}"), line: line(tree) });
-                }
+            TokenTree::Ident(word) if word == "fn" && is_public && !has && !is_hidden => {
+                let name = ident(trees.get(at + 1)).unwrap_or_default();
+                missing.push(Missing { name: format!("{of}::{name}"), line: line(tree) });
             }
             // The body.
             TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {

@@ -1,7 +1,7 @@
 //! Runs a body that must fail, and keeps what every rank is told.
 
 use aurora_core::prelude::*;
-use aurora_core::{About, Check, Route};
+use aurora_core::{Check, JobInfo, Route};
 use std::path::Path;
 use std::sync::{Barrier, Condvar, Mutex};
 use std::time::{Duration, Instant};
@@ -111,7 +111,7 @@ impl Job {
             None => config.ranks_per_node(2),
         };
         let run = config.run(|world| {
-            let About { routes, nodes, .. } = world.about();
+            let JobInfo { routes, nodes, .. } = world.about();
             match self.route {
                 Some(route) => assert_eq!(*routes, Vec::from_iter((self.ranks > 1).then_some(route))),
                 None => assert_eq!(*nodes, self.ranks.div_ceil(2)),

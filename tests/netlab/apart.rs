@@ -3,7 +3,7 @@
 
 use crate::bulk;
 use crate::place::{self, SLOW};
-use aurora_core::{About, Result, Route, World};
+use aurora_core::{JobInfo, Result, Route, World};
 use aurora_suite::body::Body;
 use aurora_suite::check;
 use aurora_suite::driver::{Ended, Job};
@@ -68,7 +68,7 @@ fn run(
 fn twins(world: &World) -> Result<()> {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname")?;
     check::equal("host name", name.trim(), NAME)?;
-    let About { nodes, routes, .. } = world.about();
+    let JobInfo { nodes, routes, .. } = world.about();
     check::equal("nodes", *nodes, 2)?;
     check::equal("routes", &routes[..], &[Route::Shm, Route::Udp])?;
     bulk::load(&mut bulk::matrix(world)?, 0, bulk::Data::Right)

@@ -1,7 +1,9 @@
 //! What all ranks do together, every byte checked.
 
 use aurora_core::ops::Sum;
-use aurora_core::{About, Bulk, Error, GScalar, GVector, MatrixDim, Result, Route, World, distmemcpy, distmemcpy_many};
+use aurora_core::{
+    Bulk, Error, GScalar, GVector, JobInfo, MatrixDim, Result, Route, World, distmemcpy, distmemcpy_many,
+};
 use aurora_suite::body::{Body, End};
 use aurora_suite::check;
 use aurora_suite::random::mix;
@@ -55,7 +57,7 @@ impl Data {
 
 /// One rank on each node, or two.
 fn ranks_know_their_nodes(world: &World) -> Result<()> {
-    let About { nodes, routes, .. } = world.about();
+    let JobInfo { nodes, routes, .. } = world.about();
     let per_node = world.size() / nodes;
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname")?;
     check::equal("host name", name.trim(), &format!("n{}", world.rank().index() / per_node + 1))?;

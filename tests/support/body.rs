@@ -1,6 +1,6 @@
 //! What runs on every rank.
 
-use aurora_core::{Error, Result, World};
+use aurora_core::{Result, World};
 use std::any::type_name;
 
 type Function = dyn Fn(&World) -> Result<()> + Send + Sync;
@@ -77,11 +77,6 @@ impl Body {
     /// # Errors
     /// That of the body.
     pub fn run(&self, world: &World) -> Result<()> {
-        (self.run)(world).map_err(|error| match error {
-            Error::User { message, site, source } => {
-                Error::User { message: format!("{}: {message}", world.rank()), site, source }
-            }
-            error => error,
-        })
+        (self.run)(world).map_err(|error| crate::check::amid(world.rank().to_string(), error))
     }
 }

@@ -43,9 +43,9 @@ pub fn equal<T: PartialEq + Debug>(what: &str, found: T, want: T) -> Result<()> 
 }
 
 /// A verification that has failed, and amid what; every other error as it is.
-pub fn amid(what: String, error: Error) -> Error {
-    match error {
-        Error::User { message, site, source } => Error::User { message: format!("{what}: {message}"), site, source },
-        error => error,
+pub fn amid(what: String, mut error: Error) -> Error {
+    if let Error::User { message, .. } = &mut error {
+        *message = format!("{what}: {message}");
     }
+    error
 }

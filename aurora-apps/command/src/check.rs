@@ -3,7 +3,7 @@
 use crate::arguments::CheckArguments;
 use crate::launch::speaks;
 use crate::{FAILED, complain, say};
-use aurora_core::Surroundings;
+use aurora_core::LaunchInfo;
 use serde_json::Value;
 use std::io::{self, Read};
 use std::process::{Command, ExitCode, Output, Stdio};
@@ -31,9 +31,9 @@ const NOT_PASSED_ON: [&str; 3] = ["AURORA_SCALAR", "AURORA_STATS", "AURORA_TRACE
 
 /// Runs each application twice in turn, as it is and with `AURORA_CHECK=1`, and prints what that has taken. It fails
 /// if a result is wrong, if the library says anything, or if an application lasts longer than `--limit`.
-pub fn show(arguments: &CheckArguments, starter: Surroundings) -> ExitCode {
+pub fn show(arguments: &CheckArguments, starter: LaunchInfo) -> ExitCode {
     match starter {
-        Surroundings::Alone => check(arguments).unwrap_or_else(|code| code),
+        LaunchInfo::Alone => check(arguments).unwrap_or_else(|code| code),
         _ if speaks(starter) => refuse("aurora check starts ranks by itself: call it without mpirun"),
         _ => ExitCode::from(FAILED),
     }

@@ -4,16 +4,16 @@ use crate::arguments::{RouteName, WorldArguments};
 use crate::memory::Demand;
 use crate::refusal::{Reason, Refusal};
 use aurora_core::prelude::*;
-use aurora_core::{Route, Surroundings};
+use aurora_core::{LaunchInfo, Route};
 use std::io::IsTerminal;
 
 /// Whether this process tells the user about wrong arguments; all ranks find the same ones wrong. Launchers read the
 /// stderr of ranks: one that writes to a terminal runs in a shell that has inherited a launcher's variables.
-pub fn speaks(starter: Surroundings) -> bool {
+pub fn speaks(starter: LaunchInfo) -> bool {
     match starter {
-        Surroundings::Alone => true,
-        Surroundings::Step { rank, .. } => rank.is_none_or(|rank| rank == 0) || std::io::stderr().is_terminal(),
-        Surroundings::Rank => false,
+        LaunchInfo::Alone => true,
+        LaunchInfo::Step { rank, .. } => rank.is_none_or(|rank| rank == 0) || std::io::stderr().is_terminal(),
+        LaunchInfo::Rank => false,
     }
 }
 
@@ -26,7 +26,7 @@ pub fn config(world: &WorldArguments) -> Result<Config, Refusal> {
         Some(ranks) => Config::default().ranks(ranks as usize),
         None => Config::default(),
     };
-    if let Surroundings::Step { size: Some(size), .. } = config.surroundings() {
+    if let LaunchInfo::Step { size: Some(size), .. } = config.launch_info() {
         if let Some(ranks) = world.ranks.filter(|ranks| *ranks as usize != size) {
             return Err(Refusal {
                 argument: "--ranks <N>",
@@ -66,12 +66,12 @@ pub fn check_weights(weights: &[f64], config: &Config) -> Result<(), Refusal> {
 
 /// Whether the data fits this machine. Only the process that speaks looks: the others would see what is left after it.
 pub fn check_memory<F: Fn(u64, u64) -> u128>(demand: Demand<F>, config: &Config) -> Result<(), Refusal> {
-    let starter = config.surroundings();
+    let starter = config.launch_info();
     let ranks = match starter {
         // What is wrong with the configuration, the start will say.
-        Surroundings::Alone => config.planned_ranks().ok().flatten().unwrap_or(1),
-        Surroundings::Step { local_size, .. } if speaks(starter) => local_size.unwrap_or(1),
-        Surroundings::Step { .. } | Surroundings::Rank => return Ok(()),
+        LaunchInfo::Alone => config.planned_ranks().ok().flatten().unwrap_or(1),
+        LaunchInfo::Step { local_size, .. } if speaks(starter) => local_size.unwrap_or(1),
+        LaunchInfo::Step { .. } | LaunchInfo::Rank => return Ok(()),
     };
     match aurora_core::available_memory() {
         Some(available) => demand.check(ranks as u64, available as u64),

@@ -28,7 +28,7 @@ use aurora_apps::report::Measured;
 use aurora_apps::report::circumstances::{Circumstances, Told};
 use aurora_apps::report::label::{Label, Labels};
 use aurora_apps::{diffusion, histogram, indexgather, mm2, psrs, tsp, wordcount};
-use aurora_core::Surroundings;
+use aurora_core::LaunchInfo;
 use aurora_core::prelude::*;
 use clap::error::ErrorKind;
 use clap::{ArgMatches, FromArgMatches};
@@ -47,7 +47,7 @@ use table::Table;
 const FAILED: u8 = 1;
 
 fn main() -> ExitCode {
-    let starter = Surroundings::detect();
+    let starter = LaunchInfo::detect();
     let mut matches = match definition().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => return refuse(&error, starter),
@@ -164,7 +164,7 @@ fn beside_others(implementations: &[Implementation]) -> bool {
 }
 
 /// Wrong arguments (exit code 2), or a request for help: said by one rank, not by each.
-fn refuse(error: &clap::Error, starter: Surroundings) -> ExitCode {
+fn refuse(error: &clap::Error, starter: LaunchInfo) -> ExitCode {
     if speaks(starter) {
         // Nothing is left to be done about a closed terminal.
         let _ = error.print();
@@ -179,7 +179,7 @@ struct Start {
     config: Config,
     circumstances: Circumstances,
     json: bool,
-    starter: Surroundings,
+    starter: LaunchInfo,
 }
 
 fn prepare(world: &WorldArguments, demand: Option<Demand>) -> Result<Start, Refusal> {
@@ -187,8 +187,8 @@ fn prepare(world: &WorldArguments, demand: Option<Demand>) -> Result<Start, Refu
     if let Some(demand) = demand {
         launch::check_memory(demand, &config)?;
     }
-    let starter = config.surroundings();
-    let circumstances = Circumstances::here(labelled(&world.labels)?, matches!(starter, Surroundings::Step { .. }));
+    let starter = config.launch_info();
+    let circumstances = Circumstances::here(labelled(&world.labels)?, matches!(starter, LaunchInfo::Step { .. }));
     Ok(Start { config, circumstances, json: world.json, starter })
 }
 
@@ -273,11 +273,11 @@ fn complain(error: impl Display) {
 }
 
 /// The job has failed. What every rank finds wrong with its environment alike, one of them says.
-fn fail(error: &Error, starter: Surroundings) -> ExitCode {
+fn fail(error: &Error, starter: LaunchInfo) -> ExitCode {
     let common = matches!(error, Error::BadSetting { .. } | Error::UnknownVariable { .. });
     let common = common || !cfg!(feature = "mpi");
     // A rank of another's job comes here only if it could not join it.
-    if speaks(starter) || !common || starter == Surroundings::Rank {
+    if speaks(starter) || !common || starter == LaunchInfo::Rank {
         complain(error);
     } else {
         after_the_speaker();

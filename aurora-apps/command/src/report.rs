@@ -8,7 +8,7 @@ use aurora_apps::lines;
 use aurora_apps::report::out::{self, Unwritten};
 use aurora_apps::report::page::{Known, page};
 use aurora_apps::report::read::{self, Unread};
-use aurora_core::Surroundings;
+use aurora_core::LaunchInfo;
 use std::process::ExitCode;
 use thiserror::Error;
 
@@ -23,7 +23,7 @@ enum NoPage {
 
 /// Reads the runs and writes the page. No ranks are started for it, and of those that a launcher has started one does
 /// it.
-pub fn write(arguments: &ReportArguments, starter: Surroundings) -> ExitCode {
+pub fn write(arguments: &ReportArguments, starter: LaunchInfo) -> ExitCode {
     if !speaks(starter) {
         return ExitCode::SUCCESS;
     }

@@ -1,5 +1,6 @@
 //! Values of arguments: how they are read, and what is said of those that cannot be.
 
+use aurora_core::ByteSize;
 use std::fmt::Debug;
 use std::ops::RangeBounds;
 use std::time::Duration;
@@ -9,7 +10,7 @@ pub fn number<N: TryFrom<u64>>(
     range: impl RangeBounds<u64> + Debug + Clone,
 ) -> impl Fn(&str) -> Result<N, String> + Clone {
     move |text| {
-        let number = aurora_core::bytes(text).map(|number| number as u64).filter(|number| range.contains(number));
+        let number = text.parse().ok().map(|ByteSize(number)| number as u64).filter(|number| range.contains(number));
         let number = number.and_then(|number| N::try_from(number).ok());
         number.ok_or_else(|| format!("a whole number, {range:?}, alone or with K, M or G (powers of 1024)"))
     }
@@ -17,7 +18,7 @@ pub fn number<N: TryFrom<u64>>(
 
 /// Bytes, as `AURORA_CACHE_LIMIT` takes them; also 0.
 pub fn bytes_or_none(text: &str) -> Result<u64, &'static str> {
-    let bytes = aurora_core::bytes(text).map(|bytes| bytes as u64);
+    let bytes = text.parse().ok().map(|ByteSize(bytes)| bytes as u64);
     bytes.ok_or("0.. bytes, alone or with K, M, G or T (also as KiB, MiB, GiB, TiB)")
 }
 

@@ -20,6 +20,7 @@ mod spread;
 mod study;
 
 pub use report::{Comparison, Kind, Measured, NothingToRun, Phase, Report};
+pub use simulation::{Setting, Simulation};
 pub use spread::Spread;
 
 /// Aurora's own implementation of anything, by its name on the command line.

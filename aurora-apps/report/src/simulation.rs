@@ -8,11 +8,15 @@ use std::collections::BTreeMap;
 /// One object of `aurora simulate --json`: a policy on so many nodes, means over repetitions.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 pub struct Simulation {
+    /// The scheduling policy.
     pub policy: String,
+    /// The number of nodes.
     #[serde(deserialize_with = "count")]
     pub nodes: usize,
+    /// The rest of the setting.
     #[serde(flatten)]
     pub setting: Setting,
+    /// How many repetitions.
     #[serde(deserialize_with = "count")]
     pub reps: usize,
     /// Means over the repetitions, by the names of `--json`. In paper mode there are fewer of them.
@@ -39,6 +43,7 @@ pub struct Setting {
     /// Units that a block is on its way, if they were asked for.
     #[serde(default, deserialize_with = "text")]
     pub asked_latency: String,
+    /// The speeds of the nodes, as the command line has them.
     pub speeds: String,
     /// Who receives a block that one node asks for.
     pub transfers: String,

@@ -34,6 +34,7 @@ pub trait Buffered: Behaviour {
 }
 
 /// How buffers are sent: the difference between a collective ReleaseC and that of one rank alone.
+#[allow(unnameable_types, reason = "in hidden methods of `Buffered` alone")]
 pub trait Sender<T: Element> {
     /// Sends a batch to its owner, once the owner may get another, and leaves it empty.
     #[doc(hidden)]
@@ -48,6 +49,7 @@ pub trait Sender<T: Element> {
 }
 
 /// Writes that are not sent yet, for each owner.
+#[allow(unnameable_types, reason = "in hidden methods of `Buffered` alone")]
 pub struct Buffers<T> {
     dist: Distribution,
     /// Checking mode: every write takes the slow path, which notes it.
@@ -109,6 +111,20 @@ impl<B: Buffered> Scope<'_, B> {
     /// # Errors
     /// [`Error::IndexOutside`](crate::Error::IndexOutside); [`Error::NotShown`](crate::Error::NotShown) outside of
     /// the scope's slice; if a full buffer has to be sent, also the error that prevents that.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut v = GVector::<u64>::new(world, 10)?;
+    /// let mut scope = v.release_c()?;
+    /// let me = world.rank().index();
+    /// scope.put(9 - me, me as u64)?;
+    /// drop(scope);
+    /// assert_eq!(v.at(8)?, 1);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     #[track_caller]
     pub fn put(&mut self, index: usize, value: B::Element) -> Result<()> {
@@ -120,6 +136,19 @@ impl<B: Buffered> Scope<'_, B> {
     /// # Errors
     /// [`Error::RangeOutside`](crate::Error::RangeOutside) or [`Error::NotShown`](crate::Error::NotShown), before
     /// anything is written; else as [`put`](Self::put).
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut v = GVector::<u64>::new(world, 10)?;
+    /// let mut scope = v.release_c()?;
+    /// scope.put_slice(if world.is_root() { 5 } else { 0 }, &[1, 2, 3])?; // in the other rank's part
+    /// drop(scope);
+    /// assert_eq!((v.at(2)?, v.at(7)?), (3, 3));
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn put_slice(&mut self, start: usize, values: &[B::Element]) -> Result<()> {
         self.check_shown_range(start, values.len())?;
@@ -134,6 +163,20 @@ impl<B: Buffered> Scope<'_, B> {
     ///
     /// # Errors
     /// As [`put`](Self::put).
+    ///
+    /// ```
+    /// # use aurora_core::ops::Sum;
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut v = GVector::<u64>::new(world, 10)?;
+    /// let mut scope = v.release_c_with(Sum)?;
+    /// scope.update(9, 1 + world.rank().index() as u64)?; // by both ranks
+    /// drop(scope);
+    /// assert_eq!(v.at(9)?, 1 + 2);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     #[track_caller]
     pub fn update(&mut self, index: usize, operand: B::Element) -> Result<()>
@@ -170,6 +213,7 @@ impl<B: Buffered> Scope<'_, B> {
 }
 
 /// Buffers with what sends them.
+#[allow(unnameable_types, reason = "in hidden methods of `Buffered` alone")]
 pub struct Writer<'a, T: Element> {
     buffers: &'a mut Buffers<T>,
     sender: &'a mut dyn Sender<T>,

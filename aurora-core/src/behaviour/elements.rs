@@ -93,18 +93,53 @@ impl<T: Element> ShowsElementsMut for OwnerMut<T> {
 /// ```
 impl<B: ShowsElements> Scope<'_, B> {
     /// Element `index` of the vector; `None` if the guard does not show it. A HaloCache also shows its halo here.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 10, |i| 10 * i as u64)?;
+    /// let part = v.slice(2..5).read_cache()?;
+    /// assert_eq!((part.get(2), part.get(5)), (Some(&20), None));
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     pub fn get(&self, index: usize) -> Option<&B::Element> {
         B::get(self, index)
     }
 
     /// The elements that are shown, in order; of a HaloCache, those of this rank's own part.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 10, |i| 10 * i as u64)?;
+    /// let part = v.slice(2..5).read_cache()?;
+    /// assert_eq!(part.iter().sum::<u64>(), 20 + 30 + 40);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     pub fn iter(&self) -> slice::Iter<'_, B::Element> {
         self.state.elements(self.vector).1.iter()
     }
 
     /// The elements of [`iter`](Scope::iter), each with its global index.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 10, |i| 10 * i as u64)?;
+    /// let own = v.owner_computes()?;
+    /// for (i, element) in own.iter_indexed() {
+    ///     assert_eq!(*element, 10 * i as u64);
+    /// }
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     pub fn iter_indexed(
         &self,
@@ -114,12 +149,34 @@ impl<B: ShowsElements> Scope<'_, B> {
     }
 
     /// Number of elements of the whole vector.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 10, |i| 10 * i as u64)?;
+    /// let part = v.slice(2..5).read_cache()?;
+    /// assert_eq!((part.len(), part.iter().len()), (10, 3));
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     pub fn len(&self) -> usize {
         self.vector.len()
     }
 
     /// Whether the whole vector has no elements.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 10, |i| 10 * i as u64)?;
+    /// let part = v.slice(5..5).read_cache()?;
+    /// assert_eq!((part.is_empty(), part.window().is_empty()), (false, true));
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.vector.is_empty()
@@ -137,6 +194,40 @@ impl<'a, B: ShowsElements> IntoIterator for &'a Scope<'_, B> {
     }
 }
 
+impl<B: ShowsElementsMut> Scope<'_, B> {
+    /// The elements of [`iter`](Scope::iter), to change them; so does a loop over `&mut guard`.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut v = GVector::<u64>::new(world, 10)?;
+    /// let mut mine = v.owner_computes_mut()?;
+    /// mine.iter_mut().for_each(|element| *element += 1);
+    /// for element in &mut mine {
+    ///     *element *= 5;
+    /// }
+    /// assert!(mine.iter().all(|element| *element == 5));
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[inline]
+    pub fn iter_mut(&mut self) -> slice::IterMut<'_, B::Element> {
+        self.state.elements_mut(self.vector).iter_mut()
+    }
+}
+
+/// The elements that are shown, in order: [`iter_mut`](Scope::iter_mut).
+impl<'a, B: ShowsElementsMut> IntoIterator for &'a mut Scope<'_, B> {
+    type Item = &'a mut B::Element;
+    type IntoIter = slice::IterMut<'a, B::Element>;
+
+    #[inline]
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter_mut()
+    }
+}
+
 /// The methods of guards that show all elements of their window. A macro, because an `Index` for all behaviours that
 /// show elements would conflict with that of the rank's own part.
 macro_rules! shows_window {
@@ -144,6 +235,18 @@ macro_rules! shows_window {
         impl<T: Element> $guard<'_, T> {
             /// The elements of the [`window`](Scope::window). Element 0 of the slice is element `window().start` of
             /// the vector.
+            ///
+            /// ```
+            /// # use aurora_core::prelude::*;
+            /// # Config::threads(2).run(|world| {
+            /// let v = GVector::<u64>::from_fn(world, 10, |i| 10 * i as u64)?;
+            /// let part = v.slice(2..5).read_cache()?;
+            /// assert_eq!(part.as_slice(), [20, 30, 40]);
+            /// assert_eq!(part.as_slice()[0], part[2]);
+            /// # Ok(())
+            /// # })?;
+            /// # Ok::<(), Error>(())
+            /// ```
             #[inline]
             pub fn as_slice(&self) -> &[T] {
                 self.state.shown()

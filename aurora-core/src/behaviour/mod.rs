@@ -19,9 +19,11 @@ mod shown;
 
 pub use accumulate::Accumulated;
 pub use batched_reads::{Batched, BatchedIter, BatchedPairs, BatchedQueue};
+pub use buffers::Buffered;
 pub use combined::Combined;
+pub use elements::{ShowsElements, ShowsElementsMut};
 pub use halo::Haloed;
-pub use owner::{Owner, OwnerMut, ShowsOwnPart};
+pub use owner::{HasOwnPart, Owner, OwnerMut, ShowsOwnPart};
 pub use paged::Pages;
 pub use read_cache::{Blocks, Cached, Streamed};
 pub use release::{Alone, PutOnly, Together};
@@ -89,6 +91,7 @@ pub trait Behaviour: sealed::Sealed + Sized {
 }
 
 pub(crate) mod sealed {
+    #[allow(unnameable_types, reason = "behaviours are those of this crate")]
     pub trait Sealed {}
 }
 
@@ -149,6 +152,20 @@ impl<'v, B: Behaviour> Scope<'v, B> {
     ///
     /// # Errors
     /// `Mismatch`, `Leaked` or `Poisoned` of the vector; the error that ended the job.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut v = GVector::<u64>::new(world, 10)?;
+    /// let mut scope = v.release_c()?;
+    /// let me = world.rank().index();
+    /// scope.put(9 - me, me as u64)?;
+    /// scope.finish()?; // an error of the scope is returned here
+    /// assert_eq!((v.at(9)?, v.at(8)?), (0, 1));
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn finish(mut self) -> Result<()> {
         self.end(true)
     }

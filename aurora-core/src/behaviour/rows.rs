@@ -89,6 +89,18 @@ macro_rules! shows_rows {
     ($guard:ident) => {
         impl<T: Element> $guard<'_, T> {
             /// The global numbers of the rows that are shown. If the vector is no matrix, each element is a row.
+            ///
+            /// ```
+            /// # use aurora_core::prelude::*;
+            /// # Config::threads(2).run(|world| {
+            /// let table = GVector::<u64>::from_fn(world, MatrixDim::new(4, 3), |i| i as u64)?;
+            /// assert_eq!(table.read_cache()?.rows(), 0..4);
+            /// let part = table.slice(2..9).read_cache()?; // of row 0 only the last element
+            /// assert_eq!(part.rows(), 1..3);
+            /// # Ok(())
+            /// # })?;
+            /// # Ok::<(), Error>(())
+            /// ```
             pub fn rows(&self) -> Range<usize> {
                 self.whole_rows().0.rows
             }
@@ -97,6 +109,17 @@ macro_rules! shows_rows {
             ///
             /// # Panics
             /// If the guard does not show this row.
+            ///
+            /// ```
+            /// # use aurora_core::prelude::*;
+            /// # Config::threads(2).run(|world| {
+            /// let table = GVector::<u64>::from_fn(world, MatrixDim::new(4, 3), |i| i as u64)?;
+            /// let all = table.read_cache()?;
+            /// assert_eq!(all.row(2), [6, 7, 8]);
+            /// # Ok(())
+            /// # })?;
+            /// # Ok::<(), Error>(())
+            /// ```
             #[track_caller]
             pub fn row(&self, row: usize) -> &[T] {
                 &self.as_slice()[self.places_of_row(row)]
@@ -130,6 +153,19 @@ mod parallel {
         ///
         /// By default a rank's pool has a thread for every core of the machine. If several ranks share a machine, use
         /// a pool with this rank's share of the cores.
+        ///
+        /// ```
+        /// # use aurora_core::prelude::*;
+        /// # use rayon::prelude::*;
+        /// # Config::threads(2).run(|world| {
+        /// let table = GVector::<u64>::from_fn(world, MatrixDim::new(4, 3), |i| i as u64)?;
+        /// let all = table.read_cache()?;
+        /// let sums: Vec<u64> = all.par_rows().map(|(_, elements)| elements.iter().sum()).collect();
+        /// assert_eq!(sums, [3, 12, 21, 30]);
+        /// # Ok(())
+        /// # })?;
+        /// # Ok::<(), Error>(())
+        /// ```
         pub fn par_rows(&self) -> impl IndexedParallelIterator<Item = (usize, &[B::Element])> {
             let (whole, elements) = self.whole_rows();
             whole.rows.into_par_iter().zip(elements.par_chunks_exact(whole.cols.max(1)))
@@ -193,6 +229,20 @@ mod views {
 
     impl<B: ShowsElementsMut> Scope<'_, B> {
         /// This rank's rows as an `ndarray` view for writing; numbered as in [`view`](Scope::view).
+        ///
+        /// ```
+        /// # use aurora_core::prelude::*;
+        /// # Config::threads(2).run(|world| {
+        /// let mut table = GVector::<f64>::from_fn(world, MatrixDim::new(4, 3), |i| i as f64)?;
+        /// let mut own = table.owner_computes_mut()?;
+        /// let mut view = own.view_mut();
+        /// view *= 2.0;
+        /// drop(own);
+        /// assert_eq!(table.read_cache()?.row(3), [18.0, 20.0, 22.0]);
+        /// # Ok(())
+        /// # })?;
+        /// # Ok::<(), Error>(())
+        /// ```
         pub fn view_mut(&mut self) -> ArrayViewMut2<'_, B::Element> {
             let (whole, elements) = self.whole_rows_mut();
             let shape = (whole.rows.len(), whole.cols);

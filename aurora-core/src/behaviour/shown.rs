@@ -7,6 +7,18 @@ use std::ops::Range;
 
 impl<B: Behaviour> Scope<'_, B> {
     /// The elements of the vector that the scope is about: all, or those of a [`Slice`](crate::Slice).
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 10, |i| 10 * i as u64)?;
+    /// assert_eq!(v.read_cache()?.window(), 0..10);
+    /// let part = v.slice(2..5).read_cache()?;
+    /// assert_eq!(part.window(), 2..5);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     pub fn window(&self) -> Range<usize> {
         self.shown.clone()

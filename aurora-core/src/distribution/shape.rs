@@ -51,6 +51,7 @@ impl MatrixDim {
 
 /// Length of a vector, and whether it is cut by elements or by rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum Shape {
     /// This many elements, cut anywhere.
     Vector(usize),

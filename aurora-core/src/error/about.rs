@@ -1,11 +1,13 @@
 //! What the kernel asks of an error: which line it is about, and whether it has ended an object.
 
-use super::Error;
+use super::{Claim, Error, ObjectName};
 use crate::Site;
+use aurora_net::Rank;
 use aurora_net::bootstrap::Failure;
 
 impl Error {
-    pub(crate) fn site(&self) -> Option<&Site> {
+    /// The line of the program that it is about; of an error between two ranks, that of the lower rank.
+    pub fn site(&self) -> Option<&Site> {
         match self {
             Error::Mismatch { first, .. } | Error::Race { first, .. } => Some(&first.site),
             Error::Leaked { opened, .. } | Error::Poisoned { opened, .. } => Some(opened),
@@ -38,6 +40,22 @@ impl Error {
             | Error::Object { .. }
             | Error::Start(_) => None,
         }
+    }
+
+    /// Ranks that do not agree about an object, for [shared objects](crate::object) of your own.
+    pub fn mismatch(first: Claim, second: Claim) -> Self {
+        Error::Mismatch { first: Box::new(first), second: Box::new(second) }
+    }
+
+    /// An error of a [shared object](crate::object) of your own. `name` is for programs that recognise it, `cause` says
+    /// what is wrong, and what to do.
+    pub fn of_object(rank: Rank, object: ObjectName, name: impl Into<String>, cause: impl Into<String>) -> Self {
+        Error::Object { rank, object, name: name.into(), cause: cause.into() }
+    }
+
+    /// A value that a variable or an option cannot have.
+    pub fn bad_setting(name: impl Into<String>, value: impl Into<String>, expected: impl Into<String>) -> Self {
+        Error::BadSetting { name: name.into(), value: value.into(), expected: expected.into() }
     }
 
     /// Whether it has ended the object that it is about: every use of the object returns it from then on.

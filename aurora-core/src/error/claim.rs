@@ -5,11 +5,19 @@ use std::fmt;
 
 /// A shared object as errors name it: its kind and where it was made.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ObjectName {
     /// For example `GVector<i32> of 704 x 704`.
     pub what: String,
     /// The line that constructed it.
     pub made_at: Site,
+}
+
+impl ObjectName {
+    /// A name for an object that was made there.
+    pub fn new(what: impl Into<String>, made_at: Site) -> Self {
+        ObjectName { what: what.into(), made_at }
+    }
 }
 
 impl fmt::Display for ObjectName {
@@ -20,6 +28,7 @@ impl fmt::Display for ObjectName {
 
 /// What one rank was doing, as the others quote it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Claim {
     /// The rank.
     pub rank: Rank,
@@ -27,6 +36,13 @@ pub struct Claim {
     pub action: String,
     /// The line of the call.
     pub site: Site,
+}
+
+impl Claim {
+    /// What a rank does there.
+    pub fn new(rank: Rank, action: impl Into<String>, site: Site) -> Self {
+        Claim { rank, action: action.into(), site }
+    }
 }
 
 impl fmt::Display for Claim {

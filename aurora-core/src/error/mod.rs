@@ -2,12 +2,14 @@
 
 mod about;
 mod claim;
+mod kind;
 mod lists;
 mod raced;
 mod user;
 mod words;
 
 pub use claim::{Claim, ObjectName};
+pub use kind::ErrorKind;
 pub(crate) use lists::clip;
 pub use raced::Raced;
 pub use user::UserError;
@@ -15,6 +17,7 @@ pub(crate) use words::{A_CALL, list, memory};
 
 use crate::Site;
 use crate::memory::{CacheLimit, MemoryLimit};
+use aurora_net::bootstrap::Failure;
 use aurora_net::{Rank, UdpTrouble};
 use lists::{Clipped, first_difference};
 use serde::{Deserialize, Serialize};
@@ -29,6 +32,27 @@ use words::{
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Everything that Aurora reports to its user.
+///
+/// Its text says what to do. A program that acts on an error asks for its [`kind`](Error::kind), the
+/// [`rank`](Error::rank) and the line ([`site`](Error::site)) that it is about, or matches a variant:
+///
+/// ```
+/// use aurora_core::{ErrorKind, prelude::*};
+///
+/// let told = Config::threads(2).run(|world| {
+///     let v = GVector::<u64>::new(world, 10)?;
+///     match v.at(10) {
+///         Err(Error::IndexOutside { index, len, .. }) => assert_eq!((index, len), (10, 10)),
+///         other => panic!("{other:?}"),
+///     }
+///     v.at(11)
+/// });
+/// let error = told.unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::Argument);
+/// assert!(error.site().is_some_and(|site| site.line() > 0) && !error.is_job_lost());
+/// ```
+///
+/// `{}` and `{:?}` give the text, which `fn main() -> Result<()>` prints; `{:#?}` and `dbg!` also give the fields.
 #[derive(Clone, Serialize, Deserialize, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -37,6 +61,7 @@ pub enum Error {
         "ranks disagree: {}, but {}; every rank must make the same collective calls in the same order{}",
         Clipped(first), Clipped(second), first_difference(first, second).unwrap_or_else(|| alike(first, second).into())
     )]
+    #[non_exhaustive]
     Mismatch {
         /// What the lower rank did.
         first: Box<Claim>,
@@ -49,6 +74,7 @@ pub enum Error {
         "{rank} has not closed the {behaviour} of {object} that it opened at {opened}: let the guard go out of scope before a \
          barrier or any other wait for ranks that need what it holds, and do not forget it (`mem::forget`)"
     )]
+    #[non_exhaustive]
     Leaked {
         /// The rank that holds it.
         rank: Rank,
@@ -61,6 +87,7 @@ pub enum Error {
     },
     /// A rank panicked inside a scope of this object. Its contents may be those of half a phase and are never shown.
     #[error("{object} is poisoned: {rank} panicked {}", amid(behaviour, opened, object))]
+    #[non_exhaustive]
     Poisoned {
         /// The rank that panicked.
         rank: Rank,
@@ -73,6 +100,7 @@ pub enum Error {
     },
     /// Ranks wait for each other in a circle, or a rank waits for itself.
     #[error("{}: {}; {}", stuck(.waits), join(.waits), instead_of_waiting(.waits))]
+    #[non_exhaustive]
     Deadlock {
         /// Each rank waits for the next, the last for the first. One alone waits for itself.
         waits: Vec<Claim>,
@@ -82,6 +110,7 @@ pub enum Error {
         "{waiting}, but {left} has left `run` and will never come: every rank must make the same collective calls before it \
          returns from the closure"
     )]
+    #[non_exhaustive]
     RankLeft {
         /// The rank that has left.
         left: Rank,
@@ -90,6 +119,7 @@ pub enum Error {
     },
     /// A rank does not answer.
     #[error("{rank} {}", lost_for(*.silent_for, .trouble))]
+    #[non_exhaustive]
     PeerLost {
         /// The silent rank.
         rank: Rank,
@@ -101,12 +131,14 @@ pub enum Error {
     /// Another rank failed, and the job with it. Errors that are the same for all ranks, such as a
     /// [`Mismatch`](Error::Mismatch), are returned themselves.
     #[error("{failure}")]
+    #[non_exhaustive]
     JobFailed {
         /// The rank that failed, why, and at which line.
-        failure: aurora_net::bootstrap::Failure,
+        failure: Failure,
     },
     /// The limit set with `AURORA_TIMEOUT` has passed.
     #[error("{waiting} and has waited for {limit:?}, longer than AURORA_TIMEOUT allows{}", for_whom(.missing))]
+    #[non_exhaustive]
     Timeout {
         /// The rank that waited, and for what.
         waiting: Claim,
@@ -119,6 +151,7 @@ pub enum Error {
     /// nothing orders the two accesses, so what is read or what remains depends on chance. Found in
     /// [checking mode](crate::Config::check).
     #[error("{} for {what} of {object}: {first}, and {second}; nothing orders them: {advice}", race(*is_possible))]
+    #[non_exhaustive]
     Race {
         /// Whether it is none if the program does not use that element of a slice, or that entry, of those that it
         /// holds. [`Check::Strict`](crate::Check::Strict) alone makes such a race an error.
@@ -136,6 +169,7 @@ pub enum Error {
     },
     /// The file for the trace cannot be written: the job has not started.
     #[error("the trace {path} cannot be written: {cause}; set AURORA_TRACE to a file that can, or not at all")]
+    #[non_exhaustive]
     TraceFile {
         /// The file.
         path: String,
@@ -147,6 +181,7 @@ pub enum Error {
         "`{access}` of element {index} of {object}, which is on {owner} (at {site}): AURORA_SCALAR=deny forbids single elements of other ranks; {}",
         instead(.access)
     )]
+    #[non_exhaustive]
     Denied {
         /// The access: `at` or `put`.
         access: String,
@@ -161,6 +196,7 @@ pub enum Error {
     },
     /// An index outside the vector.
     #[error("index {index}{} is outside {object}{} (at {site})", listed(.position), length(object, *len))]
+    #[non_exhaustive]
     IndexOutside {
         /// The index.
         index: usize,
@@ -175,6 +211,7 @@ pub enum Error {
     },
     /// An index that this behaviour does not show on this rank.
     #[error("index {index} is outside {start}..{end}, the part of {object} that {behaviour} shows here (at {site})")]
+    #[non_exhaustive]
     NotShown {
         /// The index.
         index: usize,
@@ -194,6 +231,7 @@ pub enum Error {
         "range {start}..{end} is {} {object}{} (at {site})",
         if .start > .end { "reversed, of" } else { "too long for" }, length(object, *len)
     )]
+    #[non_exhaustive]
     RangeOutside {
         /// First index.
         start: usize,
@@ -208,6 +246,7 @@ pub enum Error {
     },
     /// Source and destination of a copy have different lengths.
     #[error("a copy of {from} elements into {into} elements (at {site}): both sides must have the same length")]
+    #[non_exhaustive]
     LengthsDiffer {
         /// Elements of the source.
         from: usize,
@@ -218,6 +257,7 @@ pub enum Error {
     },
     /// A rank that does not exist.
     #[error("{rank} does not exist: this job has {size} ranks, numbered from 0 (at {site})")]
+    #[non_exhaustive]
     NoSuchRank {
         /// The rank asked for.
         rank: Rank,
@@ -228,6 +268,7 @@ pub enum Error {
     },
     /// An element type without size cannot be distributed.
     #[error("elements of type {element} have no size (at {site}): share a type that holds something")]
+    #[non_exhaustive]
     ZeroSized {
         /// The type.
         element: String,
@@ -236,6 +277,7 @@ pub enum Error {
     },
     /// A [`Partition`](crate::Partition) that does not give one number to each rank.
     #[error("{given} {what} for {size} ranks (at {site}): give one for each rank, 0 for a rank that is to own nothing")]
+    #[non_exhaustive]
     OneForEachRank {
         /// What is given: `lengths`, `numbers of rows` or `weights`.
         what: String,
@@ -248,6 +290,7 @@ pub enum Error {
     },
     /// A weight of a [`Partition`](crate::Partition) that is negative, infinite or no number.
     #[error("{rank} cannot have the weight {weight} (at {site}): a weight is a finite number, 0 or greater")]
+    #[non_exhaustive]
     BadWeight {
         /// The first rank with such a weight.
         rank: Rank,
@@ -258,6 +301,7 @@ pub enum Error {
     },
     /// A [`Partition`](crate::Partition) in which every rank has weight 0.
     #[error("the weights of all {size} ranks are 0 (at {site}): give a rank that is to own something a greater one")]
+    #[non_exhaustive]
     NoWeight {
         /// Number of ranks.
         size: usize,
@@ -266,6 +310,7 @@ pub enum Error {
     },
     /// A vector of more bytes than there are addresses.
     #[error("{shape} of {element} are more bytes than {rank} can address (at {site}): share less data")]
+    #[non_exhaustive]
     TooLarge {
         /// The rank.
         rank: Rank,
@@ -278,6 +323,7 @@ pub enum Error {
     },
     /// A [`Partition::rows`](crate::Partition::rows) without columns, of more rows than a `usize` can count.
     #[error("{shape}: the rows in all are more than {}, the greatest number (at {site}): give fewer rows", usize::MAX)]
+    #[non_exhaustive]
     TooManyRows {
         /// The shape asked for.
         shape: String,
@@ -289,6 +335,7 @@ pub enum Error {
         "{rank} needs {} for {purpose} of {object}{}, and {limit} has {} left{}: {}",
         memory(*asked), with_others(*asked, *together), memory(*available), elsewhere(site, object), limit.advice()
     )]
+    #[non_exhaustive]
     OutOfMemory {
         /// The rank.
         rank: Rank,
@@ -313,6 +360,7 @@ pub enum Error {
          `read_cache`), fetch scattered elements with `batched_reads`, or allow more",
         memory(*asked), elsewhere(site, object)
     )]
+    #[non_exhaustive]
     CacheLimit {
         /// The rank.
         rank: Rank,
@@ -333,6 +381,7 @@ pub enum Error {
          `release_c_with(Op)` and `accumulate(Op)` that all ranks have entered",
         elsewhere(site, object)
     )]
+    #[non_exhaustive]
     UnknownOp {
         /// The operation's type.
         op: String,
@@ -347,6 +396,7 @@ pub enum Error {
          chance; rename one of them, or move it to another module",
         elsewhere(site, object)
     )]
+    #[non_exhaustive]
     SameNumber {
         /// The operation that was known first.
         first: String,
@@ -359,6 +409,7 @@ pub enum Error {
     },
     /// A value, or a key of a map, could not be encoded or decoded, or would arrive as another.
     #[error("a value of type {value} cannot be sent to other ranks: {cause} (at {site})")]
+    #[non_exhaustive]
     Value {
         /// The type.
         value: String,
@@ -369,12 +420,14 @@ pub enum Error {
     },
     /// The object or world is used after its `run` has ended.
     #[error("the job has ended: shared objects live no longer than the `run` that made them (at {site})")]
+    #[non_exhaustive]
     Ended {
         /// The line of the use.
         site: Site,
     },
     /// An environment variable that Aurora does not know.
     #[error("unknown environment variable {name}{}; the known ones: {known}", near(.nearest))]
+    #[non_exhaustive]
     UnknownVariable {
         /// Its name.
         name: String,
@@ -385,6 +438,7 @@ pub enum Error {
     },
     /// A value that an environment variable or an option cannot have.
     #[error("{name}={value} is not possible: {expected}")]
+    #[non_exhaustive]
     BadSetting {
         /// Variable or option.
         name: String,
@@ -398,6 +452,7 @@ pub enum Error {
     Start(String),
     /// A shared object of the program or of another library reports an error.
     #[error("{object} on {rank}: {cause}")]
+    #[non_exhaustive]
     Object {
         /// The rank.
         rank: Rank,
@@ -410,6 +465,7 @@ pub enum Error {
     },
     /// An error of the user, passed through `run`.
     #[error("{message}{}", at(.site))]
+    #[non_exhaustive]
     User {
         /// Its text.
         message: String,
@@ -421,10 +477,14 @@ pub enum Error {
     },
 }
 
-/// `fn main() -> Result<()>` prints the `Debug` form, so it is the message.
+/// `fn main() -> Result<()>` prints the `Debug` form, so it is the message; the alternate form adds the fields.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
+        fmt::Display::fmt(self, f)?;
+        match serde_json::to_string_pretty(self) {
+            Ok(fields) if f.alternate() => write!(f, "\n{fields}"),
+            _ => Ok(()),
+        }
     }
 }
 

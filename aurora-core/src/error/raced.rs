@@ -3,6 +3,7 @@ use std::fmt;
 
 /// What two ranks access in an [`Error::Race`](crate::Error::Race).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum Raced {
     /// The element of a vector with this index.
     Element(usize),

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 /// What one line of the program cost in messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct Usage {
     /// Transfers sent.
     pub messages: u64,

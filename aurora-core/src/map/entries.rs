@@ -7,8 +7,11 @@
 
 use super::key::{Lookup, hash_of, spread};
 use hashbrown::HashTable;
-use hashbrown::hash_table::Entry;
+use hashbrown::hash_table::{self, Entry};
+use std::fmt;
 use std::hash::Hash;
+use std::iter::{FlatMap, FusedIterator};
+use std::slice;
 
 /// A full shard with so many entries splits: 7/8 of 4096 places.
 const MOST: usize = 3584;
@@ -134,46 +137,291 @@ impl<K, V> Entries<K, V> {
 /// What a guard shows.
 impl<K, V> Entries<K, V> {
     /// How many there are.
+    ///
+    /// ```
+    /// # use aurora_core::ops::Sum;
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut squares = GMap::<u64, u64>::new(world)?;
+    /// let me = world.rank().index() as u64;
+    /// squares.insert(me, me * me)?;
+    /// world.barrier()?;
+    /// let mine = squares.owner_computes()?;
+    /// assert_eq!(world.all_reduce(Sum, mine.len())?, 2);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn len(&self) -> usize {
         self.shards.iter().map(|shard| shard.pairs.len()).sum()
     }
 
     /// Whether there are none.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut squares = GMap::<u64, u64>::new(world)?;
+    /// let me = world.rank().index() as u64;
+    /// squares.insert(me, me * me)?;
+    /// world.barrier()?;
+    /// let mine = squares.owner_computes()?;
+    /// assert_eq!(mine.is_empty(), mine.len() == 0); // of this rank alone
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// All entries, in any order.
-    pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
-        self.shards.iter().flat_map(|shard| shard.pairs.iter()).map(|pair| (&pair.key, &pair.value))
+    /// All entries, in any order; so does a loop over `&guard`.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut squares = GMap::<u64, u64>::new(world)?;
+    /// let me = world.rank().index() as u64;
+    /// squares.insert(me, me * me)?;
+    /// world.barrier()?;
+    /// let mine = squares.owner_computes()?;
+    /// for (key, value) in &mine {
+    ///     assert_eq!(*value, key * key);
+    /// }
+    /// assert_eq!(mine.iter().count(), mine.len());
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn iter(&self) -> MapIter<'_, K, V> {
+        MapIter(self.shards.iter().flat_map(|shard| shard.pairs.iter()))
     }
 
-    /// All entries, with values that can be changed.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = (&K, &mut V)> {
-        let pairs = self.shards.iter_mut().flat_map(|shard| shard.pairs.iter_mut());
-        pairs.map(|pair| (&pair.key, &mut pair.value))
+    /// All entries, with values that can be changed; so does a loop over `&mut guard`.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut squares = GMap::<u64, u64>::new(world)?;
+    /// let me = world.rank().index() as u64;
+    /// squares.insert(me, me * me)?;
+    /// world.barrier()?;
+    /// let mut mine = squares.owner_computes_mut()?;
+    /// for (key, value) in &mut mine {
+    ///     *value += key;
+    /// }
+    /// assert!(mine.iter().all(|(key, value)| *value == key * key + key));
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn iter_mut(&mut self) -> MapIterMut<'_, K, V> {
+        MapIterMut(self.shards.iter_mut().flat_map(|shard| shard.pairs.iter_mut()))
+    }
+
+    /// All keys, in the order of [`iter`](Entries::iter).
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut squares = GMap::<u64, u64>::new(world)?;
+    /// let me = world.rank().index() as u64;
+    /// squares.insert(me, me * me)?;
+    /// world.barrier()?;
+    /// let mine = squares.owner_computes()?;
+    /// assert!(mine.keys().all(|key| squares.owner(key) == world.rank()));
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn keys(&self) -> impl Iterator<Item = &K> {
+        self.iter().map(|(key, _)| key)
+    }
+
+    /// All values, in the order of [`iter`](Entries::iter).
+    ///
+    /// ```
+    /// # use aurora_core::ops::Sum;
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut squares = GMap::<u64, u64>::new(world)?;
+    /// let me = world.rank().index() as u64;
+    /// squares.insert(me, me * me)?;
+    /// world.barrier()?;
+    /// let mine = squares.owner_computes()?;
+    /// assert_eq!(world.all_reduce(Sum, mine.values().sum::<u64>())?, 0 + 1);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn values(&self) -> impl Iterator<Item = &V> {
+        self.iter().map(|(_, value)| value)
+    }
+
+    /// All values, to change them.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut squares = GMap::<u64, u64>::new(world)?;
+    /// let me = world.rank().index() as u64;
+    /// squares.insert(me, me * me)?;
+    /// world.barrier()?;
+    /// let mut mine = squares.owner_computes_mut()?;
+    /// mine.values_mut().for_each(|value| *value = 7);
+    /// assert!(mine.values().all(|value| *value == 7));
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
+        self.iter_mut().map(|(_, value)| value)
     }
 
     /// Keeps the entries for which `keep` returns true, and drops the others.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut squares = GMap::<u64, u64>::new(world)?;
+    /// let me = world.rank().index() as u64;
+    /// squares.insert(me, me * me)?;
+    /// world.barrier()?;
+    /// let mut mine = squares.owner_computes_mut()?;
+    /// mine.retain(|key, _| *key == 1);
+    /// assert!(!mine.contains_key(&0));
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn retain(&mut self, mut keep: impl FnMut(&K, &mut V) -> bool) {
         self.shards.iter_mut().for_each(|shard| shard.pairs.retain(|pair| keep(&pair.key, &mut pair.value)));
     }
 
     /// The value of a key that this rank owns. `None` also for a key of another rank, and for a form of a key that has
     /// another hash than the key ([`Lookup`]).
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut squares = GMap::<u64, u64>::new(world)?;
+    /// let me = world.rank().index() as u64;
+    /// squares.insert(me, me * me)?;
+    /// world.barrier()?;
+    /// let mine = squares.owner_computes()?;
+    /// if squares.owner(&1) == world.rank() {
+    ///     assert_eq!(mine.get(&1), Some(&1));
+    /// } else {
+    ///     assert_eq!(mine.get(&1), None);
+    /// }
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn get(&self, key: &(impl Lookup<K> + ?Sized)) -> Option<&V> {
         self.find(hash_of(key), |there| key.is(there))
     }
 
     /// The same, to change the value.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut squares = GMap::<u64, u64>::new(world)?;
+    /// let me = world.rank().index() as u64;
+    /// squares.insert(me, me * me)?;
+    /// world.barrier()?;
+    /// let mut mine = squares.owner_computes_mut()?;
+    /// if let Some(value) = mine.get_mut(&1) {
+    ///     *value = 100;
+    /// }
+    /// drop(mine);
+    /// world.barrier()?;
+    /// assert_eq!(squares.get(&1)?, Some(100));
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn get_mut(&mut self, key: &(impl Lookup<K> + ?Sized)) -> Option<&mut V> {
         self.find_mut(hash_of(key), |there| key.is(there))
     }
 
     /// Whether a key is there. False also for a key of another rank.
-    pub fn contains(&self, key: &(impl Lookup<K> + ?Sized)) -> bool {
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut squares = GMap::<u64, u64>::new(world)?;
+    /// let me = world.rank().index() as u64;
+    /// squares.insert(me, me * me)?;
+    /// world.barrier()?;
+    /// let mine = squares.owner_computes()?;
+    /// assert_eq!(mine.contains_key(&1), squares.owner(&1) == world.rank());
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn contains_key(&self, key: &(impl Lookup<K> + ?Sized)) -> bool {
         self.get(key).is_some()
     }
+}
+
+/// The entries of [`MapEntries`](crate::MapEntries).
+pub struct MapIter<'e, K, V>(Pairs<Shards<'e, K, V>, InShard<'e, K, V>>);
+
+/// The entries of [`MapEntries`](crate::MapEntries), with values that can be changed.
+pub struct MapIterMut<'e, K, V>(Pairs<ShardsMut<'e, K, V>, InShardMut<'e, K, V>>);
+
+type Shards<'e, K, V> = slice::Iter<'e, Shard<K, V>>;
+type ShardsMut<'e, K, V> = slice::IterMut<'e, Shard<K, V>>;
+type InShard<'e, K, V> = hash_table::Iter<'e, Pair<K, V>>;
+type InShardMut<'e, K, V> = hash_table::IterMut<'e, Pair<K, V>>;
+/// The pairs of all shards.
+type Pairs<S, P> = FlatMap<S, P, fn(<S as Iterator>::Item) -> P>;
+
+/// The iterators of shared entries, and of those that can be changed.
+macro_rules! iterators {
+    ($($iter:ident, $method:ident, $entries:ty, $value:ty, |$pair:ident| $item:expr;)*) => {$(
+        impl<'e, K, V> Iterator for $iter<'e, K, V> {
+            type Item = (&'e K, $value);
+
+            #[inline]
+            fn next(&mut self) -> Option<Self::Item> {
+                self.0.next().map(|$pair| $item)
+            }
+
+            fn size_hint(&self) -> (usize, Option<usize>) {
+                self.0.size_hint()
+            }
+
+            #[inline]
+            fn fold<B, F: FnMut(B, Self::Item) -> B>(self, begin: B, mut with: F) -> B {
+                self.0.fold(begin, |so_far, $pair| with(so_far, $item))
+            }
+        }
+
+        impl<K, V> FusedIterator for $iter<'_, K, V> {}
+
+        impl<K, V> fmt::Debug for $iter<'_, K, V> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($iter)).finish_non_exhaustive()
+            }
+        }
+
+        impl<'e, K, V> IntoIterator for $entries {
+            type Item = (&'e K, $value);
+            type IntoIter = $iter<'e, K, V>;
+
+            fn into_iter(self) -> Self::IntoIter {
+                self.$method()
+            }
+        }
+    )*};
+}
+
+iterators! {
+    MapIter, iter, &'e Entries<K, V>, &'e V, |pair| (&pair.key, &pair.value);
+    MapIterMut, iter_mut, &'e mut Entries<K, V>, &'e mut V, |pair| (&pair.key, &mut pair.value);
 }
 
 impl<K: Eq, V> Entries<K, V> {

@@ -69,6 +69,16 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     ///
     /// # Errors
     /// `Mismatch` if ranks construct different objects; what ended the job.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let capitals = GMap::<String, String>::new(world)?;
+    /// assert_eq!(capitals.get("Austria")?, None);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn new(world: &World) -> Result<Self> {
         let site = Site::here();
@@ -83,6 +93,19 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
 
     /// The rank that owns a key, whether the key is there or not. For a form that is hashed differently from the key
     /// ([`Lookup`]), the result may be another rank.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut codes = GMap::<String, u64>::new(world)?;
+    /// if world.rank() == codes.owner("Vienna") {
+    ///     codes.insert("Vienna".into(), 1010)?; // on one rank, its own entry
+    /// }
+    /// assert_eq!(codes.global_len()?, 1);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn owner(&self, key: &(impl Lookup<K> + ?Sized)) -> Rank {
         owner_of(hash_of(key), self.link.size)
     }
@@ -92,6 +115,20 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     /// # Errors
     /// `Leaked`, `Poisoned` or `Mismatch` of the map; [`Error::Value`] if serde cannot encode or decode, or if the key
     /// is given in a form that is hashed or encoded in another way ([`Lookup`]); what ended the job.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut codes = GMap::<String, u64>::new(world)?;
+    /// if world.is_root() {
+    ///     codes.insert("Vienna".into(), 1010)?;
+    /// }
+    /// world.barrier()?;
+    /// assert_eq!((codes.get("Vienna")?, codes.get("Graz")?), (Some(1010), None));
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn get(&self, key: &(impl Lookup<K> + ?Sized)) -> Result<Option<V>> {
         let site = Site::here();
@@ -102,6 +139,20 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     }
 
     /// Whether a key is there. Errors as for [`get`](GMap::get).
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut primes = GMap::<u64, ()>::new(world)?;
+    /// if world.is_root() {
+    ///     primes.insert(7, ())?;
+    /// }
+    /// world.barrier()?;
+    /// assert_eq!((primes.contains(&7)?, primes.contains(&8)?), (true, false));
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn contains(&self, key: &(impl Lookup<K> + ?Sized)) -> Result<bool> {
         let site = Site::here();
@@ -113,6 +164,21 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
 
     /// Inserts an entry, or replaces the value of its key. Returns the old value. Errors as for [`get`](GMap::get), and
     /// [`Error::OutOfMemory`] if the owner has no memory for it.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut codes = GMap::<String, u64>::new(world)?;
+    /// if world.is_root() {
+    ///     assert_eq!(codes.insert("Vienna".into(), 1010)?, None);
+    ///     assert_eq!(codes.insert("Vienna".into(), 1020)?, Some(1010));
+    /// }
+    /// world.barrier()?;
+    /// assert_eq!(codes.get("Vienna")?, Some(1020));
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn insert(&mut self, key: K, value: V) -> Result<Option<V>> {
         let site = Site::here();
@@ -123,6 +189,20 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     }
 
     /// Removes an entry. Returns its value. Errors as for [`get`](GMap::get).
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut codes = GMap::<String, u64>::new(world)?;
+    /// if world.is_root() {
+    ///     codes.insert("Vienna".into(), 1010)?;
+    ///     assert_eq!(codes.remove("Vienna")?, Some(1010));
+    ///     assert_eq!(codes.remove("Vienna")?, None);
+    /// }
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn remove(&mut self, key: &(impl Lookup<K> + ?Sized)) -> Result<Option<V>> {
         let site = Site::here();

@@ -25,7 +25,7 @@ mod work;
 
 use buffer::{Buffer, Pending};
 
-pub use entries::Entries as MapEntries;
+pub use entries::{Entries as MapEntries, MapIter, MapIterMut};
 pub use handle::GMap;
 pub use key::{Lookup, MapKey, MapValue};
 pub use owner::{MapOwnerComputes, MapOwnerComputesMut};

@@ -2,7 +2,7 @@
 
 use super::GMap;
 use super::check::Held;
-use super::entries::Entries;
+use super::entries::{Entries, MapIter, MapIterMut};
 use super::key::{MapKey, MapValue};
 use super::waits::MapWait;
 use crate::Site;
@@ -180,6 +180,26 @@ impl<K: MapKey, V: MapValue> DerefMut for MapOwnerComputesMut<'_, K, V> {
     fn deref_mut(&mut self) -> &mut Entries<K, V> {
         self.taken.as_mut().expect(OPEN)
     }
+}
+
+/// Loops over guards.
+macro_rules! loops {
+    ($($guard:ty: $iter:ident, $method:ident, $value:ty;)*) => {$(
+        impl<'e, K: MapKey, V: MapValue> IntoIterator for $guard {
+            type Item = (&'e K, $value);
+            type IntoIter = $iter<'e, K, V>;
+
+            fn into_iter(self) -> Self::IntoIter {
+                self.$method()
+            }
+        }
+    )*};
+}
+
+loops! {
+    &'e MapOwnerComputes<'_, K, V>: MapIter, iter, &'e V;
+    &'e MapOwnerComputesMut<'_, K, V>: MapIter, iter, &'e V;
+    &'e mut MapOwnerComputesMut<'_, K, V>: MapIterMut, iter_mut, &'e mut V;
 }
 
 impl<K: MapKey, V: MapValue> Drop for MapOwnerComputes<'_, K, V> {

@@ -63,6 +63,21 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     ///
     /// # Errors
     /// `Leaked` if a guard was forgotten; `Mismatch` if another rank is known to have opened a different scope.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut squares = GMap::<usize, usize>::new(world)?;
+    /// let mut scope = squares.release_c()?;
+    /// for n in (world.rank().index()..100).step_by(world.size()) {
+    ///     scope.insert(n, n * n)?;
+    /// }
+    /// scope.finish()?;
+    /// assert_eq!(squares.get(&99)?, Some(9801)); // any rank's entry, without a barrier
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn release_c(&mut self) -> Result<MapReleaseC<'_, K, V>> {
         let site = Site::here();
@@ -125,6 +140,22 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
     /// # Errors
     /// [`Error::Value`](crate::Error::Value) if serde cannot encode the entry; if a full buffer has to be sent, also
     /// the error that prevents that.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut codes = GMap::<String, u64>::new(world)?;
+    /// let mut scope = codes.release_c()?;
+    /// if world.is_root() {
+    ///     scope.insert("Vienna".into(), 1010)?;
+    ///     scope.insert("Vienna".into(), 1020)?; // of two by one rank the last one stays
+    /// }
+    /// drop(scope);
+    /// assert_eq!(codes.get("Vienna")?, Some(1020));
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn insert(&mut self, key: K, value: V) -> Result<()> {
         let pair = Pair::new(key, value);
@@ -142,6 +173,21 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
     /// # Errors
     /// As [`insert`](MapReleaseC::insert); [`Error::Value`](crate::Error::Value) also if `to_owned` makes a key that is
     /// hashed in another way.
+    ///
+    /// ```
+    /// use aurora_core::ops::Max;
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut longest = GMap::<String, usize>::new(world)?;
+    /// let mut scope = longest.release_c_with(Max)?;
+    /// scope.update("hop", 5)?; // no `String` is needed
+    /// scope.update("hop", 3 + 4 * world.rank().index())?;
+    /// scope.finish()?;
+    /// assert_eq!(longest.get("hop")?, Some(7)); // of 2 ranks
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     #[track_caller]
     pub fn update<Q>(&mut self, key: &Q, operand: V) -> Result<()>
@@ -315,6 +361,20 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
     /// `Mismatch`, `Leaked` or `Poisoned` of the map; [`Error::OutOfMemory`](crate::Error::OutOfMemory) if an owner has
     /// no memory for its entries; [`Error::Value`](crate::Error::Value) if a buffered entry cannot be sent, or not be
     /// read by its owner, which then ends the map on all ranks; what ended the job.
+    ///
+    /// ```
+    /// use aurora_core::ops::Sum;
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut counts = GMap::<u64, u64>::new(world)?;
+    /// let mut scope = counts.release_c_with(Sum)?;
+    /// scope.update(&5, 1)?; // on each of 2 ranks
+    /// scope.finish()?; // all have ended, and all is applied
+    /// assert_eq!(counts.get(&5)?, Some(2));
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn finish(mut self) -> Result<()> {
         self.end(true)
     }

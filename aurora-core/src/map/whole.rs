@@ -24,6 +24,17 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     /// Collective. The number of entries on all ranks together. Orders all ranks: it counts what any rank has written
     /// before. The number of this rank's own entries is `owner_computes()?.len()`.
     ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut ranks = GMap::<usize, ()>::new(world)?;
+    /// ranks.insert(world.rank().index(), ())?;
+    /// assert_eq!(ranks.global_len()?, world.size()); // no barrier between
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Mismatch`, `Leaked` or `Poisoned`; what ended the job.
     #[track_caller]
@@ -32,6 +43,20 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     }
 
     /// Collective. Whether there are no entries on any rank. As [`global_len`](GMap::global_len).
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut ranks = GMap::<usize, ()>::new(world)?;
+    /// assert!(ranks.is_globally_empty()?);
+    /// if world.is_root() {
+    ///     ranks.insert(0, ())?;
+    /// }
+    /// assert!(!ranks.is_globally_empty()?); // on every rank
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn is_globally_empty(&self) -> Result<bool> {
         self.count(&Site::here()).map(|len| len == 0)
@@ -132,6 +157,18 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
 
     /// Collective. Removes all entries. Orders all ranks: earlier writes are gone, later accesses of any rank find the
     /// map empty.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut ranks = GMap::<usize, ()>::new(world)?;
+    /// ranks.insert(world.rank().index(), ())?;
+    /// ranks.clear()?; // no barrier between
+    /// assert!(!ranks.contains(&0)?);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`global_len`](GMap::global_len).

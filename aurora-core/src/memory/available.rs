@@ -11,6 +11,7 @@ use std::os::unix::fs::MetadataExt;
 
 /// Whose memory is exhausted.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum MemoryLimit {
     /// The memory of the machine.
     Machine,

@@ -10,6 +10,7 @@ use std::fmt;
 
 /// What limits the copy of a vector on one rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum CacheLimit {
     /// This many bytes, by `AURORA_CACHE_LIMIT` or [`Config::cache_limit`](crate::Config::cache_limit).
     Set(usize),

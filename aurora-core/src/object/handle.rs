@@ -90,6 +90,24 @@ pub struct Making {
 impl World {
     /// Collective. Makes a shared object of which each rank has its part, and returns once all ranks have agreed on it.
     ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # use aurora_core::object::{Plan, SharedObject};
+    /// struct Counter(u64);
+    ///
+    /// impl SharedObject for Counter {}
+    /// # Config::threads(2).run(|world| {
+    /// let counter = world.share(Plan::new("a counter", &()), |making| Ok(Counter(making.rank.index() as u64)))?;
+    /// let mine = counter.act(|counter, _| {
+    ///     counter.0 += 10;
+    ///     Ok(counter.0)
+    /// })?;
+    /// assert_eq!(mine, [10, 11][world.rank().index()]); // each rank has its part
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Mismatch` if ranks construct objects of different types, names or arguments; on all ranks, the error that
     /// `make` returns on one of them; what ended the job.
@@ -108,6 +126,34 @@ impl World {
     /// Collective. A [`barrier`](World::barrier) that carries words of these objects. Each object returns its word
     /// ([`SharedObject::arrive`]), the words are merged, and each object gets the merged word of all ranks
     /// ([`SharedObject::depart`]) before the call returns.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # use aurora_core::object::{Cx, Plan, SharedObject};
+    /// /// Is told how many ranks have come.
+    /// struct Census(u8);
+    ///
+    /// impl SharedObject for Census {
+    ///     fn arrive(&mut self, _: &mut Cx<'_>) -> Vec<u8> {
+    ///         vec![1]
+    ///     }
+    ///
+    ///     fn merge(&self, all: &mut Vec<u8>, more: &[u8]) {
+    ///         all[0] += more[0];
+    ///     }
+    ///
+    ///     fn depart(&mut self, all: &[u8], _: &mut Cx<'_>) {
+    ///         self.0 = all[0];
+    ///     }
+    /// }
+    /// # Config::threads(2).run(|world| {
+    /// let census = world.share(Plan::new("a census", &()), |_| Ok(Census(0)))?;
+    /// world.sync(&[&census])?;
+    /// assert_eq!(census.act(|census, _| Ok(census.0))?, 2); // of 2 ranks
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`barrier`](World::barrier); `Mismatch` also if ranks name different objects.
@@ -129,6 +175,7 @@ pub trait Named {
     fn id(&self) -> NamedId;
 }
 
+/// The number of an object that a barrier can name.
 #[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NamedId(pub(crate) ObjectId);

@@ -51,7 +51,7 @@ pub use crate::kernel::Reason;
 pub use crate::stats::Kind;
 pub use aurora_net::{Buffer, Doorbell, Payload, Received, Source, Token};
 pub use cx::{Cx, How, decode};
-pub use handle::{Making, Named, Reach, Shared};
+pub use handle::{Making, Named, NamedId, Reach, Shared};
 pub use loan::{Loan, Loans};
 pub use plan::Plan;
 pub use shared::{Call, Malformed, Place, SharedObject};

@@ -55,7 +55,7 @@ impl From<Time> for Runs {
 
 impl From<Runs> for Time {
     fn from(Runs { phase, runs }: Runs) -> Self {
-        let most = crate::environment::MOST_RANKS as u32;
+        let most = crate::environment::MAX_RANKS as u32;
         let ranks = |(first, count, moment): (u32, u32, Moment)| {
             (first.min(most)..first.saturating_add(count).min(most)).map(move |rank| (rank, moment))
         };

@@ -77,6 +77,16 @@ impl<T: ScalarValue> GScalar<T> {
     ///
     /// # Errors
     /// `Mismatch` where ranks construct different objects; [`Error::NoSuchRank`]; [`Error::Value`] if encoding fails.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let answer = GScalar::new(world, 0, 42 + world.rank().index())?;
+    /// assert_eq!(answer.get()?, 42); // the value that rank 0 gives
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn new(world: &World, home: impl Into<Rank>, value: T) -> Result<Self> {
         let (site, home) = (Site::here(), home.into());
@@ -102,6 +112,16 @@ impl<T: ScalarValue> GScalar<T> {
     }
 
     /// The rank where the value lives.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let s = GScalar::new(world, 1, 0u64)?;
+    /// assert_eq!(s.home(), 1);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn home(&self) -> Rank {
         self.home
     }
@@ -110,6 +130,16 @@ impl<T: ScalarValue> GScalar<T> {
     ///
     /// # Errors
     /// Whatever ended the job; [`Error::Value`] where serde cannot decode it.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let name = GScalar::new(world, 0, String::from("Aurora"))?;
+    /// assert_eq!(name.get()?, "Aurora"); // on every rank
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     #[track_caller]
     pub fn get(&self) -> Result<T> {
@@ -125,6 +155,20 @@ impl<T: ScalarValue> GScalar<T> {
     }
 
     /// Sets the value. Errors as for [`get`](GScalar::get).
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let step = GScalar::new(world, 0, 1u64)?;
+    /// if world.rank() == 1 {
+    ///     step.set(2)?; // `step` need not be `mut`: each operation is atomic
+    /// }
+    /// world.barrier()?;
+    /// assert_eq!(step.get()?, 2);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     #[track_caller]
     pub fn set(&self, value: T) -> Result<()> {
@@ -132,6 +176,18 @@ impl<T: ScalarValue> GScalar<T> {
     }
 
     /// Sets the value and returns the old one. Errors as for [`get`](GScalar::get).
+    ///
+    /// ```
+    /// use aurora_core::ops::Sum;
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let prize = GScalar::new(world, 0, 100u64)?;
+    /// let won = prize.swap(0)?; // one rank gets 100, the others 0
+    /// assert_eq!(world.all_reduce(Sum, won)?, 100);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     #[track_caller]
     pub fn swap(&self, value: T) -> Result<T> {
@@ -155,6 +211,18 @@ impl<T: ScalarValue> GScalar<T> {
 
     /// Sets the value to `new` if its encoding is that of `expected`: `Ok(old)` if it was, else `Err(current)`. The
     /// outer result has the errors of [`get`](GScalar::get).
+    ///
+    /// ```
+    /// use aurora_core::ops::Sum;
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let taken = GScalar::new(world, 0, false)?;
+    /// let first = taken.compare_exchange(&false, &true)?.is_ok();
+    /// assert_eq!(world.all_reduce(Sum, u64::from(first))?, 1); // true on one rank
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     #[track_caller]
     pub fn compare_exchange(&self, expected: &T, new: &T) -> Result<std::result::Result<T, T>> {
@@ -179,6 +247,18 @@ impl<T: ScalarValue> GScalar<T> {
 
     /// Replaces the value by `update(value)` and returns the old one. The closure runs on this rank, once more each
     /// time another rank has changed the value meanwhile. Errors as for [`get`](GScalar::get).
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let names = GScalar::new(world, 0, String::new())?;
+    /// names.fetch_update(|names| names + "x")?; // on each of 2 ranks: none is lost
+    /// world.barrier()?;
+    /// assert_eq!(names.get()?, "xx");
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn fetch_update(&self, mut update: impl FnMut(T) -> T) -> Result<T> {
         let site = Site::here();
@@ -277,6 +357,19 @@ impl<T: ScalarValue> GScalar<T> {
 
 impl<T: Atomic> GScalar<T> {
     /// Adds, wrapping for integers, and returns the old value. Errors as for [`get`](GScalar::get).
+    ///
+    /// ```
+    /// use aurora_core::ops::Sum;
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let next_task = GScalar::new(world, 0, 0u64)?;
+    /// let mine = next_task.fetch_add(1)?; // another task on each rank
+    /// assert_eq!(world.all_reduce(Sum, mine)?, 0 + 1); // of 2 ranks
+    /// assert_eq!(next_task.get()?, 2);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     #[track_caller]
     pub fn fetch_add(&self, operand: T) -> Result<T> {
@@ -284,6 +377,18 @@ impl<T: Atomic> GScalar<T> {
     }
 
     /// Sets the value to the smaller of it and `operand`, and returns the old one. Errors as for [`get`](GScalar::get).
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let least = GScalar::new(world, 0, 10i64)?;
+    /// least.fetch_min(7 - world.rank().index() as i64)?;
+    /// world.barrier()?;
+    /// assert_eq!(least.get()?, 6); // of 2 ranks
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     #[track_caller]
     pub fn fetch_min(&self, operand: T) -> Result<T> {
@@ -291,6 +396,18 @@ impl<T: Atomic> GScalar<T> {
     }
 
     /// Sets the value to the larger of it and `operand`, and returns the old one. Errors as for [`get`](GScalar::get).
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let most = GScalar::new(world, 0, 0u64)?;
+    /// most.fetch_max(7 + world.rank().index() as u64)?;
+    /// world.barrier()?;
+    /// assert_eq!(most.get()?, 8); // of 2 ranks
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     #[track_caller]
     pub fn fetch_max(&self, operand: T) -> Result<T> {

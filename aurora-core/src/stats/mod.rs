@@ -59,6 +59,7 @@ pub type Costs = BTreeMap<Kind, Cost>;
 
 /// What one kind of operation has cost a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Cost {
     /// Transfers sent.
     pub messages: u64,

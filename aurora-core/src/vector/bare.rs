@@ -13,6 +13,7 @@ use std::ops::Index;
     note = "`v[i]` is for the guard of a scope: `let v = v.read_cache()?;` shows all of it, `let v = v.owner_computes()?;` this rank's part, \
             `let mut v = v.owner_computes_mut()?;` the same for writing"
 )]
+#[allow(unnameable_types, reason = "there for the message of the compiler")]
 pub trait BareIndex {
     /// Never called, because no type implements this.
     fn never(&self) -> !;

@@ -58,6 +58,18 @@ impl<T: Element> GVector<T> {
     /// [`MatrixDim`], which can be written as `(rows, cols)`. Or it is a [`Partition`], for blocks of given lengths, or
     /// by the weights of ranks.
     ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<f64>::new(world, 100)?;
+    /// let m = GVector::<f64>::new(world, (20, 5))?; // a matrix
+    /// assert_eq!((v.len(), m.len()), (100, 100));
+    /// assert_eq!(v.at(99)?, 0.0);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Mismatch` where ranks construct different objects; [`Error::ZeroSized`]; [`Error::TooLarge`];
     /// [`Error::OutOfMemory`] where some rank's memory has no room for its block; for a `Partition` also
@@ -69,6 +81,16 @@ impl<T: Element> GVector<T> {
 
     /// Collective. A vector with element `i` set to `value(i)`; each rank computes its own. Errors as for
     /// [`new`](Self::new).
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let squares = GVector::<u64>::from_fn(world, 10, |i| (i * i) as u64)?;
+    /// assert_eq!(squares.at(7)?, 49);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn from_fn<'a>(
         world: &World,
@@ -80,6 +102,16 @@ impl<T: Element> GVector<T> {
 
     /// Collective. A vector of zeros of which rank `r` owns `lengths[r]` elements: [`new`](Self::new) with
     /// [`Partition::lengths`]. Rows of a matrix: [`Partition::rows`].
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::with_blocks(world, &[2, 8])?; // one length for each of 2 ranks
+    /// assert_eq!(v.local_range(), [0..2, 2..10][world.rank().index()]);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn with_blocks(world: &World, lengths: &[usize]) -> Result<Self> {
         Self::new(world, Partition::lengths(lengths))
@@ -87,6 +119,16 @@ impl<T: Element> GVector<T> {
 
     /// Collective. A vector or matrix of zeros in blocks by the ranks' weights: [`new`](Self::new) with
     /// [`Partition::weighted`].
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::weighted(world, 100, &[1.0, 3.0])?; // one weight for each of 2 ranks
+    /// assert_eq!(v.local_range(), [0..25, 25..100][world.rank().index()]);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn weighted(world: &World, shape: impl Into<Shape>, weights: &[f64]) -> Result<Self> {
         Self::new(world, Partition::weighted(shape, weights))
@@ -94,6 +136,16 @@ impl<T: Element> GVector<T> {
 
     /// Collective. A vector of zeros that lies whole on `rank` (the paper's `Sample`, section 3.4). Errors as for
     /// [`GVector::new`], and [`Error::NoSuchRank`].
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let sample = GVector::<u64>::on(world, 1, 50)?;
+    /// assert_eq!(sample.local_range().len(), if world.rank() == 1 { 50 } else { 0 });
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn on(world: &World, rank: impl Into<Rank>, shape: impl Into<Shape>) -> Result<Self> {
         Self::construct(VectorPlan::new::<T>(world, shape.into().into(), Some(rank.into()), Site::here()), world, None)
@@ -133,17 +185,49 @@ impl<T: Element> GVector<T> {
     }
 
     /// Number of elements of the whole vector.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let m = GVector::<u64>::new(world, (20, 5))?;
+    /// assert_eq!(m.len(), 100); // not only this rank's part
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     pub fn len(&self) -> usize {
         self.dist.len()
     }
 
     /// Whether there are none.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let (none, one) = (GVector::<u64>::new(world, 0)?, GVector::<u64>::new(world, 1)?);
+    /// assert!(none.is_empty());
+    /// assert_eq!((one.is_empty(), one.local_range().is_empty()), (false, !world.is_root()));
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.dist.is_empty()
     }
 
     /// Rows and columns, if it is a matrix.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let (m, v) = (GVector::<u64>::new(world, (20, 5))?, GVector::<u64>::new(world, 100)?);
+    /// assert_eq!(m.dim(), Some(MatrixDim::new(20, 5)));
+    /// assert_eq!(v.dim(), None);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn dim(&self) -> Option<MatrixDim> {
         match self.dist.shape() {
             Shape::Matrix(dim) => Some(dim),
@@ -159,6 +243,16 @@ impl<T: Element> GVector<T> {
 
     /// The rank that owns element `index`.
     ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(3).run(|world| {
+    /// let v = GVector::<u64>::new(world, 10)?; // blocks of 4, 3 and 3
+    /// assert_eq!([v.owner(0), v.owner(4), v.owner(9)].map(Rank::index), [0, 1, 2]);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Panics
     /// If there is no such element.
     #[track_caller]
@@ -168,24 +262,72 @@ impl<T: Element> GVector<T> {
     }
 
     /// The global indices that this rank owns.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::new(world, 9)?;
+    /// assert_eq!(v.local_range(), [0..5, 5..9][world.rank().index()]); // of 2 ranks
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     pub fn local_range(&self) -> Range<usize> {
         self.direct.range()
     }
 
     /// The global numbers of the rows that this rank owns; of a vector that is no matrix every element is a row.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let m = GVector::<u64>::new(world, (9, 4))?;
+    /// assert_eq!(m.local_rows(), [0..5, 5..9][world.rank().index()]); // of 2 ranks
+    /// assert_eq!(m.local_range(), [0..20, 20..36][world.rank().index()]);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn local_rows(&self) -> Range<usize> {
         let (own, cols) = (self.local_range(), self.row_len().max(1));
         own.start / cols..own.end / cols
     }
 
-    /// The global indices that `rank` owns; empty for a rank that does not exist.
+    /// The global indices that `rank` owns.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(3).run(|world| {
+    /// let v = GVector::<u64>::new(world, 10)?;
+    /// assert_eq!([0, 1, 2].map(|rank| v.range_of(rank)), [0..4, 4..7, 7..10]);
+    /// assert_eq!(v.owner(5), 1);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If the job has no such rank.
+    #[track_caller]
     pub fn range_of(&self, rank: impl Into<Rank>) -> Range<usize> {
-        let rank = rank.into();
-        if rank.index() < self.link.size { self.dist.range(rank) } else { self.len()..self.len() }
+        let (rank, size) = (rank.into(), self.link.size);
+        assert!(rank.index() < size, "{rank} does not exist: this job has {size} ranks, numbered from 0");
+        self.dist.range(rank)
     }
 
     /// Element `index`: a load if this rank owns it or shares memory with its owner; else one round trip to the owner.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 10, |i| 100 + i as u64)?;
+    /// assert_eq!(v.at(7)?, 107); // a rank reads alone: the call is not collective
+    /// assert!(matches!(v.at(10), Err(Error::IndexOutside { index: 10, .. })));
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::IndexOutside`]; `Leaked`, `Poisoned` or `Mismatch` of the object; whatever ended the job. For an
@@ -233,6 +375,20 @@ impl<T: Element> GVector<T> {
     /// Sets element `index`: a store if this rank owns it, or shares memory with its owner and the element has at
     /// most 8 bytes; else one round trip to the owner, after which every rank reads the new value. Errors as for
     /// [`at`](GVector::at).
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut v = GVector::<u64>::new(world, 10)?;
+    /// if world.is_root() {
+    ///     v.put(9, 5)?; // the owner, rank 1, does nothing
+    /// }
+    /// world.barrier()?; // before another rank reads
+    /// assert_eq!(v.at(9)?, 5);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     #[track_caller]
     pub fn put(&mut self, index: usize, value: T) -> Result<()> {
@@ -262,6 +418,17 @@ impl<T: Element> GVector<T> {
 
     /// Collective. Sets every element to `value`. Orders all ranks: earlier writes are overwritten, later accesses of
     /// any rank see the new value. Errors as for [`World::barrier`].
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut v = GVector::<u64>::from_fn(world, 10, |i| i as u64)?;
+    /// v.fill(3)?;
+    /// assert_eq!(v.at(9)?, 3); // no barrier between
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn fill(&mut self, value: T) -> Result<()> {
         let site = Site::here();
@@ -290,6 +457,17 @@ impl<T: Element> GVector<T> {
 
     /// Collective. The whole vector on rank `root`, `None` on the others. Orders all ranks before and after.
     ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 4, |i| i as u64)?;
+    /// let whole = v.gather_to(0)?;
+    /// assert_eq!(whole, world.is_root().then(|| vec![0, 1, 2, 3]));
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`World::barrier`]; [`Error::NoSuchRank`]; [`Error::OutOfMemory`] where `root` has no room for the whole.
     #[track_caller]
@@ -315,12 +493,38 @@ impl<T: Element> GVector<T> {
     }
 
     /// A range of the vector as the source of a [`distmemcpy`].
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 10, |i| i as u64)?;
+    /// let mut copy = [0; 3];
+    /// distmemcpy(&mut copy[..], v.range(4..7))?;
+    /// assert_eq!(copy, [4, 5, 6]);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn range(&self, range: impl std::ops::RangeBounds<usize>) -> VectorRange<'_, T> {
         VectorRange::new(self, range, Site::here())
     }
 
     /// A range of the vector as the destination of a [`distmemcpy`].
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut v = GVector::<u64>::new(world, 10)?;
+    /// if world.is_root() {
+    ///     distmemcpy(v.range_mut(4..7), &[1, 2, 3][..])?;
+    /// }
+    /// world.barrier()?;
+    /// assert_eq!(v.at(6)?, 3);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn range_mut(&mut self, range: impl std::ops::RangeBounds<usize>) -> VectorRangeMut<'_, T> {
         VectorRangeMut::new(self, range, Site::here())

@@ -61,6 +61,16 @@ struct Reading<'a, T: Element> {
 impl<T: Element> GVector<T> {
     /// The elements at `indices`, in their order: all owners are asked at once, except those that share memory with
     /// this rank. Errors as for [`GVector::at`]; an index outside the vector is found before anything is read.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 10, |i| 100 + i as u64)?;
+    /// assert_eq!(v.at_many(&[9, 0, 9])?, [109, 100, 109]);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn at_many(&self, indices: &[usize]) -> Result<Vec<T>> {
         let site = Site::here();
@@ -270,6 +280,20 @@ fn read_of_node_peer<T: Element>(
 impl<T: Element> GVector<T> {
     /// Sets many elements, in the order given: all owners are told at once, or not at all where all ranks share
     /// memory. Errors as for [`GVector::at`]; an index outside the vector is found before anything is written.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut v = GVector::<u64>::new(world, 10)?;
+    /// if world.is_root() {
+    ///     v.put_many(&[(9, 1), (0, 2), (9, 3)])?; // the last value of element 9 stays
+    /// }
+    /// world.barrier()?;
+    /// assert_eq!(v.at_many(&[0, 9])?, [2, 3]);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn put_many(&mut self, writes: &[(usize, T)]) -> Result<()> {
         let site = Site::here();

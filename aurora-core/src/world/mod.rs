@@ -19,12 +19,13 @@ use std::fmt;
 /// Slices of their contents are ordinary data, which other threads may use inside a scope.
 pub struct World {
     link: Link,
-    about: About,
+    about: JobInfo,
 }
 
 /// How the job was started and how its ranks reach each other.
 #[derive(Clone, Debug)]
-pub struct About {
+#[non_exhaustive]
+pub struct JobInfo {
     /// Who started the ranks.
     pub launcher: Launcher,
     /// The number of nodes on which they run: machines, or parts of one that cannot share memory.
@@ -42,6 +43,7 @@ pub struct About {
 
 /// What one line of the program cost in messages.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct LineUsage {
     /// The object; `None` for what belongs to no object.
     pub object: Option<String>,
@@ -70,32 +72,89 @@ impl std::fmt::Display for LineUsage {
 
 impl World {
     /// `timed`: calls are timed from the begin, because the counters of all ranks will be printed.
-    pub(crate) fn new(endpoint: Endpoint<Kernel>, me: Rank, size: usize, about: About, timed: bool) -> Self {
+    pub(crate) fn new(endpoint: Endpoint<Kernel>, me: Rank, size: usize, about: JobInfo, timed: bool) -> Self {
         World { link: Link::new(endpoint, me, size, timed), about }
     }
 
     /// This rank.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// assert_eq!(world.all_gather(world.rank())?, [0, 1]); // of 2 ranks
+    /// let mine = [5, 7][world.rank().index()]; // as a number
+    /// assert_eq!(world.all_gather(mine)?, [5, 7]);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn rank(&self) -> Rank {
         self.link.me
     }
 
     /// Number of ranks.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let all = world.all_gather(world.rank())?;
+    /// assert_eq!(all.len(), world.size());
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn size(&self) -> usize {
         self.link.size
     }
 
     /// Whether this is rank 0.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// if world.is_root() {
+    ///     println!("printed once");
+    /// }
+    /// assert_eq!(world.is_root(), world.rank() == 0);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn is_root(&self) -> bool {
         self.link.me == 0
     }
 
     /// How the job was started and how its ranks reach each other.
-    pub fn about(&self) -> &About {
+    ///
+    /// ```
+    /// use aurora_core::Launcher;
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let about = world.about();
+    /// assert_eq!(about.launcher, Launcher::Threads); // by `Config::threads`
+    /// assert!(about.node_ranks.contains(&world.rank()));
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn about(&self) -> &JobInfo {
         &self.about
     }
 
     /// Collective. Returns when every rank has called it. What was written before it is visible after it. Scopes may
     /// be open meanwhile, if all ranks have them open.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut v = GVector::<u64>::new(world, 2)?;
+    /// v.put(world.rank().index(), 7)?;
+    /// world.barrier()?;
+    /// assert_eq!((v.at(0)?, v.at(1)?), (7, 7)); // of 2 ranks
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Mismatch` if a rank is in another collective call, or has entered other scopes than this one; `Leaked` if a
@@ -106,11 +165,33 @@ impl World {
     }
 
     /// What has passed through this rank's endpoint since the start: transfers, bytes, packets.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).route(aurora_core::Route::Udp).run(|world| {
+    /// let before = world.traffic();
+    /// world.barrier()?;
+    /// let barrier = world.traffic() - before;
+    /// assert!(barrier.transfers_out >= 1 && barrier.bytes_out < 10_000);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn traffic(&self) -> Traffic {
         self.link.endpoint.traffic()
     }
 
     /// This rank's UDP socket, if it has one: buffers, longest datagram, offload.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).route(aurora_core::Route::Udp).run(|world| {
+    /// let socket = world.udp().expect("these ranks use UDP");
+    /// assert!(socket.address.ip().is_loopback()); // both ranks are on this machine
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn udp(&self) -> Option<UdpInfo> {
         self.link.endpoint.udp()
     }

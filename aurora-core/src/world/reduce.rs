@@ -115,6 +115,17 @@ impl World {
     /// Collective. Combines the values of all ranks as [`all_reduce`](World::all_reduce) does, for rank `root` only:
     /// `None` on the others. `MPI_Reduce`. It orders all ranks.
     ///
+    /// ```
+    /// use aurora_core::ops::Sum;
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let sum = world.reduce_to(0, Sum, 10 + world.rank().index())?;
+    /// assert_eq!(sum, world.is_root().then_some(10 + 11)); // of 2 ranks
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`all_reduce`](World::all_reduce); [`Error::NoSuchRank`].
     #[track_caller]
@@ -125,6 +136,18 @@ impl World {
 
     /// Collective. As [`reduce_to`](World::reduce_to) for each element of a slice of the same length on all ranks. On
     /// `root` each element is replaced by the combination; on the other ranks the slice does not change.
+    ///
+    /// ```
+    /// use aurora_core::ops::Sum;
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut values = [1, 10 + world.rank().index()];
+    /// world.reduce_slice_to(0, Sum, &mut values)?;
+    /// assert_eq!(values, [[2, 10 + 11], [1, 11]][world.rank().index()]); // of 2 ranks
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`reduce_to`](World::reduce_to); `Mismatch` also if lengths differ.
@@ -155,6 +178,18 @@ impl World {
     }
 
     /// Collective. As [`scan`](World::scan) for each element of a slice of the same length on all ranks.
+    ///
+    /// ```
+    /// use aurora_core::ops::Sum;
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut values = [1, 10 + world.rank().index()];
+    /// world.scan_slice(Sum, &mut values)?;
+    /// assert_eq!(values, [[1, 10], [2, 10 + 11]][world.rank().index()]); // of 2 ranks
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`all_reduce_slice`](World::all_reduce_slice).
@@ -189,6 +224,19 @@ impl World {
 
     /// Collective. As [`exclusive_scan`](World::exclusive_scan) for each element of a slice of the same length on all
     /// ranks. False on rank 0, where the slice does not change.
+    ///
+    /// ```
+    /// use aurora_core::ops::Sum;
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut values = [1, 10 + world.rank().index()];
+    /// let changed = world.exclusive_scan_slice(Sum, &mut values)?;
+    /// assert_eq!(changed, !world.is_root());
+    /// assert_eq!(values, [1, 10]); // on rank 0 its own, on rank 1 those of rank 0
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`all_reduce_slice`](World::all_reduce_slice).

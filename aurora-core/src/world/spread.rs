@@ -96,6 +96,17 @@ impl World {
 
     /// Collective. The elements of rank `root` replace those of all other ranks. All slices have one length.
     ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut values = if world.is_root() { [1, 2, 3] } else { [0; 3] };
+    /// world.broadcast_slice(0, &mut values)?;
+    /// assert_eq!(values, [1, 2, 3]);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`broadcast`](World::broadcast); `Mismatch` also if lengths differ.
     #[track_caller]

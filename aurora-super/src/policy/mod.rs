@@ -7,7 +7,7 @@ mod weights;
 
 pub use chooser::Chooser;
 pub use unfinished::Unfinished;
-pub use untouched::Untouched;
+pub use untouched::{Lines, Untouched};
 pub use weights::Weights;
 
 use crate::spelling::{meant, nearest};

@@ -30,6 +30,7 @@ pub trait Index: sealed::Sealed + Copy + Debug + PartialEq + Send + Sync + 'stat
 
 mod sealed {
     /// Indices are plain numbers: their methods run under a lock too.
+    #[allow(unnameable_types, reason = "indices are those of this crate")]
     pub trait Sealed {}
     impl Sealed for u32 {}
     impl Sealed for (u32, u32) {}

@@ -49,12 +49,11 @@ impl Object {
             Action::Differ { what, site } => {
                 let claim = |rank, action: &str| {
                     let action = format!("{action} {what} of {}", self.name);
-                    Box::new(Claim { rank, action, site: site.clone() })
+                    Claim::new(rank, action, site.clone())
                 };
-                cx.fail(Error::Mismatch {
-                    first: claim(Rank::new(0), "names the operands of"),
-                    second: claim(cx.me(), "names others, by a captured value that differs, for"),
-                });
+                let first = claim(Rank::new(0), "names the operands of");
+                let second = claim(cx.me(), "names others, by a captured value that differs, for");
+                cx.fail(Error::mismatch(first, second));
             }
             Action::Progress => cx.progress(),
         }
@@ -72,7 +71,7 @@ impl Object {
 
 /// The error of a super-program.
 pub(super) fn error(rank: Rank, object: &ObjectName, Trouble { name, cause }: Trouble) -> Error {
-    Error::Object { rank, object: object.clone(), name: name.into(), cause }
+    Error::of_object(rank, object.clone(), name, cause)
 }
 
 impl SharedObject for Object {

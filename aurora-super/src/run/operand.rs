@@ -84,6 +84,7 @@ pub struct At<T> {
 
 /// A block as a handle names it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(unnameable_types, reason = "in hidden methods of `Operand` alone")]
 pub struct Place {
     /// Of its super-program.
     pub(super) block: u32,
@@ -130,6 +131,7 @@ pub type Cell = Option<Arc<dyn Any + Send + Sync>>;
 /// How an instruction uses an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[doc(hidden)]
+#[allow(unnameable_types, reason = "in hidden methods of `Operand` alone")]
 pub enum Access {
     /// A plain value.
     None,
@@ -144,6 +146,7 @@ pub enum Access {
 /// An operand of one instruction, before its value is known.
 #[doc(hidden)]
 #[derive(Clone)]
+#[allow(unnameable_types, reason = "in hidden methods of `Operand` alone")]
 pub enum Arg {
     /// A block.
     Block(Place),
@@ -154,6 +157,7 @@ pub enum Arg {
 }
 
 mod sealed {
+    #[allow(unnameable_types, reason = "parameters are those of this crate")]
     pub trait Sealed {}
 }
 

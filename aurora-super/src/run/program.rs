@@ -58,7 +58,7 @@ impl Super {
     /// system that has no more threads; an error that has ended the job.
     #[track_caller]
     pub fn start(self, world: &World) -> Result<SuperProgram<'_>> {
-        let name = ObjectName { what: "SuperProgram".into(), made_at: Site::here() };
+        let name = ObjectName::new("SuperProgram", Site::here());
         let setting = |given: Option<u32>, name: &str| match (given, std::env::var(name).ok()) {
             (Some(0), _) => Err(bad(name, "0")),
             (Some(given), _) => Ok(Some(given)),
@@ -78,7 +78,7 @@ impl Super {
 }
 
 fn bad(name: &str, value: &str) -> Error {
-    Error::BadSetting { name: name.into(), value: value.into(), expected: "a number from 1 to 4294967295".into() }
+    Error::bad_setting(name, value, "a number from 1 to 4294967295")
 }
 
 /// Runs launches. An enum: a trait object would lose the callers' lines.
@@ -200,7 +200,7 @@ impl SuperProgram<'static> {
     /// breakpoints, prints and backtraces are those of a sequential program.
     #[track_caller]
     pub fn sequential() -> Self {
-        let name = ObjectName { what: "sequential SuperProgram".into(), made_at: Site::here() };
+        let name = ObjectName::new("sequential SuperProgram", Site::here());
         SuperProgram::over(Engine::Sequential(Sequential::new(name.clone())), name)
     }
 }

@@ -170,7 +170,7 @@ pub struct CommonArguments {
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum TargetName {
+pub(crate) enum TargetName {
     /// It sleeps
     #[default]
     Idle,

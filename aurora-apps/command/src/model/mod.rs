@@ -7,7 +7,7 @@ use crate::arguments::ModelArguments;
 use crate::launch::speaks;
 use crate::refusal::{Reason, Refusal};
 use crate::{FAILED, complain, say};
-use aurora_core::Surroundings;
+use aurora_core::LaunchInfo;
 use aurora_super::model::{Agreement, Configuration, Curve, Decimal, Efficiency, Farm, Finding, Makespans, Measured};
 use aurora_super::model::{Error, Measurements, Review, Row};
 use serde::Serialize;
@@ -103,7 +103,7 @@ struct OnFarm {
 ///
 /// # Errors
 /// An argument that does not fit the file.
-pub fn show(arguments: &ModelArguments, starter: Surroundings) -> Result<ExitCode, Refusal> {
+pub fn show(arguments: &ModelArguments, starter: LaunchInfo) -> Result<ExitCode, Refusal> {
     if !speaks(starter) {
         return Ok(ExitCode::SUCCESS);
     }

@@ -78,7 +78,7 @@ impl ModeName {
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum TransfersName {
+pub(crate) enum TransfersName {
     /// That node
     #[default]
     Unicast,

@@ -16,7 +16,7 @@ use crate::refusal::Refusal;
 use crate::{is_heard, labelled, line, say};
 use arguments::SimulateArguments;
 use aurora_apps::report::circumstances::Circumstances;
-use aurora_core::Surroundings;
+use aurora_core::LaunchInfo;
 use figures::Figures;
 use plan::{Machine, Planned, case, plan, said};
 use serde::Serialize;
@@ -65,7 +65,7 @@ struct OwnMachine {
 ///
 /// # Errors
 /// An argument that cannot be.
-pub fn start(arguments: &SimulateArguments, starter: Surroundings) -> Result<ExitCode, Refusal> {
+pub fn start(arguments: &SimulateArguments, starter: LaunchInfo) -> Result<ExitCode, Refusal> {
     if !speaks(starter) {
         return Ok(ExitCode::SUCCESS);
     }

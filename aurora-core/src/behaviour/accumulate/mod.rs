@@ -194,6 +194,20 @@ impl<T: Element, O: Op<T>> Accumulate<'_, T, O> {
     /// the scope's slice; [`Error::OutOfMemory`](crate::Error::OutOfMemory) if this rank has no room for another
     /// element; [`Error::CacheLimit`](crate::Error::CacheLimit) if the copy of the whole that is needed now is larger
     /// than allowed. After an error of memory all ranks that use the vector get the error.
+    ///
+    /// ```
+    /// # use aurora_core::ops::Max;
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut v = GVector::<u64>::new(world, 10)?;
+    /// let mut scope = v.accumulate(Max)?;
+    /// scope.update(9, 10 + world.rank().index() as u64)?;
+    /// drop(scope);
+    /// assert_eq!(v.at(9)?, 11);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     #[track_caller]
     pub fn update(&mut self, index: usize, operand: T) -> Result<()> {
@@ -208,6 +222,20 @@ impl<T: Element, O: Op<T>> Accumulate<'_, T, O> {
     ///
     /// # Errors
     /// [`Error::RangeOutside`](crate::Error::RangeOutside), before any change; else as [`update`](Self::update).
+    ///
+    /// ```
+    /// # use aurora_core::ops::Sum;
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut v = GVector::<u64>::new(world, 10)?;
+    /// let mut scope = v.accumulate(Sum)?;
+    /// scope.update_slice(4, &[1, 2])?; // by both ranks
+    /// drop(scope);
+    /// assert_eq!((v.at(4)?, v.at(5)?), (2, 4));
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn update_slice(&mut self, start: usize, operands: &[T]) -> Result<()> {
         self.check_shown_range(start, operands.len())?;

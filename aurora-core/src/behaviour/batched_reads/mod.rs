@@ -97,6 +97,17 @@ impl<T: Element> BatchedReads<'_, T> {
     /// # Errors
     /// [`Error::IndexOutside`], with the place in the list, and [`Error::NotShown`] outside of a slice, before any
     /// request; `Leaked`, `Poisoned` or `Mismatch` of the vector; the error that ended the job.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 10, |i| 10 * i as u64)?;
+    /// let gather = v.batched_reads()?;
+    /// assert_eq!(gather.read(&[9, 0, 5])?, [90, 0, 50]);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn read(&self, indices: &[usize]) -> Result<Vec<T>> {
         self.check_list(indices)?;
@@ -109,6 +120,19 @@ impl<T: Element> BatchedReads<'_, T> {
     ///
     /// # Errors
     /// As [`read`](BatchedReads::read), after which some `values` may have been written; [`Error::LengthsDiffer`].
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 10, |i| 10 * i as u64)?;
+    /// let gather = v.batched_reads()?;
+    /// let mut values = [0; 3];
+    /// gather.read_into(&[9, 0, 5], &mut values)?;
+    /// assert_eq!(values, [90, 0, 50]);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn read_into(&self, indices: &[usize], values: &mut [T]) -> Result<()> {
         let site = Site::here();
@@ -121,12 +145,36 @@ impl<T: Element> BatchedReads<'_, T> {
 
     /// The elements at the indices that `indices` yields, in order, as an iterator that requests the next elements
     /// while the earlier are used. See [`BatchedPairs`] for how far ahead, and for errors.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 10, |i| 10 * i as u64)?;
+    /// let gather = v.batched_reads()?;
+    /// let values: Vec<u64> = gather.iter((0..10).step_by(3)).collect::<Result<_>>()?;
+    /// assert_eq!(values, [0, 30, 60, 90]);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn iter<I: IntoIterator<Item = usize>>(&self, indices: I) -> BatchedIter<'_, T, I::IntoIter> {
         BatchedIter::new(self.queue(), indices.into_iter())
     }
 
     /// As [`iter`](BatchedReads::iter), each value with the key that came with its index.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 10, |i| 10 * i as u64)?;
+    /// let gather = v.batched_reads()?;
+    /// let named: Vec<(char, u64)> = gather.pairs([('a', 9), ('b', 0)]).collect::<Result<_>>()?;
+    /// assert_eq!(named, [('a', 90), ('b', 0)]);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn pairs<K, I>(&self, pairs: I) -> BatchedPairs<'_, T, K, I::IntoIter>
     where
@@ -136,12 +184,39 @@ impl<T: Element> BatchedReads<'_, T> {
     }
 
     /// An empty queue, for indices that become known one by one.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 10, |i| 10 * i as u64)?;
+    /// let gather = v.batched_reads()?;
+    /// let mut queue = gather.queue();
+    /// queue.push(9)?;
+    /// queue.push(0)?;
+    /// assert_eq!((queue.pop()?, queue.pop()?, queue.pop()?), (Some(90), Some(0), None));
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn queue(&self) -> BatchedQueue<'_, T> {
         self.keyed_queue()
     }
 
     /// As [`queue`](BatchedReads::queue), for indices with a key each.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 10, |i| 10 * i as u64)?;
+    /// let gather = v.batched_reads()?;
+    /// let mut queue = gather.keyed_queue();
+    /// queue.push_with("last", 9)?;
+    /// assert_eq!(queue.pop_with()?, Some(("last", 90)));
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn keyed_queue<K>(&self) -> BatchedQueue<'_, T, K> {
         BatchedQueue::new(self.vector, self.window, self.reason(), Site::here())

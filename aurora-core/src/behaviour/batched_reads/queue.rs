@@ -41,6 +41,20 @@ impl<T: Element> BatchedQueue<'_, T> {
     /// # Errors
     /// [`Error::IndexOutside`], with the number of elements pushed before; then nothing is queued. `Leaked`,
     /// `Poisoned` or `Mismatch` of the vector; the error that ended the job.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 10, |i| 10 * i as u64)?;
+    /// let gather = v.batched_reads()?;
+    /// let mut queue = gather.queue();
+    /// queue.push(9)?;
+    /// assert!(matches!(queue.push(10), Err(Error::IndexOutside { .. }))); // not queued
+    /// assert_eq!(queue.len(), 1);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     #[track_caller]
     pub fn push(&mut self, index: usize) -> Result<()> {
@@ -51,6 +65,19 @@ impl<T: Element> BatchedQueue<'_, T> {
     ///
     /// # Errors
     /// `Leaked`, `Poisoned` or `Mismatch` of the vector; the error that ended the job.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 10, |i| 10 * i as u64)?;
+    /// let gather = v.batched_reads()?;
+    /// let mut queue = gather.queue();
+    /// queue.push(3)?;
+    /// assert_eq!((queue.pop()?, queue.pop()?), (Some(30), None));
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     pub fn pop(&mut self) -> Result<Option<T>> {
         Ok(self.pop_with()?.map(|((), value)| value))
@@ -76,6 +103,20 @@ impl<'g, T: Element, K> BatchedQueue<'g, T, K> {
     ///
     /// # Errors
     /// As [`BatchedQueue::push`].
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 10, |i| 10 * i as u64)?;
+    /// let gather = v.batched_reads()?;
+    /// let mut queue = gather.keyed_queue();
+    /// queue.push_with('a', 9)?;
+    /// queue.push_with('b', 0)?;
+    /// assert_eq!(queue.pop_with()?, Some(('a', 90)));
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     #[track_caller]
     pub fn push_with(&mut self, key: K, index: usize) -> Result<()> {
@@ -123,6 +164,21 @@ impl<'g, T: Element, K> BatchedQueue<'g, T, K> {
     ///
     /// # Errors
     /// As [`BatchedQueue::pop`].
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 10, |i| 10 * i as u64)?;
+    /// let gather = v.batched_reads()?;
+    /// let mut queue = gather.keyed_queue();
+    /// queue.push_with('a', 9)?;
+    /// while let Some((key, value)) = queue.pop_with()? {
+    ///     assert_eq!((key, value), ('a', 90));
+    /// }
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     pub fn pop_with(&mut self) -> Result<Option<(K, T)>> {
         if let Some(pair) = self.pop_at_hand() {
@@ -142,11 +198,41 @@ impl<'g, T: Element, K> BatchedQueue<'g, T, K> {
     }
 
     /// Number of elements queued: pushed and not popped.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 10, |i| 10 * i as u64)?;
+    /// let gather = v.batched_reads()?;
+    /// let mut queue = gather.queue();
+    /// queue.push(9)?;
+    /// queue.push(0)?;
+    /// queue.pop()?;
+    /// assert_eq!(queue.len(), 1);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn len(&self) -> usize {
         self.keys.len()
     }
 
     /// Whether no element is queued.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 10, |i| 10 * i as u64)?;
+    /// let gather = v.batched_reads()?;
+    /// let mut queue = gather.queue();
+    /// queue.push(9)?;
+    /// assert!(!queue.is_empty());
+    /// queue.pop()?;
+    /// assert!(queue.is_empty());
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
@@ -155,6 +241,21 @@ impl<'g, T: Element, K> BatchedQueue<'g, T, K> {
     ///
     /// # Errors
     /// As [`BatchedQueue::pop`].
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 10, |i| 10 * i as u64)?;
+    /// let gather = v.batched_reads()?;
+    /// let mut queue = gather.queue();
+    /// queue.push(9)?;
+    /// queue.send()?;
+    /// let sum: u64 = (0..1000).sum(); // meanwhile the request is on its way, if one is needed
+    /// assert_eq!(queue.pop()?.map(|value| value + sum), Some(90 + 499_500));
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn send(&mut self) -> Result<()> {
         self.sound()?;
         let reader = &self.reader;

@@ -135,6 +135,20 @@ impl<T: Element> ReadCacheReleaseC<'_, T> {
     ///
     /// # Panics
     /// If the guard does not show this row.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut table = GVector::<u64>::new(world, MatrixDim::new(4, 3))?;
+    /// let mut all = table.read_cache_release_c()?;
+    /// let me = world.rank().index();
+    /// all.row_mut(3 - me).fill(me as u64); // a row of the other rank
+    /// drop(all);
+    /// assert_eq!((table.at(9)?, table.at(6)?), (0, 1));
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn row_mut(&mut self, row: usize) -> &mut [T] {
         let places = self.places_of_row(row);
@@ -145,6 +159,19 @@ impl<T: Element> ReadCacheReleaseC<'_, T> {
     ///
     /// # Panics
     /// If the guard does not show all of them.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut v = GVector::<u64>::from_fn(world, 10, |i| 10 * i as u64)?;
+    /// let mut all = v.read_cache_release_c()?;
+    /// all.slice_mut(if world.is_root() { 2..6 } else { 6..10 }).reverse();
+    /// drop(all);
+    /// assert_eq!((v.at(2)?, v.at(9)?), (50, 60));
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn slice_mut(&mut self, range: Range<usize>) -> &mut [T] {
         let places = self.places_of(range);

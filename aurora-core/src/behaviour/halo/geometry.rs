@@ -22,6 +22,7 @@ pub enum Boundary {
 ///
 /// A number alone is a width with a fixed boundary: `v.halo_cache(1)` is `v.halo_cache(Halo::fixed(1))`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Halo {
     /// Rows of a matrix, or elements of a vector, on either side.
     pub width: usize,

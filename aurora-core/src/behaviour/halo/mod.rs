@@ -173,6 +173,19 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
     /// # Errors
     /// `Poisoned`, `Mismatch` or `Leaked` of the vector; `RankLeft` or `Mismatch` if a neighbour will
     /// never refresh; the error that ended the job.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut v = GVector::<u64>::from_fn(world, 10, |i| 10 * i as u64)?; // rank 0 owns 0..5, rank 1 owns 5..10
+    /// let mut h = v.halo_cache_mut(1)?;
+    /// h.local_mut().iter_mut().for_each(|x| *x += 1);
+    /// h.refresh()?;
+    /// assert_eq!((h[4], h[5]), (41, 51)); // one of them is in the halo
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn refresh(&mut self) -> Result<()> {
         let site = Site::here();

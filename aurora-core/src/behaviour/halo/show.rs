@@ -22,17 +22,50 @@ pub(super) enum Place {
 /// An own element is always shown from the own part, also if a periodic halo contains it.
 impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
     /// The halo that was asked for.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 10, |i| 10 * i as u64)?;
+    /// let h = v.halo_cache(2)?;
+    /// assert_eq!(h.halo(), Halo::fixed(2));
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn halo(&self) -> Halo {
         self.state.halo
     }
 
     /// The halo before this rank's own part: its last element is just before the part. A fixed end shortens it.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 10, |i| 10 * i as u64)?;
+    /// let h = v.halo_cache(2)?;
+    /// assert_eq!(h.before(), if world.is_root() { &[][..] } else { &[30, 40] }); // rank 1 owns 5..10
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     pub fn before(&self) -> &[O::Element] {
         &self.state.around[..self.state.reach.0]
     }
 
     /// The halo behind this rank's own part, in order: the first element is the one just behind the part.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 10, |i| 10 * i as u64)?;
+    /// let h = v.halo_cache(2)?;
+    /// assert_eq!(h.behind(), if world.is_root() { &[50, 60][..] } else { &[] }); // rank 0 owns 0..5
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     pub fn behind(&self) -> &[O::Element] {
         &self.state.around[self.state.reach.0..]
@@ -42,6 +75,18 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
     ///
     /// # Panics
     /// If the row is in neither.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let table = GVector::<u64>::from_fn(world, MatrixDim::new(4, 3), |i| i as u64)?;
+    /// let h = table.halo_cache(1)?; // rank 0 owns rows 0..2, rank 1 owns rows 2..4
+    /// assert_eq!(h.row(1), [3, 4, 5]); // shown on both
+    /// assert_eq!(h.row(2), [6, 7, 8]);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     #[track_caller]
     pub fn row(&self, row: usize) -> &[O::Element] {
@@ -99,12 +144,38 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
 
 impl<T: Element> HaloCacheMut<'_, T> {
     /// This rank's own part, for writing.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut v = GVector::<u64>::new(world, 10)?;
+    /// let mut h = v.halo_cache_mut(1)?;
+    /// h.local_mut().fill(7);
+    /// h.refresh()?;
+    /// assert_eq!((h[4], h[5]), (7, 7)); // one of them is in the halo
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     pub fn local_mut(&mut self) -> &mut [T] {
         self.state.own.part_mut(self.vector)
     }
 
     /// [`before`](Scope::before), this rank's own part for writing, and [`behind`](Scope::behind).
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut v = GVector::<u64>::from_fn(world, 10, |i| 10 * i as u64)?;
+    /// let mut h = v.halo_cache_mut(Halo::periodic(1))?;
+    /// let (before, own, behind) = h.parts_mut();
+    /// own[0] = before[0] + behind[0];
+    /// assert_eq!(h.local()[0], if world.is_root() { 90 + 50 } else { 40 });
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     pub fn parts_mut(&mut self) -> (&[T], &mut [T], &[T]) {
         let (before, behind) = self.state.around.split_at(self.state.reach.0);
@@ -115,6 +186,21 @@ impl<T: Element> HaloCacheMut<'_, T> {
     ///
     /// # Panics
     /// If it is not one of [`rows`](Scope::rows).
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut table = GVector::<u64>::new(world, MatrixDim::new(4, 3))?;
+    /// let mut h = table.halo_cache_mut(1)?;
+    /// for row in h.rows() {
+    ///     h.row_mut(row).fill(row as u64);
+    /// }
+    /// h.refresh()?;
+    /// assert_eq!((h.row(1), h.row(2)), (&[1, 1, 1][..], &[2, 2, 2][..])); // one of them is in the halo
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     #[track_caller]
     pub fn row_mut(&mut self, row: usize) -> &mut [T] {

@@ -18,12 +18,35 @@ enum Aim {
 
 impl<B: HasOwnPart> Scope<'_, B> {
     /// This rank's part. Its element 0 is element `indices().start` of the vector (the paper's C-style pointer).
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 10, |i| 10 * i as u64)?;
+    /// let own = v.owner_computes()?;
+    /// let first = own.indices().start as u64;
+    /// assert_eq!(own.local()[..2], [10 * first, 10 * (first + 1)]); // a slice counts from 0
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     pub fn local(&self) -> &[B::Element] {
         self.state.part(self.vector)
     }
 
     /// The global indices of this rank's part.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::new(world, 7)?;
+    /// let own = v.owner_computes()?;
+    /// assert_eq!(own.indices(), if world.is_root() { 0..4 } else { 4..7 });
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     pub fn indices(&self) -> Range<usize> {
         let own = self.vector.local_range();
@@ -31,12 +54,35 @@ impl<B: HasOwnPart> Scope<'_, B> {
     }
 
     /// The same as [`indices`](Scope::indices), under the vector's name for it, so that one loop runs on both.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 10, |i| 10 * i as u64)?;
+    /// let range = v.local_range();
+    /// let own = v.owner_computes()?;
+    /// assert_eq!(own.local_range(), range);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     pub fn local_range(&self) -> Range<usize> {
         self.indices()
     }
 
     /// The global numbers of the matrix rows that are shown whole. If the vector is no matrix, each element is a row.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let table = GVector::<u64>::new(world, MatrixDim::new(5, 10))?;
+    /// let own = table.owner_computes()?;
+    /// assert_eq!(own.rows(), if world.is_root() { 0..3 } else { 3..5 });
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn rows(&self) -> Range<usize> {
         let (own, cols) = (self.indices(), self.cols());
         own.start.div_ceil(cols)..(own.end / cols).max(own.start.div_ceil(cols))
@@ -53,6 +99,19 @@ impl<B: ShowsOwnPart> Scope<'_, B> {
     ///
     /// # Panics
     /// If it is not one of [`rows`](Scope::rows).
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let table = GVector::<u64>::from_fn(world, MatrixDim::new(4, 3), |i| i as u64)?;
+    /// let own = table.owner_computes()?;
+    /// for row in own.rows() {
+    ///     assert_eq!(own.row(row)[0], 3 * row as u64);
+    /// }
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn row(&self, row: usize) -> &[B::Element] {
         let range = self.row_range(row, Aim::Read);
@@ -130,6 +189,20 @@ impl<B: ShowsOwnPart> Scope<'_, B> {
 
 impl<T: Element> OwnerComputesMut<'_, T> {
     /// This rank's part, for writing.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut v = GVector::<u64>::new(world, 10)?;
+    /// let mut own = v.owner_computes_mut()?;
+    /// own.local_mut().fill(world.rank().index() as u64);
+    /// drop(own);
+    /// world.barrier()?;
+    /// assert_eq!((v.at(0)?, v.at(9)?), (0, 1));
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn local_mut(&mut self) -> &mut [T] {
         self.state.part_mut(self.vector)
     }
@@ -138,6 +211,21 @@ impl<T: Element> OwnerComputesMut<'_, T> {
     ///
     /// # Panics
     /// If it is not one of [`rows`](Scope::rows).
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut table = GVector::<u64>::new(world, MatrixDim::new(4, 3))?;
+    /// let mut own = table.owner_computes_mut()?;
+    /// for row in own.rows() {
+    ///     own.row_mut(row).fill(row as u64);
+    /// }
+    /// drop(own);
+    /// assert_eq!(table.read_cache()?.row(3), [3, 3, 3]);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn row_mut(&mut self, row: usize) -> &mut [T] {
         let range = self.row_range(row, Aim::Write);

@@ -127,6 +127,20 @@ impl<T: Element> PagedMut<'_, T> {
     /// As [`World::barrier`](crate::World::barrier); `Mismatch` if another rank ends its scope instead. A `Race`
     /// that is found before the barrier is returned after it, so that no rank waits there alone; other ranks may get it
     /// in a later call. After an error the scope shows nothing: the next access returns that error.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut v = GVector::<u64>::new(world, 10)?;
+    /// let mut pages = v.paged_mut()?;
+    /// let me = world.rank().index();
+    /// pages.put(me, 7)?;
+    /// pages.sync()?;
+    /// assert_eq!(pages.at(1 - me)?, 7); // written by the other rank
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn sync(&mut self) -> Result<()> {
         let site = Site::here();

@@ -110,6 +110,17 @@ impl<T: Element, const WRITES: bool> Scope<'_, Pages<T, WRITES>> {
     /// # Errors
     /// [`Error::RangeOutside`](crate::Error::RangeOutside); [`Error::OutOfMemory`](crate::Error::OutOfMemory);
     /// `Poisoned`, `Leaked` or `Mismatch` of the vector; the error that ended the job.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 10, |i| 10 * i as u64)?;
+    /// let pages = v.paged()?;
+    /// assert_eq!(pages.slice(4..7)?, [40, 50, 60]);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn slice(&self, range: Range<usize>) -> Result<&[T]> {
         self.check_shown_range(range.start, range.end.saturating_sub(range.start))?;
@@ -123,6 +134,17 @@ impl<T: Element, const WRITES: bool> Scope<'_, Pages<T, WRITES>> {
     ///
     /// # Panics
     /// If there is no such row.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let table = GVector::<u64>::from_fn(world, MatrixDim::new(4, 3), |i| i as u64)?;
+    /// let pages = table.paged()?;
+    /// assert_eq!(pages.row(2)?, [6, 7, 8]);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn row(&self, row: usize) -> Result<&[T]> {
         self.slice(self.places_of_row(row))
@@ -133,6 +155,18 @@ impl<T: Element, const WRITES: bool> Scope<'_, Pages<T, WRITES>> {
     ///
     /// # Errors
     /// As [`slice`](Self::slice); a range outside the vector is found before anything is fetched.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 10_000, |i| 10 * i as u64)?;
+    /// let pages = v.paged()?;
+    /// pages.fetch([0..10, 4000..4010, 9990..10_000])?; // one request to each other owner
+    /// assert_eq!(pages.at(9999)? - pages.at(4000)?, 59_990); // no request
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn fetch(&self, ranges: impl IntoIterator<Item = Range<usize>>) -> Result<()> {
         let ranges: Vec<_> = ranges.into_iter().collect();
@@ -146,6 +180,17 @@ impl<T: Element, const WRITES: bool> Scope<'_, Pages<T, WRITES>> {
     ///
     /// # Errors
     /// [`Error::IndexOutside`](crate::Error::IndexOutside); else as [`slice`](Self::slice).
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 10, |i| 10 * i as u64)?;
+    /// let pages = v.paged()?;
+    /// assert_eq!(pages.at(9)?, 90);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     #[track_caller]
     pub fn at(&self, index: usize) -> Result<T> {
@@ -157,23 +202,67 @@ impl<T: Element, const WRITES: bool> Scope<'_, Pages<T, WRITES>> {
     }
 
     /// Number of elements of the whole vector.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 10, |i| 10 * i as u64)?;
+    /// let pages = v.paged()?;
+    /// assert_eq!(pages.len(), 10);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     pub fn len(&self) -> usize {
         self.vector.len()
     }
 
     /// Whether the whole vector has no elements.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 10, |i| 10 * i as u64)?;
+    /// let pages = v.paged()?;
+    /// assert!(!pages.is_empty());
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.vector.is_empty()
     }
 
     /// The global indices that this rank owns, as [`GVector::local_range`].
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::new(world, 7)?;
+    /// let pages = v.paged()?;
+    /// assert_eq!(pages.local_range(), if world.is_root() { 0..4 } else { 4..7 });
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn local_range(&self) -> Range<usize> {
         self.vector.local_range()
     }
 
     /// The global numbers of the rows that this rank owns, as [`GVector::local_rows`].
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let table = GVector::<u64>::new(world, MatrixDim::new(5, 10))?;
+    /// let pages = table.paged()?;
+    /// assert_eq!(pages.local_rows(), if world.is_root() { 0..3 } else { 3..5 });
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn local_rows(&self) -> Range<usize> {
         self.vector.local_rows()
     }
@@ -185,6 +274,19 @@ impl<T: Element> PagedMut<'_, T> {
     ///
     /// # Errors
     /// As [`slice`](Self::slice).
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut v = GVector::<u64>::new(world, 10)?;
+    /// let mut pages = v.paged_mut()?;
+    /// pages.slice_mut(if world.is_root() { 0..2 } else { 2..6 })?.fill(7);
+    /// pages.sync()?;
+    /// assert_eq!(pages.slice(0..7)?, [7, 7, 7, 7, 7, 7, 0]);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn slice_mut(&mut self, range: Range<usize>) -> Result<&mut [T]> {
         self.check_shown_range(range.start, range.end.saturating_sub(range.start))?;
@@ -200,6 +302,21 @@ impl<T: Element> PagedMut<'_, T> {
     ///
     /// # Panics
     /// If there is no such row.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut table = GVector::<u64>::new(world, MatrixDim::new(4, 3))?;
+    /// let mut pages = table.paged_mut()?;
+    /// for row in pages.local_rows() {
+    ///     pages.row_mut(row)?.fill(row as u64);
+    /// }
+    /// pages.sync()?;
+    /// assert_eq!(pages.row(3)?, [3, 3, 3]);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn row_mut(&mut self, row: usize) -> Result<&mut [T]> {
         self.slice_mut(self.places_of_row(row))
@@ -207,6 +324,20 @@ impl<T: Element> PagedMut<'_, T> {
 
     /// Sets element `index`; an absent page is fetched first. Other ranks see the value after the next
     /// [`sync`](Self::sync), or after the scope. Errors as for [`at`](Self::at).
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut v = GVector::<u64>::new(world, 10)?;
+    /// let mut pages = v.paged_mut()?;
+    /// let me = world.rank().index();
+    /// pages.put(9 - me, 7)?;
+    /// pages.finish()?;
+    /// assert_eq!((v.at(8)?, v.at(9)?), (7, 7));
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     #[track_caller]
     pub fn put(&mut self, index: usize, value: T) -> Result<()> {

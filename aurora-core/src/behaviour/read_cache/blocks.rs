@@ -96,11 +96,43 @@ impl<T: Element> ReadCacheBlocks<'_, T> {
     /// each element once. Another call begins again, with what is already here.
     ///
     /// Each step waits for the next piece. An error is the last item; [`whole`](Self::whole) returns the same.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 10, |i| 10 * i as u64)?;
+    /// let stream = v.read_cache_blocks()?;
+    /// let mut sum = 0;
+    /// for block in stream.blocks() {
+    ///     let (range, elements) = block?;
+    ///     assert_eq!(elements[0], 10 * range.start as u64);
+    ///     sum += elements.iter().sum::<u64>();
+    /// }
+    /// assert_eq!(sum, 450);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn blocks(&self) -> Blocks<'_, T> {
         Blocks { guard: self, read: vec![0; self.vector.link.size], unit: 1, ended: false }
     }
 
     /// As [`blocks`](Self::blocks), in whole rows with their global numbers. Without a matrix each element is a row.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let table = GVector::<u64>::from_fn(world, MatrixDim::new(4, 3), |i| i as u64)?;
+    /// let stream = table.read_cache_blocks()?;
+    /// for block in stream.row_blocks() {
+    ///     let (rows, elements) = block?;
+    ///     assert_eq!(elements.len(), 3 * rows.len());
+    ///     assert_eq!(elements[0], 3 * rows.start as u64);
+    /// }
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn row_blocks(&self) -> impl Iterator<Item = Result<(Range<usize>, &[T])>> {
         let cols = self.vector.row_len().max(1);
         let blocks = Blocks { unit: cols, ..self.blocks() };
@@ -111,6 +143,19 @@ impl<T: Element> ReadCacheBlocks<'_, T> {
     ///
     /// # Errors
     /// The error that prevented a block from arriving.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 10, |i| 10 * i as u64)?;
+    /// let stream = v.read_cache_blocks()?;
+    /// let first = stream.blocks().next().transpose()?.map(|(range, _)| range);
+    /// assert_eq!(first, Some(v.local_range())); // the own block, while the rest arrives
+    /// assert_eq!(stream.whole()?[9], 90);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn whole(&self) -> Result<&[T]> {
         if self.state.outcome.get().is_none() {
             self.vector.await_stream(self.state.epoch, &self.site)?;
@@ -119,6 +164,18 @@ impl<T: Element> ReadCacheBlocks<'_, T> {
     }
 
     /// The whole, if it is here. If all ranks share memory it always is.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 10, |i| 10 * i as u64)?;
+    /// let stream = v.read_cache_blocks()?;
+    /// let all = stream.whole()?; // waits if it is not here
+    /// assert_eq!(stream.try_whole(), Some(all));
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn try_whole(&self) -> Option<&[T]> {
         let (Loaded { part, .. }, _) = self.state.outcome.get()?;
         let show = || {

@@ -191,6 +191,18 @@ impl<T: Element> GVector<T> {
     ///
     /// # Errors
     /// As [`World::barrier`](crate::World::barrier).
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut v = GVector::<u64>::from_fn(world, 10, |i| 10 * i as u64)?;
+    /// assert_eq!(v.read_cache()?[9], 90);
+    /// v.release_cache()?; // memory for blocks of other machines is free again
+    /// assert_eq!(v.read_cache()?[9], 90); // the next load takes it anew
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn release_cache(&mut self) -> Result<()> {
         let site = Site::here();

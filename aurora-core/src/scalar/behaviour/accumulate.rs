@@ -67,6 +67,21 @@ impl<T: ScalarValue> GScalar<T> {
 impl<T: ScalarValue, O: Op<T>> ScalarAccumulate<'_, T, O> {
     /// Combines an operand with this rank's partial value; the first operand becomes that value. It sends nothing and
     /// looks at nothing but this value, so it cannot fail: errors are those of the end.
+    ///
+    /// ```
+    /// use aurora_core::ops::Sum;
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut sum = GScalar::new(world, 0, 100u64)?;
+    /// let mut mine = sum.accumulate(Sum)?;
+    /// mine.update(1);
+    /// mine.update(world.rank().index() as u64);
+    /// mine.finish()?;
+    /// assert_eq!(sum.get()?, 100 + (1 + 0) + (1 + 1)); // of 2 ranks
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn update(&mut self, operand: T) {
         let partial = &mut self.state.value;
         *partial = Some(match partial.take() {
@@ -76,6 +91,20 @@ impl<T: ScalarValue, O: Op<T>> ScalarAccumulate<'_, T, O> {
     }
 
     /// This rank's partial value so far; `None` before the first update.
+    ///
+    /// ```
+    /// use aurora_core::ops::Max;
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut most = GScalar::new(world, 0, 100u64)?;
+    /// let mut mine = most.accumulate(Max)?;
+    /// assert_eq!(mine.partial(), None);
+    /// mine.update(7);
+    /// assert_eq!(mine.partial(), Some(&7)); // not yet merged with the 100
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn partial(&self) -> Option<&T> {
         self.state.value.as_ref()
     }

@@ -80,6 +80,19 @@ impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
     ///
     /// # Errors
     /// `Mismatch`, `Leaked` or `Poisoned` of the scalar; whatever ended the job.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut s = GScalar::new(world, 0, 1u64)?;
+    /// let mut scope = s.release_c()?;
+    /// scope.set(2)?;
+    /// scope.finish()?; // an error of the end is returned here; after a `drop`, by the next use
+    /// assert_eq!(s.get()?, 2);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn finish(mut self) -> Result<()> {
         self.end(true)
     }

@@ -129,6 +129,17 @@ impl<T: ScalarValue, O> ReadMostly<'_, T, O> {
     ///
     /// # Errors
     /// `Poisoned`, or another fault of the scalar; [`Error::Value`] where serde cannot decode the value.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let bound = GScalar::new(world, 0, 9u64)?;
+    /// let search = bound.read_mostly()?;
+    /// assert_eq!(search.get()?, 9); // no message, however often
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     #[track_caller]
     pub fn get(&self) -> Result<T> {
@@ -162,12 +173,42 @@ impl<T: ScalarValue, O> ReadMostly<'_, T, O> {
     ///
     /// # Errors
     /// As [`get`](ReadMostly::get); [`Error::Value`] for a value that serde cannot encode.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let bound = GScalar::new(world, 0, 9u64)?;
+    /// let search = bound.read_mostly()?;
+    /// if world.rank() == 1 {
+    ///     search.set(5)?;
+    ///     assert_eq!(search.get()?, 5); // at once; on other ranks soon
+    /// }
+    /// search.finish()?;
+    /// assert_eq!(bound.get()?, 5);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn set(&self, value: T) -> Result<()> {
         self.ask(ScalarRequest::Swap, &value, "set", Site::here()).map(drop)
     }
 
     /// Sets the value and returns the old one, in one round trip. Errors as for [`set`](ReadMostly::set).
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let bound = GScalar::new(world, 0, 9u64)?;
+    /// let search = bound.read_mostly()?;
+    /// if world.rank() == 1 {
+    ///     assert_eq!(search.swap(5)?, 9);
+    ///     assert_eq!(search.get()?, 5);
+    /// }
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn swap(&self, value: T) -> Result<T> {
         self.ask(ScalarRequest::Swap, &value, "swap", Site::here())
@@ -195,6 +236,20 @@ impl<T: ScalarValue, O> ReadMostly<'_, T, O> {
 impl<T: Atomic, O> ReadMostly<'_, T, O> {
     /// Adds, wrapping for integers, and returns the old value, in one round trip. Errors as for
     /// [`get`](ReadMostly::get).
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let done = GScalar::new(world, 0, 0u64)?;
+    /// let seen = done.read_mostly()?;
+    /// let before = seen.fetch_add(1)?;
+    /// assert!(seen.get()? > before);
+    /// seen.finish()?;
+    /// assert_eq!(done.get()?, 2); // by 2 ranks
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn fetch_add(&self, operand: T) -> Result<T> {
         self.ask(ScalarRequest::Fetch(OpId::of::<Sum>()), &operand, "fetch_add", Site::here())
@@ -202,6 +257,21 @@ impl<T: Atomic, O> ReadMostly<'_, T, O> {
 
     /// Sets the value to the smaller of it and `operand`, and returns the old one, in one round trip. This rank then
     /// sees the outcome. Errors as for [`get`](ReadMostly::get).
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let bound = GScalar::new(world, 0, 9u64)?;
+    /// let search = bound.read_mostly()?;
+    /// let mine = 5 + world.rank().index() as u64;
+    /// search.fetch_min(mine)?;
+    /// assert!(search.get()? <= mine);
+    /// search.finish()?;
+    /// assert_eq!(bound.get()?, 5);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn fetch_min(&self, operand: T) -> Result<T> {
         self.ask(ScalarRequest::Fetch(OpId::of::<Min>()), &operand, "fetch_min", Site::here())
@@ -209,6 +279,21 @@ impl<T: Atomic, O> ReadMostly<'_, T, O> {
 
     /// Sets the value to the larger of it and `operand`, and returns the old one, in one round trip. This rank then
     /// sees the outcome. Errors as for [`get`](ReadMostly::get).
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let newest = GScalar::new(world, 0, 0u64)?;
+    /// let seen = newest.read_mostly()?;
+    /// let mine = 5 + world.rank().index() as u64;
+    /// seen.fetch_max(mine)?;
+    /// assert!(seen.get()? >= mine);
+    /// seen.finish()?;
+    /// assert_eq!(newest.get()?, 6); // by 2 ranks
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn fetch_max(&self, operand: T) -> Result<T> {
         self.ask(ScalarRequest::Fetch(OpId::of::<Max>()), &operand, "fetch_max", Site::here())
@@ -219,6 +304,22 @@ impl<T: ScalarValue, O: Op<T>> ReadMostly<'_, T, O> {
     /// Has the home apply the operation, without waiting: this rank sees the outcome at once, the others when the
     /// home has told them, at the latest when the scope has ended. An offer that changes nothing (`Min`, `Max`, `Or`)
     /// is not sent; those made while one is under way are combined into one. Errors as for [`set`](ReadMostly::set).
+    ///
+    /// ```
+    /// use aurora_core::ops::Min;
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let bound = GScalar::new(world, 0, 9u64)?;
+    /// let search = bound.read_mostly_with(Min)?;
+    /// let mine = 5 + world.rank().index() as u64;
+    /// search.offer(mine)?; // waits for no answer
+    /// assert!(search.get()? <= mine);
+    /// search.finish()?;
+    /// assert_eq!(bound.get()?, 5);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn offer(&self, operand: T) -> Result<()> {
         let (scalar, site) = (self.scalar, Site::here());

@@ -63,6 +63,20 @@ impl<T: ScalarValue> ScalarReleaseC<'_, T> {
     ///
     /// # Errors
     /// [`Error::Value`](crate::Error::Value) for a value that serde cannot encode.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut s = GScalar::new(world, 0, 0)?;
+    /// let mut scope = s.release_c()?;
+    /// scope.set(10)?;
+    /// scope.set(20 + world.rank().index())?; // the last one counts
+    /// scope.finish()?;
+    /// assert_eq!(s.get()?, 21); // that of the highest of 2 ranks
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     #[track_caller]
     pub fn set(&mut self, value: T) -> Result<()> {
         self.state.value = Some(encode(&value, &Site::here())?);

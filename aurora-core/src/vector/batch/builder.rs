@@ -14,6 +14,7 @@ const BATCH: usize = 64 * 1024;
 
 /// A batch being filled.
 #[derive(Debug)]
+#[allow(unnameable_types, reason = "in hidden methods of `Buffered` alone")]
 pub struct BatchBuilder<T> {
     memory: Buffer,
     /// Bytes of a place.

@@ -1,0 +1,109 @@
+//! Kinds of errors, and what else a program can ask of one.
+
+use super::{Error, ObjectName};
+use aurora_net::Rank;
+
+/// What an [`Error`] is about, for programs that act on it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Ranks do not fit together: they make different collective calls, wait in a circle, hold a scope too long, leave
+    /// early, or access one element in no order. The program has to change.
+    Order,
+    /// An argument is outside of what the call or the object admits; also a type that cannot travel.
+    Argument,
+    /// More memory than there is, or than is allowed.
+    Memory,
+    /// A scope or an operation has panicked, and the object is unusable.
+    Poisoned,
+    /// A rank died, cannot be reached, has failed, or does not come in time.
+    JobLost,
+    /// A setting of the program or of the environment.
+    Setting,
+    /// The job could not be started.
+    Start,
+    /// A shared object of the program or of another library.
+    Object,
+    /// An error of the program.
+    User,
+}
+
+impl Error {
+    /// What it is about.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Error::Mismatch { .. }
+            | Error::Leaked { .. }
+            | Error::Deadlock { .. }
+            | Error::RankLeft { .. }
+            | Error::Race { .. }
+            | Error::Ended { .. } => ErrorKind::Order,
+            Error::Denied { .. }
+            | Error::IndexOutside { .. }
+            | Error::NotShown { .. }
+            | Error::RangeOutside { .. }
+            | Error::LengthsDiffer { .. }
+            | Error::NoSuchRank { .. }
+            | Error::ZeroSized { .. }
+            | Error::OneForEachRank { .. }
+            | Error::BadWeight { .. }
+            | Error::NoWeight { .. }
+            | Error::TooLarge { .. }
+            | Error::TooManyRows { .. }
+            | Error::UnknownOp { .. }
+            | Error::SameNumber { .. }
+            | Error::Value { .. } => ErrorKind::Argument,
+            Error::OutOfMemory { .. } | Error::CacheLimit { .. } => ErrorKind::Memory,
+            Error::Poisoned { .. } => ErrorKind::Poisoned,
+            Error::PeerLost { .. } | Error::JobFailed { .. } | Error::Timeout { .. } => ErrorKind::JobLost,
+            Error::UnknownVariable { .. } | Error::BadSetting { .. } | Error::TraceFile { .. } => ErrorKind::Setting,
+            Error::Start(_) => ErrorKind::Start,
+            Error::Object { .. } => ErrorKind::Object,
+            Error::User { .. } => ErrorKind::User,
+        }
+    }
+
+    /// Whether a rank is gone, has failed or does not come: [`ErrorKind::JobLost`]. The same program may succeed when
+    /// it is run again.
+    pub fn is_job_lost(&self) -> bool {
+        self.kind() == ErrorKind::JobLost
+    }
+
+    /// The rank that it is about, if it is about one: the one that holds the scope, has panicked, has left, is silent,
+    /// has failed, or has too little memory.
+    pub fn rank(&self) -> Option<Rank> {
+        match self {
+            Error::Leaked { rank, .. }
+            | Error::Poisoned { rank, .. }
+            | Error::RankLeft { left: rank, .. }
+            | Error::PeerLost { rank, .. }
+            | Error::NoSuchRank { rank, .. }
+            | Error::BadWeight { rank, .. }
+            | Error::TooLarge { rank, .. }
+            | Error::OutOfMemory { rank, .. }
+            | Error::CacheLimit { rank, .. }
+            | Error::Object { rank, .. } => Some(*rank),
+            Error::JobFailed { failure } => failure.rank,
+            _ => None,
+        }
+    }
+
+    /// The shared object that it is about, if it names one.
+    pub fn object(&self) -> Option<&ObjectName> {
+        match self {
+            Error::Leaked { object, .. }
+            | Error::Poisoned { object, .. }
+            | Error::RangeOutside { object, .. }
+            | Error::UnknownOp { object, .. }
+            | Error::Object { object, .. } => Some(object),
+            Error::Race { object, .. }
+            | Error::Denied { object, .. }
+            | Error::IndexOutside { object, .. }
+            | Error::NotShown { object, .. }
+            | Error::OutOfMemory { object, .. }
+            | Error::CacheLimit { object, .. }
+            | Error::SameNumber { object, .. } => Some(object),
+            _ => None,
+        }
+    }
+}
