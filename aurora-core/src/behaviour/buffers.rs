@@ -14,7 +14,7 @@ use std::ops::Range;
 
 /// A behaviour that buffers writes. Not for users to implement.
 pub trait Buffered: Behaviour {
-    /// The operation of [`Scope::update`], or [`PutOnly`].
+    /// The operation of [`Scope::update`], or [`PutOnly`](super::PutOnly).
     type Operation;
 
     /// The buffers, and what sends them.
