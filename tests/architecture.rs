@@ -262,3 +262,27 @@ fn the_readme_has_the_table_of_environment_variables_of_the_library() {
     assert_eq!(readme, rows("aurora-core/src/environment.rs", "/// "));
     assert_eq!(readme.len(), aurora_core::VARIABLES.len(), "a row for each variable");
 }
+
+/// Rustdoc's search finds a method by the word of MPI or of a PGAS system.
+#[test]
+fn the_words_of_the_guides_lead_to_methods() {
+    const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/aurora-core/src");
+    // Nothing stands for them.
+    const WITHOUT: [&str; 3] = ["MPI_ANY_SOURCE", "MPI_Abort", "Tmk_lock_acquire"];
+    let files = tree::rust_files(Path::new(ROOT)).expect("the sources can be read");
+    let sources = files.iter().flat_map(|file| file.text.lines().map(str::trim_start));
+    let aliases: String = sources.filter(|line| line.starts_with("#[doc(alias")).collect();
+    for guide in ["for_mpi_users", "for_pgas_users"] {
+        let text = std::fs::read_to_string(format!("{ROOT}/guide/{guide}.md")).expect("it is there");
+        let theirs = text.lines().filter_map(|line| line.strip_prefix('|')?.split('|').next());
+        let words = theirs.flat_map(|cell| cell.split(|letter: char| !letter.is_alphanumeric() && letter != '_'));
+        let is_a_call =
+            |word: &&str| ["MPI_", "NGA_", "GA_", "shmem_", "Tmk_"].iter().any(|begin| word.starts_with(begin));
+        let mut found = 0;
+        for word in words.filter(is_a_call).filter(|word| !WITHOUT.contains(word)) {
+            assert!(aliases.contains(&format!("\"{word}\"")), "{guide}: no method has `#[doc(alias = \"{word}\")]`");
+            found += 1;
+        }
+        assert!(found > 10, "{guide}: {found} words");
+    }
+}

@@ -37,3 +37,37 @@ pub use crate::behaviour::{
 pub use crate::scalar::behaviour::{
     Last as ScalarLast, Mostly as ScalarMostly, Partial as ScalarPartial, ScalarBehaviour, Shown as ScalarShown,
 };
+
+use crate::element::Element;
+use crate::ops::Op;
+use crate::scalar::ScalarValue;
+use std::fmt;
+
+/// A kind shows its name: what its guard shows, the guard tells.
+macro_rules! named {
+    ($([$($generics:tt)*] $kind:ty;)*) => {$(
+        impl<$($generics)*> fmt::Debug for $kind {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(Self::NAME)
+            }
+        }
+    )*};
+}
+
+named! {
+    [T: Element, O: Op<T>] Accumulated<T, O>;
+    [T: Element, O: 'static] Alone<T, O>;
+    [T: Element] Batched<T>;
+    [T: Element] Cached<T>;
+    [T: Element] Combined<T>;
+    [O: ShowsOwnPart] Haloed<O>;
+    [T: Element] Owner<T>;
+    [T: Element] OwnerMut<T>;
+    [T: Element, const WRITES: bool] Pages<T, WRITES>;
+    [T: Element] Streamed<T>;
+    [T: Element, O: 'static] Together<T, O>;
+    [T: ScalarValue] ScalarLast<T>;
+    [T: ScalarValue, O] ScalarMostly<T, O>;
+    [T: ScalarValue, O] ScalarPartial<T, O>;
+    [T: ScalarValue] ScalarShown<T>;
+}

@@ -110,6 +110,8 @@
 //! | shadow | an owner's record of the last accesses to its block, in checking mode |
 //! | drop notice | a rank has dropped its handle of an object |
 
+#![warn(missing_debug_implementations)]
+
 mod behaviour;
 mod collective;
 mod config;

@@ -88,6 +88,7 @@ use std::ops::{Add as _, BitAnd as _, BitOr as _, BitXor as _, Mul as _};
             of your own without fields (no closure); a scope takes it as `release_c_with(Sum)`, a reduction as \
             `all_reduce(Sum, x)`"
 )]
+#[doc(alias = "MPI_Op_create")]
 pub trait Op<T>: 'static {
     /// The new value.
     fn apply(current: T, operand: T) -> T;
@@ -133,35 +134,37 @@ pub(crate) fn stateless<O>(_: O) {
 }
 
 /// The sum; of integers it wraps.
-#[doc(alias = "Add")]
+#[doc(alias("Add", "MPI_SUM"))]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sum;
 
 /// The product; of integers it wraps.
-#[doc(alias = "Mul")]
+#[doc(alias("Mul", "MPI_PROD"))]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Product;
 
 /// The smaller one; if one of two floats is a NaN, the other.
+#[doc(alias = "MPI_MIN")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Min;
 
 /// The larger one; if one of two floats is a NaN, the other.
+#[doc(alias = "MPI_MAX")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Max;
 
 /// Bitwise and.
-#[doc(alias = "BitAnd")]
+#[doc(alias("BitAnd", "MPI_BAND"))]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct And;
 
 /// Bitwise or.
-#[doc(alias = "BitOr")]
+#[doc(alias("BitOr", "MPI_BOR"))]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Or;
 
 /// Bitwise exclusive or.
-#[doc(alias = "BitXor")]
+#[doc(alias("BitXor", "MPI_BXOR"))]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Xor;
 
@@ -179,10 +182,12 @@ pub struct Xor;
 /// })?;
 /// # Ok::<(), Error>(())
 /// ```
+#[doc(alias = "MPI_MINLOC")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MinLoc;
 
 /// The larger value with its index. Of equal values it keeps the lower index; a NaN loses against any number.
+#[doc(alias = "MPI_MAXLOC")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MaxLoc;
 

@@ -46,6 +46,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// assert_eq!(sum, 45);
 /// # Ok::<(), Error>(())
 /// ```
+#[doc(alias("MPI_Init", "MPI_Finalize", "mpirun"))]
 #[track_caller]
 pub fn run<R: Send>(program: impl Fn(&World) -> Result<R> + Sync) -> Result<R> {
     start(Config::default(), program, Site::here())

@@ -67,6 +67,8 @@ fn an_index_that_is_not_shown() {
                 let b = m.read_cache()?;
                 let text = panic_of(|| b[20]);
                 assert!(text.contains("index 20 is outside a vector of 20 elements"), "{text}");
+                let text = panic_of(|| m.range_of(world.size()));
+                assert!(text.contains(&format!("does not exist: this job has {} ranks", world.size())), "{text}");
                 let text = panic_of(|| b.row(4)[0]);
                 assert!(text.contains("row 4 is outside a matrix of 4 rows"), "{text}");
                 let text = panic_of(|| b.row(usize::MAX)[0]);

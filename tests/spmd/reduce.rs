@@ -1,6 +1,6 @@
 //! Reductions, scans, broadcasts and `all_gather`, of all lengths that take another way, over each route.
 
-use aurora_core::ops::{Max, Min, Or, Sum};
+use aurora_core::ops::{And, Located, Max, MaxLoc, Min, MinLoc, Or, Product, Sum, Xor};
 use aurora_core::prelude::*;
 use aurora_suite::body::Body;
 use aurora_suite::check;
@@ -9,6 +9,7 @@ use aurora_suite::random::mix;
 pub fn bodies() -> Vec<Body> {
     vec![
         Body::of(values),
+        Body::of(every_operation),
         Body::of(slices_of_all_lengths),
         Body::of(scans_of_all_lengths),
         Body::of(the_order_of_ranks_decides_the_bits),
@@ -63,6 +64,61 @@ fn values(world: &World) -> Result<()> {
         check::equal("all of all", world.all_gather(own)?, (0..size).map(|r| has(r, round)).collect::<Vec<_>>())?;
     }
     Ok(())
+}
+
+/// Each operation in a reduction, of a slice too, in a scope of a vector, in one of a map, and of a scalar.
+fn every_operation(world: &World) -> Result<()> {
+    let (me, size) = (me(world), world.size());
+    let all = |i: usize| (0..size).map(move |rank| has(rank, i));
+    let fold = |i: usize, apply: fn(u64, u64) -> u64| all(i).reduce(apply).unwrap();
+    for round in 0..3 {
+        let own = has(me, round);
+        check::equal("product", world.all_reduce(Product, own)?, fold(round, u64::wrapping_mul))?;
+        check::equal("and", world.all_reduce(And, own)?, fold(round, |a, b| a & b))?;
+        check::equal("xor", world.all_reduce(Xor, own)?, fold(round, |a, b| a ^ b))?;
+        let pair = |rank: usize, i: usize| Located::new((has(rank, i) % 3) as f64, rank as u64);
+        let place = |i: usize, wanted: f64| (0..size).map(|rank| pair(rank, i)).find(|pair| pair.value == wanted);
+        let least = (0..size).map(|rank| pair(rank, round).value).fold(f64::INFINITY, f64::min);
+        let most = (0..size).map(|rank| pair(rank, round).value).fold(0.0, f64::max);
+        check::equal("place of the least", Some(world.all_reduce(MinLoc, pair(me, round))?), place(round, least))?;
+        check::equal("place of the most", Some(world.all_reduce(MaxLoc, pair(me, round))?), place(round, most))?;
+    }
+    let mut pairs: Vec<[u64; 2]> = (0..1025).map(|i| [has(me, i), has(me, i + 1)]).collect();
+    world.all_reduce_slice(Max, &mut pairs)?;
+    check::same(&pairs, 0, |i| [fold(i, u64::max), fold(i + 1, u64::max)])?;
+    let turn = world.all_reduce(Product, num_complex::Complex::new(0.0, 1.0))?;
+    check::equal("a power of i", turn, num_complex::Complex::new(0.0, 1.0).powu(size as u32))?;
+
+    let mut v = GVector::<Located<i64, usize>>::from_fn(world, 10, |_| Located::new(i64::MAX, 0))?;
+    let mut scope = v.release_c_with(MinLoc)?;
+    (0..10).try_for_each(|i| scope.update(i, Located::new(-((me * i) as i64), me)))?;
+    scope.finish()?;
+    let last = |i: usize| if i == 0 { 0 } else { size - 1 };
+    check::whole(&v, |i| Located::new(-(((size - 1) * i) as i64), last(i)))?;
+    let mut sums = GVector::<[u32; 3]>::new(world, 10)?;
+    let mut scope = sums.accumulate(Sum)?;
+    (0..10).try_for_each(|i| scope.update(i, [1, i as u32, me as u32]))?;
+    scope.finish()?;
+    check::whole(&sums, |i| [size as u32, (size * i) as u32, (size * (size - 1) / 2) as u32])?;
+
+    let mut map = GMap::<u32, (u64, usize)>::new(world)?;
+    let mut scope = map.release_c_with(MaxLoc)?;
+    scope.update(&5, (has(me, 0), me))?;
+    scope.finish()?;
+    check::equal("map", map.get(&5)?, (0..size).map(|rank| (has(rank, 0), rank)).max())?;
+    let mut bits = GMap::<u32, u64>::new(world)?;
+    bits.update(&1, Xor, has(me, 0))?;
+    world.barrier()?;
+    check::equal("bits", bits.get(&1)?, Some(fold(0, |a, b| a ^ b)))?;
+    let mut scalar = GScalar::new(world, 0, u64::MAX)?;
+    let mut scope = scalar.accumulate(And)?;
+    scope.update(has(me, 7));
+    scope.finish()?;
+    check::equal("scalar", scalar.get()?, fold(7, |a, b| a & b))?;
+    let scope = scalar.read_mostly_with(And)?;
+    scope.offer(has(me, 8))?;
+    scope.finish()?;
+    check::equal("offered", scalar.get()?, fold(7, |a, b| a & b) & fold(8, |a, b| a & b))
 }
 
 fn slices_of_all_lengths(world: &World) -> Result<()> {

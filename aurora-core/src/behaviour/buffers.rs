@@ -49,7 +49,7 @@ pub trait Sender<T: Element> {
 }
 
 /// Writes that are not sent yet, for each owner.
-#[allow(unnameable_types, reason = "in hidden methods of `Buffered` alone")]
+#[allow(missing_debug_implementations, unnameable_types, reason = "in hidden methods of `Buffered` alone")]
 pub struct Buffers<T> {
     dist: Distribution,
     /// Checking mode: every write takes the slow path, which notes it.
@@ -213,7 +213,7 @@ impl<B: Buffered> Scope<'_, B> {
 }
 
 /// Buffers with what sends them.
-#[allow(unnameable_types, reason = "in hidden methods of `Buffered` alone")]
+#[allow(missing_debug_implementations, unnameable_types, reason = "in hidden methods of `Buffered` alone")]
 pub struct Writer<'a, T: Element> {
     buffers: &'a mut Buffers<T>,
     sender: &'a mut dyn Sender<T>,

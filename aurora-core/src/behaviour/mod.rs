@@ -166,6 +166,7 @@ impl<'v, B: Behaviour> Scope<'v, B> {
     /// # })?;
     /// # Ok::<(), Error>(())
     /// ```
+    #[doc(alias("flush", "MPI_Win_flush", "shmem_quiet", "wait_all"))]
     pub fn finish(mut self) -> Result<()> {
         self.end(true)
     }

@@ -58,6 +58,7 @@ pub(crate) enum Refusal {
 
 impl<'a> Partition<'a> {
     /// A vector of which rank `r` owns `lengths[r]` elements.
+    #[doc(alias = "NGA_Create_irreg")]
     pub const fn lengths(lengths: &'a [usize]) -> Self {
         Partition(Blocks::Lengths(lengths))
     }

@@ -42,6 +42,12 @@ pub struct Entries<K, V> {
     shards: Vec<Shard<K, V>>,
 }
 
+impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for Entries<K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
+}
+
 struct Shard<K, V> {
     depth: u32,
     pairs: HashTable<Pair<K, V>>,

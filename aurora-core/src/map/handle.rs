@@ -129,6 +129,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     /// # })?;
     /// # Ok::<(), Error>(())
     /// ```
+    #[doc(alias("rget", "find"))]
     #[track_caller]
     pub fn get(&self, key: &(impl Lookup<K> + ?Sized)) -> Result<Option<V>> {
         let site = Site::here();
@@ -179,6 +180,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     /// # })?;
     /// # Ok::<(), Error>(())
     /// ```
+    #[doc(alias("put", "set", "rput"))]
     #[track_caller]
     pub fn insert(&mut self, key: K, value: V) -> Result<Option<V>> {
         let site = Site::here();
@@ -232,6 +234,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     /// })?;
     /// # Ok::<(), Error>(())
     /// ```
+    #[doc(alias("rpc", "fetch_update"))]
     #[track_caller]
     pub fn update<O: Op<V>>(&mut self, key: &(impl Lookup<K> + ?Sized), op: O, operand: V) -> Result<()> {
         ops::stateless(op);

@@ -107,6 +107,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     /// })?;
     /// # Ok::<(), Error>(())
     /// ```
+    #[doc(alias("rpc_ff", "dist_object"))]
     #[track_caller]
     pub fn release_c_with<O: Op<V>>(&mut self, op: O) -> Result<MapReleaseC<'_, K, V, O>> {
         ops::stateless(op);

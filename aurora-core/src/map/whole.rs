@@ -37,6 +37,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     ///
     /// # Errors
     /// `Mismatch`, `Leaked` or `Poisoned`; what ended the job.
+    #[doc(alias = "len")]
     #[track_caller]
     pub fn global_len(&self) -> Result<usize> {
         self.count(&Site::here())
@@ -57,6 +58,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     /// # })?;
     /// # Ok::<(), Error>(())
     /// ```
+    #[doc(alias = "is_empty")]
     #[track_caller]
     pub fn is_globally_empty(&self) -> Result<bool> {
         self.count(&Site::here()).map(|len| len == 0)
@@ -101,6 +103,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     /// # Errors
     /// As [`global_len`](GMap::global_len); [`Error::NoSuchRank`]; [`Error::OutOfMemory`] if `root` has no memory
     /// for all; [`Error::Value`] if an entry cannot be sent or read.
+    #[doc(alias("collect", "gather"))]
     #[track_caller]
     pub fn gather_to(&self, root: impl Into<Rank>) -> Result<Option<Vec<(K, V)>>> {
         let (site, root) = (Site::here(), root.into());

@@ -61,6 +61,12 @@ pub struct Cx<'a> {
     pub(crate) out: &'a mut Outbox,
 }
 
+impl std::fmt::Debug for Cx<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cx").field("object", &self.frame.name).finish_non_exhaustive()
+    }
+}
+
 impl Cx<'_> {
     /// This rank.
     pub fn me(&self) -> Rank {

@@ -31,6 +31,12 @@ pub struct Reach<O> {
     object: PhantomData<fn(O)>,
 }
 
+impl<O> std::fmt::Debug for Reach<O> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reach").field("object", &self.id).finish_non_exhaustive()
+    }
+}
+
 impl<O: SharedObject> Reach<O> {
     /// Acts on this rank's part of the object, as [`Shared::act`] does.
     ///

@@ -58,6 +58,12 @@ pub struct Holds<'a> {
     pub(crate) sound: bool,
 }
 
+impl std::fmt::Debug for Holds<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Holds").field("object", &self.object).finish_non_exhaustive()
+    }
+}
+
 impl Holds<'_> {
     /// A request of `from` is held back until all ranks that the obstacle names have acted.
     pub fn call(&mut self, from: Rank, Obstacle { by_itself, behind }: Obstacle) {

@@ -140,6 +140,7 @@ impl<T: ScalarValue> GScalar<T> {
     /// # })?;
     /// # Ok::<(), Error>(())
     /// ```
+    #[doc(alias("load", "at"))]
     #[inline]
     #[track_caller]
     pub fn get(&self) -> Result<T> {
@@ -169,6 +170,7 @@ impl<T: ScalarValue> GScalar<T> {
     /// # })?;
     /// # Ok::<(), Error>(())
     /// ```
+    #[doc(alias("store", "put"))]
     #[inline]
     #[track_caller]
     pub fn set(&self, value: T) -> Result<()> {
@@ -223,6 +225,7 @@ impl<T: ScalarValue> GScalar<T> {
     /// # })?;
     /// # Ok::<(), Error>(())
     /// ```
+    #[doc(alias("compare_and_swap", "MPI_Compare_and_swap"))]
     #[inline]
     #[track_caller]
     pub fn compare_exchange(&self, expected: &T, new: &T) -> Result<std::result::Result<T, T>> {
@@ -370,6 +373,7 @@ impl<T: Atomic> GScalar<T> {
     /// # })?;
     /// # Ok::<(), Error>(())
     /// ```
+    #[doc(alias("fetch_and_add", "MPI_Fetch_and_op", "NGA_Read_inc", "shmem_atomic_fetch_add"))]
     #[inline]
     #[track_caller]
     pub fn fetch_add(&self, operand: T) -> Result<T> {

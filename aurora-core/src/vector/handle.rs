@@ -1,6 +1,6 @@
 //! The distributed vector.
 
-use super::{VectorRange, VectorRangeMut, distmemcpy};
+use super::{VectorRange, distmemcpy};
 use crate::digest;
 use crate::distribution::{Distribution, MatrixDim, Partition, Shape};
 use crate::element::Element;
@@ -74,6 +74,7 @@ impl<T: Element> GVector<T> {
     /// `Mismatch` where ranks construct different objects; [`Error::ZeroSized`]; [`Error::TooLarge`];
     /// [`Error::OutOfMemory`] where some rank's memory has no room for its block; for a `Partition` also
     /// [`Error::OneForEachRank`], [`Error::TooManyRows`], [`Error::BadWeight`] and [`Error::NoWeight`]: on all ranks.
+    #[doc(alias("NGA_Create", "symmetric heap", "MPI_Win_allocate_shared"))]
     #[track_caller]
     pub fn new<'a>(world: &World, partition: impl Into<Partition<'a>>) -> Result<Self> {
         Self::construct(VectorPlan::new::<T>(world, partition.into(), None, Site::here()), world, None)
@@ -146,6 +147,7 @@ impl<T: Element> GVector<T> {
     /// # })?;
     /// # Ok::<(), Error>(())
     /// ```
+    #[doc(alias = "on_rank")]
     #[track_caller]
     pub fn on(world: &World, rank: impl Into<Rank>, shape: impl Into<Shape>) -> Result<Self> {
         Self::construct(VectorPlan::new::<T>(world, shape.into().into(), Some(rank.into()), Site::here()), world, None)
@@ -309,6 +311,7 @@ impl<T: Element> GVector<T> {
     ///
     /// # Panics
     /// If the job has no such rank.
+    #[doc(alias = "NGA_Distribution")]
     #[track_caller]
     pub fn range_of(&self, rank: impl Into<Rank>) -> Range<usize> {
         let (rank, size) = (rank.into(), self.link.size);
@@ -332,6 +335,7 @@ impl<T: Element> GVector<T> {
     /// # Errors
     /// [`Error::IndexOutside`]; `Leaked`, `Poisoned` or `Mismatch` of the object; whatever ended the job. For an
     /// element of another rank [`Error::Denied`], under [`deny_scalar`](crate::Config::deny_scalar).
+    #[doc(alias("get", "load", "rget", "MPI_Get", "shmem_get"))]
     #[inline]
     #[track_caller]
     pub fn at(&self, index: usize) -> Result<T> {
@@ -389,6 +393,7 @@ impl<T: Element> GVector<T> {
     /// # })?;
     /// # Ok::<(), Error>(())
     /// ```
+    #[doc(alias("set", "store", "rput", "MPI_Put", "shmem_put"))]
     #[inline]
     #[track_caller]
     pub fn put(&mut self, index: usize, value: T) -> Result<()> {
@@ -470,6 +475,7 @@ impl<T: Element> GVector<T> {
     ///
     /// # Errors
     /// As [`World::barrier`]; [`Error::NoSuchRank`]; [`Error::OutOfMemory`] where `root` has no room for the whole.
+    #[doc(alias("gather", "collect", "MPI_Gather"))]
     #[track_caller]
     pub fn gather_to(&self, root: impl Into<Rank>) -> Result<Option<Vec<T>>> {
         let (site, root) = (Site::here(), root.into());
@@ -490,44 +496,6 @@ impl<T: Element> GVector<T> {
         let (whole, failed) = gathered.transpose().map_or_else(|error| (None, Some(error)), |whole| (whole, None));
         self.link.synchronize("the end of a gather", &text, key, failed, &site)?;
         Ok(whole)
-    }
-
-    /// A range of the vector as the source of a [`distmemcpy`].
-    ///
-    /// ```
-    /// # use aurora_core::prelude::*;
-    /// # Config::threads(2).run(|world| {
-    /// let v = GVector::<u64>::from_fn(world, 10, |i| i as u64)?;
-    /// let mut copy = [0; 3];
-    /// distmemcpy(&mut copy[..], v.range(4..7))?;
-    /// assert_eq!(copy, [4, 5, 6]);
-    /// # Ok(())
-    /// # })?;
-    /// # Ok::<(), Error>(())
-    /// ```
-    #[track_caller]
-    pub fn range(&self, range: impl std::ops::RangeBounds<usize>) -> VectorRange<'_, T> {
-        VectorRange::new(self, range, Site::here())
-    }
-
-    /// A range of the vector as the destination of a [`distmemcpy`].
-    ///
-    /// ```
-    /// # use aurora_core::prelude::*;
-    /// # Config::threads(2).run(|world| {
-    /// let mut v = GVector::<u64>::new(world, 10)?;
-    /// if world.is_root() {
-    ///     distmemcpy(v.range_mut(4..7), &[1, 2, 3][..])?;
-    /// }
-    /// world.barrier()?;
-    /// assert_eq!(v.at(6)?, 3);
-    /// # Ok(())
-    /// # })?;
-    /// # Ok::<(), Error>(())
-    /// ```
-    #[track_caller]
-    pub fn range_mut(&mut self, range: impl std::ops::RangeBounds<usize>) -> VectorRangeMut<'_, T> {
-        VectorRangeMut::new(self, range, Site::here())
     }
 
     pub(crate) fn name(&self) -> ObjectName {

@@ -71,6 +71,7 @@ impl<T: Element> GVector<T> {
     /// # })?;
     /// # Ok::<(), Error>(())
     /// ```
+    #[doc(alias("get_many", "gather", "NGA_Gather"))]
     #[track_caller]
     pub fn at_many(&self, indices: &[usize]) -> Result<Vec<T>> {
         let site = Site::here();
@@ -294,6 +295,7 @@ impl<T: Element> GVector<T> {
     /// # })?;
     /// # Ok::<(), Error>(())
     /// ```
+    #[doc(alias("set_many", "scatter", "NGA_Scatter"))]
     #[track_caller]
     pub fn put_many(&mut self, writes: &[(usize, T)]) -> Result<()> {
         let site = Site::here();

@@ -88,6 +88,7 @@ impl World {
     /// # })?;
     /// # Ok::<(), Error>(())
     /// ```
+    #[doc(alias("MPI_Comm_rank", "shmem_my_pe"))]
     pub fn rank(&self) -> Rank {
         self.link.me
     }
@@ -103,6 +104,7 @@ impl World {
     /// # })?;
     /// # Ok::<(), Error>(())
     /// ```
+    #[doc(alias("MPI_Comm_size", "shmem_n_pes"))]
     pub fn size(&self) -> usize {
         self.link.size
     }
@@ -159,6 +161,7 @@ impl World {
     /// # Errors
     /// `Mismatch` if a rank is in another collective call, or has entered other scopes than this one; `Leaked` if a
     /// rank holds a scope open that the others have ended; what ended the job.
+    #[doc(alias("MPI_Barrier", "MPI_Win_fence", "GA_Sync", "shmem_barrier_all", "fence"))]
     #[track_caller]
     pub fn barrier(&self) -> Result<()> {
         self.link.synchronize("a barrier", &"a barrier", 0, None, &Site::here())

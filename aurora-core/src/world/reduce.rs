@@ -82,6 +82,7 @@ impl World {
     /// # Errors
     /// `Mismatch`, with both lines, if a rank makes another collective call, or this one with another type or
     /// operation; [`Error::ZeroSized`]; what ended the job.
+    #[doc(alias("allreduce", "MPI_Allreduce", "co_sum"))]
     #[track_caller]
     pub fn all_reduce<T: Element, O: Op<T>>(&self, op: O, mut value: T) -> Result<T> {
         self.reduce(Reduction::All, op, std::slice::from_mut(&mut value), &Site::here()).map(|_| value)
@@ -107,6 +108,7 @@ impl World {
     ///
     /// # Errors
     /// As [`all_reduce`](World::all_reduce); `Mismatch` also if lengths differ.
+    #[doc(alias("allreduce", "MPI_Allreduce"))]
     #[track_caller]
     pub fn all_reduce_slice<T: Element, O: Op<T>>(&self, op: O, values: &mut [T]) -> Result<()> {
         self.reduce(Reduction::All, op, values, &Site::here()).map(drop)
@@ -128,6 +130,7 @@ impl World {
     ///
     /// # Errors
     /// As [`all_reduce`](World::all_reduce); [`Error::NoSuchRank`].
+    #[doc(alias("reduce", "MPI_Reduce"))]
     #[track_caller]
     pub fn reduce_to<T: Element, O: Op<T>>(&self, root: impl Into<Rank>, op: O, mut value: T) -> Result<Option<T>> {
         let changed = self.reduce(Reduction::To(root.into()), op, std::slice::from_mut(&mut value), &Site::here());
@@ -151,6 +154,7 @@ impl World {
     ///
     /// # Errors
     /// As [`reduce_to`](World::reduce_to); `Mismatch` also if lengths differ.
+    #[doc(alias("reduce", "MPI_Reduce"))]
     #[track_caller]
     pub fn reduce_slice_to<T: Element, O: Op<T>>(&self, root: impl Into<Rank>, op: O, values: &mut [T]) -> Result<()> {
         self.reduce(Reduction::To(root.into()), op, values, &Site::here()).map(drop)
@@ -172,6 +176,7 @@ impl World {
     ///
     /// # Errors
     /// As [`all_reduce`](World::all_reduce).
+    #[doc(alias("prefix_sum", "MPI_Scan"))]
     #[track_caller]
     pub fn scan<T: Element, O: Op<T>>(&self, op: O, mut value: T) -> Result<T> {
         self.reduce(Reduction::Scan, op, std::slice::from_mut(&mut value), &Site::here()).map(|_| value)
@@ -216,6 +221,7 @@ impl World {
     ///
     /// # Errors
     /// As [`all_reduce`](World::all_reduce).
+    #[doc(alias("exscan", "MPI_Exscan"))]
     #[track_caller]
     pub fn exclusive_scan<T: Element, O: Op<T>>(&self, op: O, mut value: T) -> Result<Option<T>> {
         let changed = self.reduce(Reduction::ExclusiveScan, op, std::slice::from_mut(&mut value), &Site::here());

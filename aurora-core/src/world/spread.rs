@@ -62,6 +62,7 @@ impl World {
     /// # Errors
     /// `Mismatch`, with both lines, if a rank makes another collective call, or this one with another type or root;
     /// [`Error::Value`] for a value that serde cannot encode or decode; [`Error::NoSuchRank`]; what ended the job.
+    #[doc(alias("bcast", "MPI_Bcast"))]
     #[track_caller]
     pub fn broadcast<V: ScalarValue>(&self, root: impl Into<Rank>, value: V) -> Result<V> {
         let (site, root) = (Site::here(), root.into());
@@ -109,6 +110,7 @@ impl World {
     ///
     /// # Errors
     /// As [`broadcast`](World::broadcast); `Mismatch` also if lengths differ.
+    #[doc(alias("bcast", "MPI_Bcast"))]
     #[track_caller]
     pub fn broadcast_slice<T: Element>(&self, root: impl Into<Rank>, values: &mut [T]) -> Result<()> {
         let (site, root) = (Site::here(), root.into());
@@ -148,6 +150,7 @@ impl World {
     /// # Errors
     /// `Mismatch`, with both lines, if a rank makes another collective call, or this one with another type;
     /// [`Error::Value`] for a value that serde cannot encode or decode; what ended the job.
+    #[doc(alias("allgather", "MPI_Allgather"))]
     #[track_caller]
     pub fn all_gather<V: ScalarValue>(&self, value: V) -> Result<Vec<V>> {
         let site = Site::here();
@@ -182,6 +185,7 @@ impl World {
     ///
     /// # Errors
     /// As [`all_gather`](World::all_gather); [`Error::ZeroSized`].
+    #[doc(alias("allgather", "MPI_Allgatherv"))]
     #[track_caller]
     pub fn all_gather_slice<T: Element>(&self, values: &[T]) -> Result<Vec<Vec<T>>> {
         let site = Site::here();

@@ -132,6 +132,7 @@ impl<T: Element> GVector<T> {
     /// })?;
     /// # Ok::<(), Error>(())
     /// ```
+    #[doc(alias("reduce_scatter", "MPI_Reduce_scatter", "NGA_Acc"))]
     #[track_caller]
     pub fn accumulate<O: Op<T>>(&mut self, op: O) -> Result<Accumulate<'_, T, O>> {
         ops::stateless(op);

@@ -74,6 +74,7 @@ impl<T: Element> GVector<T> {
     /// })?;
     /// # Ok::<(), Error>(())
     /// ```
+    #[doc(alias("gather", "aggregator", "batch_load", "NGA_Gather", "SrcAggregator"))]
     #[track_caller]
     pub fn batched_reads(&self) -> Result<BatchedReads<'_, T>> {
         self.open_batched_reads(Window::WHOLE, Site::here())

@@ -75,6 +75,7 @@ impl<T: Element> GVector<T> {
     /// })?;
     /// # Ok::<(), Error>(())
     /// ```
+    #[doc(alias("ghost", "stencil", "StencilDist", "GA_Update_ghosts", "MPI_Neighbor_alltoallv"))]
     #[track_caller]
     pub fn halo_cache(&self, halo: impl Into<Halo>) -> Result<HaloCache<'_, T>> {
         let site = Site::here();
@@ -107,6 +108,7 @@ impl<T: Element> GVector<T> {
     /// })?;
     /// # Ok::<(), Error>(())
     /// ```
+    #[doc(alias("ghost", "stencil"))]
     #[track_caller]
     pub fn halo_cache_mut(&mut self, halo: impl Into<Halo>) -> Result<HaloCacheMut<'_, T>> {
         let site = Site::here();
@@ -186,6 +188,7 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
     /// # })?;
     /// # Ok::<(), Error>(())
     /// ```
+    #[doc(alias("updateFluff", "GA_Update_ghosts"))]
     #[track_caller]
     pub fn refresh(&mut self) -> Result<()> {
         let site = Site::here();

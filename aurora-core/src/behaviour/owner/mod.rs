@@ -237,6 +237,7 @@ impl<T: Element> GVector<T> {
     /// })?;
     /// # Ok::<(), Error>(())
     /// ```
+    #[doc(alias("local", "local_data", "forall"))]
     #[track_caller]
     pub fn owner_computes(&self) -> Result<OwnerComputes<'_, T>> {
         self.open_owner(Window::WHOLE, Site::here())
@@ -275,6 +276,7 @@ impl<T: Element> GVector<T> {
     /// })?;
     /// # Ok::<(), Error>(())
     /// ```
+    #[doc(alias("mut_local_data", "NGA_Access"))]
     #[track_caller]
     pub fn owner_computes_mut(&mut self) -> Result<OwnerComputesMut<'_, T>> {
         self.open_owner_mut(Window::WHOLE, Site::here())

@@ -141,6 +141,7 @@ impl<T: Element> PagedMut<'_, T> {
     /// # })?;
     /// # Ok::<(), Error>(())
     /// ```
+    #[doc(alias = "Tmk_barrier")]
     #[track_caller]
     pub fn sync(&mut self) -> Result<()> {
         let site = Site::here();
@@ -187,6 +188,7 @@ impl<T: Element> GVector<T> {
     /// })?;
     /// # Ok::<(), Error>(())
     /// ```
+    #[doc(alias("Tmk_malloc", "Tmk_distribute"))]
     #[track_caller]
     pub fn paged_mut(&mut self) -> Result<PagedMut<'_, T>> {
         self.open_pages(Site::here())
@@ -215,6 +217,7 @@ impl<T: Element> GVector<T> {
     /// })?;
     /// # Ok::<(), Error>(())
     /// ```
+    #[doc(alias = "cache-remote")]
     #[track_caller]
     pub fn paged(&self) -> Result<Paged<'_, T>> {
         self.open_pages(Site::here())

@@ -79,6 +79,7 @@ impl<T: Element> GVector<T> {
     /// assert_eq!(sum, 45);
     /// # Ok::<(), Error>(())
     /// ```
+    #[doc(alias("iallgather", "MPI_Iallgather"))]
     #[track_caller]
     pub fn read_cache_blocks(&self) -> Result<ReadCacheBlocks<'_, T>> {
         let (site, opened) = (Site::here(), Instant::now());
@@ -204,6 +205,12 @@ pub struct Blocks<'g, T: Element> {
     /// A piece is a multiple of this number of elements.
     unit: usize,
     ended: bool,
+}
+
+impl<T: Element> std::fmt::Debug for Blocks<'_, T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Blocks of {:?}", self.guard)
+    }
 }
 
 impl<'g, T: Element> Blocks<'g, T> {

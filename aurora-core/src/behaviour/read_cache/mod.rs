@@ -96,6 +96,7 @@ impl<T: Element> GVector<T> {
     /// })?;
     /// # Ok::<(), Error>(())
     /// ```
+    #[doc(alias("allgather", "replicated", "MPI_Allgather", "MPI_Allgatherv", "shmem_fcollect", "into_read_only"))]
     #[track_caller]
     pub fn read_cache(&self) -> Result<ReadCache<'_, T>> {
         self.open_cache(Window::WHOLE, Site::here())

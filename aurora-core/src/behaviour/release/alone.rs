@@ -188,6 +188,7 @@ impl<T: Element> GVector<T> {
     /// })?;
     /// # Ok::<(), Error>(())
     /// ```
+    #[doc(alias("buffered_writes", "MPI_Win_lock"))]
     #[track_caller]
     pub fn release_alone(&mut self) -> Result<ReleaseAlone<'_, T>> {
         self.open_alone(None, Window::WHOLE, Site::here())

@@ -152,6 +152,7 @@ impl<T: Element> GVector<T> {
     /// })?;
     /// # Ok::<(), Error>(())
     /// ```
+    #[doc(alias("buffered_writes", "scatter", "batch_store", "DstAggregator"))]
     #[track_caller]
     pub fn release_c(&mut self) -> Result<ReleaseC<'_, T>> {
         self.open_together(None, Window::WHOLE, Site::here())
@@ -179,6 +180,7 @@ impl<T: Element> GVector<T> {
     /// })?;
     /// # Ok::<(), Error>(())
     /// ```
+    #[doc(alias("batch_add", "MPI_Accumulate", "NGA_Acc"))]
     #[track_caller]
     pub fn release_c_with<O: Op<T>>(&mut self, op: O) -> Result<ReleaseC<'_, T, O>> {
         ops::stateless(op);

@@ -42,6 +42,46 @@ pub(crate) fn resolve(range: impl RangeBounds<usize>, within: &Range<usize>) -> 
     start..end
 }
 
+impl<T: Element> GVector<T> {
+    /// A range of the vector as the source of a [`distmemcpy`].
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::from_fn(world, 10, |i| i as u64)?;
+    /// let mut copy = [0; 3];
+    /// distmemcpy(&mut copy[..], v.range(4..7))?;
+    /// assert_eq!(copy, [4, 5, 6]);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[track_caller]
+    pub fn range(&self, range: impl RangeBounds<usize>) -> VectorRange<'_, T> {
+        VectorRange::new(self, range, Site::here())
+    }
+
+    /// A range of the vector as the destination of a [`distmemcpy`].
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let mut v = GVector::<u64>::new(world, 10)?;
+    /// if world.is_root() {
+    ///     distmemcpy(v.range_mut(4..7), &[1, 2, 3][..])?;
+    /// }
+    /// world.barrier()?;
+    /// assert_eq!(v.at(6)?, 3);
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[track_caller]
+    pub fn range_mut(&mut self, range: impl RangeBounds<usize>) -> VectorRangeMut<'_, T> {
+        VectorRangeMut::new(self, range, Site::here())
+    }
+}
+
 impl<'v, T: Element> VectorRange<'v, T> {
     pub(crate) fn new(vector: &'v GVector<T>, range: impl RangeBounds<usize>, site: Site) -> Self {
         VectorRange { vector, range: resolve(range, &(0..vector.len())), site }
@@ -109,6 +149,7 @@ pub trait Transfer: Sized {
 /// })?;
 /// # Ok::<(), Error>(())
 /// ```
+#[doc(alias("memcpy", "NGA_Get", "NGA_Put", "MPI_Isend", "MPI_Irecv", "MPI_Scatter"))]
 pub fn distmemcpy<D, S>(destination: D, source: S) -> Result<()>
 where
     (D, S): Transfer,
@@ -132,6 +173,7 @@ where
 /// })?;
 /// # Ok::<(), Error>(())
 /// ```
+#[doc(alias("alltoall", "MPI_Alltoall", "MPI_Alltoallv", "shmem_alltoall"))]
 pub fn distmemcpy_many<P: Transfer>(pairs: impl IntoIterator<Item = P>) -> Result<()> {
     P::copy_all(pairs.into_iter().collect())
 }
