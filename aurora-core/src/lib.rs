@@ -54,6 +54,18 @@
 //! [Which behaviour do I want?](guide::which_behaviour), [for MPI users](guide::for_mpi_users), [for users of Global
 //! Arrays, Chapel, OpenSHMEM and Lamellar](guide::for_pgas_users).
 //!
+//! # Feature flags
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | `mpi` | `mpirun` as launcher, and MPI for long transfers; building needs an MPI library |
+//! | `ndarray` | blocks and copies of matrices as views of the crate `ndarray` |
+//! | `rayon` | rows of matrices in parallel inside of a rank |
+//! | `num-complex` | sums and products of complex numbers |
+//! | `testing` | for tests of Aurora itself, without any promise |
+//!
+//! None is on by default.
+//!
 //! # Where things live
 //!
 //! The modules of the sources. Public items are re-exported here, most of them also in the [`prelude`].
@@ -64,7 +76,7 @@
 //! | `vector` | [`GVector`], [`distmemcpy`], slices |
 //! | `scalar` | [`GScalar`] and its scopes |
 //! | `map` | [`GMap`], the distributed hash map, and its scopes, with a README of their own |
-//! | `behaviour` | the scoped behaviours, with a README of their own |
+//! | `behaviour`, [`kinds`] | the scoped behaviours, with a README of their own; their kinds, for generic code |
 //! | `distribution`, `element` | who owns what; what may be shared |
 //! | [`ops`] | the operations that combine values |
 //! | `operation` | the numbers by which ranks name types and operations |

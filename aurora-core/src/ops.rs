@@ -90,6 +90,11 @@ use std::ops::{Add as _, BitAnd as _, BitOr as _, BitXor as _, Mul as _};
 )]
 #[doc(alias = "MPI_Op_create")]
 pub trait Op<T>: 'static {
+    /// Whether an operand that leaves a value as it is also leaves each later value as it is: if `apply(x, a)` is `x`,
+    /// then `apply(y, a)` is `y` for every `y` that operands have made of `x`. It is so of minima, maxima, unions and
+    /// intersections. Such an operand need not be [offered](crate::ReadMostly::offer) to other ranks.
+    const ABSORBS: bool = false;
+
     /// The new value.
     fn apply(current: T, operand: T) -> T;
 
@@ -211,9 +216,11 @@ impl<V, I> Located<V, I> {
 }
 
 macro_rules! operation {
-    ($op:ident; $($method:ident: $($t:ty)*;)*) => {
+    ($op:ident, $absorbs:literal; $($method:ident: $($t:ty)*;)*) => {
         $($(
             impl Op<$t> for $op {
+                const ABSORBS: bool = $absorbs;
+
                 #[inline]
                 fn apply(current: $t, operand: $t) -> $t {
                     current.$method(operand)
@@ -226,6 +233,8 @@ macro_rules! operation {
         where
             $op: Op<T>,
         {
+            const ABSORBS: bool = <$op as Op<T>>::ABSORBS;
+
             #[inline]
             fn apply(current: [T; N], operand: [T; N]) -> [T; N] {
                 std::array::from_fn(|i| $op::apply(current[i], operand[i]))
@@ -234,13 +243,13 @@ macro_rules! operation {
     };
 }
 
-operation! { Sum; wrapping_add: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; add: f32 f64; }
-operation! { Product; wrapping_mul: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; mul: f32 f64; }
-operation! { Min; min: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64; }
-operation! { Max; max: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64; }
-operation! { And; bitand: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; }
-operation! { Or; bitor: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; }
-operation! { Xor; bitxor: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; }
+operation! { Sum, false; wrapping_add: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; add: f32 f64; }
+operation! { Product, false; wrapping_mul: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; mul: f32 f64; }
+operation! { Min, true; min: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64; }
+operation! { Max, true; max: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64; }
+operation! { And, true; bitand: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; }
+operation! { Or, true; bitor: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; }
+operation! { Xor, false; bitxor: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; }
 
 /// The pair whose value is `wanted` of the other's.
 #[inline]
@@ -262,6 +271,8 @@ fn located<V: PartialOrd, I: PartialOrd>(a: (V, I), b: (V, I), wanted: Ordering)
 macro_rules! located {
     ($($op:ident: $wanted:ident;)*) => {$(
         impl<V: PartialOrd, I: PartialOrd> Op<(V, I)> for $op {
+            const ABSORBS: bool = true;
+
             #[inline]
             fn apply(current: (V, I), operand: (V, I)) -> (V, I) {
                 located(current, operand, Ordering::$wanted)
@@ -269,6 +280,8 @@ macro_rules! located {
         }
 
         impl<V: PartialOrd, I: PartialOrd> Op<Located<V, I>> for $op {
+            const ABSORBS: bool = true;
+
             #[inline]
             fn apply(current: Located<V, I>, operand: Located<V, I>) -> Located<V, I> {
                 let pair = |located: Located<V, I>| (located.value, located.index);
@@ -330,6 +343,14 @@ mod tests {
     fn integers_wrap() {
         assert_eq!((Sum::apply(250u8, 10), Product::apply(i64::MAX, 2)), (4, -2));
         assert_eq!((And::apply(6u8, 3), Or::apply(6u8, 3), Xor::apply(6u8, 3)), (2, 7, 5));
+    }
+
+    #[test]
+    fn minima_and_their_like_absorb() {
+        const {
+            assert!(<Min as Op<f64>>::ABSORBS && <Or as Op<[u8; 2]>>::ABSORBS && <MinLoc as Op<(i8, u8)>>::ABSORBS);
+            assert!(!<Sum as Op<f64>>::ABSORBS && !<Xor as Op<u8>>::ABSORBS && !<Product as Op<[i8; 3]>>::ABSORBS);
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::time::Instant;
 /// Something to do in a scope. Every rank does it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
-    /// Opens a Gather and closes it.
+    /// Opens BatchedReads and closes it.
     BatchedOpen,
     /// Random reads of a table in BatchedReads, a list of all at once.
     BatchedRead,

@@ -33,6 +33,9 @@ use std::marker::PhantomData;
 /// What orders what is as for a [`GVector`](crate::GVector): after a collective scope the next access of the map sees
 /// what all ranks have written in it; an access that is not ordered after a write finds some value that the key had.
 ///
+/// Neither `Send` nor `Sync`: it belongs to the thread of its rank. The entries that guards show are ordinary data,
+/// which other threads may use inside a scope.
+///
 /// ```
 /// use aurora_core::prelude::*;
 ///

@@ -47,6 +47,8 @@ pub trait Atomic: ScalarValue + bytemuck::Pod {}
 ///
 /// A panic of an operation, or of the type's `Deserialize`, poisons the scalar, on all ranks.
 ///
+/// Neither `Send` nor `Sync`: it belongs to the thread of its rank. Other threads may use copies of its value.
+///
 /// ```
 /// use aurora_core::prelude::*;
 ///

@@ -40,6 +40,9 @@ use std::ops::Range;
 /// its guard goes out of scope, makes a phase fast.
 ///
 /// Dropping it sends one message to each rank and waits for none; its block is served until every rank has dropped it.
+///
+/// Neither `Send` nor `Sync`: it belongs to the thread of its rank. Slices that guards show are ordinary data,
+/// which other threads may use inside a scope.
 pub struct GVector<T: Element> {
     pub(crate) link: Way<Vector>,
     pub(crate) id: ObjectId,

@@ -5,14 +5,13 @@ use crate::digest;
 use crate::epoch::Opening;
 use crate::error::Result;
 use crate::kernel::message::malformed;
-use crate::ops::{self, And, Max, MaxLoc, Min, MinLoc, Op, OpId, Or, Sum};
+use crate::ops::{self, Max, Min, Op, OpId, Sum};
 use crate::polls::Level;
 use crate::scalar::machine::ScalarWait;
 use crate::scalar::message::ScalarRequest;
 use crate::scalar::scopes::{READ_MOSTLY, opening};
 use crate::scalar::{Atomic, Entered, GScalar, NumberedReply, Offered, Replica, ScalarValue, decode, encode, plain};
 use crate::{Error, Site};
-use std::any::TypeId;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -94,18 +93,8 @@ impl<T: ScalarValue> GScalar<T> {
     #[track_caller]
     pub fn read_mostly_with<O: Op<T>>(&self, op: O) -> Result<ReadMostly<'_, T, O>> {
         ops::stateless(op);
-        let of = TypeId::of::<O>();
-        let absorbs = [
-            TypeId::of::<Min>(),
-            TypeId::of::<Max>(),
-            TypeId::of::<And>(),
-            TypeId::of::<Or>(),
-            TypeId::of::<MinLoc>(),
-            TypeId::of::<MaxLoc>(),
-        ]
-        .contains(&of);
         let (site, [apply, combine]) = (Site::here(), encoded::<T, O>());
-        let offered = Offered { op: OpId::of::<O>(), apply, combine, absorbs };
+        let offered = Offered { op: OpId::of::<O>(), apply, combine, absorbs: O::ABSORBS };
         self.link.on(&site, |object, cx| object.know_scalar_op::<O>(apply, &site, cx))?;
         self.open_mostly(Some(offered), opening(READ_MOSTLY, &site).with_op::<O>(), site)
     }
@@ -302,8 +291,9 @@ impl<T: Atomic, O> ReadMostly<'_, T, O> {
 
 impl<T: ScalarValue, O: Op<T>> ReadMostly<'_, T, O> {
     /// Has the home apply the operation, without waiting: this rank sees the outcome at once, the others when the
-    /// home has told them, at the latest when the scope has ended. An offer that changes nothing (`Min`, `Max`, `Or`)
-    /// is not sent; those made while one is under way are combined into one. Errors as for [`set`](ReadMostly::set).
+    /// home has told them, at the latest when the scope has ended. An offer that changes nothing is not
+    /// sent if the operation [absorbs](Op::ABSORBS) it; those made while one is under way are combined into one. Errors
+    /// as for [`set`](ReadMostly::set).
     ///
     /// ```
     /// use aurora_core::ops::Min;
