@@ -25,8 +25,9 @@ use std::any::TypeId;
     message = "`{Self}` cannot be an element of a shared vector",
     label = "not plain data",
     note = "elements are plain data without padding or pointers: for a struct of your own, `#[derive(Clone, Copy, \
-            bytemuck::Pod, bytemuck::Zeroable)] #[repr(C)]`; to share anything that serde knows, a `GScalar` or a \
-            `GMap`",
+            bytemuck::Pod, bytemuck::Zeroable)] #[repr(C)]`, with the crate `bytemuck`; for a value with its place, \
+            `ops::Located` of a number and an index of the same size; to share anything that serde knows, a \
+            `GScalar` or a `GMap`",
     note = "`bool` and `char` are not plain data, because not every pattern of bits is one of their values: use `u8` and `u32`"
 )]
 pub trait Element: bytemuck::Pod + Send + Sync {}

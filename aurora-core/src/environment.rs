@@ -203,6 +203,11 @@ impl Environment {
         if let Some(name) = self.ours.keys().find(|name| *name != JOB && !VARIABLES.contains(&name.as_str())) {
             return Err(unknown(name));
         }
+        for (name, chosen) in [("silence", chosen.silence), ("timeout", chosen.timeout)] {
+            if chosen == Some(Duration::ZERO) {
+                return Err(bad(name, "0", "more than 0 seconds"));
+            }
+        }
         if let Some(chosen) = chosen.mtu.filter(|chosen| !Transport::MTU.contains(chosen)) {
             return Err(bad("mtu", &chosen.to_string(), &mtu));
         }

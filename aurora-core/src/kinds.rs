@@ -1,15 +1,17 @@
 //! Kinds of scopes, for code that is generic over them, and for types that spell a guard out.
 //!
 //! A guard is a [`Scope`](crate::Scope) of a kind: [`ReadCache<'v, T>`](crate::ReadCache) is `Scope<'v, Cached<T>>`.
-//! The traits say which methods the guards of a kind have. They are sealed: the kinds are those of this crate.
+//! The traits say which methods the guards of a kind have. They bound the kind `B` of a `Scope<'_, B>`, not the guard
+//! itself, and they are sealed: the kinds are those of this crate. `guard[i]` is none of them: each guard has its own.
 //!
 //! | trait | of the guards of | methods |
 //! |---|---|---|
 //! | [`Behaviour`] | every scope | `finish`, `window` |
-//! | [`ShowsElements`] | OwnerComputes, HaloCache, ReadCache, ReadCacheReleaseC | `[i]`, `get`, `iter`, `iter_rows` |
+//! | [`ShowsElements`] | OwnerComputes, HaloCache, ReadCache, ReadCacheReleaseC | `get`, `iter`, `iter_rows` |
 //! | [`ShowsElementsMut`] | OwnerComputesMut, HaloCacheMut | `iter_mut`, `iter_rows_mut` |
 //! | [`HasOwnPart`] | OwnerComputes, HaloCache | `indices`, `local` |
-//! | [`Buffered`] | ReleaseC, ReleaseAlone, ReadCacheReleaseC | `put`, `put_slice`, `update` |
+//! | [`ShowsOwnPart`] | OwnerComputes | `at` of [`GlobalRead`](crate::GlobalRead) |
+//! | [`Buffered`] | ReleaseC, ReleaseAlone | `put`, `put_slice`, `update` |
 //! | [`ScalarBehaviour`] | every [`ScalarScope`](crate::ScalarScope) | `finish` |
 //!
 //! ```

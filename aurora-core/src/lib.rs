@@ -52,7 +52,7 @@
 //! # Guides
 //!
 //! [Which behaviour do I want?](guide::which_behaviour), [for MPI users](guide::for_mpi_users), [for users of Global
-//! Arrays, Chapel, OpenSHMEM and Lamellar](guide::for_pgas_users).
+//! Arrays, Chapel, OpenSHMEM, UPC++ and Lamellar](guide::for_pgas_users).
 //!
 //! # Feature flags
 //!

@@ -7,7 +7,10 @@
 //! | [`And`], [`Or`], [`Xor`] | `MPI_BAND`, `MPI_BOR`, `MPI_BXOR` | integers, arrays |
 //! | [`MinLoc`], [`MaxLoc`] | `MPI_MINLOC`, `MPI_MAXLOC` | [`Located`], tuples `(value, index)` |
 //!
-//! Arrays are combined element by element. An operation is given by value, everywhere:
+//! Arrays are combined element by element. The owners of primitive numbers know their operations from the begin; those
+//! of other types they learn when all ranks open a scope with them, before which
+//! [`GMap::update`](crate::GMap::update) and [`release_alone_with`](crate::GVector::release_alone_with) are refused. An
+//! operation is given by value, everywhere:
 //!
 //! ```
 //! use aurora_core::ops::{Max, Sum};
@@ -29,9 +32,10 @@
 //! # Complex numbers
 //!
 //! With the feature `num-complex`, [`Sum`] and [`Product`] combine `num_complex::Complex<f32>` and `Complex<f64>`. Both
-//! can be elements of vectors.
+//! can be elements of vectors, and values of scalars and maps.
 
 pub use crate::operation::OpId;
+use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::ops::{Add as _, BitAnd as _, BitOr as _, BitXor as _, Mul as _};
 
@@ -67,7 +71,7 @@ use std::ops::{Add as _, BitAnd as _, BitOr as _, BitXor as _, Mul as _};
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// A value that an operation needs belongs into the operands:
+/// A value that an operation needs belongs into the operands. `cargo build` refuses fields, `cargo check` does not:
 ///
 /// ```compile_fail,E0080
 /// # use aurora_core::prelude::*;
@@ -90,11 +94,6 @@ use std::ops::{Add as _, BitAnd as _, BitOr as _, BitXor as _, Mul as _};
 )]
 #[doc(alias = "MPI_Op_create")]
 pub trait Op<T>: 'static {
-    /// Whether an operand that leaves a value as it is also leaves each later value as it is: if `apply(x, a)` is `x`,
-    /// then `apply(y, a)` is `y` for every `y` that operands have made of `x`. It is so of minima, maxima, unions and
-    /// intersections. Such an operand need not be [offered](crate::ReadMostly::offer) to other ranks.
-    const ABSORBS: bool = false;
-
     /// The new value.
     fn apply(current: T, operand: T) -> T;
 
@@ -198,8 +197,9 @@ pub struct MaxLoc;
 
 /// A value and its place, for [`MinLoc`] and [`MaxLoc`]: a pair that can be an element of a vector and travel in
 /// reductions. Those are `f64`, `i64` or `u64` with an index of `u64` or `usize`, and `f32`, `i32` or `u32` with an
-/// index of `u32`. In a `GScalar` or a `GMap` the tuple `(value, index)` serves as well, of any types that compare.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+/// index of `u32`. A `GScalar` or a `GMap` may hold it too, or the tuple `(value, index)`, of any types in a total
+/// order, or of plain floats: with NaNs inside of tuples or arrays the result depends on the order of the ranks.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[repr(C)]
 pub struct Located<V, I = u64> {
     /// The value, which is compared.
@@ -216,11 +216,9 @@ impl<V, I> Located<V, I> {
 }
 
 macro_rules! operation {
-    ($op:ident, $absorbs:literal; $($method:ident: $($t:ty)*;)*) => {
+    ($op:ident; $($method:ident: $($t:ty)*;)*) => {
         $($(
             impl Op<$t> for $op {
-                const ABSORBS: bool = $absorbs;
-
                 #[inline]
                 fn apply(current: $t, operand: $t) -> $t {
                     current.$method(operand)
@@ -233,8 +231,6 @@ macro_rules! operation {
         where
             $op: Op<T>,
         {
-            const ABSORBS: bool = <$op as Op<T>>::ABSORBS;
-
             #[inline]
             fn apply(current: [T; N], operand: [T; N]) -> [T; N] {
                 std::array::from_fn(|i| $op::apply(current[i], operand[i]))
@@ -243,13 +239,13 @@ macro_rules! operation {
     };
 }
 
-operation! { Sum, false; wrapping_add: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; add: f32 f64; }
-operation! { Product, false; wrapping_mul: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; mul: f32 f64; }
-operation! { Min, true; min: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64; }
-operation! { Max, true; max: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64; }
-operation! { And, true; bitand: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; }
-operation! { Or, true; bitor: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; }
-operation! { Xor, false; bitxor: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; }
+operation! { Sum; wrapping_add: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; add: f32 f64; }
+operation! { Product; wrapping_mul: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; mul: f32 f64; }
+operation! { Min; min: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64; }
+operation! { Max; max: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64; }
+operation! { And; bitand: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; }
+operation! { Or; bitor: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; }
+operation! { Xor; bitxor: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; }
 
 /// The pair whose value is `wanted` of the other's.
 #[inline]
@@ -271,8 +267,6 @@ fn located<V: PartialOrd, I: PartialOrd>(a: (V, I), b: (V, I), wanted: Ordering)
 macro_rules! located {
     ($($op:ident: $wanted:ident;)*) => {$(
         impl<V: PartialOrd, I: PartialOrd> Op<(V, I)> for $op {
-            const ABSORBS: bool = true;
-
             #[inline]
             fn apply(current: (V, I), operand: (V, I)) -> (V, I) {
                 located(current, operand, Ordering::$wanted)
@@ -280,8 +274,6 @@ macro_rules! located {
         }
 
         impl<V: PartialOrd, I: PartialOrd> Op<Located<V, I>> for $op {
-            const ABSORBS: bool = true;
-
             #[inline]
             fn apply(current: Located<V, I>, operand: Located<V, I>) -> Located<V, I> {
                 let pair = |located: Located<V, I>| (located.value, located.index);
@@ -343,14 +335,6 @@ mod tests {
     fn integers_wrap() {
         assert_eq!((Sum::apply(250u8, 10), Product::apply(i64::MAX, 2)), (4, -2));
         assert_eq!((And::apply(6u8, 3), Or::apply(6u8, 3), Xor::apply(6u8, 3)), (2, 7, 5));
-    }
-
-    #[test]
-    fn minima_and_their_like_absorb() {
-        const {
-            assert!(<Min as Op<f64>>::ABSORBS && <Or as Op<[u8; 2]>>::ABSORBS && <MinLoc as Op<(i8, u8)>>::ABSORBS);
-            assert!(!<Sum as Op<f64>>::ABSORBS && !<Xor as Op<u8>>::ABSORBS && !<Product as Op<[i8; 3]>>::ABSORBS);
-        }
     }
 
     #[test]

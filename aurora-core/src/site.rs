@@ -21,6 +21,16 @@ impl Site {
         Site { file: Cow::Borrowed(at.file()), line: at.line(), column: at.column() }
     }
 
+    /// The file, as the compiler was given it.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// The column, counted from 1.
+    pub fn column(&self) -> u32 {
+        self.column
+    }
+
     /// The line, counted from 1.
     pub fn line(&self) -> u32 {
         self.line

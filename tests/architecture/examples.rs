@@ -76,7 +76,7 @@ fn methods_of(of: &str, tokens: TokenStream, missing: &mut Vec<Missing>) {
             TokenTree::Group(group) if group.delimiter() == Delimiter::Bracket && is_punct(trees.get(at - 1), '#') => {
                 let attribute = group.stream().to_string();
                 has |= attribute.starts_with("doc") && attribute.contains("```");
-                is_hidden |= attribute.contains("hidden");
+                is_hidden |= attribute.replace(' ', "") == "doc(hidden)";
             }
             TokenTree::Ident(word) if word == "pub" => {
                 is_public = group(trees.get(at + 1), Delimiter::Parenthesis).is_none();
@@ -85,10 +85,11 @@ fn methods_of(of: &str, tokens: TokenStream, missing: &mut Vec<Missing>) {
                 let name = ident(trees.get(at + 1)).unwrap_or_default();
                 missing.push(Missing { name: format!("{of}::{name}"), line: line(tree) });
             }
-            // The body.
+            // The end of an item.
             TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
                 (has, is_hidden, is_public) = (false, false, false);
             }
+            TokenTree::Punct(punct) if punct.as_char() == ';' => (has, is_hidden, is_public) = (false, false, false),
             _ => {}
         }
     }

@@ -67,6 +67,8 @@ fn a_method_of_a_users_type_has_an_example() {
         "impl<T: Element> GVector<T> { /// Text.\n pub fn at(&self) {} }",
         "impl<B: Fn() -> u8> Scope<'_, B> where B: Other<u8> { #[inline] pub const fn first(&self) -> u8 { 0 } }",
         "macro_rules! m { ($guard:ident) => { impl<T> $guard<'_, T> { pub fn row(&self) {} } } }",
+        "impl World { /// What was hidden.\n pub fn load_time(&self) {} }",
+        "impl World { /// ```\n /// f()\n /// ```\n pub const F: u8 = 1; pub fn f() {} }",
         "impl World { /// ```\n /// f()\n /// ```\n pub fn f() {} pub fn g() {} }",
     ] {
         assert_eq!(violates(text), ["example aurora-core/src/scalar.rs"], "{text}");
@@ -74,6 +76,7 @@ fn a_method_of_a_users_type_has_an_example() {
     for text in [
         "impl<T: Element> GVector<T> { /// Text.\n /// ```\n /// v.at();\n /// ```\n pub fn at(&self) {} fn own() {} }",
         "impl World { pub(crate) fn link(&self) {} #[doc(hidden)] pub fn test(&self) {} }",
+        "impl World { pub const F: u8 = 1; fn own() {} }",
         "impl Clone for World { fn clone(&self) {} } impl Other { pub fn f() {} }",
     ] {
         assert_eq!(violates(text), [""; 0], "{text}");

@@ -29,7 +29,9 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// What it is about.
+    /// What it is about. The error of another rank reaches this one as [`JobFailed`](Error::JobFailed), unless it is
+    /// the same for all ranks. So the kind of one rank's error differs from rank to rank; of ranks that are threads,
+    /// `run` returns that of the rank that has failed.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::Mismatch { .. }
@@ -63,8 +65,7 @@ impl Error {
         }
     }
 
-    /// Whether a rank is gone, has failed or does not come: [`ErrorKind::JobLost`]. The same program may succeed when
-    /// it is run again.
+    /// Whether a rank is gone, has failed or does not come: [`ErrorKind::JobLost`]. The text says why, if it is known.
     pub fn is_job_lost(&self) -> bool {
         self.kind() == ErrorKind::JobLost
     }

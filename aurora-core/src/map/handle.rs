@@ -218,7 +218,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     }
 
     /// Applies an operation to the value of a key at its owner, atomically. A key that is not there is inserted with
-    /// `operand` as its value. The owner knows `Sum`, `Min`, `Max` and `Or` of primitive numbers, and the operation of
+    /// `operand` as its value. The owner knows the operations of [`ops`] on primitive numbers, and the operation of
     /// each [`release_c_with`](GMap::release_c_with) that all ranks have entered.
     ///
     /// # Errors

@@ -13,8 +13,6 @@ pub(crate) struct Offered {
     pub(crate) op: OpId,
     pub(crate) apply: ScalarFn,
     pub(crate) combine: ScalarFn,
-    /// An offer that changes nothing here would change nothing at home: `min`, `max`, `or`.
-    pub(crate) absorbs: bool,
 }
 
 /// One rank in one ReadMostly. One offer is under way at a time; later ones are combined until it is answered. The
@@ -24,7 +22,6 @@ pub(super) struct Replicated {
     pub(super) epoch: Epoch,
     pub(super) replica: Arc<Replica>,
     known: Option<(u64, Vec<u8>)>,
-    shown: Vec<u8>,
     offered: Option<Offered>,
     /// Offers sent, and how many of them the home has applied.
     pub(super) sent: u64,
@@ -44,7 +41,6 @@ impl Replicated {
             epoch,
             replica,
             known: None,
-            shown: Vec::new(),
             offered,
             sent: 0,
             answered: 0,
@@ -80,12 +76,10 @@ impl Replicated {
         self.received.is_multiple_of(super::spreading::SEEN).then_some(self.received)
     }
 
-    /// Adds an offer. `None` for an operand that does not fit.
+    /// Adds an offer, also one that would not change the value that is known here: the home may have another, which a
+    /// rank has set. `None` for an operand that does not fit.
     pub(super) fn offer(&mut self, operand: Vec<u8>) -> Option<()> {
-        let Offered { apply, combine, absorbs, .. } = self.offered?;
-        if absorbs && apply(&self.shown, &operand)? == self.shown {
-            return Some(());
-        }
+        let combine = self.offered?.combine;
         self.pending = Some(match self.pending.take() {
             Some(pending) => combine(&pending, &operand)?,
             None => operand,
@@ -120,7 +114,6 @@ impl Replicated {
             }
         }
         self.replica.store(&value);
-        self.shown = value;
     }
 }
 
@@ -143,8 +136,7 @@ mod tests {
     }
 
     fn minima(first: u8) -> (Replicated, Arc<Replica>) {
-        let (replica, offered) =
-            (Arc::default(), Offered { op: OpId::of::<Min>(), apply: min, combine: min, absorbs: true });
+        let (replica, offered) = (Arc::default(), Offered { op: OpId::of::<Min>(), apply: min, combine: min });
         let mut mine = Replicated::new(1, Arc::clone(&replica), Some(offered));
         assert!(!mine.is_shown());
         mine.learn(0, &[first], 0);
@@ -173,11 +165,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_better_is_not_sent() {
+    fn what_is_no_better_here_may_be_better_at_home() {
         let (mut mine, replica) = minima(9);
-        mine.offer(vec![9]).unwrap();
-        mine.offer(vec![200]).unwrap();
-        assert_eq!((seen(&replica), mine.next(true)), (9, None));
+        mine.offer(vec![50]).unwrap();
+        assert_eq!((seen(&replica), mine.next(false)), (9, Some((0, vec![50]))));
+        // Before it comes there, another rank has set the value.
+        mine.learn(2, &[50], 1);
+        assert_eq!(seen(&replica), 50);
     }
 
     #[test]
@@ -195,7 +189,7 @@ mod tests {
         /// A home and one rank, messages in any order: own offers count exactly once, and those of others never vanish.
         #[test]
         fn every_offer_counts_once(steps in prop::collection::vec((0u8..4, 1u32..9, any::<usize>()), 0..80)) {
-            let (replica, offered) = (Arc::default(), Offered { op: OpId::of::<Sum>(), apply: add, combine: add, absorbs: false });
+            let (replica, offered) = (Arc::default(), Offered { op: OpId::of::<Sum>(), apply: add, combine: add });
             let mut mine = Replicated::new(1, Arc::clone(&replica), Some(offered));
             mine.learn(0, &[0; 4], 0);
             let (mut home, mut numbered, mut applied) = (0u32, 0, 0);

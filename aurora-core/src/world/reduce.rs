@@ -85,7 +85,7 @@ impl World {
     #[doc(alias("allreduce", "MPI_Allreduce", "co_sum"))]
     #[track_caller]
     pub fn all_reduce<T: Element, O: Op<T>>(&self, op: O, mut value: T) -> Result<T> {
-        self.reduce(Reduction::All, op, std::slice::from_mut(&mut value), &Site::here()).map(|_| value)
+        self.combine(Reduction::All, op, std::slice::from_mut(&mut value), &Site::here()).map(|_| value)
     }
 
     /// Collective. As [`all_reduce`](World::all_reduce) for each element of a slice of the same length on all ranks:
@@ -111,7 +111,7 @@ impl World {
     #[doc(alias("allreduce", "MPI_Allreduce"))]
     #[track_caller]
     pub fn all_reduce_slice<T: Element, O: Op<T>>(&self, op: O, values: &mut [T]) -> Result<()> {
-        self.reduce(Reduction::All, op, values, &Site::here()).map(drop)
+        self.combine(Reduction::All, op, values, &Site::here()).map(drop)
     }
 
     /// Collective. Combines the values of all ranks as [`all_reduce`](World::all_reduce) does, for rank `root` only:
@@ -133,7 +133,7 @@ impl World {
     #[doc(alias("reduce", "MPI_Reduce"))]
     #[track_caller]
     pub fn reduce_to<T: Element, O: Op<T>>(&self, root: impl Into<Rank>, op: O, mut value: T) -> Result<Option<T>> {
-        let changed = self.reduce(Reduction::To(root.into()), op, std::slice::from_mut(&mut value), &Site::here());
+        let changed = self.combine(Reduction::To(root.into()), op, std::slice::from_mut(&mut value), &Site::here());
         changed.map(|changed| changed.then_some(value))
     }
 
@@ -157,7 +157,7 @@ impl World {
     #[doc(alias("reduce", "MPI_Reduce"))]
     #[track_caller]
     pub fn reduce_slice_to<T: Element, O: Op<T>>(&self, root: impl Into<Rank>, op: O, values: &mut [T]) -> Result<()> {
-        self.reduce(Reduction::To(root.into()), op, values, &Site::here()).map(drop)
+        self.combine(Reduction::To(root.into()), op, values, &Site::here()).map(drop)
     }
 
     /// Collective. Combines the values of ranks 0 to this one, in their order: `MPI_Scan`. It orders all ranks.
@@ -179,7 +179,7 @@ impl World {
     #[doc(alias("prefix_sum", "MPI_Scan"))]
     #[track_caller]
     pub fn scan<T: Element, O: Op<T>>(&self, op: O, mut value: T) -> Result<T> {
-        self.reduce(Reduction::Scan, op, std::slice::from_mut(&mut value), &Site::here()).map(|_| value)
+        self.combine(Reduction::Scan, op, std::slice::from_mut(&mut value), &Site::here()).map(|_| value)
     }
 
     /// Collective. As [`scan`](World::scan) for each element of a slice of the same length on all ranks.
@@ -200,7 +200,7 @@ impl World {
     /// As [`all_reduce_slice`](World::all_reduce_slice).
     #[track_caller]
     pub fn scan_slice<T: Element, O: Op<T>>(&self, op: O, values: &mut [T]) -> Result<()> {
-        self.reduce(Reduction::Scan, op, values, &Site::here()).map(drop)
+        self.combine(Reduction::Scan, op, values, &Site::here()).map(drop)
     }
 
     /// Collective. Combines the values of the ranks before this one: `MPI_Exscan`. `None` on rank 0. It orders all
@@ -224,7 +224,7 @@ impl World {
     #[doc(alias("exscan", "MPI_Exscan"))]
     #[track_caller]
     pub fn exclusive_scan<T: Element, O: Op<T>>(&self, op: O, mut value: T) -> Result<Option<T>> {
-        let changed = self.reduce(Reduction::ExclusiveScan, op, std::slice::from_mut(&mut value), &Site::here());
+        let changed = self.combine(Reduction::ExclusiveScan, op, std::slice::from_mut(&mut value), &Site::here());
         changed.map(|changed| changed.then_some(value))
     }
 
@@ -248,11 +248,17 @@ impl World {
     /// As [`all_reduce_slice`](World::all_reduce_slice).
     #[track_caller]
     pub fn exclusive_scan_slice<T: Element, O: Op<T>>(&self, op: O, values: &mut [T]) -> Result<bool> {
-        self.reduce(Reduction::ExclusiveScan, op, values, &Site::here())
+        self.combine(Reduction::ExclusiveScan, op, values, &Site::here())
     }
 
     /// Returns whether this rank's values are replaced.
-    fn reduce<T: Element, O: Op<T>>(&self, reduction: Reduction, op: O, values: &mut [T], site: &Site) -> Result<bool> {
+    fn combine<T: Element, O: Op<T>>(
+        &self,
+        reduction: Reduction,
+        op: O,
+        values: &mut [T],
+        site: &Site,
+    ) -> Result<bool> {
         ops::stateless(op);
         if size_of::<T>() == 0 {
             return Err(Error::ZeroSized { element: type_name::<T>().into(), site: site.clone() });

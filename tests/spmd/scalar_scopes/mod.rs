@@ -19,6 +19,7 @@ pub fn bodies() -> Vec<Body> {
         Body::of(replica::a_replica_follows_what_is_set),
         Body::of(replica::a_replica_never_goes_back),
         Body::of(replica::the_better_bound_is_never_lost),
+        Body::of(replica::an_offer_after_a_worse_value_was_set_counts),
         Body::of(replica::offers_of_sums_count_once),
         Body::of(replica::the_scalar_itself_inside_a_read_mostly),
         Body::of(costs::what_scopes_cost),

@@ -97,6 +97,26 @@ pub fn the_better_bound_is_never_lost(world: &World) -> Result<()> {
     Ok(())
 }
 
+/// A rank that has not heard of a value that another has set must not keep its offer to itself.
+pub fn an_offer_after_a_worse_value_was_set_counts(world: &World) -> Result<()> {
+    let (p, me) = (world.size(), world.rank().index());
+    for round in 0..30 {
+        let bound = GScalar::new(world, round % p, 10u64)?;
+        let scope = bound.read_mostly_with(Min)?;
+        if me == p - 1 {
+            bound.set(100)?;
+        }
+        world.barrier()?;
+        if me == 0 {
+            scope.offer(50)?; // worse than the 10 that this rank may still know
+        }
+        scope.finish()?;
+        check::equal("the bound", bound.get()?, 50)?;
+        world.barrier()?;
+    }
+    Ok(())
+}
+
 /// Offers need not be bounds.
 pub fn offers_of_sums_count_once(world: &World) -> Result<()> {
     let (p, me) = (world.size() as u64, world.rank().index() as u64);

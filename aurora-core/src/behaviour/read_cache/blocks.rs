@@ -190,6 +190,20 @@ impl<T: Element> ReadCacheBlocks<'_, T> {
 
     /// How long the load has taken, from the call that opened this guard to the last byte; `None` before the last
     /// byte. What this rank has not waited of this time was hidden behind its computing.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// # Config::threads(2).run(|world| {
+    /// let v = GVector::<u64>::new(world, 10)?;
+    /// let stream = v.read_cache_blocks()?;
+    /// for block in stream.blocks() {
+    ///     block?;
+    /// }
+    /// assert!(stream.load_time().is_some()); // all of it has come
+    /// # Ok(())
+    /// # })?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn load_time(&self) -> Option<Duration> {
         let (_, since) = self.state.outcome.get()?;
         Some(since.saturating_duration_since(self.state.opened))

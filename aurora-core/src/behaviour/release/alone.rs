@@ -8,6 +8,7 @@ use crate::ids::CallId;
 use crate::kernel::Reason;
 use crate::kernel::asking::When;
 use crate::object::Cx;
+use crate::operation::short;
 use crate::ops::{self, Op, OpId};
 use crate::vector::GVector;
 use crate::vector::batch::BatchBuilder;
@@ -18,7 +19,6 @@ use crate::vector::waits::VectorWait;
 use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::Rank;
-use std::any::type_name;
 use std::marker::PhantomData;
 
 /// A ReleaseC of one rank alone.
@@ -194,8 +194,8 @@ impl<T: Element> GVector<T> {
         self.open_alone(None, Window::WHOLE, Site::here())
     }
 
-    /// As [`release_alone`](GVector::release_alone), with operation `O` at the owners. They must know it: `Sum`,
-    /// `Min`, `Max` and `Or` of primitive numbers, or an operation with which all ranks have entered a
+    /// As [`release_alone`](GVector::release_alone), with operation `O` at the owners. They must know it:
+    /// those of [`ops`] on primitive numbers, or an operation with which all ranks have entered a
     /// [`release_c_with`](GVector::release_c_with) or an [`accumulate`](GVector::accumulate) of this vector before.
     ///
     /// # Errors
@@ -227,7 +227,7 @@ impl<T: Element> GVector<T> {
     pub(crate) fn open_alone_with<O: Op<T>>(&self, window: Window, site: Site) -> Result<ReleaseAlone<'_, T, O>> {
         let known = self.link.tidy_on(|object, _| object.ops.knows::<O>());
         if !known {
-            return Err(Error::UnknownOp { op: type_name::<O>().into(), object: self.name(), site });
+            return Err(Error::UnknownOp { op: short::<O>().into(), object: self.name(), site });
         }
         self.open_alone(Some(OpId::of::<O>()), window, site)
     }

@@ -94,7 +94,7 @@ impl<T: ScalarValue> GScalar<T> {
     pub fn read_mostly_with<O: Op<T>>(&self, op: O) -> Result<ReadMostly<'_, T, O>> {
         ops::stateless(op);
         let (site, [apply, combine]) = (Site::here(), encoded::<T, O>());
-        let offered = Offered { op: OpId::of::<O>(), apply, combine, absorbs: O::ABSORBS };
+        let offered = Offered { op: OpId::of::<O>(), apply, combine };
         self.link.on(&site, |object, cx| object.know_scalar_op::<O>(apply, &site, cx))?;
         self.open_mostly(Some(offered), opening(READ_MOSTLY, &site).with_op::<O>(), site)
     }
@@ -291,9 +291,9 @@ impl<T: Atomic, O> ReadMostly<'_, T, O> {
 
 impl<T: ScalarValue, O: Op<T>> ReadMostly<'_, T, O> {
     /// Has the home apply the operation, without waiting: this rank sees the outcome at once, the others when the
-    /// home has told them, at the latest when the scope has ended. An offer that changes nothing is not
-    /// sent if the operation [absorbs](Op::ABSORBS) it; those made while one is under way are combined into one. Errors
-    /// as for [`set`](ReadMostly::set).
+    /// home has told them, at the latest when the scope has ended. Offers made while one is under way are combined into
+    /// one. An offer that changes nothing is sent too: compare it with [`get`](ReadMostly::get) before, where that is
+    /// often so. Errors as for [`set`](ReadMostly::set).
     ///
     /// ```
     /// use aurora_core::ops::Min;
