@@ -1,7 +1,7 @@
 //! How a job is started: the program's choice, the environment's, or what its launcher implies.
 
-use crate::environment::{Check, Environment, LaunchInfo, MAX_RANKS, Values, bad, variables};
-use crate::error::Result;
+use crate::environment::{Check, Environment, LaunchInfo, MAX_RANKS, Values, variables};
+use crate::error::{Error, Result};
 use aurora_net::bootstrap::{Launch, Options};
 use aurora_net::{Bulk, Network, Route, Transport};
 use std::path::PathBuf;
@@ -421,7 +421,7 @@ fn cores() -> usize {
 fn possible(ranks: usize) -> Result<usize> {
     match (1..=MAX_RANKS).contains(&ranks) {
         true => Ok(ranks),
-        false => Err(bad("ranks", &ranks.to_string(), &format!("a number from 1 to {MAX_RANKS}"))),
+        false => Err(Error::bad_setting("ranks", ranks.to_string(), format!("a number from 1 to {MAX_RANKS}"))),
     }
 }
 

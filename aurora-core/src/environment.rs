@@ -205,11 +205,11 @@ impl Environment {
         }
         for (name, chosen) in [("silence", chosen.silence), ("timeout", chosen.timeout)] {
             if chosen == Some(Duration::ZERO) {
-                return Err(bad(name, "0", "more than 0 seconds"));
+                return Err(Error::bad_setting(name, "0", "more than 0 seconds"));
             }
         }
         if let Some(chosen) = chosen.mtu.filter(|chosen| !Transport::MTU.contains(chosen)) {
-            return Err(bad("mtu", &chosen.to_string(), &mtu));
+            return Err(Error::bad_setting("mtu", chosen.to_string(), mtu));
         }
         Ok(Values {
             ranks: chosen.ranks.or(self.parsed("AURORA_RANKS", &ranks, within(1..=MAX_RANKS))?),
@@ -230,7 +230,7 @@ impl Environment {
 
     /// A variable's value as `parse` reads it; an error that says what is `expected` if it cannot.
     fn parsed<T>(&self, name: &str, expected: &str, parse: impl Fn(&str) -> Option<T>) -> Result<Option<T>> {
-        self.of(name).map(|value| parse(value).ok_or_else(|| bad(name, value, expected))).transpose()
+        self.of(name).map(|value| parse(value).ok_or_else(|| Error::bad_setting(name, value, expected))).transpose()
     }
 
     /// What a variable's value means, one of these.
@@ -261,9 +261,11 @@ impl Environment {
                 announced.size = self.step.as_ref().and_then(|step| step.largest);
                 Err(Error::Start(announced.without_mpi()))
             }
-            (Some(ranks), Some(size)) if ranks != size => {
-                Err(bad("ranks", &ranks.to_string(), &format!("{size}, because mpirun has started {size}")))
-            }
+            (Some(ranks), Some(size)) if ranks != size => Err(Error::bad_setting(
+                "ranks",
+                ranks.to_string(),
+                format!("{size}, because mpirun has started {size}"),
+            )),
             (_, None) if said == Some(1) => {
                 // The user knows that there is one.
                 announced.variables.clear();
@@ -315,12 +317,8 @@ impl FromStr for ByteSize {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        ByteSize::read(text).ok_or_else(|| bad("size", text, ByteSize::EXPECTED))
+        ByteSize::read(text).ok_or_else(|| Error::bad_setting("size", text, ByteSize::EXPECTED))
     }
-}
-
-pub(crate) fn bad(name: &str, value: &str, expected: &str) -> Error {
-    Error::BadSetting { name: name.into(), value: value.into(), expected: expected.into() }
 }
 
 fn unknown(name: &str) -> Error {

@@ -7,10 +7,10 @@
 //! | [`And`], [`Or`], [`Xor`] | `MPI_BAND`, `MPI_BOR`, `MPI_BXOR` | integers, arrays |
 //! | [`MinLoc`], [`MaxLoc`] | `MPI_MINLOC`, `MPI_MAXLOC` | [`Located`], tuples `(value, index)` |
 //!
-//! Arrays are combined element by element. The owners of primitive numbers know their operations from the begin; those
-//! of other types they learn when all ranks open a scope with them, before which
-//! [`GMap::update`](crate::GMap::update) and [`release_alone_with`](crate::GVector::release_alone_with) are refused. An
-//! operation is given by value, everywhere:
+//! Arrays are combined element by element. Objects of primitive numbers know their operations from their construction.
+//! Objects of other types learn one when all ranks open a scope with it; before,
+//! [`GMap::update`](crate::GMap::update) and [`release_alone_with`](crate::GVector::release_alone_with) refuse it.
+//! An operation is given by value, everywhere:
 //!
 //! ```
 //! use aurora_core::ops::{Max, Sum};
@@ -71,7 +71,7 @@ use std::ops::{Add as _, BitAnd as _, BitOr as _, BitXor as _, Mul as _};
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// A value that an operation needs belongs into the operands. `cargo build` refuses fields, `cargo check` does not:
+/// A value that an operation needs belongs in the operands. `cargo build` refuses fields, `cargo check` does not:
 ///
 /// ```compile_fail,E0080
 /// # use aurora_core::prelude::*;
@@ -249,7 +249,7 @@ operation! { Xor; bitxor: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; }
 
 /// The pair whose value is `wanted` of the other's.
 #[inline]
-fn located<V: PartialOrd, I: PartialOrd>(a: (V, I), b: (V, I), wanted: Ordering) -> (V, I) {
+fn choose<V: PartialOrd, I: PartialOrd>(a: (V, I), b: (V, I), wanted: Ordering) -> (V, I) {
     #[expect(clippy::eq_op, reason = "a NaN differs from itself")]
     let number = |value: &V| value == value;
     let first = match a.0.partial_cmp(&b.0) {
@@ -269,7 +269,7 @@ macro_rules! located {
         impl<V: PartialOrd, I: PartialOrd> Op<(V, I)> for $op {
             #[inline]
             fn apply(current: (V, I), operand: (V, I)) -> (V, I) {
-                located(current, operand, Ordering::$wanted)
+                choose(current, operand, Ordering::$wanted)
             }
         }
 
@@ -277,7 +277,7 @@ macro_rules! located {
             #[inline]
             fn apply(current: Located<V, I>, operand: Located<V, I>) -> Located<V, I> {
                 let pair = |located: Located<V, I>| (located.value, located.index);
-                let (value, index) = located(pair(current), pair(operand), Ordering::$wanted);
+                let (value, index) = choose(pair(current), pair(operand), Ordering::$wanted);
                 Located { value, index }
             }
         }

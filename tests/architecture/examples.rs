@@ -1,4 +1,4 @@
-//! Which public methods of the types that users meet have no example.
+//! The public methods without an example, of the types that users meet.
 
 use crate::EXAMPLES;
 use crate::source::{group, ident, is_punct, line};

@@ -1,47 +1,10 @@
-//! What the kernel asks of an error: which line it is about, and whether it has ended an object.
+//! Constructors for shared objects of other crates, and the kernel's questions about an error.
 
 use super::{Claim, Error, ObjectName};
-use crate::Site;
 use aurora_net::Rank;
 use aurora_net::bootstrap::Failure;
 
 impl Error {
-    /// The line of the program that it is about; of an error between two ranks, that of the lower rank.
-    pub fn site(&self) -> Option<&Site> {
-        match self {
-            Error::Mismatch { first, .. } | Error::Race { first, .. } => Some(&first.site),
-            Error::Leaked { opened, .. } | Error::Poisoned { opened, .. } => Some(opened),
-            Error::Deadlock { waits } => waits.first().map(|claim| &claim.site),
-            Error::RankLeft { waiting, .. } | Error::Timeout { waiting, .. } => Some(&waiting.site),
-            Error::IndexOutside { site, .. }
-            | Error::Denied { site, .. }
-            | Error::RangeOutside { site, .. }
-            | Error::NotShown { site, .. }
-            | Error::LengthsDiffer { site, .. }
-            | Error::NoSuchRank { site, .. }
-            | Error::OneForEachRank { site, .. }
-            | Error::BadWeight { site, .. }
-            | Error::NoWeight { site, .. }
-            | Error::ZeroSized { site, .. }
-            | Error::TooLarge { site, .. }
-            | Error::TooManyRows { site, .. }
-            | Error::OutOfMemory { site, .. }
-            | Error::CacheLimit { site, .. }
-            | Error::UnknownOp { site, .. }
-            | Error::SameNumber { site, .. }
-            | Error::Value { site, .. }
-            | Error::Ended { site } => Some(site),
-            Error::User { site, .. } => site.as_ref(),
-            Error::PeerLost { .. }
-            | Error::JobFailed { .. }
-            | Error::UnknownVariable { .. }
-            | Error::BadSetting { .. }
-            | Error::TraceFile { .. }
-            | Error::Object { .. }
-            | Error::Start(_) => None,
-        }
-    }
-
     /// Ranks that do not agree about an object, for [shared objects](crate::object) of your own.
     pub fn mismatch(first: Claim, second: Claim) -> Self {
         Error::Mismatch { first: Box::new(first), second: Box::new(second) }

@@ -39,7 +39,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// What a rank does there.
+    /// An action of a rank at a line.
     pub fn new(rank: Rank, action: impl Into<String>, site: Site) -> Self {
         Claim { rank, action: action.into(), site }
     }

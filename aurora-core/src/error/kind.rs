@@ -1,9 +1,10 @@
-//! Kinds of errors, and what else a program can ask of one.
+//! The questions of a program about an error: its kind, line, rank and object.
 
 use super::{Error, ObjectName};
+use crate::Site;
 use aurora_net::Rank;
 
-/// What an [`Error`] is about, for programs that act on it.
+/// The subject of an [`Error`], for programs that act on it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -29,7 +30,7 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// What it is about. The error of another rank reaches this one as [`JobFailed`](Error::JobFailed), unless it is
+    /// Its subject. The error of another rank reaches this one as [`JobFailed`](Error::JobFailed), unless it is
     /// the same for all ranks. So the kind of one rank's error differs from rank to rank; of ranks that are threads,
     /// `run` returns that of the rank that has failed.
     pub fn kind(&self) -> ErrorKind {
@@ -68,6 +69,42 @@ impl Error {
     /// Whether a rank is gone, has failed or does not come: [`ErrorKind::JobLost`]. The text says why, if it is known.
     pub fn is_job_lost(&self) -> bool {
         self.kind() == ErrorKind::JobLost
+    }
+
+    /// The line of the program that it is about; of an error between two ranks, that of the lower rank.
+    pub fn site(&self) -> Option<&Site> {
+        match self {
+            Error::Mismatch { first, .. } | Error::Race { first, .. } => Some(&first.site),
+            Error::Leaked { opened, .. } | Error::Poisoned { opened, .. } => Some(opened),
+            Error::Deadlock { waits } => waits.first().map(|claim| &claim.site),
+            Error::RankLeft { waiting, .. } | Error::Timeout { waiting, .. } => Some(&waiting.site),
+            Error::IndexOutside { site, .. }
+            | Error::Denied { site, .. }
+            | Error::RangeOutside { site, .. }
+            | Error::NotShown { site, .. }
+            | Error::LengthsDiffer { site, .. }
+            | Error::NoSuchRank { site, .. }
+            | Error::OneForEachRank { site, .. }
+            | Error::BadWeight { site, .. }
+            | Error::NoWeight { site, .. }
+            | Error::ZeroSized { site, .. }
+            | Error::TooLarge { site, .. }
+            | Error::TooManyRows { site, .. }
+            | Error::OutOfMemory { site, .. }
+            | Error::CacheLimit { site, .. }
+            | Error::UnknownOp { site, .. }
+            | Error::SameNumber { site, .. }
+            | Error::Value { site, .. }
+            | Error::Ended { site } => Some(site),
+            Error::User { site, .. } => site.as_ref(),
+            Error::PeerLost { .. }
+            | Error::JobFailed { .. }
+            | Error::UnknownVariable { .. }
+            | Error::BadSetting { .. }
+            | Error::TraceFile { .. }
+            | Error::Object { .. }
+            | Error::Start(_) => None,
+        }
     }
 
     /// The rank that it is about, if it is about one: the one that holds the scope, has panicked, has left, is silent,

@@ -481,10 +481,12 @@ pub enum Error {
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)?;
-        match serde_json::to_string_pretty(self) {
-            Ok(fields) if f.alternate() => write!(f, "\n{fields}"),
-            _ => Ok(()),
+        if f.alternate()
+            && let Ok(fields) = serde_json::to_string_pretty(self)
+        {
+            write!(f, "\n{fields}")?;
         }
+        Ok(())
     }
 }
 
