@@ -112,12 +112,10 @@ pub enum Refusal {
     #[error("MPI's ranks are started by mpirun: `mpirun -n 4 aurora ...`")]
     NotStarted,
     /// There is no such thing.
-    #[error("{what} {why}; allowed here: {}", names(.allowed))]
+    #[error("{what} is not written that way; allowed here: {}", names(.allowed))]
     Missing {
         /// Of what.
         what: &'static str,
-        /// Why there is none.
-        why: &'static str,
         /// What there is.
         allowed: &'static [Implementation],
     },
@@ -144,9 +142,6 @@ pub trait Offer {
     /// Who can.
     fn implementations(&self) -> &'static [Implementation];
 
-    /// Why another cannot.
-    fn lack(&self, implementation: Implementation) -> &'static str;
-
     /// How many ranks it takes.
     fn least_ranks(&self, implementation: Implementation) -> usize;
 
@@ -169,7 +164,7 @@ pub trait Offer {
     fn refusal(&self, implementation: Implementation, conditions: Conditions) -> Option<Refusal> {
         let (what, allowed) = (self.name(), self.implementations());
         if !allowed.contains(&implementation) {
-            return Some(Refusal::Missing { what, why: self.lack(implementation), allowed });
+            return Some(Refusal::Missing { what, allowed });
         }
         if implementation.is_mpi() && !cfg!(feature = "mpi") {
             return Some(Refusal::NotBuilt);
@@ -186,6 +181,21 @@ pub trait Offer {
 /// A program: by this library, by MPI, by one rank, or, if it is the sort, by threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Program(pub &'static str);
+
+impl Program {
+    /// All of them.
+    pub const ALL: [Program; 9] = [
+        Program("mm2"),
+        Program("psrs"),
+        Program("histogram"),
+        Program("wordcount"),
+        Program("indexgather"),
+        Program("diffusion"),
+        Program("sor"),
+        Program("sparse-mm"),
+        Program("tsp"),
+    ];
+}
 
 impl Offer for Program {
     fn name(&self) -> &'static str {
@@ -207,10 +217,6 @@ impl Offer for Program {
             "sparse-mm" => &[Aurora, Sequential],
             _ => &[Aurora, Naive, Sequential],
         }
-    }
-
-    fn lack(&self, _: Implementation) -> &'static str {
-        "is not written that way"
     }
 
     fn least_ranks(&self, _: Implementation) -> usize {

@@ -1,7 +1,7 @@
 //! The command line.
 
 use crate::bench::arguments::BenchCommand;
-use crate::implementation::ProgramImplementations;
+use crate::implementation::{IMPLEMENTATIONS, Implementations, parser_of};
 use crate::simulate::arguments::SimulateArguments;
 use crate::sor::SorArguments;
 use crate::sparse_mm::SparseMmArguments;
@@ -15,13 +15,13 @@ use aurora_apps::psrs::{Input, Psrs};
 use aurora_apps::report::label::Label;
 use aurora_apps::tsp::{MOST_CITIES, Named, Source, Tsp};
 use aurora_apps::wordcount::WordCount;
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, value_parser};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// Programs on distributed shared data, verified and measured.
 #[derive(Parser, Debug)]
-#[command(name = "aurora", version, arg_required_else_help = true)]
+#[command(name = "aurora", version, propagate_version = true, arg_required_else_help = true)]
 pub struct Arguments {
     /// What to run.
     #[command(subcommand)]
@@ -66,7 +66,7 @@ pub enum Command {
 #[derive(Args, Debug)]
 pub struct Mm2Arguments {
     /// Rows and columns of the matrices
-    #[arg(long, value_name = "N", default_value_t = 704, value_parser = number::<u32>(1..=u32::MAX as u64))]
+    #[arg(long, value_name = "N", default_value_t = 704, value_parser = number::<u32>(1..=u32::MAX.into()))]
     pub size: u32,
     /// What multiplies a rank's rows
     #[arg(long, value_enum, default_value_t)]
@@ -76,7 +76,7 @@ pub struct Mm2Arguments {
     #[command(flatten)]
     pub weights: WeightArguments,
     #[command(flatten)]
-    pub implementations: ProgramImplementations,
+    pub implementations: Implementations,
     #[command(flatten)]
     pub repetitions: Repetitions,
     #[command(flatten)]
@@ -85,7 +85,7 @@ pub struct Mm2Arguments {
 
 #[derive(Args, Debug)]
 pub struct PsrsArguments {
-    /// How many 32-bit keys to sort; as other numbers, also with K or M (powers of 1024)
+    /// How many 32-bit keys to sort; as other numbers, also as 8M (millions), 8Mi (8 x 2^20) or 8e6
     #[arg(long, value_name = "N", default_value_t = 8_000_000, value_parser = number::<u64>(0..))]
     pub keys: u64,
     /// Which keys
@@ -94,7 +94,7 @@ pub struct PsrsArguments {
     #[command(flatten)]
     pub phases: PhaseArguments,
     #[command(flatten)]
-    pub implementations: ProgramImplementations,
+    pub implementations: Implementations,
     #[command(flatten)]
     pub repetitions: Repetitions,
     #[command(flatten)]
@@ -107,10 +107,10 @@ pub struct HistogramArguments {
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = number::<u64>(0..))]
     pub table: u64,
     /// How many updates each rank makes
-    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = number::<u32>(0..=u32::MAX as u64))]
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = number::<u32>(0..=u32::MAX.into()))]
     pub updates: u32,
     #[command(flatten)]
-    pub implementations: ProgramImplementations,
+    pub implementations: Implementations,
     #[command(flatten)]
     pub repetitions: Repetitions,
     #[command(flatten)]
@@ -126,7 +126,7 @@ pub struct WordCountArguments {
     #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = number::<u64>(0..))]
     pub words: u64,
     #[command(flatten)]
-    pub implementations: ProgramImplementations,
+    pub implementations: Implementations,
     #[command(flatten)]
     pub repetitions: Repetitions,
     #[command(flatten)]
@@ -142,7 +142,7 @@ pub struct IndexGatherArguments {
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = number::<u64>(0..))]
     pub reads: u64,
     #[command(flatten)]
-    pub implementations: ProgramImplementations,
+    pub implementations: Implementations,
     #[command(flatten)]
     pub repetitions: Repetitions,
     #[command(flatten)]
@@ -152,18 +152,18 @@ pub struct IndexGatherArguments {
 #[derive(Args, Debug)]
 pub struct DiffusionArguments {
     /// Rows of the plate
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = number::<u32>(1..=u32::MAX as u64))]
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = number::<u32>(1..=u32::MAX.into()))]
     pub rows: u32,
     /// Cells of a row
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = number::<u32>(1..=u32::MAX as u64))]
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = number::<u32>(1..=u32::MAX.into()))]
     pub cols: u32,
     /// Steps of a repetition
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = number::<u32>(0..=u32::MAX as u64))]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = number::<u32>(0..=u32::MAX.into()))]
     pub steps: u32,
     #[command(flatten)]
     pub weights: WeightArguments,
     #[command(flatten)]
-    pub implementations: ProgramImplementations,
+    pub implementations: Implementations,
     #[command(flatten)]
     pub repetitions: Repetitions,
     #[command(flatten)]
@@ -182,10 +182,10 @@ pub struct TspArguments {
     #[arg(long, value_name = "X.tsp")]
     pub file: Option<PathBuf>,
     /// Parts of the search that a rank takes at a time
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = number::<u32>(1..=u32::MAX as u64))]
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = number::<u32>(1..=u32::MAX.into()))]
     pub chunk: u32,
     #[command(flatten)]
-    pub implementations: ProgramImplementations,
+    pub implementations: Implementations,
     #[command(flatten)]
     pub repetitions: Repetitions,
     #[command(flatten)]
@@ -219,7 +219,7 @@ pub struct Repetitions {
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = number::<u32>(1..=1_000_000))]
     pub reps: u32,
     /// Seed of the data [default: a new one each time]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<u64>(0..))]
     pub seed: Option<u64>,
     /// Damage each result before it is verified
     #[arg(long, hide = true)]
@@ -254,7 +254,7 @@ pub struct ModelArguments {
     /// Take the program for a farm of so many equal units, and give them to processors first come, first served, and by
     /// earliest completion time
     #[arg(long, value_name = "UNITS", allow_negative_numbers = true)]
-    #[arg(value_parser = value_parser!(u32).range(1..=10_000_000))]
+    #[arg(value_parser = number::<u32>(1..=10_000_000))]
     pub farm: Option<u32>,
     /// How long a unit takes on a processor of the fastest machine [default: the program's time there / UNITS]
     #[arg(long, value_name = "SECONDS", requires = "farm", allow_negative_numbers = true)]
@@ -355,7 +355,7 @@ impl Mm2Arguments {
                 KernelName::Tiled => Kernel::Tiled,
                 KernelName::Dot => Kernel::Dot,
             },
-            implementations: self.implementations.list(),
+            implementations: self.implementations.list.clone(),
             reps: self.repetitions.reps as usize,
             pace: self.phases.pace(),
             seed: self.repetitions.seed,
@@ -377,7 +377,7 @@ impl PsrsArguments {
                 InputName::Few => Input::Few,
                 InputName::Zipf => Input::Zipf,
             },
-            implementations: self.implementations.list(),
+            implementations: self.implementations.list.clone(),
             reps: self.repetitions.reps as usize,
             pace: self.phases.pace(),
             seed: self.repetitions.seed,
@@ -391,7 +391,7 @@ impl HistogramArguments {
         Histogram {
             table: self.table as usize,
             updates: self.updates as usize,
-            implementations: self.implementations.list(),
+            implementations: self.implementations.list.clone(),
             reps: self.repetitions.reps as usize,
             seed: self.repetitions.seed,
             damage: self.repetitions.damage,
@@ -404,7 +404,7 @@ impl WordCountArguments {
         WordCount {
             bytes: self.bytes as usize,
             words: self.words as usize,
-            implementations: self.implementations.list(),
+            implementations: self.implementations.list.clone(),
             reps: self.repetitions.reps as usize,
             seed: self.repetitions.seed,
             damage: self.repetitions.damage,
@@ -417,7 +417,7 @@ impl IndexGatherArguments {
         IndexGather {
             table: self.table as usize,
             reads: self.reads as usize,
-            implementations: self.implementations.list(),
+            implementations: self.implementations.list.clone(),
             reps: self.repetitions.reps as usize,
             seed: self.repetitions.seed,
             damage: self.repetitions.damage,
@@ -431,7 +431,7 @@ impl DiffusionArguments {
             rows: self.rows as usize,
             cols: self.cols as usize,
             steps: self.steps as usize,
-            implementations: self.implementations.list(),
+            implementations: self.implementations.list.clone(),
             reps: self.repetitions.reps as usize,
             seed: self.repetitions.seed,
             weights: self.weights.weights.clone(),
@@ -455,7 +455,7 @@ impl TspArguments {
         Tsp {
             source,
             chunk: self.chunk.into(),
-            implementations: self.implementations.list(),
+            implementations: self.implementations.list.clone(),
             reps: self.repetitions.reps as usize,
             seed: self.repetitions.seed,
             damage: self.repetitions.damage,
@@ -463,16 +463,20 @@ impl TspArguments {
     }
 }
 
-/// The command line. A negative number is a value: the error is that of its argument, not of an unknown option.
+/// The command line.
 pub fn definition() -> clap::Command {
-    fn with_negative_numbers(command: clap::Command) -> clap::Command {
-        let command = command.mut_subcommands(with_negative_numbers);
-        command.mut_args(|argument| match argument.get_action().takes_values() {
-            true => argument.allow_negative_numbers(true),
-            false => argument,
-        })
-    }
-    with_negative_numbers(Arguments::command())
+    finished(Arguments::command())
+}
+
+/// With what all commands have in common. A negative number is a value: the error is that of its argument, not of an
+/// unknown option. `--impl` takes those that the command of this name has.
+fn finished(command: clap::Command) -> clap::Command {
+    let name = command.get_name().to_string();
+    command.mut_subcommands(finished).mut_args(|argument| match argument.get_action().takes_values() {
+        true if argument.get_id() == IMPLEMENTATIONS => argument.value_parser(parser_of(&name)),
+        true => argument.allow_negative_numbers(true),
+        false => argument,
+    })
 }
 
 #[cfg(test)]

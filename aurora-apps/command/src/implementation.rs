@@ -1,98 +1,54 @@
 //! `--impl`: who carries something out.
 
 use crate::refusal::{Reason, Refusal};
-use aurora_apps::implementation::{self, Conditions, Implementation, Offer};
+use aurora_apps::bench::Operation;
+use aurora_apps::implementation::{self, Conditions, Implementation, Offer, Program};
 use aurora_core::prelude::*;
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 #[derive(Args, Clone, Debug)]
 pub struct Implementations {
-    /// Who carries it out; several, separated by commas, take turns in one job
-    #[arg(long = "impl", value_name = "IMPL", value_enum, value_delimiter = ',', default_value = "aurora")]
-    names: Vec<Name>,
-}
-
-#[derive(Args, Clone, Debug)]
-pub struct ProgramImplementations {
     /// Who shares the data; several, separated by commas, take turns in one job
-    #[arg(long = "impl", value_name = "IMPL", value_enum, value_delimiter = ',', default_value = "aurora")]
-    names: Vec<ProgramName>,
+    // Which there are, depends on the command.
+    #[arg(id = IMPLEMENTATIONS, long = "impl", value_name = "IMPL", value_delimiter = ',', default_value = "aurora")]
+    #[arg(value_parser = parser(&[]))]
+    pub list: Vec<Implementation>,
 }
 
-#[derive(ValueEnum, Clone, Copy, Debug)]
-enum Name {
-    /// This library
-    Aurora,
-    /// The one of MPI's collective operations that is made for it
-    MpiCollective,
-    /// MPI's nonblocking messages, all at once
-    MpiIsend,
-    /// Batches for each owner, made by hand, and MPI's Alltoallv (of `updates` and `reads`)
-    MpiAlltoallv,
-    /// One TCP connection (of `stream`)
-    Tcp,
+/// The argument, as clap knows it.
+pub const IMPLEMENTATIONS: &str = "implementations";
+
+/// Reads those by which a program or an operation of this name can be carried out.
+pub fn parser_of(command: &str) -> impl TypedValueParser<Value = Implementation> {
+    let operation = Operation::ALL.iter().find(|operation| operation.name() == command);
+    let program = Program::ALL.iter().find(|program| program.name() == command);
+    let offered = operation.map(Offer::implementations).or(program.map(Offer::implementations));
+    parser(offered.unwrap_or_default())
 }
 
-#[derive(ValueEnum, Clone, Copy, Debug)]
-enum ProgramName {
-    /// This library
-    Aurora,
-    /// The same, each load whole before anything is computed with it (of `mm2`)
-    AuroraWhole,
-    /// MPI's Isend and Irecv; computes with what comes as it comes (not of `indexgather` and `sor`)
-    MpiIsend,
-    /// The same, each load whole before anything is computed with it (of `mm2`)
-    MpiIsendWhole,
-    /// MPI's Isend and Irecv round a ring of ranks (of `mm2`)
-    MpiRing,
-    /// MPI's collective operations (not of `indexgather` and `sor`)
-    MpiCollective,
-    /// This library without a behaviour, element by element
-    Naive,
-    /// Pages that are copied when they are touched, and syncs (of `sor`)
-    Pages,
-    /// Pages as in TreadMarks: a request for each page and rank that has written it (of `sor`)
-    Treadmarks,
-    /// Partial sums of each rank, merged at the end (of `histogram`)
-    Accumulate,
-    /// The sequential program, on rank 0 alone
-    Sequential,
-    /// As many threads as there are ranks, all of rank 0, with rayon (of `psrs`)
-    Rayon,
+fn parser(offered: &'static [Implementation]) -> impl TypedValueParser<Value = Implementation> {
+    let shown = offered.iter().map(|of| PossibleValue::new(of.name()).help(help(*of)));
+    let named = |name: String| offered.iter().find(|of| of.name() == name).copied();
+    PossibleValuesParser::new(shown).map(move |name| named(name).expect("one of those that are shown"))
 }
 
-impl Implementations {
-    /// All of them.
-    pub fn list(&self) -> Vec<Implementation> {
-        let of = |name: &Name| match name {
-            Name::Aurora => Implementation::Aurora,
-            Name::MpiCollective => Implementation::MpiCollective,
-            Name::MpiIsend => Implementation::MpiIsend,
-            Name::MpiAlltoallv => Implementation::MpiAlltoallv,
-            Name::Tcp => Implementation::Tcp,
-        };
-        self.names.iter().map(of).collect()
-    }
-}
-
-impl ProgramImplementations {
-    /// All of them.
-    pub fn list(&self) -> Vec<Implementation> {
-        let of = |name: &ProgramName| match name {
-            ProgramName::Aurora => Implementation::Aurora,
-            ProgramName::AuroraWhole => Implementation::AuroraWhole,
-            ProgramName::MpiCollective => Implementation::MpiCollective,
-            ProgramName::MpiIsend => Implementation::MpiIsend,
-            ProgramName::MpiIsendWhole => Implementation::MpiIsendWhole,
-            ProgramName::MpiRing => Implementation::MpiRing,
-            ProgramName::Naive => Implementation::Naive,
-            ProgramName::Pages => Implementation::Pages,
-            ProgramName::Treadmarks => Implementation::Treadmarks,
-            ProgramName::Accumulate => Implementation::Accumulate,
-            ProgramName::Sequential => Implementation::Sequential,
-            ProgramName::Rayon => Implementation::Rayon,
-        };
-        self.names.iter().map(of).collect()
+fn help(implementation: Implementation) -> &'static str {
+    match implementation {
+        Implementation::Aurora => "This library",
+        Implementation::AuroraWhole => "The same, each load whole before anything is computed with it",
+        Implementation::MpiIsend => "MPI's Isend and Irecv; a program computes with the data as it comes",
+        Implementation::MpiIsendWhole => "The same, each load whole before anything is computed with it",
+        Implementation::MpiRing => "MPI's Isend and Irecv round a ring of ranks",
+        Implementation::MpiCollective => "MPI's collective operations",
+        Implementation::MpiAlltoallv => "Batches for each owner, made by hand, and MPI's Alltoallv",
+        Implementation::Naive => "This library without a behaviour, element by element",
+        Implementation::Pages => "Pages that are copied when they are touched, and syncs",
+        Implementation::Treadmarks => "Pages as in TreadMarks: a request for each page and rank that has written it",
+        Implementation::Accumulate => "Partial sums of each rank, merged at the end",
+        Implementation::Sequential => "The sequential program, on rank 0 alone",
+        Implementation::Tcp => "One TCP connection",
+        Implementation::Rayon => "As many threads as there are ranks, all of rank 0, with rayon",
     }
 }
 

@@ -89,7 +89,7 @@ pub enum Reason {
     PaperMode,
     /// A schedule without anything that it is a schedule of.
     #[error(
-        "a schedule is one of versions: add `--version <LIST>`, or `--case <CASE>` without `--policy`, or leave it out"
+        "a schedule is one of variants: add `--variant <LIST>`, or `--case <CASE>` without `--policy`, or leave it out"
     )]
     Schedule,
     /// Nothing that an efficiency could be taken from.

@@ -1,7 +1,7 @@
 //! `aurora sor`: red-black successive over-relaxation.
 
 use crate::arguments::{Repetitions, WorldArguments};
-use crate::implementation::{self, ProgramImplementations};
+use crate::implementation::{self, Implementations};
 use crate::refusal::{Reason, Refusal};
 use crate::{measure, prepare};
 use aurora_apps::implementation::{Implementation, Program};
@@ -15,7 +15,7 @@ pub struct SorArguments {
     #[arg(long, value_enum, default_value_t)]
     pub size: SizeName,
     #[command(flatten)]
-    pub implementations: ProgramImplementations,
+    pub implementations: Implementations,
     #[command(flatten)]
     pub repetitions: Repetitions,
     #[command(flatten)]
@@ -47,7 +47,7 @@ impl SorArguments {
                 SizeName::Paper => Problem::PAPER,
                 SizeName::S => Problem::S,
             },
-            implementations: self.implementations.list(),
+            implementations: self.implementations.list.clone(),
             reps: self.repetitions.reps as usize,
             seed: self.repetitions.seed,
             damage: self.repetitions.damage,

@@ -1,7 +1,7 @@
 //! `aurora sparse-mm`: a super-program on ranks.
 
 use crate::arguments::{Repetitions, WorldArguments};
-use crate::implementation::{self, ProgramImplementations};
+use crate::implementation::{self, Implementations};
 use crate::launch;
 use crate::memory::{self, Demand};
 use crate::refusal::{Reason, Refusal};
@@ -27,7 +27,7 @@ pub struct SparseMmArguments {
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = number::<u32>(1..=MOST_OF_A_BLOCK as u64))]
     pub block: u32,
     #[command(flatten)]
-    pub implementations: ProgramImplementations,
+    pub implementations: Implementations,
     #[command(flatten)]
     pub repetitions: Repetitions,
     #[command(flatten)]
@@ -40,7 +40,7 @@ impl SparseMmArguments {
             size: self.size as usize,
             density: self.density,
             block: self.block as usize,
-            implementations: self.implementations.list(),
+            implementations: self.implementations.list.clone(),
             reps: self.repetitions.reps as usize,
             seed: self.repetitions.seed,
             damage: self.repetitions.damage,

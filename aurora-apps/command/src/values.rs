@@ -1,25 +1,51 @@
 //! Values of arguments: how they are read, and what is said of those that cannot be.
 
-use aurora_core::ByteSize;
-use std::fmt::Debug;
-use std::ops::RangeBounds;
+use parse_size::Config;
+use std::ops::{Bound, RangeBounds};
 use std::time::Duration;
 
-/// Whole numbers of a range. They take units as bytes do: powers of 1024.
-pub fn number<N: TryFrom<u64>>(
-    range: impl RangeBounds<u64> + Debug + Clone,
-) -> impl Fn(&str) -> Result<N, String> + Clone {
+/// Numbers as large as this are worth a unit.
+const LARGE: u64 = 1_000_000;
+
+/// Whole numbers of a range, as people write them: `8000000`, `8_000_000`, `8e6`, `8M`; `8Mi` is 8 x 2^20.
+pub fn number<N: TryFrom<u64>>(range: impl RangeBounds<u64> + Clone) -> impl Fn(&str) -> Result<N, String> + Clone {
     move |text| {
-        let number = text.parse().ok().map(|ByteSize(number)| number as u64).filter(|number| range.contains(number));
-        let number = number.and_then(|number| N::try_from(number).ok());
-        number.ok_or_else(|| format!("a whole number, {range:?}, alone or with K, M or G (powers of 1024)"))
+        // A number of elements has no bytes.
+        let number = whole(text, Config::new()).filter(|_| !text.to_ascii_lowercase().contains('b'));
+        let number = number.filter(|number| range.contains(number)).and_then(|number| N::try_from(number).ok());
+        number.ok_or_else(|| format!("a whole number {}", words(&range)))
     }
 }
 
-/// Bytes, as `AURORA_CACHE_LIMIT` takes them; also 0.
+/// A range, as people say it, and how else than by digits a number of it can be written.
+fn words(range: &impl RangeBounds<u64>) -> String {
+    const UNITS: &str = "also with K, M or G (thousands, millions, ..), Ki, Mi or Gi (powers of 1024), or as 1e6";
+    let least = match range.start_bound() {
+        Bound::Included(least) => *least,
+        Bound::Excluded(before) => *before + 1,
+        Bound::Unbounded => 0,
+    };
+    match range.end_bound() {
+        Bound::Included(most) if *most < LARGE => format!("from {least} to {most}"),
+        Bound::Included(most) => format!("from {least} to {most}, {UNITS}"),
+        _ => format!("from {least} on, {UNITS}"),
+    }
+}
+
+/// Sizes in bytes, as `AURORA_CACHE_LIMIT` takes them: the units are powers of 1024. Also 0.
 pub fn bytes_or_none(text: &str) -> Result<u64, &'static str> {
-    let bytes = text.parse().ok().map(|ByteSize(bytes)| bytes as u64);
-    bytes.ok_or("0.. bytes, alone or with K, M, G or T (also as KiB, MiB, GiB, TiB)")
+    let unit = text.trim_end().trim_start_matches(|c: char| !c.is_ascii_alphabetic()).to_ascii_lowercase();
+    // Some take MB for a million bytes, others for 2^20.
+    let clear = !(unit.len() == 2 && unit.ends_with('b'));
+    let bytes = whole(text, Config::new().with_binary()).filter(|_| clear);
+    bytes
+        .ok_or("a number of bytes from 0 on, also with K, M, G or T (powers of 1024, as KiB, MiB, GiB, TiB), or as 1e6")
+}
+
+/// A number without a fraction.
+fn whole(text: &str, units: Config) -> Option<u64> {
+    // What is left of a fraction is rounded there.
+    units.parse_size(text).ok().filter(|_| !text.contains(['.', '-']))
 }
 
 /// How fast a rank is beside others.
@@ -49,6 +75,50 @@ pub fn seconds(text: &str) -> Result<Duration, &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn thousands_are_counted_and_bytes_are_doubled() {
+        let count = number::<u64>(0..);
+        for (text, expected) in [
+            ("0", 0),
+            ("8000000", 8_000_000),
+            ("8_000_000", 8_000_000),
+            ("8M", 8_000_000),
+            ("8m", 8_000_000),
+            ("8e6", 8_000_000),
+            ("8 M", 8_000_000),
+            ("8Mi", 8 << 20),
+            ("3K", 3000),
+            ("3Ki", 3072),
+            ("2G", 2_000_000_000),
+            ("2Gi", 2 << 30),
+            ("1e0", 1),
+            ("18446744073709551615", u64::MAX),
+        ] {
+            assert_eq!(count(text), Ok(expected), "{text}");
+        }
+        for text in
+            ["", "x", "M", "-1", "1.5", "1.0005K", "1e-1", "5B", "5MB", "5MiB", "18446744073709551616", "1e20", "_"]
+        {
+            assert!(count(text).is_err(), "{text}");
+        }
+        for (text, expected) in [("8M", 8 << 20), ("8MiB", 8 << 20), ("8e6", 8_000_000), ("5B", 5), ("1 GiB", 1 << 30)]
+        {
+            assert_eq!(bytes_or_none(text), Ok(expected), "{text}");
+        }
+        for text in ["8MB", "8 kb", "1.5K", "-1", "x"] {
+            assert!(bytes_or_none(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_range_is_said_in_words() {
+        assert_eq!(number::<u32>(1..=1024)("2000"), Err("a whole number from 1 to 1024".into()));
+        let told = number::<u32>(1..=u32::MAX.into())("x").unwrap_err();
+        assert!(told.starts_with("a whole number from 1 to 4294967295, also with K, M or G"), "{told}");
+        let told = number::<u64>(0..)("x").unwrap_err();
+        assert!(told.starts_with("a whole number from 0 on, also with"), "{told}");
+    }
 
     #[test]
     fn a_density_is_a_fraction_or_per_cent() {

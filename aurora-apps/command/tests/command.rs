@@ -6,7 +6,7 @@ mod checked;
 mod observed;
 mod support;
 
-use aurora_apps::implementation::Implementation;
+use aurora_apps::implementation::{Implementation, Offer, Program};
 use aurora_apps::sor::{self, Problem, Sor};
 use aurora_core::Config;
 use serde_json::Value;
@@ -39,7 +39,7 @@ fn a_table_says_verified_once() {
 
 #[test]
 fn json_is_the_last_line() {
-    let output = aurora("psrs --keys 5K --reps 3 --seed 9 --ranks 2 --route local --json");
+    let output = aurora("psrs --keys 5Ki --reps 3 --seed 9 --ranks 2 --route local --json");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = stdout(&output);
     let last = text.lines().last().expect("a line");
@@ -116,25 +116,25 @@ fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
         ("mm2 --kernel fast", &["--kernel", "tiled", "dot"]),
         ("psrs --input random", &["--input", "uniform", "zipf"]),
         ("mm2 --route tcp", &["--route", "auto", "local", "shm", "udp"]),
-        ("mm2 --ranks 0", &["--ranks", "1..=1024"]),
-        ("mm2 --ranks x", &["--ranks", "a whole number, 1..=1024"]),
-        ("psrs --keys 1X", &["--keys", "a whole number, 0.., alone or with K, M or G (powers of 1024)"]),
+        ("mm2 --ranks 0", &["--ranks", "from 1 to 1024"]),
+        ("mm2 --ranks x", &["--ranks", "a whole number from 1 to 1024"]),
+        ("psrs --keys 1X", &["--keys", "a whole number from 0 on, also with K, M or G (thousands, millions"]),
         ("mm2 --ranks 2 --weights 1,2,3", &["'1,2,3'", "--weights", "3 weights for 2 ranks: give one for each rank"]),
         ("diffusion --ranks 2 --weights 0,0", &["'0,0'", "--weights", "all weights are 0"]),
         ("check --limit 0", &["--limit", "seconds, more than 0"]),
-        ("psrs --ranks 5000", &["--ranks", "1..=1024"]),
-        ("mm2 --size 0", &["--size", "1.."]),
+        ("psrs --ranks 5000", &["--ranks", "from 1 to 1024"]),
+        ("mm2 --size 0", &["--size", "from 1 "]),
         ("mm2 --size 4000000000", &["--size", "the most that fits"]),
         ("psrs --keys 9000000000000000", &["--keys", "the most that fits"]),
         ("psrs --keys -5", &["-5"]),
-        ("mm2 --reps 0", &["--reps", "1..="]),
+        ("mm2 --reps 0", &["--reps", "from 1 to "]),
         ("psrs --impl accumulate", &["--impl", "aurora, mpi-isend, mpi-collective, sequential, naive, rayon"]),
         ("histogram --impl rayon", &["--impl", "aurora, accumulate, mpi-isend, mpi-collective, sequential, naive"]),
         ("histogram --table 9000000000000000", &["--table", "the most that fits"]),
         ("wordcount --impl rayon", &["--impl", "aurora, mpi-collective, sequential, naive"]),
         ("wordcount --bytes 900000000000000", &["--bytes", "the most that fits"]),
         ("indexgather --impl rayon", &["--impl", "aurora, naive, sequential"]),
-        ("indexgather --table 0", &["--table", "1.."]),
+        ("indexgather --table 0", &["--table", "from 1 "]),
         ("indexgather --table 9000000000000000", &["--table", "the most that fits"]),
         ("indexgather --reads 9000000000000000", &["--reads", "the most that fits"]),
         (
@@ -145,20 +145,20 @@ fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
         ("diffusion --weights 1,-3", &["'-3'", "--weights", "a weight is a number, 0 or greater"]),
         ("diffusion --weights 1,,3", &["--weights", "a weight is a number, 0 or greater"]),
         ("diffusion --impl mpi-ring", &["--impl", "aurora, mpi-isend, mpi-collective, sequential, naive"]),
-        ("diffusion --rows 0", &["--rows", "1.."]),
+        ("diffusion --rows 0", &["--rows", "from 1 "]),
         ("diffusion --rows 4000000000 --cols 4000000000", &["--rows", "the most that fits"]),
         ("sor --size d", &["--size", "a, b, c, paper, s"]),
         ("sor --impl mpi-isend", &["--impl", "aurora, pages, treadmarks, naive, sequential"]),
         ("sor --impl aurora,naive", &["'naive'", "--impl", "runs the size `s`", "add `--size s`, or leave it out"]),
         ("sparse-mm --impl naive", &["--impl", "aurora, sequential"]),
-        ("sparse-mm --size 0", &["--size", "1..=1239842816"]),
+        ("sparse-mm --size 0", &["--size", "from 1 to 1239842816"]),
         ("sparse-mm --size 1000000000 --block 32768", &["--size", "the most that fits"]),
         ("sparse-mm --size 40000 --block 1", &["'1'", "--block", "need blocks of at least 2 rows"]),
-        ("sparse-mm --block 32769", &["--block", "1..=32768"]),
+        ("sparse-mm --block 32769", &["--block", "from 1 to 32768"]),
         ("sparse-mm --density 101%", &["'101%'", "--density", "a fraction from 0 to 1"]),
         ("sparse-mm --density 12.5", &["'12.5'", "--density", "per cent with its sign"]),
         ("tsp --instance gr48", &["--instance", "burma14", "gr17", "gr21"]),
-        ("tsp --cities 65", &["--cities", "1..=64"]),
+        ("tsp --cities 65", &["--cities", "from 1 to 64"]),
         ("tsp --cities 9 --file x.tsp", &["--cities", "--file"]),
         ("tsp --impl rayon", &["--impl", "aurora", "naive", "sequential"]),
     ];
@@ -170,6 +170,42 @@ fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
             assert!(text.contains(part), "{line}: {part} is not in {text}");
         }
         assert_eq!(stdout(&output), "", "{line}");
+    }
+}
+
+#[test]
+fn a_program_takes_those_implementations_that_its_help_shows() {
+    let shown = |line: &str| {
+        let help = stdout(&aurora(&format!("{line} --help")));
+        let list = help.split("--impl <IMPL>").nth(1).unwrap_or_else(|| panic!("{help}"));
+        let list = list.split("[default: aurora]").next().expect("a list");
+        let names = list.lines().filter_map(|line| line.trim().strip_prefix("- ")?.split_once(':'));
+        names.map(|(name, _)| name.to_string()).collect::<Vec<_>>()
+    };
+    let lines = ["mm2", "psrs", "histogram", "wordcount", "indexgather", "diffusion", "sor", "sparse-mm", "tsp"];
+    for (line, program) in lines.into_iter().zip(Program::ALL) {
+        let offered = program.implementations().iter().map(|of| of.name()).collect::<Vec<_>>();
+        assert_eq!((program.name(), shown(line)), (line, offered.iter().map(|name| name.to_string()).collect()));
+    }
+    assert_eq!(shown("bench reads"), ["aurora", "mpi-alltoallv"]);
+    assert_eq!(shown("bench stream"), ["aurora", "mpi-isend", "tcp"]);
+}
+
+#[test]
+fn each_command_tells_the_version() {
+    for line in ["--version", "mm2 --version", "bench put --version", "simulate --version"] {
+        let output = aurora(line);
+        assert_eq!(output.status.code(), Some(0), "{line}: {}", stderr(&output));
+        assert!(stdout(&output).contains(env!("CARGO_PKG_VERSION")), "{line}");
+    }
+}
+
+#[test]
+fn a_million_keys_are_a_million() {
+    for (keys, size) in [("1M", 1_000_000), ("1e6", 1_000_000), ("1_000_000", 1_000_000), ("1Mi", 1 << 20)] {
+        let output = aurora(&format!("psrs --keys {keys} --reps 1 --ranks 2 --route local --json"));
+        let report: Value = serde_json::from_str(stdout(&output).trim()).expect("an object");
+        assert_eq!(report["results"][0]["size"], size, "{keys}");
     }
 }
 

@@ -199,6 +199,25 @@ pub enum Target {
 }
 
 impl Operation {
+    /// One of each, of no size: for those who ask what there is.
+    pub const ALL: [Operation; 15] = [
+        Operation::ReadCache { bytes: 0, late: None },
+        Operation::Exchange { keys: 0 },
+        Operation::Gather { bytes: 0, by: By::Push },
+        Operation::Get { target: Target::Idle },
+        Operation::Put { target: Target::Idle },
+        Operation::FetchAdd { tasks: false },
+        Operation::ScalarSum,
+        Operation::Local { access: None },
+        Operation::Barrier,
+        Operation::AllReduce { values: 0 },
+        Operation::Stream { bytes: 0 },
+        Operation::Copy { bytes: 0, target: Target::Idle, way: None },
+        Operation::Updates { table: 0, updates: 0 },
+        Operation::Reads { table: 0, reads: 0, batch: 0 },
+        Operation::FirstTouch { bytes: 0, memory: None },
+    ];
+
     /// What was chosen beside its size, if it is not the usual.
     pub fn variant(self) -> String {
         match self {
@@ -289,32 +308,6 @@ impl Offer for Operation {
         self.facts().by
     }
 
-    fn lack(&self, implementation: Implementation) -> &'static str {
-        match (self, implementation) {
-            (_, Implementation::Tcp) => "is not what one connection can do",
-            (_, Implementation::MpiIsendWhole | Implementation::MpiRing) => {
-                "is nothing that is computed with as it comes"
-            }
-            (_, Implementation::Naive) => "is one operation, without a behaviour to leave out",
-            (_, Implementation::Pages | Implementation::Treadmarks | Implementation::Accumulate) => {
-                "is not measured that way"
-            }
-            (_, Implementation::Sequential) => "is between ranks",
-            (_, Implementation::Rayon) => "is between ranks, and rayon's threads are of one",
-            (Operation::ScalarSum, _) => "is about scopes of a scalar; compare `all-reduce`",
-            (Operation::FetchAdd { .. }, _) => "is one-sided, and messages would need a rank that serves them",
-            (Operation::FirstTouch { .. } | Operation::Local { .. }, _) => "is about memory, and no messages",
-            (Operation::Copy { .. }, _) => "is one-sided; compare `gather --pull`",
-            (Operation::Updates { .. } | Operation::Reads { .. }, _) => {
-                "takes batches, which an MPI program makes by hand"
-            }
-            (_, Implementation::MpiAlltoallv) => "has no random places to make batches for",
-            (Operation::Get { .. } | Operation::Put { .. }, _) => "takes two ranks, and MPI's collectives take all",
-            (Operation::Stream { .. }, _) => "goes from one rank to one, and MPI's collectives take all",
-            _ => "is one of MPI's collectives, and nobody would make it of messages",
-        }
-    }
-
     fn least_ranks(&self, _: Implementation) -> usize {
         self.facts().least_ranks
     }
@@ -348,7 +341,7 @@ mod tests {
     fn what_there_is_not_names_what_there_is_and_one_rank_has_nobody_to_send_to() {
         let get = Operation::Get { target: Target::Idle };
         let text = refusal(get, Implementation::MpiCollective).expect("refused").to_string();
-        assert_eq!(text, "get takes two ranks, and MPI's collectives take all; allowed here: aurora, mpi-isend");
+        assert_eq!(text, "get is not written that way; allowed here: aurora, mpi-isend");
         let too_few = Refusal::TooFewRanks { what: "stream", ranks: 1, needed: 2 };
         assert_eq!(refusal(Operation::Stream { bytes: 1 }, Implementation::Aurora), Some(too_few));
         assert!(refusal(get, Implementation::Aurora).is_some());

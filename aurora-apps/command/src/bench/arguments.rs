@@ -134,16 +134,17 @@ pub struct RemoteArguments {
 /// Updates or reads of each rank, if not others.
 const MANY: u64 = 10_000_000;
 
-/// As `AURORA_CACHE_LIMIT` takes them.
+/// At least one.
 fn bytes(text: &str) -> Result<u64, &'static str> {
     let bytes = bytes_or_none(text).ok().filter(|bytes| *bytes > 0);
-    bytes.ok_or("1.. bytes, alone or with K, M, G or T (also as KiB, MiB, GiB, TiB)")
+    bytes
+        .ok_or("a number of bytes from 1 on, also with K, M, G or T (powers of 1024, as KiB, MiB, GiB, TiB), or as 1e6")
 }
 
 /// The same, of whole 64-bit values.
 fn words(text: &str) -> Result<u64, &'static str> {
     let whole = bytes(text).ok().filter(|bytes| bytes.is_multiple_of(8));
-    whole.ok_or("a multiple of 8 bytes, alone or with K, M, G or T (also as KiB, MiB, GiB, TiB)")
+    whole.ok_or("a multiple of 8 bytes, also with K, M, G or T (powers of 1024, as KiB, MiB, GiB, TiB), or as 1e6")
 }
 
 /// More updates or reads of one repetition would take hours.
@@ -160,7 +161,7 @@ pub struct CommonArguments {
     #[command(flatten)]
     pub implementations: Implementations,
     /// Seed of the data [default: a new one each time]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<u64>(0..))]
     pub seed: Option<u64>,
     /// Damage the data before it is sent
     #[arg(long, hide = true)]
@@ -247,7 +248,7 @@ impl BenchCommand {
         let common = self.common();
         Job {
             operation: self.operation(),
-            implementations: common.implementations.list(),
+            implementations: common.implementations.list.clone(),
             reps: common.reps as usize,
             seed: common.seed,
             damage: common.damage,

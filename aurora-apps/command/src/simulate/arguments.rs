@@ -4,9 +4,10 @@ use super::nodes::Counts;
 use super::own::OwnArguments;
 use super::policies::Policies;
 use super::speeds::Source;
+use crate::values::number;
 use aurora_apps::report::label::Label;
 use aurora_super::sim::Transfers;
-use clap::{Args, ValueEnum, value_parser};
+use clap::{Args, ValueEnum};
 
 #[derive(Args, Debug)]
 pub struct SimulateArguments {
@@ -32,21 +33,22 @@ pub struct SimulateArguments {
     pub transfers: TransfersName,
     /// The program multiplies two matrices of N x N blocks, by N x N x N instructions; N is 1024 at most
     #[arg(long, value_name = "N", default_value_t = 32, allow_negative_numbers = true)]
-    #[arg(value_parser = value_parser!(u32).range(1..=1024))]
+    #[arg(value_parser = number::<u32>(1..=1024))]
     pub blocks: u32,
     /// How often to simulate it, 1000000 times at most, each time with other work; means are shown
     #[arg(long, value_name = "N", default_value_t = 16, allow_negative_numbers = true)]
-    #[arg(value_parser = value_parser!(u32).range(1..=1_000_000))]
+    #[arg(value_parser = number::<u32>(1..=1_000_000))]
     pub reps: u32,
     /// Seed of the first repetition; the others have those that follow
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = seed, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
+    #[arg(value_parser = number::<u64>(0..))]
     pub seed: u64,
     /// What a block costs who receives it, and as much who sends it, in units: 1000 are 1 ms of a node of speed 1
     #[arg(long, value_name = "UNITS", default_value_t = 250.0, value_parser = load, allow_negative_numbers = true)]
     pub load: f64,
     /// What an instruction costs at most, in units; its work is drawn evenly from 0 on
     #[arg(long, value_name = "UNITS", default_value_t = 20_000, allow_negative_numbers = true)]
-    #[arg(value_parser = value_parser!(u32).range(1..))]
+    #[arg(value_parser = number::<u32>(1..=u32::MAX.into()))]
     pub work: u32,
     #[command(flatten)]
     pub own: OwnArguments,
@@ -103,10 +105,6 @@ impl From<TransfersName> for Transfers {
             TransfersName::Multicast => Transfers::Multicast,
         }
     }
-}
-
-fn seed(text: &str) -> Result<u64, &'static str> {
-    text.parse().map_err(|_| "a whole number from 0 to 18446744073709551615")
 }
 
 /// Costs that add up without losing those of instructions.

@@ -12,11 +12,12 @@ const MOST_LIMITS: usize = 1000;
 
 #[derive(Args, Debug)]
 pub struct OwnArguments {
-    /// Own mode: versions of a super-program instead of policies, letters out of S, R, D, M (results writeable, updated
-    /// remotely, updated in many places, the last only at the end), G, N (S and M by the schedule ssp), or `all`
+    /// Own mode: variants of a super-program (the paper's versions) instead of policies, letters out of S, R, D, M
+    /// (results writeable, updated remotely, updated in many places, the last only at the end), G, N (S and M by the
+    /// schedule ssp), or `all`
     #[arg(long, value_name = "LIST", conflicts_with = "policy")]
-    pub version: Option<Versions>,
-    /// Own mode: how versions hand out groups, those of `--version` or of a case [default: bss, and ssp for G and N]
+    pub variant: Option<Versions>,
+    /// Own mode: how variants hand out groups, those of `--variant` or of a case [default: bss, and ssp for G and N]
     #[arg(long, value_enum)]
     pub schedule: Option<ScheduleName>,
     /// Own mode: most instructions that a node has in flight; several between commas, one after the other [default: 4,

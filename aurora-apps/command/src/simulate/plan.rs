@@ -97,7 +97,7 @@ pub fn case(arguments: &SimulateArguments) -> Option<Case> {
 fn policies(arguments: &SimulateArguments) -> Vec<Named> {
     let versions =
         |versions: &[SuperProgram]| versions.iter().map(|version| (name(version), version.policy())).collect();
-    match (&arguments.own.version, &arguments.policy, case(arguments)) {
+    match (&arguments.own.variant, &arguments.policy, case(arguments)) {
         (Some(all), _, _) => versions(&all.by(arguments.own.schedule)),
         (None, Some(Policies(policies)), _) => policies.clone(),
         (None, None, Some(case)) => {
@@ -163,7 +163,7 @@ fn machine(
 fn check_mode(arguments: &SimulateArguments) -> Result<(), Refusal> {
     let own = &arguments.own;
     let given = [
-        ("--version <LIST>", own.version.is_some()),
+        ("--variant <LIST>", own.variant.is_some()),
         ("--schedule <SCHEDULE>", own.schedule.is_some()),
         ("--in-flight <LIST>", own.in_flight.is_some()),
         ("--latency <UNITS>", own.latency.is_some()),
@@ -173,7 +173,7 @@ fn check_mode(arguments: &SimulateArguments) -> Result<(), Refusal> {
     if let Some((argument, _)) = only_own {
         return Err(Refusal { argument, value: None, reason: Reason::OwnMode });
     }
-    let has_versions = own.version.is_some() || case(arguments).is_some() && arguments.policy.is_none();
+    let has_versions = own.variant.is_some() || case(arguments).is_some() && arguments.policy.is_none();
     if own.schedule.is_some() && !has_versions {
         return Err(Refusal { argument: "--schedule <SCHEDULE>", value: None, reason: Reason::Schedule });
     }

@@ -99,8 +99,8 @@ fn over_mpi(world: &World, operation: Operation, by: Implementation) -> Result<C
         | Operation::Local { .. }
         | Operation::Copy { .. }
         | Operation::FirstTouch { .. } => {
-            let (what, why, allowed) = (operation.name(), operation.lack(by), operation.implementations());
-            Err(Error::user(Refusal::Missing { what, why, allowed }))
+            let (what, allowed) = (operation.name(), operation.implementations());
+            Err(Error::user(Refusal::Missing { what, allowed }))
         }
     }
 }
