@@ -22,7 +22,7 @@ use std::time::Duration;
 /// | `AURORA_BULK` | `auto`, `udp`, `mpi` | what moves long transfers between nodes (default: `auto`, the faster one by a probe at the start where `mpirun` has started ranks on several nodes and no route is asked for; else `udp`); `mpi` needs `mpirun` |
 /// | `AURORA_INTERFACE` | name, such as `eth0` | network interface between machines (default: found out) |
 /// | `AURORA_MTU` | 1228 to 65535 | longest IP packet to send, in bytes (default: as long as the path is found to carry) |
-/// | `AURORA_CHECK` | `0`, `1`, `strict` | detects races: accesses to one element, or one entry of a map, by two ranks, one of them a write, that nothing orders; both lines are cited; `strict` makes an error of a possible race too, which else is a notice (default: 0; it is slow) |
+/// | `AURORA_CHECK` | `0`, `1`, `strict` | detects races: accesses to one element, or one entry of a map, by two ranks, one of them a write, that nothing orders; both lines are cited; `strict` makes an error of a possible race too, which else is a notice; at the end of `run` rank 0 says on stderr that the job was checked (default: 0; it is slow) |
 /// | `AURORA_SCALAR` | `allow`, `deny` | whether `at` and `put` may touch single elements of other ranks without a behaviour (default: allow) |
 /// | `AURORA_CACHE_LIMIT` | bytes, such as `500M` or `2GiB` | most memory for one copy of a vector on a rank (default: half of the free memory); shared memory does not count |
 /// | `AURORA_STATS` | `0`, `1` | at the end of `run` rank 0 prints on stderr what each rank and each object has sent and waited for (default: 0) |
@@ -75,6 +75,11 @@ pub enum LaunchInfo {
 pub(crate) fn variables() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.to_string_lossy().into_owned())))
+}
+
+/// Whether the user has set `AURORA_CHECK`, and not the program its configuration.
+pub(crate) fn asks_for_checks() -> bool {
+    std::env::var("AURORA_CHECK").is_ok_and(|value| !value.is_empty())
 }
 
 /// A launcher's variables, if there are any.

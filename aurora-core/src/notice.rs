@@ -58,6 +58,12 @@ pub(crate) fn races_forgotten(object: &ObjectName, rank: Rank) {
     ));
 }
 
+/// Checking mode that was asked for by `AURORA_CHECK`: it has found no race in this job.
+pub(crate) fn checked(ranks: usize) {
+    let ranks = if ranks == 1 { "one rank".into() } else { format!("{ranks} ranks") };
+    say(&format!("aurora: the race detector has watched a job of {ranks} to its end (AURORA_CHECK)"));
+}
+
 fn say(text: &str) {
     // In one write: a launcher may put what others say between two. Nothing can be done about a closed stderr.
     let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());

@@ -140,6 +140,9 @@ fn carry_out(config: Config, site: Site, program: &(dyn Fn(&World) -> Result<()>
         let outcome = outcome.and_then(|value| world.leave(stats, &site).map(|()| value));
         match outcome {
             Ok(value) => {
+                if modes.check && me == 0 && crate::environment::asks_for_checks() {
+                    crate::notice::checked(size);
+                }
                 seat.finish()?;
                 endpoint.close();
                 Ok(value)

@@ -1,11 +1,13 @@
 //! The command line.
 
 use crate::bench::arguments::BenchCommand;
+use crate::check::CheckArguments;
 use crate::implementation::{IMPLEMENTATIONS, Implementations, parser_of};
+use crate::run::RunArguments;
 use crate::simulate::arguments::SimulateArguments;
 use crate::sor::SorArguments;
 use crate::sparse_mm::SparseMmArguments;
-use crate::values::{bytes_or_none, number, seconds, weight};
+use crate::values::{bytes_or_none, number, weight};
 use aurora_apps::clock::Pace;
 use aurora_apps::diffusion::Diffusion;
 use aurora_apps::histogram::Histogram;
@@ -16,8 +18,8 @@ use aurora_apps::report::label::Label;
 use aurora_apps::tsp::{MOST_CITIES, Named, Source, Tsp};
 use aurora_apps::wordcount::WordCount;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// Programs on distributed shared data, verified and measured.
 #[derive(Parser, Debug)]
@@ -53,7 +55,9 @@ pub enum Command {
     Bench(BenchCommand),
     /// Show what was detected: launcher, ranks, nodes, routes, sockets
     Info(WorldArguments),
-    /// Run each application with and without AURORA_CHECK=1: what the race detector says, and what it costs
+    /// Start a program of yours on ranks: on this machine, by mpirun, or by srun
+    Run(RunArguments),
+    /// Run a program of yours under the race detector
     Check(CheckArguments),
     /// Make one page with charts and tables out of runs that `--json` has printed
     Report(ReportArguments),
@@ -284,19 +288,6 @@ pub struct WorldArguments {
     pub labels: Vec<Label>,
 }
 
-#[derive(Args, Debug)]
-pub struct CheckArguments {
-    /// How many ranks to start
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = number::<u32>(1..=1024))]
-    pub ranks: u32,
-    /// How the ranks reach each other: auto, local, shm or udp
-    #[arg(long, value_name = "ROUTE", default_value = "auto", value_parser = ["auto", "local", "shm", "udp"])]
-    pub route: String,
-    /// Kill an application that runs longer, which usually takes some seconds, and fail
-    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = seconds, allow_negative_numbers = true)]
-    pub limit: Duration,
-}
-
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum RouteName {
     /// What suits where the ranks are
@@ -345,6 +336,12 @@ pub enum InstanceName {
     /// 21 cities
     #[default]
     Gr21,
+}
+
+impl Display for RouteName {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(self.to_possible_value().expect("none is hidden").get_name())
+    }
 }
 
 impl Mm2Arguments {

@@ -1,121 +1,122 @@
-//! `aurora check`: what the race detector says of each application, and what it costs.
+//! `aurora check`: a program of the user's under the race detector.
 
-use crate::arguments::CheckArguments;
 use crate::launch::speaks;
-use crate::{FAILED, complain, say};
+use crate::run::{RunArguments, unstarted};
+use crate::table::count;
+use crate::values::seconds;
+use crate::{FAILED, complain};
 use aurora_core::LaunchInfo;
-use serde_json::Value;
-use std::io::{self, Read};
-use std::process::{Command, ExitCode, Output, Stdio};
-use std::thread::{self, JoinHandle};
+use clap::Args;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::process::{Child, ExitCode, ExitStatus, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
-/// The applications with data that a checked run takes about a second for.
-const APPLICATIONS: [&str; 12] = [
-    "mm2 --size 200",
-    "psrs --keys 200000",
-    "histogram --table 10000 --updates 50000",
-    "histogram --impl accumulate --table 10000 --updates 50000",
-    "wordcount --bytes 200000 --words 2000",
-    "indexgather --table 10000 --reads 50000",
-    "diffusion --rows 200 --cols 200 --steps 50",
-    "sor --size s",
-    "sor --impl pages --size s",
-    "sor --impl treadmarks --size s",
-    "sparse-mm --size 500 --block 50",
-    "tsp --instance gr17",
-];
+#[derive(Args, Debug)]
+pub struct CheckArguments {
+    /// Kill the program after so long, and fail [default: never]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub limit: Option<Duration>,
+    #[command(flatten)]
+    pub run: RunArguments,
+}
 
-/// Variables of the user that change what the applications print, or what is checked. They are not passed on.
-const NOT_PASSED_ON: [&str; 3] = ["AURORA_SCALAR", "AURORA_STATS", "AURORA_TRACE"];
+/// Notices of the library, by words that stand in each.
+#[derive(Clone, Copy, Default, Debug)]
+struct Heard {
+    /// Jobs that came to their end while the detector was at work.
+    jobs: usize,
+    races: bool,
+    possible: usize,
+    forgotten: bool,
+}
 
-/// Runs each application twice in turn, as it is and with `AURORA_CHECK=1`, and prints what that has taken. It fails
-/// if a result is wrong, if the library says anything, or if an application lasts longer than `--limit`.
+impl Heard {
+    fn hear(&mut self, line: &str) {
+        self.jobs += usize::from(line.contains("aurora: the race detector has watched"));
+        self.races |= line.contains("a race for ");
+        self.possible += usize::from(line.contains("aurora: a possible race"));
+        self.forgotten |= line.contains("a race may be missed (AURORA_CHECK=1)");
+    }
+
+    /// Whether all is well, and a sentence about it.
+    fn verdict(self, status: ExitStatus) -> (bool, String) {
+        if self.races {
+            return (false, "a race".into());
+        }
+        if !status.success() {
+            return (false, format!("the program has failed ({status}); no race was found before"));
+        }
+        if self.possible > 0 {
+            return (false, format!("{}, and no certain one", count(self.possible, "possible race")));
+        }
+        match (self.jobs, self.forgotten) {
+            (0, _) => {
+                let why = "no job has ended that the race detector watched; does the program call `aurora_core::run`, \
+                           and not `Config::check(false)`?";
+                (false, format!("nothing was checked: {why}"))
+            }
+            (jobs, true) => (true, format!("no race in {}, though some may be missed", count(jobs, "job"))),
+            (jobs, false) => (true, format!("no race in {}", count(jobs, "job"))),
+        }
+    }
+}
+
+/// Runs the program with `AURORA_CHECK=1` and says on stderr how that went. It fails if the program does, if there is a
+/// race or a possible one, or if nothing was checked.
 pub fn show(arguments: &CheckArguments, starter: LaunchInfo) -> ExitCode {
     match starter {
-        LaunchInfo::Alone => check(arguments).unwrap_or_else(|code| code),
-        _ if speaks(starter) => refuse("aurora check starts ranks by itself: call it without mpirun"),
+        LaunchInfo::Alone => check(arguments).unwrap_or_else(|why| {
+            complain(why);
+            ExitCode::from(FAILED)
+        }),
+        _ if speaks(starter) => {
+            complain(
+                "aurora check starts ranks by itself: call it without mpirun, and with `--launcher mpirun` if need be",
+            );
+            ExitCode::from(FAILED)
+        }
         _ => ExitCode::from(FAILED),
     }
 }
 
-fn refuse(why: &str) -> ExitCode {
-    complain(why);
-    ExitCode::from(FAILED)
+fn check(arguments: &CheckArguments) -> Result<ExitCode, String> {
+    let mut command = arguments.run.command(&[("AURORA_CHECK", "1")]);
+    let mut child = command.stderr(Stdio::piped()).spawn().map_err(|error| unstarted(&command, &error))?;
+    let heard = child.stderr.take().map(|stderr| thread::spawn(|| passed_on(stderr)));
+    let status = end_of(&mut child, arguments.limit).map_err(|error| error.to_string())?;
+    let Some(status) = status else {
+        let limit = arguments.limit.unwrap_or_default().as_secs_f64();
+        return Err(format!("aurora check: the program has not ended after {limit} s and was killed (--limit)"));
+    };
+    let heard = heard.and_then(|heard| heard.join().ok()).unwrap_or_default();
+    let (is_well, verdict) = heard.verdict(status);
+    // Nothing can be done about a closed terminal.
+    let _ = io::stderr().write_all(format!("aurora check: {verdict}\n").as_bytes());
+    Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
 }
 
-fn check(arguments: &CheckArguments) -> Result<ExitCode, ExitCode> {
-    say(&format!("{:58}{:>12}{:>16}{:>12}\n", "", "seconds", "AURORA_CHECK=1", "times"))?;
-    for application in APPLICATIONS {
-        let seconds =
-            |check| run(application, check, arguments).map_err(|why| refuse(&format!("aurora {application}: {why}")));
-        let (without, with) = (seconds("0")?, seconds("1")?);
-        say(&format!("{application:58}{without:>12.5}{with:>16.5}{:>12.1}\n", with / without))?;
+/// Passes on all that a program says on stderr, line by line, and remembers what the library said.
+fn passed_on(stderr: impl Read) -> Heard {
+    let (mut heard, mut lines, mut line) = (Heard::default(), BufReader::new(stderr), Vec::new());
+    while lines.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
+        heard.hear(&String::from_utf8_lossy(&line));
+        let _ = io::stderr().write_all(&line);
+        line.clear();
     }
-    Ok(ExitCode::SUCCESS)
+    heard
 }
 
-/// The seconds of an application, or what is wrong with it.
-fn run(application: &str, check: &str, arguments: &CheckArguments) -> Result<f64, String> {
-    let mut command = Command::new(std::env::current_exe().map_err(|error| error.to_string())?);
-    for variable in NOT_PASSED_ON {
-        command.env_remove(variable);
-    }
-    command.args(application.split_whitespace()).args(["--json", "--reps", "3"]).env("AURORA_CHECK", check);
-    command.args(["--ranks", &arguments.ranks.to_string(), "--route", &arguments.route]);
-    let (output, in_time) = end_of(&mut command, arguments.limit).map_err(|error| error.to_string())?;
-    let (said, told) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    if !in_time {
-        let limit = arguments.limit.as_secs_f64();
-        let ended = format!("AURORA_CHECK={check} has not ended after {limit} s and was killed (--limit)");
-        return Err(format!("{ended}: {said}{told}"));
-    }
-    if let Some(notice) = told.lines().find(|line| line.contains("aurora: ")) {
-        return Err(format!("AURORA_CHECK={check} says: {notice}"));
-    }
-    let report = said.lines().last().and_then(|line| serde_json::from_str::<Value>(line).ok());
-    let report = report.filter(|report| output.status.success() && report["verified"] == true);
-    let seconds = report.and_then(|report| report["seconds"]["median"].as_f64());
-    seconds.ok_or_else(|| format!("AURORA_CHECK={check} fails: {said}{told}"))
-}
-
-/// What a command has printed once it has ended, and whether it has ended by itself: after `limit` it is killed. The
-/// ranks that it has started end with it.
-fn end_of(command: &mut Command, limit: Duration) -> io::Result<(Output, bool)> {
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let (stdout, stderr) = (child.stdout.take().map(read_all), child.stderr.take().map(read_all));
+/// How a process has ended; none if it was killed after `limit`. The ranks that it has started end with it.
+pub fn end_of(child: &mut Child, limit: Option<Duration>) -> io::Result<Option<ExitStatus>> {
+    let Some(limit) = limit else { return child.wait().map(Some) };
     let deadline = Instant::now() + limit;
-    let mut in_time = true;
-    let status = loop {
+    while Instant::now() < deadline {
         if let Some(status) = child.try_wait()? {
-            break status;
-        }
-        if in_time && Instant::now() >= deadline {
-            child.kill()?;
-            in_time = false;
+            return Ok(Some(status));
         }
         thread::sleep(Duration::from_millis(5));
-    };
-    let all = |pipe: Option<JoinHandle<Vec<u8>>>| pipe.and_then(|pipe| pipe.join().ok()).unwrap_or_default();
-    Ok((Output { status, stdout: all(stdout), stderr: all(stderr) }, in_time))
-}
-
-/// Reads a pipe to its end, so that its writer need not wait.
-fn read_all(mut pipe: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
-    thread::spawn(move || {
-        let mut bytes = Vec::new();
-        // A pipe that cannot be read has said nothing.
-        let _ = pipe.read_to_end(&mut bytes);
-        bytes
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_not_passed_on_exists() {
-        assert!(NOT_PASSED_ON.iter().all(|variable| aurora_core::VARIABLES.contains(variable)));
     }
+    child.kill()?;
+    child.wait().map(|_| None)
 }

@@ -13,6 +13,7 @@ mod model;
 mod progress;
 mod refusal;
 mod report;
+mod run;
 mod simulate;
 mod sor;
 mod sparse_mm;
@@ -67,8 +68,9 @@ fn main() -> ExitCode {
         Command::Sor(arguments) => sor::start(arguments),
         Command::SparseMm(arguments) => sparse_mm::start(arguments),
         Command::Tsp(tsp) => run_tsp(tsp),
-        Command::Bench(arguments) => bench::start(arguments),
+        Command::Bench(arguments) => bench::start(arguments, starter),
         Command::Info(world) => prepare(world, None).map(info::show),
+        Command::Run(arguments) => Ok(run::start(arguments)),
         Command::Check(arguments) => Ok(check::show(arguments, starter)),
         Command::Report(arguments) => Ok(report::write(arguments, starter)),
         Command::Model(arguments) => model::show(arguments, starter),

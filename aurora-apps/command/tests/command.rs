@@ -4,6 +4,8 @@
 mod checked;
 #[path = "command/observed.rs"]
 mod observed;
+#[path = "command/started.rs"]
+mod started;
 mod support;
 
 use aurora_apps::implementation::{Implementation, Offer, Program};
@@ -121,7 +123,7 @@ fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
         ("psrs --keys 1X", &["--keys", "a whole number from 0 on, also with K, M or G (thousands, millions"]),
         ("mm2 --ranks 2 --weights 1,2,3", &["'1,2,3'", "--weights", "3 weights for 2 ranks: give one for each rank"]),
         ("diffusion --ranks 2 --weights 0,0", &["'0,0'", "--weights", "all weights are 0"]),
-        ("check --limit 0", &["--limit", "seconds, more than 0"]),
+        ("bench check-cost --limit 0", &["--limit", "seconds, more than 0"]),
         ("psrs --ranks 5000", &["--ranks", "from 1 to 1024"]),
         ("mm2 --size 0", &["--size", "from 1 "]),
         ("mm2 --size 4000000000", &["--size", "the most that fits"]),

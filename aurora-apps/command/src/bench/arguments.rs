@@ -1,5 +1,6 @@
 //! The command line of `aurora bench`.
 
+use super::check_cost::CheckCostArguments;
 use crate::arguments::WorldArguments;
 use crate::implementation::Implementations;
 use crate::values::{bytes_or_none, number};
@@ -9,6 +10,14 @@ use std::time::Duration;
 
 #[derive(Subcommand, Debug)]
 pub enum BenchCommand {
+    #[command(flatten)]
+    Operation(OperationCommand),
+    /// Run each application with and without AURORA_CHECK=1: whether it has races, and what the race detector costs
+    CheckCost(CheckCostArguments),
+}
+
+#[derive(Subcommand, Debug)]
+pub enum OperationCommand {
     /// Every rank gets all of a vector (an allgather)
     ReadCache {
         /// Size of the whole vector, such as 1000000, 10M or 2GiB [default: 704 x 704 32-bit numbers]
@@ -188,58 +197,60 @@ impl From<TargetName> for Target {
     }
 }
 
-impl BenchCommand {
+impl OperationCommand {
     /// What every operation has.
     pub fn common(&self) -> &CommonArguments {
         match self {
-            BenchCommand::Get(RemoteArguments { common, .. })
-            | BenchCommand::Put(RemoteArguments { common, .. })
-            | BenchCommand::ScalarSum(common)
-            | BenchCommand::Local(common)
-            | BenchCommand::Barrier(common)
-            | BenchCommand::ReadCache { common, .. }
-            | BenchCommand::Exchange { common, .. }
-            | BenchCommand::Gather { common, .. }
-            | BenchCommand::FetchAdd { common, .. }
-            | BenchCommand::AllReduce { common, .. }
-            | BenchCommand::Stream { common, .. }
-            | BenchCommand::Copy { common, .. }
-            | BenchCommand::Updates { common, .. }
-            | BenchCommand::Reads { common, .. }
-            | BenchCommand::FirstTouch { common, .. } => common,
+            OperationCommand::Get(RemoteArguments { common, .. })
+            | OperationCommand::Put(RemoteArguments { common, .. })
+            | OperationCommand::ScalarSum(common)
+            | OperationCommand::Local(common)
+            | OperationCommand::Barrier(common)
+            | OperationCommand::ReadCache { common, .. }
+            | OperationCommand::Exchange { common, .. }
+            | OperationCommand::Gather { common, .. }
+            | OperationCommand::FetchAdd { common, .. }
+            | OperationCommand::AllReduce { common, .. }
+            | OperationCommand::Stream { common, .. }
+            | OperationCommand::Copy { common, .. }
+            | OperationCommand::Updates { common, .. }
+            | OperationCommand::Reads { common, .. }
+            | OperationCommand::FirstTouch { common, .. } => common,
         }
     }
 
     fn operation(&self) -> Operation {
         let late = |ms: u32| Duration::from_millis(ms.into());
         match *self {
-            BenchCommand::ReadCache { bytes, late_rank_ms, .. } => {
+            OperationCommand::ReadCache { bytes, late_rank_ms, .. } => {
                 Operation::ReadCache { bytes: bytes as usize, late: late_rank_ms.map(late) }
             }
-            BenchCommand::Exchange { keys, .. } => Operation::Exchange { keys: keys as usize },
-            BenchCommand::Gather { bytes, pull, .. } => {
+            OperationCommand::Exchange { keys, .. } => Operation::Exchange { keys: keys as usize },
+            OperationCommand::Gather { bytes, pull, .. } => {
                 Operation::Gather { bytes: bytes as usize, by: if pull { By::Pull } else { By::Push } }
             }
-            BenchCommand::Get(RemoteArguments { target, .. }) => Operation::Get { target: target.into() },
-            BenchCommand::Put(RemoteArguments { target, .. }) => Operation::Put { target: target.into() },
-            BenchCommand::FetchAdd { tasks, .. } => Operation::FetchAdd { tasks },
-            BenchCommand::ScalarSum(_) => Operation::ScalarSum,
-            BenchCommand::Local(_) => Operation::Local { access: None },
-            BenchCommand::Barrier(_) => Operation::Barrier,
-            BenchCommand::AllReduce { bytes, .. } => Operation::AllReduce { values: bytes as usize / size_of::<u64>() },
-            BenchCommand::Stream { bytes, .. } => Operation::Stream { bytes: bytes as usize },
-            BenchCommand::Copy { bytes, target, .. } => {
+            OperationCommand::Get(RemoteArguments { target, .. }) => Operation::Get { target: target.into() },
+            OperationCommand::Put(RemoteArguments { target, .. }) => Operation::Put { target: target.into() },
+            OperationCommand::FetchAdd { tasks, .. } => Operation::FetchAdd { tasks },
+            OperationCommand::ScalarSum(_) => Operation::ScalarSum,
+            OperationCommand::Local(_) => Operation::Local { access: None },
+            OperationCommand::Barrier(_) => Operation::Barrier,
+            OperationCommand::AllReduce { bytes, .. } => {
+                Operation::AllReduce { values: bytes as usize / size_of::<u64>() }
+            }
+            OperationCommand::Stream { bytes, .. } => Operation::Stream { bytes: bytes as usize },
+            OperationCommand::Copy { bytes, target, .. } => {
                 Operation::Copy { bytes: bytes as usize, target: target.into(), way: None }
             }
-            BenchCommand::Updates { table, updates, .. } => {
+            OperationCommand::Updates { table, updates, .. } => {
                 Operation::Updates { table: table as usize, updates: updates as usize }
             }
-            BenchCommand::Reads { table, reads, batch, .. } => Operation::Reads {
+            OperationCommand::Reads { table, reads, batch, .. } => Operation::Reads {
                 table: table as usize,
                 reads: reads as usize,
                 batch: batch.map_or(BATCH.min(reads), u64::from) as usize,
             },
-            BenchCommand::FirstTouch { bytes, .. } => Operation::FirstTouch { bytes: bytes as usize, memory: None },
+            OperationCommand::FirstTouch { bytes, .. } => Operation::FirstTouch { bytes: bytes as usize, memory: None },
         }
     }
 

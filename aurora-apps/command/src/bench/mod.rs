@@ -1,21 +1,30 @@
 //! `aurora bench`: one operation between ranks, by one implementation or several.
 
 pub mod arguments;
+pub mod check_cost;
 mod table;
 
 use crate::implementation;
 use crate::memory::{self, Bytes, Demand};
 use crate::refusal::{Reason, Refusal};
 use crate::{measure, prepare};
-use arguments::BenchCommand;
+use arguments::{BenchCommand, OperationCommand};
 use aurora_apps::bench::{self, Operation};
+use aurora_core::LaunchInfo;
 use std::process::ExitCode;
 
 /// Runs it and prints its report.
 ///
 /// # Errors
 /// The argument that cannot be.
-pub fn start(command: &BenchCommand) -> Result<ExitCode, Refusal> {
+pub fn start(command: &BenchCommand, starter: LaunchInfo) -> Result<ExitCode, Refusal> {
+    match command {
+        BenchCommand::Operation(command) => measured(command),
+        BenchCommand::CheckCost(arguments) => Ok(check_cost::show(arguments, starter)),
+    }
+}
+
+fn measured(command: &OperationCommand) -> Result<ExitCode, Refusal> {
     let job = command.job();
     let start = prepare(&command.common().world, demand(job.operation))?;
     check(job.operation)?;

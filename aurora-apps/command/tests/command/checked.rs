@@ -1,14 +1,16 @@
-//! `aurora check`: the race detector finds nothing in the applications, and the slow-down is printed.
+//! `aurora check` and `aurora bench check-cost`: the race detector finds races, and none in the applications.
 
 use crate::support::{stderr, stdout};
+use aurora_core::Error;
+use aurora_core::prelude::*;
 use rustix::process::{Pid, Signal, kill_process};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-fn check(line: &str) -> Command {
+fn check_cost(line: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_aurora"));
-    command.arg("check").args(line.split_whitespace()).env_remove("AURORA_RANKS");
+    command.args(["bench", "check-cost"]).args(line.split_whitespace()).env_remove("AURORA_RANKS");
     command
 }
 
@@ -19,7 +21,7 @@ fn applications() {
     let variables =
         [("CHECK", "1"), ("STATS", "1"), ("TRACE", "/nowhere/at/all.json"), ("SCALAR", "deny"), ("TIMEOUT", "100")];
     for route in ["auto", "udp"] {
-        let mut check = check(&format!("--ranks 3 --route {route}"));
+        let mut check = check_cost(&format!("--ranks 3 --route {route}"));
         check.envs(variables.map(|(name, value)| (format!("AURORA_{name}"), value)));
         let output = check.output().expect("the command starts");
         assert!(output.status.success(), "{route}: {}{}", stdout(&output), stderr(&output));
@@ -45,7 +47,7 @@ fn children(parent: i32) -> Vec<i32> {
 
 #[test]
 fn an_application_that_hangs_is_killed_with_its_ranks() {
-    let mut check = check("--ranks 3 --limit 4");
+    let mut check = check_cost("--ranks 3 --limit 4");
     let mut check = check.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
     let (root, others) = loop {
         assert!(check.try_wait().expect("it can be asked").is_none(), "it ends before all ranks have started");
@@ -66,5 +68,117 @@ fn an_application_that_hangs_is_killed_with_its_ranks() {
             assert!(Instant::now() < until, "process {rank} is left over");
             thread::sleep(Duration::from_millis(10));
         }
+    }
+}
+
+/// A program of a user's: this file, of which one test that is left out otherwise runs on ranks that are threads.
+fn check_test(options: &str, test: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_aurora"));
+    let command = command.arg("check").args(options.split_whitespace()).arg(std::env::current_exe().expect("a path"));
+    let command = command.args(["--ignored", "--exact", "--nocapture", test]).env_remove("AURORA_RANKS");
+    command.output().expect("the command starts")
+}
+
+/// Each rank writes element 0 of a vector, and a barrier lies between two ranks' writes if they are `ordered`.
+fn writes(ordered: bool) -> Result<()> {
+    aurora_core::run(|world| {
+        let mut v = GVector::<u64>::new(world, 4)?;
+        for rank in 0..world.size() {
+            if world.rank() == rank {
+                v.put(0, rank as u64)?;
+            }
+            if ordered {
+                world.barrier()?;
+            }
+        }
+        world.barrier()
+    })
+}
+
+#[test]
+#[ignore = "it is run by the test of `aurora check`"]
+fn unordered() {
+    writes(false).expect("a race");
+}
+
+#[test]
+#[ignore = "it is run by the test of `aurora check`"]
+fn ordered() {
+    writes(true).expect("no race");
+}
+
+/// Rank 0 holds a slice, of which nobody knows what it reads, and rank 1 writes one of its elements.
+#[test]
+#[ignore = "it is run by the test of `aurora check`"]
+fn possible() {
+    let done = aurora_core::run(|world| {
+        let mut v = GVector::<u64>::new(world, 4)?;
+        match world.rank().index() {
+            0 => v.owner_computes().map(|own| assert_eq!(own.local().len(), 2))?,
+            _ => v.put(1, 1)?,
+        }
+        world.barrier()
+    });
+    done.expect("no certain race");
+}
+
+#[test]
+#[ignore = "it is run by the test of `aurora check`"]
+fn no_job() {}
+
+#[test]
+#[ignore = "it is run by the test of `aurora check`"]
+fn unchecked() {
+    Config::default().check(false).run(|world| world.barrier()).expect("a job");
+}
+
+#[test]
+#[ignore = "it is run by the test of `aurora check`"]
+fn failing() {
+    let failed: Result<()> = aurora_core::run(|_| Err(Error::user("no input")));
+    failed.expect("an input");
+}
+
+#[test]
+#[ignore = "it is run by the test of `aurora check`"]
+fn endless() {
+    thread::sleep(Duration::from_secs(600));
+}
+
+#[test]
+fn a_users_program_is_checked() {
+    let options = "-n 2 --route local";
+    for (test, code, verdict) in [
+        ("checked::unordered", 1, "aurora check: a race\n"),
+        ("checked::ordered", 0, "aurora check: no race in 1 job\n"),
+        ("checked::possible", 1, "aurora check: 1 possible race, and no certain one\n"),
+        ("checked::no_job", 1, "aurora check: nothing was checked: no job has ended"),
+        ("checked::unchecked", 1, "aurora check: nothing was checked: no job has ended"),
+        ("checked::failing", 1, "aurora check: the program has failed (exit status: 101); no race was found before"),
+    ] {
+        let output = check_test(options, test);
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(code), "{test}: {said}");
+        assert!(said.contains(verdict), "{test}: {said}");
+        // The program's own words are passed on.
+        assert!(stdout(&output).contains(&format!("test {test} ... ")), "{}", stdout(&output));
+    }
+    let output = check_test(&format!("{options} --limit 1"), "checked::endless");
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("has not ended after 1 s and was killed (--limit)"), "{}", stderr(&output));
+}
+
+/// Ranks that are processes, and those of mpirun where there is one.
+#[test]
+fn a_users_program_is_checked_on_processes() {
+    let program = [env!("CARGO_BIN_EXE_aurora"), "psrs", "--keys", "1000", "--reps", "1"];
+    let launchers: &[&str] = if cfg!(feature = "mpi") { &["own", "mpirun"] } else { &["own"] };
+    for launcher in launchers {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_aurora"));
+        let command = command.args(["check", "-n", "3", "--launcher", launcher, "--"]).args(program);
+        let output = command.env_remove("AURORA_RANKS").output().expect("the command starts");
+        assert!(output.status.success(), "{launcher}: {}", stderr(&output));
+        assert!(stdout(&output).contains(": 3 ranks, "), "{launcher}: {}", stdout(&output));
+        assert!(stderr(&output).ends_with("aurora check: no race in 1 job\n"), "{launcher}: {}", stderr(&output));
     }
 }

@@ -1,0 +1,140 @@
+//! `aurora bench check-cost`: what the race detector says of the applications, and what it costs.
+
+use crate::check::end_of;
+use crate::launch::speaks;
+use crate::values::{number, seconds};
+use crate::{FAILED, complain, say};
+use aurora_core::LaunchInfo;
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use serde_json::Value;
+use std::io::{self, Read};
+use std::process::{Command, ExitCode, Output, Stdio};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+#[derive(Args, Debug)]
+pub struct CheckCostArguments {
+    /// Only these applications; several, separated by commas
+    #[arg(long, value_name = "APP", value_delimiter = ',', value_parser = PossibleValuesParser::new(names()))]
+    pub app: Vec<String>,
+    /// How many ranks to start
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = number::<u32>(1..=1024))]
+    pub ranks: u32,
+    /// How the ranks reach each other: auto, local, shm or udp
+    #[arg(long, value_name = "ROUTE", default_value = "auto", value_parser = ["auto", "local", "shm", "udp"])]
+    pub route: String,
+    /// Kill an application that runs longer, which usually takes some seconds, and fail
+    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = seconds)]
+    pub limit: Duration,
+}
+
+/// The applications with data that a checked run takes about a second for.
+const APPLICATIONS: [&str; 12] = [
+    "mm2 --size 200",
+    "psrs --keys 200000",
+    "histogram --table 10000 --updates 50000",
+    "histogram --impl accumulate --table 10000 --updates 50000",
+    "wordcount --bytes 200000 --words 2000",
+    "indexgather --table 10000 --reads 50000",
+    "diffusion --rows 200 --cols 200 --steps 50",
+    "sor --size s",
+    "sor --impl pages --size s",
+    "sor --impl treadmarks --size s",
+    "sparse-mm --size 500 --block 50",
+    "tsp --instance gr17",
+];
+
+/// The applications, each once.
+fn names() -> Vec<&'static str> {
+    let mut names: Vec<_> = APPLICATIONS.iter().filter_map(|line| line.split(' ').next()).collect();
+    names.dedup();
+    names
+}
+
+/// Variables of the user that change what the applications print, or what is checked. They are not passed on.
+const NOT_PASSED_ON: [&str; 3] = ["AURORA_SCALAR", "AURORA_STATS", "AURORA_TRACE"];
+
+/// Runs each application twice in turn, as it is and with `AURORA_CHECK=1`, and prints what that has taken. It fails
+/// if a result is wrong, if the library says anything, or if an application lasts longer than `--limit`.
+pub fn show(arguments: &CheckCostArguments, starter: LaunchInfo) -> ExitCode {
+    match starter {
+        LaunchInfo::Alone => check(arguments).unwrap_or_else(|code| code),
+        _ if speaks(starter) => refuse("aurora bench check-cost starts ranks by itself: call it without mpirun"),
+        _ => ExitCode::from(FAILED),
+    }
+}
+
+fn refuse(why: &str) -> ExitCode {
+    complain(why);
+    ExitCode::from(FAILED)
+}
+
+fn check(arguments: &CheckCostArguments) -> Result<ExitCode, ExitCode> {
+    say(&format!("{:58}{:>12}{:>16}{:>12}\n", "", "seconds", "AURORA_CHECK=1", "times"))?;
+    let is_wanted =
+        |line: &&str| arguments.app.is_empty() || arguments.app.iter().any(|app| line.split(' ').next() == Some(app));
+    for application in APPLICATIONS.into_iter().filter(is_wanted) {
+        let seconds =
+            |check| run(application, check, arguments).map_err(|why| refuse(&format!("aurora {application}: {why}")));
+        let (without, with) = (seconds("0")?, seconds("1")?);
+        say(&format!("{application:58}{without:>12.5}{with:>16.5}{:>12.1}\n", with / without))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The seconds of an application, or what is wrong with it.
+fn run(application: &str, check: &str, arguments: &CheckCostArguments) -> Result<f64, String> {
+    let mut command = Command::new(std::env::current_exe().map_err(|error| error.to_string())?);
+    for variable in NOT_PASSED_ON {
+        command.env_remove(variable);
+    }
+    command.args(application.split_whitespace()).args(["--json", "--reps", "3"]).env("AURORA_CHECK", check);
+    command.args(["--ranks", &arguments.ranks.to_string(), "--route", &arguments.route]);
+    let (output, in_time) = output_of(&mut command, arguments.limit).map_err(|error| error.to_string())?;
+    let (said, told) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if !in_time {
+        let limit = arguments.limit.as_secs_f64();
+        let ended = format!("AURORA_CHECK={check} has not ended after {limit} s and was killed (--limit)");
+        return Err(format!("{ended}: {said}{told}"));
+    }
+    if let Some(notice) =
+        told.lines().find(|line| line.contains("aurora: ") && !line.contains("aurora: the race detector has watched"))
+    {
+        return Err(format!("AURORA_CHECK={check} says: {notice}"));
+    }
+    let report = said.lines().last().and_then(|line| serde_json::from_str::<Value>(line).ok());
+    let report = report.filter(|report| output.status.success() && report["verified"] == true);
+    let seconds = report.and_then(|report| report["seconds"]["median"].as_f64());
+    seconds.ok_or_else(|| format!("AURORA_CHECK={check} fails: {said}{told}"))
+}
+
+/// What a command has printed once it has ended, and whether it has ended by itself.
+fn output_of(command: &mut Command, limit: Duration) -> io::Result<(Output, bool)> {
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let (stdout, stderr) = (child.stdout.take().map(read_all), child.stderr.take().map(read_all));
+    let ended = end_of(&mut child, Some(limit))?;
+    let all = |pipe: Option<JoinHandle<Vec<u8>>>| pipe.and_then(|pipe| pipe.join().ok()).unwrap_or_default();
+    let output = Output { status: ended.unwrap_or_default(), stdout: all(stdout), stderr: all(stderr) };
+    Ok((output, ended.is_some()))
+}
+
+/// Reads a pipe to its end, so that its writer need not wait.
+fn read_all(mut pipe: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // A pipe that cannot be read has said nothing.
+        let _ = pipe.read_to_end(&mut bytes);
+        bytes
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_passed_on_exists() {
+        assert!(NOT_PASSED_ON.iter().all(|variable| aurora_core::VARIABLES.contains(variable)));
+    }
+}

@@ -1,0 +1,151 @@
+//! `aurora run`: any program that uses Aurora, on ranks.
+
+use crate::arguments::RouteName;
+use crate::complain;
+use crate::values::number;
+use clap::{Args, ValueEnum};
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::io::{Error, ErrorKind};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+/// As shells and `env` have it: there is no such program, and one that cannot be executed.
+const NOT_FOUND: u8 = 127;
+const NOT_EXECUTABLE: u8 = 126;
+
+#[derive(Args, Debug)]
+pub struct RunArguments {
+    /// How many ranks [default: the program's choice; without one the cores, at most 4]
+    #[arg(short = 'n', long, value_name = "N", value_parser = number::<u32>(1..=u32::MAX.into()))]
+    pub ranks: Option<u32>,
+    /// What starts the ranks
+    #[arg(long, value_enum, default_value_t)]
+    pub launcher: LauncherName,
+    /// A file with the machines for mpirun, a line for each
+    #[arg(long, value_name = "FILE", conflicts_with = "route")]
+    pub hostfile: Option<PathBuf>,
+    /// How the ranks reach each other
+    #[arg(long, value_enum, default_value_t)]
+    pub route: RouteName,
+    /// The program, which uses Aurora, and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    pub program: Vec<OsString>,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum LauncherName {
+    /// The program itself, all of them on this machine
+    #[default]
+    Own,
+    /// MPI's `mpirun`, or the one that the variable MPIRUN names; the program is built with that MPI
+    Mpirun,
+    /// Slurm's `srun`
+    Srun,
+}
+
+/// Becomes the program, or what starts its ranks.
+pub fn start(arguments: &RunArguments) -> ExitCode {
+    let mut command = arguments.command(&[]);
+    let error = command.exec();
+    complain(unstarted(&command, &error));
+    ExitCode::from(if error.kind() == ErrorKind::NotFound { NOT_FOUND } else { NOT_EXECUTABLE })
+}
+
+/// Why a command has not been started, and what to do.
+pub fn unstarted(command: &Command, error: &Error) -> String {
+    let program = Path::new(command.get_program());
+    let is_here = error.kind() == ErrorKind::NotFound && program.components().count() == 1 && program.is_file();
+    let hint = if is_here { format!("; the one in this folder is ./{}", program.display()) } else { String::new() };
+    format!("{} cannot be started: {error}{hint}", program.display())
+}
+
+impl RunArguments {
+    /// What starts the program, with these variables.
+    pub fn command(&self, variables: &[(&str, &str)]) -> Command {
+        let route = self.route.to_string();
+        let route = (self.route != RouteName::Auto).then_some(("AURORA_ROUTE", route.as_str()));
+        let variables: Vec<_> = route.into_iter().chain(variables.iter().copied()).collect();
+        match self.launcher {
+            LauncherName::Own => self.own(&variables),
+            LauncherName::Mpirun => {
+                let mut command = Command::new(env::var_os("MPIRUN").unwrap_or_else(|| "mpirun".into()));
+                if let Some(hosts) = &self.hostfile {
+                    command.arg("--hostfile").arg(hosts);
+                } else {
+                    // As many as are asked for, however many cores there are: Open MPI 4's words, and those of 5.
+                    command.env("OMPI_MCA_rmaps_base_oversubscribe", "1");
+                    command.env("PRTE_MCA_rmaps_default_mapping_policy", ":OVERSUBSCRIBE");
+                }
+                self.by(command, &["--bind-to", "none"], &variables)
+            }
+            LauncherName::Srun => self.by(Command::new("srun"), &[], &variables),
+        }
+    }
+
+    fn own(&self, variables: &[(&str, &str)]) -> Command {
+        let mut command = Command::new(&self.program[0]);
+        command.args(&self.program[1..]).envs(variables.iter().copied());
+        if let Some(ranks) = self.ranks {
+            command.env("AURORA_RANKS", ranks.to_string());
+        }
+        command
+    }
+
+    /// Open MPI takes variables to other machines only if it is told to; `env` takes them under any launcher.
+    fn by(&self, mut command: Command, options: &[&str], variables: &[(&str, &str)]) -> Command {
+        if let Some(ranks) = self.ranks {
+            command.arg("-n").arg(ranks.to_string());
+        }
+        command.args(options);
+        let inherited = env::vars_os().filter(|(name, _)| is_a_setting(name));
+        let own = variables.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+        let all: Vec<(OsString, OsString)> = inherited.chain(own).collect();
+        if !all.is_empty() {
+            command.arg("env");
+        }
+        for (name, value) in all {
+            let mut setting = name;
+            setting.push("=");
+            setting.push(value);
+            command.arg(setting);
+        }
+        command.args(&self.program);
+        command
+    }
+}
+
+/// Whether ranks read it. Their number is the launcher's.
+fn is_a_setting(name: &OsStr) -> bool {
+    name.to_str().is_some_and(|name| aurora_core::VARIABLES.contains(&name) && name != "AURORA_RANKS")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_launcher_gets_its_words() {
+        let of = |launcher, hostfile: Option<&str>| {
+            let arguments = RunArguments {
+                ranks: Some(3),
+                launcher,
+                hostfile: hostfile.map(PathBuf::from),
+                route: if hostfile.is_some() { RouteName::Auto } else { RouteName::Udp },
+                program: vec!["./p".into(), "-x".into()],
+            };
+            let command = arguments.command(&[("AURORA_CHECK", "1")]);
+            let words = command.get_args().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>();
+            (command.get_program().to_string_lossy().into_owned(), words.join(" "))
+        };
+        let (program, words) = of(LauncherName::Own, None);
+        assert_eq!((program.as_str(), words.as_str()), ("./p", "-x"));
+        let (program, words) = of(LauncherName::Srun, None);
+        let settings = "env AURORA_ROUTE=udp AURORA_CHECK=1 ./p -x";
+        assert!(program == "srun" && words.starts_with("-n 3 env ") && words.ends_with(settings), "{words}");
+        let (_, words) = of(LauncherName::Mpirun, Some("hosts"));
+        assert!(words.starts_with("--hostfile hosts -n 3 --bind-to none env "), "{words}");
+        assert!(words.ends_with("AURORA_CHECK=1 ./p -x"), "{words}");
+    }
+}
