@@ -9,6 +9,7 @@ use std::time::Duration;
 
 /// What moves long transfers between nodes, if both ranks wait. Everything else goes by UDP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Bulk {
     /// If MPI has started the ranks on several nodes: the faster one, found by a short probe at the start. Otherwise,
     /// or if a route was requested: UDP.

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 /// How bytes get from one rank to another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Route {
     /// A queue between threads of one process.
     Local,

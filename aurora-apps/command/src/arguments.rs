@@ -2,6 +2,7 @@
 
 use crate::bench::arguments::BenchCommand;
 use crate::check::CheckArguments;
+use crate::examples;
 use crate::implementation::{IMPLEMENTATIONS, Implementations, parser_of};
 use crate::run::RunArguments;
 use crate::simulate::arguments::SimulateArguments;
@@ -21,7 +22,8 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
 
-/// Programs on distributed shared data, verified and measured.
+/// Aurora: distributed shared data for parallel programs on clusters, in Rust. This command starts and checks programs
+/// that use it, runs applications that are verified and measured, and compares them with MPI.
 #[derive(Parser, Debug)]
 #[command(name = "aurora", version, propagate_version = true, arg_required_else_help = true)]
 pub struct Arguments {
@@ -59,6 +61,8 @@ pub enum Command {
     Run(RunArguments),
     /// Run a program of yours under the race detector
     Check(CheckArguments),
+    /// Print what makes a shell complete this command's words
+    Completions(CompletionsArguments),
     /// Make one page with charts and tables out of runs that `--json` has printed
     Report(ReportArguments),
     /// Recompute a table of runs on machines that differ in speed, and predict others
@@ -241,6 +245,13 @@ pub struct ReportArguments {
     /// What stands above it [default: what suits the runs]
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct CompletionsArguments {
+    /// For which shell: `source <(aurora completions bash)`
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
 }
 
 #[derive(Args, Debug)]
@@ -462,14 +473,22 @@ impl TspArguments {
 
 /// The command line.
 pub fn definition() -> clap::Command {
-    finished(Arguments::command())
+    finished(Arguments::command(), "")
 }
 
-/// With what all commands have in common. A negative number is a value: the error is that of its argument, not of an
-/// unknown option. `--impl` takes those that the command of this name has.
-fn finished(command: clap::Command) -> clap::Command {
+/// With what all commands have in common; `words` call this one. A negative number is a value: the error is that of its
+/// argument, not of an unknown option. `--impl` takes those that the command of this name has.
+fn finished(command: clap::Command, words: &str) -> clap::Command {
     let name = command.get_name().to_string();
-    command.mut_subcommands(finished).mut_args(|argument| match argument.get_action().takes_values() {
+    let command = match examples::of(words) {
+        Some(examples) => command.after_help(format!("Examples:\n  {}", examples.join("\n  "))),
+        None => command,
+    };
+    let inner = |command: clap::Command| {
+        let words = format!("{words} {}", command.get_name());
+        finished(command, words.trim_start())
+    };
+    command.mut_subcommands(inner).mut_args(|argument| match argument.get_action().takes_values() {
         true if argument.get_id() == IMPLEMENTATIONS => argument.value_parser(parser_of(&name)),
         true => argument.allow_negative_numbers(true),
         false => argument,
@@ -483,5 +502,31 @@ mod tests {
     #[test]
     fn the_definition_is_consistent() {
         definition().debug_assert();
+    }
+
+    /// All commands, by the words behind `aurora`.
+    fn commands(of: &clap::Command, words: &str, all: &mut Vec<String>) {
+        all.push(words.trim_start().into());
+        of.get_subcommands().for_each(|inner| commands(inner, &format!("{words} {}", inner.get_name()), all));
+    }
+
+    #[test]
+    fn each_help_has_three_examples_that_can_be_typed() {
+        let mut all = Vec::new();
+        commands(&definition(), "", &mut all);
+        assert!(all.len() > 30, "{all:?}");
+        for words in all {
+            let examples = examples::of(&words).unwrap_or_else(|| panic!("no examples of `{words}`"));
+            for example in examples {
+                // As a shell takes it apart; a launcher stands before it, or a pipe behind.
+                let typed = example.replace('\'', "");
+                let (_, line) = typed.rsplit_once("aurora ").map_or(("", ""), |(before, line)| (before, line));
+                let parsed = definition().try_get_matches_from(["aurora"].into_iter().chain(line.split(' ')));
+                // A title of several words is one argument in a shell only.
+                let is_quoted = example.contains('\'');
+                assert!(is_quoted || parsed.is_ok(), "{example}: {}", parsed.unwrap_err());
+                assert!(example.contains(&format!("aurora {words}")) || words == "report", "{example}");
+            }
+        }
     }
 }

@@ -12,7 +12,6 @@ use std::process::ExitCode;
 /// What there is to tell.
 #[derive(Debug, Serialize)]
 struct Info {
-    version: &'static str,
     built_with_mpi: bool,
     /// Of the machine of rank 0.
     cores: usize,
@@ -59,7 +58,6 @@ impl Info {
     fn of(world: &World) -> Self {
         let about = world.about();
         Info {
-            version: env!("CARGO_PKG_VERSION"),
             built_with_mpi: cfg!(feature = "mpi"),
             cores: cores(),
             allowed_cores: allowed_cores(),
@@ -76,7 +74,7 @@ impl Info {
 impl Display for Info {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let mut line = |name: &str, value: &dyn Display| writeln!(f, "{name:18}{value}");
-        line("version", &self.version)?;
+        line("version", &env!("CARGO_PKG_VERSION"))?;
         line("built with MPI", &yes_no(self.built_with_mpi))?;
         line("profile", &profile::HERE)?;
         line("cores", &self.cores)?;

@@ -5,6 +5,7 @@
 mod arguments;
 mod bench;
 mod check;
+mod examples;
 mod implementation;
 mod info;
 mod launch;
@@ -46,6 +47,8 @@ use table::Table;
 
 /// The result is wrong, or the job failed.
 const FAILED: u8 = 1;
+/// A variable has a value that cannot be, as an argument may have.
+const BAD_SETTING: u8 = 2;
 
 fn main() -> ExitCode {
     let starter = LaunchInfo::detect();
@@ -72,6 +75,7 @@ fn main() -> ExitCode {
         Command::Info(world) => prepare(world, None).map(info::show),
         Command::Run(arguments) => Ok(run::start(arguments)),
         Command::Check(arguments) => Ok(check::show(arguments, starter)),
+        Command::Completions(arguments) => Ok(complete(arguments.shell)),
         Command::Report(arguments) => Ok(report::write(arguments, starter)),
         Command::Model(arguments) => model::show(arguments, starter),
         Command::Simulate(arguments) => simulate::start(arguments, starter),
@@ -157,12 +161,25 @@ fn run_diffusion(arguments: &DiffusionArguments) -> Result<ExitCode, Refusal> {
 fn run_tsp(arguments: &TspArguments) -> Result<ExitCode, Refusal> {
     let job = arguments.job();
     let start = prepare(&arguments.world, None)?;
+    if speaks(start.starter) {
+        job.source.check().map_err(|fault| Refusal {
+            argument: "--file <X.tsp>",
+            value: arguments.file.as_ref().map(|file| file.display().to_string()),
+            reason: Reason::File(fault),
+        })?;
+    }
     implementation::check(&Program("tsp"), &job.implementations, &start.config)?;
     Ok(measure(start, job.reps, |world, progress| tsp::run(world, &job, progress)))
 }
 
 fn beside_others(implementations: &[Implementation]) -> bool {
     implementations.iter().any(|implementation| *implementation != Implementation::Aurora)
+}
+
+fn complete(shell: clap_complete::Shell) -> ExitCode {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut definition(), "aurora", &mut script);
+    say(&String::from_utf8_lossy(&script)).err().unwrap_or(ExitCode::SUCCESS)
 }
 
 /// Wrong arguments (exit code 2), or a request for help: said by one rank, not by each.
@@ -190,8 +207,14 @@ fn prepare(world: &WorldArguments, demand: Option<Demand>) -> Result<Start, Refu
         launch::check_memory(demand, &config)?;
     }
     let starter = config.launch_info();
-    let circumstances = Circumstances::here(labelled(&world.labels)?, matches!(starter, LaunchInfo::Step { .. }));
+    let circumstances = circumstances(labelled(&world.labels)?, matches!(starter, LaunchInfo::Step { .. }));
     Ok(Start { config, circumstances, json: world.json, starter })
+}
+
+/// Those of this process, by this build.
+fn circumstances(labels: Labels, under_launcher: bool) -> Circumstances {
+    let commit = git_version::git_version!(args = ["--always", "--dirty=-modified", "--abbrev=12"], fallback = "");
+    Circumstances::here(commit, labels, under_launcher)
 }
 
 /// Labels that can stand beside each other.
@@ -277,6 +300,7 @@ fn complain(error: impl Display) {
 /// The job has failed. What every rank finds wrong with its environment alike, one of them says.
 fn fail(error: &Error, starter: LaunchInfo) -> ExitCode {
     let common = matches!(error, Error::BadSetting { .. } | Error::UnknownVariable { .. });
+    let code = if common { BAD_SETTING } else { FAILED };
     let common = common || !cfg!(feature = "mpi");
     // A rank of another's job comes here only if it could not join it.
     if speaks(starter) || !common || starter == LaunchInfo::Rank {
@@ -284,5 +308,5 @@ fn fail(error: &Error, starter: LaunchInfo) -> ExitCode {
     } else {
         after_the_speaker();
     }
-    ExitCode::from(FAILED)
+    ExitCode::from(code)
 }

@@ -57,6 +57,9 @@ pub enum Reason {
     /// Ranks that are processes already cannot be threads of one.
     #[error("ranks that a launcher has started are not threads of one process; allowed here: auto, udp")]
     NotThreads,
+    /// A file that cannot be read, or makes no sense.
+    #[error("{0}")]
+    File(String),
     /// More in a batch than there are.
     #[error("each rank makes {reads} reads; the most that makes sense is {reads}")]
     Batch {

@@ -1,6 +1,7 @@
 //! A report for people.
 
 use aurora_apps::clock::Kind;
+use aurora_apps::implementation::Implementation;
 use aurora_apps::report::{Comparison, Report, Spread};
 use std::fmt::{self, Display, Formatter};
 
@@ -55,12 +56,26 @@ impl Display for Table<'_, Report> {
         let name = "sequential program";
         writeln!(f, "{name:34}{:>24.6}", report.sequential_seconds)?;
         writeln!(f)?;
-        writeln!(f, "speed-up   {:.2}", report.speedup)?;
+        writeln!(f, "speed-up   {:.2}{}", report.speedup, why_none(report).unwrap_or_default())?;
         if let (Some(messages), Some(bytes)) = (report.messages, report.bytes) {
             writeln!(f, "sent       {}, {bytes} bytes in a repetition", count(messages as usize, "message"))?;
         }
         let verdict = if report.verified { "verified" } else { "NOT VERIFIED: the result is wrong" };
         writeln!(f, "result     {verdict}")
+    }
+}
+
+/// Why several ranks gain next to nothing.
+fn why_none(report: &Report) -> Option<String> {
+    let is_parallel = report.ranks > 1 && report.implementation != Implementation::Sequential.name();
+    let sharing = report.sharing_seconds.median / report.seconds.median;
+    match sharing {
+        _ if !is_parallel || report.speedup >= 1.2 => None,
+        sharing if sharing > 0.3 => Some(format!(
+            ": {:.0} % of a repetition is sharing; with more work for each rank it is less",
+            100.0 * sharing
+        )),
+        _ => Some(": the ranks compute no faster together; are there as many free cores?".into()),
     }
 }
 

@@ -3,7 +3,7 @@
 mod support;
 
 use serde_json::Value;
-use support::{aurora, stderr, stdout};
+use support::{aurora, stderr, stdout, with_figures};
 
 /// Every operation, small, with the fewest ranks that it takes.
 const OPERATIONS: [(&str, usize); 25] = [
@@ -39,7 +39,7 @@ fn report(line: &str) -> Value {
     assert_eq!(output.status.code(), Some(0), "{line}: {}", stderr(&output));
     assert_eq!(stderr(&output), "", "{line}");
     let text = stdout(&output);
-    serde_json::from_str(text.lines().last().expect("a line")).expect("an object")
+    with_figures(text.lines().last().expect("a line"))
 }
 
 fn assert_spread(of: &Value, line: &str) {
@@ -133,7 +133,7 @@ fn damage_is_exit_code_1() {
 #[test]
 fn damage_of_every_kind_of_memory_is_seen() {
     let output = aurora("bench first-touch --bytes 200003 --ranks 2 --reps 1 --damage --json");
-    let report: Value = serde_json::from_str(stdout(&output).lines().next().expect("a line")).expect("an object");
+    let report = with_figures(stdout(&output).trim());
     for result in report["results"].as_array().expect("a list") {
         assert_eq!(result["verified"], false, "{result}");
     }

@@ -2,9 +2,12 @@
 //! was built for.
 #![cfg(feature = "mpi")]
 
+mod support;
+
 use serde_json::Value;
 use std::process::{Command, Output};
 use std::sync::{Mutex, PoisonError};
+use support::with_figures;
 
 /// One job at a time: MPI's ranks poll while they wait, and would take the cores from each other.
 static CORES: Mutex<()> = Mutex::new(());
@@ -29,7 +32,7 @@ fn report(ranks: usize, line: &str) -> Value {
     let text = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{line}: {text}{errors}");
-    serde_json::from_str(text.lines().last().expect("a line")).expect("an object")
+    with_figures(text.lines().last().expect("a line"))
 }
 
 /// Every operation with all that carries it out, and the fewest ranks that this takes.
@@ -84,7 +87,7 @@ fn damage_is_seen_by_each_implementation() {
         let output = mpirun(least, &format!("bench {operation} --impl {implementations} --reps 1 --damage --json"));
         assert!(!output.status.success(), "{operation}");
         let text = String::from_utf8_lossy(&output.stdout);
-        let report: Value = serde_json::from_str(text.lines().next().expect("a line")).expect("an object");
+        let report = with_figures(text.lines().next().expect("a line"));
         for result in report["results"].as_array().expect("a list") {
             assert_eq!(result["verified"], false, "{operation}: {result}");
         }
@@ -168,7 +171,7 @@ fn programs_that_are_wrong_over_mpi_are_found_out() {
         let output = mpirun(3, &format!("{program} --impl {implementations} --reps 1 --damage --json"));
         assert!(!output.status.success(), "{program}");
         let text = String::from_utf8_lossy(&output.stdout);
-        let report: Value = serde_json::from_str(text.lines().next().expect("a line")).expect("an object");
+        let report = with_figures(text.lines().next().expect("a line"));
         for result in report["results"].as_array().expect("a list") {
             assert_eq!(result["verified"], false, "{program}: {result}");
         }

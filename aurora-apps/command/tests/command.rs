@@ -13,7 +13,7 @@ use aurora_apps::sor::{self, Problem, Sor};
 use aurora_core::Config;
 use serde_json::Value;
 use std::process::Command;
-use support::{aurora, stderr, stdout};
+use support::{aurora, stderr, stdout, with_figures};
 
 #[test]
 fn a_table_says_verified_once() {
@@ -45,7 +45,7 @@ fn json_is_the_last_line() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = stdout(&output);
     let last = text.lines().last().expect("a line");
-    let report: Value = serde_json::from_str(last).expect("an object");
+    let report = with_figures(last);
     assert_eq!(report["app"], "psrs");
     assert_eq!(report["impl"], "aurora");
     assert_eq!(report["ranks"], 2);
@@ -61,8 +61,8 @@ fn json_is_the_last_line() {
         assert!(report[number].is_number(), "{number}");
     }
     assert_eq!(report["phases"][0]["kind"], "computing");
-    let results = report["results"].as_array().expect("a list");
-    assert_eq!((results.len(), &results[0]["seconds"]), (1, &report["seconds"]));
+    assert_eq!((&report["schema"], &report["version"]), (&1.into(), &env!("CARGO_PKG_VERSION").into()));
+    assert!(report["commit"].is_string());
 }
 
 /// On 8 ranks that are processes: a barrier after each of 20 half-sweeps and one before, and two edges of one page over
@@ -71,7 +71,7 @@ fn json_is_the_last_line() {
 fn treadmarks_counts_by_causes() {
     let output = aurora("sor --size s --impl treadmarks --reps 1 --seed 5 --ranks 8 --json");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let report: Value = serde_json::from_str(stdout(&output).trim()).expect("an object");
+    let report = with_figures(stdout(&output).trim());
     assert_eq!((&report["barrier_messages"], &report["diff_requests"]), (&(14 * 21).into(), &(14 * 20).into()));
     assert_eq!((&report["false_sharing"], &report["accumulated_bytes"]), (&0.into(), &0.into()));
     assert!(report["diff_bytes"].as_u64().is_some_and(|bytes| bytes <= 14 * 20 * 280), "{report}");
@@ -110,7 +110,7 @@ fn a_wrong_result_is_exit_code_1() {
 #[test]
 fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
     let mpi: &[&str] = if cfg!(feature = "mpi") { &["--impl", "mpirun -n"] } else { &["--impl", "--features mpi"] };
-    let cases: [(&str, &[&str]); 49] = [
+    let cases: [(&str, &[&str]); 51] = [
         ("mm2 --impl mpi-alltoallv", &["--impl", "aurora", "mpi-collective"]),
         ("mm2 --impl aurora,mpi-collective", mpi),
         ("psrs --impl mpi-collective", mpi),
@@ -162,6 +162,8 @@ fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
         ("tsp --instance gr48", &["--instance", "burma14", "gr17", "gr21"]),
         ("tsp --cities 65", &["--cities", "from 1 to 64"]),
         ("tsp --cities 9 --file x.tsp", &["--cities", "--file"]),
+        ("tsp --file no-such-file", &["'no-such-file'", "--file <X.tsp>", "cannot be read: No such file"]),
+        ("tsp --file Cargo.toml", &["'Cargo.toml'", "--file <X.tsp>", "line"]),
         ("tsp --impl rayon", &["--impl", "aurora", "naive", "sequential"]),
     ];
     for (line, expected) in cases {
@@ -171,6 +173,7 @@ fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
         for part in expected {
             assert!(text.contains(part), "{line}: {part} is not in {text}");
         }
+        assert!(!text.contains(".rs:") && !text.contains("..="), "{line}: {text}");
         assert_eq!(stdout(&output), "", "{line}");
     }
 }
@@ -206,7 +209,7 @@ fn each_command_tells_the_version() {
 fn a_million_keys_are_a_million() {
     for (keys, size) in [("1M", 1_000_000), ("1e6", 1_000_000), ("1_000_000", 1_000_000), ("1Mi", 1 << 20)] {
         let output = aurora(&format!("psrs --keys {keys} --reps 1 --ranks 2 --route local --json"));
-        let report: Value = serde_json::from_str(stdout(&output).trim()).expect("an object");
+        let report = with_figures(stdout(&output).trim());
         assert_eq!(report["results"][0]["size"], size, "{keys}");
     }
 }
@@ -318,7 +321,7 @@ fn a_histogram_says_what_each_behaviour_gains() {
         let ratio = text.lines().find(|line| line.ends_with(&format!("times as long as by `{name}`")));
         assert!(ratio.is_some_and(|ratio| ratio.starts_with("without a behaviour it takes")), "{text}");
     }
-    let report: Value = serde_json::from_str(stdout(&aurora(&format!("{line} --json"))).trim()).expect("an object");
+    let report = with_figures(stdout(&aurora(&format!("{line} --json"))).trim());
     assert_eq!((&report["impl"], &report["updates"]), (&"aurora".into(), &400.into()));
     let results = report["results"].as_array().expect("a list");
     assert!(results.iter().all(|result| result["verified"] == true && result["messages"].is_number()), "{report}");
@@ -332,7 +335,7 @@ fn reads_without_a_gather_say_how_much_longer_they_take() {
     let text = stdout(&output);
     assert!(text.contains("indexgather 3000 random, reads 500, naive: 2 ranks"), "{text}");
     assert_eq!(text.matches("without a behaviour it takes").count(), 1, "{text}");
-    let report: Value = serde_json::from_str(stdout(&aurora(&format!("{line} --json"))).trim()).expect("an object");
+    let report = with_figures(stdout(&aurora(&format!("{line} --json"))).trim());
     assert_eq!((&report["impl"], &report["reads"]), (&"aurora".into(), &500.into()));
     let results = report["results"].as_array().expect("a list");
     assert!(results.iter().all(|result| result["verified"] == true), "{report}");
@@ -353,10 +356,40 @@ fn a_program_without_its_behaviour_says_how_much_longer_it_takes() {
 #[test]
 fn a_job_that_sends_says_how_much() {
     let output = aurora("mm2 --size 64 --reps 2 --ranks 2 --route udp --json");
-    let report: Value = serde_json::from_str(stdout(&output).trim()).expect("an object");
+    let report = with_figures(stdout(&output).trim());
     // Half of a 64 x 64 matrix from each of two ranks, in each of two stages.
     assert!(report["bytes"].as_u64().expect("a number") >= 2 * 64 * 64 * 4);
     assert!(report["messages"].as_u64().expect("a number") >= 4);
+}
+
+#[test]
+fn a_variable_that_cannot_be_is_exit_code_2_as_an_argument_is() {
+    for (name, value) in [("AURORA_ROUTE", "tcp"), ("AURORA_RUOTE", "udp")] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_aurora"));
+        let output = command.args(["mm2", "--size", "4", "--ranks", "2"]).env(name, value).output().expect("it starts");
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        assert!(stderr(&output).contains(name), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn ranks_that_gain_nothing_say_why() {
+    // Nothing is so small that two processes gain by it.
+    let output = aurora("mm2 --size 8 --reps 3 --ranks 2 --route udp");
+    let text = stdout(&output);
+    let line = text.lines().find(|line| line.starts_with("speed-up")).unwrap_or_else(|| panic!("{text}"));
+    assert!(line.contains("% of a repetition is sharing") || line.contains("free cores"), "{text}");
+    let alone = stdout(&aurora("mm2 --size 8 --reps 3 --ranks 1"));
+    assert!(!alone.contains("% of a repetition") && !alone.contains("free cores"), "{alone}");
+}
+
+#[test]
+fn shells_complete_the_words() {
+    for shell in ["bash", "zsh", "fish"] {
+        let output = aurora(&format!("completions {shell}"));
+        let text = stdout(&output);
+        assert!(output.status.success() && text.contains("check-cost") && text.contains("mpi-alltoallv"), "{text}");
+    }
 }
 
 #[test]

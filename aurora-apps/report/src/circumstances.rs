@@ -7,10 +7,20 @@ use std::ffi::OsString;
 use std::fs;
 use std::time::SystemTime;
 
+/// The form of the JSON objects. It counts up with each change that a reader must know of; objects without a number are
+/// of the form before, in which the figures of the first implementation stand at the top too.
+pub const SCHEMA: u32 = 1;
+
 /// Stands in each JSON object beside the figures.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Circumstances {
+    /// [`SCHEMA`] of the version that has written it; 0 in files from before there was one.
+    pub schema: u32,
+    /// Aurora's.
+    pub version: String,
+    /// Of Aurora's repository, with `-modified` behind it if there are other changes; empty for a build without one.
+    pub commit: String,
     /// As typed, the variables before it that Aurora reads included; under a launcher, that one's command.
     pub command: String,
     /// Processor, cores, memory, kernel.
@@ -36,11 +46,14 @@ pub struct Told<'r, R> {
 
 impl Circumstances {
     /// Those of this process, which begins now.
-    pub fn here(labels: Labels, under_launcher: bool) -> Self {
+    pub fn here(commit: &str, labels: Labels, under_launcher: bool) -> Self {
         let launcher = if under_launcher { launcher() } else { None };
         let words = launcher.unwrap_or_else(|| std::env::args_os().map(lossy).collect());
         let command: Vec<_> = variables().into_iter().chain(words.iter().map(|word| quoted(word))).collect();
         Circumstances {
+            schema: SCHEMA,
+            version: env!("CARGO_PKG_VERSION").into(),
+            commit: commit.into(),
             command: command.join(" "),
             machine: machine::description(),
             profile: profile::HERE.into(),
@@ -116,12 +129,14 @@ mod tests {
 
     #[test]
     fn they_stand_beside_the_figures() {
-        let circumstances = Circumstances::here(Labels::default(), false);
+        let circumstances = Circumstances::here("f00", Labels::default(), false);
         let report = serde_json::json!({ "app": "mm2" });
         let text = serde_json::to_string(&Told { circumstances: &circumstances, report: &report }).unwrap();
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(value["app"], "mm2");
         assert_eq!(value["labels"], serde_json::json!({}));
+        assert_eq!((&value["schema"], &value["commit"]), (&SCHEMA.into(), &"f00".into()));
+        assert_eq!(value["version"], env!("CARGO_PKG_VERSION"));
         let read: Circumstances = serde_json::from_value(value).unwrap();
         assert_eq!(read, circumstances);
         assert!(read.date.ends_with('Z') && read.date.len() == 20, "{}", read.date);

@@ -174,6 +174,21 @@ mod tests {
     }
 
     #[test]
+    fn a_run_of_this_version_has_its_figures_in_its_results_alone() {
+        let old: Value = serde_json::from_str(RUN).unwrap();
+        let mut new = serde_json::json!({ "schema": 1, "version": "0.1.0", "commit": "f00" });
+        for key in ["command", "machine", "date", "labels", "results"] {
+            new[key] = old[key].clone();
+        }
+        let (old, new_runs) = (parsed(RUN).unwrap(), parsed(&new.to_string()).unwrap());
+        let [What::Program(old), What::Program(read)] = [&old[0].what, &new_runs[0].what] else { panic!("programs") };
+        assert_eq!((old, new_runs[0].circumstances.commit.as_str()), (read, "f00"));
+        new["schema"] = 2.into();
+        let told = parsed(&new.to_string()).unwrap_err().to_string();
+        assert!(told.contains("it has the form 2 of a later version, and this one reads up to 1"), "{told}");
+    }
+
+    #[test]
     fn what_stood_there_before_there_were_labels_can_be_read() {
         let mut run: Value = serde_json::from_str(RUN).unwrap();
         for key in ["labels", "command", "machine", "date"] {

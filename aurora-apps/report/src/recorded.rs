@@ -1,6 +1,6 @@
 //! What a file says of runs: figures, checked, and how they came about.
 
-use super::circumstances::Circumstances;
+use super::circumstances::{Circumstances, SCHEMA};
 use super::figures::Figures;
 use super::simulation::Simulation;
 pub use super::{Phase as RecordedPhase, Report as Program};
@@ -45,21 +45,27 @@ impl Recorded {
 /// # Errors
 /// What is missing or cannot be; none for an object of some other kind.
 pub fn recorded(file: &str, line: usize, object: Value) -> Result<Option<Recorded>, String> {
-    // An object of one implementation alone is a run too.
-    let results = || object.get("results").cloned().unwrap_or_else(|| vec![object.clone()].into());
-    if object.get("results").and_then(Value::as_array).is_some_and(Vec::is_empty) {
-        return Err("it has no results".into());
+    let circumstances = Circumstances::deserialize(&object).map_err(|error| error.to_string())?;
+    if circumstances.schema > SCHEMA {
+        let found = circumstances.schema;
+        return Err(format!("it has the form {found} of a later version, and this one reads up to {SCHEMA}"));
     }
-    let what = if object.get("app").is_some() {
-        from_value(results()).map(What::Program)
-    } else if object.get("bench").is_some() {
-        from_value(results()).map(|of: Vec<Figures>| What::Bench(of.iter().map(Program::from).collect()))
-    } else if object.get("policy").is_some() {
+    let results = match object.get("results") {
+        Some(Value::Array(results)) if results.is_empty() => return Err("it has no results".into()),
+        Some(results) => results.clone(),
+        // An object of one implementation alone is a run too.
+        None => vec![object.clone()].into(),
+    };
+    let has = |name: &str| results.get(0).is_some_and(|first| first.get(name).is_some());
+    let what = if has("app") {
+        from_value(results).map(What::Program)
+    } else if has("bench") {
+        from_value(results).map(|of: Vec<Figures>| What::Bench(of.iter().map(Program::from).collect()))
+    } else if has("policy") {
         Simulation::deserialize(&object).map(|simulation| What::Simulation(Box::new(simulation)))
     } else {
         return Ok(None);
     };
     let what = what.map_err(|error| error.to_string())?;
-    let circumstances = Circumstances::deserialize(&object).map_err(|error| error.to_string())?;
     Ok(Some(Recorded { file: file.into(), line, object, circumstances, what }))
 }

@@ -29,8 +29,8 @@ pub struct NothingToRun;
 /// Implementations of the same thing that took turns in one job.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison<R> {
-    /// Aurora's figures, or the first's: at the top level of the JSON object.
-    #[serde(flatten)]
+    /// Aurora's figures, or the first's.
+    #[serde(skip)]
     pub main: R,
     /// All of them, in the order in which they took turns.
     pub results: Vec<R>,

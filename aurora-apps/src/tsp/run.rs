@@ -10,7 +10,7 @@ use crate::report::{Comparison, Report};
 use crate::tally::{Repetition, Subject, Tally};
 use aurora_core::prelude::*;
 use std::cell::Cell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Where the instance comes from.
@@ -105,13 +105,25 @@ impl Source {
         match self {
             Source::Named(named) => Ok(named.instance()),
             Source::Random(cities) => Ok(Instance::random(*cities, seed)),
-            Source::File(path) => {
-                let told = |what: String| Error::user(format!("{}: {what}", path.display()));
-                let text = std::fs::read_to_string(path).map_err(|error| told(error.to_string()))?;
-                tsplib::parse(&text).map_err(|fault| told(fault.to_string()))
-            }
+            Source::File(path) => read(path).map_err(|fault| Error::user(format!("{}: {fault}", path.display()))),
         }
     }
+
+    /// Whether there are such cities.
+    ///
+    /// # Errors
+    /// Why the file cannot be used.
+    pub fn check(&self) -> std::result::Result<(), String> {
+        match self {
+            Source::File(path) => read(path).map(drop),
+            Source::Named(_) | Source::Random(_) => Ok(()),
+        }
+    }
+}
+
+fn read(path: &Path) -> std::result::Result<Instance, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| format!("the file cannot be read: {error}"))?;
+    tsplib::parse(&text).map_err(|fault| fault.to_string())
 }
 
 /// Collective. Rank 0's instance, or what kept it from having one, on all ranks.

@@ -104,8 +104,8 @@ fn run(application: &str, check: &str, arguments: &CheckCostArguments) -> Result
         return Err(format!("AURORA_CHECK={check} says: {notice}"));
     }
     let report = said.lines().last().and_then(|line| serde_json::from_str::<Value>(line).ok());
-    let report = report.filter(|report| output.status.success() && report["verified"] == true);
-    let seconds = report.and_then(|report| report["seconds"]["median"].as_f64());
+    let report = report.filter(|report| output.status.success() && report["results"][0]["verified"] == true);
+    let seconds = report.and_then(|report| report["results"][0]["seconds"]["median"].as_f64());
     seconds.ok_or_else(|| format!("AURORA_CHECK={check} fails: {said}{told}"))
 }
 

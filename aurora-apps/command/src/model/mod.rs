@@ -6,7 +6,8 @@ mod table;
 use crate::arguments::ModelArguments;
 use crate::launch::speaks;
 use crate::refusal::{Reason, Refusal};
-use crate::{FAILED, complain, say};
+use crate::{FAILED, circumstances, complain, line, say};
+use aurora_apps::report::label::Labels;
 use aurora_core::LaunchInfo;
 use aurora_super::model::{Agreement, Configuration, Curve, Decimal, Efficiency, Farm, Finding, Makespans, Measured};
 use aurora_super::model::{Error, Measurements, Review, Row};
@@ -115,11 +116,7 @@ pub fn show(arguments: &ModelArguments, starter: LaunchInfo) -> Result<ExitCode,
         }
     };
     let model = Model::of(file, &table, arguments)?;
-    let text = if arguments.json {
-        serde_json::to_string(&model).map_or_else(|error| error.to_string(), |json| json + "\n")
-    } else {
-        model.to_string()
-    };
+    let text = if arguments.json { line(&circumstances(Labels::default(), false), &model) } else { model.to_string() };
     Ok(say(&text).err().unwrap_or(ExitCode::SUCCESS))
 }
 

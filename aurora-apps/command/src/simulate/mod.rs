@@ -13,9 +13,8 @@ mod table;
 use crate::launch::speaks;
 use crate::progress::Progress;
 use crate::refusal::Refusal;
-use crate::{is_heard, labelled, line, say};
+use crate::{circumstances, is_heard, labelled, line, say};
 use arguments::SimulateArguments;
-use aurora_apps::report::circumstances::Circumstances;
 use aurora_core::LaunchInfo;
 use figures::Figures;
 use plan::{Machine, Planned, case, plan, said};
@@ -69,7 +68,7 @@ pub fn start(arguments: &SimulateArguments, starter: LaunchInfo) -> Result<ExitC
     if !speaks(starter) {
         return Ok(ExitCode::SUCCESS);
     }
-    let circumstances = Circumstances::here(labelled(&arguments.labels)?, false);
+    let circumstances = circumstances(labelled(&arguments.labels)?, false);
     let plan = plan(arguments)?;
     let progress = Mutex::new((Progress::new(arguments.reps as usize * plan.all.len(), !arguments.json), 0));
     let done = || {

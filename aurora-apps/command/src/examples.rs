@@ -1,0 +1,220 @@
+//! Three commands under each help, as users type them.
+
+/// The examples of a command, by the words behind `aurora`.
+pub fn of(words: &str) -> Option<[&'static str; 3]> {
+    let (_, examples) = EXAMPLES.iter().find(|(command, _)| *command == words)?;
+    Some(*examples)
+}
+
+const EXAMPLES: [(&str, [&str; 3]); 34] = [
+    ("", ["aurora mm2", "aurora run -n 4 ./my-program", "aurora check -n 4 -- ./my-program"]),
+    ("mm2", ["aurora mm2", "aurora mm2 --size 2048 --ranks 2", "mpirun -n 4 aurora mm2 --impl aurora,mpi-isend"]),
+    ("psrs", ["aurora psrs", "aurora psrs --keys 32M --input zipf", "aurora psrs --keys 8Mi --impl aurora,rayon"]),
+    (
+        "histogram",
+        [
+            "aurora histogram",
+            "aurora histogram --table 1M --impl aurora,accumulate",
+            "aurora histogram --table 1000 --updates 1e5 --impl aurora,naive --route udp",
+        ],
+    ),
+    (
+        "wordcount",
+        [
+            "aurora wordcount",
+            "aurora wordcount --bytes 100M --words 1M",
+            "mpirun -n 4 aurora wordcount --impl aurora,mpi-collective",
+        ],
+    ),
+    (
+        "indexgather",
+        [
+            "aurora indexgather",
+            "aurora indexgather --table 100M --reads 5M",
+            "aurora indexgather --table 1M --reads 1e5 --impl aurora,naive --route udp",
+        ],
+    ),
+    (
+        "diffusion",
+        [
+            "aurora diffusion",
+            "aurora diffusion --rows 4000 --cols 4000 --steps 50",
+            "aurora diffusion --ranks 2 --weights 1,3",
+        ],
+    ),
+    (
+        "sor",
+        ["aurora sor", "aurora sor --size paper --impl aurora,pages,treadmarks", "aurora sor --size s --impl naive"],
+    ),
+    (
+        "sparse-mm",
+        [
+            "aurora sparse-mm",
+            "aurora sparse-mm --size 1000 --density 5% --block 100",
+            "aurora sparse-mm --impl aurora,sequential --ranks 2",
+        ],
+    ),
+    (
+        "tsp",
+        ["aurora tsp", "aurora tsp --cities 22 --seed 2 --impl aurora,sequential", "aurora tsp --file burma14.tsp"],
+    ),
+    (
+        "run",
+        [
+            "aurora run -n 4 ./my-program",
+            "aurora run -n 4 --route udp ./my-program --its-option",
+            "aurora run -n 8 --launcher mpirun --hostfile hosts ./my-program",
+        ],
+    ),
+    (
+        "check",
+        [
+            "aurora check -n 4 -- ./my-program",
+            "aurora check --limit 60 -- cargo run --example my-example",
+            "aurora check -n 2 --launcher mpirun -- ./my-program --its-option",
+        ],
+    ),
+    ("info", ["aurora info", "aurora info --ranks 2 --route udp", "mpirun -n 4 aurora info --json"]),
+    (
+        "report",
+        [
+            "aurora mm2 --json | aurora report - --out page.html",
+            "aurora report runs.json --out page.html",
+            "aurora report monday.json tuesday.json --out page.html --title 'Two days'",
+        ],
+    ),
+    (
+        "model",
+        [
+            "aurora model runs.tsv",
+            "aurora model runs.tsv --predict SH=6,CSNT=2",
+            "aurora model runs.tsv --farm 64 --unit-seconds 0.5",
+        ],
+    ),
+    (
+        "simulate",
+        [
+            "aurora simulate --nodes 4,16,64",
+            "aurora simulate --policy SS,tail,ect --speeds 1:3",
+            "aurora simulate --mode own --variant S,D --nodes 8 --blocks 16",
+        ],
+    ),
+    ("completions", ["aurora completions bash", "aurora completions zsh", "aurora completions fish"]),
+    (
+        "bench",
+        [
+            "aurora bench read-cache",
+            "aurora bench updates --table 1M",
+            "mpirun -n 2 aurora bench put --impl aurora,mpi-isend",
+        ],
+    ),
+    (
+        "bench read-cache",
+        [
+            "aurora bench read-cache",
+            "aurora bench read-cache --bytes 256M --ranks 2",
+            "mpirun -n 4 aurora bench read-cache --impl aurora,mpi-collective",
+        ],
+    ),
+    (
+        "bench exchange",
+        [
+            "aurora bench exchange",
+            "aurora bench exchange --keys 32M --route udp",
+            "mpirun -n 4 aurora bench exchange --impl aurora,mpi-collective,mpi-isend",
+        ],
+    ),
+    (
+        "bench gather",
+        [
+            "aurora bench gather",
+            "aurora bench gather --bytes 16M --pull",
+            "mpirun -n 4 aurora bench gather --impl aurora,mpi-collective",
+        ],
+    ),
+    (
+        "bench get",
+        [
+            "aurora bench get",
+            "aurora bench get --target computing --route udp",
+            "mpirun -n 2 aurora bench get --impl aurora,mpi-isend",
+        ],
+    ),
+    (
+        "bench put",
+        [
+            "aurora bench put",
+            "aurora bench put --target computing --route udp",
+            "mpirun -n 2 aurora bench put --impl aurora,mpi-isend",
+        ],
+    ),
+    (
+        "bench fetch-add",
+        ["aurora bench fetch-add", "aurora bench fetch-add --tasks", "aurora bench fetch-add --ranks 2 --route udp"],
+    ),
+    (
+        "bench scalar-sum",
+        ["aurora bench scalar-sum", "aurora bench scalar-sum --ranks 4", "aurora bench scalar-sum --route udp --json"],
+    ),
+    ("bench local", ["aurora bench local", "aurora bench local --ranks 1", "aurora bench local --reps 100 --json"]),
+    (
+        "bench barrier",
+        [
+            "aurora bench barrier",
+            "aurora bench barrier --ranks 4 --route udp",
+            "mpirun -n 4 aurora bench barrier --impl aurora,mpi-collective",
+        ],
+    ),
+    (
+        "bench all-reduce",
+        [
+            "aurora bench all-reduce",
+            "aurora bench all-reduce --bytes 8K --route udp",
+            "mpirun -n 4 aurora bench all-reduce --bytes 1M --impl aurora,mpi-collective",
+        ],
+    ),
+    (
+        "bench stream",
+        [
+            "aurora bench stream",
+            "aurora bench stream --bytes 256M --impl aurora,tcp",
+            "mpirun -n 2 aurora bench stream --impl aurora,mpi-isend",
+        ],
+    ),
+    (
+        "bench copy",
+        ["aurora bench copy", "aurora bench copy --bytes 64M", "aurora bench copy --target computing --route udp"],
+    ),
+    (
+        "bench updates",
+        [
+            "aurora bench updates",
+            "aurora bench updates --table 100M --updates 1M",
+            "mpirun -n 4 aurora bench updates --impl aurora,mpi-alltoallv",
+        ],
+    ),
+    (
+        "bench reads",
+        [
+            "aurora bench reads",
+            "aurora bench reads --table 100M --reads 1M --batch 1000",
+            "mpirun -n 4 aurora bench reads --impl aurora,mpi-alltoallv",
+        ],
+    ),
+    (
+        "bench first-touch",
+        [
+            "aurora bench first-touch",
+            "aurora bench first-touch --bytes 256M",
+            "aurora bench first-touch --ranks 1 --json",
+        ],
+    ),
+    (
+        "bench check-cost",
+        [
+            "aurora bench check-cost",
+            "aurora bench check-cost --app mm2,psrs",
+            "aurora bench check-cost --ranks 3 --route udp",
+        ],
+    ),
+];
