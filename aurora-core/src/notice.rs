@@ -58,6 +58,11 @@ pub(crate) fn races_forgotten(object: &ObjectName, rank: Rank) {
     ));
 }
 
+/// Checking mode that was asked for by `AURORA_CHECK`: a job has ended by this race, though its program may not say so.
+pub(crate) fn race(race: &Error) {
+    say(&format!("aurora: {race}"));
+}
+
 /// Checking mode that was asked for by `AURORA_CHECK`: it has found no race in this job.
 pub(crate) fn checked(ranks: usize) {
     let ranks = if ranks == 1 { "one rank".into() } else { format!("{ranks} ranks") };

@@ -148,6 +148,9 @@ fn carry_out(config: Config, site: Site, program: &(dyn Fn(&World) -> Result<()>
                 Ok(value)
             }
             Err(error) => {
+                if me == 0 && matches!(error, Error::Race { .. }) && crate::environment::asks_for_checks() {
+                    crate::notice::race(&error);
+                }
                 // Where all counters are printed already, the error was found after them.
                 if stats && me == 0 && !world.link().read(|kernel| kernel.core.reports.printed).0 {
                     // The other ranks cannot report their counters any more.

@@ -2,8 +2,7 @@
 
 use crate::bench::arguments::BenchCommand;
 use crate::check::CheckArguments;
-use crate::examples;
-use crate::implementation::{IMPLEMENTATIONS, Implementations, parser_of};
+use crate::implementation::Implementations;
 use crate::run::RunArguments;
 use crate::simulate::arguments::SimulateArguments;
 use crate::sor::SorArguments;
@@ -18,7 +17,7 @@ use aurora_apps::psrs::{Input, Psrs};
 use aurora_apps::report::label::Label;
 use aurora_apps::tsp::{MOST_CITIES, Named, Source, Tsp};
 use aurora_apps::wordcount::WordCount;
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
 
@@ -57,11 +56,13 @@ pub enum Command {
     Bench(BenchCommand),
     /// Show what was detected: launcher, ranks, nodes, routes, sockets
     Info(WorldArguments),
-    /// Start a program of yours on ranks: on this machine, by mpirun, or by srun
+    /// Start a program of yours on ranks: on this machine, by mpirun, or by srun. The exit code is the program's; it is
+    /// 127 if there is no such program, and 126 if it cannot be executed
     Run(RunArguments),
-    /// Run a program of yours under the race detector
+    /// Run a program of yours under the race detector. The exit code is 0 if there is no race, and 1 if there is a race
+    /// or a possible one, if the program fails, or if nothing was checked
     Check(CheckArguments),
-    /// Print what makes a shell complete this command's words
+    /// Print a script by which a shell completes the words of this command
     Completions(CompletionsArguments),
     /// Make one page with charts and tables out of runs that `--json` has printed
     Report(ReportArguments),
@@ -467,66 +468,6 @@ impl TspArguments {
             reps: self.repetitions.reps as usize,
             seed: self.repetitions.seed,
             damage: self.repetitions.damage,
-        }
-    }
-}
-
-/// The command line.
-pub fn definition() -> clap::Command {
-    finished(Arguments::command(), "")
-}
-
-/// With what all commands have in common; `words` call this one. A negative number is a value: the error is that of its
-/// argument, not of an unknown option. `--impl` takes those that the command of this name has.
-fn finished(command: clap::Command, words: &str) -> clap::Command {
-    let name = command.get_name().to_string();
-    let command = match examples::of(words) {
-        Some(examples) => command.after_help(format!("Examples:\n  {}", examples.join("\n  "))),
-        None => command,
-    };
-    let inner = |command: clap::Command| {
-        let words = format!("{words} {}", command.get_name());
-        finished(command, words.trim_start())
-    };
-    command.mut_subcommands(inner).mut_args(|argument| match argument.get_action().takes_values() {
-        true if argument.get_id() == IMPLEMENTATIONS => argument.value_parser(parser_of(&name)),
-        true => argument.allow_negative_numbers(true),
-        false => argument,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_definition_is_consistent() {
-        definition().debug_assert();
-    }
-
-    /// All commands, by the words behind `aurora`.
-    fn commands(of: &clap::Command, words: &str, all: &mut Vec<String>) {
-        all.push(words.trim_start().into());
-        of.get_subcommands().for_each(|inner| commands(inner, &format!("{words} {}", inner.get_name()), all));
-    }
-
-    #[test]
-    fn each_help_has_three_examples_that_can_be_typed() {
-        let mut all = Vec::new();
-        commands(&definition(), "", &mut all);
-        assert!(all.len() > 30, "{all:?}");
-        for words in all {
-            let examples = examples::of(&words).unwrap_or_else(|| panic!("no examples of `{words}`"));
-            for example in examples {
-                // As a shell takes it apart; a launcher stands before it, or a pipe behind.
-                let typed = example.replace('\'', "");
-                let (_, line) = typed.rsplit_once("aurora ").map_or(("", ""), |(before, line)| (before, line));
-                let parsed = definition().try_get_matches_from(["aurora"].into_iter().chain(line.split(' ')));
-                // A title of several words is one argument in a shell only.
-                let is_quoted = example.contains('\'');
-                assert!(is_quoted || parsed.is_ok(), "{example}: {}", parsed.unwrap_err());
-                assert!(example.contains(&format!("aurora {words}")) || words == "report", "{example}");
-            }
         }
     }
 }

@@ -7,10 +7,19 @@ use crate::values::seconds;
 use crate::{FAILED, complain};
 use aurora_core::LaunchInfo;
 use clap::Args;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{self, Read, Write};
 use std::process::{Child, ExitCode, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+
+/// How long a program may take to end once it is asked to, and its last words to arrive.
+const PARTING: Duration = Duration::from_secs(2);
+/// Between two looks at a process.
+const PAUSE: Duration = Duration::from_millis(5);
+/// No notice of the library is longer.
+const LONGEST: usize = 1 << 20;
 
 #[derive(Args, Debug)]
 pub struct CheckArguments {
@@ -34,7 +43,7 @@ struct Heard {
 impl Heard {
     fn hear(&mut self, line: &str) {
         self.jobs += usize::from(line.contains("aurora: the race detector has watched"));
-        self.races |= line.contains("a race for ");
+        self.races |= line.contains("aurora: a race for ");
         self.possible += usize::from(line.contains("aurora: a possible race"));
         self.forgotten |= line.contains("a race may be missed (AURORA_CHECK=1)");
     }
@@ -52,8 +61,8 @@ impl Heard {
         }
         match (self.jobs, self.forgotten) {
             (0, _) => {
-                let why = "no job has ended that the race detector watched; does the program call `aurora_core::run`, \
-                           and not `Config::check(false)`?";
+                let why = "no job has ended that the race detector watched. Does the program call `aurora_core::run` \
+                           of this version, without `Config::check(false)`, and does its stderr come here?";
                 (false, format!("nothing was checked: {why}"))
             }
             (jobs, true) => (true, format!("no race in {}, though some may be missed", count(jobs, "job"))),
@@ -83,40 +92,69 @@ pub fn show(arguments: &CheckArguments, starter: LaunchInfo) -> ExitCode {
 fn check(arguments: &CheckArguments) -> Result<ExitCode, String> {
     let mut command = arguments.run.command(&[("AURORA_CHECK", "1")]);
     let mut child = command.stderr(Stdio::piped()).spawn().map_err(|error| unstarted(&command, &error))?;
-    let heard = child.stderr.take().map(|stderr| thread::spawn(|| passed_on(stderr)));
+    let heard = Arc::new(Mutex::new(Heard::default()));
+    let reader = child.stderr.take().map(|stderr| {
+        let heard = Arc::clone(&heard);
+        thread::spawn(move || pass_on(stderr, &heard))
+    });
     let status = end_of(&mut child, arguments.limit).map_err(|error| error.to_string())?;
     let Some(status) = status else {
         let limit = arguments.limit.unwrap_or_default().as_secs_f64();
         return Err(format!("aurora check: the program has not ended after {limit} s and was killed (--limit)"));
     };
-    let heard = heard.and_then(|heard| heard.join().ok()).unwrap_or_default();
+    // A process that the program has left behind may keep its stderr open as long as it likes.
+    let until = Instant::now() + PARTING;
+    while reader.as_ref().is_some_and(|reader| !reader.is_finished()) && Instant::now() < until {
+        thread::sleep(PAUSE);
+    }
+    let heard = *heard.lock().unwrap_or_else(PoisonError::into_inner);
     let (is_well, verdict) = heard.verdict(status);
     // Nothing can be done about a closed terminal.
     let _ = io::stderr().write_all(format!("aurora check: {verdict}\n").as_bytes());
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
 }
 
-/// Passes on all that a program says on stderr, line by line, and remembers what the library said.
-fn passed_on(stderr: impl Read) -> Heard {
-    let (mut heard, mut lines, mut line) = (Heard::default(), BufReader::new(stderr), Vec::new());
-    while lines.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
-        heard.hear(&String::from_utf8_lossy(&line));
-        let _ = io::stderr().write_all(&line);
-        line.clear();
+/// Passes on all that a program says on stderr, as it comes, and notes down what the library says there.
+fn pass_on(mut stderr: impl Read, heard: &Mutex<Heard>) {
+    let (mut bytes, mut line) = (vec![0; 1 << 16], Vec::new());
+    while let Ok(length) = stderr.read(&mut bytes)
+        && length > 0
+        // Without a reader there is none for the program either.
+        && io::stderr().write_all(&bytes[..length]).is_ok()
+    {
+        line.extend_from_slice(&bytes[..length]);
+        let ended = line.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        // A line without an end is none of the library's.
+        let taken = if line.len() > LONGEST { line.len() } else { ended };
+        let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&line[..taken]).lines().for_each(|line| heard.hear(line));
+        line.drain(..taken);
     }
-    heard
+    heard.lock().unwrap_or_else(PoisonError::into_inner).hear(&String::from_utf8_lossy(&line));
 }
 
-/// How a process has ended; none if it was killed after `limit`. The ranks that it has started end with it.
+/// How a process has ended; none if it was killed after `limit`. It can end its ranks before: it is asked to first.
 pub fn end_of(child: &mut Child, limit: Option<Duration>) -> io::Result<Option<ExitStatus>> {
-    let Some(limit) = limit else { return child.wait().map(Some) };
-    let deadline = Instant::now() + limit;
-    while Instant::now() < deadline {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
-        }
-        thread::sleep(Duration::from_millis(5));
+    // A limit beyond all time is none.
+    let Some(deadline) = limit.and_then(|limit| Instant::now().checked_add(limit)) else {
+        return child.wait().map(Some);
+    };
+    if let Some(status) = ended_before(child, deadline)? {
+        return Ok(Some(status));
+    }
+    if let Some(pid) = Pid::from_raw(child.id() as i32) {
+        let _ = kill_process(pid, Signal::TERM);
+        ended_before(child, Instant::now() + PARTING)?;
     }
     child.kill()?;
     child.wait().map(|_| None)
+}
+
+fn ended_before(child: &mut Child, deadline: Instant) -> io::Result<Option<ExitStatus>> {
+    loop {
+        match child.try_wait()? {
+            None if Instant::now() < deadline => thread::sleep(PAUSE),
+            status => return Ok(status),
+        }
+    }
 }

@@ -8,14 +8,14 @@ pub fn of(words: &str) -> Option<[&'static str; 3]> {
 
 const EXAMPLES: [(&str, [&str; 3]); 34] = [
     ("", ["aurora mm2", "aurora run -n 4 ./my-program", "aurora check -n 4 -- ./my-program"]),
-    ("mm2", ["aurora mm2", "aurora mm2 --size 2048 --ranks 2", "mpirun -n 4 aurora mm2 --impl aurora,mpi-isend"]),
+    ("mm2", ["aurora mm2", "aurora mm2 --size 2048 --ranks 2", "mpirun -n 2 aurora mm2 --impl aurora,mpi-isend"]),
     ("psrs", ["aurora psrs", "aurora psrs --keys 32M --input zipf", "aurora psrs --keys 8Mi --impl aurora,rayon"]),
     (
         "histogram",
         [
             "aurora histogram",
             "aurora histogram --table 1M --impl aurora,accumulate",
-            "aurora histogram --table 1000 --updates 1e5 --impl aurora,naive --route udp",
+            "aurora histogram --table 1000 --updates 2000 --impl aurora,naive --route udp",
         ],
     ),
     (
@@ -23,7 +23,7 @@ const EXAMPLES: [(&str, [&str; 3]); 34] = [
         [
             "aurora wordcount",
             "aurora wordcount --bytes 100M --words 1M",
-            "mpirun -n 4 aurora wordcount --impl aurora,mpi-collective",
+            "mpirun -n 2 aurora wordcount --impl aurora,mpi-collective",
         ],
     ),
     (
@@ -31,7 +31,7 @@ const EXAMPLES: [(&str, [&str; 3]); 34] = [
         [
             "aurora indexgather",
             "aurora indexgather --table 100M --reads 5M",
-            "aurora indexgather --table 1M --reads 1e5 --impl aurora,naive --route udp",
+            "aurora indexgather --table 1M --reads 5000 --impl aurora,naive --route udp",
         ],
     ),
     (
@@ -56,7 +56,7 @@ const EXAMPLES: [(&str, [&str; 3]); 34] = [
     ),
     (
         "tsp",
-        ["aurora tsp", "aurora tsp --cities 22 --seed 2 --impl aurora,sequential", "aurora tsp --file burma14.tsp"],
+        ["aurora tsp", "aurora tsp --cities 22 --seed 2 --impl aurora,sequential", "aurora tsp --file my-cities.tsp"],
     ),
     (
         "run",
@@ -74,7 +74,7 @@ const EXAMPLES: [(&str, [&str; 3]); 34] = [
             "aurora check -n 2 --launcher mpirun -- ./my-program --its-option",
         ],
     ),
-    ("info", ["aurora info", "aurora info --ranks 2 --route udp", "mpirun -n 4 aurora info --json"]),
+    ("info", ["aurora info", "aurora info --ranks 2 --route udp", "mpirun -n 2 aurora info --json"]),
     (
         "report",
         [
@@ -113,7 +113,7 @@ const EXAMPLES: [(&str, [&str; 3]); 34] = [
         [
             "aurora bench read-cache",
             "aurora bench read-cache --bytes 256M --ranks 2",
-            "mpirun -n 4 aurora bench read-cache --impl aurora,mpi-collective",
+            "mpirun -n 2 aurora bench read-cache --impl aurora,mpi-collective",
         ],
     ),
     (
@@ -121,7 +121,7 @@ const EXAMPLES: [(&str, [&str; 3]); 34] = [
         [
             "aurora bench exchange",
             "aurora bench exchange --keys 32M --route udp",
-            "mpirun -n 4 aurora bench exchange --impl aurora,mpi-collective,mpi-isend",
+            "mpirun -n 2 aurora bench exchange --impl aurora,mpi-collective,mpi-isend",
         ],
     ),
     (
@@ -129,7 +129,7 @@ const EXAMPLES: [(&str, [&str; 3]); 34] = [
         [
             "aurora bench gather",
             "aurora bench gather --bytes 16M --pull",
-            "mpirun -n 4 aurora bench gather --impl aurora,mpi-collective",
+            "mpirun -n 2 aurora bench gather --impl aurora,mpi-collective",
         ],
     ),
     (
@@ -162,7 +162,7 @@ const EXAMPLES: [(&str, [&str; 3]); 34] = [
         [
             "aurora bench barrier",
             "aurora bench barrier --ranks 4 --route udp",
-            "mpirun -n 4 aurora bench barrier --impl aurora,mpi-collective",
+            "mpirun -n 2 aurora bench barrier --impl aurora,mpi-collective",
         ],
     ),
     (
@@ -170,7 +170,7 @@ const EXAMPLES: [(&str, [&str; 3]); 34] = [
         [
             "aurora bench all-reduce",
             "aurora bench all-reduce --bytes 8K --route udp",
-            "mpirun -n 4 aurora bench all-reduce --bytes 1M --impl aurora,mpi-collective",
+            "mpirun -n 2 aurora bench all-reduce --bytes 1M --impl aurora,mpi-collective",
         ],
     ),
     (
@@ -190,7 +190,7 @@ const EXAMPLES: [(&str, [&str; 3]); 34] = [
         [
             "aurora bench updates",
             "aurora bench updates --table 100M --updates 1M",
-            "mpirun -n 4 aurora bench updates --impl aurora,mpi-alltoallv",
+            "mpirun -n 2 aurora bench updates --impl aurora,mpi-alltoallv",
         ],
     ),
     (
@@ -198,7 +198,7 @@ const EXAMPLES: [(&str, [&str; 3]); 34] = [
         [
             "aurora bench reads",
             "aurora bench reads --table 100M --reads 1M --batch 1000",
-            "mpirun -n 4 aurora bench reads --impl aurora,mpi-alltoallv",
+            "mpirun -n 2 aurora bench reads --impl aurora,mpi-alltoallv",
         ],
     ),
     (

@@ -5,6 +5,7 @@
 mod arguments;
 mod bench;
 mod check;
+mod definition;
 mod examples;
 mod implementation;
 mod info;
@@ -23,7 +24,7 @@ mod values;
 
 use arguments::{
     Arguments, Command, DiffusionArguments, HistogramArguments, IndexGatherArguments, Mm2Arguments, PsrsArguments,
-    TspArguments, WordCountArguments, WorldArguments, definition,
+    TspArguments, WordCountArguments, WorldArguments,
 };
 use aurora_apps::implementation::{Implementation, Program};
 use aurora_apps::report::Measured;
@@ -34,6 +35,7 @@ use aurora_core::LaunchInfo;
 use aurora_core::prelude::*;
 use clap::error::ErrorKind;
 use clap::{ArgMatches, FromArgMatches};
+use definition::definition;
 use launch::speaks;
 use memory::Demand;
 use progress::Progress;
@@ -73,8 +75,8 @@ fn main() -> ExitCode {
         Command::Tsp(tsp) => run_tsp(tsp),
         Command::Bench(arguments) => bench::start(arguments, starter),
         Command::Info(world) => prepare(world, None).map(info::show),
-        Command::Run(arguments) => Ok(run::start(arguments)),
-        Command::Check(arguments) => Ok(check::show(arguments, starter)),
+        Command::Run(arguments) => arguments.check().map(|()| run::start(arguments)),
+        Command::Check(arguments) => arguments.run.check().map(|()| check::show(arguments, starter)),
         Command::Completions(arguments) => Ok(complete(arguments.shell)),
         Command::Report(arguments) => Ok(report::write(arguments, starter)),
         Command::Model(arguments) => model::show(arguments, starter),
@@ -129,7 +131,7 @@ fn run_histogram(arguments: &HistogramArguments) -> Result<ExitCode, Refusal> {
 
 fn run_wordcount(arguments: &WordCountArguments) -> Result<ExitCode, Refusal> {
     let job = arguments.job();
-    let text: Demand = Demand { argument: "--bytes <N>", value: arguments.bytes, bytes: memory::texts };
+    let text: Demand = Demand { argument: "--bytes <B>", value: arguments.bytes, bytes: memory::texts };
     let start = prepare(&arguments.world, Some(text))?;
     let words = Demand { argument: "--words <N>", value: arguments.words, bytes: memory::words };
     launch::check_memory(words, &start.config)?;

@@ -60,6 +60,12 @@ pub enum Reason {
     /// A file that cannot be read, or makes no sense.
     #[error("{0}")]
     File(String),
+    /// Machines for a launcher that reads no such file.
+    #[error("it is for mpirun: add `--launcher mpirun`, or leave it out")]
+    Hostfile,
+    /// A word of mpirun's own.
+    #[error("mpirun takes it for the beginning of another program: start the program by a script that has the word")]
+    Colon,
     /// More in a batch than there are.
     #[error("each rank makes {reads} reads; the most that makes sense is {reads}")]
     Batch {

@@ -2,6 +2,7 @@
 
 use crate::arguments::RouteName;
 use crate::complain;
+use crate::refusal::{Reason, Refusal};
 use crate::values::number;
 use clap::{Args, ValueEnum};
 use std::env;
@@ -24,7 +25,7 @@ pub struct RunArguments {
     #[arg(long, value_enum, default_value_t)]
     pub launcher: LauncherName,
     /// A file with the machines for mpirun, a line for each
-    #[arg(long, value_name = "FILE", conflicts_with = "route")]
+    #[arg(long, value_name = "FILE")]
     pub hostfile: Option<PathBuf>,
     /// How the ranks reach each other
     #[arg(long, value_enum, default_value_t)]
@@ -61,7 +62,27 @@ pub fn unstarted(command: &Command, error: &Error) -> String {
     format!("{} cannot be started: {error}{hint}", program.display())
 }
 
+fn mpirun() -> OsString {
+    env::var_os("MPIRUN").filter(|mpirun| !mpirun.is_empty()).unwrap_or_else(|| "mpirun".into())
+}
+
 impl RunArguments {
+    /// Whether the launcher can take all that.
+    ///
+    /// # Errors
+    /// The argument that it cannot.
+    pub fn check(&self) -> Result<(), Refusal> {
+        let by_mpirun = self.launcher == LauncherName::Mpirun;
+        if let Some(file) = self.hostfile.as_ref().filter(|_| !by_mpirun) {
+            let value = Some(file.display().to_string());
+            return Err(Refusal { argument: "--hostfile <FILE>", value, reason: Reason::Hostfile });
+        }
+        if by_mpirun && self.program.iter().any(|word| word == ":") {
+            return Err(Refusal { argument: "<PROGRAM>", value: Some(":".into()), reason: Reason::Colon });
+        }
+        Ok(())
+    }
+
     /// What starts the program, with these variables.
     pub fn command(&self, variables: &[(&str, &str)]) -> Command {
         let route = self.route.to_string();
@@ -70,7 +91,7 @@ impl RunArguments {
         match self.launcher {
             LauncherName::Own => self.own(&variables),
             LauncherName::Mpirun => {
-                let mut command = Command::new(env::var_os("MPIRUN").unwrap_or_else(|| "mpirun".into()));
+                let mut command = Command::new(mpirun());
                 if let Some(hosts) = &self.hostfile {
                     command.arg("--hostfile").arg(hosts);
                 } else {
@@ -95,8 +116,9 @@ impl RunArguments {
 
     /// Open MPI takes variables to other machines only if it is told to; `env` takes them under any launcher.
     fn by(&self, mut command: Command, options: &[&str], variables: &[(&str, &str)]) -> Command {
-        if let Some(ranks) = self.ranks {
-            command.arg("-n").arg(ranks.to_string());
+        let ranks = self.ranks.map(|ranks| ranks.to_string().into());
+        if let Some(ranks) = ranks.or(env::var_os("AURORA_RANKS")).filter(|ranks| !ranks.is_empty()) {
+            command.arg("-n").arg(ranks);
         }
         command.args(options);
         let inherited = env::vars_os().filter(|(name, _)| is_a_setting(name));
@@ -110,6 +132,10 @@ impl RunArguments {
             setting.push("=");
             setting.push(value);
             command.arg(setting);
+        }
+        if self.program[0].to_string_lossy().contains('=') {
+            // `env` would take it for one more variable.
+            command.args(["sh", "-c", r#"exec "$0" "$@""#]);
         }
         command.args(&self.program);
         command

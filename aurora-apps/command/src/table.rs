@@ -71,11 +71,8 @@ fn why_none(report: &Report) -> Option<String> {
     let sharing = report.sharing_seconds.median / report.seconds.median;
     match sharing {
         _ if !is_parallel || report.speedup >= 1.2 => None,
-        sharing if sharing > 0.3 => Some(format!(
-            ": {:.0} % of a repetition is sharing; with more work for each rank it is less",
-            100.0 * sharing
-        )),
-        _ => Some(": the ranks compute no faster together; are there as many free cores?".into()),
+        sharing if sharing > 0.3 => Some(format!(": {:.0} % of a repetition is sharing", 100.0 * sharing)),
+        _ => Some(": the ranks compute no faster together, as with very little work, or on fewer free cores".into()),
     }
 }
 

@@ -44,8 +44,11 @@ pub fn bytes_or_none(text: &str) -> Result<u64, &'static str> {
 
 /// A number without a fraction.
 fn whole(text: &str, units: Config) -> Option<u64> {
-    // What is left of a fraction is rounded there.
-    units.parse_size(text).ok().filter(|_| !text.contains(['.', '-']))
+    // A unit may stand apart, and digits not. `1e` is a part of `1e6`, and no unit. Fractions would be rounded.
+    let words = text.split_whitespace().collect::<Vec<_>>();
+    let is_one = words.len() < 2 || words.len() == 2 && words[1].starts_with(|c: char| c.is_ascii_alphabetic());
+    let is_plain = is_one && !text.contains(['.', '-']) && !text.trim_end().ends_with(['e', 'E']);
+    units.parse_size(text).ok().filter(|_| is_plain)
 }
 
 /// How fast a rank is beside others.
@@ -97,9 +100,24 @@ mod tests {
         ] {
             assert_eq!(count(text), Ok(expected), "{text}");
         }
-        for text in
-            ["", "x", "M", "-1", "1.5", "1.0005K", "1e-1", "5B", "5MB", "5MiB", "18446744073709551616", "1e20", "_"]
-        {
+        for text in [
+            "",
+            "x",
+            "M",
+            "-1",
+            "1.5",
+            "1.0005K",
+            "1e-1",
+            "5B",
+            "5MB",
+            "5MiB",
+            "18446744073709551616",
+            "1e20",
+            "_",
+            "1e",
+            "1 0",
+            "1 M 0",
+        ] {
             assert!(count(text).is_err(), "{text}");
         }
         for (text, expected) in [("8M", 8 << 20), ("8MiB", 8 << 20), ("8e6", 8_000_000), ("5B", 5), ("1 GiB", 1 << 30)]

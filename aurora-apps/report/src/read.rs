@@ -155,6 +155,8 @@ mod tests {
             (format!("{RUN}\n{{\"version\":\"0.1\"}}"), &["line 3: JSON, but no run"]),
             (format!("{RUN}{}", &RUN[..RUN.len() / 2]), &["line 2: not JSON: EOF"]),
             ("{\"app\":\"mm2\",\"results\":[]}".into(), &["no results"]),
+            ("{\"app\":\"mm2\",\"results\":\"x\"}".into(), &["`results` are no list"]),
+            (format!("[{}]", RUN.trim()), &["JSON, but no run"]),
             (other("\"size\"", "\"sighs\""), &["line 1: a run that cannot be", "`size`"]),
             (other("\"reps\":", "\"reps\":1844674407370955161"), &["nothing is repeated"]),
             (other("\"ranks\":2", "\"ranks\":0"), &["0 ranks"]),
@@ -184,6 +186,7 @@ mod tests {
         let [What::Program(old), What::Program(read)] = [&old[0].what, &new_runs[0].what] else { panic!("programs") };
         assert_eq!((old, new_runs[0].circumstances.commit.as_str()), (read, "f00"));
         new["schema"] = 2.into();
+        new["labels"] = "another form".into();
         let told = parsed(&new.to_string()).unwrap_err().to_string();
         assert!(told.contains("it has the form 2 of a later version, and this one reads up to 1"), "{told}");
     }

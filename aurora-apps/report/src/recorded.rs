@@ -45,14 +45,18 @@ impl Recorded {
 /// # Errors
 /// What is missing or cannot be; none for an object of some other kind.
 pub fn recorded(file: &str, line: usize, object: Value) -> Result<Option<Recorded>, String> {
-    let circumstances = Circumstances::deserialize(&object).map_err(|error| error.to_string())?;
-    if circumstances.schema > SCHEMA {
-        let found = circumstances.schema;
+    if !object.is_object() {
+        return Ok(None);
+    }
+    // Before all else: another form may have anything in it.
+    if let Some(found) = object.get("schema").and_then(Value::as_u64).filter(|schema| *schema > SCHEMA.into()) {
         return Err(format!("it has the form {found} of a later version, and this one reads up to {SCHEMA}"));
     }
+    let circumstances = Circumstances::deserialize(&object).map_err(|error| error.to_string())?;
     let results = match object.get("results") {
         Some(Value::Array(results)) if results.is_empty() => return Err("it has no results".into()),
-        Some(results) => results.clone(),
+        Some(Value::Array(results)) => Value::from(results.clone()),
+        Some(_) => return Err("its `results` are no list".into()),
         // An object of one implementation alone is a run too.
         None => vec![object.clone()].into(),
     };

@@ -10,6 +10,8 @@ use crate::report::{Comparison, Report};
 use crate::tally::{Repetition, Subject, Tally};
 use aurora_core::prelude::*;
 use std::cell::Cell;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -121,8 +123,24 @@ impl Source {
     }
 }
 
+/// A matrix of the most cities, with room for names and comments.
+const LONGEST: u64 = 1 << 20;
+
 fn read(path: &Path) -> std::result::Result<Instance, String> {
-    let text = std::fs::read_to_string(path).map_err(|error| format!("the file cannot be read: {error}"))?;
+    let fault = |error: std::io::Error| format!("the file cannot be read: {error}");
+    let file = File::open(path).map_err(fault)?;
+    // It is read once more by the job.
+    if !file.metadata().map_err(fault)?.is_file() {
+        return Err("it is no ordinary file: write its contents into one".into());
+    }
+    let mut text = String::new();
+    let length = file.take(LONGEST + 1).read_to_string(&mut text).map_err(fault)? as u64;
+    if length > LONGEST {
+        return Err(format!(
+            "the file is longer than {LONGEST} bytes, which {} cities do not take",
+            super::MOST_CITIES
+        ));
+    }
     tsplib::parse(&text).map_err(|fault| fault.to_string())
 }
 

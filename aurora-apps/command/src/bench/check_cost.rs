@@ -109,7 +109,7 @@ fn run(application: &str, check: &str, arguments: &CheckCostArguments) -> Result
     seconds.ok_or_else(|| format!("AURORA_CHECK={check} fails: {said}{told}"))
 }
 
-/// What a command has printed once it has ended, and whether it has ended by itself.
+/// The output of a command that has ended, and whether it has ended by itself.
 fn output_of(command: &mut Command, limit: Duration) -> io::Result<(Output, bool)> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let (stdout, stderr) = (child.stdout.take().map(read_all), child.stderr.take().map(read_all));

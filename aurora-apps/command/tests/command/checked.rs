@@ -122,9 +122,26 @@ fn possible() {
     done.expect("no certain race");
 }
 
+/// A race of which the program itself says nothing, beside a job without one.
+#[test]
+#[ignore = "it is run by the test of `aurora check`"]
+fn handled() {
+    let _ = writes(false);
+    writes(true).expect("no race");
+}
+
 #[test]
 #[ignore = "it is run by the test of `aurora check`"]
 fn no_job() {}
+
+/// Leaves a process behind that keeps stderr open.
+#[test]
+#[ignore = "it is run by the test of `aurora check`"]
+fn leaving() {
+    writes(true).expect("no race");
+    let left = Command::new("sh").args(["-c", "sleep 60 > /dev/null &"]).status();
+    assert!(left.expect("a shell").success());
+}
 
 #[test]
 #[ignore = "it is run by the test of `aurora check`"]
@@ -152,17 +169,23 @@ fn a_users_program_is_checked() {
         ("checked::unordered", 1, "aurora check: a race\n"),
         ("checked::ordered", 0, "aurora check: no race in 1 job\n"),
         ("checked::possible", 1, "aurora check: 1 possible race, and no certain one\n"),
+        ("checked::handled", 1, "aurora check: a race\n"),
+        ("checked::leaving", 0, "aurora check: no race in 1 job\n"),
         ("checked::no_job", 1, "aurora check: nothing was checked: no job has ended"),
         ("checked::unchecked", 1, "aurora check: nothing was checked: no job has ended"),
         ("checked::failing", 1, "aurora check: the program has failed (exit status: 101); no race was found before"),
     ] {
+        let begun = Instant::now();
         let output = check_test(options, test);
+        assert!(begun.elapsed() < Duration::from_secs(40), "{test}");
         let said = stderr(&output);
         assert_eq!(output.status.code(), Some(code), "{test}: {said}");
         assert!(said.contains(verdict), "{test}: {said}");
         // The program's own words are passed on.
         assert!(stdout(&output).contains(&format!("test {test} ... ")), "{}", stdout(&output));
     }
+    let output = check_test(&format!("{options} --limit 1e19"), "checked::ordered");
+    assert!(output.status.success(), "{}", stderr(&output));
     let output = check_test(&format!("{options} --limit 1"), "checked::endless");
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     assert!(stderr(&output).contains("has not ended after 1 s and was killed (--limit)"), "{}", stderr(&output));

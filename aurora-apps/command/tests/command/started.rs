@@ -45,3 +45,16 @@ fn a_program_that_cannot_be_started_says_why() {
     }
     assert_eq!(run(&[]).status.code(), Some(2));
 }
+
+#[test]
+fn a_launcher_is_not_asked_for_what_it_cannot() {
+    for (words, said) in [
+        (&["--hostfile", "hosts", "true"][..], "'hosts' for '--hostfile <FILE>': it is for mpirun"),
+        (&["--launcher", "srun", "--hostfile", "hosts", "true"], "'hosts' for '--hostfile <FILE>': it is for mpirun"),
+        (&["--launcher", "mpirun", "true", ":", "true"], "':' for '<PROGRAM>': mpirun takes it for the beginning"),
+    ] {
+        let output = run(words);
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        assert!(stderr(&output).contains(said), "{}", stderr(&output));
+    }
+}

@@ -1,0 +1,78 @@
+//! The command line as clap has it, with what all commands have in common.
+
+use crate::arguments::Arguments;
+use crate::examples;
+use crate::implementation::{IMPLEMENTATIONS, parser_of};
+use clap::CommandFactory;
+
+/// The command line.
+pub fn definition() -> clap::Command {
+    finished(Arguments::command(), "")
+}
+
+/// Says at each size in bytes how its units are read: counts have millions.
+fn with_units(argument: clap::Arg) -> clap::Arg {
+    let is_a_size = argument.get_value_names().is_some_and(|names| names.iter().any(|name| name == "B"));
+    match argument.get_help() {
+        Some(help) if is_a_size => {
+            let help = format!("{help}; K, M, G and T are powers of 1024");
+            argument.help(help)
+        }
+        _ => argument,
+    }
+}
+
+/// With what all commands have in common; `words` call this one. A negative number is a value: the error is that of its
+/// argument, not of an unknown option. `--impl` takes those that the command of this name has.
+fn finished(command: clap::Command, words: &str) -> clap::Command {
+    let name = command.get_name().to_string();
+    let command = match examples::of(words) {
+        Some(examples) => command.after_help(format!("Examples:\n  {}", examples.join("\n  "))),
+        None => command,
+    };
+    let inner = |command: clap::Command| {
+        let words = format!("{words} {}", command.get_name());
+        finished(command, words.trim_start())
+    };
+    command.mut_subcommands(inner).mut_args(|argument| match argument.get_action().takes_values() {
+        true if argument.get_id() == IMPLEMENTATIONS => argument.value_parser(parser_of(&name)),
+        true => with_units(argument.allow_negative_numbers(true)),
+        false => argument,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        definition().debug_assert();
+    }
+
+    /// All commands, by the words behind `aurora`.
+    fn commands(of: &clap::Command, words: &str, all: &mut Vec<String>) {
+        all.push(words.trim_start().into());
+        of.get_subcommands().for_each(|inner| commands(inner, &format!("{words} {}", inner.get_name()), all));
+    }
+
+    #[test]
+    fn each_help_has_three_examples_that_can_be_typed() {
+        let mut all = Vec::new();
+        commands(&definition(), "", &mut all);
+        assert!(all.len() > 30, "{all:?}");
+        for words in all {
+            let examples = examples::of(&words).unwrap_or_else(|| panic!("no examples of `{words}`"));
+            for example in examples {
+                // As a shell takes it apart; a launcher stands before it, or a pipe behind.
+                let typed = example.replace('\'', "");
+                let (_, line) = typed.rsplit_once("aurora ").map_or(("", ""), |(before, line)| (before, line));
+                let parsed = definition().try_get_matches_from(["aurora"].into_iter().chain(line.split(' ')));
+                // A title of several words is one argument in a shell only.
+                let is_quoted = example.contains('\'');
+                assert!(is_quoted || parsed.is_ok(), "{example}: {}", parsed.unwrap_err());
+                assert!(example.contains(&format!("aurora {words}")) || words == "report", "{example}");
+            }
+        }
+    }
+}
