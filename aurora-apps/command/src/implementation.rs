@@ -10,7 +10,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 #[derive(Args, Clone, Debug)]
 pub struct Implementations {
     /// Who shares the data; several, separated by commas, take turns in one job
-    // Which there are, depends on the command.
+    // The parser of each command takes the place of this one.
     #[arg(id = IMPLEMENTATIONS, long = "impl", value_name = "IMPL", value_delimiter = ',', default_value = "aurora")]
     #[arg(value_parser = parser(&[]))]
     pub list: Vec<Implementation>,

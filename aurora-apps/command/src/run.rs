@@ -21,7 +21,7 @@ pub struct RunArguments {
     /// How many ranks [default: the program's choice; without one the cores, at most 4]
     #[arg(short = 'n', long, value_name = "N", value_parser = number::<u32>(1..=u32::MAX.into()))]
     pub ranks: Option<u32>,
-    /// What starts the ranks
+    /// The launcher that starts the ranks
     #[arg(long, value_enum, default_value_t)]
     pub launcher: LauncherName,
     /// A file with the machines for mpirun, a line for each
@@ -46,7 +46,7 @@ pub enum LauncherName {
     Srun,
 }
 
-/// Becomes the program, or what starts its ranks.
+/// Becomes the program, or the launcher of its ranks.
 pub fn start(arguments: &RunArguments) -> ExitCode {
     let mut command = arguments.command(&[]);
     let error = command.exec();
@@ -83,7 +83,7 @@ impl RunArguments {
         Ok(())
     }
 
-    /// What starts the program, with these variables.
+    /// The command that starts the program, with these variables.
     pub fn command(&self, variables: &[(&str, &str)]) -> Command {
         let route = self.route.to_string();
         let route = (self.route != RouteName::Auto).then_some(("AURORA_ROUTE", route.as_str()));

@@ -12,7 +12,7 @@ use std::time::Duration;
 pub enum BenchCommand {
     #[command(flatten)]
     Operation(OperationCommand),
-    /// Run each application with and without AURORA_CHECK=1: whether it has races, and what the race detector costs
+    /// Run each application with and without AURORA_CHECK=1, and show the cost of the race detector; a race is a failure
     CheckCost(CheckCostArguments),
 }
 

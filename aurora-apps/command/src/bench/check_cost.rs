@@ -1,5 +1,6 @@
-//! `aurora bench check-cost`: what the race detector says of the applications, and what it costs.
+//! `aurora bench check-cost`: the applications under the race detector, and its cost.
 
+use crate::arguments::RouteName;
 use crate::check::end_of;
 use crate::launch::speaks;
 use crate::values::{number, seconds};
@@ -21,9 +22,9 @@ pub struct CheckCostArguments {
     /// How many ranks to start
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = number::<u32>(1..=1024))]
     pub ranks: u32,
-    /// How the ranks reach each other: auto, local, shm or udp
-    #[arg(long, value_name = "ROUTE", default_value = "auto", value_parser = ["auto", "local", "shm", "udp"])]
-    pub route: String,
+    /// How the ranks reach each other
+    #[arg(long, value_enum, default_value_t)]
+    pub route: RouteName,
     /// Kill an application that runs longer, which usually takes some seconds, and fail
     #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = seconds)]
     pub limit: Duration,
@@ -90,7 +91,7 @@ fn run(application: &str, check: &str, arguments: &CheckCostArguments) -> Result
         command.env_remove(variable);
     }
     command.args(application.split_whitespace()).args(["--json", "--reps", "3"]).env("AURORA_CHECK", check);
-    command.args(["--ranks", &arguments.ranks.to_string(), "--route", &arguments.route]);
+    command.args(["--ranks", &arguments.ranks.to_string(), "--route", &arguments.route.to_string()]);
     let (output, in_time) = output_of(&mut command, arguments.limit).map_err(|error| error.to_string())?;
     let (said, told) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if !in_time {
