@@ -12,7 +12,7 @@ use std::time::Duration;
 pub enum BenchCommand {
     #[command(flatten)]
     Operation(OperationCommand),
-    /// Run each application with and without AURORA_CHECK=1, and show the cost of the race detector; a race is a failure
+    /// Run each application with and without AURORA_CHECK=1, and show the cost of the race detector; a race is an error
     CheckCost(CheckCostArguments),
 }
 
