@@ -1,5 +1,5 @@
 //! The rules of the sources: which module may import which, where `unsafe` and the clock may stand, how long a file
-//! and a line may be.
+//! and a line may be. And the rules of the packages.
 //!
 //! The tables below are the rules. `tests/architecture.allowed` lists the violations of today; a violation that is not
 //! listed fails the test, and so does a listed one that is gone: the list may only shrink.
@@ -18,6 +18,8 @@ mod check;
 mod examples;
 #[path = "architecture/imports.rs"]
 mod imports;
+#[path = "architecture/packages.rs"]
+mod packages;
 #[path = "architecture/proof.rs"]
 mod proof;
 #[path = "architecture/source.rs"]

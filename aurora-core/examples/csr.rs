@@ -1,4 +1,4 @@
-//! A sparse matrix in compressed rows (CSR), times a vector: `cargo run -p aurora-core --example csr`.
+//! A sparse matrix in compressed rows (CSR), times a vector: `cargo run -p aurora-spmd --example csr`.
 //!
 //! Rows are divided by weights, as if every second rank were twice as fast. The entries of a row lie on the rank that
 //! owns the row, so they have blocks of their own lengths. Every element of the product is verified.

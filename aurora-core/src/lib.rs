@@ -122,6 +122,7 @@
 //! | shadow | an owner's record of the last accesses to its block, in checking mode |
 //! | drop notice | a rank has dropped its handle of an object |
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(missing_debug_implementations)]
 
 mod behaviour;
@@ -154,6 +155,11 @@ mod trace;
 mod vector;
 mod window;
 mod world;
+
+/// The program in the README compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
 
 pub use bytemuck;
 #[cfg(feature = "ndarray")]

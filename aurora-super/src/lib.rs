@@ -83,10 +83,5 @@ pub type Range = std::ops::Range<u32>;
 
 /// The programs in the README compile and run.
 #[cfg(doctest)]
-mod readme {
-    #[doc = include_str!("../README.md")]
-    struct OfTheCrate;
-
-    #[doc = include_str!("../../README.md")]
-    struct OfAurora;
-}
+#[doc = include_str!("../README.md")]
+mod readme {}

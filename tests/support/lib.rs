@@ -30,3 +30,8 @@ pub mod results;
 #[path = "../../benches/side_by_side/mod.rs"]
 pub mod side_by_side;
 pub mod traces;
+
+/// The programs in the README compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+mod readme {}

@@ -68,6 +68,16 @@ pub enum Fault {
         /// The other.
         to: usize,
     },
+    /// Places that lie too far apart.
+    #[error("cities {} and {} are {distance} apart, more than {MOST_DISTANCE}: scale the file", .from + 1, .to + 1)]
+    Far {
+        /// One, from 0.
+        from: usize,
+        /// The other.
+        to: usize,
+        /// Their distance, rounded.
+        distance: f64,
+    },
 }
 
 const COORDINATES: &str = "NODE_COORD_SECTION";
@@ -92,7 +102,14 @@ pub fn parse(text: &str) -> Result<Instance, Fault> {
     let cities = file.dimension.ok_or(Fault::Missing("DIMENSION"))?;
     let (line, kind) = file.kind.ok_or(Fault::Missing("EDGE_WEIGHT_TYPE"))?;
     match kind {
-        "EUC_2D" => file.places(cities).map(|places| Instance::new(cities, |i, j| plane(places[i], places[j]))),
+        "EUC_2D" => {
+            let places = file.places(cities)?;
+            let far = |&(from, to): &(usize, usize)| plane(places[from], places[to]) > f64::from(MOST_DISTANCE);
+            if let Some((to, from)) = (0..cities).flat_map(|i| (0..i).map(move |j| (i, j))).find(far) {
+                return Err(Fault::Far { from, to, distance: plane(places[from], places[to]) });
+            }
+            Ok(Instance::new(cities, |i, j| plane(places[i], places[j]) as u32))
+        }
         "GEO" => file.places(cities).map(|places| Instance::new(cities, |i, j| earth(places[i], places[j]))),
         "EXPLICIT" => file.matrix(cities),
         _ => Err(Fault::Unknown {
@@ -204,9 +221,9 @@ fn count(section: &'static str, numbers: &[f64], cities: usize, expected: usize)
     }
 }
 
-/// `EUC_2D`.
-fn plane(a: (f64, f64), b: (f64, f64)) -> u32 {
-    ((a.0 - b.0).hypot(a.1 - b.1) + 0.5).min(f64::from(MOST_DISTANCE)) as u32
+/// `EUC_2D`, rounded.
+fn plane(a: (f64, f64), b: (f64, f64)) -> f64 {
+    ((a.0 - b.0).hypot(a.1 - b.1) + 0.5).floor()
 }
 
 /// `GEO`: degrees and minutes, as `DDD.MM`, on TSPLIB's earth with TSPLIB's pi.
@@ -263,6 +280,8 @@ mod tests {
         assert!(lines(&[head, &plane, "1 0 0", "2 0 1", "2 1 1"]).contains("names city 2 again"));
         assert!(lines(&[head, &plane, "1 0 0", "2 0 1", "4 1 1"]).contains("names city 4 which does not exist"));
         assert!(lines(&[head, &plane, "1 0 0", "2 0 inf", "3 1 1"]).contains("inf is not a number"));
+        let far = lines(&[head, &plane, "1 0 0", "2 0 16777215", "3 0 -1"]);
+        assert!(far.contains("cities 2 and 3 are 16777216 apart, more than 16777215"), "{far}");
         let explicit = ["EDGE_WEIGHT_TYPE: EXPLICIT", "EDGE_WEIGHT_SECTION", "0 1 0 1 1 0"].join("\n");
         assert!(lines(&[head, &explicit]).contains("no line `EDGE_WEIGHT_FORMAT"));
         assert!(lines(&[head, "EDGE_WEIGHT_FORMAT: UPPER_ROW", &explicit]).contains("LOWER_DIAG_ROW, FULL_MATRIX"));

@@ -176,9 +176,9 @@ impl Kernel {
     /// Adds an object. Called before ranks agree on it, so that no message arrives for an object that does not exist.
     pub(crate) fn add(&mut self, id: ObjectId, name: ObjectName, machine: impl SharedObject) {
         let frame = Frame::new(id, name, self.core.size);
-        let entry = Entry { frame, machine: Box::new(machine), share: Share::default() };
-        let entry = self.objects.entry(id).insert_entry(entry).into_mut();
+        let mut entry = Entry { frame, machine: Box::new(machine), share: Share::default() };
         self.digests.touch(id, &mut entry.share);
+        self.objects.insert(id, entry);
     }
 
     pub(crate) fn remove(&mut self, id: ObjectId) {

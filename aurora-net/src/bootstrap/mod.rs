@@ -40,8 +40,8 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 /// Advice for a program that needs MPI and was built without it.
-pub const BUILD_WITH_MPI: &str = "To build it with MPI, write `features = [\"mpi\"]` beside aurora-core in its \
-     Cargo.toml, or build it by `cargo build --features aurora-core/mpi` (a program of Aurora's own workspace: \
+pub const BUILD_WITH_MPI: &str = "To build it with MPI, write `features = [\"mpi\"]` beside aurora-spmd in its \
+     Cargo.toml, or build it by `cargo build --features aurora-spmd/mpi` (a program of Aurora's own workspace: \
      `--features mpi`); that needs an MPI with its compiler wrapper, and libclang";
 
 /// How the ranks are started.

@@ -45,8 +45,9 @@ impl Nic {
     /// `None`: there is room for a train. Otherwise when the socket will be writable again.
     pub(super) fn full_until(&mut self, now: Instant) -> Option<Instant> {
         let size = self.send_buffer?;
-        while let Some((_, charge)) = self.waiting.pop_front_if(|(left, _)| *left <= now) {
+        while let Some(&(_, charge)) = self.waiting.front().filter(|(left, _)| *left <= now) {
             self.charged -= charge;
+            self.waiting.pop_front();
         }
         if self.charged < size {
             return None;

@@ -168,15 +168,15 @@ const BY_LIMIT: [Measure; 2] =
 
 impl Measure {
     /// All policies; and where `syn` presses the others to one side, those once more without it.
-    fn charts(&self, all: &[Recorded], title: &str, along: &'static str, mut lines: Lines<'_>) -> Vec<Markup> {
+    fn charts(&self, all: &[Recorded], title: &str, along: &'static str, lines: Lines<'_>) -> Vec<Markup> {
         let mut charts = Vec::from_iter(self.figure(title, along, &lines).and_then(|figure| figure.draw(all)));
         let lost = |lines: &Lines<'_>| {
             let values = self.curves(lines).into_iter().flat_map(|curve| curve.points).map(|(_, value)| value.median);
             values.map(|value| if self.cut { 1.0 - value } else { value }).fold(0.0, f64::max)
         };
-        let steps: Lines<'_> = lines.extract_if(.., |(_, policy), _| *policy == "syn").collect();
-        if !charts.is_empty() && lost(&steps) > 2.0 * lost(&lines) {
-            let figure = self.figure(&format!("{title}, without syn"), along, &lines);
+        let (steps, others): (Lines<'_>, Lines<'_>) = lines.into_iter().partition(|((_, policy), _)| *policy == "syn");
+        if !charts.is_empty() && lost(&steps) > 2.0 * lost(&others) {
+            let figure = self.figure(&format!("{title}, without syn"), along, &others);
             charts.extend(figure.and_then(|figure| figure.draw(all)));
         }
         charts

@@ -29,7 +29,6 @@ use crate::vector::waits::VectorWait;
 use crate::window::Window;
 use crate::{Error, Site};
 use std::cell::RefCell;
-use std::fmt;
 
 const NAME: &str = "Paged";
 
@@ -100,7 +99,7 @@ impl<T: Element> Pages<T, true> {
             Ok(()) | Err(Error::Race { .. }) => {}
             Err(error) => return Err(error),
         }
-        let text = fmt::from_fn(|f| write!(f, "sync {number} of {}", vector.name()));
+        let text = format_args!("sync {number} of {}", vector.name());
         let action = In(&text);
         let key = [vector.id.0, self.scope.epoch, number].into_iter().fold(0, crate::digest::add);
         vector.link.meet_about(&[vector.id], Came::new("a sync", &action, key), site)?;
