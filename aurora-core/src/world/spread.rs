@@ -155,7 +155,8 @@ impl World {
     pub fn all_gather<V: ScalarValue>(&self, value: V) -> Result<Vec<V>> {
         let site = Site::here();
         let (own, refusal) = given(encode(&value, &site));
-        let text = format_args!("all_gather of a {}", short::<V>());
+        let value_type = short::<V>();
+        let text = format_args!("all_gather of a {value_type}");
         let action = In(&text);
         let key = digest::add(ALL_GATHER, TypeKey::of::<V>().number());
         let came = Came { refusal, ..Came::new("all_gather", &action, key) };
@@ -192,7 +193,8 @@ impl World {
         if size_of::<T>() == 0 {
             return Err(Error::ZeroSized { element: type_name::<T>().into(), site });
         }
-        let text = format_args!("all_gather_slice of {}", short::<T>());
+        let element = short::<T>();
+        let text = format_args!("all_gather_slice of {element}");
         let action = In(&text);
         let key = digest::add(ALL_GATHER_SLICE, TypeKey::of::<T>().number());
         self.gather_bytes(values, Came::new("all_gather_slice", &action, key), &site)
