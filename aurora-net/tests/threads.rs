@@ -481,7 +481,7 @@ fn an_unknown_interface_is_refused() {
 #[cfg(not(feature = "mpi"))]
 #[test]
 fn a_build_without_mpi_says_how_to_get_one_with() {
-    let launch = Launch::Mpi(Announced { size: Some(4), ..Announced::default() });
+    let launch = Launch::Mpi(aurora_net::bootstrap::Announced { size: Some(4), ..Default::default() });
     let failure = run(launch, Options::default(), |seat| seat.finish()).unwrap_err();
     let text = failure.to_string();
     assert!(text.contains("one of 4 ranks") && text.contains("--features mpi"), "{text}");

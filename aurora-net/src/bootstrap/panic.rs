@@ -67,7 +67,7 @@ mod tests {
     fn a_panic_becomes_a_failure_with_text_and_place() {
         let failure = capture(Rank::new(3), || -> () { panic!("no {}", "tea") }).unwrap_err();
         assert_eq!(failure.cause, "panicked: no tea");
-        assert!(failure.at.unwrap().starts_with("aurora-net/src/bootstrap/panic.rs:"));
+        assert!(failure.at.unwrap().contains("src/bootstrap/panic.rs:"));
         assert_eq!(capture(Rank::new(3), || 7), Ok(7));
     }
 }
