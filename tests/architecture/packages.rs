@@ -64,6 +64,12 @@ fn packages_can_be_published() {
             assert!(package[link].is_null(), "{name}: no address is known for `{link}`");
         }
 
+        let dependencies = package["dependencies"].as_array().into_iter().flatten();
+        for net in dependencies.filter(|other| other["name"] == "aurora-net" && other["kind"].is_null()) {
+            let very = format!("={}", env!("CARGO_PKG_VERSION"));
+            assert_eq!(net["req"], very.as_str(), "{name}: the interface of aurora-net may change in any version");
+        }
+
         let keywords = texts(&package["keywords"]);
         assert!((1..=5).contains(&keywords.len()), "{name}: crates.io takes 1 to 5 keywords: {keywords:?}");
         assert!(keywords.iter().all(|word| word.len() <= 20), "{name}: a keyword has at most 20 bytes: {keywords:?}");
