@@ -12,6 +12,8 @@
 //!
 //! # The smallest whole program
 //!
+//! The package of this library is `aurora-spmd`.
+//!
 //! ```
 //! use aurora_core::prelude::*;
 //!

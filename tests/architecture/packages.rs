@@ -1,5 +1,6 @@
 //! The packages of crates.io: their manifests, and the files beside these.
 
+use crate::tree;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -92,6 +93,30 @@ fn packages_can_be_published() {
         assert_eq!(features, texts(&docs["features"]).into_iter().collect(), "{name}: features for docs.rs");
         assert_eq!(texts(&docs["targets"]), ["x86_64-unknown-linux-gnu"], "{name}: docs.rs builds for Linux alone");
     }
+}
+
+/// `aurora-core` is a folder and no package, and a reader cannot tell by the name.
+#[test]
+fn commands_in_documents_name_packages() {
+    let metadata = metadata();
+    let packages = metadata["packages"].as_array().expect("there are packages");
+    let packages: BTreeSet<_> = packages.iter().filter_map(|package| package["name"].as_str()).collect();
+    let mut found = 0;
+    for end in [".md", ".rs"] {
+        let files = tree::files(Path::new(ROOT), end).expect("the files can be read");
+        for file in files.iter().filter(|file| file.path != "CHANGELOG.md") {
+            for (at, _) in file.text.match_indices("aurora-") {
+                let (before, rest) = file.text.split_at(at);
+                let is_of_a_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
+                let (name, after) = rest.split_at(rest.find(|letter| !is_of_a_name(letter)).unwrap_or(rest.len()));
+                if before.ends_with(" -p ") || (end == ".md" && after.starts_with(" = ")) {
+                    assert!(packages.contains(name), "{}: {name} is no package", file.path);
+                    found += 1;
+                }
+            }
+        }
+    }
+    assert!(found > 30, "{found} commands and dependencies");
 }
 
 /// Clippy's `incompatible_msrv` keeps the standard library's part of it.

@@ -1,4 +1,4 @@
-//! The Rust files of the workspace.
+//! The files of the workspace.
 
 use std::path::Path;
 use std::{fs, io};
@@ -9,15 +9,20 @@ pub struct File {
     pub text: String,
 }
 
-/// All of them below `root`, but for hidden folders and what has been built.
+/// All Rust files below `root`, but for hidden folders and those that cargo builds in.
 pub fn rust_files(root: &Path) -> io::Result<Vec<File>> {
+    files(root, ".rs")
+}
+
+/// The same of the files whose names end with `end`.
+pub fn files(root: &Path, end: &str) -> io::Result<Vec<File>> {
     let mut files = Vec::new();
-    walk(root, "", &mut files)?;
+    walk(root, "", end, &mut files)?;
     files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(files)
 }
 
-fn walk(folder: &Path, prefix: &str, files: &mut Vec<File>) -> io::Result<()> {
+fn walk(folder: &Path, prefix: &str, end: &str, files: &mut Vec<File>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -25,8 +30,8 @@ fn walk(folder: &Path, prefix: &str, files: &mut Vec<File>) -> io::Result<()> {
         let (is_folder, relative) = (entry.file_type()?.is_dir(), format!("{prefix}{name}"));
         // Cargo puts this tag into each folder that it builds in.
         if is_folder && !name.starts_with('.') && name != "target" && !path.join("CACHEDIR.TAG").exists() {
-            walk(&path, &format!("{relative}/"), files)?;
-        } else if !is_folder && name.ends_with(".rs") {
+            walk(&path, &format!("{relative}/"), end, files)?;
+        } else if !is_folder && name.ends_with(end) {
             files.push(File { text: fs::read_to_string(&path)?, path: relative });
         }
     }
