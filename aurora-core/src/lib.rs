@@ -1,5 +1,7 @@
 //! Distributed shared data for SPMD programs: declare vectors and scalars that are distributed over all ranks of a
 //! job, write loops as if the data were local, and add one scoped behaviour per object and phase to make them fast.
+//! *The paper* in these pages is Paul Lu, *Integrating Bulk-Data Transfer into the Aurora Distributed Shared Data
+//! System* (JPDC 2001). [`VARIABLES`] lists the environment variables.
 //!
 //! # The words
 //!
@@ -12,7 +14,7 @@
 //!
 //! # The smallest whole program
 //!
-//! The package of this library is `aurora-spmd`.
+//! The package of this library is `aurora-spmd`. The package `aurora-core` is another project's.
 //!
 //! ```
 //! use aurora_core::prelude::*;
@@ -61,9 +63,9 @@
 //! | feature | what it adds |
 //! |---|---|
 //! | `mpi` | `mpirun` as launcher, and MPI for long transfers; building needs an MPI library |
-//! | `ndarray` | blocks and copies of matrices as views of the crate `ndarray` |
-//! | `rayon` | rows of matrices in parallel inside of a rank |
-//! | `num-complex` | sums and products of complex numbers |
+//! | `ndarray` | `view` and `view_mut` of [scopes](Scope) of matrices; the crate is re-exported |
+//! | `rayon` | `par_rows` and `par_rows_mut` of [scopes](Scope) of matrices; the crate is re-exported |
+//! | `num-complex` | [sums and products](ops) of complex numbers; the crate is re-exported |
 //! | `testing` | for tests of Aurora itself, without any promise |
 //!
 //! None is on by default.

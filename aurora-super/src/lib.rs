@@ -1,7 +1,8 @@
 //! Super-programs (Jin and Ziavras): a program is made of *instructions*, functions over whole *blocks* of data; a
 //! scheduler decides which node executes what, and moves, caches and merges the blocks.
 //!
-//! [`SuperProgram`] runs them on the ranks of a job:
+//! [`SuperProgram`] runs them on the ranks of a job. `aurora_core` is the library of the package `aurora-spmd`, which a
+//! program needs beside this one.
 //!
 //! ```
 //! use aurora_core::prelude::*;

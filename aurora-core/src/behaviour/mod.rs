@@ -1,7 +1,7 @@
 //! Scoped behaviours (paper section 2): guards that change how a shared vector is accessed inside a lexical scope.
 //!
 //! Every behaviour is a [`Scope`]: one generic guard that registers itself with the kernel, has the methods of its
-//! kind, and ends the scope when it is dropped. The README beside this file has the rules.
+//! kind, and ends the scope when it is dropped. `src/behaviour/README.md` has the rules.
 
 mod accumulate;
 mod batched_reads;

@@ -155,8 +155,9 @@ mod parallel {
         /// a pool with this rank's share of the cores.
         ///
         /// ```
-        /// # use aurora_core::prelude::*;
-        /// # use rayon::prelude::*;
+        /// use aurora_core::prelude::*;
+        /// use aurora_core::rayon::prelude::*;
+        ///
         /// # Config::threads(2).run(|world| {
         /// let table = GVector::<u64>::from_fn(world, MatrixDim::new(4, 3), |i| i as u64)?;
         /// let all = table.read_cache()?;
@@ -177,7 +178,7 @@ mod parallel {
         ///
         /// ```
         /// use aurora_core::prelude::*;
-        /// use rayon::prelude::*;
+        /// use aurora_core::rayon::prelude::*;
         ///
         /// Config::threads(2).run(|world| {
         ///     let a = GVector::<f64>::from_fn(world, MatrixDim::new(5, 4), |i| i as f64)?;

@@ -1,5 +1,5 @@
-//! Super-programs on ranks: the API, the runtime and the sequential interpreter. The README beside this module has the
-//! design.
+//! Super-programs on ranks: the API, the runtime and the sequential interpreter. `src/run/README.md` has
+//! the design.
 
 mod blocks;
 mod dense;

@@ -2,7 +2,7 @@
 //!
 //! [`paper()`] is the machine of S2 section 4, in which nothing overlaps. [`own()`] has links, prefetching, a
 //! dispatcher that takes time, changes of speed and lost nodes; the cases of S0 are [settings](Case::setting) of it.
-//! The README beside this file says what the papers claim and what both simulators show.
+//! `src/sim/README.md` compares the claims of the papers with both simulators.
 
 mod agenda;
 mod case;
