@@ -1,5 +1,5 @@
 //! The rules of the sources: which module may import which, where `unsafe` and the clock may stand, how long a file
-//! and a line may be. And the rules of the packages.
+//! and a line may be. `packages.rs` has the rules of packages, documents and the changelog.
 //!
 //! The tables below are the rules. `tests/architecture.allowed` lists the violations of today; a violation that is not
 //! listed fails the test, and so does a listed one that is gone: the list may only shrink.

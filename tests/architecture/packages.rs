@@ -35,11 +35,8 @@ fn packages() -> Vec<Value> {
 
 /// Those of the workspace that are not `publish = false`.
 fn published() -> Vec<Value> {
-    let is_published = |package: &Value| {
-        let is_ours = package["source"].is_null();
-        is_ours && !package["publish"].as_array().is_some_and(Vec::is_empty)
-    };
-    packages().into_iter().filter(is_published).collect()
+    let is_kept = |package: &Value| package["publish"].as_array().is_some_and(Vec::is_empty);
+    packages().into_iter().filter(|package| package["source"].is_null() && !is_kept(package)).collect()
 }
 
 fn name(package: &Value) -> &str {

@@ -14,7 +14,7 @@ pub fn rust_files(root: &Path) -> io::Result<Vec<File>> {
     files(root, ".rs")
 }
 
-/// The same of the files whose names end with `end`.
+/// All files below `root` whose names end with `end`, without those folders.
 pub fn files(root: &Path, end: &str) -> io::Result<Vec<File>> {
     let mut files = Vec::new();
     walk(root, "", end, &mut files)?;
