@@ -265,6 +265,18 @@ fn the_readme_has_the_table_of_environment_variables_of_the_library() {
     assert_eq!(readme.len(), aurora_core::VARIABLES.len(), "a row for each variable");
 }
 
+/// An example is read in one go. A shared object of one's own is longer.
+#[test]
+fn examples_of_the_library_are_short() {
+    let files = tree::rust_files(Path::new(env!("CARGO_MANIFEST_DIR"))).expect("the sources can be read");
+    let examples: Vec<_> = files.iter().filter(|file| file.path.starts_with("aurora-core/examples/")).collect();
+    assert!(examples.len() > 10, "{} examples", examples.len());
+    for file in examples.iter().filter(|file| !file.path.ends_with("/queue.rs")) {
+        let lines = file.text.lines().count();
+        assert!(lines < 60, "{}: {lines} lines", file.path);
+    }
+}
+
 /// Rustdoc's search finds a method by the word of MPI or of a PGAS system.
 #[test]
 fn the_words_of_the_guides_lead_to_methods() {

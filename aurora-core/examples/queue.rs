@@ -1,6 +1,9 @@
-//! A shared FIFO queue with a home rank, as a shared object of a program's own: `cargo run --example queue`.
+//! A shared FIFO queue with a home rank, as a shared object of a program's own:
+//! `cargo run -p aurora-spmd --example queue`.
 //!
 //! Rank 0 pushes numbers, all others pop and square them; the sums are checked.
+
+#![expect(clippy::print_stdout, reason = "an example shows its result")]
 
 use aurora_core::object::decode;
 use aurora_core::object::{Call, Cx, Holds, Malformed, Payload, Plan, Received, Shared, SharedObject};
@@ -109,6 +112,9 @@ fn main() -> Result<()> {
         let sum: u64 = (0..pops).map(|_| queue.pop().map(|number| number * number)).sum::<Result<_>>()?;
         let all = world.all_reduce(Sum, sum)?;
         assert_eq!(all, (0..poppers * EACH).map(|number| number * number).sum::<u64>());
+        if world.is_root() {
+            println!("{} numbers went through the queue", poppers * EACH);
+        }
         Ok(())
     })
 }

@@ -1,7 +1,7 @@
-//! How often is each word in some files? `cargo run --release --example word_count -- FILE..`; without files, in its
-//! own source.
+//! How often is each word in some files? `cargo run -p aurora-spmd --example word_count -- FILE..`; without files, in
+//! its own source.
 
-#![expect(clippy::print_stdout, reason = "an example shows what it found")]
+#![expect(clippy::print_stdout, reason = "an example shows its result")]
 
 use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
