@@ -14,6 +14,8 @@
 mod allowed;
 #[path = "architecture/check.rs"]
 mod check;
+#[path = "architecture/documents.rs"]
+mod documents;
 #[path = "architecture/examples.rs"]
 mod examples;
 #[path = "architecture/imports.rs"]
@@ -254,15 +256,28 @@ fn the_files_with_unsafe_code_have_some() {
 }
 
 #[test]
-fn the_readme_has_the_table_of_environment_variables_of_the_library() {
+fn the_book_has_the_table_of_environment_variables_of_the_library() {
     let rows = |file: &str, before: &str| -> Vec<String> {
         let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).expect("it is there");
         let lines = text.lines().filter_map(|line| line.strip_prefix(before));
         lines.filter(|line| line.starts_with("| `AURORA_")).map(String::from).collect()
     };
-    let readme = rows("README.md", "");
-    assert_eq!(readme, rows("aurora-core/src/environment.rs", "/// "));
-    assert_eq!(readme.len(), aurora_core::VARIABLES.len(), "a row for each variable");
+    let book = rows("docs/src/environment.md", "");
+    assert_eq!(book, rows("aurora-core/src/environment.rs", "/// "));
+    assert_eq!(book.len(), aurora_core::VARIABLES.len(), "a row for each variable");
+}
+
+/// The README has pieces of a program that runs.
+#[test]
+fn the_program_of_the_readme_is_an_example() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let [readme, example] = ["README.md", "aurora-core/examples/pairs.rs"]
+        .map(|file| std::fs::read_to_string(root.join(file)).expect("it is there"));
+    let pieces: Vec<&str> = readme.split("\n```").filter_map(|piece| piece.strip_prefix("rust,ignore\n")).collect();
+    assert_eq!(pieces.len(), 2);
+    for piece in pieces {
+        assert!(example.contains(&format!("\n{piece}\n")), "aurora-core/examples/pairs.rs has another:\n{piece}");
+    }
 }
 
 /// An example is read in one go. A shared object of one's own is longer.

@@ -13,8 +13,8 @@ const N: usize = 300;
 
 fn before(world: &World) -> Result<f64> {
     let points = GVector::<f64>::from_fn(world, N, |i| (i * i % N) as f64)?;
-    let mut sum = 0.0;
-    for i in points.local_range() {
+    let (mine, mut sum) = (points.local_range(), 0.0);
+    for i in mine {
         for j in 0..N {
             sum += (points.at(i)? - points.at(j)?).abs();
         }
@@ -24,11 +24,11 @@ fn before(world: &World) -> Result<f64> {
 
 fn after(world: &World) -> Result<f64> {
     let points = GVector::<f64>::from_fn(world, N, |i| (i * i % N) as f64)?;
-    let cached = points.read_cache()?; // <-- this line is new
-    let mut sum = 0.0;
-    for i in points.local_range() {
+    let (mine, mut sum) = (points.local_range(), 0.0);
+    let points = points.read_cache()?; // <-- this line is new
+    for i in mine {
         for j in 0..N {
-            sum += (cached.at(i)? - cached.at(j)?).abs();
+            sum += (points.at(i)? - points.at(j)?).abs();
         }
     }
     Ok(world.all_reduce(Sum, sum)? / (N * N) as f64)

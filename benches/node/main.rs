@@ -5,9 +5,9 @@
 mod report;
 mod row;
 
+use aurora_suite::against;
 use aurora_suite::choice::Choice;
 use aurora_suite::figures::{self, Table};
-use aurora_suite::{against, results};
 use clap::Parser;
 use row::ROWS;
 use std::path::PathBuf;
@@ -15,9 +15,6 @@ use std::process::ExitCode;
 
 /// Its part of the results.
 const HEADING: &str = "# Measured on one node";
-
-/// What the README says of it.
-const README_HEADING: &str = "### On one machine";
 
 /// Measure Aurora on this machine beside Open MPI and rayon, or beside another build of it.
 #[derive(Parser, Debug)]
@@ -42,8 +39,5 @@ fn measure(Arguments { choice, aurora }: &Arguments) -> Result<ExitCode, String>
     let reps = choice.reps();
     let runs = |row: &figures::row::Row| vec![row.job.whole(reps)];
     let table = Table::fill((report::HEAD, report::line), &rows, runs, |_| aurora, choice.damage);
-    if choice.is_published() {
-        results::write(results::README.as_ref(), README_HEADING, &report::short(&table))?;
-    }
     table.write(choice, HEADING, &report::section(&table, reps))
 }

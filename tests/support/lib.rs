@@ -11,6 +11,7 @@ pub mod check;
 pub mod choice;
 pub mod driver;
 pub mod figures;
+pub mod front;
 pub mod group;
 pub mod harness;
 pub mod heard;
@@ -31,7 +32,19 @@ pub mod results;
 pub mod side_by_side;
 pub mod traces;
 
-/// The programs in the README compile and run.
+/// The programs in the book compile and run.
 #[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
-mod readme {}
+mod book {
+    #[doc = include_str!("../../docs/src/behaviours.md")]
+    mod behaviours {}
+    #[doc = include_str!("../../docs/src/first-program.md")]
+    mod first_program {}
+    #[doc = include_str!("../../docs/src/maps.md")]
+    mod maps {}
+    #[doc = include_str!("../../docs/src/own-types.md")]
+    mod own_types {}
+    #[doc = include_str!("../../docs/src/super-programs.md")]
+    mod super_programs {}
+    #[doc = include_str!("../../docs/src/threads.md")]
+    mod threads {}
+}

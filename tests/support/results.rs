@@ -1,15 +1,24 @@
-//! `benches/RESULTS.md`, and what the README says of it: one section for each command that measures, which writes its
-//! own and leaves the others alone.
+//! `benches/RESULTS.md`: one section for each command that measures, which writes its own and leaves the others alone.
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Where the results stand.
 pub const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/RESULTS.md");
 
-/// Where the least that one must know of them stands.
-pub const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
+/// A file of the repository, by its path from the root.
+pub fn path(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(file)
+}
+
+/// The text of a file.
+///
+/// # Errors
+/// The system's, with the file.
+pub fn read(file: impl AsRef<Path>) -> Result<String, String> {
+    fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.as_ref().display()))
+}
 
 /// Writes the section below `heading`, a line that begins with `# `, `## ` or more of them, in the place of the one
 /// that stands there, or after all. It goes on to the next heading that is no deeper.

@@ -6,7 +6,7 @@ pub mod judge;
 pub mod row;
 
 use crate::choice::Choice;
-use crate::results;
+use crate::{front, results};
 use job::{Outcome, Run};
 use judge::Measured;
 use row::Row;
@@ -82,6 +82,9 @@ impl Table {
         if let Some(out) = choice.out() {
             results::write(&out, heading, section)?;
             say(&format!("written to {}", out.display()));
+        }
+        if choice.is_published() {
+            front::update()?;
         }
         Ok(if self.refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }

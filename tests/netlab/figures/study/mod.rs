@@ -11,7 +11,7 @@ mod section;
 use crate::mpis::Mpis;
 use aurora_suite::figures::job::{Run, Stage};
 use aurora_suite::figures::{say, took};
-use aurora_suite::{machine, results};
+use aurora_suite::{front, machine, results};
 use clap::Args;
 use grid::{Filter, Plan};
 use point::Point;
@@ -25,9 +25,6 @@ use std::time::Instant;
 
 /// Its part of the results.
 const HEADING: &str = "# The paper's figures on the emulated cluster";
-
-/// What the README says of it.
-const README_HEADING: &str = "### The paper's programs on an emulated cluster";
 
 #[derive(Args, Debug)]
 pub struct Arguments {
@@ -101,7 +98,7 @@ pub fn study(arguments: &Arguments) -> Result<ExitCode, String> {
         say(&format!("written to {}", out.display()));
     }
     if is_published {
-        results::write(results::README.as_ref(), README_HEADING, &section::short(&points, &alone))?;
+        front::update()?;
     }
     Ok(if refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -134,7 +131,7 @@ fn typed(run: &Run) -> String {
 /// writes does not count.
 fn commit() -> String {
     let commit = machine::said("git", &["rev-parse", "--short", "HEAD"], "");
-    let parts = [":/", ":(top,exclude)benches/RESULTS.md", ":(top,exclude)README.md"];
+    let parts = [":/", ":(top,exclude)benches/RESULTS.md", ":(top,exclude)README.md", ":(top,exclude)docs/src/images"];
     let differs = Command::new("git").args(["diff", "HEAD", "--"]).args(parts).output();
     match differs.map(|differs| differs.stdout).unwrap_or_default() {
         same if same.is_empty() => commit,

@@ -44,19 +44,6 @@ pub fn section(points: &[Point], alone: &[Point], refused: &[String], reps: u32,
     text
 }
 
-/// What the README says of it.
-pub fn short(points: &[Point], alone: &[Point]) -> String {
-    format!(
-        "By `tests/netlab/study` on {}, {}: nodes, links and the switch are the kernel's, and share these cores. \
-         Ratios of medians of one job, in which Aurora and MPI take turns; below 1 Aurora is faster, of speed-ups \
-         above 1.\n\n{}\n\
-         All networks, sizes, numbers of nodes and both MPIs' settings: [RESULTS.md](benches/RESULTS.md).\n",
-        machine::description(),
-        machine::today(),
-        goals::table(points, alone),
-    )
-}
-
 fn computing(alone: &[Point]) -> String {
     let mut rows =
         vec![["program", "kernel or keys", "sequential program, one process (ms, median)"].map(String::from)];

@@ -1,0 +1,96 @@
+//! The documents: links lead somewhere, and the book has all of its chapters.
+
+use crate::tree;
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+/// Links and images of a document, as they are written, and the anchors of its headings.
+struct Document {
+    links: Vec<String>,
+    anchors: BTreeSet<String>,
+}
+
+fn read(text: &str) -> Document {
+    let (mut document, mut heading) = (Document { links: Vec::new(), anchors: BTreeSet::new() }, None::<String>);
+    for event in Parser::new_ext(text, Options::ENABLE_TABLES) {
+        match event {
+            Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
+                document.links.push(dest_url.into_string());
+            }
+            Event::Start(Tag::Heading { .. }) => heading = Some(String::new()),
+            Event::End(TagEnd::Heading(_)) => document.anchors.extend(heading.take().map(|text| anchor(&text))),
+            Event::Text(text) | Event::Code(text) => heading.iter_mut().for_each(|heading| heading.push_str(&text)),
+            _ => {}
+        }
+    }
+    document
+}
+
+/// The anchor of a heading, by GitHub's rule.
+fn anchor(heading: &str) -> String {
+    let letters = heading.chars().filter(|letter| letter.is_alphanumeric() || " -_".contains(*letter));
+    letters.flat_map(char::to_lowercase).map(|letter| if letter == ' ' { '-' } else { letter }).collect()
+}
+
+/// The file that a link in another file leads to, as a path from the root.
+fn target(from: &str, link: &str) -> PathBuf {
+    let mut path = PathBuf::from(from);
+    path.pop();
+    for part in Path::new(link).components() {
+        match part {
+            Component::ParentDir => drop(path.pop()),
+            part => path.push(part),
+        }
+    }
+    path
+}
+
+#[test]
+fn links_in_documents_lead_somewhere() {
+    let files = tree::files(Path::new(ROOT), ".md").expect("the documents can be read");
+    let (mut followed, mut wrong) = (0, Vec::new());
+    for file in &files {
+        for link in read(&file.text).links {
+            let is_elsewhere = link.starts_with("https://") || link.starts_with("http://");
+            // A document that is a part of rustdoc may name items, which rustdoc checks.
+            let is_an_item = link.chars().all(|letter| letter.is_alphanumeric() || "_:()".contains(letter));
+            if is_elsewhere || is_an_item {
+                continue;
+            }
+            let (path, anchor) = link.split_once('#').unwrap_or((&link, ""));
+            let path = if path.is_empty() { PathBuf::from(&file.path) } else { target(&file.path, path) };
+            let of = files.iter().find(|other| Path::new(&other.path) == path);
+            let has_anchor = anchor.is_empty() || of.is_some_and(|of| read(&of.text).anchors.contains(anchor));
+            if !(has_anchor && Path::new(ROOT).join(&path).exists()) {
+                wrong.push(format!("{}: {link}", file.path));
+            }
+            followed += 1;
+        }
+    }
+    assert!(wrong.is_empty(), "links that lead nowhere: {wrong:#?}");
+    assert!(followed > 80, "{followed} links");
+}
+
+#[test]
+fn the_book_has_all_of_its_chapters() {
+    let files = tree::files(&Path::new(ROOT).join("docs/src"), ".md").expect("the book can be read");
+    let (summary, chapters): (Vec<_>, Vec<_>) = files.iter().partition(|file| file.path == "SUMMARY.md");
+    let mut listed = read(&summary[0].text).links;
+    listed.sort_unstable();
+    assert_eq!(listed, chapters.iter().map(|file| file.path.as_str()).collect::<Vec<_>>());
+
+    let tested = std::fs::read_to_string(Path::new(ROOT).join("tests/support/lib.rs")).expect("it is there");
+    for chapter in chapters.iter().filter(|chapter| chapter.text.contains("\n```rust")) {
+        let path = format!("\"../../docs/src/{}\"", chapter.path);
+        assert!(tested.contains(&path), "the code of {} is not tested: tests/support/lib.rs", chapter.path);
+    }
+}
+
+#[test]
+fn anchors_are_those_of_github() {
+    assert_eq!(anchor("What `AURORA_CHECK=1` costs, and why"), "what-aurora_check1-costs-and-why");
+    assert_eq!(target("docs/src/a.md", "../../benches/b.md"), Path::new("benches/b.md"));
+}
