@@ -89,6 +89,19 @@ fn the_book_has_all_of_its_chapters() {
     }
 }
 
+/// Words that make a sentence hard, or that have a usual one in their place.
+#[test]
+fn the_readme_has_plain_words() {
+    const NOT: [&str; 8] = ["what", "whom", "whoever", "beside", "middle", "mates", "settled", "claim"];
+    let readme = std::fs::read_to_string(Path::new(ROOT).join("README.md")).expect("it is there");
+    for event in Parser::new_ext(&readme, Options::ENABLE_TABLES) {
+        if let Event::Text(text) = event {
+            let mut words = text.split(|letter: char| !letter.is_alphanumeric()).map(str::to_lowercase);
+            assert_eq!(words.find(|word| NOT.contains(&word.as_str())), None, "README.md: {text}");
+        }
+    }
+}
+
 #[test]
 fn anchors_are_those_of_github() {
     assert_eq!(anchor("What `AURORA_CHECK=1` costs, and why"), "what-aurora_check1-costs-and-why");

@@ -151,8 +151,9 @@ pub fn section(results: &str) -> String {
          between them.\n\n\
          | operation | Aurora | MPI | Aurora's time / MPI's |\n|---|---|---|---|\n{table}\n\
          MPI is faster by more than 5 % at: {}.{programs}\n\n\
-         Medians of interleaved runs on {machine}, {} to {}. *Ranks* are on this machine, beside Open MPI; \
-         *nodes* are emulated on it, beside the faster of Open MPI and MPICH with the best settings that we know.\n",
+         Medians of interleaved runs on {machine}, {} to {}. *Ranks* are on this machine, and MPI is Open MPI; \
+         *nodes* are emulated on it, and MPI is the faster of Open MPI and MPICH with the best settings that we \
+         know.\n",
         rows.len(),
         slower.join("; "),
         dates.first().unwrap_or(&"-"),

@@ -30,6 +30,12 @@ pub fn crowd(cores: usize, ranks: usize) -> String {
     }
 }
 
+#[test]
+fn a_table_says_where_ranks_take_turns() {
+    let crowds = [(2, 2), (1, 2), (2, 4), (4, 4)].map(|(cores, ranks)| crowd(cores, ranks));
+    assert_eq!(crowds, ["", " on 1 core", " on 2 cores", ""]);
+}
+
 /// What an MPI is called as it comes.
 pub const DEFAULTS: &str = "defaults";
 
