@@ -19,22 +19,23 @@ fn main() -> Result<()> {
         // An element: its successor, and how many steps away that is.
         let mut list = GVector::<[u64; 2]>::from_fn(world, N, |i| [successor(i) as u64, u64::from(i != 0)])?;
         let mut next = GVector::<[u64; 2]>::new(world, N)?;
+        // Each round doubles the steps that an element has jumped; N is a power of two.
         for _ in 0..N.ilog2() {
             let own = list.owner_computes()?.local().to_vec();
             let successors: Vec<usize> = own.iter().map(|[successor, _]| *successor as usize).collect();
             let theirs = list.batched_reads()?.read(&successors)?; // all of them at once, from any rank
             let mut new = next.owner_computes_mut()?;
-            for ((new, [_, steps]), [successor, more]) in new.local_mut().iter_mut().zip(own).zip(theirs) {
-                *new = [successor, steps + more];
+            for ((element, [_, steps]), [successor, more]) in new.local_mut().iter_mut().zip(own).zip(theirs) {
+                *element = [successor, steps + more];
             }
             new.finish()?;
             std::mem::swap(&mut list, &mut next);
             world.barrier()?; // all have written before anybody reads
         }
-        let ranks = list.read_cache()?;
-        assert!(ranks.iter_indexed().all(|(i, [end, steps])| *end == 0 && *steps == (i * 2731 % N) as u64));
+        let distances = list.read_cache()?;
+        assert!(distances.iter_indexed().all(|(i, [end, steps])| *end == 0 && *steps == (i * 2731 % N) as u64));
         if world.is_root() {
-            println!("element 1 is {} steps from the end", ranks[1][1]);
+            println!("element 1 is {} steps from the end", distances[1][1]);
         }
         Ok(())
     })

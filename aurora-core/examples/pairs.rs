@@ -1,7 +1,8 @@
 //! The mean distance of all pairs of points, without a behaviour and with one:
-//! `cargo run -p aurora-spmd --example pairs`.
+//! `AURORA_RANKS=4 AURORA_ROUTE=udp cargo run --release -p aurora-spmd --example pairs`.
 //!
-//! With `AURORA_ROUTE=udp` the ranks of one machine send each other the messages that machines would.
+//! With `AURORA_ROUTE=udp` the ranks of one machine send each other the messages that machines would. Without it they
+//! share memory, and both versions send next to nothing.
 
 #![expect(clippy::print_stdout, reason = "an example shows its result")]
 

@@ -14,7 +14,7 @@ fn main() -> Result<()> {
             let x = (k as f64 + 0.5) / STRIPS as f64;
             4.0 / (1.0 + x * x) / STRIPS as f64
         };
-        // Each rank adds every so many strips.
+        // Rank r adds the strips r, r + size, r + 2 size, ...
         let mine = (world.rank().index()..STRIPS).step_by(world.size());
         let pi = world.all_reduce(Sum, mine.map(strip).sum::<f64>())?;
         assert!((pi - PI).abs() < 1e-9);

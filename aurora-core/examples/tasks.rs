@@ -9,7 +9,7 @@ use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 
 const TASKS: u64 = 100;
-const RANGE: u64 = 1000;
+const RANGE: u64 = 5000;
 
 fn is_prime(n: u64) -> bool {
     n > 1 && (2..).take_while(|d| d * d <= n).all(|d| !n.is_multiple_of(d))
@@ -19,6 +19,7 @@ fn main() -> Result<()> {
     aurora_core::run(|world| {
         let next = GScalar::new(world, 0, 0_u64)?; // on rank 0
         let (mut done, mut primes) = (0_u64, 0);
+        world.barrier()?; // no rank starts early
         loop {
             let task = next.fetch_add(1)?; // each number goes to one rank
             if task >= TASKS {
@@ -29,7 +30,7 @@ fn main() -> Result<()> {
         }
         let primes = world.all_reduce(Sum, primes)?;
         let done = world.all_gather(done)?;
-        assert_eq!((primes, done.iter().sum()), (9592, TASKS));
+        assert_eq!((primes, done.iter().sum()), (41538, TASKS));
         if world.is_root() {
             println!("{primes} primes below {}; tasks of each rank: {done:?}", TASKS * RANGE);
         }

@@ -4,7 +4,7 @@ use aurora_apps::report::Spread;
 use aurora_suite::figures::Table;
 use aurora_suite::figures::job::{Run, crowd};
 use aurora_suite::figures::judge::{Measured, Share};
-use aurora_suite::figures::row::Reach;
+use aurora_suite::figures::row::{Reach, three_digits};
 use aurora_suite::machine::{allowed_cores, commit, description, today};
 use aurora_suite::mpi::Flavour;
 
@@ -29,7 +29,7 @@ pub fn line(measured: &Measured) -> String {
     let (ours, beside) = both(measured);
     let beside = beside.map_or("-".into(), |Share { who, value, .. }| {
         let times = ours.value.median / value.median;
-        let times = if times.is_finite() { format!(" ({times:.2} x)") } else { String::new() };
+        let times = if times.is_finite() { format!(" ({} x)", three_digits(times)) } else { String::new() };
         format!("{who} {}{times}", spread(*value))
     });
     let reached = match measured.shortfalls()[..] {
@@ -62,6 +62,12 @@ pub fn section(table: &Table, reps: usize) -> String {
 #[cfg(test)]
 mod tests {
     use crate::row::ROWS;
+
+    /// `benches/one-node` finds them there.
+    #[test]
+    fn a_row_begins_a_line() {
+        assert_eq!(include_str!("row.rs").matches("\n    row(\"").count(), ROWS.len());
+    }
 
     #[test]
     fn names_are_given_once_and_ours_comes_first() {

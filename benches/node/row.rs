@@ -21,6 +21,8 @@ const LOAD_64: Job = job("bench read-cache --bytes=67108864 --impl=aurora,mpi-co
 const LOAD_512: Job = long(2, job("bench read-cache --bytes=536870912 --impl=aurora,mpi-collective"));
 const OURS_ALONE: Job = long(5, by(4, job("bench read-cache --bytes=536870912 --impl=aurora")));
 const MPI_ALONE: Job = long(5, by(4, job("bench read-cache --bytes=536870912 --impl=mpi-collective")));
+const GET: Job = job("bench get --impl=aurora,mpi-isend");
+const PUT: Job = job("bench put --impl=aurora,mpi-isend");
 const LOCAL: Job = job("bench local");
 const UPDATES_1E6: Job = job("bench updates --table=1000000 --impl=aurora,mpi-alltoallv");
 const UPDATES_1E8: Job = job("bench updates --table=100000000 --impl=aurora,mpi-alltoallv");
@@ -84,24 +86,12 @@ pub const ROWS: [Row; 55] = [
     row("read-64-by-4", "ReadCache of 64 MiB and one full read", by(4, LOAD_64), WITH_READ, OfBeside(0.6)),
     row("read-512-by-4", "ReadCache of 512 MiB and one full read", by(4, LOAD_512), WITH_READ, OfBeside(0.6)),
     row("memory", "physical memory (PSS) of all ranks that cache 512 MiB", OURS_ALONE, MEMORY, Limit(560.0)),
-    row(
-        "memory-mpi",
-        "physical memory (PSS) of all ranks after Open MPI's allgather of 512 MiB",
-        MPI_ALONE,
-        MEMORY,
-        Any,
-    ),
-    row("get", "`at` of 8 bytes on another rank", job("bench get --impl=aurora,mpi-isend"), MICROS, Limit(0.1)),
-    row("put", "`put` of 8 bytes on another rank", job("bench put --impl=aurora,mpi-isend"), MICROS, Limit(0.1)),
+    row("memory-mpi", "PSS of all ranks after Open MPI's allgather of 512 MiB", MPI_ALONE, MEMORY, Any),
+    row("get", "`at` of 8 bytes on another rank; MPI: message and answer", GET, MICROS, Limit(0.1)),
+    row("put", "`put` of 8 bytes on another rank; MPI: message and answer", PUT, MICROS, Limit(0.1)),
     row("copy-64k", "`distmemcpy` of 64 KiB, beside `memcpy`", COPY_64K, copied(MICROS), OfBeside(1.2)),
     row("copy-1m", "`distmemcpy` of 1 MiB", COPY_1M, copied(MICROS), OfBeside(1.2)),
-    row(
-        "copy-1m-busy",
-        "`distmemcpy` of 1 MiB, while the other rank computes",
-        COPY_1M_BUSY,
-        copied(MICROS),
-        OfBeside(1.2),
-    ),
+    row("copy-1m-busy", "`distmemcpy` of 1 MiB, the other rank computes", COPY_1M_BUSY, copied(MICROS), OfBeside(1.2)),
     row("copy-64m", "`distmemcpy` of 64 MiB", COPY_64M, copied(MILLIS), OfBeside(1.2)),
     row("copy-2g", "`distmemcpy` of 2 GiB", COPY_2G, copied(MILLIS), OfBeside(1.2)),
     row("fetch-add", "`fetch_add` of a GScalar on another rank", job("bench fetch-add"), MICROS, Limit(0.2)),
@@ -136,18 +126,6 @@ pub const ROWS: [Row; 55] = [
     row("touch-anonymous", "first touch of 64 MiB of anonymous memory", TOUCH, fresh("anonymous"), Any),
     row("touch-huge", "first touch of 64 MiB with huge pages advised", TOUCH, fresh("huge-pages"), Any),
     row("touch-memfd", "first touch of 64 MiB of a memfd", TOUCH, fresh("memfd"), Any),
-    row(
-        "touch-first",
-        "first touch of 64 MiB by the first ReadCache of a vector, with one full read",
-        TOUCH,
-        fresh("first-read-cache"),
-        Any,
-    ),
-    row(
-        "touch-second",
-        "touch of 64 MiB by a later ReadCache, with one full read",
-        TOUCH,
-        fresh("second-read-cache"),
-        Any,
-    ),
+    row("touch-first", "first touch of 64 MiB by a ReadCache, read once", TOUCH, fresh("first-read-cache"), Any),
+    row("touch-second", "touch of 64 MiB by a later ReadCache, read once", TOUCH, fresh("second-read-cache"), Any),
 ];

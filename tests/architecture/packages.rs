@@ -187,6 +187,7 @@ fn the_changelog_has_this_version() {
     let releases: Vec<_> = sections.filter_map(|section| section.split_once(" - ")).collect();
     assert_eq!(releases.len() + 1, text.matches("\n## ").count(), "a release has a date");
     assert_eq!(releases[0].0, format!("[{VERSION}]"));
+    assert!(read(Path::new(ROOT).join("CITATION.cff")).contains(&format!("\nversion: {VERSION}\n")), "CITATION.cff");
     for (version, date) in releases {
         let parts: Vec<u32> = date.split('-').map(|part| part.parse().expect("a date is made of numbers")).collect();
         let is_a_date = matches!(parts[..], [2026..=2999, 1..=12, 1..=31]) && date.len() == "2026-11-27".len();

@@ -81,12 +81,7 @@ impl Figure {
 
     /// A value in its unit.
     pub fn show(self, value: f64) -> String {
-        let digits = self.digits.unwrap_or(match value {
-            _ if value >= 100.0 => 0,
-            _ if value >= 10.0 => 1,
-            _ => 2,
-        });
-        format!("{value:.digits$}")
+        self.digits.map_or_else(|| three_digits(value), |digits| format!("{value:.digits$}"))
     }
 
     /// Whether more of it is better.
@@ -98,6 +93,12 @@ impl Figure {
     pub fn keeps(self, value: f64, limit: f64) -> bool {
         if self.is_a_rate() { value >= limit } else { value <= limit }
     }
+}
+
+/// A number in three digits that count, or as many as stand before its point.
+pub fn three_digits(value: f64) -> String {
+    let digits = if value > 0.0 { 2.0 - value.log10().floor() } else { 2.0 };
+    format!("{value:.*}", digits.clamp(0.0, 9.0) as usize)
 }
 
 /// What Aurora's median is to be, in the row's unit: so much or better.
