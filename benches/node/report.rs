@@ -62,6 +62,14 @@ pub fn section(table: &Table, reps: usize) -> String {
 #[cfg(test)]
 mod tests {
     use crate::row::ROWS;
+    use aurora_suite::results;
+
+    #[test]
+    fn the_results_have_each_row() {
+        let results = results::read(results::FILE).expect("they are there");
+        let missing = ROWS.iter().find(|row| !results.contains(&format!("| {} | {} |", row.name, row.what)));
+        assert!(missing.is_none(), "run benches/one-node: {missing:?}");
+    }
 
     /// `benches/one-node` finds them there.
     #[test]

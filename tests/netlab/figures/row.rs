@@ -85,6 +85,14 @@ pub const ROWS: [Row; 21] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+    use aurora_suite::results;
+
+    #[test]
+    fn the_results_have_each_row() {
+        let results = results::read(results::FILE).expect("they are there");
+        let missing = ROWS.iter().find(|row| !results.contains(&format!("\n### {}: {}, N = ", row.name, row.what)));
+        assert!(missing.is_none(), "run tests/netlab/measure: {missing:?}");
+    }
 
     #[test]
     fn the_payload_is_that_of_the_words() {
