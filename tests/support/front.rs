@@ -119,7 +119,10 @@ fn on_the_cluster(cells: &[&str]) -> Result<Option<Comparison>, Malformed> {
         _ => return Err(Malformed),
     };
     let full = if busy.ends_with("(full)") { ", cores full" } else { "" };
-    let [ours, theirs] = [aurora, mpi].map(|value| format!("{} {unit}", three_digits(value * bound)));
+    let [ours, theirs] = [aurora, mpi].map(|value| match (value * bound, unit) {
+        (micros, "us") if micros >= 1000.0 => format!("{} ms", three_digits(micros / 1000.0)),
+        (value, unit) => format!("{} {unit}", three_digits(value)),
+    });
     let place = format!("{nodes} nodes{full}");
     Comparison { what: what.to_string(), place, aurora: ours, mpi: theirs, ratio: aurora / mpi }.checked().map(Some)
 }
@@ -291,7 +294,7 @@ mod tests {
         let rows: Vec<_> =
             rows.iter().map(|row| (&*row.what, &*row.place, &*row.aurora, &*row.mpi, row.ratio)).collect();
         let wanted = [
-            ("a get", "2 nodes, cores full", "40.0 us", "2000 us", 0.02),
+            ("a get", "2 nodes, cores full", "40.0 us", "2.00 ms", 0.02),
             ("a load", "8 nodes", "300 ms", "250 ms", 1.2),
             ("`add`", "4 ranks on 2 cores", "50 G/s", "100 G/s", 2.0),
         ];
