@@ -44,19 +44,17 @@
 //!
 //! # What orders what
 //!
-//! [`World::barrier`], [reductions and their kin](World::all_reduce), construction, `fill`, `gather_to`, entering a
-//! ReadCache, opening a Paged scope and its [`sync`](PagedMut::sync) order all ranks. After a collective scope the
-//! next access of the object waits until all ranks have ended the scope: it sees what they did in it, and comes after
-//! what they did to other objects before. Entering or refreshing a HaloCache orders a rank and its neighbours with
-//! respect to the elements that it shows; entering any other scope orders nothing. A rank that gets a value of a
-//! [`GScalar`] comes after the ranks that have changed it, and after what they did before that. An access that is not
-//! ordered after a write returns some value that was written there; elements are read and written whole. [Checking
-//! mode](Config::check) finds such accesses.
+//! [`World::barrier`], reductions, construction and collective scopes order ranks. An access that is not ordered after
+//! a write returns some value that was written there. Elements are read and written whole. The [memory
+//! model](guide::memory_model) has the rule for each call, and [checking mode](Config::check) finds accesses that
+//! nothing orders.
 //!
 //! # Guides
 //!
-//! [Which behaviour do I want?](guide::which_behaviour), [for MPI users](guide::for_mpi_users), [for users of Global
-//! Arrays, Chapel, OpenSHMEM, UPC++ and Lamellar](guide::for_pgas_users).
+//! - [Which line to add](guide::which_behaviour)
+//! - [What orders what](guide::memory_model)
+//! - [Coming from MPI](guide::for_mpi_users)
+//! - [Coming from Global Arrays, Chapel, OpenSHMEM, UPC++ or Lamellar](guide::for_pgas_users)
 //!
 //! # Feature flags
 //!
@@ -69,62 +67,6 @@
 //! | `testing` | for tests of Aurora itself, without any promise |
 //!
 //! None is on by default.
-//!
-//! # Where things live
-//!
-//! The modules of the sources. Public items are re-exported here, most of them also in the [`prelude`].
-//!
-//! | module | what |
-//! |---|---|
-//! | `run`, `config`, `world` | starting a job, choosing how, what a rank sees of it; reductions, scans, broadcasts |
-//! | `vector` | [`GVector`], [`distmemcpy`], slices |
-//! | `scalar` | [`GScalar`] and its scopes |
-//! | `map` | [`GMap`], the distributed hash map, and its scopes, with a README of their own |
-//! | `behaviour`, [`kinds`] | the scoped behaviours, with a README of their own; their kinds, for generic code |
-//! | `distribution`, `element` | who owns what; what may be shared |
-//! | [`ops`] | the operations that combine values |
-//! | `operation` | the numbers by which ranks name types and operations |
-//! | `ids` | the numbers of objects, requests and scopes |
-//! | `window` | the part of a vector that a scope is about |
-//! | `collective` | what all ranks do together: barriers, and the steps that reductions are made of |
-//! | `epoch` | the collective scopes of one object: who has entered what, and when it is settled |
-//! | `object` | the contract between the kernel and a shared object |
-//! | `kernel` | what a rank's daemon decides: messages, calls, faults, the watch over waiting ranks |
-//! | `polls` | ranks that read the same values again and again |
-//! | `race` | the race detector: vector times, and the last accesses to each element |
-//! | `stats`, `trace` | what a rank has sent, waited for and done when |
-//! | `memory` | arrays that are lent, how much of them there may be, and the files with `unsafe` code |
-//!
-//! # Words
-//!
-//! | word | meaning |
-//! |---|---|
-//! | node, node peers | ranks that share memory; the other ranks of one's node |
-//! | object, part | a shared object; what a rank has of it. The kernel keeps a *frame* around each part |
-//! | claim | what a rank does, in words, with the line of the program |
-//! | fault | what has ended an object or the job, with the ranks and lines it is about |
-//! | scope, opening | from a guard's opening to its end; what a rank has opened |
-//! | epoch | the number of a collective scope of one object |
-//! | settled | of an epoch: nothing that belongs to it can change this rank's block any more |
-//! | window | the part of a vector that a scope is about; `WHOLE` is one |
-//! | block | what a rank owns of a vector |
-//! | partition | how long the blocks of a vector are |
-//! | latch | who may use a shared block at this moment |
-//! | gate | where a write waits until no transfer reads the block, and no other rank its place |
-//! | at home, moved away | a block lies in its place in shared memory; it does not, as guards show what was there |
-//! | node cache, slot | where a node keeps blocks of other nodes, each received once |
-//! | announcement | "I have entered this load", with the rank's block if it has changed |
-//! | write mark, correction | the last write of a rank that an owner has applied; what a pushed block lacked of those |
-//! | batch | buffered writes of one rank to one owner |
-//! | view, page | a rank's private copy of a vector in a Paged scope; a piece of it of up to 4 KiB, or one element |
-//! | home, holder | the owner of a page's elements; a rank that has a copy of the page |
-//! | twin | a copy of a page, made before its rank writes to it |
-//! | permit | what the program's thread may do to an object without its kernel |
-//! | loan, token | memory that the transport reads or writes at this moment; its number |
-//! | park | to keep a request until its time has come |
-//! | release, acquire | of a time: what a rank has done comes before what another does next |
-//! | shadow | an owner's record of the last accesses to its block, in checking mode |
-//! | drop notice | a rank has dropped its handle of an object |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(missing_debug_implementations)]

@@ -93,10 +93,58 @@ fn the_book_has_all_of_its_chapters() {
     listed.sort_unstable();
     assert_eq!(listed, chapters.iter().map(|file| file.path.as_str()).collect::<Vec<_>>());
 
-    let tested = std::fs::read_to_string(Path::new(ROOT).join("tests/support/lib.rs")).expect("it is there");
+    // Rustdoc shows some chapters, and tests their code.
+    let guide = Path::new(ROOT).join("aurora-core/src/guide");
+    let links = std::fs::read_dir(guide).expect("it is there").filter_map(|file| file.ok()?.path().read_link().ok());
+    let mut tested: String = links.map(|chapter| chapter.display().to_string() + "\"").collect();
+    tested += &std::fs::read_to_string(Path::new(ROOT).join("tests/support/book.rs")).expect("it is there");
     for chapter in chapters.iter().filter(|chapter| chapter.text.contains("```rust")) {
-        let path = format!("\"../../docs/src/{}\"", chapter.path);
-        assert!(tested.contains(&path), "the code of {} is not tested: tests/support/lib.rs", chapter.path);
+        let is_listed = |before: &&str| tested.contains(&format!("{before}{}\"", chapter.path));
+        assert!(
+            ["\"", "docs/src/"].iter().any(is_listed),
+            "the code of {} is not tested: tests/support/book.rs",
+            chapter.path
+        );
+    }
+}
+
+/// A link in a chapter leads to another chapter, or to a file of the repository that mdBook leaves as it is: it makes
+/// `.html` of each `.md`. A built book lies in `docs/book`, as deep as `docs/src`.
+#[test]
+fn links_out_of_the_book_are_no_documents() {
+    let files = tree::files(&Path::new(ROOT).join("docs/src"), ".md").expect("the book can be read");
+    for file in &files {
+        for link in read(&file.text).links {
+            let depth = file.path.matches('/').count();
+            let leaves = link.matches("../").count() > depth;
+            let is_a_document = link.split('#').next().is_some_and(|path| path.ends_with(".md"));
+            assert!(!(leaves && is_a_document), "{}: {link}: link the folder that the document is about", file.path);
+        }
+    }
+}
+
+/// The guides of rustdoc are chapters. A chapter defines its links at its end; `guide/mod.rs` defines them before it,
+/// as items, so that none leads to a file that docs.rs does not have.
+#[test]
+fn links_of_chapters_in_rustdoc_lead_to_items() {
+    let module = std::fs::read_to_string(Path::new(ROOT).join("aurora-core/src/guide/mod.rs")).expect("it is there");
+    let guides = module.split("\n#[doc = include_str!(\"");
+    let (before, after): (Vec<_>, Vec<_>) = (guides.clone().collect(), guides.skip(1).collect());
+    assert!(after.len() > 3, "{} guides", after.len());
+    for (before, after) in before.iter().zip(after) {
+        let guide = after.split('"').next().expect("it has an end");
+        let path = Path::new(ROOT).join("aurora-core/src/guide").join(guide);
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{guide}: {error}"));
+        let known = before.rsplit("\npub mod").next().expect("there is a last one");
+        let links = Parser::new_ext(&text, Options::ENABLE_TABLES).filter_map(|event| match event {
+            Event::Start(Tag::Link { link_type, dest_url, id, .. }) => Some((link_type, dest_url, id)),
+            Event::Start(Tag::Image { link_type, dest_url, id, .. }) => Some((link_type, dest_url, id)),
+            _ => None,
+        });
+        for (kind, to, id) in links.filter(|(_, to, _)| !to.starts_with("https://")) {
+            assert!(kind != LinkType::Inline, "{guide}: {to}: write [text][name], and define it at the end");
+            assert!(known.contains(&format!("/// [{id}]: crate::")), "guide/mod.rs does not define [{id}] of {guide}");
+        }
     }
 }
 

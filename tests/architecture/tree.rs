@@ -14,7 +14,7 @@ pub fn rust_files(root: &Path) -> io::Result<Vec<File>> {
     files(root, ".rs")
 }
 
-/// All files below `root` whose names end with `end`, without those folders.
+/// All files below `root` whose names end with `end`, without those folders and without links.
 pub fn files(root: &Path, end: &str) -> io::Result<Vec<File>> {
     let mut files = Vec::new();
     walk(root, "", end, &mut files)?;
@@ -31,7 +31,7 @@ fn walk(folder: &Path, prefix: &str, end: &str, files: &mut Vec<File>) -> io::Re
         // Cargo puts this tag into each folder that it builds in.
         if is_folder && !name.starts_with('.') && name != "target" && !path.join("CACHEDIR.TAG").exists() {
             walk(&path, &format!("{relative}/"), end, files)?;
-        } else if !is_folder && name.ends_with(end) {
+        } else if entry.file_type()?.is_file() && name.ends_with(end) {
             files.push(File { text: fs::read_to_string(&path)?, path: relative });
         }
     }

@@ -32,19 +32,6 @@ pub mod results;
 pub mod side_by_side;
 pub mod traces;
 
-/// The programs in the book compile and run.
+/// The programs in the book compile and run. Chapters that rustdoc shows too are tested in `aurora_core::guide`.
 #[cfg(doctest)]
-mod book {
-    #[doc = include_str!("../../docs/src/behaviours.md")]
-    mod behaviours {}
-    #[doc = include_str!("../../docs/src/first-program.md")]
-    mod first_program {}
-    #[doc = include_str!("../../docs/src/maps.md")]
-    mod maps {}
-    #[doc = include_str!("../../docs/src/own-types.md")]
-    mod own_types {}
-    #[doc = include_str!("../../docs/src/super-programs.md")]
-    mod super_programs {}
-    #[doc = include_str!("../../docs/src/threads.md")]
-    mod threads {}
-}
+mod book;
