@@ -19,6 +19,7 @@ chapters! {
     read_cache: "behaviours/read-cache.md",
     release_alone: "behaviours/release-alone.md",
     release_c: "behaviours/release-c.md",
+    errors: "errors.md",
     first_program: "first-program.md",
     litmus: "litmus.md",
     maps: "maps.md",

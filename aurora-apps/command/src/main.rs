@@ -12,6 +12,8 @@ mod info;
 mod launch;
 mod memory;
 mod model;
+#[cfg(test)]
+mod page;
 mod progress;
 mod refusal;
 mod report;
