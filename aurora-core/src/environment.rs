@@ -15,20 +15,20 @@ use std::time::Duration;
 /// | variable | value | meaning |
 /// |---|---|---|
 /// | `AURORA_RANKS` | 1 to 1024 | ranks that a program starts by itself (default: the cores, at most 4) |
-/// | `AURORA_ROUTE` | `auto`, `local`, `shm`, `udp` | what carries messages (default: the best that reaches each rank); `local` makes the ranks threads of one process, `shm` is memory shared by the ranks of a node |
-/// | `AURORA_TIMEOUT` | seconds | a wait longer than this ends the job, and so does a loop that only reads the same few elements or scalars all that time and finds them unchanged (default: none; after 30 s a waiting rank prints the awaited rank, and so does a rank that reads so while all others wait) |
-/// | `AURORA_SILENCE` | seconds | a rank that does not answer for so long is lost (default: 5) |
-/// | `AURORA_NETWORK` | `dedicated`, `shared` | who uses the network between the ranks (default: this job alone) |
-/// | `AURORA_BULK` | `auto`, `udp`, `mpi` | what moves long transfers between nodes (default: `auto`, the faster one by a probe at the start where `mpirun` has started ranks on several nodes and no route is asked for; else `udp`); `mpi` needs `mpirun` |
-/// | `AURORA_INTERFACE` | name, such as `eth0` | network interface between machines (default: found out) |
-/// | `AURORA_MTU` | 1228 to 65535 | longest IP packet to send, in bytes (default: as long as the path is found to carry) |
-/// | `AURORA_CHECK` | `0`, `1`, `strict` | detects races: accesses to one element, or one entry of a map, by two ranks, one of them a write, that nothing orders; both lines are cited; `strict` makes an error of a possible race too, which else is a notice; at the end of `run` rank 0 says on stderr that the job was checked (default: 0; it is slow) |
-/// | `AURORA_SCALAR` | `allow`, `deny` | whether `at` and `put` may touch single elements of other ranks without a behaviour (default: allow) |
-/// | `AURORA_CACHE_LIMIT` | bytes, such as `500M` or `2GiB` | most memory for one copy of a vector on a rank (default: half of the free memory); shared memory does not count |
-/// | `AURORA_STATS` | `0`, `1` | at the end of `run` rank 0 prints on stderr what each rank and each object has sent and waited for (default: 0) |
-/// | `AURORA_TRACE` | file | writes a trace of all ranks, in the trace-event format of Perfetto and Chrome (default: not); an existing trace is overwritten, and any other file refused |
-/// | `AURORA_SUPER_WORKERS` | 1 or more | a rank's threads for super-programs (default: the cores it has) |
-/// | `AURORA_SUPER_IN_FLIGHT` | 1 or more | a rank's instructions in flight (default: 16 for each thread) |
+/// | `AURORA_ROUTE` | `auto`, `local`, `shm`, `udp` | the carrier of messages (default: the best one that reaches each rank). `local` makes the ranks threads of one process. `shm` is memory that the ranks of a node share |
+/// | `AURORA_TIMEOUT` | seconds | limit of each wait. A longer wait ends the job. So does a loop that reads only the same few elements or scalars for this time and finds no change (default: none; after 30 s a waiting rank prints the awaited rank, and so does such a loop while all other ranks wait) |
+/// | `AURORA_SILENCE` | seconds | a rank that does not answer for this time is lost (default: 5) |
+/// | `AURORA_NETWORK` | `dedicated`, `shared` | `shared` if other jobs use the network between the ranks too (default: `dedicated`) |
+/// | `AURORA_BULK` | `auto`, `udp`, `mpi` | the carrier of long transfers between nodes. `auto` takes the faster one by a probe at the start, if `mpirun` has started ranks on several nodes and no route is given; else it takes `udp`. `mpi` needs `mpirun` (default: `auto`) |
+/// | `AURORA_INTERFACE` | name, such as `eth0` | network interface between machines (default: found automatically) |
+/// | `AURORA_MTU` | 1228 to 65535 | longest IP packet to send, in bytes (default: the longest that the path is found to carry) |
+/// | `AURORA_CHECK` | `0`, `1`, `strict` | the race detector: finds accesses by two ranks to one element or entry, at least one of them a write, that nothing orders, and names both lines. With `strict` a possible race is an error too; else it is a notice. At the end of `run` rank 0 says on stderr that the job was checked (default: 0, because it is slow) |
+/// | `AURORA_SCALAR` | `allow`, `deny` | with `deny`, `at` and `put` to other ranks are errors (default: allow) |
+/// | `AURORA_CACHE_LIMIT` | bytes, such as `500M` or `2GiB` | limit for one copy of a vector on a rank. Shared memory does not count (default: half of the free memory) |
+/// | `AURORA_STATS` | `0`, `1` | at the end of `run` rank 0 prints on stderr the messages and waits of each rank and each object (default: 0) |
+/// | `AURORA_TRACE` | file | writes a trace of all ranks, in the trace-event format of Perfetto and Chrome. An existing trace is overwritten. Any other existing file is refused (default: no trace) |
+/// | `AURORA_SUPER_WORKERS` | 1 or more | threads of a rank for super-programs (default: its cores) |
+/// | `AURORA_SUPER_IN_FLIGHT` | 1 or more | instructions of a rank in flight (default: 16 for each thread) |
 pub const VARIABLES: [&str; 15] = [
     "AURORA_RANKS",
     "AURORA_ROUTE",

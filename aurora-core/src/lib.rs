@@ -42,7 +42,7 @@
 //! Written with [`GVector::put`], a barrier and [`GVector::at`] instead, the same program is correct without any
 //! behaviour: each access to an element on another machine is then a message there and one back.
 //!
-//! # What orders what
+//! # The memory model
 //!
 //! [`World::barrier`], reductions, construction and collective scopes order ranks. An access that is not ordered after
 //! a write returns some value that was written there. Elements are read and written whole. The [memory
@@ -52,7 +52,7 @@
 //! # Guides
 //!
 //! - [Which line to add](guide::which_behaviour)
-//! - [What orders what](guide::memory_model)
+//! - [The memory model](guide::memory_model)
 //! - [Coming from MPI](guide::for_mpi_users)
 //! - [Coming from Global Arrays, Chapel, OpenSHMEM, UPC++ or Lamellar](guide::for_pgas_users)
 //!

@@ -1,4 +1,4 @@
-//! What orders what: barriers, the entry of a ReadCache, the end of a scope, whoever comes first.
+//! The order of accesses: barriers, the entry of a ReadCache, the end of a scope, in any order of arrival.
 
 use aurora_core::ops::Sum;
 use aurora_core::{GScalar, GVector, Result, World, distmemcpy};

@@ -30,8 +30,8 @@ use std::marker::PhantomData;
 /// [`owner_computes`](GMap::owner_computes) and [`owner_computes_mut`](GMap::owner_computes_mut) show each rank the
 /// entries that it owns.
 ///
-/// What orders what is as for a [`GVector`](crate::GVector): after a collective scope the next access of the map sees
-/// what all ranks have written in it; an access that is not ordered after a write finds some value that the key had.
+/// Accesses are ordered as those of a [`GVector`](crate::GVector). After a collective scope the next access of the map
+/// sees all that ranks have written in it. An access that nothing orders after a write finds some value of the key.
 ///
 /// Neither `Send` nor `Sync`: it belongs to the thread of its rank. The entries that guards show are ordinary data,
 /// which other threads may use inside a scope.
