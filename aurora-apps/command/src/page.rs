@@ -63,12 +63,12 @@ fn page() -> String {
     rows(&definition(), "", &mut all);
     let name = |row: &String| row.split('`').nth(1).map(String::from);
     let mut several: Vec<&String> = Vec::new();
-    for row in all.iter().flat_map(|(_, _, rows)| rows) {
-        let with = |is_it: &dyn Fn(&String) -> bool| all.iter().filter(|(_, _, rows)| rows.iter().any(is_it)).count();
-        let same = with(&|other| other == row);
-        // With another meaning elsewhere, it stands where it belongs.
-        let is_one = same == with(&|other| name(other) == name(row));
-        if same >= SEVERAL && is_one && !several.contains(&row) {
+    let rows_of_all = || all.iter().flat_map(|(_, _, rows)| rows);
+    let commands = |row: &String| rows_of_all().filter(|other| *other == row).count();
+    for row in rows_of_all().filter(|row| commands(row) >= SEVERAL) {
+        // Two meanings of one name stand where they belong.
+        let is_one = rows_of_all().all(|other| other == row || name(other) != name(row) || commands(other) < SEVERAL);
+        if is_one && !several.contains(&row) {
             several.push(row);
         }
     }
