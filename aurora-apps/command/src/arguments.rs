@@ -26,7 +26,7 @@ use std::path::PathBuf;
 #[derive(Parser, Debug)]
 #[command(name = "aurora", version, propagate_version = true, arg_required_else_help = true)]
 pub struct Arguments {
-    /// What to run.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -54,21 +54,21 @@ pub enum Command {
     /// Measure one operation between ranks, also by MPI
     #[command(subcommand)]
     Bench(BenchCommand),
-    /// Show what was detected: launcher, ranks, nodes, routes, sockets
+    /// Show the job: launcher, ranks, nodes, routes, sockets
     Info(WorldArguments),
-    /// Start a program of yours on ranks: on this machine, by mpirun, or by srun. The exit code is the program's; it is
+    /// Start a program on ranks: on this machine, by mpirun, or by srun. The exit code is that of the program. It is
     /// 127 if there is no such program, and 126 if it cannot be executed
     Run(RunArguments),
-    /// Run a program of yours under the race detector. The exit code is 0 if there is no race, and 1 if there is a race
-    /// or a possible one, if the program fails, or if nothing was checked
+    /// Run a program under the race detector. The exit code is 0 if there is no race. It is 1 if there is a race or a
+    /// possible race, if the program fails, or if nothing was checked
     Check(CheckArguments),
-    /// Print a script by which a shell completes the words of this command
+    /// Print a completion script for a shell
     Completions(CompletionsArguments),
-    /// Make one page with charts and tables out of runs that `--json` has printed
+    /// Make one page of charts and tables from the output of `--json`
     Report(ReportArguments),
-    /// Recompute a table of runs on machines that differ in speed, and predict others
+    /// Recompute a table of measured runs on machines of different speeds, and predict other configurations
     Model(ModelArguments),
-    /// Simulate super-programs: who works on what by each policy, and what that costs on clusters of several sizes
+    /// Simulate super-programs: compare policies of scheduling on clusters of several sizes
     Simulate(SimulateArguments),
 }
 
@@ -77,7 +77,7 @@ pub struct Mm2Arguments {
     /// Rows and columns of the matrices
     #[arg(long, value_name = "N", default_value_t = 704, value_parser = number::<u32>(1..=u32::MAX.into()))]
     pub size: u32,
-    /// What multiplies a rank's rows
+    /// Inner loop of the multiplication
     #[arg(long, value_enum, default_value_t)]
     pub kernel: KernelName,
     #[command(flatten)]
@@ -94,10 +94,10 @@ pub struct Mm2Arguments {
 
 #[derive(Args, Debug)]
 pub struct PsrsArguments {
-    /// How many 32-bit keys to sort; as other numbers, also as 8M (millions), 8Mi (8 x 2^20) or 8e6
+    /// Number of 32-bit keys, such as 8000000, 8M (millions), 8Mi (8 x 2^20) or 8e6
     #[arg(long, value_name = "N", default_value_t = 8_000_000, value_parser = number::<u64>(0..))]
     pub keys: u64,
-    /// Which keys
+    /// Distribution of the keys
     #[arg(long, value_enum, default_value_t)]
     pub input: InputName,
     #[command(flatten)]
@@ -112,10 +112,10 @@ pub struct PsrsArguments {
 
 #[derive(Args, Debug)]
 pub struct HistogramArguments {
-    /// How many counters
+    /// Number of counters
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = number::<u64>(0..))]
     pub table: u64,
-    /// How many updates each rank makes
+    /// Updates of each rank
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = number::<u32>(0..=u32::MAX.into()))]
     pub updates: u32,
     #[command(flatten)]
@@ -128,10 +128,10 @@ pub struct HistogramArguments {
 
 #[derive(Args, Debug)]
 pub struct WordCountArguments {
-    /// How many bytes of text all ranks have together
+    /// Bytes of text of all ranks together
     #[arg(long, value_name = "B", default_value_t = 10_000_000, value_parser = bytes_or_none)]
     pub bytes: u64,
-    /// How many different words there are at most
+    /// Limit of the number of different words
     #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = number::<u64>(0..))]
     pub words: u64,
     #[command(flatten)]
@@ -144,10 +144,10 @@ pub struct WordCountArguments {
 
 #[derive(Args, Debug)]
 pub struct IndexGatherArguments {
-    /// How many 64-bit elements the table has
+    /// Number of 64-bit elements of the table
     #[arg(long, value_name = "N", default_value_t = 10_000_000, value_parser = number::<u64>(1..))]
     pub table: u64,
-    /// How many of them each rank reads
+    /// Number of elements that each rank reads
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = number::<u64>(0..))]
     pub reads: u64,
     #[command(flatten)]
@@ -181,13 +181,13 @@ pub struct DiffusionArguments {
 
 #[derive(Args, Debug)]
 pub struct TspArguments {
-    /// Which cities, of TSPLIB
+    /// Instance of TSPLIB
     #[arg(long, value_enum, default_value_t, conflicts_with_all = ["cities", "file"])]
     pub instance: InstanceName,
-    /// So many random cities instead
+    /// Random cities in place of an instance: their number
     #[arg(long, value_name = "N", conflicts_with = "file", value_parser = number::<u8>(1..=MOST_CITIES as u64))]
     pub cities: Option<u8>,
-    /// Those of a TSPLIB file instead: EUC_2D, GEO, or EXPLICIT as LOWER_DIAG_ROW or FULL_MATRIX
+    /// A file of TSPLIB in place of an instance: EUC_2D, GEO, or EXPLICIT as LOWER_DIAG_ROW or FULL_MATRIX
     #[arg(long, value_name = "X.tsp")]
     pub file: Option<PathBuf>,
     /// Parts of the search that a rank takes at a time
@@ -203,7 +203,7 @@ pub struct TspArguments {
 
 #[derive(Args, Clone, Debug)]
 pub struct WeightArguments {
-    /// How fast the ranks are, a number for each: `1,3` gives rank 1 three times as many rows as rank 0 [default: equal
+    /// Speeds of the ranks, a number for each: `1,3` gives rank 1 three times as many rows as rank 0 [default: equal
     /// blocks]
     #[arg(long, value_name = "W,W,..", value_delimiter = ',', value_parser = weight, allow_negative_numbers = true)]
     pub weights: Vec<f64>,
@@ -211,7 +211,7 @@ pub struct WeightArguments {
 
 #[derive(Args, Clone, Copy, Debug)]
 pub struct PhaseArguments {
-    /// Keep computing and sharing apart: for nodes that share cores, as those of an emulated cluster do
+    /// Separate computing and sharing by barriers, for nodes that share cores, such as an emulated cluster
     #[arg(long)]
     pub apart: bool,
 }
@@ -224,7 +224,7 @@ impl PhaseArguments {
 
 #[derive(Args, Debug)]
 pub struct Repetitions {
-    /// How often to run it, each time with new data
+    /// Number of repetitions, each with new data
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = number::<u32>(1..=1_000_000))]
     pub reps: u32,
     /// Seed of the data [default: a new one each time]
@@ -237,20 +237,20 @@ pub struct Repetitions {
 
 #[derive(Args, Debug)]
 pub struct ReportArguments {
-    /// What `aurora ... --json` has printed, one object after the other; `-` is standard input
+    /// Output of `aurora ... --json`, with any number of objects; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Where the page goes; one that is there already is replaced
+    /// File of the page. An existing file is replaced
     #[arg(long, value_name = "PAGE.html")]
     pub out: PathBuf,
-    /// What stands above it [default: what suits the runs]
+    /// Title of the page [default: made from the runs]
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
 }
 
 #[derive(Args, Debug)]
 pub struct CompletionsArguments {
-    /// For which shell: `source <(aurora completions bash)`
+    /// Name of the shell: `source <(aurora completions bash)`
     #[arg(value_enum)]
     pub shell: clap_complete::Shell,
 }
@@ -260,22 +260,22 @@ pub struct ModelArguments {
     /// Runs of one program, a line each or as JSON: processors of each machine, `seconds`, and if they are known
     /// `speedup` and `efficiency`; `-` is standard input
     pub file: PathBuf,
-    /// A configuration whose time is wanted, `SH=6,CSNT=2` say; several times if need be
+    /// Configuration to predict, such as `SH=6,CSNT=2`. May be repeated
     #[arg(long, value_name = "CONFIGURATION")]
     pub predict: Vec<String>,
-    /// What its efficiency is taken from: a measured configuration, per cent such as `77.8%`, or `curve` [default: the
-    /// nearest measured configuration, and the curve beside it]
+    /// Efficiency to predict with: a measured configuration, a percentage (`77.8%`), or `curve` (the fitted curve)
+    /// [default: the nearest measured configuration, and the curve for comparison]
     #[arg(long, value_name = "ORIGIN", requires = "predict")]
     pub from: Option<String>,
-    /// Take the program for a farm of so many equal units, and give them to processors first come, first served, and by
+    /// Number of equal units, for a program that is a farm. They are scheduled first come, first served, and by
     /// earliest completion time
     #[arg(long, value_name = "UNITS", allow_negative_numbers = true)]
     #[arg(value_parser = number::<u32>(1..=10_000_000))]
     pub farm: Option<u32>,
-    /// How long a unit takes on a processor of the fastest machine [default: the program's time there / UNITS]
+    /// Time of a unit on a processor of the fastest machine [default: time of the program there / UNITS]
     #[arg(long, value_name = "SECONDS", requires = "farm", allow_negative_numbers = true)]
     pub unit_seconds: Option<f64>,
-    /// Use each time as it is printed, even where its decimal point is found to be in the wrong place
+    /// Use each time as printed, also if its decimal point is found to be in the wrong place
     #[arg(long)]
     pub as_printed: bool,
     /// Print one JSON object
@@ -285,31 +285,31 @@ pub struct ModelArguments {
 
 #[derive(Args, Clone, Debug)]
 pub struct WorldArguments {
-    /// How many ranks to start; under mpirun, what it has started [default: the cores, at most 4]
+    /// Number of ranks; under mpirun its number of processes [default: the cores, at most 4]
     #[arg(long, value_name = "N", value_parser = number::<u32>(1..=1024))]
     pub ranks: Option<u32>,
-    /// How the ranks reach each other
+    /// Carrier of messages between ranks
     #[arg(long, value_enum, default_value_t)]
     pub route: RouteName,
     /// Print one JSON object as the last line
     #[arg(long)]
     pub json: bool,
-    /// What the JSON object and `aurora report` are to say about the run, several times if need be: network, mpi,
-    /// setting, nodes, kind, or any other key
+    /// Fact about the run for the JSON object and `aurora report`: network, mpi, setting, nodes, kind, or any other
+    /// key. May be repeated
     #[arg(long = "label", value_name = "KEY=VALUE", requires = "json")]
     pub labels: Vec<Label>,
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum RouteName {
-    /// What suits where the ranks are
+    /// The best route between each two ranks
     #[default]
     Auto,
     /// Ranks are threads of one process
     Local,
-    /// Ranks run on one machine and share its memory
+    /// Shared memory of one machine
     Shm,
-    /// Ranks are processes that speak UDP
+    /// UDP, also on one machine
     Udp,
 }
 
@@ -318,7 +318,7 @@ pub enum KernelName {
     /// Tiles in registers and caches
     #[default]
     Tiled,
-    /// The paper's inner products
+    /// Inner products, as in the paper
     Dot,
 }
 
@@ -327,15 +327,15 @@ pub enum InputName {
     /// Random keys
     #[default]
     Uniform,
-    /// In order already
+    /// Sorted keys
     Sorted,
-    /// In the opposite order
+    /// Keys in descending order
     Reverse,
-    /// All the same
+    /// One value
     Equal,
     /// Sixteen values
     Few,
-    /// A few values very often, many rarely
+    /// A few values often, many values rarely (Zipf)
     Zipf,
 }
 

@@ -23,7 +23,7 @@ const LONGEST: usize = 1 << 20;
 
 #[derive(Args, Debug)]
 pub struct CheckArguments {
-    /// Kill the program after so long, and fail [default: never]
+    /// Limit of time. A program that takes longer is killed, and the command fails [default: none]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub limit: Option<Duration>,
     #[command(flatten)]

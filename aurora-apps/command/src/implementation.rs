@@ -9,7 +9,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 #[derive(Args, Clone, Debug)]
 pub struct Implementations {
-    /// Who shares the data; several, separated by commas, take turns in one job
+    /// Implementation to run. Several, separated by commas, take turns in one job
     // The parser of each command takes the place of this one.
     #[arg(id = IMPLEMENTATIONS, long = "impl", value_name = "IMPL", value_delimiter = ',', default_value = "aurora")]
     #[arg(value_parser = parser(&[]))]
@@ -36,11 +36,11 @@ fn parser(offered: &'static [Implementation]) -> impl TypedValueParser<Value = I
 fn help(implementation: Implementation) -> &'static str {
     match implementation {
         Implementation::Aurora => "This library",
-        Implementation::AuroraWhole => "The same, each load whole before anything is computed with it",
-        Implementation::MpiIsend => "MPI's Isend and Irecv; a program computes with the data as it comes",
-        Implementation::MpiIsendWhole => "The same, each load whole before anything is computed with it",
-        Implementation::MpiRing => "MPI's Isend and Irecv round a ring of ranks",
-        Implementation::MpiCollective => "MPI's collective operations",
+        Implementation::AuroraWhole => "This library, without computing during a load",
+        Implementation::MpiIsend => "Isend and Irecv of MPI. Programs compute with data as it arrives",
+        Implementation::MpiIsendWhole => "Isend and Irecv of MPI, without computing during a load",
+        Implementation::MpiRing => "Isend and Irecv of MPI around a ring of ranks",
+        Implementation::MpiCollective => "Collective operations of MPI",
         Implementation::MpiAlltoallv => "Batches for each owner, made by hand, and MPI's Alltoallv",
         Implementation::Naive => "This library without a behaviour, element by element",
         Implementation::Pages => "Pages that are copied when they are touched, and syncs",

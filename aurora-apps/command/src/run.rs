@@ -18,16 +18,16 @@ const NOT_EXECUTABLE: u8 = 126;
 
 #[derive(Args, Debug)]
 pub struct RunArguments {
-    /// How many ranks [default: the program's choice; without one the cores, at most 4]
+    /// Number of ranks [default: set by the program, else the cores, at most 4]
     #[arg(short = 'n', long, value_name = "N", value_parser = number::<u32>(1..=u32::MAX.into()))]
     pub ranks: Option<u32>,
     /// The launcher that starts the ranks
     #[arg(long, value_enum, default_value_t)]
     pub launcher: LauncherName,
-    /// A file with the machines for mpirun, a line for each
+    /// File with the machines for mpirun, one on each line
     #[arg(long, value_name = "FILE")]
     pub hostfile: Option<PathBuf>,
-    /// How the ranks reach each other
+    /// Carrier of messages between ranks
     #[arg(long, value_enum, default_value_t)]
     pub route: RouteName,
     /// The program, which uses Aurora, and its arguments
@@ -37,12 +37,12 @@ pub struct RunArguments {
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum LauncherName {
-    /// The program itself, all of them on this machine
+    /// None: the program starts its ranks itself, on this machine
     #[default]
     Own,
-    /// MPI's `mpirun`, or the one that the variable MPIRUN names; the program is built with that MPI
+    /// `mpirun` of MPI, or the command in the variable MPIRUN. The program is built with that MPI
     Mpirun,
-    /// Slurm's `srun`
+    /// `srun` of Slurm
     Srun,
 }
 

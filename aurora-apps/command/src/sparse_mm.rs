@@ -20,10 +20,10 @@ pub struct SparseMmArguments {
     /// Rows and columns of the matrices
     #[arg(long, value_name = "N", default_value_t = 2048, value_parser = number::<u32>(1..=MOST_ROWS as u64))]
     pub size: u32,
-    /// The probability that an element of A or B is not zero: a fraction, or per cent
+    /// Probability that an element of A or B is not zero: a fraction or a percentage
     #[arg(long, value_name = "P", default_value = "12.5%", value_parser = density, allow_negative_numbers = true)]
     pub density: f64,
-    /// Rows and columns of a block; blocks at the right and lower border are smaller if the size is no multiple
+    /// Rows and columns of a block. Blocks at the right and lower border are smaller if the size is no multiple
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = number::<u32>(1..=MOST_OF_A_BLOCK as u64))]
     pub block: u32,
     #[command(flatten)]

@@ -12,118 +12,118 @@ use std::time::Duration;
 pub enum BenchCommand {
     #[command(flatten)]
     Operation(OperationCommand),
-    /// Run each application with and without AURORA_CHECK=1, and show the cost of the race detector; a race is an error
+    /// Run each application with and without AURORA_CHECK=1, and show the cost of the race detector. A race is an error
     CheckCost(CheckCostArguments),
 }
 
 #[derive(Subcommand, Debug)]
 pub enum OperationCommand {
-    /// Every rank gets all of a vector (an allgather)
+    /// Each rank receives the whole of a vector (an allgather)
     ReadCache {
         /// Size of the whole vector, such as 1000000, 10M or 2GiB [default: 704 x 704 32-bit numbers]
         #[arg(long, value_name = "B", default_value_t = 704 * 704 * 4, hide_default_value = true, value_parser = bytes)]
         bytes: u64,
-        /// The last rank begins so many milliseconds after the others; seconds count from there
+        /// Delay of the last rank in milliseconds. Times count from its start
         #[arg(long, value_name = "MS", value_parser = number::<u32>(1..=60_000))]
         late_rank_ms: Option<u32>,
         #[command(flatten)]
         common: CommonArguments,
     },
-    /// Every rank gets a range of keys from each (an all-to-all)
+    /// Each rank receives a range of keys from each rank (an all-to-all)
     Exchange {
-        /// How many 32-bit keys all ranks have together
+        /// Number of 32-bit keys of all ranks together
         #[arg(long, value_name = "N", default_value_t = 8_000_000, value_parser = number::<u64>(1..))]
         keys: u64,
         #[command(flatten)]
         common: CommonArguments,
     },
-    /// Every other rank's bytes reach rank 0
+    /// Rank 0 receives the bytes of all other ranks
     Gather {
-        /// How many bytes each of the other ranks has
+        /// Bytes of each other rank
         #[arg(long, value_name = "B", default_value_t = 1 << 20, value_parser = bytes)]
         bytes: u64,
-        /// Aurora's senders write into rank 0's memory (the default)
+        /// In Aurora, ranks write into the memory of rank 0 (the default)
         #[arg(long)]
         push: bool,
-        /// Aurora's rank 0 reads from all of them
+        /// In Aurora, rank 0 reads the memory of all ranks
         #[arg(long, conflicts_with = "push")]
         pull: bool,
         #[command(flatten)]
         common: CommonArguments,
     },
-    /// Rank 0 reads 8 bytes of rank 1's
+    /// Rank 0 reads 8 bytes on rank 1
     Get(RemoteArguments),
-    /// Rank 0 writes 8 bytes of rank 1's
+    /// Rank 0 writes 8 bytes on rank 1
     Put(RemoteArguments),
-    /// Rank 0 adds 1 to a counter of rank 1's; or all take tasks by one
+    /// Rank 0 adds 1 to a counter on rank 1; or all ranks take tasks by a counter
     FetchAdd {
-        /// All ranks take 3000 tasks of 10 us each, one by one, by a counter of rank 0's
+        /// All ranks take 3000 tasks of 10 us, one by one, by a counter on rank 0
         #[arg(long)]
         tasks: bool,
         #[command(flatten)]
         common: CommonArguments,
     },
-    /// All ranks add to a GScalar, and read what that comes to
+    /// All ranks add to a GScalar, and read the sum
     ScalarSum(CommonArguments),
-    /// Every rank accesses elements of its own in several ways
+    /// Each rank accesses its own elements in several ways
     Local(CommonArguments),
     /// All ranks wait for each other
     Barrier(CommonArguments),
-    /// Every rank has the sums of all ranks' values
+    /// Each rank receives the sums of the values of all ranks
     AllReduce {
-        /// How many bytes of 64-bit values each rank has; a multiple of 8
+        /// Bytes of 64-bit values of each rank, a multiple of 8
         #[arg(long, value_name = "B", default_value_t = 8, value_parser = words)]
         bytes: u64,
         #[command(flatten)]
         common: CommonArguments,
     },
-    /// Bytes go from rank 0 to rank 1
+    /// Rank 0 sends bytes to rank 1
     Stream {
-        /// How many bytes
+        /// Number of bytes
         #[arg(long, value_name = "B", default_value_t = 64 << 20, value_parser = bytes)]
         bytes: u64,
         #[command(flatten)]
         common: CommonArguments,
     },
-    /// Rank 0 copies a block of rank 1's to memory of its own, in several ways
+    /// Rank 0 copies a block of rank 1 to its own memory, in several ways
     Copy {
-        /// How many bytes
+        /// Number of bytes
         #[arg(long, value_name = "B", default_value_t = 1 << 20, value_parser = bytes)]
         bytes: u64,
-        /// The work of rank 1 meanwhile
+        /// State of rank 1 during the copy
         #[arg(long, value_enum, default_value_t)]
         target: TargetName,
         #[command(flatten)]
         common: CommonArguments,
     },
-    /// Every rank adds 1 to random elements of a shared table
+    /// Each rank adds 1 to random elements of a shared table
     Updates {
-        /// How many 64-bit elements the table has
+        /// Number of 64-bit elements of the table
         #[arg(long, value_name = "T", default_value_t = 1_000_000, value_parser = number::<u64>(1..))]
         table: u64,
-        /// How many updates each rank makes
+        /// Updates of each rank
         #[arg(long, value_name = "N", default_value_t = MANY, value_parser = number::<u64>(1..=MOST_PLACES))]
         updates: u64,
         #[command(flatten)]
         common: CommonArguments,
     },
-    /// Every rank reads random elements of a shared table
+    /// Each rank reads random elements of a shared table
     Reads {
-        /// How many 64-bit elements the table has
+        /// Number of 64-bit elements of the table
         #[arg(long, value_name = "T", default_value_t = 1_000_000, value_parser = number::<u64>(1..))]
         table: u64,
-        /// How many elements each rank reads
+        /// Number of elements that each rank reads
         #[arg(long, value_name = "N", default_value_t = MANY, value_parser = number::<u64>(1..=MOST_PLACES))]
         reads: u64,
-        /// How many of them at once, by mpi-alltoallv 65536 at most [default: 65536, or all]
+        /// Number of elements in one call; with mpi-alltoallv at most 65536 [default: 65536, or all]
         #[arg(long, value_name = "N", value_parser = number::<u32>(1..=1 << 24))]
         batch: Option<u32>,
         #[command(flatten)]
         common: CommonArguments,
     },
-    /// Every rank touches fresh memory of several kinds
+    /// Each rank touches fresh memory of several kinds
     FirstTouch {
-        /// How many bytes each rank touches
+        /// Bytes that each rank touches
         #[arg(long, value_name = "B", default_value_t = 64 << 20, value_parser = bytes)]
         bytes: u64,
         #[command(flatten)]
@@ -133,7 +133,7 @@ pub enum OperationCommand {
 
 #[derive(Args, Debug)]
 pub struct RemoteArguments {
-    /// What rank 1 does meanwhile
+    /// State of rank 1 during the access
     #[arg(long, value_enum, default_value_t)]
     pub target: TargetName,
     #[command(flatten)]
@@ -164,7 +164,7 @@ const BATCH: u64 = 65_536;
 
 #[derive(Args, Debug)]
 pub struct CommonArguments {
-    /// How often to repeat it, each time with new data
+    /// Number of repetitions, each with new data
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = number::<u32>(1..=1_000_000))]
     pub reps: u32,
     #[command(flatten)]
@@ -198,7 +198,7 @@ impl From<TargetName> for Target {
 }
 
 impl OperationCommand {
-    /// What every operation has.
+    /// The arguments of every operation.
     pub fn common(&self) -> &CommonArguments {
         match self {
             OperationCommand::Get(RemoteArguments { common, .. })
@@ -254,7 +254,7 @@ impl OperationCommand {
         }
     }
 
-    /// What to run.
+    /// The operation.
     pub fn job(&self) -> Job {
         let common = self.common();
         Job {

@@ -11,66 +11,66 @@ use clap::{Args, ValueEnum};
 
 #[derive(Args, Debug)]
 pub struct SimulateArguments {
-    /// Numbers of nodes, 65536 at most. `2,4,..,64` doubles, as the numbers before `..` do; `8,16,24,..,64` rises
+    /// Numbers of nodes, at most 65536. `2,4,..,64` doubles like the numbers before `..`; `8,16,24,..,64` rises
     /// in equal steps [default: 2,4,..,64, or the nodes of the file of `--speeds`]
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub nodes: Option<Counts>,
-    /// Who works on what: names out of syn, S, R, SR, SS (the papers'), tail and ect (ours), or `all` [default: all,
-    /// and of a case the versions that the paper has tried]
+    /// Policies: syn, S, R, SR, SS (of the papers), tail, ect (of Aurora), or `all` [default: all; for a case the
+    /// versions of the paper]
     #[arg(long, value_name = "LIST")]
     pub policy: Option<Policies>,
-    /// On which machine
+    /// Model of the machine
     #[arg(long, value_enum, default_value_t)]
     pub mode: ModeName,
-    /// How fast the nodes are: `homogeneous`, `1:3` (nodes with odd numbers 3 times as fast; no other ratio is built
-    /// in), or a file with one speed a line, from 0.000001 to 1000000, where `#` begins a comment and empty lines do
-    /// not count. Node n stands in row n / columns of a grid; rows and columns get blocks in proportion to the sums of
-    /// their speeds, so a slow node beside fast ones gets more than its share: sort the list, or take tail or ect
+    /// Speeds of the nodes: `homogeneous`, `1:3` (nodes with odd numbers are 3 times as fast; there is no other ratio),
+    /// or a file with one speed on each line, from 0.000001 to 1000000. `#` begins a comment, and empty lines are
+    /// skipped. Node n stands in row n / columns of a grid. Rows and columns get blocks in proportion to the sums of
+    /// their speeds, so a slow node among fast nodes gets more than its share: sort the list, or take tail or ect
     #[arg(long, value_name = "SPEEDS", default_value = "homogeneous")]
     pub speeds: Source,
-    /// Who receives a block that one node asks for
+    /// Receivers of a block that one node requests
     #[arg(long, value_enum, default_value_t)]
     pub transfers: TransfersName,
     /// The program multiplies two matrices of N x N blocks, by N x N x N instructions; N is 1024 at most
     #[arg(long, value_name = "N", default_value_t = 32, allow_negative_numbers = true)]
     #[arg(value_parser = number::<u32>(1..=1024))]
     pub blocks: u32,
-    /// How often to simulate it, 1000000 times at most, each time with other work; means are shown
+    /// Number of repetitions, at most 1000000, each with other work. Means are shown
     #[arg(long, value_name = "N", default_value_t = 16, allow_negative_numbers = true)]
     #[arg(value_parser = number::<u32>(1..=1_000_000))]
     pub reps: u32,
-    /// Seed of the first repetition; the others have those that follow
+    /// Seed of the first repetition. Each further repetition takes the next number
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     #[arg(value_parser = number::<u64>(0..))]
     pub seed: u64,
-    /// What a block costs who receives it, and as much who sends it, in units: 1000 are 1 ms of a node of speed 1
+    /// Cost of a block for its sender, and the same for its receiver, in units (1000 units = 1 ms of a node of speed 1)
     #[arg(long, value_name = "UNITS", default_value_t = 250.0, value_parser = load, allow_negative_numbers = true)]
     pub load: f64,
-    /// What an instruction costs at most, in units; its work is drawn evenly from 0 on
+    /// Largest cost of an instruction, in units. Costs are drawn evenly from 0 on
     #[arg(long, value_name = "UNITS", default_value_t = 20_000, allow_negative_numbers = true)]
     #[arg(value_parser = number::<u32>(1..=u32::MAX.into()))]
     pub work: u32,
     #[command(flatten)]
     pub own: OwnArguments,
-    /// Print one JSON object a line, for each policy and number of nodes; times in units, 1000 a millisecond
+    /// Print one JSON object on each line, for each policy and number of nodes, with times in units (1000 units = 1 ms)
     #[arg(long)]
     pub json: bool,
-    /// What the JSON objects are to say about the run, several times if need be
+    /// Fact about the run for the JSON objects. May be repeated
     #[arg(long = "label", value_name = "KEY=VALUE", requires = "json")]
     pub labels: Vec<Label>,
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ModeName {
-    /// That of the paper: a node asks for an instruction, loads the blocks that it lacks, computes, and asks again
+    /// As in the paper: a node requests an instruction, loads the blocks that it lacks, and computes
     #[default]
     Paper,
-    /// Blocks are asked for ahead and share links, and the dispatcher takes time
+    /// Nodes request blocks ahead, blocks share links, and the dispatcher takes time
     Own,
 }
 
 impl ModeName {
-    /// As the command line has it.
+    /// The value on the command line.
     pub fn name(self) -> &'static str {
         match self {
             ModeName::Paper => "paper",
@@ -81,7 +81,7 @@ impl ModeName {
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum TransfersName {
-    /// That node
+    /// The node that requests it
     #[default]
     Unicast,
     /// All nodes of its grid row or grid column
@@ -89,7 +89,7 @@ pub(crate) enum TransfersName {
 }
 
 impl TransfersName {
-    /// As the command line has it.
+    /// The value on the command line.
     pub fn name(self) -> &'static str {
         match self {
             TransfersName::Unicast => "unicast",

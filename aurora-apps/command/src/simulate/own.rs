@@ -12,20 +12,20 @@ const MOST_LIMITS: usize = 1000;
 
 #[derive(Args, Debug)]
 pub struct OwnArguments {
-    /// Own mode: variants of a super-program (the paper's versions) instead of policies, letters out of S, R, D, M
-    /// (results writeable, updated remotely, updated in many places, the last only at the end), G, N (S and M by the
-    /// schedule ssp), or `all`
+    /// Own mode: versions of a super-program, in place of policies: S (results writeable), R (updated remotely), D
+    /// (updated in many places), M (writeable, and updated in many places when no group is untouched), G and N (S and M
+    /// by the schedule ssp), or `all`
     #[arg(long, value_name = "LIST", conflicts_with = "policy")]
     pub variant: Option<Versions>,
-    /// Own mode: how variants hand out groups, those of `--variant` or of a case [default: bss, and ssp for G and N]
+    /// Own mode: schedule of the variants, those of `--variant` or of a case [default: bss, and ssp for G and N]
     #[arg(long, value_enum)]
     pub schedule: Option<ScheduleName>,
-    /// Own mode: most instructions that a node has in flight; several between commas, one after the other [default: 4,
-    /// and of a case what the paper has tried]
+    /// Own mode: limit of instructions in flight on a node; several, separated by commas, run one after the other
+    /// [default: 4; for a case the numbers of the paper]
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub in_flight: Option<Limits>,
-    /// Own mode: how long a block is on its way, beside its time on the wire, in units; 1000 are 1 ms [default: 25, and
-    /// of a case what follows from the paper]
+    /// Own mode: latency of a block, without its time on the wire, in units (1000 units = 1 ms) [default: 25; for a
+    /// case the latency that follows from the paper]
     #[arg(long, value_name = "UNITS", value_parser = super::arguments::load, allow_negative_numbers = true)]
     pub latency: Option<f64>,
     /// Own mode: a case of the paper on data representation: 256r1, 256r2, 128r, 256s or 128s
@@ -37,7 +37,7 @@ pub struct OwnArguments {
 pub enum ScheduleName {
     /// Untouched groups in their order
     Bss,
-    /// Those whose operands a node has worked with
+    /// Groups whose operands the node has used
     Ssp,
 }
 
