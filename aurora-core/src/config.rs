@@ -153,8 +153,8 @@ choices! {
     silence(limit: Duration) => silence;
 
     /// The most bytes of one copy of a vector on a rank (default: `AURORA_CACHE_LIMIT`, else half of the free
-    /// memory). A larger copy is an [`Error::CacheLimit`](crate::Error::CacheLimit) on all ranks. Memory that ranks
-    /// of one machine share does not count.
+    /// memory). A larger copy is an [`Error::CacheLimit`](crate::Error::CacheLimit) on all ranks. Blocks of ranks of
+    /// the same machine do not count.
     ///
     /// ```
     /// # use aurora_core::prelude::*;

@@ -33,7 +33,7 @@
 //!         mine[i] = (i * i) as u64;
 //!     }
 //!     mine.finish()?;
-//!     let all = squares.read_cache()?; // one transfer from each rank to each
+//!     let all = squares.read_cache()?; // each block once to each machine
 //!     assert_eq!(all[999], 998_001);
 //!     Ok(())
 //! }
@@ -58,7 +58,7 @@
 //!
 //! # Feature flags
 //!
-//! | feature | what it adds |
+//! | feature | adds |
 //! |---|---|
 //! | `mpi` | `mpirun` as launcher, and MPI for long transfers; building needs an MPI library |
 //! | `ndarray` | `view` and `view_mut` of [scopes](Scope) of matrices; the crate is re-exported |

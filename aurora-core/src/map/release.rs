@@ -59,7 +59,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     /// Collective. Opens a `ReleaseC`: every rank inserts any entries, buffered; they are seen after the scope.
     /// Inserts of one rank are applied in their order; of two ranks that insert one key, one wins.
     ///
-    /// Entering waits for no rank.
+    /// Entering waits for no rank, unless this rank is eight scopes of the map ahead.
     ///
     /// # Errors
     /// `Leaked` if a guard was forgotten; `Mismatch` if another rank is known to have opened a different scope.

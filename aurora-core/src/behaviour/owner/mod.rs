@@ -218,7 +218,7 @@ impl<T: Element> OwnerMut<T> {
 impl<T: Element> GVector<T> {
     /// Opens `OwnerComputes` for reading: this rank's own part, as a slice. No message.
     ///
-    /// While a slice is borrowed, remote writes to the part wait; remote reads are served.
+    /// From the first slice to the end of the guard, remote writes to the part wait; remote reads are served.
     ///
     /// # Errors
     /// Those of earlier collective scopes, for whose end it waits; `Leaked` if a write guard was forgotten.
@@ -253,7 +253,7 @@ impl<T: Element> GVector<T> {
 
     /// Opens `OwnerComputes` for writing: this rank's own part, as a mutable slice. No message.
     ///
-    /// While a slice is borrowed, every remote access to the part waits.
+    /// From the first slice to the end of the guard, every remote access to the part waits.
     ///
     /// # Errors
     /// As [`owner_computes`](GVector::owner_computes); `Leaked` if any guard was forgotten.

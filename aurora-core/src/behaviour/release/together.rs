@@ -129,8 +129,8 @@ impl<T: Element> GVector<T> {
     /// Collective. Opens a `ReleaseC`: every rank writes any elements, buffered; the values are seen after the scope.
     /// Writes of one rank are applied in their order; of two ranks that write one element, one wins.
     ///
-    /// Entering waits for no rank. The old value is not available, so `v[i] += x` does not exist here: for sums use
-    /// [`release_c_with`](GVector::release_c_with).
+    /// Entering waits for no rank, unless this rank is eight scopes of the vector ahead. The old value is not
+    /// available, so `v[i] += x` does not exist here: for sums use [`release_c_with`](GVector::release_c_with).
     ///
     /// # Errors
     /// `Leaked` if a guard was forgotten; `Mismatch` if another rank is known to have opened a different scope.
