@@ -99,6 +99,7 @@ fn the_book_has_all_of_its_chapters() {
     let mut tested: String = links.map(|chapter| chapter.display().to_string() + "\"").collect();
     tested += &std::fs::read_to_string(Path::new(ROOT).join("tests/support/book.rs")).expect("it is there");
     for chapter in chapters.iter().filter(|chapter| chapter.text.contains("```rust")) {
+        assert!(!chapter.text.contains("```rust,ignore"), "{}: a program that is not compiled", chapter.path);
         let is_listed = |before: &&str| tested.contains(&format!("{before}{}\"", chapter.path));
         assert!(
             ["\"", "docs/src/"].iter().any(is_listed),
@@ -148,7 +149,7 @@ fn links_of_chapters_in_rustdoc_lead_to_items() {
     }
 }
 
-/// Words that make a sentence hard, or that have a usual one in their place. The helps of the command are in the book.
+/// Words that make a sentence hard, or that have a usual one in their place. The book has the help texts.
 #[test]
 fn the_readme_and_the_book_have_plain_words() {
     const NOT: [&str; 9] = ["what", "who", "whom", "whoever", "beside", "middle", "mates", "settled", "claim"];
