@@ -89,8 +89,10 @@ pub fn a_bound_is_told_at_once(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// What comes faster than it can be sent is sent as one, and nothing is lost by it.
-pub fn many_offers_are_few_messages(world: &World) -> Result<()> {
+/// One offer of a rank is under way at a time, so each causes at most one message to the home and one answer to each
+/// other rank, which reports every fourth value. Offers made meanwhile are combined. A unit test of the replica proves
+/// that; here a fast network may answer each offer before the next is made.
+pub fn an_offer_costs_at_most_one_message_each_way(world: &World) -> Result<()> {
     const OFFERS: u64 = 20_000;
     let (p, me) = (world.size(), world.rank().index());
     let home = p - 1;
@@ -103,7 +105,9 @@ pub fn many_offers_are_few_messages(world: &World) -> Result<()> {
     until(&scope, |seen| *seen == OFFERS + 1)?;
     scope.finish()?;
     let sent = accounted(world, "ReadMostly") - before;
-    let most = if me == home { p as u64 * OFFERS / 2 } else { OFFERS };
-    assert!(sent < most, "{sent} messages for {OFFERS} offers");
+    // Each rank is told the first value too, and each enters and ends the scope.
+    let (others, reports) = (p as u64 - 1, (OFFERS + 1) / 4);
+    let most = if me == home { others * (OFFERS + 2) } else { OFFERS + reports + 2 };
+    assert!(sent <= most, "{sent} messages for {OFFERS} offers, {most} are allowed");
     check::equal("bound", bound.get()?, OFFERS + 1)
 }

@@ -24,7 +24,7 @@ pub fn bodies() -> Vec<Body> {
         Body::of(replica::the_scalar_itself_inside_a_read_mostly),
         Body::of(costs::what_scopes_cost),
         Body::of(costs::a_bound_is_told_at_once).from_ranks(2),
-        Body::of(costs::many_offers_are_few_messages).from_ranks(2),
+        Body::of(costs::an_offer_costs_at_most_one_message_each_way).from_ranks(2),
         Body::of(program::random_programs),
     ]
 }
