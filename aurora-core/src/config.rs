@@ -465,7 +465,7 @@ mod tests {
         }
         let variables = [("AURORA_RANKS", "3"), ("AURORA_ROUTE", ""), ("AURORA_JOB", "")];
         assert_eq!(launch(Config::default(), &variables), Launch::Processes(3));
-        assert!(refusal(&[("AURORA_RANKS", " ")]).contains("AURORA_RANKS=  is not possible"));
+        assert!(refusal(&[("AURORA_RANKS", " ")]).contains("AURORA_RANKS=  is not valid"));
     }
 
     #[test]
@@ -526,7 +526,9 @@ mod tests {
         assert!(refusal(&[("AURORA_BULK", "tcp")]).contains("one of auto, udp, mpi"));
         assert!(refusal(&[("AURORA_TIMEOUT", "-1")]).contains("seconds"));
         assert!(refusal(&[("AURORA_SILENCE", "soon")]).contains("seconds"));
-        assert!(refusal(&[("AURORA_CHECK", "yes")]).contains("AURORA_CHECK=yes is not possible: one of 0, 1, strict"));
+        assert!(
+            refusal(&[("AURORA_CHECK", "yes")]).contains("AURORA_CHECK=yes is not valid: expected one of 0, 1, strict")
+        );
         assert!(refusal(&[("AURORA_SCALAR", "no")]).contains("one of allow, deny"));
     }
 
@@ -561,7 +563,7 @@ mod tests {
         let wanted = Modes { check: true, strict: true, deny: false };
         assert_eq!(strict(Config::default(), "strict"), wanted);
         assert_eq!(strict(Config::default().check(Check::Strict), "0"), wanted);
-        assert!(refusal(&[("AURORA_STATS", "yes")]).contains("AURORA_STATS=yes is not possible: one of 0, 1"));
+        assert!(refusal(&[("AURORA_STATS", "yes")]).contains("AURORA_STATS=yes is not valid: expected one of 0, 1"));
     }
 
     /// A program that is built with MPI or without, under these variables: the ranks that it starts, `mpi` for an MPI
@@ -638,7 +640,7 @@ mod tests {
         let settle =
             |config: Config, size| config.settle_in(&environment(size), 2, true).map(|settings| settings.launch);
         let refused = settle(Config::default().ranks(3), "4").expect_err("another number").to_string();
-        assert!(refused.contains("ranks=3 is not possible: 4, because mpirun has started 4"), "{refused}");
+        assert!(refused.contains("ranks=3 is not valid: expected 4, because mpirun has started 4"), "{refused}");
         assert_eq!(settle(Config::default().ranks(3), "1").expect("alone"), Launch::Processes(3));
         assert_eq!(settle(Config::processes(3), "4").expect("by hand"), Launch::Processes(3));
     }

@@ -201,7 +201,7 @@ impl Environment {
         let within = |range: RangeInclusive<usize>| move |value: &str| value.parse().ok().filter(|n| range.contains(n));
         let ranks = format!("a number from 1 to {MAX_RANKS}");
         let (least, most) = Transport::MTU.into_inner();
-        let mtu = format!("bytes of an IP packet, from {least} to {most}");
+        let mtu = format!("the bytes of an IP packet, from {least} to {most}");
         let limit = |text: &str| ByteSize::read(text).map(|size| size.0);
         let networks = [("dedicated", Network::Dedicated), ("shared", Network::Shared)];
         let bulks = [("auto", Bulk::Auto), ("udp", Bulk::Udp), ("mpi", Bulk::Mpi)];
@@ -210,7 +210,7 @@ impl Environment {
         }
         for (name, chosen) in [("silence", chosen.silence), ("timeout", chosen.timeout)] {
             if chosen == Some(Duration::ZERO) {
-                return Err(Error::bad_setting(name, "0", "more than 0 seconds"));
+                return Err(Error::bad_setting(name, "0", "a number of seconds above 0"));
             }
         }
         if let Some(chosen) = chosen.mtu.filter(|chosen| !Transport::MTU.contains(chosen)) {
@@ -222,8 +222,8 @@ impl Environment {
             network: chosen.network.or(self.one_of("AURORA_NETWORK", &networks)?),
             bulk: chosen.bulk.or(self.one_of("AURORA_BULK", &bulks)?),
             mtu: chosen.mtu.or(self.parsed("AURORA_MTU", &mtu, within(Transport::MTU))?),
-            silence: chosen.silence.or(self.parsed("AURORA_SILENCE", "seconds, more than 0", seconds)?),
-            timeout: chosen.timeout.or(self.parsed("AURORA_TIMEOUT", "seconds, more than 0", seconds)?),
+            silence: chosen.silence.or(self.parsed("AURORA_SILENCE", "a number of seconds above 0", seconds)?),
+            timeout: chosen.timeout.or(self.parsed("AURORA_TIMEOUT", "a number of seconds above 0", seconds)?),
             check: chosen.check.or(self.one_of("AURORA_CHECK", &CHECKS)?),
             deny: chosen.deny.or(self.one_of("AURORA_SCALAR", &[("allow", false), ("deny", true)])?),
             cache_limit: chosen.cache_limit.or(self.parsed("AURORA_CACHE_LIMIT", ByteSize::EXPECTED, limit)?),
@@ -300,7 +300,7 @@ fn seconds(text: &str) -> Option<Duration> {
 pub struct ByteSize(pub usize);
 
 impl ByteSize {
-    const EXPECTED: &str = "bytes: a whole number, alone or with K, M, G or T (also as KiB, MiB, GiB, TiB)";
+    const EXPECTED: &str = "a number of bytes: a whole number, alone or with K, M, G or T (also as KiB, MiB, GiB, TiB)";
 
     fn read(text: &str) -> Option<Self> {
         let text = text.trim();

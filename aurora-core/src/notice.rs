@@ -17,7 +17,7 @@ pub(crate) fn late(waiting: &Claim, missing: &[Rank]) {
 pub(crate) fn polls(polling: &Claim, alone: bool) {
     let others = if alone { "there is no other rank" } else { "all other ranks wait, poll too, or have left" };
     say(&format!(
-        "aurora: {polling}, while {others}: nobody is there to change it (AURORA_TIMEOUT ends what lasts too long)"
+        "aurora: {polling}, while {others}: no rank is left that could change it (AURORA_TIMEOUT ends such a loop)"
     ));
 }
 

@@ -89,7 +89,7 @@ pub enum Error {
     },
     /// Ranks have different settings for bulk data.
     #[error(
-        "rank 0 is told that `{first}` moves bulk data, {rank} that `{other}` does: set AURORA_BULK alike for all ranks"
+        "rank 0 is set to move bulk data by `{first}`, {rank} by `{other}`: set AURORA_BULK to one value for all ranks"
     )]
     BulkDiffers {
         /// The setting of rank 0.
@@ -109,7 +109,7 @@ pub enum Error {
         rank: Rank,
     },
     /// A rank has no address on a permitted route.
-    #[error("{rank} offers no address for the route `{route}`: do all ranks ask for the same one?")]
+    #[error("{rank} offers no address for the route `{route}`: do all ranks use the same route?")]
     NoAddress {
         /// The rank that cannot be reached.
         rank: Rank,
@@ -161,7 +161,7 @@ pub enum Error {
         next: u64,
     },
     /// The requested packet length is not possible.
-    #[error("packets of {asked} bytes are not possible: allow {least} to {most} (AURORA_MTU)")]
+    #[error("packets of {asked} bytes are not valid: allow {least} to {most} (AURORA_MTU)")]
     MtuAllowed {
         /// Requested length of an IP packet in bytes.
         asked: usize,

@@ -101,7 +101,7 @@ fn share() -> Outcome {
 fn differ() -> Outcome {
     let ended = start(&mpirun(), 3, &["differ"]);
     let told =
-        "rank 0 is told that `mpi` moves bulk data, rank 1 that `udp` does: set AURORA_BULK alike for all ranks\n";
+        "rank 0 is set to move bulk data by `mpi`, rank 1 by `udp`: set AURORA_BULK to one value for all ranks\n";
     check(ended.status.success() && ended.stdout == told.repeat(3), || format!("{ended:?}"))
 }
 

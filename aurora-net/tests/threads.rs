@@ -388,7 +388,7 @@ fn different_routes_are_an_error() {
                 .connect(Checker::new(seat.rank(), 2), Transport { route: Some(route), ..Transport::default() })
                 .unwrap_err();
             let expected =
-                format!("{other} offers no address for the route `{route}`: do all ranks ask for the same one?");
+                format!("{other} offers no address for the route `{route}`: do all ranks use the same route?");
             assert_eq!(error.to_string(), expected);
             seat.finish()
         });
@@ -457,7 +457,7 @@ fn packets_are_no_longer_than_allowed() {
         let endpoint = seat.connect(Checker::new(seat.rank(), 2), with(Some(1500))).unwrap();
         assert_eq!(endpoint.udp().map(|info| (info.mtu, info.mtu_limit)), Some((1472, 1472)));
         let error = seat.connect(Checker::new(seat.rank(), 2), with(Some(1000))).unwrap_err().to_string();
-        assert_eq!(error, "packets of 1000 bytes are not possible: allow 1228 to 65535 (AURORA_MTU)");
+        assert_eq!(error, "packets of 1000 bytes are not valid: allow 1228 to 65535 (AURORA_MTU)");
         let other = Rank::new(1 - seat.rank().index());
         endpoint.act(|checker, out| checker.send(other, Kind::Data, 1, 100_000, out));
         wait(&endpoint, seat.rank(), |checker, _| {

@@ -25,7 +25,7 @@ fn conflict(told: &Told, index: usize, lines: &[&str]) {
         };
         assert_eq!(*found, index);
     }
-    told.all_say(&["a race for element", "rank 0 ", "rank 1 ", "of the GVector<u64> of 12 elements (made at"])
+    told.all_say(&["a race on element", "rank 0 ", "rank 1 ", "of the GVector<u64> of 12 elements (made at"])
         .all_cite(lines);
 }
 
@@ -154,7 +154,7 @@ fn one_among_many_batches() {
             outcome?;
             v.at(0).map(drop)
         });
-        told.all_say(&["a race for element 77777 of"]).all_cite(&["each its own", "not its own"]);
+        told.all_say(&["a race on element 77777 of"]).all_cite(&["each its own", "not its own"]);
     });
 }
 
@@ -179,7 +179,7 @@ fn in_blocks_of_any_length() {
             outcome?;
             v.at(0).map(drop)
         });
-        told.all_say(&["a race for element 7 of the GVector<u64> of 12 elements in blocks of [2, "]).all_cite(&[
+        told.all_say(&["a race on element 7 of the GVector<u64> of 12 elements in blocks of [2, "]).all_cite(&[
             "v.release_c()",
             "the lower rank's",
             "the other's",
@@ -198,7 +198,7 @@ fn a_scope_that_is_dropped_and_a_vector_that_is_not_used_again() {
             Ok(())
         });
         let text = told.run.expect_err("it is not silent").to_string();
-        assert!(text.contains("a race for element 4"), "{text}");
+        assert!(text.contains("a race on element 4"), "{text}");
     });
 }
 

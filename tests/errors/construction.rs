@@ -58,7 +58,7 @@ fn more_rows_than_can_be_counted() {
             let rows = vec![usize::MAX; world.size()];
             GVector::<u64>::new(world, Partition::rows(&rows, 0)).map(drop)
         });
-        told.all_say(&["x 0 in blocks of [", "rows in all are more than 18446744073709551615"])
+        told.all_say(&["x 0 in blocks of [", "the number of rows is greater than 18446744073709551615"])
             .all_cite(&["GVector::<u64>::new(world, Partition::rows(&rows, 0))"]);
         let told = job.run(|world| {
             let rows = vec![1 << 40; world.size()];
@@ -198,7 +198,7 @@ fn weights_that_are_none() {
             let weights = vec![0.0; world.size()];
             GVector::<u64>::new(world, Partition::weighted(10, &weights)).map(drop)
         });
-        told.all_say(&[&format!("the weights of all {} ranks are 0", job.ranks), "a greater one"])
+        told.all_say(&[&format!("the weights of all {} ranks are 0", job.ranks), "a weight greater than 0"])
             .all_cite(&["Partition::weighted(10, &weights)"]);
     });
 }

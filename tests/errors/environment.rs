@@ -99,16 +99,25 @@ fn a_variable_that_does_not_exist() {
 
 #[test]
 fn a_value_that_cannot_be() {
-    refused(&[("AURORA_RANKS", "0")], &["AURORA_RANKS=0 is not possible: a number from 1"]);
-    refused(&[("AURORA_RANKS", "99999999999")], &["AURORA_RANKS=99999999999 is not possible: a number from 1 to 1024"]);
-    refused(&[("AURORA_RANKS", "many")], &["AURORA_RANKS=many is not possible"]);
-    refused(&[("AURORA_ROUTE", "pigeon")], &["AURORA_ROUTE=pigeon is not possible: one of auto, local, shm, udp"]);
-    refused(&[("AURORA_TIMEOUT", "0")], &["AURORA_TIMEOUT=0 is not possible: seconds, more than 0"]);
-    refused(&[("AURORA_SILENCE", "a while")], &["AURORA_SILENCE=a while is not possible"]);
-    refused(&[("AURORA_MTU", "576")], &["AURORA_MTU=576 is not possible: bytes of an IP packet, from 1228 to 65535"]);
-    refused(&[("AURORA_CHECK", "yes")], &["AURORA_CHECK=yes is not possible: one of 0, 1, strict"]);
-    refused(&[("AURORA_SCALAR", "forbid")], &["AURORA_SCALAR=forbid is not possible: one of allow, deny"]);
-    refused(&[("AURORA_CACHE_LIMIT", "half")], &["AURORA_CACHE_LIMIT=half is not possible: bytes"]);
+    refused(&[("AURORA_RANKS", "0")], &["AURORA_RANKS=0 is not valid: expected a number from 1"]);
+    refused(
+        &[("AURORA_RANKS", "99999999999")],
+        &["AURORA_RANKS=99999999999 is not valid: expected a number from 1 to 1024"],
+    );
+    refused(&[("AURORA_RANKS", "many")], &["AURORA_RANKS=many is not valid"]);
+    refused(
+        &[("AURORA_ROUTE", "pigeon")],
+        &["AURORA_ROUTE=pigeon is not valid: expected one of auto, local, shm, udp"],
+    );
+    refused(&[("AURORA_TIMEOUT", "0")], &["AURORA_TIMEOUT=0 is not valid: expected a number of seconds above 0"]);
+    refused(&[("AURORA_SILENCE", "a while")], &["AURORA_SILENCE=a while is not valid"]);
+    refused(
+        &[("AURORA_MTU", "576")],
+        &["AURORA_MTU=576 is not valid: expected the bytes of an IP packet, from 1228 to 65535"],
+    );
+    refused(&[("AURORA_CHECK", "yes")], &["AURORA_CHECK=yes is not valid: expected one of 0, 1, strict"]);
+    refused(&[("AURORA_SCALAR", "forbid")], &["AURORA_SCALAR=forbid is not valid: expected one of allow, deny"]);
+    refused(&[("AURORA_CACHE_LIMIT", "half")], &["AURORA_CACHE_LIMIT=half is not valid: expected a number of bytes"]);
     refused(&[("AURORA_JOB", "yours")], &["AURORA_JOB does not belong to a running job"]);
 }
 
@@ -130,7 +139,7 @@ fn the_modes_are_those_that_it_says() {
             &["`at` of element", "AURORA_SCALAR=deny forbids", "environment.rs:"],
         );
         for check in ["1", "strict"] {
-            refused(&with(("AURORA_CHECK", check)), &["a race for element 0 of", "environment.rs:"]);
+            refused(&with(("AURORA_CHECK", check)), &["a race on element 0 of", "environment.rs:"]);
         }
         for off in [("AURORA_SCALAR", "allow"), ("AURORA_CHECK", "0")] {
             assert!(started_with(&with(off)).status.success(), "{off:?}");
@@ -163,7 +172,7 @@ fn a_possible_race_is_a_notice_or_an_error() {
         let output = started("true", "environment::a_slice_beside_a_write", &variables);
         (output.status.success(), said(&output))
     };
-    let words = "a possible race (it is none if the program does not use that one of what it holds) for element 2 of";
+    let words = "a possible race (no race if the program does not use this one of the elements or entries that it holds) on element 2 of";
     let cases = [("0", true, None), ("1", true, Some("aurora: ")), ("strict", false, Some("refused: "))];
     for (check, fine, says) in cases {
         let (is_fine, text) = told(check);

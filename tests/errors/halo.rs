@@ -235,7 +235,7 @@ fn a_neighbour_that_has_left() {
             let v = GVector::<i32>::new(world, 10)?;
             if world.rank() == ODD { Ok(()) } else { v.halo_cache(1)?.finish() }
         });
-        told.says(0, &["rank 1 has left `run` and will never come", "opens a HaloCache of"]);
+        told.says(0, &["rank 1 has left `run` already", "opens a HaloCache of"]);
     });
 }
 
@@ -349,11 +349,8 @@ fn what_is_not_shown_and_what_is_not_to_be_written() {
                     panics(|| _ = h[30]),
                     "index 30 is outside a vector of 30 elements: beyond a fixed end there is no halo",
                 ),
-                (panics(|| h[9] = 1), "index 9 is outside 10..20, which this rank owns: the halo is only to be read"),
-                (
-                    panics(|| h[20] += 1),
-                    "index 20 is outside 10..20, which this rank owns: the halo is only to be read",
-                ),
+                (panics(|| h[9] = 1), "index 9 is outside 10..20, which this rank owns: the halo is read-only"),
+                (panics(|| h[20] += 1), "index 20 is outside 10..20, which this rank owns: the halo is read-only"),
                 (panics(|| h[0] = 1), "index 0 is outside 10..20, which this rank owns: use `put` or `release_c`"),
                 (panics(|| h[30] = 1), "index 30 is outside a vector of 30 elements: beyond a fixed end"),
                 (panics(|| _ = g.row(6)[0]), "row 6 is outside a matrix of 6 rows: beyond a fixed end"),

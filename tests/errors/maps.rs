@@ -177,7 +177,7 @@ fn hashes_that_differ() {
                 Err(Error::user("only one is told"))
             }
         });
-        told.says(0, &["a value of type Fickle cannot be sent to other ranks: it arrives as another value"]);
+        told.says(0, &["a value of type Fickle cannot be sent to other ranks: its bytes decode to another value"]);
     });
 }
 

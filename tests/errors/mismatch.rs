@@ -26,6 +26,24 @@ fn different_behaviours() {
 }
 
 #[test]
+fn a_scope_of_one_rank_before_an_access_of_all() {
+    on_every_route([2, 3], |job| {
+        let told = job.run(|world| {
+            let mut v = GVector::<i32>::new(world, 12)?;
+            if world.rank() == ODD {
+                drop(v.release_c()?);
+            }
+            let next = (world.rank().index() + 1) % world.size();
+            v.at(next * 12 / world.size())?;
+            world.barrier()
+        });
+        told.all_say(&["ranks disagree", "has opened no collective scope since it made the GVector<i32>"])
+            .all_say(&["rank 1 opened a ReleaseC of the GVector<i32> of 12 elements"])
+            .all_cite(&["drop(v.release_c()?)"]);
+    });
+}
+
+#[test]
 fn different_objects_in_the_same_order() {
     on_every_route([2, 3], |job| {
         let told = job.run(|world| {

@@ -41,7 +41,7 @@ fn a_rank_that_ends_its_scope_while_others_sync() {
         });
         ranks_disagree(
             &told,
-            &["rank 1 has come to sync 1 of its Paged of the GVector<i32>", " has come to sync 2 of"],
+            &["rank 1 is in sync 1 of its Paged of the GVector<i32>", " is in sync 2 of"],
             &["pages.sync()?", "pages.sync()"],
         );
     });

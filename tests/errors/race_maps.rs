@@ -90,8 +90,13 @@ fn is_race(told: &Told, lines: &[&str]) {
         };
         assert!(key.starts_with("\"word "), "{key}");
     }
-    let words =
-        ["a race for entry \"word", "rank 0 ", "rank 1 ", "of the GMap<String, u64> (made at", "nothing orders them: "];
+    let words = [
+        "a race on entry \"word",
+        "rank 0 ",
+        "rank 1 ",
+        "of the GMap<String, u64> (made at",
+        "nothing orders these accesses: ",
+    ];
     told.all_say(&words).all_cite(lines);
 }
 
@@ -337,7 +342,7 @@ fn what_rests_on_own_entries_is_an_error_if_it_is_asked_for() {
         for told in &told.ranks {
             assert!(matches!(told, Some(Err(Error::Race { is_possible: true, .. }))), "{told:?}");
         }
-        told.all_say(&["a possible race (it is none if", "holds it for reading, among its own entries,"]);
+        told.all_say(&["a possible race (no race if", "holds it for reading, among its own entries,"]);
         told.all_cite(&["// holds", "// writes"]);
     });
 }
@@ -365,7 +370,7 @@ fn keys_of_one_hash() {
                 m.get(&Alike(9)).map(drop)
             });
             match shared {
-                true => drop(told.all_say(&["a race for entry 3 of the GMap<Alike, (u8, "])),
+                true => drop(told.all_say(&["a race on entry 3 of the GMap<Alike, (u8, "])),
                 false => told.run.expect("each rank has its own key"),
             }
         }

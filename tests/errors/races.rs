@@ -89,7 +89,7 @@ fn is_race(told: &Told, index: usize, lines: &[&str]) {
         assert_eq!(*found, index);
     }
     let words =
-        ["a race for element", "rank 0 ", "rank 1 ", "of the GVector<u64> of 12 elements (made at", "nothing orders"];
+        ["a race on element", "rank 0 ", "rank 1 ", "of the GVector<u64> of 12 elements (made at", "nothing orders"];
     told.all_say(&words).all_cite(lines);
 }
 

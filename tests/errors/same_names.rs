@@ -138,7 +138,7 @@ fn an_operation_alone_that_no_owner_knows() {
 
 /// Each rank is told of a `Mismatch` that says what to do.
 fn all_are_told(told: &crate::provoke::Told, words: &[&str]) {
-    told.all_say(words).all_say(&["read alike", "types of one name", "the same executable"]);
+    told.all_say(words).all_say(&["both descriptions are equal", "types with one name", "the same executable"]);
     assert!(told.ranks.iter().all(|told| matches!(told, Some(Err(Error::Mismatch { .. })))), "{told:?}");
 }
 
@@ -269,6 +269,6 @@ fn one_scope_more_of_the_same_line() {
             world.barrier()
         });
         told.all_say(&["ranks disagree", "rank 1 opened a ReleaseC", "its scope 2 of it", "its scope 3 of it"]);
-        assert!(!told.text(0).contains("read alike"), "{}", told.text(0));
+        assert!(!told.text(0).contains("descriptions are equal"), "{}", told.text(0));
     });
 }

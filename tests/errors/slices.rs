@@ -131,15 +131,15 @@ fn an_index_outside_of_a_part() {
             let mut m = GVector::<i32>::new(world, MatrixDim::new(6, 5))?;
             let cache = m.rows(1..4).read_cache()?;
             let words = [
-                (panic_of(|| cache[4]), "index 4 is outside 5..20, the slice that this ReadCache is of"),
+                (panic_of(|| cache[4]), "index 4 is outside 5..20, the slice that this ReadCache shows"),
                 (panic_of(|| cache[20]), "index 20 is outside 5..20"),
-                (panic_of(|| cache[4..6][0]), "range 4..6 is outside 5..20, the slice that this ReadCache is of"),
+                (panic_of(|| cache[4..6][0]), "range 4..6 is outside 5..20, the slice that this ReadCache shows"),
                 (
                     panic_of(|| cache[(4, 0)]),
-                    "row 4, column 0 (index 20) is outside 5..20, the slice that this ReadCache is of",
+                    "row 4, column 0 (index 20) is outside 5..20, the slice that this ReadCache shows",
                 ),
                 (panic_of(|| cache[(6, 0)]), "row 6 is outside a matrix of 6 rows"),
-                (panic_of(|| cache.row(0)[0]), "row 0 is outside elements 5..20, the slice that this ReadCache is of"),
+                (panic_of(|| cache.row(0)[0]), "row 0 is outside elements 5..20, the slice that this ReadCache shows"),
                 (panic_of(|| cache.row(6)[0]), "row 6 is outside a matrix of 6 rows"),
             ];
             for (text, words) in words {
@@ -149,7 +149,7 @@ fn an_index_outside_of_a_part() {
             let mut both = m.rows_mut(1..4).read_cache_release_c()?;
             let text = panic_of(|| both[20] = 1);
             assert!(
-                text.contains("index 20 is outside 5..20, the slice that this ReadCache + ReleaseC is of"),
+                text.contains("index 20 is outside 5..20, the slice that this ReadCache + ReleaseC shows"),
                 "{text}"
             );
             let text = panic_of(|| both.slice_mut(15..21)[0]);
@@ -157,7 +157,7 @@ fn an_index_outside_of_a_part() {
             drop(both);
             let own = m.rows(1..).owner_computes()?;
             let text = panic_of(|| own[0]);
-            assert!(text.contains("what this rank owns of the slice"), "{text}");
+            assert!(text.contains("the part of the slice that this rank owns"), "{text}");
             drop(own);
             let text = panic_of(|| m.split_at_mut(31).0.range());
             assert!(text.contains("element 31 is outside 0..30, the elements that are split"), "{text}");

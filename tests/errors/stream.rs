@@ -88,7 +88,7 @@ fn a_rank_that_never_comes() {
         });
         assert!(told.run.is_err(), "{told:?}");
         for rank in (0..job.ranks).filter(|rank| *rank != ODD) {
-            told.says(rank, &["rank 1 has left `run` and will never come", "opens a ReadCache"]);
+            told.says(rank, &["rank 1 has left `run` already", "opens a ReadCache"]);
         }
     });
 }

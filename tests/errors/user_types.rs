@@ -215,7 +215,7 @@ fn a_key_that_arrives_as_another() {
             ended?;
             map.get(&Halved(0, 0)).map(drop)
         });
-        told.all_say(&["cannot be sent to other ranks: it arrives as another value"]);
+        told.all_say(&["cannot be sent to other ranks: its bytes decode to another value"]);
     });
 }
 
@@ -265,7 +265,7 @@ fn a_key_that_arrives_as_another_of_its_hash() {
             ended?;
             map.get(&Shallow(0, 0)).map(drop)
         });
-        told.all_say(&["cannot be sent to other ranks: it arrives as another value"]);
+        told.all_say(&["cannot be sent to other ranks: its bytes decode to another value"]);
     });
 }
 

@@ -307,7 +307,7 @@ pub const ALL: &[Want] = &[
         name: "a_block_that_moves_away_from_its_readers",
         nodes: Nodes::One,
         cache_limit: ANY,
-        words: &["OutOfMemory", "needs 66 MiB for its block, which moves away from its readers, of"],
+        words: &["OutOfMemory", "needs 66 MiB for a copy of its block, which other ranks still read, of"],
         body: |world| {
             let mut v = GVector::<u64>::new(world, 198 * MIB / 8)?;
             let copy = v.read_cache()?;

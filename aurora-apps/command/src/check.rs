@@ -43,7 +43,7 @@ struct Heard {
 impl Heard {
     fn hear(&mut self, line: &str) {
         self.jobs += usize::from(line.contains("aurora: the race detector has watched"));
-        self.races |= line.contains("aurora: a race for ");
+        self.races |= line.contains("aurora: a race on ");
         self.possible += usize::from(line.contains("aurora: a possible race"));
         self.forgotten |= line.contains("a race may be missed (AURORA_CHECK=1)");
     }

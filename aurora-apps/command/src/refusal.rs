@@ -52,7 +52,7 @@ pub enum Reason {
         ranks: usize,
     },
     /// Weights by which no rank owns anything.
-    #[error("all weights are 0: give a rank that is to own something a greater one")]
+    #[error("all weights are 0: give at least one rank a weight greater than 0")]
     NoWeight,
     /// Ranks that are processes already cannot be threads of one.
     #[error("ranks that a launcher has started are not threads of one process; allowed here: auto, udp")]

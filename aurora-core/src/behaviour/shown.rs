@@ -83,7 +83,7 @@ impl<B: Behaviour> Scope<'_, B> {
         let (start, end, len) = (self.shown.start, self.shown.end, self.vector.len());
         match self.window.is_whole() {
             true => panic!("index {index} is outside a vector of {len} elements"),
-            false => panic!("index {index} is outside {start}..{end}, the slice that this {} is of", B::NAME),
+            false => panic!("index {index} is outside {start}..{end}, the slice that this {} shows", B::NAME),
         }
     }
 
@@ -105,7 +105,7 @@ impl<B: Behaviour> Scope<'_, B> {
         let ((all, whole), Range { start, end }) = (self.all_rows(), self.shown.clone());
         assert!(row < all, "row {row} is outside {whole}");
         panic!(
-            "row {row}, column {col} (index {index}) is outside {start}..{end}, the slice that this {} is of",
+            "row {row}, column {col} (index {index}) is outside {start}..{end}, the slice that this {} shows",
             B::NAME
         )
     }
@@ -118,7 +118,7 @@ impl<B: Behaviour> Scope<'_, B> {
             match self.window.is_whole() {
                 true => panic!("range {start}..{end} is outside a vector of {} elements", self.vector.len()),
                 false => panic!(
-                    "range {start}..{end} is outside {}..{}, the slice that this {} is of",
+                    "range {start}..{end} is outside {}..{}, the slice that this {} shows",
                     shown.start,
                     shown.end,
                     B::NAME
@@ -137,7 +137,7 @@ impl<B: Behaviour> Scope<'_, B> {
         let elements = row * cols..(row + 1) * cols;
         assert!(
             self.shown.start <= elements.start && elements.end <= self.shown.end,
-            "row {row} is outside elements {}..{}, the slice that this {} is of",
+            "row {row} is outside elements {}..{}, the slice that this {} shows",
             self.shown.start,
             self.shown.end,
             B::NAME

@@ -66,7 +66,7 @@ impl Ends {
             }
             let mut theirs = Ledger::claim_of(Rank::new(rank), last.as_ref(), name);
             if fewer {
-                theirs.action.insert_str(0, "has dropped it since it ");
+                theirs.action.insert_str(0, "has dropped the object after it ");
             }
             Some(crate::collective::counted((&mine.last_claim(name), mine.epoch), (&theirs, *epoch)))
         })

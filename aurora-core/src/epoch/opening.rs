@@ -102,7 +102,7 @@ impl Opening {
         let action = match self.rule {
             Rule::Met => format!("{name} {window}{object}"),
             Rule::EndedInSteps if !detail.is_empty() => {
-                format!("has come to {detail} of its {name} of {window}{object}")
+                format!("is in {detail} of its {name} of {window}{object}")
             }
             _ => format!("opened {article} {name}{detail} of {window}{object}"),
         };

@@ -24,8 +24,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 use words::{
-    alike, amid, at, elsewhere, for_whom, instead, instead_of_waiting, join, length, listed, lost_for, near, race,
-    stuck, with_others,
+    alike, amid, at, elsewhere, for_whom, instead, instead_of_waiting, join, length, listed, lost_for, meanwhile, near,
+    race, stuck, with_others,
 };
 
 /// Result of every operation that may involve another rank.
@@ -71,8 +71,9 @@ pub enum Error {
     /// A scoped behaviour was forgotten (`mem::forget`), or is held open in a wrong place: over a barrier, for
     /// example, before which another rank waits for an element that the scope has lent.
     #[error(
-        "{rank} has not closed the {behaviour} of {object} that it opened at {opened}: let the guard go out of scope before a \
-         barrier or any other wait for ranks that need what it holds, and do not forget it (`mem::forget`)"
+        "{rank} has not closed the {behaviour} of {object} that it opened at {opened}{}: drop the guard before a \
+         barrier, and before any other wait for ranks that need the object; do not forget it (`mem::forget`)",
+        meanwhile(waiting)
     )]
     #[non_exhaustive]
     Leaked {
@@ -84,6 +85,8 @@ pub enum Error {
         object: ObjectName,
         /// The line that opened it.
         opened: Site,
+        /// A rank that waits for the end of the scope, if one is known.
+        waiting: Option<Box<Claim>>,
     },
     /// A rank panicked inside a scope of this object. Its contents may be those of half a phase and are never shown.
     #[error("{object} is poisoned: {rank} panicked {}", amid(behaviour, opened, object))]
@@ -107,8 +110,8 @@ pub enum Error {
     },
     /// The awaited rank has left `run` and will never come.
     #[error(
-        "{waiting}, but {left} has left `run` and will never come: every rank must make the same collective calls before it \
-         returns from the closure"
+        "{waiting}, but {left} has left `run` already: every rank must make the same collective calls before its \
+         closure returns"
     )]
     #[non_exhaustive]
     RankLeft {
@@ -150,7 +153,7 @@ pub enum Error {
     /// A race: two ranks access one element of a vector or one entry of a map, at least one of them writes it, and
     /// nothing orders the two accesses, so what is read or what remains depends on chance. Found in
     /// [checking mode](crate::Config::check).
-    #[error("{} for {what} of {object}: {first}, and {second}; nothing orders them: {advice}", race(*is_possible))]
+    #[error("{} on {what} of {object}: {first}, and {second}; nothing orders these accesses: {advice}", race(*is_possible))]
     #[non_exhaustive]
     Race {
         /// Whether it is none if the program does not use that element of a slice, or that entry, of those that it
@@ -168,7 +171,7 @@ pub enum Error {
         advice: String,
     },
     /// The file for the trace cannot be written: the job has not started.
-    #[error("the trace {path} cannot be written: {cause}; set AURORA_TRACE to a file that can, or not at all")]
+    #[error("the trace {path} cannot be written: {cause}; set AURORA_TRACE to a file that can be written, or unset it")]
     #[non_exhaustive]
     TraceFile {
         /// The file.
@@ -300,7 +303,7 @@ pub enum Error {
         site: Site,
     },
     /// A [`Partition`](crate::Partition) in which every rank has weight 0.
-    #[error("the weights of all {size} ranks are 0 (at {site}): give a rank that is to own something a greater one")]
+    #[error("the weights of all {size} ranks are 0 (at {site}): give at least one rank a weight greater than 0")]
     #[non_exhaustive]
     NoWeight {
         /// Number of ranks.
@@ -322,7 +325,7 @@ pub enum Error {
         site: Site,
     },
     /// A [`Partition::rows`](crate::Partition::rows) without columns, of more rows than a `usize` can count.
-    #[error("{shape}: the rows in all are more than {}, the greatest number (at {site}): give fewer rows", usize::MAX)]
+    #[error("{shape}: the number of rows is greater than {} (at {site}): give fewer rows", usize::MAX)]
     #[non_exhaustive]
     TooManyRows {
         /// The shape asked for.
@@ -392,8 +395,8 @@ pub enum Error {
     },
     /// Two operations that the library cannot tell apart: the compiler has given both types the same number.
     #[error(
-        "operations {first} and {second} on {object} cannot be told apart{}: the compiler has given both types one number, by a rare \
-         chance; rename one of them, or move it to another module",
+        "operations {first} and {second} on {object} cannot be told apart{}: the compiler gave both types the same number, a rare \
+         coincidence; rename one of them, or move it to another module",
         elsewhere(site, object)
     )]
     #[non_exhaustive]
@@ -437,7 +440,7 @@ pub enum Error {
         known: String,
     },
     /// A value that an environment variable or an option cannot have.
-    #[error("{name}={value} is not possible: {expected}")]
+    #[error("{name}={value} is not valid: expected {expected}")]
     #[non_exhaustive]
     BadSetting {
         /// Variable or option.

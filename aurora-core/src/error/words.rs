@@ -29,9 +29,9 @@ pub(super) fn instead_of_waiting(waits: &[Claim]) -> &'static str {
 pub(super) fn alike(first: &Claim, second: &Claim) -> &'static str {
     match first.action == second.action {
         true => {
-            "; the two read alike, so what differs has no name: two types of one name (name them differently), two objects that one line \
-             has made (take the same one on all ranks), values that a plan wants alike, a construction that has panicked on one rank \
-             before (let all ranks return then), or two builds of the program (start the same executable on all ranks)"
+            "; both descriptions are equal, so the difference is one that they do not show: two types with one name (rename one), two objects \
+             made by one line (use the same one on all ranks), values that a plan requires to be equal, a construction that panicked on one \
+             rank before (let all ranks return after it), or two builds of the program (start the same executable on all ranks)"
         }
         false => "",
     }
@@ -39,7 +39,9 @@ pub(super) fn alike(first: &Claim, second: &Claim) -> &'static str {
 
 pub(super) fn race(is_possible: bool) -> &'static str {
     match is_possible {
-        true => "a possible race (it is none if the program does not use that one of what it holds)",
+        true => {
+            "a possible race (no race if the program does not use this one of the elements or entries that it holds)"
+        }
         false => "a race",
     }
 }
@@ -80,6 +82,10 @@ pub(crate) fn list(ranks: &[Rank]) -> String {
 
 pub(super) fn for_whom(ranks: &[Rank]) -> String {
     if ranks.is_empty() { String::new() } else { format!("; missing: {}", list(ranks)) }
+}
+
+pub(super) fn meanwhile(waiting: &Option<Box<Claim>>) -> String {
+    waiting.as_ref().map(|waiting| format!(", and {waiting}")).unwrap_or_default()
 }
 
 pub(super) fn lost_for(silent_for: Duration, trouble: &Option<Box<UdpTrouble>>) -> String {

@@ -74,7 +74,7 @@ impl From<postcard::Error> for Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Fault::Malformed => "its bytes are cut off",
+            Fault::Malformed => "its bytes are incomplete",
             Fault::Type(cause) => cause,
         })
     }
@@ -115,7 +115,7 @@ fn write_checked<K: MapKey>(key: &(impl Lookup<K> + ?Sized), into: &mut Vec<u8>)
 }
 
 /// Why a key is refused that another rank would read as another.
-pub(super) const ANOTHER_KEY: &str = "it arrives as another value; if it was looked up in a form that is hashed or \
+pub(super) const ANOTHER_KEY: &str = "its bytes decode to another value; if it was looked up in a form that is hashed or \
     encoded differently (as `[T]` for `[T; N]`), look it up by the key itself; otherwise `Hash` must not depend on an \
     address or on a random number, and `Deserialize` must read all that `Serialize` writes and `Eq` compares (no serde \
     attributes that skip)";

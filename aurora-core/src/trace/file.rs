@@ -39,7 +39,7 @@ fn spare_others(path: &Path) -> io::Result<()> {
     File::open(path)?.take(ANY_VERSION.len() as u64).read_to_end(&mut begin)?;
     match begin == ANY_VERSION.as_bytes() {
         true => Ok(()),
-        false => Err(io::Error::new(ErrorKind::AlreadyExists, "there is a file that is no trace of Aurora's")),
+        false => Err(io::Error::new(ErrorKind::AlreadyExists, "this file exists and is not a trace of Aurora")),
     }
 }
 

@@ -238,7 +238,7 @@ impl Vector {
             }
             Err(shortage) => {
                 let made_at = cx.frame.name.made_at.clone();
-                cx.no_memory(shortage, "its block, which moves away from its readers,", &made_at);
+                cx.no_memory(shortage, "a copy of its block, which other ranks still read,", &made_at);
             }
         }
     }

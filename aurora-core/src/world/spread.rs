@@ -252,10 +252,10 @@ fn given(encoded: Result<Vec<u8>>) -> (Vec<u8>, Option<Error>) {
     }
 }
 
-/// Memory for what other ranks give.
+/// Memory for the values of other ranks.
 fn room<T: Element>(len: usize, world: &World, what: &'static str, site: &Site) -> Result<Vec<T>> {
     let name = || ObjectName { what: format!("{what} of {len} {}", short::<T>()), made_at: site.clone() };
-    memory::zeros(len).map_err(|shortage| shortage.error(world.rank(), "what other ranks give", name(), site))
+    memory::zeros(len).map_err(|shortage| shortage.error(world.rank(), "the values of other ranks", name(), site))
 }
 
 /// Spreads the bytes of `root`, of equal length on all ranks. In the node's memory all ranks read them. Between

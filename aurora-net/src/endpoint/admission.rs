@@ -37,7 +37,7 @@ impl Admission {
         if !std::mem::replace(&mut self.warned, true) {
             tracing::warn!(
                 "dropped a packet with this job's key that names {claimed} but comes from {source}, not from {known}: \
-                 is there address translation between the machines? Aurora needs a network without"
+                 is there address translation between the machines? Aurora needs a network without it"
             );
         }
         Err(DatagramError::ForeignAddress { claimed })

@@ -29,7 +29,7 @@ fn numbers_of_threads_and_instructions_that_cannot_be() {
         for value in ["0", "x", "-1", "4294967296"] {
             let (is_fine, text) = text_of(&[(name, value)]);
             assert!(!is_fine, "{name}={value} is accepted");
-            let words = format!("refused: {name}={value} is not possible: a number from 1");
+            let words = format!("refused: {name}={value} is not valid: expected a number from 1");
             assert!(text.contains(&words), "{name}={value}: {text}");
         }
     }
@@ -45,8 +45,8 @@ fn the_variables_are_obeyed() {
 fn settings_of_the_program_that_cannot_be() {
     type Set = fn(Super) -> Super;
     let sets: [(Set, &str); 2] = [
-        (|of| of.workers(0), "AURORA_SUPER_WORKERS=0 is not possible"),
-        (|of| of.in_flight(0), "AURORA_SUPER_IN_FLIGHT=0 is not possible"),
+        (|of| of.workers(0), "AURORA_SUPER_WORKERS=0 is not valid"),
+        (|of| of.in_flight(0), "AURORA_SUPER_IN_FLIGHT=0 is not valid"),
     ];
     for (set, words) in sets {
         let told = crate::provoke::in_threads(3).run(|world| set(Super::default()).start(world).map(drop));

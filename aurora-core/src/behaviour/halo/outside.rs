@@ -98,7 +98,7 @@ impl<T: Element> HaloCacheMut<'_, T> {
 
 fn advice(place: Option<Place>) -> &'static str {
     match place {
-        Some(_) => "the halo is only to be read, and written by its owner",
+        Some(_) => "the halo is read-only, its owner writes it",
         None => "use `put` or `release_c` of the vector outside of this scope",
     }
 }

@@ -120,7 +120,11 @@ impl<B: ShowsOwnPart> Scope<'_, B> {
 
     #[cold]
     fn part_in_words(&self) -> &'static str {
-        if self.window.is_whole() { "the part that this rank owns" } else { "what this rank owns of the slice" }
+        if self.window.is_whole() {
+            "the part that this rank owns"
+        } else {
+            "the part of the slice that this rank owns"
+        }
     }
 
     #[inline]

@@ -1,6 +1,7 @@
 //! Which ranks a rank really waits for, whether those waits are a circle, and the error that a circle is. Pure.
 
 use super::state::{GuardState, RankState, WaitState};
+use crate::collective::counted;
 use crate::error::Error;
 use crate::ids::ObjectId;
 use aurora_net::Rank;
@@ -178,8 +179,12 @@ pub(super) fn verdict(steps: &[Step], states: &BTreeMap<Rank, RankState>) -> Err
                 behaviour: guard.behaviour.clone(),
                 object: guard.object.clone(),
                 opened: guard.opened.clone(),
+                waiting: Some(Box::new(step.wait.claim.clone())),
             };
         }
+    }
+    if let Some(mismatch) = steps.iter().find_map(|step| not_entered(step, states)) {
+        return mismatch;
     }
     if let Some(step) = steps.iter().find(|step| states[&step.to].leaving) {
         return Error::RankLeft { left: step.to, waiting: step.wait.claim.clone() };
@@ -202,7 +207,7 @@ pub(super) fn verdict(steps: &[Step], states: &BTreeMap<Rank, RankState>) -> Err
             if let Some((holder, _)) = step.through.last() {
                 let to = step.to;
                 claim.action += &match step.wait.for_answer {
-                    true => format!(", which {holder} holds back for a scope of {to}"),
+                    true => format!(", which {holder} delays until a scope of {to} ends"),
                     false => format!(", for which {holder} waits for {to}"),
                 };
             }
@@ -210,6 +215,19 @@ pub(super) fn verdict(steps: &[Step], states: &BTreeMap<Rank, RankState>) -> Err
         })
         .collect();
     Error::Deadlock { waits }
+}
+
+/// The error of a rank that waits for an answer which is due after a collective scope, if the asked rank has not entered
+/// that scope and is in another collective call.
+fn not_entered(step: &Step, states: &BTreeMap<Rank, RankState>) -> Option<Error> {
+    let (mine, other) = (&states[&step.from], &states[&step.to]);
+    let elsewhere = !other.leaving && other.wait.as_ref().is_some_and(|wait| wait.for_everyone);
+    let asked = step.wait.asked.iter().filter(|(to, _)| *to == step.to && step.wait.for_answer && elsewhere);
+    asked.map(|(_, object)| object).find_map(|object| {
+        let held = other.parked.get(&(step.from, *object))?;
+        let ((entered, last), (by_other, theirs)) = (mine.last.get(object)?, other.last.get(object)?);
+        (held.by_itself && by_other < entered).then(|| counted((last, *entered), (theirs, *by_other)))
+    })
 }
 
 #[cfg(test)]

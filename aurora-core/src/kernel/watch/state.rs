@@ -21,6 +21,9 @@ pub(crate) struct RankState {
     pub(crate) parked: BTreeMap<(Rank, ObjectId), Held>,
     /// Its open scopes whose end all ranks await.
     pub(crate) open: BTreeMap<ObjectId, GuardState>,
+    /// For each object at which it waits for answers or holds requests back: the number of collective scopes that it
+    /// has entered, and its last call.
+    pub(crate) last: BTreeMap<ObjectId, (u64, Claim)>,
     /// Unfinished work of its kernel for other ranks.
     pub(crate) relays: Vec<(ObjectId, Relay)>,
     /// The way in which it is idle, even if it has something new to check.
