@@ -172,7 +172,8 @@ fn a_possible_race_is_a_notice_or_an_error() {
         let output = started("true", "environment::a_slice_beside_a_write", &variables);
         (output.status.success(), said(&output))
     };
-    let words = "a possible race (no race if the program does not use this one of the elements or entries that it holds) on element 2 of";
+    let words = "a possible race (none if the program does not use this one of the elements or entries that it holds) \
+                 on element 2 of";
     let cases = [("0", true, None), ("1", true, Some("aurora: ")), ("strict", false, Some("refused: "))];
     for (check, fine, says) in cases {
         let (is_fine, text) = told(check);

@@ -342,7 +342,7 @@ fn what_rests_on_own_entries_is_an_error_if_it_is_asked_for() {
         for told in &told.ranks {
             assert!(matches!(told, Some(Err(Error::Race { is_possible: true, .. }))), "{told:?}");
         }
-        told.all_say(&["a possible race (no race if", "holds it for reading, among its own entries,"]);
+        told.all_say(&["a possible race (none if", "holds it for reading, among its own entries,"]);
         told.all_cite(&["// holds", "// writes"]);
     });
 }

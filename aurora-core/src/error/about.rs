@@ -5,28 +5,29 @@ use aurora_net::Rank;
 use aurora_net::bootstrap::Failure;
 
 impl Error {
-    /// Ranks that do not agree about an object, for [shared objects](crate::object) of your own.
+    /// A disagreement of two ranks about a [shared object](crate::object) of your own.
     pub fn mismatch(first: Claim, second: Claim) -> Self {
         Error::Mismatch { first: Box::new(first), second: Box::new(second) }
     }
 
-    /// An error of a [shared object](crate::object) of your own. `name` is for programs that recognise it, `cause` says
-    /// what is wrong, and what to do.
+    /// An error of a [shared object](crate::object) of your own. Programs recognise it by `name`. Its text is `cause`,
+    /// which names the cure too.
     pub fn of_object(rank: Rank, object: ObjectName, name: impl Into<String>, cause: impl Into<String>) -> Self {
         Error::Object { rank, object, name: name.into(), cause: cause.into() }
     }
 
-    /// A value that a variable or an option cannot have.
+    /// A value that a variable or an option cannot have. `expected` describes the possible values, such as `a number
+    /// from 1 to 8`.
     pub fn bad_setting(name: impl Into<String>, value: impl Into<String>, expected: impl Into<String>) -> Self {
         Error::BadSetting { name: name.into(), value: value.into(), expected: expected.into() }
     }
 
-    /// Whether it has ended the object that it is about: every use of the object returns it from then on.
+    /// True if the error makes its object unusable: every later use of the object returns the error.
     pub(crate) fn is_of_an_object(&self) -> bool {
         matches!(self, Error::Mismatch { .. } | Error::Leaked { .. } | Error::Poisoned { .. } | Error::Race { .. })
     }
 
-    /// Whether it has the same text for all ranks. A rank that learns it from another's failure returns it itself.
+    /// True if the text is equal for all ranks. A rank that receives such an error of another rank returns it itself.
     pub(crate) fn is_told_to_all(&self) -> bool {
         self.is_of_an_object()
             || matches!(self, Error::Deadlock { .. } | Error::RankLeft { .. })

@@ -7,14 +7,14 @@ use std::fmt;
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ObjectName {
-    /// For example `GVector<i32> of 704 x 704`.
+    /// The kind, type and shape, for example `GVector<i32> of 704 x 704`.
     pub what: String,
-    /// The line that constructed it.
+    /// The line that made it.
     pub made_at: Site,
 }
 
 impl ObjectName {
-    /// A name for an object that was made there.
+    /// The name of an object that was made at this line.
     pub fn new(what: impl Into<String>, made_at: Site) -> Self {
         ObjectName { what: what.into(), made_at }
     }
@@ -26,13 +26,13 @@ impl fmt::Display for ObjectName {
     }
 }
 
-/// What one rank was doing, as the others quote it.
+/// A call of one rank, as errors quote it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Claim {
     /// The rank.
     pub rank: Rank,
-    /// For example `opened a ReadCache of the GVector<i32> of 10 elements`.
+    /// The action, for example `opened a ReadCache of the GVector<i32> of 10 elements`.
     pub action: String,
     /// The line of the call.
     pub site: Site,

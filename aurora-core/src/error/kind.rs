@@ -1,4 +1,4 @@
-//! The questions of a program about an error: its kind, line, rank and object.
+//! The kind, line, rank and object of an error, for programs.
 
 use super::{Error, ObjectName};
 use crate::Site;
@@ -8,31 +8,30 @@ use aurora_net::Rank;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// Ranks do not fit together: they make different collective calls, wait in a circle, hold a scope too long, leave
-    /// early, or access one element in no order. The program has to change.
+    /// The ranks make different collective calls, wait for each other, hold a guard too long, leave early, or race for
+    /// one element. The program has to change.
     Order,
-    /// An argument is outside of what the call or the object admits; also a type that cannot travel.
+    /// An argument that the call or the object does not admit, or a value that cannot be sent.
     Argument,
-    /// More memory than there is, or than is allowed.
+    /// More memory than the machine has, or than a limit allows.
     Memory,
-    /// A scope or an operation has panicked, and the object is unusable.
+    /// A scope or an operation panicked, which makes the object unusable.
     Poisoned,
-    /// A rank died, cannot be reached, has failed, or does not come in time.
+    /// A rank ended, failed, cannot be reached, or exceeded a time limit.
     JobLost,
-    /// A setting of the program or of the environment.
+    /// A setting of the program or of the environment is not valid.
     Setting,
     /// The job could not be started.
     Start,
-    /// A shared object of the program or of another library.
+    /// An error of a shared object of the program or of another library.
     Object,
     /// An error of the program.
     User,
 }
 
 impl Error {
-    /// Its subject. The error of another rank reaches this one as [`JobFailed`](Error::JobFailed), unless it is
-    /// the same for all ranks. So the kind of one rank's error differs from rank to rank; of ranks that are threads,
-    /// `run` returns that of the rank that has failed.
+    /// The kind of the error. If one rank fails alone, the other ranks get [`JobFailed`](Error::JobFailed), so the kind
+    /// differs between ranks. If the ranks are threads, `run` returns the error of the rank that failed.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::Mismatch { .. }
@@ -66,12 +65,12 @@ impl Error {
         }
     }
 
-    /// Whether a rank is gone, has failed or does not come: [`ErrorKind::JobLost`]. The text says why, if it is known.
+    /// True for errors of the kind [`ErrorKind::JobLost`]. The text names the cause, if it is known.
     pub fn is_job_lost(&self) -> bool {
         self.kind() == ErrorKind::JobLost
     }
 
-    /// The line of the program that it is about; of an error between two ranks, that of the lower rank.
+    /// The line of the program that the error concerns. For an error between two ranks: the line of the lower rank.
     pub fn site(&self) -> Option<&Site> {
         match self {
             Error::Mismatch { first, .. } | Error::Race { first, .. } => Some(&first.site),
@@ -107,8 +106,8 @@ impl Error {
         }
     }
 
-    /// The rank that it is about, if it is about one: the one that holds the scope, has panicked, has left, is silent,
-    /// has failed, or has too little memory.
+    /// The rank that the error concerns, if it concerns one: the rank that holds the scope, panicked, left, is silent,
+    /// failed, or has too little memory.
     pub fn rank(&self) -> Option<Rank> {
         match self {
             Error::Leaked { rank, .. }
@@ -126,7 +125,7 @@ impl Error {
         }
     }
 
-    /// The shared object that it is about, if it names one.
+    /// The shared object that the error names, if any.
     pub fn object(&self) -> Option<&ObjectName> {
         match self {
             Error::Leaked { object, .. }

@@ -5,7 +5,7 @@ use super::Claim;
 use std::borrow::Cow;
 use std::fmt;
 
-/// What stands before a list, and between its numbers.
+/// The text before a list, and the text between its numbers.
 const BEFORE: &str = " in blocks of ";
 const BETWEEN: &str = ", ";
 
@@ -17,7 +17,7 @@ fn split(text: &str) -> Option<(&str, &str, &str)> {
     Some((&text[..first], &text[first..end], &text[end..]))
 }
 
-/// The text with no more than the first numbers of a list.
+/// The text with at most the first eight numbers of a list.
 pub(crate) fn clip(text: &str) -> Cow<'_, str> {
     const SHOWN: usize = 8;
     let Some((before, list, behind)) = split(text) else {
@@ -32,7 +32,7 @@ pub(crate) fn clip(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A claim with a clipped list.
+/// A [`Claim`] with a clipped list.
 pub(super) struct Clipped<'a>(pub(super) &'a Claim);
 
 impl fmt::Display for Clipped<'_> {
@@ -42,7 +42,7 @@ impl fmt::Display for Clipped<'_> {
     }
 }
 
-/// The first rank for which two claims list different numbers.
+/// The first rank for which the lists of two calls differ.
 pub(super) fn first_difference(first: &Claim, second: &Claim) -> Option<String> {
     let ((_, first, _), (_, second, _)) = (split(&first.action)?, split(&second.action)?);
     let mut pairs = first.split(BETWEEN).zip(second.split(BETWEEN)).enumerate();

@@ -1,4 +1,4 @@
-//! What can go wrong, and what to do about it.
+//! Errors, and the texts that say how to mend the program.
 
 mod about;
 mod claim;
@@ -31,10 +31,10 @@ use words::{
 /// Result of every operation that may involve another rank.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Everything that Aurora reports to its user.
+/// An error of Aurora, or of the program, which `run` passes on.
 ///
-/// Its text says what to do. A program that acts on an error asks for its [`kind`](Error::kind), the
-/// [`rank`](Error::rank) and the line ([`site`](Error::site)) that it is about, or matches a variant:
+/// The text names the cure. A program that acts on an error asks for its [`kind`](Error::kind), its
+/// [`rank`](Error::rank) and its line ([`site`](Error::site)), or matches a variant:
 ///
 /// ```
 /// use aurora_core::{ErrorKind, prelude::*};
@@ -56,20 +56,20 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Clone, Serialize, Deserialize, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Ranks disagree about a collective operation: its kind, object, type, length, order, or who takes part.
+    /// Ranks disagree about a collective operation: its kind, object, type, length or order, or the ranks that take part.
     #[error(
         "ranks disagree: {}, but {}; every rank must make the same collective calls in the same order{}",
         Clipped(first), Clipped(second), first_difference(first, second).unwrap_or_else(|| alike(first, second).into())
     )]
     #[non_exhaustive]
     Mismatch {
-        /// What the lower rank did.
+        /// The call of the lower rank.
         first: Box<Claim>,
-        /// What another did instead.
+        /// The different call of another rank.
         second: Box<Claim>,
     },
-    /// A scoped behaviour was forgotten (`mem::forget`), or is held open in a wrong place: over a barrier, for
-    /// example, before which another rank waits for an element that the scope has lent.
+    /// The guard of a scoped behaviour was forgotten (`mem::forget`), or is held too long: for example over a barrier
+    /// that another rank cannot reach, because it waits for an element that the guard holds.
     #[error(
         "{rank} has not closed the {behaviour} of {object} that it opened at {opened}{}: drop the guard before a \
          barrier, and before any other wait for ranks that need the object; do not forget it (`mem::forget`)",
@@ -77,38 +77,39 @@ pub enum Error {
     )]
     #[non_exhaustive]
     Leaked {
-        /// The rank that holds it.
+        /// The rank that holds the guard.
         rank: Rank,
         /// The behaviour.
         behaviour: String,
         /// Its object.
         object: ObjectName,
-        /// The line that opened it.
+        /// The line that opened the scope.
         opened: Site,
         /// A rank that waits for the end of the scope, if one is known.
         waiting: Option<Box<Claim>>,
     },
-    /// A rank panicked inside a scope of this object. Its contents may be those of half a phase and are never shown.
+    /// A rank panicked inside a scope of this object. The object may have the writes of half a phase, so no call shows
+    /// its contents any more.
     #[error("{object} is poisoned: {rank} panicked {}", amid(behaviour, opened, object))]
     #[non_exhaustive]
     Poisoned {
         /// The rank that panicked.
         rank: Rank,
-        /// The behaviour that was open, or whose operation panicked.
+        /// The behaviour that was open, or the behaviour with the operation that panicked.
         behaviour: String,
         /// The object.
         object: ObjectName,
-        /// The line that opened it; the line that made the object, if another rank has opened it.
+        /// The line that opened the scope; the line that made the object, if another rank opened the scope.
         opened: Site,
     },
     /// Ranks wait for each other in a circle, or a rank waits for itself.
     #[error("{}: {}; {}", stuck(.waits), join(.waits), instead_of_waiting(.waits))]
     #[non_exhaustive]
     Deadlock {
-        /// Each rank waits for the next, the last for the first. One alone waits for itself.
+        /// Each rank waits for the next rank of the list, and the last for the first. A single rank waits for itself.
         waits: Vec<Claim>,
     },
-    /// The awaited rank has left `run` and will never come.
+    /// The awaited rank has already returned from its closure.
     #[error(
         "{waiting}, but {left} has left `run` already: every rank must make the same collective calls before its \
          closure returns"
@@ -117,7 +118,7 @@ pub enum Error {
     RankLeft {
         /// The rank that has left.
         left: Rank,
-        /// The rank that waits, and for what.
+        /// The rank that waits, and its wait.
         waiting: Claim,
     },
     /// A rank does not answer.
@@ -126,60 +127,60 @@ pub enum Error {
     PeerLost {
         /// The silent rank.
         rank: Rank,
-        /// For how long; zero if it is known to have died.
+        /// The time since its last message; zero if its process is known to have ended.
         silent_for: Duration,
-        /// The part of the network in it, if the rank that reports it knows one.
+        /// The trouble with the network that the reporting rank has found, if any.
         trouble: Option<Box<UdpTrouble>>,
     },
-    /// Another rank failed, and the job with it. Errors that are the same for all ranks, such as a
-    /// [`Mismatch`](Error::Mismatch), are returned themselves.
+    /// Another rank failed, which ended the job. An error that is equal for all ranks, such as a
+    /// [`Mismatch`](Error::Mismatch), is returned by all ranks instead of this one.
     #[error("{failure}")]
     #[non_exhaustive]
     JobFailed {
-        /// The rank that failed, why, and at which line.
+        /// The rank that failed, the cause and the line.
         failure: Failure,
     },
     /// The limit set with `AURORA_TIMEOUT` has passed.
     #[error("{waiting} and has waited for {limit:?}, longer than AURORA_TIMEOUT allows{}", for_whom(.missing))]
     #[non_exhaustive]
     Timeout {
-        /// The rank that waited, and for what.
+        /// The rank that waited, and its wait.
         waiting: Claim,
-        /// Ranks that did not come; empty if the rank has polled.
+        /// The ranks that it waited for; empty if the rank was polling.
         missing: Vec<Rank>,
         /// The limit.
         limit: Duration,
     },
     /// A race: two ranks access one element of a vector or one entry of a map, at least one of them writes it, and
-    /// nothing orders the two accesses, so what is read or what remains depends on chance. Found in
+    /// nothing orders the two accesses, so the value that is read, or that remains, depends on chance. Found in
     /// [checking mode](crate::Config::check).
     #[error("{} on {what} of {object}: {first}, and {second}; nothing orders these accesses: {advice}", race(*is_possible))]
     #[non_exhaustive]
     Race {
-        /// Whether it is none if the program does not use that element of a slice, or that entry, of those that it
-        /// holds. [`Check::Strict`](crate::Check::Strict) alone makes such a race an error.
+        /// True if a rank holds several elements or entries, and Aurora cannot tell whether the program uses this one.
+        /// Such a race is an error only with [`Check::Strict`](crate::Check::Strict).
         is_possible: bool,
         /// The element or entry.
         what: Raced,
         /// The object.
         object: Box<ObjectName>,
-        /// What the lower rank does, with its line.
+        /// The access of the lower rank, with its line.
         first: Box<Claim>,
-        /// What the other rank does.
+        /// The access of the other rank.
         second: Box<Claim>,
-        /// What would order them.
+        /// A change of the program that orders the two accesses, or needs no order.
         advice: String,
     },
-    /// The file for the trace cannot be written: the job has not started.
+    /// The file for the trace cannot be written. The job was not started.
     #[error("the trace {path} cannot be written: {cause}; set AURORA_TRACE to a file that can be written, or unset it")]
     #[non_exhaustive]
     TraceFile {
         /// The file.
         path: String,
-        /// What the system says.
+        /// The error of the operating system.
         cause: String,
     },
-    /// An access to a single element of another rank that [`AURORA_SCALAR`](crate::VARIABLES) denies.
+    /// An access to a single element of another rank, which [`AURORA_SCALAR=deny`](crate::VARIABLES) forbids.
     #[error(
         "`{access}` of element {index} of {object}, which is on {owner} (at {site}): AURORA_SCALAR=deny forbids single elements of other ranks; {}",
         instead(.access)
@@ -203,7 +204,7 @@ pub enum Error {
     IndexOutside {
         /// The index.
         index: usize,
-        /// Its place, from 0, among those asked for by one call or in one queue.
+        /// The position of the index, from 0, among the indices of one call or one queue.
         position: Option<usize>,
         /// Number of elements.
         len: usize,
@@ -258,18 +259,18 @@ pub enum Error {
         /// The line of the copy.
         site: Site,
     },
-    /// A rank that does not exist.
+    /// A rank number that this job does not have.
     #[error("{rank} does not exist: this job has {size} ranks, numbered from 0 (at {site})")]
     #[non_exhaustive]
     NoSuchRank {
-        /// The rank asked for.
+        /// The given rank.
         rank: Rank,
         /// Number of ranks.
         size: usize,
         /// The line of the call.
         site: Site,
     },
-    /// An element type without size cannot be distributed.
+    /// An element type without size, which cannot be distributed.
     #[error("elements of type {element} have no size (at {site}): share a type that holds something")]
     #[non_exhaustive]
     ZeroSized {
@@ -282,16 +283,16 @@ pub enum Error {
     #[error("{given} {what} for {size} ranks (at {site}): give one for each rank, 0 for a rank that is to own nothing")]
     #[non_exhaustive]
     OneForEachRank {
-        /// What is given: `lengths`, `numbers of rows` or `weights`.
+        /// The kind of the numbers: `lengths`, `numbers of rows` or `weights`.
         what: String,
-        /// How many.
+        /// The number of given numbers.
         given: usize,
         /// Number of ranks.
         size: usize,
         /// The line of the call.
         site: Site,
     },
-    /// A weight of a [`Partition`](crate::Partition) that is negative, infinite or no number.
+    /// A weight of a [`Partition`](crate::Partition) that is negative, infinite or NaN.
     #[error("{rank} cannot have the weight {weight} (at {site}): a weight is a finite number, 0 or greater")]
     #[non_exhaustive]
     BadWeight {
@@ -317,23 +318,24 @@ pub enum Error {
     TooLarge {
         /// The rank.
         rank: Rank,
-        /// The shape asked for.
+        /// The given shape.
         shape: String,
         /// The element type.
         element: String,
         /// The line of the call.
         site: Site,
     },
-    /// A [`Partition::rows`](crate::Partition::rows) without columns, of more rows than a `usize` can count.
+    /// A [`Partition::rows`](crate::Partition::rows) without columns, with more rows than a `usize` can hold.
     #[error("{shape}: the number of rows is greater than {} (at {site}): give fewer rows", usize::MAX)]
     #[non_exhaustive]
     TooManyRows {
-        /// The shape asked for.
+        /// The given shape.
         shape: String,
         /// The line of the call.
         site: Site,
     },
-    /// More memory than a rank may still take. All ranks learn it before the system has to kill one.
+    /// A rank needs more memory than it may still take. All ranks get this error, before the system would end one for
+    /// lack of memory.
     #[error(
         "{rank} needs {} for {purpose} of {object}{}, and {limit} has {} left{}: {}",
         memory(*asked), with_others(*asked, *together), memory(*available), elsewhere(site, object), limit.advice()
@@ -342,22 +344,23 @@ pub enum Error {
     OutOfMemory {
         /// The rank.
         rank: Rank,
-        /// What for, such as `its block` or `a ReadCache`.
+        /// The use of the memory, such as `its block` or `a ReadCache`.
         purpose: String,
         /// The object.
         object: Box<ObjectName>,
-        /// Bytes that it requested.
+        /// The bytes that the rank needs.
         asked: usize,
-        /// Bytes that all ranks that share its memory requested at that moment.
+        /// The bytes that it and all ranks that share its memory need at that moment.
         together: usize,
-        /// Bytes that they may still take.
+        /// The bytes that these ranks may still take.
         available: usize,
-        /// What limits them.
+        /// The limit.
         limit: MemoryLimit,
         /// The line of the call.
         site: Site,
     },
-    /// A copy of a vector that is larger than the limit for one rank. All ranks learn it before any memory is taken.
+    /// A copy of a vector that is larger than the limit for one rank. All ranks get this error before any memory is
+    /// taken.
     #[error(
         "{rank} needs {} for {purpose} of {object}{}, {limit}: read a slice of it at a time (`v.slice(range)`, then \
          `read_cache`), fetch scattered elements with `batched_reads`, or allow more",
@@ -367,13 +370,13 @@ pub enum Error {
     CacheLimit {
         /// The rank.
         rank: Rank,
-        /// What for, such as `a ReadCache`.
+        /// The use of the copy, such as `a ReadCache`.
         purpose: String,
         /// The object.
         object: Box<ObjectName>,
-        /// Bytes of the copy.
+        /// The bytes of the copy.
         asked: usize,
-        /// What limits it.
+        /// The limit.
         limit: CacheLimit,
         /// The line of the call.
         site: Site,
@@ -393,7 +396,7 @@ pub enum Error {
         /// The line of the call.
         site: Site,
     },
-    /// Two operations that the library cannot tell apart: the compiler has given both types the same number.
+    /// Two operations that Aurora cannot tell apart: the compiler gave both types the same number.
     #[error(
         "operations {first} and {second} on {object} cannot be told apart{}: the compiler gave both types the same number, a rare \
          coincidence; rename one of them, or move it to another module",
@@ -410,13 +413,13 @@ pub enum Error {
         /// The line of the call.
         site: Site,
     },
-    /// A value, or a key of a map, could not be encoded or decoded, or would arrive as another.
+    /// A value, or a key of a map, that serde cannot encode or decode, or whose bytes decode to another value.
     #[error("a value of type {value} cannot be sent to other ranks: {cause} (at {site})")]
     #[non_exhaustive]
     Value {
         /// The type.
         value: String,
-        /// The words of serde, or the mistake of the type.
+        /// The error of serde, or the mistake in the type.
         cause: String,
         /// The line of the call; for a batch of a `ReleaseC`, the line that made the map.
         site: Site,
@@ -428,7 +431,7 @@ pub enum Error {
         /// The line of the use.
         site: Site,
     },
-    /// An environment variable that Aurora does not know.
+    /// An environment variable with the prefix `AURORA_` that does not exist.
     #[error("unknown environment variable {name}{}; the known ones: {known}", near(.nearest))]
     #[non_exhaustive]
     UnknownVariable {
@@ -445,9 +448,9 @@ pub enum Error {
     BadSetting {
         /// Variable or option.
         name: String,
-        /// What it was set to.
+        /// The refused value.
         value: String,
-        /// What it may be set to.
+        /// The values that it may have.
         expected: String,
     },
     /// The job could not be started.
@@ -461,20 +464,20 @@ pub enum Error {
         rank: Rank,
         /// The object.
         object: ObjectName,
-        /// A name by which programs recognise the error, if the object gives one.
+        /// A name by which programs recognise the error; empty if the object gives none.
         name: String,
-        /// What is wrong, and what to do.
+        /// The cause and the cure.
         cause: String,
     },
-    /// An error of the user, passed through `run`.
+    /// An error of the program, passed through `run`.
     #[error("{message}{}", at(.site))]
     #[non_exhaustive]
     User {
         /// Its text.
         message: String,
-        /// The line whose `?` or [`Error::user`] wrapped it.
+        /// The line with the `?` or [`Error::user`] that wrapped the error.
         site: Option<Site>,
-        /// The error itself, on the rank where it happened.
+        /// The error itself, on the rank on which it happened.
         #[serde(skip)]
         source: Option<UserError>,
     },

@@ -1,14 +1,14 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What two ranks access in an [`Error::Race`](crate::Error::Race).
+/// The element or entry that two ranks access in an [`Error::Race`](crate::Error::Race).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Raced {
     /// The element of a vector with this index.
     Element(usize),
-    /// The entry of a map with this key. The key is written as JSON, such as `"word"` or `[3,"x"]`; if JSON cannot
-    /// write it, the bytes of its encoding are, such as `0x04ff`. A long one is cut.
+    /// The entry of a map with this key. The key is written as JSON, such as `"word"` or `[3,"x"]`. A key that
+    /// JSON cannot express is written as the bytes of its encoding, such as `0x04ff`. A long key is cut.
     Entry(String),
 }
 

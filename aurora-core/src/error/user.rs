@@ -1,11 +1,11 @@
-//! Errors of the program itself on their way through `run`.
+//! Errors of the program, which pass through `run`.
 
 use super::Error;
 use crate::Site;
 use std::fmt;
 use std::sync::Arc;
 
-/// A user's error, shared so that [`Error`] can be cloned.
+/// An error of the program, shared so that [`Error`] can be cloned.
 #[derive(Clone)]
 pub struct UserError(Arc<dyn std::error::Error + Send + Sync>);
 
@@ -36,9 +36,9 @@ impl fmt::Debug for UserError {
 }
 
 impl Error {
-    /// Wraps an error of the program itself, so that a closure given to `run` can return it with `?`. It notes the
-    /// line that calls it. Call it in a closure of yours: with `.map_err(Error::user)` the standard library calls it,
-    /// and the error has no line.
+    /// Wraps an error of the program, so that the closure of `run` can return it with `?`. The error notes the calling
+    /// line. Call this function inside a closure, as below: with `.map_err(Error::user)` the standard library is the
+    /// caller, and the error has no line.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -59,7 +59,7 @@ impl Error {
     }
 }
 
-/// Errors that programs meet, above all when they read their input, so that `?` passes them on.
+/// Errors that programs often meet, above all when they read input. `?` wraps them.
 macro_rules! from_others {
     ($($error:ty)*) => {$(
         impl From<$error> for Error {

@@ -9,7 +9,7 @@ pub(super) fn join(waits: &[Claim]) -> String {
     waits.iter().map(Claim::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// How a circle of waits begins, in words.
+/// The first words about a circle of waits.
 pub(super) fn stuck(waits: &[Claim]) -> &'static str {
     match waits {
         [_] => "a rank waits for itself and cannot go on",
@@ -17,21 +17,22 @@ pub(super) fn stuck(waits: &[Claim]) -> &'static str {
     }
 }
 
-/// The advice for it.
+/// The advice against a circle of waits.
 pub(super) fn instead_of_waiting(waits: &[Claim]) -> &'static str {
     match waits {
         [_] => "release a lock, or another resource that this rank holds, before requesting it again",
-        _ => "end a scope before using what other ranks hold open",
+        _ => "end a scope before an access that waits for a scope of another rank",
     }
 }
 
-/// The cause if two ranks disagree in the same words.
+/// The possible causes if the descriptions of two ranks are equal.
 pub(super) fn alike(first: &Claim, second: &Claim) -> &'static str {
     match first.action == second.action {
         true => {
-            "; both descriptions are equal, so the difference is one that they do not show: two types with one name (rename one), two objects \
-             made by one line (use the same one on all ranks), values that a plan requires to be equal, a construction that panicked on one \
-             rank before (let all ranks return after it), or two builds of the program (start the same executable on all ranks)"
+            "; both descriptions are equal, so the difference is one that they do not show: two types with one name \
+             (rename one), two objects made by one line (use the same one on all ranks), values that a plan requires to \
+             be equal, a construction that panicked on one rank before (let all ranks return after it), or two builds \
+             of the program (start the same executable on all ranks)"
         }
         false => "",
     }
@@ -39,9 +40,7 @@ pub(super) fn alike(first: &Claim, second: &Claim) -> &'static str {
 
 pub(super) fn race(is_possible: bool) -> &'static str {
     match is_possible {
-        true => {
-            "a possible race (no race if the program does not use this one of the elements or entries that it holds)"
-        }
+        true => "a possible race (none if the program does not use this one of the elements or entries that it holds)",
         false => "a race",
     }
 }
@@ -55,22 +54,22 @@ pub(super) fn instead(access: &str) -> &'static str {
     }
 }
 
-/// How a rank has panicked: in a call, in another rank's operation, or in a behaviour.
+/// The place of a panic: in a call, in an operation that another rank sent, or in a behaviour.
 pub(super) fn amid(behaviour: &str, opened: &Site, object: &ObjectName) -> String {
     if behaviour == A_CALL {
         return format!("during {behaviour} on it");
     }
     match *opened == object.made_at {
-        // Only the rank that has sent the operation knows the line that opened its scope.
+        // Only the rank that sent the operation knows the line that opened its scope.
         true => format!("in an operation of another rank's {behaviour}"),
         false => format!("inside the {behaviour} that it opened at {opened}"),
     }
 }
 
-/// The `behaviour` of a rank that has panicked while no behaviour was open.
+/// The `behaviour` of a rank that panicked while no behaviour was open.
 pub(crate) const A_CALL: &str = "a call";
 
-/// Ranks in words; of many only the first.
+/// Ranks in words; only the first eight of many.
 pub(crate) fn list(ranks: &[Rank]) -> String {
     const SHOWN: usize = 8;
     let shown = ranks.iter().take(SHOWN).map(Rank::to_string).collect::<Vec<_>>().join(", ");
@@ -118,7 +117,7 @@ pub(super) fn with_others(asked: usize, together: usize) -> String {
     }
 }
 
-/// The length of a vector whose name does not tell it, as that of a matrix.
+/// The length of a vector whose name does not contain it, such as a matrix.
 pub(super) fn length(object: &ObjectName, len: usize) -> String {
     match object.what.contains(&format!(" of {len} elements")) {
         true => String::new(),
@@ -130,7 +129,7 @@ pub(super) fn listed(position: &Option<usize>) -> String {
     position.map(|position| format!(", at position {position} of those asked for,")).unwrap_or_default()
 }
 
-/// The line of the call, unless it is the one that made the object.
+/// The line of the call, unless this line made the object.
 pub(super) fn elsewhere(site: &Site, object: &ObjectName) -> String {
     if *site == object.made_at { String::new() } else { format!(" (at {site})") }
 }

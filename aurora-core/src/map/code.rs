@@ -114,11 +114,11 @@ fn write_checked<K: MapKey>(key: &(impl Lookup<K> + ?Sized), into: &mut Vec<u8>)
     }
 }
 
-/// Why a key is refused that another rank would read as another.
-pub(super) const ANOTHER_KEY: &str = "its bytes decode to another value; if it was looked up in a form that is hashed or \
-    encoded differently (as `[T]` for `[T; N]`), look it up by the key itself; otherwise `Hash` must not depend on an \
-    address or on a random number, and `Deserialize` must read all that `Serialize` writes and `Eq` compares (no serde \
-    attributes that skip)";
+/// The cause for refusing a key that other ranks would read as another key.
+pub(super) const ANOTHER_KEY: &str = "its bytes decode to another value; if it was looked up in a form that is hashed \
+    or encoded differently (as `[T]` for `[T; N]`), look it up by the key itself; otherwise `Hash` must not depend on \
+    an address or on a random number, and `Deserialize` must read all that `Serialize` writes and `Eq` compares (no \
+    serde attributes that skip)";
 
 /// From this length on, a length has 8 bytes behind this one.
 const LONG: u8 = u8::MAX;

@@ -47,7 +47,7 @@ impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> MapValue for V {}
 /// the length of a slice in front of it. Look such a key up by the array itself.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not find a key of type `{K}`",
-    note = "a key is found by a type that it can be borrowed as and that serde encodes: `String` by `str`, `Vec<T>` by `[T]`"
+    note = "a key is found by a type that it borrows as, if serde encodes it: `String` by `str`, `Vec<T>` by `[T]`"
 )]
 pub trait Lookup<K>: Hash + Serialize {
     /// Whether it finds this key.

@@ -217,8 +217,8 @@ pub(super) fn verdict(steps: &[Step], states: &BTreeMap<Rank, RankState>) -> Err
     Error::Deadlock { waits }
 }
 
-/// The error of a rank that waits for an answer which is due after a collective scope, if the asked rank has not entered
-/// that scope and is in another collective call.
+/// The error of a rank that waits for an answer which is due after a collective scope, if the asked rank is in another
+/// collective call and has not entered that scope.
 fn not_entered(step: &Step, states: &BTreeMap<Rank, RankState>) -> Option<Error> {
     let (mine, other) = (&states[&step.from], &states[&step.to]);
     let elsewhere = !other.leaving && other.wait.as_ref().is_some_and(|wait| wait.for_everyone);
