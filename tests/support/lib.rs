@@ -27,7 +27,7 @@ pub mod process;
 pub mod random;
 mod report;
 pub mod results;
-// With what it serves; here, so that its tests run.
+// Here with the support that it needs, so that its tests run.
 #[path = "../../benches/side_by_side/mod.rs"]
 pub mod side_by_side;
 pub mod traces;

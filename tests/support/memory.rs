@@ -10,7 +10,7 @@ pub fn peak() -> usize {
     kib.map_or(0, |kib| kib * 1024)
 }
 
-/// Lets the peak begin at what is used now; where the system refuses, an earlier peak may hide growth.
+/// Resets the peak to the memory in use. If the system refuses this, an earlier peak may hide growth.
 pub fn reset() {
     let _ = fs::write("/proc/self/clear_refs", "5");
 }
