@@ -68,7 +68,7 @@ fn what_a_copy_of_several_vectors_has_returned_is_not_returned_by_run() {
 
 #[test]
 fn what_no_call_has_returned_is_returned_by_run_also_the_second_time() {
-    // The same lines and texts, but another vector.
+    // Both rounds have the same lines and texts, but different vectors.
     on_every_route([2, 3], |job| {
         let order = Order::new();
         let told = job.run_freely(|world| {

@@ -145,7 +145,7 @@ fn rows_of_a_slice(world: &World) -> Result<()> {
     same_rows(some.iter_rows(), 3..9)?;
     check::equal("the shape of the part", some.view().dim(), (6, DIM.cols))?;
     drop(some);
-    // From the middle part of row 2 to that of row 10. Only the rows in between are complete.
+    // From inside row 2 to inside row 10. Only the rows in between are complete.
     let some = v.slice(15..64).read_cache()?;
     check::equal("whole rows", some.rows(), 3..10)?;
     same_rows(some.iter_rows(), 3..10)?;

@@ -5,7 +5,7 @@ use crate::results;
 use clap::Args;
 use std::path::{Path, PathBuf};
 
-/// How often two builds take turns, unless the command line says otherwise.
+/// The default number of turns of two builds.
 pub const TURNS: u32 = 5;
 
 /// The common options of `benches/one-node` and `tests/netlab/measure`.

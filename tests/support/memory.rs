@@ -1,4 +1,4 @@
-//! How much memory this process has used at its peak.
+//! The peak of the memory of this process.
 
 use std::fs;
 

@@ -1,6 +1,6 @@
 //! The figures of Aurora and of both MPIs on the emulated cluster, as tables and as sections of `benches/RESULTS.md`.
 //!
-//! `tests/netlab/measure` and `tests/netlab/study` build what this needs and start it.
+//! `tests/netlab/measure` and `tests/netlab/study` build the binaries for this program and start it.
 
 mod mpis;
 mod report;

@@ -53,7 +53,7 @@ fn run_programs(world: &World, mut seeds: Range<u64>) -> Result<()> {
 /// The ranks that may write without a barrier.
 #[derive(Clone, Copy, PartialEq)]
 enum Writers {
-    /// All writes are ordered before what follows.
+    /// All writes are ordered before the next step.
     None,
     /// Rank `r` has written elements `i` with `i % p == r`.
     Classes,
@@ -63,7 +63,7 @@ enum Writers {
 
 struct Program<'w> {
     world: &'w World,
-    /// The same on all ranks.
+    /// A sequence that is the same on all ranks.
     shared: Random,
     /// This rank's own sequence.
     speed: Random,

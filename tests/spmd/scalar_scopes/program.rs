@@ -21,7 +21,7 @@ pub fn random_programs(world: &World) -> Result<()> {
 
 struct Program<'w> {
     world: &'w World,
-    /// The same on all ranks.
+    /// A sequence that is the same on all ranks.
     shared: Random,
     /// This rank's own sequence.
     speed: Random,

@@ -29,7 +29,7 @@ fn rounds(world: &World, body: impl Fn(&mut Draws<'_>, &mut GVector<u64>, (u64, 
 
 struct Draws<'w> {
     world: &'w World,
-    /// The same on all ranks.
+    /// A sequence that is the same on all ranks.
     shared: Random,
     /// This rank's own sequence.
     speed: Random,

@@ -74,7 +74,7 @@ impl Run {
         if matches!(self.stage, Stage::Alone(_)) { "no MPI" } else { self.flavour.words() }
     }
 
-    /// The same name, and the setting.
+    /// The name of the starter, and the setting.
     pub fn setup(&self) -> String {
         format!("{}, {}", self.starter(), self.setting)
     }

@@ -5,7 +5,7 @@ use crate::machine;
 use aurora_apps::bench::Operation;
 use aurora_apps::report::Spread;
 
-/// One row.
+/// A row of a table.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Row {
     /// The name for `--rows`.

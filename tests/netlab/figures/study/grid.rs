@@ -34,7 +34,7 @@ pub const NETWORKS: [Network; 3] = [PAPERS, SHORT, GIGABIT];
 /// The setting of an MPI, and its way to wait: its own (`polling`), or that of `patient.c`.
 pub const SETTINGS: [&str; 4] = [DEFAULTS, "tuned", "defaults-polling", "tuned-polling"];
 
-/// One job.
+/// A job of the study.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Plan {
     pub case: Case,
