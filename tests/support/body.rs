@@ -19,7 +19,7 @@ pub struct Body {
 pub enum End {
     /// The world is unchanged: another body may follow.
     Clean,
-    /// A rank leaves while others go on, so nothing can follow.
+    /// A rank leaves while the other ranks continue, so no body can follow.
     Last,
     /// The job fails with an error that contains this.
     Fails(&'static str),

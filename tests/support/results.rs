@@ -1,4 +1,4 @@
-//! `benches/RESULTS.md`: one section for each command that measures, which writes its own and leaves the others alone.
+//! `benches/RESULTS.md`: one section for each command that measures. A command writes only its own section.
 
 use std::fs;
 use std::io::ErrorKind;

@@ -47,7 +47,6 @@ impl Drop for PassesWhenDropped {
 
 /// A launch of two steps of 6 groups, in which the code of one rank or of all ranks blocks. If `opens`, the gate opens
 /// when all calls have ended.
-/// all calls have ended.
 fn blocked(code: Code, rank: Option<usize>, gate: &Arc<Gate>, opens: bool) -> Told {
     in_threads(RANKS).limit(Duration::from_secs(3)).run(|world| {
         let blocks = rank.is_none_or(|rank| world.rank() == rank);

@@ -118,7 +118,6 @@ impl Plan {
 
     /// True if its setting matters. The way to wait matters if there are more ranks than cores, and a single node has
     /// no other rank to wait for.
-    /// nobody to wait for.
     fn matters(&self) -> bool {
         match self.nodes {
             1 => self.setting == DEFAULTS,
