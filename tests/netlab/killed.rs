@@ -27,7 +27,7 @@ fn mpirun_ends_it(flavour: Flavour) -> Result<(), Failed> {
     }
 }
 
-/// With an option that keeps the survivors alive, mpirun leaves the failure to Aurora. (Open MPI's mpirun then returns 0.)
+/// With an option that keeps the survivors alive, mpirun leaves the failure to Aurora. (Open MPI's then returns 0.)
 fn survivors_name_it(flavour: Flavour, per_node: usize) -> Result<(), Failed> {
     let alone = match flavour {
         Flavour::Open => ("OMPI_EXTRA", "--enable-recovery"),
