@@ -1,14 +1,14 @@
-//! The rules of the sources: which module may import which, where `unsafe` and the clock may stand, how long a file
-//! and a line may be. `packages.rs` has the rules of packages, documents and the changelog.
+//! The rules of the sources: the imports of each module, the files with `unsafe` code and with the clock, and the
+//! lengths of files and lines. `packages.rs` has the rules of packages, documents and the changelog.
 //!
-//! The tables below are the rules. `tests/architecture.allowed` lists the violations of today; a violation that is not
-//! listed fails the test, and so does a listed one that is gone: the list may only shrink.
-//! `UPDATE=1 cargo test --test architecture` strikes out what is gone. `UPDATE=ALLOW` also adds what is new, which a
-//! file that has been renamed needs.
+//! The tables below are the rules. `tests/architecture.allowed` lists the present violations. A violation that is not
+//! listed fails the test, and so does a listed violation that no longer exists: the list may only shrink. `UPDATE=1
+//! cargo test --test architecture` removes the entries without a violation. `UPDATE=ALLOW` also adds new violations,
+//! for example after a file was renamed.
 //!
-//! A module is known by where its file lies. Every path counts, in `use` lines, in expressions, types and macros, and a
-//! name that another module exports again leads to where it is defined. Code for tests alone may import what it likes,
-//! and is not counted in the length of its file.
+//! The path of a file defines its module. Every path counts, in `use` lines, in expressions, types and macros. A name
+//! that a module re-exports counts as the module that defines it. Code for tests may import anything, and is not
+//! counted in the length of its file.
 
 #[path = "architecture/allowed.rs"]
 mod allowed;
@@ -34,8 +34,8 @@ use std::collections::BTreeSet;
 use std::env;
 use std::path::Path;
 
-/// Leaves: they import other leaves and other crates, and nothing else of their own crate. Modules that are not there
-/// yet are bound as soon as they are.
+/// Leaves: they import other leaves and other crates, and nothing else of their own crate. The rule applies to modules
+/// of these names as soon as they exist.
 const LEAVES: &[InCrate] = &[InCrate {
     of: "aurora-core",
     modules: &[
@@ -105,16 +105,16 @@ const BANS: &[Ban] = &[
     },
 ];
 
-/// Crates whose top modules do not import each other, two by two.
+/// Crates in which no two top modules import each other.
 const NO_CYCLES: &[&str] = &["aurora-core", "aurora-net"];
 
-/// Where each folder or file is a behaviour and imports no other.
+/// The modules in which each folder or file is a behaviour, and imports no other behaviour.
 const BEHAVIOURS: InCrate = InCrate { of: "aurora-core", modules: &["behaviour"] };
 
-/// Except for these, which all behaviours share.
+/// The exceptions: modules that all behaviours share.
 const SHARED_BY_BEHAVIOURS: &[&str] = &["buffers", "elements", "marks", "rows", "sealed", "shown"];
 
-/// And except for these: a behaviour, and those that it is made of.
+/// Further exceptions: a behaviour, and the behaviours of which it consists.
 const MADE_OF: &[(&str, &[&str])] = &[
     ("accumulate", &["release"]),
     ("combined", &["read_cache", "release"]),
@@ -122,7 +122,7 @@ const MADE_OF: &[(&str, &[&str])] = &[
     ("paged", &["release"]),
 ];
 
-/// Machines: they are told the time (`cx.now`) and never read the clock, so that tests run in virtual time.
+/// State machines: they get the time as an argument (`cx.now`) and never read the clock, so tests use virtual time.
 const MACHINES: &[InCrate] = &[
     InCrate {
         of: "aurora-core",
@@ -131,13 +131,13 @@ const MACHINES: &[InCrate] = &[
     InCrate { of: "aurora-net", modules: &["proto", "sim", "wire"] },
 ];
 
-/// Except here: what tells them the time.
+/// The exception: the file that gives them the time.
 const CLOCK: &str = "aurora-core/src/kernel/clock.rs";
 
-/// Two top modules that import each other by design: a kernel calls objects, which use what the kernel keeps of them.
+/// Two top modules that import each other by design: a kernel calls objects, and objects use their data in the kernel.
 const SEAM: (&str, &str) = ("kernel", "object");
 
-/// The files that may have `unsafe` code. They have some.
+/// The files that may have `unsafe` code. Each of them must have some.
 const UNSAFE: &[&str] = &[
     "aurora-apps/src/mpi_ranks/in_place.rs",
     "aurora-apps/src/mpi_ranks/neighbours.rs",
@@ -170,7 +170,8 @@ const UNSAFE: &[&str] = &[
     "aurora-net/tests/support/bodies.rs",
 ];
 
-/// The types of aurora-core of which each public method has an example. `guard` stands for those that a macro names.
+/// The types of aurora-core for which each public method needs an example. `guard` stands for the types that a macro
+/// names.
 const EXAMPLES: &[&str] = &[
     "Accumulate",
     "BatchedIter",
@@ -209,19 +210,19 @@ const EXAMPLES: &[&str] = &[
     "guard",
 ];
 
-/// A file has at most so many lines, those of its unit tests and of the examples in its documentation not counted.
+/// The maximum lines of a file, without its unit tests and the examples in its documentation.
 const LINES: usize = 500;
 
-/// A line has at most so many columns, comments included.
+/// The maximum columns of a line, comments included.
 const COLUMNS: usize = 120;
 
-/// Top modules of a crate; all that lies in them is meant too.
+/// Top modules of a crate, with all modules inside them.
 struct InCrate {
     of: &'static str,
     modules: &'static [&'static str],
 }
 
-/// What some modules may not import: modules of their crate, others, and all that lies in these.
+/// A ban on imports: modules of the own crate or of others, with all modules inside them.
 struct Ban {
     rule: &'static str,
     modules: InCrate,
@@ -229,7 +230,7 @@ struct Ban {
     mend: &'static str,
 }
 
-/// Where the violations of today are listed.
+/// The file with the list of the present violations.
 const ALLOWED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/architecture.allowed");
 
 #[test]
@@ -267,7 +268,7 @@ fn the_book_has_the_table_of_environment_variables_of_the_library() {
     assert_eq!(book.len(), aurora_core::VARIABLES.len(), "a row for each variable");
 }
 
-/// The README has pieces of a program that runs.
+/// The README contains pieces of a program that is run.
 #[test]
 fn the_program_of_the_readme_is_an_example() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -280,7 +281,7 @@ fn the_program_of_the_readme_is_an_example() {
     }
 }
 
-/// An example is read in one go. A shared object of one's own is longer.
+/// A short example is easy to read. The example of a new shared object is longer.
 #[test]
 fn examples_of_the_library_are_short() {
     let files = tree::rust_files(Path::new(env!("CARGO_MANIFEST_DIR"))).expect("the sources can be read");
@@ -292,11 +293,11 @@ fn examples_of_the_library_are_short() {
     }
 }
 
-/// Rustdoc's search finds a method by the word of MPI or of a PGAS system.
+/// Rustdoc's search finds a method by its name in MPI or in a PGAS system.
 #[test]
 fn the_words_of_the_guides_lead_to_methods() {
     const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/aurora-core/src");
-    // Nothing stands for them.
+    // There is no method for these.
     const WITHOUT: [&str; 3] = ["MPI_ANY_SOURCE", "MPI_Abort", "Tmk_lock_acquire"];
     let files = tree::rust_files(Path::new(ROOT)).expect("the sources can be read");
     let sources = files.iter().flat_map(|file| file.text.lines().map(str::trim_start));

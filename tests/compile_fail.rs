@@ -1,16 +1,16 @@
-//! What the compiler refuses: every conflict that the borrow rules of scoped behaviours forbid.
+//! The compiler refuses every conflict that the borrow rules of scoped behaviours forbid.
 //!
-//! The expected messages lie beside the cases. After a change of the compiler or of Aurora they are written anew by
-//! `TRYBUILD=overwrite cargo test --test compile_fail`; what has changed is then to be read, not only accepted. The
-//! cases of `beside/`, one file for each behaviour with all that cannot be done while it is open, are written by the
-//! same command from the tables below: a new behaviour is one line in each.
+//! The expected messages are next to the cases. After a change of the compiler or of Aurora, `TRYBUILD=overwrite cargo
+//! test --test compile_fail` writes the messages again; read the differences before accepting them. The same command
+//! writes the cases in `beside/` from the tables below: one file for each behaviour, with all uses that it forbids
+//! while it is open. A new behaviour is one line in each table.
 
 use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 use std::fmt::Write as _;
 use std::{env, fs};
 
-/// How a scope or a use borrows its object.
+/// The way in which a scope or a use borrows its object.
 #[derive(Clone, Copy, PartialEq)]
 enum Borrow {
     Shared,
@@ -18,10 +18,10 @@ enum Borrow {
 }
 use Borrow::{Mut, Shared};
 
-/// Something that is done with an object: what it is called, how it borrows the object, how it is written.
+/// An action on an object: its name, its borrow of the object, and its code.
 type Deed = (&'static str, Borrow, &'static str);
 
-/// Behaviours of a vector that are open.
+/// The open behaviours of a vector.
 const OPEN: [Deed; 20] = [
     ("owner_computes", Shared, "v.owner_computes()?"),
     ("owner_computes_mut", Mut, "v.owner_computes_mut()?"),
@@ -45,7 +45,7 @@ const OPEN: [Deed; 20] = [
     ("rows_mut", Mut, "v.rows_mut(..1).release_c()?"),
 ];
 
-/// What else can be done with a vector, apart from opening one of those.
+/// The other uses of a vector.
 const USES: [Deed; 10] = [
     ("at", Shared, "v.at(0)?"),
     ("at_many", Shared, "v.at_many(&[0])?"),
@@ -59,7 +59,7 @@ const USES: [Deed; 10] = [
     ("split_at_mut", Mut, "drop(v.split_at_mut(1))"),
 ];
 
-/// Behaviours of a scalar that are open.
+/// The open behaviours of a scalar.
 const OPEN_SCALAR: [Deed; 5] = [
     ("scalar_read_cache", Shared, "s.read_cache()?"),
     ("scalar_release_c", Mut, "s.release_c()?"),
@@ -68,7 +68,7 @@ const OPEN_SCALAR: [Deed; 5] = [
     ("scalar_read_mostly_with", Shared, "s.read_mostly_with(Min)?"),
 ];
 
-/// What else can be done with a scalar: its own operations take `&self`, and go on beside what shows its value.
+/// The other uses of a scalar: its own operations take `&self`, and are allowed while a scope shows its value.
 const USES_SCALAR: [Deed; 8] = [
     ("get", Shared, "s.get()?"),
     ("set", Shared, "s.set(1)?"),
@@ -80,7 +80,7 @@ const USES_SCALAR: [Deed; 8] = [
     ("fetch_max", Shared, "s.fetch_max(1)?"),
 ];
 
-/// All that can be done with one kind of object.
+/// All actions on one kind of object.
 struct Object {
     argument: &'static str,
     open: &'static [Deed],
@@ -109,7 +109,7 @@ fn conflicts_are_refused() {
     let cases = trybuild::TestCases::new();
     cases.compile_fail("tests/compile_fail/*.rs");
     cases.compile_fail("tests/compile_fail/beside/*.rs");
-    // They are compiled when this is dropped.
+    // The cases are compiled when this is dropped.
     drop(cases);
     for (object, open) in all() {
         let said = fs::read_to_string(path(open.0, "stderr")).expect("what the compiler says");
@@ -119,11 +119,11 @@ fn conflicts_are_refused() {
     }
 }
 
-/// Where the cases of the tables are.
+/// The folder of the cases from the tables.
 const CASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/compile_fail/beside");
 
 impl Object {
-    /// A function for each use that conflicts with an open scope; and how many there are.
+    /// The text of a case, with a function for each use that conflicts with an open scope; and the number of conflicts.
     fn beside(&self, (name, borrow, open): &Deed) -> (String, usize) {
         let mut case = String::new();
         let scopes = self.open.iter().map(|(other, borrow, does)| (other, borrow, format!("drop({does})")));
@@ -146,8 +146,8 @@ impl Object {
     }
 }
 
-/// Does not compile if the type implements the trait: the call would be ambiguous. (The compiler's own words about
-/// threads quote the standard library, in one way or another.)
+/// Does not compile if the type implements the trait: the call would be ambiguous. (The compiler's own messages about
+/// threads quote the standard library in different ways.)
 macro_rules! lacks {
     ($($type:ty: $($trait:ident)*;)*) => {$($(
         const _: fn() = || {
@@ -162,7 +162,7 @@ macro_rules! lacks {
     )*)*};
 }
 
-// They belong to the thread of their rank, and are objects and scopes, not values.
+// These types belong to the thread of their rank. They are objects and scopes, not values.
 lacks! {
     World: Send Sync Clone;
     GVector<i32>: Send Sync Clone;
@@ -188,7 +188,7 @@ lacks! {
     ReadMostly<'static, u64>: Send Sync Clone;
 }
 
-/// What they show is ordinary data: threads inside a scope may share it. And errors go anywhere.
+/// Their elements are ordinary data: threads inside a scope may share them. Errors may go to any thread.
 #[test]
 fn slices_and_errors_are_free() {
     fn is_free<T: Send + Sync>() {}

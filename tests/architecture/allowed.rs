@@ -1,4 +1,4 @@
-//! The list of the violations that are there today.
+//! The list of the present violations.
 
 use crate::check::Violation;
 use std::collections::BTreeMap;
@@ -6,26 +6,26 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::{fs, io};
 
-/// Stands at the head of the list.
+/// The head of the list.
 const HEAD: &str = "\
 # What violates the rules of tests/architecture.rs today. This list may only shrink.
 # `UPDATE=1 cargo test --test architecture` strikes out what is mended.
 ";
 
-/// How many places a complaint names.
+/// The number of places that a complaint names.
 const PLACES: usize = 40;
 
-/// What may be done with the list.
+/// The permitted changes of the list.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Update {
     Never,
-    /// What is gone is struck out.
+    /// Entries without a violation are removed.
     Shrink,
-    /// The list becomes what is found.
+    /// The list is replaced by the present violations.
     Allow,
 }
 
-/// The file with the list: a line for each violation, and how often where that counts.
+/// The file with the list: a line for each violation, with its count if the rule has one.
 pub struct Allowed {
     file: PathBuf,
 }
@@ -37,7 +37,7 @@ impl Allowed {
         Allowed { file: file.into() }
     }
 
-    /// What is wrong with the list or with the sources, after it has been brought up to date.
+    /// Updates the list, and returns the errors of the list and of the sources.
     pub fn compare(&self, found: &[Violation], update: Update) -> io::Result<Vec<String>> {
         let text = match fs::read_to_string(&self.file) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
@@ -108,7 +108,7 @@ fn complaints(listed: &Lines, found: &[Violation]) -> Vec<String> {
     complaints
 }
 
-/// The places, the rule, and what to do.
+/// The text of a complaint: the places, the rule, and the remedy.
 fn complaint(violation: &Violation, counts: Option<(usize, usize)>) -> String {
     let mut text = String::new();
     for place in violation.places.iter().take(PLACES) {

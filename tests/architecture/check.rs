@@ -1,4 +1,4 @@
-//! What violates the rules.
+//! Finds the violations of the rules.
 
 use crate::examples;
 use crate::imports::{Crate, Import, To, module_of};
@@ -10,20 +10,20 @@ use crate::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A rule that is violated: in one file, or between two modules.
+/// A violation of a rule, in one file or between two modules.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Violation {
     pub rule: &'static str,
-    /// What violates it, without numbers of lines, so that it is the same after other lines have changed.
+    /// The violating item, without line numbers, so that it stays the same when other lines change.
     pub what: String,
-    /// How often or how much, where the rule counts.
+    /// The count or the amount, if the rule has one.
     pub count: Option<usize>,
-    /// The places, as `file:line`, and more of them where that helps.
+    /// The places, as `file:line`; several of them where that helps.
     pub places: Vec<String>,
     pub mend: String,
 }
 
-/// All of them, in order.
+/// All violations, in order.
 pub fn violations(files: &[File]) -> Result<Vec<Violation>, String> {
     let mut found = Vec::new();
     let mut crates: BTreeMap<&str, Crate> = BTreeMap::new();
@@ -64,7 +64,7 @@ fn parse(file: &File, module: Names) -> Result<Source, String> {
     Source::parse(&file.text, module).map_err(|error| format!("{}: {error}", file.path))
 }
 
-/// The rules of every file: where `unsafe` may stand, how long the file and its lines may be.
+/// Checks the rules of a single file: `unsafe` code, the length of the file and of its lines.
 fn in_file(file: &File, source: &Source, found: &mut Vec<Violation>) {
     if !source.of_unsafe.is_empty() && !UNSAFE.contains(&file.path.as_str()) {
         found.push(Violation {
@@ -101,7 +101,7 @@ fn in_file(file: &File, source: &Source, found: &mut Vec<Violation>) {
     }
 }
 
-/// The methods without an example, which users of the library meet.
+/// Finds public methods of user types without an example.
 fn without_example(file: &File, found: &mut Vec<Violation>) {
     let missing = if file.path.starts_with("aurora-core/src/") { examples::missing(&file.text) } else { Vec::new() };
     if !missing.is_empty() {
@@ -152,7 +152,7 @@ fn behaviours(of: &str, imports: &[Import<'_>], found: &mut Vec<Violation>) {
     }
 }
 
-/// Adds an import, or its line to what is there of the same file and module.
+/// Adds an import, or adds its line to the entry of the same file and module.
 fn add_import(rule: &'static str, import: &Import<'_>, mend: &str, found: &mut Vec<Violation>) {
     let what = format!("{} -> {}", import.file, import.to.path());
     let place = format!("{}:{}", import.file, import.line);
@@ -167,7 +167,7 @@ fn cycles(of: &str, imports: &[Import<'_>], found: &mut Vec<Violation>) {
     if !NO_CYCLES.contains(&of) {
         return;
     }
-    // By importing and imported module; in each file the first line for each module below them.
+    // Keyed by importing and imported module: in each file the first line for each module below them.
     let mut edges: BTreeMap<(&str, &str), BTreeMap<String, String>> = BTreeMap::new();
     for import in imports {
         if let (Some(by), Some(to)) = (import.by.first(), import.to.top())
@@ -183,7 +183,7 @@ fn cycles(of: &str, imports: &[Import<'_>], found: &mut Vec<Violation>) {
             && one < other
             && (*one, *other) != SEAM
         {
-            // The direction with fewer imports is read first: it is the one to be mended, as a rule.
+            // The direction with fewer imports comes first: usually it is the one to correct.
             let (few, many) = if there.len() <= back.len() { (there, back) } else { (back, there) };
             found.push(Violation {
                 rule: "cycle",
@@ -212,7 +212,7 @@ fn clocks(of: &str, sources: &Crate, found: &mut Vec<Violation>) {
 }
 
 impl InCrate {
-    /// Whether it holds a module of a crate.
+    /// True if it contains this module of this crate.
     fn hold(&self, of: &str, module: &Names) -> bool {
         self.of == of && module.first().is_some_and(|top| self.modules.contains(&top.as_str()))
     }

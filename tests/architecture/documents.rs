@@ -1,4 +1,4 @@
-//! The documents: links lead somewhere, and the book has all of its chapters.
+//! The documents: every link has a target, and the book has all of its chapters.
 
 use crate::tree;
 use pulldown_cmark::{BrokenLink, Event, LinkType, Options, Parser, Tag, TagEnd};
@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
-/// Links and images of a document, as they are written, and the anchors of its headings.
+/// The links and images of a document, and the anchors of its headings.
 struct Document {
     links: Vec<String>,
     anchors: BTreeSet<String>,
@@ -15,7 +15,7 @@ struct Document {
 
 fn read(text: &str) -> Document {
     let (mut document, mut heading) = (Document { links: Vec::new(), anchors: BTreeSet::new() }, None::<String>);
-    // `[text][reference]` without its reference. `[text]` alone is none.
+    // `[text][reference]` without its definition. A lone `[text]` is no link.
     let mut undefined = |link: BrokenLink<'_>| {
         (link.link_type == LinkType::Reference).then(|| (format!("[{}]", link.reference).into(), "".into()))
     };
@@ -42,7 +42,7 @@ fn anchor(heading: &str) -> String {
     letters.flat_map(char::to_lowercase).map(|letter| if letter == ' ' { '-' } else { letter }).collect()
 }
 
-/// The file that a link in another file leads to, as a path from the root; none beyond that.
+/// The target of a link in another file, as a path from the root; none outside of the root.
 fn target(from: &str, link: &str) -> Option<PathBuf> {
     let mut path = PathBuf::from(from);
     path.pop();
@@ -63,7 +63,7 @@ fn links_in_documents_lead_somewhere() {
     for file in &files {
         for link in read(&file.text).links {
             let is_elsewhere = link.starts_with("https://") || link.starts_with("http://");
-            // A document that is a part of rustdoc may name items, which rustdoc checks.
+            // A document of rustdoc may name items, which rustdoc checks itself.
             let is_in_rustdoc = file.path.contains("/src/") && !file.path.starts_with("docs/");
             let is_an_item = link.contains("::")
                 || is_in_rustdoc && link.chars().all(|letter| letter.is_alphanumeric() || "_()".contains(letter));
@@ -93,7 +93,7 @@ fn the_book_has_all_of_its_chapters() {
     listed.sort_unstable();
     assert_eq!(listed, chapters.iter().map(|file| file.path.as_str()).collect::<Vec<_>>());
 
-    // Rustdoc shows some chapters, and tests their code.
+    // Rustdoc shows some chapters and tests their code.
     let guide = Path::new(ROOT).join("aurora-core/src/guide");
     let links = std::fs::read_dir(guide).expect("it is there").filter_map(|file| file.ok()?.path().read_link().ok());
     let mut tested: String = links.map(|chapter| chapter.display().to_string() + "\"").collect();
@@ -109,8 +109,8 @@ fn the_book_has_all_of_its_chapters() {
     }
 }
 
-/// A link in a chapter leads to another chapter, or to a file of the repository that mdBook leaves as it is: it makes
-/// `.html` of each `.md`. A built book lies in `docs/book`, as deep as `docs/src`.
+/// A link in a chapter leads to another chapter, or to a file of the repository that is not Markdown, because mdBook
+/// changes `.md` to `.html`. A built book is in `docs/book`, at the same depth as `docs/src`.
 #[test]
 fn links_out_of_the_book_are_no_documents() {
     let files = tree::files(&Path::new(ROOT).join("docs/src"), ".md").expect("the book can be read");
@@ -124,8 +124,8 @@ fn links_out_of_the_book_are_no_documents() {
     }
 }
 
-/// The guides of rustdoc are chapters. A chapter defines its links at its end; `guide/mod.rs` defines them before it,
-/// as items, so that none leads to a file that docs.rs does not have.
+/// The guides of rustdoc are chapters. A chapter defines its links at its end. `guide/mod.rs` defines them before the
+/// chapter, as items, so that no link leads to a file that docs.rs does not have.
 #[test]
 fn links_of_chapters_in_rustdoc_lead_to_items() {
     let module = std::fs::read_to_string(Path::new(ROOT).join("aurora-core/src/guide/mod.rs")).expect("it is there");
@@ -149,7 +149,7 @@ fn links_of_chapters_in_rustdoc_lead_to_items() {
     }
 }
 
-/// Words that make a sentence hard, or that have a usual one in their place. The book has the help texts.
+/// Words that make a sentence hard, or that have a more usual word. The book contains the help texts.
 #[test]
 fn the_readme_and_the_book_have_plain_words() {
     const NOT: [&str; 9] = ["what", "who", "whom", "whoever", "beside", "middle", "mates", "settled", "claim"];

@@ -1,4 +1,4 @@
-//! The public methods without an example, of the types that users meet.
+//! Finds public methods of user types that have no example.
 
 use crate::EXAMPLES;
 use crate::source::{group, ident, is_punct, line};
@@ -10,15 +10,15 @@ pub struct Missing {
     pub line: usize,
 }
 
-/// The public methods of [`EXAMPLES`] in a file that have none, also those in a macro.
+/// The public methods of the types in [`EXAMPLES`] that have no example, also those inside a macro.
 pub fn missing(text: &str) -> Vec<Missing> {
     let mut missing = Vec::new();
-    // Other rules tell about a file that cannot be parsed.
+    // Other rules report a file that cannot be parsed.
     find(text.parse().unwrap_or_default(), &mut missing);
     missing
 }
 
-/// How many lines are in examples of the documentation.
+/// The number of lines in the examples of the documentation.
 pub fn lines(text: &str) -> usize {
     let (mut lines, mut is_open) = (0, false);
     for text in text.lines().filter_map(|line| line.trim_start().strip_prefix("///")) {
@@ -49,7 +49,7 @@ fn find(tokens: TokenStream, missing: &mut Vec<Missing>) {
     }
 }
 
-/// The type whose own methods these are, by the head of the `impl`; none of a trait's.
+/// The type of an inherent `impl`, from its head; none for a trait's `impl`.
 fn inherent(head: &[TokenTree]) -> Option<String> {
     let (mut depth, mut of) = (0, None);
     for (at, tree) in head.iter().enumerate() {

@@ -1,23 +1,23 @@
-//! What the modules of one crate import.
+//! The imports of the modules of one crate.
 
 use crate::source::{Named, Names, Source};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How often a name may be exported again on its way.
+/// The maximum number of re-exports through which a name is followed.
 const HOPS: usize = 16;
 
 /// A crate, with all its files.
 #[derive(Default)]
 pub struct Crate {
     sources: BTreeMap<String, Source>,
-    /// Which module each file is.
+    /// The module of each file.
     of: BTreeMap<String, Names>,
     modules: BTreeSet<Names>,
     aliases: BTreeMap<Names, Vec<(String, Names)>>,
     tests: BTreeSet<Names>,
 }
 
-/// A module that another one names.
+/// A module that is named by another module.
 #[derive(Debug)]
 pub struct Import<'c> {
     pub file: &'c str,
@@ -34,7 +34,7 @@ pub enum To {
 }
 
 impl To {
-    /// As it would be written: `crate::...` where it is in this crate.
+    /// The path in source form: `crate::...` for a module of this crate.
     pub fn path(&self) -> String {
         match self {
             To::Here(module) => format!("crate::{}", module.join("::")),
@@ -46,7 +46,7 @@ impl To {
         matches!((self, outer), (To::Here(inner), To::Here(outer)) if inner != outer && inner.starts_with(outer))
     }
 
-    /// The top module of this crate that it is, or lies in.
+    /// The top module of this crate that it is or that contains it.
     pub fn top(&self) -> Option<&str> {
         match self {
             To::Here(module) => module.first().map(String::as_str),
@@ -56,7 +56,7 @@ impl To {
 }
 
 impl Crate {
-    /// Adds a file, which is `module`.
+    /// Adds the file of `module`.
     pub fn add(&mut self, file: &str, module: Names, source: Source) {
         self.modules.insert(module.clone());
         self.modules.extend(source.modules.iter().cloned());
@@ -71,14 +71,14 @@ impl Crate {
         self.sources.insert(file.to_string(), source);
     }
 
-    /// The files that are not for tests alone: the module, and what the file says.
+    /// The files that are not only for tests: path, module and contents.
     pub fn sources(&self) -> impl Iterator<Item = (&str, &Names, &Source)> {
         let all = self.sources.iter().map(|(file, source)| (file.as_str(), &self.of[file], source));
         all.filter(|(_, module, _)| !(0..=module.len()).any(|depth| self.tests.contains(&module[..depth])))
     }
 
-    /// What they import. A path through the modules around a module is not an import, and where in a module it defines
-    /// what it exports is its own business.
+    /// The imports of these files. A path to a module around the importing module is no import. The place inside a
+    /// module where an exported name is defined does not count.
     pub fn imports(&self) -> Vec<Import<'_>> {
         let mut imports = Vec::new();
         for (file, _, source) in self.sources() {
@@ -94,8 +94,7 @@ impl Crate {
         imports
     }
 
-    /// The modules that a path leads to: the one that it names, and, if that exports what is defined
-    /// elsewhere, that one.
+    /// The modules to which a path leads: the named module, and the defining module if the named one re-exports.
     fn follow(&self, by: &[String], path: &[String], hops: usize, all: &mut Vec<To>) {
         let Some(first) = path.first().filter(|_| hops > 0) else { return };
         let supers = path.iter().take_while(|name| *name == "super").count();
@@ -136,7 +135,7 @@ impl Crate {
         all.push(To::Here(module));
     }
 
-    /// What a name stands for that `use` lines bring into a module.
+    /// The paths for which a name stands that `use` lines bring into a module.
     fn brought_in<'c>(&'c self, module: &[String], name: &'c str) -> impl Iterator<Item = &'c Names> {
         let all = self.aliases.get(module).into_iter().flatten();
         all.filter(move |(alias, _)| alias == name).map(|(_, path)| path)
@@ -151,7 +150,7 @@ fn joined(path: &[String], rest: &[String]) -> Names {
     path.iter().chain(rest).cloned().collect()
 }
 
-/// The module whose file lies at `path` below `src`.
+/// The module of the file at `path` below `src`.
 pub fn module_of(path: &str) -> Names {
     let mut names: Names = path.trim_end_matches(".rs").split('/').map(String::from).collect();
     if names.last().is_some_and(|last| last == "mod") || names == ["lib"] {

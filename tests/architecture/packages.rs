@@ -1,4 +1,4 @@
-//! The packages of crates.io: their manifests, and the files in them.
+//! The packages for crates.io: their manifests, and their files.
 
 use crate::tree;
 use serde_json::Value;
@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// Categories of crates.io that suit packages of ours: it refuses a name that it does not know, when a package is
+/// The categories of crates.io that suit our packages. crates.io refuses an unknown name only when a package is
 /// published.
 const CATEGORIES: &[&str] =
     &["concurrency", "data-structures", "mathematics", "network-programming", "science", "simulation"];
 
-/// Features that need a library beside the compiler, or that nobody is promised.
+/// Features that need more than the compiler, or that are not for users.
 const UNDOCUMENTED: &[&str] = &["default", "mpi", "testing"];
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
@@ -26,14 +26,14 @@ fn cargo(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("cargo writes UTF-8")
 }
 
-/// The packages of the workspace, and all others that they need on this system.
+/// The packages of the workspace, and all packages that they need on this system.
 fn packages() -> Vec<Value> {
     let text = cargo(&["metadata", "--format-version=1", "--all-features", "--filter-platform", TRIPLE]);
     let mut metadata: Value = serde_json::from_str(&text).expect("cargo writes JSON");
     serde_json::from_value(metadata["packages"].take()).expect("there are packages")
 }
 
-/// Those of the workspace that are not `publish = false`.
+/// The packages of the workspace without `publish = false`.
 fn published() -> Vec<Value> {
     let is_kept = |package: &Value| package["publish"].as_array().is_some_and(Vec::is_empty);
     packages().into_iter().filter(|package| package["source"].is_null() && !is_kept(package)).collect()
@@ -90,7 +90,7 @@ fn manifests_have_what_crates_io_wants() {
             let (to, req) = (&other["name"], &other["req"]);
             assert!(*req != "*", "{name}: no version of {to}");
             if to.as_str().is_some_and(|to| ours.contains(to)) {
-                // The interface of aurora-net may change in any version.
+                // The interface of aurora-net may change in every version.
                 let wanted = format!("{}{VERSION}", if *to == "aurora-net" { "=" } else { "^" });
                 assert_eq!(*req, wanted.as_str(), "{name}: its {to}");
             }
@@ -129,7 +129,7 @@ fn packages_have_licences_a_readme_and_all_sources() {
     }
 }
 
-/// `aurora-core` is a folder and no package, and a reader cannot tell by the name.
+/// `aurora-core` is a folder, not a package, and its name does not show that.
 #[test]
 fn commands_in_documents_name_packages() {
     const BEFORE: [&str; 3] = [" -p ", "--package ", "cargo add "];
@@ -156,7 +156,7 @@ fn commands_in_documents_name_packages() {
     assert!(found > 30, "{found} commands and dependencies");
 }
 
-/// Clippy's `incompatible_msrv` keeps the standard library's part of it.
+/// For the standard library, Clippy's `incompatible_msrv` checks this.
 #[test]
 fn the_lowest_toolchain_builds_all_dependencies() {
     fn version(text: &str) -> [u32; 3] {
@@ -176,8 +176,7 @@ fn the_lowest_toolchain_builds_all_dependencies() {
     }
 }
 
-/// Keep a Changelog 1.1.0: a section for changes that are not released, one for each version with its date, and six
-/// headings.
+/// Keep a Changelog 1.1.0: a section for unreleased changes, a section with date for each version, and six headings.
 #[test]
 fn the_changelog_has_this_version() {
     const HEADINGS: [&str; 6] = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"];

@@ -1,4 +1,4 @@
-//! Each rule finds what violates it, and nothing beside.
+//! Each rule finds its violations, and nothing else.
 
 use crate::check::{Violation, violations};
 use crate::tree::File;
@@ -8,17 +8,17 @@ fn all_found(files: &[(&str, &str)]) -> Vec<Violation> {
     violations(&files.collect::<Vec<_>>()).expect("they can be parsed")
 }
 
-/// The violations of some files: the rule and what violates it.
+/// The violations of some files: the rule and the violating item.
 fn found(files: &[(&str, &str)]) -> Vec<String> {
     let all = all_found(files);
     all.iter().map(|violation| format!("{} {}", violation.rule, violation.what)).collect()
 }
 
-/// The root of a crate, with a name that is exported again.
+/// The root of a crate, with a re-exported name.
 const ROOT: &str = "mod behaviour; mod error; mod halo; mod kernel; mod site;
     pub use behaviour::Accumulated; pub use aurora_net::Rank;";
 
-/// What a module of aurora-core violates.
+/// The violations of a module of aurora-core.
 fn of(path: &str, text: &str) -> Vec<String> {
     let path = format!("aurora-core/src/{path}");
     let behaviour = "mod release; mod accumulate; mod halo; mod marks; pub use accumulate::Accumulated;";

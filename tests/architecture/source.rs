@@ -1,22 +1,22 @@
-//! What one source file says: its modules, the paths that it names, and where it has `unsafe` code or reads the clock.
+//! The contents of a source file: its modules, the paths that it names, and the lines with `unsafe` or the clock.
 //!
-//! It reads tokens instead of a syntax tree, so that the inside of a macro is read as the rest.
+//! It reads tokens instead of a syntax tree, so that it reads the inside of macros too.
 
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 
-/// A module, by its names from the root of its crate, or a path as it is written.
+/// A module, by its names from the root of its crate, or a path as written.
 pub type Names = Vec<String>;
 
-/// A path that is named.
+/// A named path.
 #[derive(Clone, Debug)]
 pub struct Named {
-    /// The module that names it.
+    /// The module in which it is named.
     pub by: Names,
     pub path: Names,
     pub line: usize,
 }
 
-/// A name that a `use` line brings into a module; `*` stands for all that are in another.
+/// A name that a `use` line brings into a module; `*` stands for all names of another module.
 #[derive(Clone, Debug)]
 pub struct Alias {
     pub within: Names,
@@ -29,17 +29,17 @@ pub struct Alias {
 pub struct Source {
     pub named: Vec<Named>,
     pub aliases: Vec<Alias>,
-    /// The modules that it declares, with a body or without.
+    /// The modules that it declares, with or without a body.
     pub modules: Vec<Names>,
-    /// Those of them with their code elsewhere that are compiled for tests alone.
+    /// The declared modules in other files that are compiled only for tests.
     pub tests: Vec<Names>,
-    /// All of it is for tests.
+    /// True if all of it is for tests.
     pub is_test: bool,
-    /// The lines of `unsafe`, those of tests too.
+    /// The lines with `unsafe`, also in tests.
     pub of_unsafe: Vec<usize>,
     /// The lines that read the clock.
     pub of_clock: Vec<usize>,
-    /// How many lines are in its unit tests.
+    /// The number of lines of its unit tests.
     pub test_lines: usize,
 }
 
@@ -57,12 +57,12 @@ impl Source {
 
 struct Reader {
     source: Source,
-    /// Where it reads.
+    /// The module of the current position.
     module: Names,
 }
 
 impl Reader {
-    /// Reads what stands in a module, or in any other pair of brackets.
+    /// Reads the contents of a module, or of any other pair of brackets.
     fn read(&mut self, tokens: TokenStream, is_module: bool) {
         let trees: Vec<TokenTree> = tokens.into_iter().collect();
         let mut at = 0;
@@ -71,7 +71,7 @@ impl Reader {
         }
     }
 
-    /// Reads one thing, and says where the next one begins.
+    /// Reads one element, and returns the place of the next.
     fn step(&mut self, trees: &[TokenTree], at: usize, is_module: bool) -> usize {
         match &trees[at] {
             TokenTree::Punct(punct) if punct.as_char() == '#' => {
@@ -129,7 +129,7 @@ impl Reader {
         }
     }
 
-    /// A module that is declared at `at`.
+    /// Reads a module that is declared at `at`.
     fn module(&mut self, trees: &[TokenTree], at: usize) -> usize {
         let Some(name) = ident(trees.get(at + 1)) else { return at + 1 };
         self.module.push(name);
@@ -141,7 +141,7 @@ impl Reader {
         at + 3
     }
 
-    /// Something at `at` is for tests alone.
+    /// Skips an item at `at` that is only for tests.
     fn skip_tests(&mut self, trees: &[TokenTree], at: usize, is_module: bool) -> usize {
         let (begin, end) = (after_attributes(trees, at), item_end(trees, at));
         let skipped = &trees[begin.min(end)..end];
@@ -183,14 +183,14 @@ impl Reader {
     }
 }
 
-/// A path as it has been found.
+/// A found path.
 struct Found {
     path: Names,
     alias: Option<String>,
     line: usize,
 }
 
-/// Collects the path that begins at `at`, or all of a tree of them, and says where it ends.
+/// Collects the path that begins at `at`, or all paths of a tree, and returns the place of its end.
 fn paths(trees: &[TokenTree], mut at: usize, mut path: Names, is_use: bool, found: &mut Vec<Found>) -> usize {
     let mut of = trees.get(at).map_or(0, line);
     loop {
@@ -213,7 +213,7 @@ fn paths(trees: &[TokenTree], mut at: usize, mut path: Names, is_use: bool, foun
                 found.push(Found { path, alias: None, line: of });
                 return at + 1;
             }
-            // The arguments of a generic: they are read as what follows.
+            // The arguments of a generic are read next.
             _ => break,
         }
         if !is_path_separator(trees, at) {
@@ -229,20 +229,20 @@ fn paths(trees: &[TokenTree], mut at: usize, mut path: Names, is_use: bool, foun
     at
 }
 
-/// The path ends in what reads the clock.
+/// True if the path ends in an item that reads the clock.
 fn is_clock(path: &[String]) -> bool {
     let last: Vec<&str> = path.iter().rev().take(2).map(String::as_str).collect();
     last == ["now", "Instant"] || path.iter().any(|name| name == "SystemTime" || name == "UNIX_EPOCH")
 }
 
-/// `#[cfg(test)]`, and the like.
+/// True for `#[cfg(test)]` and similar attributes.
 fn is_for_tests(attribute: &Group) -> bool {
     let trees: Vec<TokenTree> = attribute.stream().into_iter().collect();
     let condition = group(trees.get(1), Delimiter::Parenthesis);
     ident(trees.first()).as_deref() == Some("cfg") && condition.is_some_and(|condition| needs_test(condition.stream()))
 }
 
-/// The condition, or one of several that must all hold, is `test` or `doctest`.
+/// True if the condition, or one of several that must all hold, is `test` or `doctest`.
 fn needs_test(condition: TokenStream) -> bool {
     let trees: Vec<TokenTree> = condition.into_iter().collect();
     trees.split(|tree| is_punct(Some(tree), ',')).any(|one| match one {
@@ -252,7 +252,7 @@ fn needs_test(condition: TokenStream) -> bool {
     })
 }
 
-/// Where the item begins whose attributes begin at `at`.
+/// The place of the item whose attributes begin at `at`.
 fn after_attributes(trees: &[TokenTree], mut at: usize) -> usize {
     while is_punct(trees.get(at), '#') && group(trees.get(at + 1), Delimiter::Bracket).is_some() {
         at += 2;
@@ -260,8 +260,8 @@ fn after_attributes(trees: &[TokenTree], mut at: usize) -> usize {
     at
 }
 
-/// Where the item ends whose attributes begin at `at`: behind its body or semicolon; a field, an arm or an argument
-/// behind its comma.
+/// The end of the item whose attributes begin at `at`: after its body or semicolon, or after the comma of a field, an
+/// arm or an argument.
 fn item_end(trees: &[TokenTree], at: usize) -> usize {
     let begin = after_attributes(trees, at);
     let words: Vec<String> = trees[begin..].iter().map_while(|tree| ident(Some(tree)).or(in_head(tree))).collect();
@@ -285,7 +285,7 @@ fn item_end(trees: &[TokenTree], at: usize) -> usize {
     trees.len()
 }
 
-/// What may stand between the words that an item begins with: `pub(crate)`, `extern "C"`.
+/// Tokens that may stand between the first words of an item: `pub(crate)`, `extern "C"`.
 fn in_head(tree: &TokenTree) -> Option<String> {
     match tree {
         TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis => Some(String::new()),

@@ -9,12 +9,12 @@ pub struct File {
     pub text: String,
 }
 
-/// All Rust files below `root`, but for hidden folders and those that cargo builds in.
+/// All Rust files below `root`, except in hidden folders and in cargo's build folders.
 pub fn rust_files(root: &Path) -> io::Result<Vec<File>> {
     files(root, ".rs")
 }
 
-/// All files below `root` whose names end with `end`, without those folders and without links.
+/// All files below `root` whose names end with `end`, except in these folders and without links.
 pub fn files(root: &Path, end: &str) -> io::Result<Vec<File>> {
     let mut files = Vec::new();
     walk(root, "", end, &mut files)?;
@@ -28,7 +28,7 @@ fn walk(folder: &Path, prefix: &str, end: &str, files: &mut Vec<File>) -> io::Re
         let name = entry.file_name().to_string_lossy().into_owned();
         let path = entry.path();
         let (is_folder, relative) = (entry.file_type()?.is_dir(), format!("{prefix}{name}"));
-        // Cargo puts this tag into each folder that it builds in.
+        // Cargo puts this tag into each of its build folders.
         if is_folder && !name.starts_with('.') && name != "target" && !path.join("CACHEDIR.TAG").exists() {
             walk(&path, &format!("{relative}/"), end, files)?;
         } else if entry.file_type()?.is_file() && name.ends_with(end) {

@@ -1,4 +1,4 @@
-//! A bare vector has no `v[i]`: the message leads to what serves instead.
+//! A bare vector has no `v[i]`: the message names the alternatives.
 use aurora_core::prelude::*;
 
 fn read(v: &GVector<f64>) -> f64 {
@@ -25,7 +25,7 @@ fn element_of_a_matrix(v: &GVector<i32>) -> i32 {
     v[(1, 2)]
 }
 
-/// Of bools, which are no elements: `u8` is.
+/// A `bool` is no element, a `u8` is.
 fn flags(world: &World) -> Result<()> {
     GVector::<bool>::new(world, 10).map(drop)
 }

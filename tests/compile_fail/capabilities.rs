@@ -1,4 +1,4 @@
-//! What a behaviour does not offer.
+//! Operations that a behaviour does not offer.
 use aurora_core::ops::{Or, Sum};
 use aurora_core::prelude::*;
 
@@ -9,14 +9,14 @@ fn put_on_shared_owner_computes(v: &GVector<i32>) -> Result<()> {
     own.finish()
 }
 
-/// It shows no mutable slice.
+/// OwnerComputes for reading shows no mutable slice.
 fn local_mut_of_shared_owner_computes(v: &GVector<i32>) -> Result<()> {
     let mut own = v.owner_computes()?;
     own.local_mut()[0] = 1;
     own.finish()
 }
 
-/// Nor does a HaloCache for reading.
+/// A HaloCache for reading shows no mutable slice.
 fn local_mut_of_shared_halo_cache(v: &GVector<i32>) -> Result<()> {
     let mut halo = v.halo_cache(1)?;
     halo.local_mut()[0] = 1;
@@ -28,7 +28,7 @@ fn write_to_a_shared_part(v: &GVector<i32>) -> Result<()> {
     v.slice(2..5).owner_computes_mut()?.finish()
 }
 
-/// A ReadCache is no slice: its indices are global, those of a slice count from 0.
+/// A ReadCache is no slice: its indices are global, and the indices of a slice begin at 0.
 fn a_cache_as_a_slice(v: &GVector<i32>) -> Result<()> {
     let part = v.slice(2..5).read_cache()?;
     let elements: &[i32] = &part;
@@ -36,7 +36,7 @@ fn a_cache_as_a_slice(v: &GVector<i32>) -> Result<()> {
     part.finish()
 }
 
-/// Nor has it a slice's methods.
+/// A ReadCache + ReleaseC does not have the methods of a slice.
 fn a_method_of_slices_on_a_cache(v: &mut GVector<i32>) -> Result<()> {
     let part = v.slice_mut(2..5).read_cache_release_c()?;
     assert_eq!(part.binary_search(&1), Ok(0));
@@ -57,7 +57,7 @@ fn index_a_release(v: &mut GVector<i32>) -> Result<()> {
     scope.finish()
 }
 
-/// So what this rank has written there and not flushed, it cannot read.
+/// A rank cannot read its own unsent writes in a ReleaseC.
 fn read_a_release(v: &mut GVector<i32>) -> Result<()> {
     let mut scope = v.release_c()?;
     scope.put(0, 1)?;
@@ -65,7 +65,7 @@ fn read_a_release(v: &mut GVector<i32>) -> Result<()> {
     scope.finish()
 }
 
-/// The same in a scope of one rank alone.
+/// A rank cannot read its own unsent writes in a ReleaseC alone.
 fn read_a_release_alone(v: &mut GVector<i32>) -> Result<()> {
     let mut scope = v.release_alone()?;
     scope.put(0, 1)?;
@@ -73,14 +73,14 @@ fn read_a_release_alone(v: &mut GVector<i32>) -> Result<()> {
     scope.finish()
 }
 
-/// An Accumulate has no old values to show either.
+/// An Accumulate has no old values to show.
 fn index_an_accumulate(v: &mut GVector<i32>) -> Result<()> {
     let mut sums = v.accumulate(Sum)?;
     sums[0] += 1;
     sums.finish()
 }
 
-/// Of two ranks that put and add neither is the later one: an Accumulate has one operation.
+/// A put and an update of two ranks have no order, so an Accumulate has one operation.
 fn put_in_an_accumulate(v: &mut GVector<i32>) -> Result<()> {
     let mut sums = v.accumulate(Sum)?;
     sums.put(0, 1)?;
@@ -94,7 +94,7 @@ fn read_a_scalar_release(s: &mut GScalar<u64>) -> Result<()> {
     scope.finish()
 }
 
-/// What is offered is for the operation of the scope.
+/// An offer needs the operation of the scope.
 fn offer_without_an_operation(s: &GScalar<u64>) -> Result<()> {
     let bound = s.read_mostly()?;
     bound.offer(0)?;
@@ -108,21 +108,21 @@ fn update_without_an_operation(v: &mut GVector<i32>) -> Result<()> {
     scope.finish()
 }
 
-/// A closure cannot travel to an owner.
+/// A closure cannot be sent to an owner.
 fn closure_as_operation(v: &mut GVector<i32>) -> Result<()> {
     let mut scope = v.release_c()?;
     scope.update(0, |old: i32| old + 1)?;
     scope.finish()
 }
 
-/// An operation is for the types that it is implemented for: no bitwise or of numbers with a fraction.
+/// An operation is only for the types that implement it: floating-point numbers have no bitwise or.
 fn operation_on_another_type(v: &mut GVector<f64>) -> Result<()> {
     let mut scope = v.release_c_with(Or)?;
     scope.update(0, 1.0)?;
     scope.finish()
 }
 
-/// The same of an Accumulate.
+/// The same rule holds for an Accumulate.
 fn accumulate_with_an_operation_on_another_type(v: &mut GVector<f64>) -> Result<()> {
     drop(v.accumulate(Or)?);
     Ok(())

@@ -1,4 +1,4 @@
-//! Elements are plain data, of which every pattern of bits is a value.
+//! Elements are plain data: every pattern of bits must be a value.
 use aurora_core::prelude::*;
 
 #[derive(Clone, Copy)]
@@ -11,10 +11,10 @@ struct Padded {
 fn is_element<T: Element>() {}
 
 fn main() {
-    // Bytes between its fields have no value.
+    // The bytes between its fields have no value.
     is_element::<Padded>();
-    // Two patterns of bits are values.
+    // Only two patterns of bits are values.
     is_element::<bool>();
-    // A pointer.
+    // Contains a pointer.
     is_element::<String>();
 }

@@ -1,4 +1,4 @@
-//! How long vectors, guards, and what they show live; and what reading does not change.
+//! The lifetimes of vectors, guards and shown elements; and guards for reading, which change nothing.
 use aurora_core::prelude::*;
 
 /// A cache is for reading.
@@ -8,28 +8,28 @@ fn assign_through_read_cache(v: &GVector<i32>) -> Result<()> {
     cache.finish()
 }
 
-/// So is OwnerComputes of a shared vector.
+/// OwnerComputes of a shared vector is for reading.
 fn assign_through_shared_owner_computes(v: &GVector<i32>) -> Result<()> {
     let mut own = v.owner_computes()?;
     own[0] = 1;
     own.finish()
 }
 
-/// And a HaloCache of a shared vector, of our own part too.
+/// A HaloCache of a shared vector is for reading, in the rank's own part too.
 fn assign_through_shared_halo_cache(v: &GVector<i32>) -> Result<()> {
     let mut halo = v.halo_cache(1)?;
     halo[0] = 1;
     halo.refresh()
 }
 
-/// And a ReadCache of a scalar.
+/// A ReadCache of a scalar is for reading.
 fn assign_through_scalar_read_cache(s: &GScalar<u64>) -> Result<()> {
     let mut seen = s.read_cache()?;
     *seen = 2;
     seen.finish()
 }
 
-/// What a cache shows lives no longer than the cache.
+/// A row of a cache lives no longer than the cache.
 fn cache_slice_outlives_guard(v: &GVector<i32>) -> Result<i32> {
     let row = {
         let cache = v.read_cache()?;
@@ -47,7 +47,7 @@ fn slice_outlives_guard(v: &GVector<i32>) -> Result<i32> {
     Ok(slice[0])
 }
 
-/// A piece of a stream lives no longer than the guard that hands it out.
+/// A piece of a stream lives no longer than the guard of the stream.
 fn piece_outlives_stream(v: &GVector<i32>) -> Result<i32> {
     let piece = {
         let stream = v.read_cache_blocks()?;
@@ -56,7 +56,7 @@ fn piece_outlives_stream(v: &GVector<i32>) -> Result<i32> {
     Ok(piece[0])
 }
 
-/// What is queued is answered inside of the scope.
+/// The values of a queue arrive inside the scope.
 fn queue_outlives_gather(v: &GVector<i32>) -> Result<()> {
     let mut queue = {
         let gather = v.batched_reads()?;
@@ -66,7 +66,7 @@ fn queue_outlives_gather(v: &GVector<i32>) -> Result<()> {
     queue.pop().map(drop)
 }
 
-/// A refresh changes what lies around: no slice of before stays.
+/// A refresh changes the halo: no earlier slice stays valid.
 fn halo_slice_outlives_a_refresh(v: &GVector<i32>) -> Result<()> {
     let mut halo = v.halo_cache(1)?;
     let before = halo.before();
@@ -101,14 +101,14 @@ fn part_outlives_vector(world: &World) -> Result<()> {
     part.read_cache()?.finish()
 }
 
-/// A vector is not dropped under its guard.
+/// A vector cannot be dropped before its guard.
 fn drop_under_a_guard(w: GVector<i32>) -> Result<i32> {
     let cache = w.read_cache()?;
     drop(w);
     Ok(cache[0])
 }
 
-/// Nor is a scalar.
+/// A scalar cannot be dropped before its guard.
 fn drop_a_scalar_under_a_guard(s: GScalar<u64>) -> Result<()> {
     let bound = s.read_mostly()?;
     drop(s);
@@ -129,7 +129,7 @@ fn put_after_finish(v: &mut GVector<i32>) -> Result<()> {
     scope.put(0, 1)
 }
 
-/// A guard lives no longer than its vector, on any rank, wherever it is to be kept: in the thread, or leaked.
+/// A guard lives no longer than its vector, on any rank, in a thread's memory or leaked.
 fn keep_a_guard_beyond_run() -> Result<()> {
     fn keep(_: ReadCache<'static, i32>) {}
     Config::threads(2).run(|world| {
@@ -139,7 +139,7 @@ fn keep_a_guard_beyond_run() -> Result<()> {
     })
 }
 
-/// The world lives no longer than the closure that it is given to.
+/// The world lives no longer than the closure that gets it.
 fn keep_the_world() -> Result<()> {
     fn keep(_: &'static World) {}
     Config::threads(2).run(|world| {

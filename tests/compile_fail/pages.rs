@@ -1,4 +1,4 @@
-//! Pages: a view changes in a sync alone, so nothing of it is borrowed then.
+//! Pages: a view changes only in a sync, so no slice of it is borrowed then.
 use aurora_core::prelude::*;
 
 /// A slice ends before the sync that may change it.
@@ -9,7 +9,7 @@ fn a_slice_over_a_sync(v: &mut GVector<i32>) -> Result<i32> {
     Ok(seen[0])
 }
 
-/// So does one that is written.
+/// A slice for writing also ends before the sync.
 fn a_slice_that_is_written_over_a_sync(v: &mut GVector<i32>) -> Result<()> {
     let mut pages = v.paged_mut()?;
     let mine = pages.slice_mut(0..10)?;
@@ -18,7 +18,7 @@ fn a_slice_that_is_written_over_a_sync(v: &mut GVector<i32>) -> Result<()> {
     Ok(())
 }
 
-/// Nothing is shown beside a slice that is written.
+/// No slice is shown together with a slice for writing.
 fn a_slice_beside_one_that_is_written(v: &mut GVector<i32>) -> Result<()> {
     let mut pages = v.paged_mut()?;
     let seen = pages.slice(0..10)?;

@@ -28,13 +28,13 @@ fn a_missing_move(sp: &SuperProgram<'_>, a: Numbers, b: Numbers) -> Result<()> {
     sp.each(4, add, |i| (a.at(i), b.at(i)))
 }
 
-/// The instruction moves what it captures.
+/// The instruction moves its captured values.
 fn a_missing_move_of_a_captured_value(sp: &SuperProgram<'_>, b: Numbers) -> Result<()> {
     let factor = 3;
     sp.each(4, |b: &mut u64| *b *= factor, move |i| (b.at(i),))
 }
 
-/// Blocks travel.
+/// Blocks are sent to other ranks.
 #[derive(Clone)]
 struct NoSerde(u64);
 
@@ -42,7 +42,7 @@ fn a_block_without_serde(sp: &SuperProgram<'_>) -> Result<()> {
     sp.blocks(4, |i: u32| NoSerde(u64::from(i))).map(drop)
 }
 
-/// The parameters of a closure have their types.
+/// The parameters of a closure need types.
 fn parameters_without_types(sp: &SuperProgram<'_>, b: Numbers) -> Result<()> {
     sp.each(4, |b| *b += 1, move |i| (b.at(i),))
 }

@@ -1,4 +1,4 @@
-//! What can go wrong with an Accumulate: ranks that disagree, panics, forgotten guards, ranks that never come.
+//! Errors of an Accumulate: ranks that disagree, panics, forgotten guards, ranks that never open it.
 
 use crate::provoke::on_every_route;
 use aurora_core::ops::{Max, Sum};
@@ -6,10 +6,10 @@ use aurora_core::prelude::*;
 use std::mem::forget;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 
-/// The rank that does what is wrong.
+/// The rank that makes the error.
 const CULPRIT: usize = 1;
 
-/// Says nothing on stderr.
+/// A panic payload without a message.
 struct Quiet;
 
 fn caught(scope: impl FnOnce()) {
@@ -57,7 +57,7 @@ fn a_panic_poisons() {
                 let mut v = GVector::<i32>::new(world, 10)?;
                 let mut sums = if in_order { v.accumulate_in_order(Sum)? } else { v.accumulate(Sum)? };
                 sums.update_slice(0, &[666; 10])?;
-                // All have opened theirs.
+                // All ranks have opened their scopes.
                 world.barrier()?;
                 if world.rank() == CULPRIT {
                     caught(move || {
@@ -99,7 +99,7 @@ impl Op<i32> for Unlucky {
 #[test]
 fn an_operation_that_panics_poisons() {
     on_every_route([2, 3], |job| {
-        // On its way, and in the merge of our own part.
+        // The operation panics in an update, and in the merge with the rank's own part.
         for operands in [[7, 7], [6, 7]] {
             let told = job.run(|world| {
                 let mut v = GVector::<i32>::new(world, 3 * world.size())?;
@@ -134,7 +134,7 @@ fn a_forgotten_one() {
         |_, v| v.read_cache().map(drop),
         |_, v| v.accumulate(Sum)?.finish(),
         |world, _| world.barrier(),
-        // The others wait for its end.
+        // The other ranks wait for the end of the scope.
         |_, v| v.at(0).map(drop),
     ];
     on_every_route([2, 3], |job| {
@@ -154,7 +154,7 @@ fn a_forgotten_one() {
     });
 }
 
-/// More than goes ahead for each of two or three owners.
+/// More elements than a rank may send ahead to each of two or three owners.
 const LONG: usize = 300_000;
 
 #[test]

@@ -1,17 +1,17 @@
-//! Arguments that cannot be: found before anything is sent, on the rank that gives them.
+//! Invalid arguments. The rank that passes one gets the error before anything is sent.
 
 use crate::provoke::{cited, on_every_route};
 use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 
-/// The text of `wrong`'s error on every rank, none of which is worse off for it.
+/// The error of `wrong` has this text on every rank, and the vector stays usable.
 #[track_caller]
 fn all_refuse(wrong: fn(&mut GVector<i32>) -> Result<()>, words: &[&str], line: &str) {
     on_every_route([1, 2, 4], |job| {
         let told = job.run(|world| {
             let mut v = GVector::<i32>::from_fn(world, 10, |i| i as i32)?;
             let outcome = wrong(&mut v);
-            // It was one rank's mistake: the vector is as it was, and the job goes on.
+            // The error belongs to one rank: the vector is unchanged, and the job continues.
             world.barrier()?;
             assert!(v.read_cache()?.iter().copied().eq(0..10));
             outcome
@@ -190,7 +190,7 @@ fn a_rank_that_does_not_exist() {
             v.gather_to(7).map(drop)
         });
         told.all_say(&[&words]).all_cite(&["v.gather_to(7)"]);
-        // One before rank 0.
+        // The number before rank 0.
         let told = job.run(|world| GVector::<i32>::on(world, 0_usize.wrapping_sub(1), 10).map(drop));
         told.all_say(&["does not exist: this job has"]).all_cite(&["0_usize.wrapping_sub(1)"]);
     });
@@ -214,7 +214,7 @@ fn an_operation_that_owners_do_not_know() {
         let told = job.run(|world| {
             let mut v = GVector::<Point>::new(world, 10)?;
             let unknown = v.release_alone_with(Longest).map(drop);
-            // Once all ranks have entered a scope with it, they do.
+            // The owners know the operation after all ranks have opened a scope with it.
             v.release_c_with(Longest)?.finish()?;
             v.release_alone_with(Longest)?.update(9, Point([1.0; 2]))?;
             unknown

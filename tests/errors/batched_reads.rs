@@ -4,13 +4,13 @@ use crate::provoke::{Order, on_every_route};
 use aurora_core::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 
-/// Says nothing on stderr.
+/// A panic payload without a message.
 struct Quiet;
 
-/// The rank that breaks off.
+/// The rank that panics.
 const CULPRIT: usize = 1;
 
-/// Panics with its block lent, once another rank has begun to read.
+/// Panics while its block is lent, after another rank has begun to read.
 fn break_off(v: &mut GVector<u64>, order: &Order) {
     let broken_off = catch_unwind(AssertUnwindSafe(|| {
         let mut own = v.owner_computes_mut().unwrap();
@@ -108,7 +108,7 @@ fn one_that_is_forgotten_is_found_at_the_next_write() {
             let mut v = GVector::<u64>::new(world, 10)?;
             if world.rank() == CULPRIT {
                 std::mem::forget(v.batched_reads()?);
-                // It keeps nobody from reading.
+                // The forgotten guard does not prevent reads.
                 assert_eq!(v.at_many(&[0, 9])?, [0, 0]);
                 let found = v.put(0, 1);
                 assert!(matches!(found, Err(Error::Leaked { .. })), "{found:?}");
@@ -150,7 +150,7 @@ fn a_job_that_fails_ends_it() {
     });
 }
 
-/// Two ranks that read from each other what both keep to themselves.
+/// Two ranks read from each other the blocks that both hold in guards.
 #[test]
 fn a_circle_is_told_with_the_line_of_the_guard() {
     on_every_route([2], |job| {

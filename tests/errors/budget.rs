@@ -1,4 +1,4 @@
-//! Copies that are larger than a rank is to make: all ranks are told before anything is taken.
+//! Copies that are larger than the limit of a rank: all ranks get the error before memory is allocated.
 
 use crate::provoke::{Job, Told, on_every_route};
 use aurora_core::ops::Sum;
@@ -15,7 +15,8 @@ fn says(told: &Told, purpose: &str, line: &str) {
     assert!(typed, "{told:?}");
 }
 
-/// What a rank takes most for a ReadCache: the whole, or on two nodes of two its half of what is on the other.
+/// The maximum bytes that a rank allocates for a ReadCache: the whole, or half of the other node's data with two nodes
+/// of two ranks.
 fn most(job: Job) -> usize {
     if job.is_nodes() && job.ranks == 4 { 8 * LEN / 4 } else { 8 * LEN }
 }
@@ -34,11 +35,11 @@ fn load(world: &World) -> Result<()> {
 #[test]
 fn a_read_cache() {
     on_every_route([2, 3, 4], |job| {
-        // As much as there may be is right, again and again.
+        // A limit of exactly the needed bytes is enough for every load.
         job.cache_limit(most(job)).run(load).run.expect("it fits");
         let told = job.cache_limit(most(job) - 1).run(load);
         if job.is_shared() {
-            // Nothing is copied, so nothing counts.
+            // Nothing is copied, so nothing counts against the limit.
             told.run.expect("it takes nothing");
         } else {
             says(&told, "for a ReadCache", "let all = v.read_cache()?");
@@ -64,7 +65,7 @@ fn a_streaming_one() {
     });
 }
 
-/// A view is the rank's own, also where memory is shared.
+/// A view is the rank's own copy, also where memory is shared.
 #[test]
 fn a_view_of_pages() {
     on_every_route([1, 2, 3], |job| {
@@ -78,7 +79,7 @@ fn a_view_of_pages() {
     });
 }
 
-/// It has a copy of its own also where memory is shared.
+/// A ReadCache + ReleaseC has a copy of its own, also where memory is shared.
 #[test]
 fn one_that_is_written_to() {
     on_every_route([1, 2, 3], |job| {
@@ -92,7 +93,7 @@ fn one_that_is_written_to() {
     });
 }
 
-/// Of two nodes one has a rank that is alone and needs the whole.
+/// One of the two nodes has a single rank, which needs the whole.
 #[test]
 fn one_rank_alone_is_short() {
     on_every_route([3], |job| {
@@ -109,7 +110,7 @@ fn one_rank_alone_is_short() {
     });
 }
 
-/// Of a part as much counts as that has.
+/// A ReadCache of a part counts only the part.
 #[test]
 fn one_of_a_part() {
     let load = |world: &World| {
@@ -130,7 +131,7 @@ fn one_of_a_part() {
     });
 }
 
-/// It takes its surroundings twice, also where memory is shared.
+/// A HaloCache allocates its halo twice, also where memory is shared.
 #[test]
 fn a_halo_cache() {
     on_every_route([2], |job| {
@@ -146,7 +147,7 @@ fn a_halo_cache() {
     });
 }
 
-/// Once it has touched so much that a copy of the whole is shorter than a list.
+/// The Accumulate has touched so many elements that a copy of the whole is shorter than a list.
 #[test]
 fn what_is_accumulated() {
     on_every_route([1, 2], |job| {

@@ -1,4 +1,4 @@
-//! Checking mode: two ranks that write one element in one scope.
+//! Checking mode: two ranks write the same element in the same scope.
 
 use crate::provoke::{Job, Told, on_every_route};
 use aurora_core::Raced;
@@ -10,14 +10,14 @@ fn written(job: Job, write: impl Fn(&World, &mut GVector<u64>) -> Result<()> + S
     job.checking().run(|world| {
         let mut v = GVector::<u64>::new(world, 12)?;
         let outcome = write(world, &mut v);
-        // Behind it all ranks know, also those whose scopes ended before.
+        // After the barrier all ranks know the race, also the ranks whose scopes ended early.
         world.barrier()?;
         outcome?;
         v.at(0).map(drop)
     })
 }
 
-/// All ranks hear of two writes to an element, at these lines.
+/// All ranks get the error of two writes to an element, with these lines.
 fn conflict(told: &Told, index: usize, lines: &[&str]) {
     for told in &told.ranks {
         let Some(Err(Error::Race { what: Raced::Element(found), .. })) = told else {
@@ -32,7 +32,7 @@ fn conflict(told: &Told, index: usize, lines: &[&str]) {
 #[test]
 fn two_puts() {
     on_every_route([2, 3], |job| {
-        // Each of the ranks as the owner.
+        // Each rank is the owner once.
         for index in [0, 5, 11] {
             let told = written(job, |world, v| {
                 let mut together = v.release_c()?;
@@ -91,7 +91,7 @@ fn what_two_ranks_add_to_in_a_combined_scope() {
             }
             all.finish()
         });
-        // The lines of the scopes.
+        // The error names the lines of the scopes.
         conflict(&told, 3, &["let mut all = v.read_cache_release_c()"]);
     });
 }
@@ -114,7 +114,7 @@ fn a_scope_of_a_part() {
     });
 }
 
-/// Of two parts whose scopes are open at once, each is looked at by itself.
+/// Scopes of two parts are open at once. Each is checked separately.
 #[test]
 fn scopes_of_two_parts_at_once() {
     on_every_route([2, 3], |job| {

@@ -1,4 +1,4 @@
-//! Objects that cannot be made: refused on all ranks, even if one rank alone asks for them.
+//! Objects that cannot be made: all ranks refuse them, even if only one rank asks for them.
 
 use crate::provoke::on_every_route;
 use aurora_core::prelude::*;
@@ -50,7 +50,7 @@ fn more_than_fits_an_address() {
     });
 }
 
-/// Rows without columns hold nothing, but their number must be one.
+/// Rows without columns need no memory, but their number must not overflow.
 #[test]
 fn more_rows_than_can_be_counted() {
     on_every_route([2, 3], |job| {
@@ -170,7 +170,7 @@ fn lengths_for_another_number_of_ranks() {
         let told = job.run(|world| GVector::<u8>::new(world, Partition::weighted(10, &vec![1.0; many])).map(drop));
         told.all_say(&[&format!("{many} weights for {} ranks", job.ranks)])
             .all_cite(&["Partition::weighted(10, &vec![1.0; many])"]);
-        // On one rank alone, and the program goes on.
+        // Only one rank passes the wrong lengths, and the program continues.
         let told = job.run(|world| {
             let lengths = vec![4; if world.rank() == job.ranks - 1 { many } else { job.ranks }];
             let refused = GVector::<u8>::from_fn(world, Partition::lengths(&lengths), |i| i as u8).map(drop);

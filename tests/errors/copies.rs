@@ -1,11 +1,11 @@
-//! Copies that fail midway: what arrives after them lands nowhere.
+//! Copies that fail midway: data that arrive afterwards are not written to the destination.
 
 use crate::provoke::{Order, on_every_route};
 use aurora_core::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::time::Duration;
 
-/// Elements of each rank's block: enough to be under way for a while.
+/// The elements of each rank's block: enough for a copy that takes a while.
 const BLOCK: usize = 1 << 20;
 
 /// Memory of the size of a copy's destination, most likely the very same memory.
@@ -17,7 +17,7 @@ fn untouched(memory: &[u64]) -> bool {
     memory.iter().all(|x| *x == 0xdead_beef)
 }
 
-/// Rank 0 copies everything; rank 2, the last to be asked, holds its block back until it breaks off.
+/// Rank 0 copies everything. Rank 2 is asked last and holds its block until it panics.
 #[test]
 fn nothing_lands_in_freed_memory() {
     on_every_route([3], |job| {
@@ -29,7 +29,7 @@ fn nothing_lands_in_freed_memory() {
                     let mut own = v.owner_computes_mut().unwrap();
                     own.local_mut()[0] = 1;
                     order.advance();
-                    // While rank 0's copy is under way.
+                    // Rank 0's copy is still active.
                     order.wait_for(2);
                     panic_any("half a phase")
                 }));
@@ -57,7 +57,7 @@ fn nothing_lands_in_freed_memory() {
     });
 }
 
-/// The copy's answers are on their way when the job ends.
+/// The answers of the copy are still on the network when the job ends.
 #[test]
 fn nothing_lands_after_a_job_has_failed() {
     on_every_route([2, 3], |job| {
@@ -91,7 +91,7 @@ fn nothing_lands_after_a_job_has_failed() {
     });
 }
 
-/// A source that goes away before it has been sent: the owners never get half of it as if it were whole.
+/// The source is freed before all of it has been sent. The owners never get other memory in its place.
 #[test]
 fn a_copy_in_that_fails_midway_sends_nothing_else() {
     on_every_route([3], |job| {
@@ -127,8 +127,8 @@ fn a_copy_in_that_fails_midway_sends_nothing_else() {
     });
 }
 
-/// Two vectors are written by one call, and one of them breaks off midway: what has been counted as sent to the other
-/// comes there, so that its next load finds what it waits for.
+/// One call writes to two vectors, and the write to one of them fails midway. All data that were counted as sent to the
+/// other vector arrive there, so that its next load completes.
 #[test]
 fn a_copy_in_that_fails_midway_leaves_the_other_vector_whole() {
     on_every_route([3], |job| {
@@ -142,7 +142,7 @@ fn a_copy_in_that_fails_midway_leaves_the_other_vector_whole() {
                     let own = broken.owner_computes().unwrap();
                     assert_eq!(own.local(), [0]);
                     order.advance();
-                    // Until the copy is under way, and far from its end.
+                    // Wait until the copy has begun, long before its end.
                     let first = sound.local_range().start;
                     while sound.at(first).unwrap() == 0 {
                         std::hint::spin_loop();
@@ -168,8 +168,8 @@ fn a_copy_in_that_fails_midway_leaves_the_other_vector_whole() {
     });
 }
 
-/// What a call had asked for when it failed is asked for no longer: who holds that back, and waits for us, is no reason
-/// to give up another wait.
+/// A failed call cancels its requests. A rank that holds one of the requested blocks and waits for us must not be taken
+/// for a part of a deadlock.
 #[test]
 fn a_copy_out_that_fails_at_once_waits_for_nobody_afterwards() {
     on_every_route([3], |job| {
@@ -206,7 +206,7 @@ fn a_copy_out_that_fails_at_once_waits_for_nobody_afterwards() {
                     let mut own = late.owner_computes_mut()?;
                     own.local_mut()[0] = 5;
                     order.advance();
-                    // For several looks of those who wait.
+                    // The waiting ranks check for a deadlock several times in this time.
                     std::thread::sleep(Duration::from_millis(300));
                     own.finish()?;
                 }

@@ -1,4 +1,5 @@
-//! `AURORA_SCALAR=deny`: single elements of other ranks, without a behaviour, are an error that names one.
+//! `AURORA_SCALAR=deny`: an access to a single element of another rank, without a behaviour, is an error that names a
+//! behaviour.
 
 use crate::provoke::{Order, cited, on_every_route};
 use aurora_core::ops::Sum;
@@ -30,7 +31,7 @@ fn an_element_of_another_rank() {
                 assert!(text.contains("the GVector<i32> of 12 elements (made at"), "{text}");
                 assert!(cited(&text).iter().any(|cited| cited.contains(line)), "{text}");
             }
-            // No error of the object's: everything else goes on.
+            // The error does not belong to the object: other calls work.
             v.fill(3)?;
             assert_eq!(v.read_cache()?[far], 3);
             order.advance();
@@ -65,7 +66,7 @@ fn what_stays_allowed() {
             let counter = GScalar::new(world, 0, 0u64)?;
             counter.fetch_add(1)?;
             world.barrier()?;
-            // Scopes decide by themselves what they show.
+            // Accesses inside a scope are never denied.
             let mut scope = v.release_c_with(Sum)?;
             scope.update(3, 1)?;
             scope.finish()?;

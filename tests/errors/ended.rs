@@ -1,4 +1,4 @@
-//! Objects that outlive the job that made them.
+//! Objects that live longer than their job.
 
 use crate::provoke::on_every_route;
 use aurora_core::prelude::*;
@@ -19,7 +19,7 @@ fn a_vector_kept_beyond_run() {
             Ok(())
         });
         told.run.expect("keeping it is no error");
-        // Rank 0 has run on this thread.
+        // Rank 0 ran on this thread.
         let mut v = KEPT.take().expect("kept");
         let own = v.local_range().start;
         assert_eq!(v.len(), 10);

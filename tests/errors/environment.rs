@@ -1,14 +1,14 @@
-//! The environment of a program, which this one is when it is started again.
+//! The environment variables of a program: this test program is started again with them.
 
 use aurora_core::prelude::*;
 use std::process::{Command, Output};
 
-/// Runs this test program again, for the one test that starts a job as the environment says.
+/// Runs this test program again, with the test that starts a job from the environment.
 fn started_with(variables: &[(&str, &str)]) -> Output {
     started_by("true", variables)
 }
 
-/// The same, by a shell that does something first.
+/// Runs this test program again from a shell that first runs `first`.
 pub(crate) fn started_by(first: &str, variables: &[(&str, &str)]) -> Output {
     started(first, "environment::as_the_environment_says", variables)
 }
@@ -16,7 +16,7 @@ pub(crate) fn started_by(first: &str, variables: &[(&str, &str)]) -> Output {
 /// Runs one test of this program in another process.
 pub(crate) fn started(first: &str, test: &str, variables: &[(&str, &str)]) -> Output {
     let myself = std::env::current_exe().expect("this program");
-    // One that hangs is ended, and then has not said what is looked for.
+    // `timeout` kills a program that hangs. Its output then lacks the expected text.
     let mut command = Command::new("timeout");
     command.args(["-s", "KILL", "60", "sh", "-c", &format!("{first} && exec \"$0\" \"$@\"")]).arg(myself);
     command.args(["--exact", test, "--ignored", "--nocapture"]);
@@ -52,7 +52,7 @@ pub(crate) fn as_the_environment_says() {
     let ranks = aurora_core::run(|world| {
         let size = world.size();
         let mut v = GVector::<u64>::new(world, size)?;
-        // What can be denied, and what can be found to be wrong.
+        // An access that can be denied, and a race that can be found.
         v.at((world.rank().index() + 1) % size)?;
         world.barrier()?;
         let mut scope = v.release_c()?;
@@ -90,7 +90,7 @@ fn a_variable_that_does_not_exist() {
         &["unknown environment variable AURORA_RANK (did you mean AURORA_RANKS?)", "AURORA_TIMEOUT"],
     );
     refused(&[("AURORA_TIMEOUTS", "3")], &["did you mean AURORA_TIMEOUT?"]);
-    // Nobody can have meant one of them.
+    // No known variable is meant by this name.
     refused(
         &[("AURORA_LOGLEVEL", "3")],
         &["unknown environment variable AURORA_LOGLEVEL; the known ones: AURORA_RANKS"],
@@ -147,7 +147,7 @@ fn the_modes_are_those_that_it_says() {
     }
 }
 
-/// Rank 0 holds a slice, of which nobody knows what it reads, and rank 1 writes one of its elements.
+/// Rank 0 holds a slice, whose reads Aurora does not see, and rank 1 writes one of its elements.
 #[test]
 #[ignore = "only for the next one to start"]
 fn a_slice_beside_a_write() {
@@ -157,7 +157,7 @@ fn a_slice_beside_a_write() {
             0 => v.owner_computes().map(|own| assert_eq!(own.local().len(), 6)),
             _ => v.put(2, 1),
         };
-        // All know after it.
+        // After the barrier all ranks know the race.
         world.barrier()?;
         outcome?;
         v.at(0).map(drop)

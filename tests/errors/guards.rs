@@ -1,4 +1,4 @@
-//! Panics of guards, which index like slices: they name the index and what is shown.
+//! Panics of guards, which index like slices: the message names the index and the shown range.
 
 use crate::provoke::on_every_route;
 use aurora_core::prelude::*;
@@ -35,7 +35,7 @@ fn an_index_that_is_not_shown() {
                     (panic_of(|| a[(2 * me, 5)]), "column 5 is outside 0..5".into()),
                     (panic_of(|| a[(usize::MAX, 1)]), format!("row {} is outside a matrix of 4 rows", usize::MAX)),
                     (panic_of(|| a.row(usize::MAX)[0]), format!("row {} is outside a matrix of 4 rows", usize::MAX)),
-                    // By the number of an element instead of a row's.
+                    // The number of an element in place of the number of a row.
                     (
                         panic_of(|| a.row(own.start + 5)[0]),
                         "(`indices()` are those of elements, `rows()` those of rows)".into(),
@@ -58,7 +58,7 @@ fn an_index_that_is_not_shown() {
                 assert!(text.contains("row 9 is outside a matrix of 4 rows"), "{text}");
             }
             {
-                // Of a slice that begins amid a row.
+                // A slice that begins inside a row.
                 let a = m.slice(own.start + 2..own.end).owner_computes()?;
                 let text = panic_of(|| a[(2 * me, 1)]);
                 assert!(text.contains(&format!("index {} is outside", own.start + 1)), "{text}");
@@ -107,7 +107,7 @@ fn an_index_that_is_not_shown() {
             }
             let text = panic_of(|| m.owner(20));
             assert!(text.contains("index 20 is outside a vector of 20 elements"), "{text}");
-            // Those panics were caught inside the scopes: they ended well.
+            // The program caught those panics inside the scopes, so the scopes ended without error.
             m.read_cache()?.finish()
         });
         told.run.expect("the scopes ended well");

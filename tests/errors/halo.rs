@@ -1,4 +1,4 @@
-//! HaloCaches that go wrong: ranks that ask for different ones, or never come, and what may not be touched.
+//! Errors of HaloCaches: ranks that open different ones, ranks that never open one, and forbidden accesses.
 
 use crate::provoke::{Told, cited, on_every_route};
 use aurora_core::prelude::*;
@@ -7,13 +7,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// What one rank alone does.
+/// The rank that does something else.
 const ODD: usize = 1;
 
-/// Says nothing on stderr.
+/// A panic payload without a message.
 struct Quiet;
 
-/// What the job ends with. A rank that waits for all, and not for the object in question, hears of it by that.
+/// The job's error. A rank that waits for all ranks, and not for the object, gets only this error.
 #[track_caller]
 fn job_says(told: &Told, words: &[&str], lines: &[&str]) {
     let text = told.run.as_ref().expect_err("the job fails").to_string();
@@ -63,7 +63,7 @@ fn a_rank_that_owns_nothing_asks_for_another() {
             let v = GVector::<i32>::new(world, 2)?;
             let last = world.rank() == world.size() - 1;
             let h = v.halo_cache(if last { 2 } else { 1 })?;
-            // As long as nothing is opened after it.
+            // No scope is opened after it.
             world.barrier()?;
             h.finish()?;
             world.barrier()
@@ -153,7 +153,7 @@ fn two_that_are_refreshed_in_another_order() {
     });
 }
 
-/// Without a neighbour a rank is through at once, and has forgotten what it waited for.
+/// A rank without a neighbour continues at once, and keeps no record of the scope.
 #[test]
 fn what_ranks_that_are_past_it_have_not_opened() {
     type Open = fn(&mut GVector<u64>) -> Result<()>;
@@ -174,15 +174,15 @@ fn what_ranks_that_are_past_it_have_not_opened() {
                 let told = job.run_freely(|world| {
                     let mut v = GVector::<u64>::on(world, owner, 30_000)?;
                     if world.rank() == ODD {
-                        // When the others are through.
+                        // The other ranks have ended their HaloCaches by then.
                         sleep(Duration::from_millis(10));
                         return open(&mut v);
                     }
                     (0..3).try_for_each(|_| v.halo_cache(2)?.finish())?;
                     world.barrier()
                 });
-                // Where ranks share memory they meet for a ReadCache instead of speaking, and only the watch hears of
-                // it.
+                // Ranks that share memory send no messages for a ReadCache, so only the deadlock detection finds the
+                // mismatch.
                 let error = told.run.as_ref().expect_err("the job fails").to_string();
                 if error.contains("is in a barrier") {
                     job_says(&told, &["ranks disagree", "rank 1 opens a ReadCache of"], &[]);
@@ -242,7 +242,7 @@ fn a_neighbour_that_has_left() {
 #[test]
 fn a_forgotten_guard() {
     on_every_route([2, 3], |job| {
-        // For writing: at the next use of any kind; for reading: at the next that writes.
+        // A writeable guard is found by any later use, a read guard by the next use that writes.
         let told = job.run(|world| {
             let mut v = GVector::<i32>::new(world, 10)?;
             let mut open = v.halo_cache_mut(1)?;
@@ -289,14 +289,14 @@ fn a_panic_inside() {
                 Ok(outcome) => outcome?,
                 Err(_) => assert!(world.rank() == ODD),
             }
-            // The one that panicked hears of it at its next use; the others, if not already, at theirs.
+            // The rank that panicked gets the error at its next use, the other ranks at their next use or before.
             v.halo_cache(1)?.finish()
         });
         told.all_say(&["is poisoned: rank 1 panicked inside the HaloCache that it opened at"]).all_cite(&["let mut h"]);
     });
 }
 
-/// What a panic says.
+/// The message of a panic.
 fn panics(run: impl FnOnce()) -> String {
     let payload = catch_unwind(AssertUnwindSafe(run)).expect_err("it panics");
     payload.downcast_ref::<String>().expect("a text").clone()
@@ -339,7 +339,7 @@ fn what_is_not_shown_and_what_is_not_to_be_written() {
             if world.rank() != ODD {
                 return (v.halo_cache_mut(2)?.finish(), m.halo_cache_mut(1)?.finish()).1;
             }
-            // A panic inside a scope poisons its vector, so they come one by one from outside, on guards that are fine.
+            // A panic inside a scope poisons its vector. So the panics are caught one by one outside, on valid guards.
             let mut h = v.halo_cache_mut(2)?;
             let mut g = m.halo_cache_mut(1)?;
             for (text, wanted) in [
@@ -382,7 +382,7 @@ fn what_is_not_shown_and_what_is_not_to_be_written() {
             );
             r.finish()
         });
-        // The others have not opened the last one.
+        // The other ranks have not opened the last one.
         told.says(ODD, &["a HaloCache"]);
     });
 }

@@ -1,18 +1,18 @@
-//! Errors that the program has been told of and goes on from: `run` does not bring them up again. Those of which it has
-//! not been told are never lost.
+//! Errors that a call has returned to the program, which then continues: `run` does not return them again. Errors that
+//! no call has returned are never lost.
 
 use crate::provoke::{Job, Order, on_every_route};
 use aurora_core::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::time::Duration;
 
-/// Ranks disagree about a scope of `v`, which rank 1 has dropped with its writes.
+/// Makes the ranks disagree about a scope of `v`, which rank 1 has dropped with its writes.
 fn disagree(world: &World, v: &mut GVector<i32>, order: &Order, step: usize) -> Result<()> {
     if world.rank() == 1 {
         let mut scope = v.release_c()?;
         scope.put(0, 1)?;
         order.advance();
-        // Until the others have opened something else.
+        // Wait until the other ranks have opened something else.
         std::thread::sleep(Duration::from_millis(100));
         drop(scope);
         return Ok(());
@@ -31,7 +31,7 @@ fn what_a_call_has_returned_is_not_returned_by_run() {
                 let error = v.at(0).expect_err("all ranks hear of it");
                 assert!(matches!(error, Error::Mismatch { .. }), "{error}");
             }
-            // The program goes on with another vector.
+            // The program continues with another vector.
             let w = GVector::<i32>::from_fn(world, 10, |_| 3)?;
             assert_eq!(w.read_cache()?[9], 3);
             Ok(())
@@ -68,7 +68,7 @@ fn what_a_copy_of_several_vectors_has_returned_is_not_returned_by_run() {
 
 #[test]
 fn what_no_call_has_returned_is_returned_by_run_also_the_second_time() {
-    // The same lines, the same words, but another vector.
+    // Both rounds have the same lines and texts, but different vectors.
     on_every_route([2, 3], |job| {
         let order = Order::new();
         let told = job.run_freely(|world| {
@@ -96,10 +96,10 @@ fn a_put_that_says_so_and_a_scope_that_is_dropped_then() {
             if world.rank() == 1 {
                 let mut scope = v.release_c()?;
                 order.advance();
-                // More than may be on its way to anybody.
+                // More writes than may be in transit to a rank.
                 let put = (0..2_000_000).try_for_each(|i| scope.put(i % 100_000, 1));
                 assert!(matches!(put, Err(Error::Mismatch { .. })), "{put:?}");
-                // What is left in its buffers cannot leave either, which is no news.
+                // The rest in the buffers cannot be sent either, which is no new error.
             } else {
                 order.wait_for(1);
                 let read = v.read_cache().map(drop);
@@ -111,7 +111,7 @@ fn a_put_that_says_so_and_a_scope_that_is_dropped_then() {
     });
 }
 
-/// Says nothing on stderr.
+/// A panic payload without a message.
 struct Quiet;
 
 struct Stumbles;
@@ -125,7 +125,7 @@ impl Op<i32> for Stumbles {
     }
 }
 
-/// Rank 0 owns the element, and waits in a call on another object when the batch comes.
+/// Rank 0 owns the element. It waits in a call on another object when the batch arrives.
 fn stumble_elsewhere(job: Job, elsewhere: impl Fn(&World, &mut GVector<i32>, &GScalar<u64>) -> Result<()> + Sync) {
     let told = job.run(|world| {
         let mut v = GVector::<i32>::new(world, 9)?;
@@ -133,13 +133,13 @@ fn stumble_elsewhere(job: Job, elsewhere: impl Fn(&World, &mut GVector<i32>, &GS
         let s = GScalar::new(world, 1, 0u64)?;
         let mut scope = v.release_c_with(Stumbles)?;
         if world.rank() == 1 {
-            // Rank 0 is elsewhere by then.
+            // Rank 0 is in the other call by then.
             std::thread::sleep(Duration::from_millis(60));
             scope.update(0, 13)?;
         }
         drop(scope);
         elsewhere(world, &mut w, &s)?;
-        // Not its fault.
+        // The other vector has no error.
         w.fill(4)?;
         assert_eq!(w.at(8)?, 4);
         world.barrier()?;
@@ -160,13 +160,13 @@ fn an_operation_that_panics_amid_a_call_on_another_object() {
         stumble_elsewhere(job, |_, w, _| w.release_c()?.finish());
         stumble_elsewhere(job, |_, w, _| {
             let whole = w.read_cache()?;
-            // An outer scope of the other vector stays as sound as it is.
+            // The open scope of the other vector stays valid: reads in it do not panic.
             let inner = catch_unwind(AssertUnwindSafe(|| whole.iter().sum::<i32>()));
             assert_eq!(inner.unwrap(), 0);
             whole.finish()
         });
         stumble_elsewhere(job, |world, _, s| {
-            // Mostly nobody waits, and its daemon applies the batch.
+            // Usually no call waits, and the daemon applies the batch.
             (0..20).try_for_each(|_| {
                 std::thread::sleep(Duration::from_millis(10));
                 s.get().map(drop)

@@ -1,4 +1,4 @@
-//! Checking mode leaves programs in peace that misuse nothing.
+//! Checking mode reports no error for correct programs.
 
 use crate::provoke::on_every_route;
 use aurora_core::ops::Sum;
@@ -14,7 +14,7 @@ fn writes_of_each_rank_and_sums_of_all() {
                 let mut scope = v.release_c_with(Sum)?;
                 for i in (0..30).filter(|i| i % size == me) {
                     scope.put(i, round)?;
-                    // Its own order.
+                    // A rank's own writes are in its own order.
                     scope.update(i, 1)?;
                     scope.put(i, round)?;
                 }
@@ -23,7 +23,7 @@ fn writes_of_each_rank_and_sums_of_all() {
                 (0..30).try_for_each(|i| scope.update(i, 1))?;
                 scope.finish()?;
                 assert!(v.read_cache()?.iter().all(|x| *x == round + size as u64));
-                // Read where it was written, as soon as that scope has ended here.
+                // Each rank reads its own and other elements as soon as its scope has ended.
                 let mut scope = v.release_c()?;
                 (0..30).filter(|i| i % size == me).try_for_each(|i| scope.put(i, round + size as u64))?;
                 drop(scope);
@@ -68,14 +68,14 @@ fn the_other_behaviours() {
                 sums.update_slice(0, &[1; 30])?;
                 drop(sums);
                 let wanted = size * (round + 1);
-                // Behind scopes whose ends were not waited for.
+                // After scopes whose ends were not awaited.
                 for block in v.read_cache_blocks()?.blocks() {
                     assert!(block?.1.iter().all(|x| *x == wanted));
                 }
                 for value in v.batched_reads()?.iter(0..30) {
                     assert_eq!(value?, wanted);
                 }
-                // Who is behind still reads.
+                // Slower ranks may still read.
                 world.barrier()?;
                 let mut own = v.release_c()?;
                 (0..30).filter(|i| i % size as usize == me).try_for_each(|i| own.put(i, wanted + 1))?;
@@ -84,7 +84,7 @@ fn the_other_behaviours() {
                     v.owner_computes()?.local().iter().sum::<u64>(),
                     (wanted + 1) * v.local_range().len() as u64
                 );
-                // Neighbours look at what others write between two exchanges.
+                // Ranks read the values that their neighbours wrote before the exchange.
                 let mut halo = v.halo_cache_mut(Halo::periodic(1))?;
                 for step in 0..3 {
                     halo.local_mut().fill(100 + step);
@@ -92,7 +92,7 @@ fn the_other_behaviours() {
                     assert!([halo.before(), halo.behind()].concat().iter().all(|x| *x == 100 + step));
                 }
                 halo.finish()?;
-                // It orders neighbours, and this all ranks.
+                // An exchange orders neighbours; the barrier orders all ranks.
                 world.barrier()?;
                 let seen = v.halo_cache(2)?;
                 assert!(seen.local().iter().all(|x| *x == 102));
@@ -105,7 +105,7 @@ fn the_other_behaviours() {
     });
 }
 
-/// Parts that are used at once by different ranks in different ways, and what one rank writes alone beside what others
+/// Different ranks use parts in different ways at once, and one rank writes alone next to elements that the other ranks
 /// read.
 #[test]
 fn parts_side_by_side() {
@@ -121,10 +121,10 @@ fn parts_side_by_side() {
                 own.local_mut().fill(round);
                 (15..30).filter(|i| i % size == me).try_for_each(|i| writes.put(i, round))?;
                 own.finish()?;
-                // The scope of the right is open still, and has flushed nothing.
+                // The scope of the right part is still open and has sent nothing.
                 assert!(left.slice(..).read_cache()?.iter().all(|x| *x == round));
                 writes.finish()?;
-                // One rank writes to the right, alone; the others read what it leaves alone.
+                // One rank writes alone to a part of the right; the other ranks read the rest.
                 let (low, high) = right.split_at_mut(20);
                 let mut alone = if me == last { Some(high.release_alone()?) } else { None };
                 if let Some(alone) = &mut alone {

@@ -1,4 +1,4 @@
-//! Guards that nobody ever closes, of every kind: told by the end of `run`.
+//! Guards of every kind that are never closed: `run` returns an error for each.
 
 use crate::provoke::on_every_route;
 use aurora_core::ops::Sum;
@@ -7,7 +7,7 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::mem::forget;
 
-/// Forgets a guard after something has been done with it.
+/// Forgets a guard after `done` has used it.
 fn forget_used<G>(opened: Result<G>, done: impl FnOnce(&mut G)) -> Result<()> {
     opened.map(|mut guard| {
         done(&mut guard);
@@ -63,7 +63,7 @@ fn every_kind_at_the_end_of_run() {
 
 thread_local!(static KEPT: RefCell<Vec<Box<dyn Any>>> = const { RefCell::new(Vec::new()) });
 
-/// Keeps a guard in its thread, or for ever.
+/// Keeps a guard in its thread until the thread ends, or for ever.
 fn keep<G: 'static>(guard: G, for_ever: bool) {
     let guard: Box<dyn Any> = Box::new(guard);
     if for_ever {
@@ -105,7 +105,7 @@ fn every_kind_kept_beyond_run() {
                 let text = told.run.expect_err("a leak").to_string();
                 let words = format!("has not closed the {name} of the GVector<i32>");
                 assert!(text.contains(&words), "{text}");
-                // Rank 0 has run on this thread; the others' have ended theirs with them.
+                // Rank 0 ran on this thread. The threads of the other ranks have ended, with their guards.
                 KEPT.take();
             }
         }

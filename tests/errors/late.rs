@@ -1,4 +1,4 @@
-//! A rank that is merely late is waited for, without a word.
+//! The other ranks wait for a late rank, without an error.
 
 use crate::provoke::{Order, on_every_route};
 use aurora_core::ops::Min;
@@ -42,7 +42,7 @@ fn a_rank_that_holds_its_block_for_long_is_waited_for() {
             }
             let far = v.range_of(1).start;
             if world.rank() != 1 {
-                // Before or after, never between.
+                // Before or after the owner's scope, never in between.
                 let seen = v.at_many(&[far, far + 3])?;
                 assert!(seen == [0, 0] || seen == [9, 9], "{seen:?}");
                 v.put(far + 1, 4)?;
@@ -53,7 +53,7 @@ fn a_rank_that_holds_its_block_for_long_is_waited_for() {
     });
 }
 
-/// What the others wait for is a third rank, not the one that they have asked: the circle of their waits is none.
+/// The other ranks wait for a third rank, not for the rank that they have asked. So their waits are no deadlock.
 #[test]
 fn a_request_that_is_held_back_for_a_late_third_is_waited_for() {
     for barrier in [true, false] {
@@ -69,7 +69,7 @@ fn a_request_that_is_held_back_for_a_late_third_is_waited_for() {
                 if world.rank() == 1 {
                     assert_eq!(v.at(8)?, 5);
                 }
-                // Rank 2 holds the request back, and is in the barrier or gone.
+                // Rank 2 holds the request back while it is in the barrier or has left.
                 if barrier { world.barrier() } else { Ok(()) }
             });
             told.run.expect("late is not an error");
@@ -77,8 +77,8 @@ fn a_request_that_is_held_back_for_a_late_third_is_waited_for() {
     }
 }
 
-/// A batch of a ReleaseC alone waits behind what rank 0 lends, and its writer for an answer of rank 2: for nothing of
-/// rank 0.
+/// A batch of a ReleaseC alone waits at rank 0, which has lent its block. Its writer waits for an answer of rank 2 and
+/// not for rank 0.
 #[test]
 fn a_batch_that_is_held_back_is_no_wait_before_somebody_waits_for_it() {
     on_every_route([3], |job| {
@@ -97,7 +97,7 @@ fn a_batch_that_is_held_back_is_no_wait_before_somebody_waits_for_it() {
                 1 => {
                     order.wait_for(2);
                     let mut alone = v.release_alone()?;
-                    // More than one batch holds, less than two do.
+                    // More than one batch, less than two.
                     (0..10_000).rev().step_by(2).chain((0..10_000).step_by(2)).try_for_each(|i| alone.put(i, 7))?;
                     assert_eq!(w.at(asked)?, 5);
                     world.barrier()?;
@@ -120,8 +120,8 @@ fn a_batch_that_is_held_back_is_no_wait_before_somebody_waits_for_it() {
     });
 }
 
-/// Rank 0 is too far ahead of rank 2. Rank 1 has a scope open that rank 0 has ended, and waits for rank 0 in a load
-/// behind the next one.
+/// Rank 0 is too far ahead of rank 2. Rank 1 still has a scope open that rank 0 has ended, and waits for rank 0 in a
+/// load after further scopes.
 #[test]
 fn who_is_too_far_ahead_waits_for_who_is_late() {
     on_every_route([3], |job| {
@@ -158,7 +158,7 @@ fn room_behind_a_late_third_is_waited_for() {
             drop(first);
             let mut second = v.release_c()?;
             if world.rank() == 1 {
-                // More than may be on the way to rank 2, which applies nothing before the first scope has ended.
+                // More than may be in transit to rank 2, which applies nothing before the first scope has ended.
                 (200_000..300_000).try_for_each(|i| second.put(i, 1))?;
             }
             drop(second);
@@ -168,7 +168,7 @@ fn room_behind_a_late_third_is_waited_for() {
     });
 }
 
-/// Takes its time, in which the rank that applies it does nothing else.
+/// An operation that takes time, in which the rank that applies it does nothing else.
 struct Slow;
 
 impl Op<u64> for Slow {
@@ -178,7 +178,7 @@ impl Op<u64> for Slow {
     }
 }
 
-/// Rank 3 receives for rank 2 what rank 1 sends slowly, and is in the barrier or gone meanwhile.
+/// Rank 3 receives for rank 2 the block that rank 1 sends slowly, while rank 3 is in the barrier or has left.
 #[test]
 fn a_load_that_is_received_in_the_background_is_waited_for() {
     const EACH: usize = 4 << 20;
@@ -216,8 +216,8 @@ fn a_load_that_is_received_in_the_background_is_waited_for() {
     }
 }
 
-/// The home of a scalar has told nobody yet that a scope is over, because of a third; itself it is in the barrier or
-/// gone.
+/// Because a third rank is late, the home of a scalar has not yet reported the end of a scope. The home itself is in
+/// the barrier or has left.
 #[test]
 fn a_home_that_waits_for_a_late_third_is_waited_for() {
     for barrier in [true, false] {

@@ -1,13 +1,13 @@
-//! Guards that are forgotten: found at the next use that tells, and told to whoever waits.
+//! Forgotten guards: the next use that depends on one finds it, and every waiting rank gets the error.
 
 use crate::provoke::{Order, on_every_route};
 use aurora_core::prelude::*;
 use std::mem::forget;
 
-/// The rank that forgets.
+/// The rank that forgets its guard.
 const CULPRIT: usize = 1;
 
-/// All ranks hear of a guard that `forget_one` forgets, once one of them makes `next_use`.
+/// All ranks get the error about the guard that `forget_one` forgets, after `next_use`.
 fn all_hear(
     behaviour: &str,
     line: &str,
@@ -20,7 +20,7 @@ fn all_hear(
             if world.rank() == CULPRIT {
                 forget_one(&mut v)?;
             }
-            // What is forgotten is forgotten by now.
+            // The guard has been forgotten before this barrier.
             world.barrier()?;
             next_use(world, &mut v)
         });
@@ -55,13 +55,13 @@ fn a_write_guard_at_the_next_use() {
     let line = "v.owner_computes_mut()";
     all_hear("OwnerComputes", line, forget_mut, |_, v| v.read_cache().map(drop));
     all_hear("OwnerComputes", line, forget_mut, |_, v| {
-        // The others find out by waiting for its part.
+        // The other ranks find the error because they wait for the culprit's part.
         v.at(v.range_of(CULPRIT).start).map(drop)
     });
     all_hear("OwnerComputes", line, forget_mut, |_, v| v.at_many(&[0, 4, 9]).map(drop));
     all_hear("OwnerComputes", line, forget_mut, |world, v| {
         if world.rank() == CULPRIT {
-            // None of its own, and the owner knows nothing yet.
+            // The element belongs to another rank, and the owner does not know the guard yet.
             return v.at_many(&[0]).map(drop);
         }
         v.read_cache().map(drop)
@@ -89,7 +89,7 @@ fn a_write_guard_at_the_next_gather_and_fill() {
 #[test]
 fn a_shared_guard_at_the_next_use_for_writing() {
     all_hear("OwnerComputes", "v.owner_computes()", forget_shared, |world, v| {
-        // Reading goes on as if it were open.
+        // Reading works as if the guard were open.
         assert_eq!(v.at(9)?, 0);
         if world.rank() == CULPRIT {
             return v.put(0, 1);
@@ -121,7 +121,7 @@ fn a_read_cache() {
             } else {
                 drop(cache);
             }
-            // A second one is none the worse for it.
+            // A second ReadCache works.
             assert_eq!(v.read_cache()?.iter().sum::<i32>(), 45);
             world.barrier()?;
             v.fill(7)
@@ -182,7 +182,7 @@ fn a_release_on_a_rank_that_never_touches_the_vector_again() {
             let mut v = GVector::<i32>::new(world, 10)?;
             if world.rank() == CULPRIT { forget_release(&mut v) } else { v.release_c()?.finish() }
         });
-        // The culprit's body has nothing to report; its end has.
+        // The culprit's body returns no error; the end of the job reports the guard.
         let run = leaving.run.as_ref().expect_err("a leak").to_string();
         assert!(run.contains("rank 1 has not closed the ReleaseC"), "{run}");
         for rank in (0..job.ranks).filter(|rank| *rank != CULPRIT) {
@@ -193,7 +193,7 @@ fn a_release_on_a_rank_that_never_touches_the_vector_again() {
 
 #[test]
 fn what_a_leaked_guard_shows_stays_as_it_is() {
-    // Nobody can write to it any more, so that what borrows it would still be right.
+    // No rank can write to the vector any more, so that borrows of it stay valid.
     on_every_route([2, 3], |job| {
         let order = Order::new();
         let told = job.run_freely(|world| {
@@ -216,7 +216,7 @@ fn what_a_leaked_guard_shows_stays_as_it_is() {
 
 #[test]
 fn later_loads_do_not_land_in_what_a_leaked_cache_shows() {
-    // The culprit keeps its first cache for ever; the others go on writing.
+    // The culprit keeps its first cache for ever; the other ranks continue to write.
     on_every_route([2, 3], |job| {
         let told = job.run_freely(|world| {
             let mut v = GVector::<u64>::from_fn(world, 3000, |i| i as u64)?;
@@ -248,7 +248,7 @@ fn later_loads_do_not_land_in_what_a_leaked_cache_shows() {
 
 #[test]
 fn a_release_that_holds_what_others_need_does_not_hang_them() {
-    // The culprit computes on, and comes to the barrier last.
+    // The culprit computes, and enters the barrier last.
     on_every_route([2], |job| {
         let order = Order::new();
         let told = job.run(|world| {

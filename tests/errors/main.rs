@@ -1,4 +1,4 @@
-//! Every error that a program can run into, provoked: what each rank is told, on every route.
+//! Provokes every error that a program can get, and checks each rank's error on every route.
 
 mod accumulate;
 mod arguments;

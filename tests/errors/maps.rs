@@ -1,4 +1,4 @@
-//! Maps that go wrong: ranks that disagree, panics of the user's types, forgotten guards, circles, bad types.
+//! Errors of maps: ranks that disagree, panics of the user's types, forgotten guards, deadlocks, invalid types.
 
 use crate::provoke::{Order, on_every_route};
 use aurora_core::ops::{Min, Sum};
@@ -8,16 +8,16 @@ use std::hash::{Hash, Hasher};
 use std::mem::forget;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 
-/// The rank that is to blame.
+/// The rank that makes the error.
 const CULPRIT: usize = 1;
 
-/// Says nothing on stderr.
+/// A panic payload without a message.
 struct Quiet;
 
 type Map = GMap<u64, u64>;
 type Step = fn(&mut Map) -> Result<()>;
 
-/// The collective calls of a map, and what is said of them.
+/// The collective calls of a map, and their words in an error.
 const CALLS: [(Step, &str); 6] = [
     (|m| m.release_c()?.finish(), "opened a ReleaseC of the GMap<u64, u64>"),
     (|m| m.release_c_with(Sum)?.finish(), "opened a ReleaseC with operation Sum of the GMap<u64, u64>"),
@@ -27,7 +27,7 @@ const CALLS: [(Step, &str); 6] = [
     (|m| m.clear(), "is in the clearing of the GMap<u64, u64>"),
 ];
 
-/// Everything that can be done with a map.
+/// All calls of a map.
 const USES: [Step; 13] = [
     |m| m.get(&0).map(drop),
     |m| m.contains(&0).map(drop),
@@ -121,7 +121,7 @@ fn a_panic_in_a_scope() {
                 if world.rank() == CULPRIT {
                     assert!(catch_unwind(AssertUnwindSafe(|| open(&mut map))).is_err());
                 }
-                // The panic may be known before the scope is.
+                // The error may reach a rank before it opens the scope.
                 world.barrier()?;
                 let mut said = None;
                 for next_use in USES {
@@ -154,7 +154,7 @@ impl Op<u64> for Fails {
     }
 }
 
-/// Hashes itself as each rank likes.
+/// A key whose hash differs between the ranks.
 #[derive(PartialEq, Eq, Serialize, Deserialize)]
 struct Fickle(u64);
 
@@ -286,7 +286,7 @@ fn a_root_that_does_not_exist() {
     });
 }
 
-/// Panics where it is hashed or decoded while `BAD` is its number and a rank other than 0 does it.
+/// Panics in `hash` if `BAD_HASH` is set and in decoding if `BAD_READ` is set, on all ranks but rank 0.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 struct Touchy(u64);
 
@@ -362,13 +362,13 @@ fn types_that_panic_in_a_batch() {
                 let key = world.is_root().then(|| key_of(&map, bits, CULPRIT));
                 for _ in 0..2 {
                     let mut scope = map.release_c_with(Fails)?;
-                    // All have opened it before one of them can spoil it.
+                    // All ranks have opened the scope before one of them can poison the map.
                     world.barrier()?;
                     if let Some(key) = &key {
                         scope.update(key, 1)?;
                     }
                     let ended = scope.finish();
-                    // Who has applied its own part has not heard of the others' yet.
+                    // A rank that has applied its own part may not know yet that another rank's part failed.
                     world.barrier()?;
                     ended?;
                 }
@@ -392,7 +392,7 @@ fn types_that_refuse() {
             }
             let key = key_of(&map, REFUSED, CULPRIT);
             let mut scope = map.release_c()?;
-            // All have opened it before one of them can spoil it.
+            // All ranks have opened the scope before one of them can poison the map.
             world.barrier()?;
             let ended = if world.is_root() { scope.insert(key, 1) } else { Ok(()) }.and(scope.finish());
             world.barrier()?;

@@ -1,10 +1,10 @@
-//! Ranks that disagree: each is told who did what, and at which line.
+//! Ranks that disagree: each rank gets an error with the call and the line of each rank.
 
 use crate::provoke::on_every_route;
 use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
 
-/// What one rank alone does.
+/// The rank that does something else.
 const ODD: usize = 1;
 
 #[test]
@@ -244,7 +244,7 @@ fn a_scope_that_the_others_never_open_before_they_drop_the_vector() {
 #[test]
 fn a_read_cache_that_a_computing_rank_can_never_open() {
     on_every_route([2], |job| {
-        // The other has dropped its vector: it need not wait for anybody to be found out.
+        // The other rank has dropped its vector. The mismatch is found without a further wait.
         let told = job.run_freely(|world| {
             let v = GVector::<i32>::new(world, 10)?;
             if world.rank() == ODD {

@@ -1,4 +1,4 @@
-//! Ranks that make the same collective calls of two objects in different order.
+//! Ranks that make the same collective calls on two objects in different order.
 
 use crate::pairs::CALLS;
 use crate::provoke::{Job, on_every_route};
@@ -7,7 +7,7 @@ use aurora_core::prelude::*;
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// One rank makes two calls in this order, the other in that: both are told soon, with the lines of both calls.
+/// Rank 0 makes two calls in one order, the other rank in the reverse order. Both soon get an error with both lines.
 fn other_way_round<Objects>(
     job: Job,
     lines: [&str; 2],
@@ -39,7 +39,7 @@ fn two_calls_the_other_way_round() {
         for (at, first) in CALLS.iter().enumerate() {
             for second in &CALLS[at..] {
                 if ["world.barrier()", "GVector::<u8>::new(world, 3)"].contains(&first.0) && first.0 == second.0 {
-                    // Of no vector: that is the same order.
+                    // These calls belong to no vector, so the order is the same.
                     continue;
                 }
                 other_way_round(
@@ -54,7 +54,7 @@ fn two_calls_the_other_way_round() {
     });
 }
 
-/// Their homes are on both ranks.
+/// The two scalars have their homes on different ranks.
 #[test]
 fn scopes_of_two_scalars_the_other_way_round() {
     on_every_route([2], |job| {
@@ -78,7 +78,7 @@ fn a_scalar_and_a_vector_the_other_way_round() {
     on_every_route([2], |job| {
         let route = routes.replace(routes.get() + 1);
         for (number, (line, call)) in CALLS.iter().enumerate() {
-            // Each call, and each kind, with both homes and over each route; not each pair of them.
+            // Each call and each kind once with both homes and over each route, but not every pair.
             for (other, (step, kind)) in KINDS.iter().enumerate().filter(|(other, _)| (number + other) % 4 == route) {
                 let home = (number / 2 + other) % 2;
                 other_way_round(
@@ -105,7 +105,7 @@ fn a_circle_of_three() {
                 _ => all[2].fill(1),
             }
         });
-        // Who finds it names two of the three.
+        // The rank that finds the deadlock names two of the three lines.
         for rank in 0..3 {
             let text = told.text(rank);
             let lines = ["all[0].read_cache()", "all[1].release_c()", "all[2].fill(1)"];
@@ -129,7 +129,7 @@ fn ends_that_wait_for_nobody_may_come_in_any_order() {
                 write(&mut a)?;
                 assert_eq!(b.read_cache()?[19], 19);
             } else {
-                // Its home is in a ReadCache, or waits for us there.
+                // The home of the scalar is in a ReadCache, or waits there for this rank.
                 s.fetch_add(1)?;
                 assert_eq!(b.read_cache()?[19], 19);
                 write(&mut a)?;

@@ -1,5 +1,5 @@
-//! Scopes of pages that go wrong: ranks that come to different syncs, guards that are forgotten, panics, and writes of
-//! two ranks to one element.
+//! Errors in scopes of pages: ranks that call `sync` a different number of times, forgotten guards, panics, and two
+//! ranks that write one element.
 
 use crate::provoke::{Told, cited, on_every_route};
 use aurora_core::Raced;
@@ -12,10 +12,10 @@ use std::time::Duration;
 /// The rank that behaves differently.
 const ODD: usize = 1;
 
-/// Says nothing on stderr.
+/// A panic payload without a message.
 struct Quiet;
 
-/// A rank that waits for all ranks hears of a mismatch by the end of the job.
+/// A rank that waits for all ranks gets the mismatch when the job ends.
 #[track_caller]
 fn ranks_disagree(told: &Told, words: &[&str], lines: &[&str]) {
     let text = told.run.as_ref().expect_err("the job fails").to_string();
@@ -85,7 +85,7 @@ fn ranks_that_open_a_scope_to_read_and_one_to_write() {
     });
 }
 
-/// It would wait for the end of the rank's own scope.
+/// The read would wait for the end of the rank's own scope.
 #[test]
 fn a_vector_that_is_read_beside_its_own_scope() {
     type Read = fn(&GVector<i32>) -> Result<()>;
@@ -158,7 +158,7 @@ fn two_ranks_that_write_one_element_between_syncs() {
                 }
                 world.barrier()?;
                 if world.rank().index() == 2 {
-                    // The home of these elements knows of the race before it comes to the sync.
+                    // The owner of these elements knows the race before it calls `sync`.
                     sleep(Duration::from_millis(late));
                 }
                 let synced = if by_end { pages.finish() } else { pages.sync().and(pages.finish()) };
@@ -185,7 +185,7 @@ fn writes_that_a_sync_or_the_scope_orders() {
             world.barrier()?;
             let mut pages = v.paged_mut()?;
             for turn in 0..3 {
-                // All in one page, each element by each rank in turn.
+                // All elements are in one page, and the ranks write each element in turn.
                 pages.put(17 * ((me + turn) % p), turn as i32)?;
                 pages.sync()?;
             }

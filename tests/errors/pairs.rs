@@ -1,14 +1,15 @@
-//! Every pair of collective calls: one rank makes the first, the others the second. To add one: a line in [`CALLS`].
+//! Every pair of collective calls: one rank makes the first, the other ranks the second. A new call is a line in
+//! [`CALLS`].
 
 use crate::provoke::on_every_route;
 use aurora_core::ops::{Max, Sum};
 use aurora_core::prelude::*;
 
-/// A collective call on a vector, made to its end, and what its line contains and no other's does.
+/// The text that only this call's line contains, and a complete collective call on a vector.
 pub type Call = (&'static str, fn(&World, &mut GVector<i32>) -> Result<()>);
 
-/// All of them. The HaloCaches go around, so that of three ranks all are neighbours; who is none hears of it later:
-/// `halo.rs`.
+/// All collective calls. The HaloCaches are periodic, so that three ranks are all neighbours. `halo.rs` tests ranks
+/// that are no neighbours and get the error later.
 pub const CALLS: [Call; 19] = [
     ("v.read_cache()?", |_, v| v.read_cache()?.finish()),
     ("v.release_c()?", |_, v| v.release_c()?.finish()),

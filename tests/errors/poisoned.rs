@@ -1,4 +1,4 @@
-//! Panics inside a scope, caught by the program: no rank ever sees what half a phase has left.
+//! Panics inside a scope, caught by the program: no rank ever sees values of an incomplete phase.
 
 use crate::provoke::on_every_route;
 use aurora_core::ops::Sum;
@@ -9,7 +9,7 @@ use std::time::Duration;
 /// The rank that panics.
 const CULPRIT: usize = 1;
 
-/// Says nothing on stderr.
+/// A panic payload without a message.
 struct Quiet;
 
 fn caught(scope: impl FnOnce()) {
@@ -76,7 +76,7 @@ fn every_use_on_every_rank() {
     });
 }
 
-/// A scope that is broken off after something has been done in it.
+/// Panics inside a scope after `done` has used it.
 fn broken_off<G>(opened: Result<G>, done: impl FnOnce(&mut G)) {
     let mut guard = opened.unwrap();
     done(&mut guard);
@@ -86,9 +86,9 @@ fn broken_off<G>(opened: Result<G>, done: impl FnOnce(&mut G)) {
 #[test]
 fn every_kind_of_scope() {
     type Open = fn(&mut GVector<i32>);
-    /// Nobody else has to come for it to open.
+    /// For scopes that open without the other ranks.
     const ALONE: Open = |_| {};
-    // What the culprit does; and what the others do, who may know of the panic before they come.
+    // The call of the culprit, and the call of the other ranks, which may get the error before they make it.
     let kinds: [(&str, Open, Open); 16] = [
         ("OwnerComputes", |v| broken_off(v.owner_computes(), |own| _ = own.local()), ALONE),
         ("OwnerComputes", |v| broken_off(v.owner_computes_mut(), |own| own.local_mut().fill(666)), ALONE),
@@ -123,7 +123,7 @@ fn every_kind_of_scope() {
         for (name, open, beside) in kinds {
             let told = job.run(|world| {
                 let mut v = GVector::<i32>::new(world, 10)?;
-                // All have it before it is poisoned.
+                // All ranks have the vector before it is poisoned.
                 world.barrier()?;
                 if world.rank() == CULPRIT {
                     caught(|| open(&mut v));
@@ -182,7 +182,7 @@ fn other_objects_and_barriers_go_on() {
 
 #[test]
 fn a_value_of_half_a_phase_is_never_seen() {
-    // Readers hammer the block while its owner breaks off again and again.
+    // Another rank reads the block all the time while its owner panics again and again.
     on_every_route([2], |job| {
         for _ in 0..20 {
             let told = job.run(|world| {
@@ -241,7 +241,7 @@ fn what_waits_behind_an_operation_that_panics_is_answered() {
             let mut v = GVector::<i32>::new(world, 9)?;
             match world.rank().index() {
                 0 => {
-                    // Until the writes of rank 1 and the question of rank 2 wait here, in this order.
+                    // Wait until the writes of rank 1 and the request of rank 2 are queued here, in this order.
                     std::thread::sleep(Duration::from_millis(150));
                     drop(v.release_c_with(Unlucky));
                 }
@@ -259,14 +259,14 @@ fn what_waits_behind_an_operation_that_panics_is_answered() {
 
 #[test]
 fn an_operation_that_panics_amid_a_write_of_a_scope_that_goes_on() {
-    /// More than a buffer holds.
+    /// More elements than a buffer holds.
     const MANY: usize = 40_000;
     on_every_route([1, 2], |job| {
         for alone in [false, true] {
             let told = job.run(|world| {
                 let mut v = GVector::<i32>::new(world, 9)?;
                 v.release_c_with(Unlucky)?.finish()?;
-                // Nobody is told of what comes before all are through with this.
+                // No error of the next scope reaches a rank before all ranks have finished the first scope.
                 world.barrier()?;
                 let culprit = world.size() - 1;
                 let unlucky = |update: &mut dyn FnMut(usize) -> Result<()>| {
@@ -274,7 +274,7 @@ fn an_operation_that_panics_amid_a_write_of_a_scope_that_goes_on() {
                         caught(|| (0..MANY).for_each(|_| update(8).unwrap()));
                     }
                 };
-                // The fault may be known before the scope is.
+                // The error may reach a rank before it opens the scope.
                 if !alone {
                     let _ = v.release_c_with(Unlucky).map(|mut scope| unlucky(&mut |i| scope.update(i, 13)));
                 } else if world.rank() == culprit {

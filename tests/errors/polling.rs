@@ -1,4 +1,5 @@
-//! Ranks that read the same again and again: legal for as long as somebody may change it, and ended as a wait is.
+//! Ranks that read the same value repeatedly. This is legal while another rank may change the value; a poll that no
+//! rank can end gets an error like a wait.
 
 use crate::provoke::{Job, Order, Told, on_every_route};
 use aurora_core::prelude::*;
@@ -6,10 +7,10 @@ use std::time::{Duration, Instant};
 
 const LIMIT: Duration = Duration::from_millis(600);
 
-/// One look; whether something has changed.
+/// One read. True if the value has changed.
 type Look = fn(&GVector<u64>, &GScalar<u64>) -> Result<bool>;
 
-/// Ways to look at what nobody ever changes, and what the error calls them.
+/// Ways to read values that never change, and their names in the error.
 const LOOKS: [(&str, Look); 9] = [
     ("`at` of the GVector<u64>", |v, _| Ok(v.at(0)? != 0)),
     ("`at` of the GVector<u64>", |v, _| Ok(v.at(v.len() - 1)? != 0 || v.at(0)? != 0)),
@@ -19,14 +20,14 @@ const LOOKS: [(&str, Look); 9] = [
     ("`compare_exchange` of the GScalar<u64>", |_, s| Ok(s.compare_exchange(&0, &1)?.is_ok())),
     ("`swap` of the GScalar<u64>", |_, s| Ok(s.swap(5)? != 5)),
     ("`fetch_max` of the GScalar<u64>", |_, s| Ok(s.fetch_max(3)? != 5)),
-    // It looks now and then, and sleeps.
+    // Reads now and then, and sleeps in between.
     ("`get` of the GScalar<u64>", |_, s| {
         std::thread::sleep(Duration::from_millis(1));
         Ok(s.get()? != 5)
     }),
 ];
 
-/// A rank that is kept from the processor for as long as it may wait is told that instead: again, with more time.
+/// A rank that gets no processor time during the limit gets another error. Then the test repeats with a longer limit.
 fn ended(job: Job, polls: impl Fn(Job) -> Told) -> Told {
     let mut limit = LIMIT;
     loop {
@@ -41,7 +42,7 @@ fn ended(job: Job, polls: impl Fn(Job) -> Told) -> Told {
     }
 }
 
-/// In some attempt, each with more time: a rank may be kept from the processor for as long as it may wait.
+/// `run` succeeds with one of three limits: a rank may get no processor time during a short limit.
 fn succeeds(run: impl Fn(Duration) -> Result<()>) {
     let failed: Vec<_> = [1, 2, 4].into_iter().map_while(|times| run(times * LIMIT).err()).collect();
     assert!(failed.len() < 3, "{failed:?}");
@@ -85,7 +86,7 @@ fn a_poll_of_a_replica_too() {
     });
 }
 
-/// One rank alone in polling, the others computing.
+/// Only one rank polls; the other ranks compute.
 #[test]
 fn a_poll_is_ended_while_others_compute() {
     on_every_route([3], |job| {
@@ -94,7 +95,7 @@ fn a_poll_is_ended_while_others_compute() {
             job.run(|world| {
                 let s = GScalar::new(world, 0, 5u64)?;
                 if world.rank() != 1 {
-                    // It computes, and finds out when it comes.
+                    // The rank computes, and gets the error in its next call.
                     order.wait_for(1);
                 }
                 let error = loop {
@@ -110,7 +111,7 @@ fn a_poll_is_ended_while_others_compute() {
     });
 }
 
-/// What changes now and then is waited for again each time, however long all of it takes.
+/// Each change of the value ends a poll, and the next poll has the whole limit again.
 #[test]
 fn many_polls_that_others_end_are_many() {
     on_every_route([2], |job| {
@@ -134,7 +135,7 @@ fn many_polls_that_others_end_are_many() {
     });
 }
 
-/// A loop over a vector of equal elements, a step of a program that looks for news now and then, and a poll between two
+/// A loop over a vector of equal elements, a program that checks a value once in each step, and a poll between two
 /// barriers are no long polls.
 #[test]
 fn what_gets_something_done_is_no_poll() {

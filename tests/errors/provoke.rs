@@ -1,4 +1,4 @@
-//! Runs a body that must fail, and keeps what every rank is told.
+//! Runs a body that must fail, and keeps the result of every rank.
 
 use aurora_core::prelude::*;
 use aurora_core::{Check, JobInfo, Route};
@@ -6,17 +6,17 @@ use std::path::Path;
 use std::sync::{Barrier, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-/// A body that hangs is told so by the library itself after this long.
+/// After this time the library reports that a body hangs.
 const LIMIT: Duration = Duration::from_secs(15);
 
-/// One that hangs outside of it ends the tests.
+/// After this time the tests end if a body hangs outside of the library.
 const HARD_LIMIT: Duration = Duration::from_secs(40);
 
-/// One way of running a job.
+/// The configuration of a job.
 #[derive(Clone, Copy, Debug)]
 pub struct Job {
     pub ranks: usize,
-    /// None: two ranks on each node, and what leads best from each to each.
+    /// None: two ranks on each node, over the best route between each two ranks.
     route: Option<Route>,
     limit: Duration,
     check: Check,
@@ -24,17 +24,17 @@ pub struct Job {
     cache_limit: Option<usize>,
 }
 
-/// What the ranks were told.
+/// The results of the ranks.
 #[derive(Debug)]
 pub struct Told {
     job: Job,
-    /// What each rank's body ended with; `None` where it panicked.
+    /// The result of each rank's body; `None` if the body panicked.
     pub ranks: Vec<Option<Result<()>>>,
-    /// What `run` returned.
+    /// The result of `run`.
     pub run: Result<()>,
 }
 
-/// Runs `test` for jobs of so many ranks, over each route that threads have, and on several nodes.
+/// Runs `test` for jobs with these numbers of ranks, over each route of threads and on several nodes.
 pub fn on_every_route(ranks: impl IntoIterator<Item = usize>, test: impl Fn(Job)) {
     for ranks in ranks {
         for route in [Some(Route::Local), Some(Route::Shm), Some(Route::Udp), None] {
@@ -43,66 +43,66 @@ pub fn on_every_route(ranks: impl IntoIterator<Item = usize>, test: impl Fn(Job)
     }
 }
 
-/// A job of so many ranks that are threads and share memory without a network.
+/// A job of `ranks` threads that share memory without a network.
 pub fn in_threads(ranks: usize) -> Job {
     Job { ranks, route: Some(Route::Local), limit: LIMIT, check: Check::Off, deny: false, cache_limit: None }
 }
 
 impl Job {
-    /// With another limit for waits.
+    /// Sets another limit for waits.
     pub fn limit(self, limit: Duration) -> Self {
         Job { limit, ..self }
     }
 
-    /// In checking mode.
+    /// Turns on checking mode.
     pub fn checking(self) -> Self {
         Job { check: Check::On, ..self }
     }
 
-    /// In checking mode, where what may be a race is an error too.
+    /// Turns on strict checking mode, in which a possible race is an error too.
     pub fn checking_strictly(self) -> Self {
         Job { check: Check::Strict, ..self }
     }
 
-    /// Where single elements of other ranks are denied.
+    /// Denies accesses to single elements of other ranks.
     pub fn denying(self) -> Self {
         Job { deny: true, ..self }
     }
 
-    /// With so many bytes for the copy of a vector.
+    /// Limits the bytes for the copy of a vector.
     pub fn cache_limit(self, bytes: usize) -> Self {
         Job { cache_limit: Some(bytes), ..self }
     }
 
-    /// Whether all ranks share memory.
+    /// True if all ranks share memory.
     pub fn is_shared(self) -> bool {
         self.route == Some(Route::Shm) || self.is_nodes() && self.ranks <= 2
     }
 
-    /// Whether there are two ranks on each node.
+    /// True if there are two ranks on each node.
     pub fn is_nodes(self) -> bool {
         self.route.is_none()
     }
 
-    /// Runs `body` on every rank. No rank leaves before all have said what they were told, so that each is told by
-    /// Aurora itself and not by the end of the job.
+    /// Runs `body` on every rank. No rank leaves before all ranks have their results. So each rank gets its error from
+    /// its own call and not from the end of the job.
     pub fn run(self, body: impl Fn(&World) -> Result<()> + Sync) -> Told {
         let told = self.told(&body, true);
         assert!(told.ranks.iter().all(Option::is_some), "{told:?}");
         told
     }
 
-    /// Runs `body` on every rank, each of which leaves when its body does.
+    /// Runs `body` on every rank. Each rank leaves when its body ends.
     pub fn run_freely(self, body: impl Fn(&World) -> Result<()> + Sync) -> Told {
         self.told(&body, false)
     }
 
-    /// Not generic: starting a job is compiled once.
+    /// Not generic, so that the start of a job is compiled only once.
     fn told(self, body: &(dyn Fn(&World) -> Result<()> + Sync), together: bool) -> Told {
         let _watchdog = Watchdog::new(format!("{self:?}"));
         let told: Mutex<Slots> = Mutex::new((vec![None; self.ranks], false));
         let all_told = Condvar::new();
-        // A rank that fails at once would else end the job while others still start.
+        // Otherwise a rank that fails at once could end the job while other ranks still start.
         let begun = Barrier::new(self.ranks);
         let config = Config::threads(self.ranks).timeout(self.limit).check(self.check).deny_scalar(self.deny);
         let config = self.cache_limit.map_or(config.clone(), |bytes| config.cache_limit(bytes));
@@ -134,10 +134,10 @@ impl Job {
     }
 }
 
-/// What each rank was told, and whether a body has panicked.
+/// The result of each rank's body, and true if a body has panicked.
 type Slots = (Vec<Option<Result<()>>>, bool);
 
-/// Dropped by a panic, lets the others go on.
+/// Ends the wait of the other ranks when a panic drops it.
 struct Panicked<'a>(&'a Mutex<Slots>, &'a Condvar);
 
 impl Drop for Panicked<'_> {
@@ -148,7 +148,7 @@ impl Drop for Panicked<'_> {
 }
 
 impl Told {
-    /// What rank `rank` was told.
+    /// The text of rank `rank`'s error.
     pub fn text(&self, rank: usize) -> String {
         match &self.ranks[rank] {
             Some(Err(error)) => error.to_string(),
@@ -156,7 +156,7 @@ impl Told {
         }
     }
 
-    /// Every rank, and the caller of `run`, was told all of `words`.
+    /// Checks that the errors of every rank and of `run` contain all `words`.
     #[track_caller]
     pub fn all_say(&self, words: &[&str]) -> &Self {
         for rank in 0..self.ranks.len() {
@@ -167,14 +167,14 @@ impl Told {
         self
     }
 
-    /// Rank `rank` was told all of `words`.
+    /// Checks that the error of rank `rank` contains all `words`.
     #[track_caller]
     pub fn says(&self, rank: usize, words: &[&str]) -> &Self {
         self.check(&format!("rank {rank}"), &self.text(rank), words);
         self
     }
 
-    /// Every rank was told of source lines that contain these words, and so was the caller of `run`.
+    /// Checks that the errors of every rank and of `run` name source lines that contain these texts.
     #[track_caller]
     pub fn all_cite(&self, lines: &[&str]) -> &Self {
         let texts = (0..self.ranks.len()).map(|rank| self.text(rank));
@@ -200,7 +200,7 @@ impl Told {
     }
 }
 
-/// The lines of these tests that a text names as `file:line:column`.
+/// The source lines of these tests that a text names as `file:line:column`.
 pub fn cited(text: &str) -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let places = text.split([' ', ',', ';', '(', ')']);
@@ -214,7 +214,7 @@ pub fn cited(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Comes to all ranks' bodies at once, without Aurora: the order in which they do things.
+/// Orders the actions of the ranks without Aurora.
 #[derive(Default)]
 pub struct Order {
     step: Mutex<usize>,
@@ -226,21 +226,21 @@ impl Order {
         Self::default()
     }
 
-    /// Waits until step `step` has been reached.
+    /// Waits until step `step` is reached.
     pub fn wait_for(&self, step: usize) {
         let now = self.step.lock().unwrap();
         let waited = self.changed.wait_timeout_while(now, LIMIT, |now| *now < step);
         assert!(!waited.unwrap().1.timed_out(), "step {step} is never reached");
     }
 
-    /// Reaches the next step.
+    /// Moves to the next step.
     pub fn advance(&self) {
         *self.step.lock().unwrap() += 1;
         self.changed.notify_all();
     }
 }
 
-/// Ends the test program when a job hangs where the library cannot see it.
+/// Ends the test program if a job hangs outside of the library.
 pub struct Watchdog(std::sync::mpsc::Sender<()>);
 
 impl Watchdog {
@@ -262,7 +262,7 @@ impl Watchdog {
 
 impl Drop for Watchdog {
     fn drop(&mut self) {
-        // Nobody listens where it has gone off.
+        // The receiver is gone if the time limit has passed.
         let _ = self.0.send(());
     }
 }

@@ -1,4 +1,4 @@
-//! The race detector on maps: programs of two accesses without anything that orders them, and the same with a barrier.
+//! The race detector on maps: programs with two accesses in no order, and the same programs with a barrier.
 
 use crate::provoke::{Job, Told, on_every_route};
 use aurora_core::ops::{Max, Sum};
@@ -13,7 +13,7 @@ struct Step {
     line: &'static str,
     act: fn(&mut Map, &str) -> Result<()>,
     writes: bool,
-    /// Only the key's owner can do this.
+    /// True if only the key's owner can do this.
     own: bool,
 }
 
@@ -47,7 +47,7 @@ fn key_of_root(m: &Map) -> String {
     words.find(|word| m.owner(word.as_str()) == Rank::new(0)).expect("it owns some")
 }
 
-/// A program of a map that has a key of rank 0; every rank is told the outcome, whoever finds a race.
+/// A program with a map that has a key of rank 0. Every rank gets the result, whichever rank finds a race.
 fn program(job: Job, body: impl Fn(&World, &mut Map, &str) -> Result<()> + Sync) -> Told {
     job.checking().run(|world| {
         let mut m = Map::new(world)?;
@@ -57,14 +57,14 @@ fn program(job: Job, body: impl Fn(&World, &mut Map, &str) -> Result<()> + Sync)
         }
         world.barrier()?;
         let outcome = body(world, &mut m, &key);
-        // All know after it.
+        // After the barrier all ranks know the race.
         world.barrier()?;
         outcome?;
         m.get(&key).map(drop)
     })
 }
 
-/// Rank 0 does one thing and rank 1 another, at any time, or one after the other if they are `ordered`.
+/// Rank 0 makes one access and rank 1 another: at any time, or one after the other if they are `ordered`.
 fn both(job: Job, steps: [Step; 2], ordered: bool) -> Told {
     program(job, |world, m, key| {
         let me = world.rank().index();
@@ -82,7 +82,7 @@ fn both(job: Job, steps: [Step; 2], ordered: bool) -> Told {
     })
 }
 
-/// All ranks are told of a race for the key, with the lines of both accesses.
+/// Checks that all ranks get a race for the key, with the lines of both accesses.
 fn is_race(told: &Told, lines: &[&str]) {
     for told in &told.ranks {
         let Some(Err(Error::Race { what: Raced::Entry(key), .. })) = told else {
@@ -125,7 +125,7 @@ fn a_missing_barrier_beside_owner_computes() {
     });
 }
 
-/// A barrier between the two does not make them one step; `update` does.
+/// A barrier between the read and the write does not make them one step. `update` does.
 #[test]
 fn a_read_and_a_later_write_are_advised_to_be_an_update() {
     let step = |line| STEPS.into_iter().find(|step| step.line.contains(line)).expect("there is one");
@@ -224,7 +224,7 @@ fn an_access_before_the_scope_in_which_others_write() {
     });
 }
 
-/// What others write to its keys in a scope an owner applies once it has entered that scope.
+/// An owner applies the other ranks' writes of a scope after it has opened the scope.
 #[test]
 fn an_owner_before_a_scope_that_it_enters() {
     on_every_route([2, 3], |job| {
@@ -244,8 +244,8 @@ fn an_owner_before_a_scope_that_it_enters() {
     });
 }
 
-/// What all ranks have written in a scope each rank sees after it, without a barrier, and what they did before to
-/// other objects.
+/// A scope orders without a barrier: afterwards each rank sees all writes of the scope, and all earlier writes to other
+/// objects.
 #[test]
 fn a_scope_orders() {
     on_every_route([2, 3], |job| {
@@ -298,7 +298,7 @@ fn what_all_ranks_do_with_the_whole_map_orders() {
     });
 }
 
-/// Own entries that are held for reading prove nothing: the program goes on.
+/// A guard that holds own entries for reading is no proof of a race: the program continues.
 #[test]
 fn what_rests_on_own_entries_is_no_error() {
     on_every_route([2, 3], |job| {
@@ -310,7 +310,7 @@ fn what_rests_on_own_entries_is_no_error() {
                 m.insert(key.into(), 1)?;
             }
             world.barrier()?;
-            // Changed before the barrier, and held over it.
+            // Changed before the barrier, and held across the barrier.
             let mut own = m.owner_computes_mut()?;
             own.iter_mut().for_each(|(_, value)| *value += 1);
             world.barrier()?;
@@ -322,7 +322,7 @@ fn what_rests_on_own_entries_is_no_error() {
     });
 }
 
-/// Unless they are to prove the program right.
+/// Strict checking mode reports such a possible race as an error.
 #[test]
 fn what_rests_on_own_entries_is_an_error_if_it_is_asked_for() {
     on_every_route([2, 3], |job| {
@@ -334,7 +334,7 @@ fn what_rests_on_own_entries_is_an_error_if_it_is_asked_for() {
                 1 => m.insert(key, 1).map(drop),   // writes
                 _ => Ok(()),
             };
-            // All know after it.
+            // After the barrier all ranks know the race.
             world.barrier()?;
             outcome?;
             m.get("word 0").map(drop)
@@ -347,7 +347,7 @@ fn what_rests_on_own_entries_is_an_error_if_it_is_asked_for() {
     });
 }
 
-/// Keys are told apart by what they are, not by their hashes.
+/// Keys are compared by their values, not by their hashes.
 #[test]
 fn keys_of_one_hash() {
     #[derive(Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

@@ -1,4 +1,4 @@
-//! The race detector: programs of two accesses without anything that orders them, and the same programs with a barrier.
+//! The race detector: programs with two accesses in no order, and the same programs with a barrier.
 
 use crate::provoke::{Job, Told, on_every_route};
 use aurora_core::Raced;
@@ -14,7 +14,7 @@ struct Step {
     line: &'static str,
     act: fn(&mut GVector<u64>) -> Result<()>,
     writes: bool,
-    /// Only the element's owner can do this.
+    /// True if only the element's owner can do this.
     own: bool,
 }
 
@@ -58,7 +58,7 @@ const STEPS: [Step; 13] = [
     }),
 ];
 
-/// Rank 0 does one thing and rank 1 another, at any time, or one after the other if they are `ordered`.
+/// Rank 0 makes one access and rank 1 another: at any time, or one after the other if they are `ordered`.
 fn both(job: Job, steps: [Step; 2], ordered: bool) -> Told {
     job.checking().run(|world| {
         let mut v = GVector::<u64>::new(world, 12)?;
@@ -73,14 +73,14 @@ fn both(job: Job, steps: [Step; 2], ordered: bool) -> Told {
         if me == 1 {
             outcome = (steps[1].act)(&mut v);
         }
-        // All know after it.
+        // After the barrier all ranks know the race.
         world.barrier()?;
         outcome?;
         v.at(0).map(drop)
     })
 }
 
-/// All ranks are told of a race, with the lines of both accesses.
+/// Checks that all ranks get a race, with the lines of both accesses.
 fn is_race(told: &Told, index: usize, lines: &[&str]) {
     for told in &told.ranks {
         let Some(Err(Error::Race { is_possible: false, what: Raced::Element(found), .. })) = told else {
@@ -109,7 +109,7 @@ fn a_missing_barrier_is_found() {
     });
 }
 
-/// A barrier between the two does not make them one step; an update in a ReleaseC does.
+/// A barrier between the read and the write does not make them one step. An update in a ReleaseC does.
 #[test]
 fn a_read_and_a_later_write_are_advised_to_be_an_update() {
     let step = |line| STEPS.into_iter().find(|step| step.line == line).expect("there is one");
@@ -136,7 +136,7 @@ fn updates_by_one_operation_are_no_race() {
     });
 }
 
-/// A program of two vectors; every rank is told the outcome, whoever finds a race.
+/// A program with two vectors. Every rank gets the result, whichever rank finds a race.
 fn program(job: Job, body: impl Fn(&World, &mut GVector<u64>, &mut GVector<u64>) -> Result<()> + Sync) -> Told {
     job.checking().run(|world| {
         let mut v = GVector::<u64>::new(world, 12)?;
@@ -166,7 +166,7 @@ fn an_access_before_the_scope_in_which_others_write() {
             });
             is_race(&told, INDEX, &["too early", "in the scope", "let mut scope = v.release_c()"]);
         }
-        // What an owner does before it enters a scope comes before what others write there.
+        // An owner's accesses before a scope come before the other ranks' writes in the scope.
         let told = program(job, |world, v, _| {
             v.owner_computes_mut()?.local_mut().fill(1);
             let mut scope = v.release_c()?;
@@ -179,7 +179,7 @@ fn an_access_before_the_scope_in_which_others_write() {
     });
 }
 
-/// The calls that order all ranks, or one after others: what rank 0 has put before, rank 1 may read after.
+/// The calls that order ranks: after such a call, rank 1 may read the value that rank 0 has put before it.
 #[test]
 fn what_orders_orders_other_vectors_too() {
     type Order = fn(&World, &mut GVector<u64>, &mut GScalar<u64>) -> Result<()>;
@@ -231,7 +231,7 @@ fn what_orders_orders_other_vectors_too() {
     });
 }
 
-/// Entering, and what is not waited for, orders nothing.
+/// Opening a scope orders nothing, nor does a call that waits for no rank.
 #[test]
 fn what_does_not_order() {
     type Between = fn(&mut GVector<u64>) -> Result<()>;
@@ -257,13 +257,13 @@ fn what_does_not_order() {
     });
 }
 
-/// An exchange orders neighbours for the elements that they show each other.
+/// An exchange orders neighbours for the elements of their halos.
 #[test]
 fn a_halo_orders_what_it_shows() {
     on_every_route([2, 3], |job| {
         for (index, shown) in [(3, true), (2, false)] {
             let told = program(job, |world, v, _| {
-                // Blocks of at least four elements; of two ranks six.
+                // With three ranks the blocks have four elements, with two ranks six.
                 let index = if world.size() == 2 { index + 2 } else { index };
                 let mut halo = v.halo_cache_mut(1)?;
                 halo.local_mut().fill(5); // written
@@ -304,7 +304,7 @@ fn a_put_beside_an_exchange() {
     });
 }
 
-/// A slice alone proves nothing: the program goes on.
+/// A slice is no proof of a race: the program continues.
 #[test]
 fn what_rests_on_a_slice_is_no_error() {
     on_every_route([2, 3], |job| {
@@ -315,7 +315,7 @@ fn what_rests_on_a_slice_is_no_error() {
                 v.put(INDEX, 1)?;
             }
             world.barrier()?;
-            // Written before the barrier, and held over it.
+            // Written before the barrier, and held across the barrier.
             let mut own = w.owner_computes_mut()?;
             own.local_mut().fill(1);
             world.barrier()?;

@@ -1,4 +1,4 @@
-//! Reductions and their kin, on which ranks disagree, which they cannot carry out, or in which an operation fails.
+//! Errors of reductions and related calls: ranks that disagree, invalid values, and operations that panic.
 
 use crate::provoke::on_every_route;
 use aurora_core::ops::{Max, Min, Sum};
@@ -47,7 +47,7 @@ fn both_lines_are_named_to_all() {
     });
 }
 
-/// One name, two types: what they do differs.
+/// The operations have the same name and different types: they compute different results.
 #[test]
 fn operations_of_one_name() {
     on_every_route([2, 3], |job| {
@@ -95,7 +95,7 @@ fn elements_without_size() {
     });
 }
 
-/// Which serde can only encode where its length is known.
+/// A list of unknown length, which the format cannot encode.
 #[derive(Debug)]
 struct Endless;
 
@@ -134,7 +134,7 @@ fn a_rank_that_has_left() {
     });
 }
 
-/// Rank 1's thread goes on after its operation has panicked, with another call than the others are in.
+/// Rank 1's thread continues after its operation has panicked, and makes another call than the other ranks.
 #[test]
 fn an_operation_that_panics_on_one_rank() {
     struct Fragile;
@@ -146,7 +146,7 @@ fn an_operation_that_panics_on_one_rank() {
     }
     on_every_route([2, 3], |job| {
         let told = job.run(|world| {
-            // Each rank combines a share: that of rank 1 has the bad number.
+            // Each rank combines a share. The share of rank 1 contains the bad number.
             let mut values = vec![1u64; 60_000];
             let share = values.len() / world.size();
             if world.rank() == ODD {
@@ -161,7 +161,7 @@ fn an_operation_that_panics_on_one_rank() {
     });
 }
 
-/// An operation must not wait for anybody.
+/// An operation must not wait for other ranks.
 #[test]
 fn a_collective_call_inside_of_an_operation() {
     use std::cell::RefCell;
@@ -182,8 +182,8 @@ fn a_collective_call_inside_of_an_operation() {
             VECTOR.take();
             reduced.map(drop).map_err(|_| Error::user("the operation has panicked"))
         });
-        // Where nothing of the library is held meanwhile, it is an ordinary `fill`; else the first rank that comes to
-        // it panics.
+        // If the library holds no lock meanwhile, the call is an ordinary `fill`. Otherwise the first rank that makes
+        // the call panics.
         if job.is_shared() {
             told.run.expect_err("an operation must not wait for anybody");
         }

@@ -1,4 +1,4 @@
-//! Types of one name: those that blocks of one function declare, or a macro wherever it is used.
+//! Several types with the same name, declared in blocks of one function or by a macro.
 
 use crate::provoke::{Order, on_every_route};
 use aurora_core::prelude::*;
@@ -24,7 +24,7 @@ macro_rules! element {
     };
 }
 
-/// Rank `late` ends its first scope only when all others have opened their second.
+/// Rank `late` ends its first scope only after all other ranks have opened their second scope.
 fn hold_back(world: &World, late: usize, order: &Order) {
     if world.rank() == late {
         order.wait_for(world.size() - 1);
@@ -136,7 +136,7 @@ fn an_operation_alone_that_no_owner_knows() {
     });
 }
 
-/// Each rank is told of a `Mismatch` that says what to do.
+/// Each rank gets a `Mismatch` that says how to correct the program.
 fn all_are_told(told: &crate::provoke::Told, words: &[&str]) {
     told.all_say(words).all_say(&["both descriptions are equal", "types with one name", "the same executable"]);
     assert!(told.ranks.iter().all(|told| matches!(told, Some(Err(Error::Mismatch { .. })))), "{told:?}");
@@ -257,7 +257,7 @@ fn two_operations_of_a_scalar_at_once() {
     });
 }
 
-/// What the two have done reads alike too: it is how often that differs.
+/// The calls of both ranks have the same text. Only their numbers differ.
 #[test]
 fn one_scope_more_of_the_same_line() {
     on_every_route([2, 3], |job| {

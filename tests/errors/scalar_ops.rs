@@ -1,5 +1,5 @@
-//! Operations of the user's that panic wherever a scalar lives or is shown: it is poisoned for all ranks, and nothing
-//! hangs.
+//! Operations of the user that panic at the home of a scalar or at a replica: the scalar is poisoned for all ranks, and
+//! no rank hangs.
 
 use crate::provoke::{Job, Told, on_every_route};
 use aurora_core::prelude::*;
@@ -7,23 +7,23 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::time::Duration;
 
-/// Says nothing on stderr.
+/// A panic payload without a message.
 struct Quiet;
 
 thread_local! {
-    /// The rank whose program this thread runs.
+    /// The rank whose program runs on this thread.
     static RANK: Cell<Option<usize>> = const { Cell::new(None) };
-    /// The program does something with a scope: what panics now panics in its own call.
+    /// True while the program makes a call of a scope: a panic now is a panic in that call.
     static IN_CALL: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The rank for which this thread works: its program's, or its daemon.
+/// The rank of this thread, which is the thread of its program or its daemon.
 fn here() -> Option<usize> {
     let daemon = || std::thread::current().name()?.strip_prefix("aurora-daemon-")?.parse().ok();
     RANK.get().or_else(daemon)
 }
 
-/// Runs `body` on every rank, whose threads know for which they work.
+/// Runs `body` on every rank, and sets the rank of each program's thread.
 fn run(job: Job, body: impl Fn(&World) -> Result<()> + Sync) -> Told {
     job.run(|world| {
         RANK.set(Some(world.rank().index()));
@@ -33,7 +33,7 @@ fn run(job: Job, body: impl Fn(&World) -> Result<()> + Sync) -> Told {
     })
 }
 
-/// What the program does by itself.
+/// Runs a call of the program.
 fn by_itself<R>(call: impl FnOnce() -> R) -> R {
     IN_CALL.set(true);
     let outcome = call();
@@ -46,7 +46,7 @@ fn panics(call: impl FnOnce() -> Result<()>) -> bool {
     outcome.map(|outcome| outcome.expect("either it panics, or it is well")).is_err()
 }
 
-/// Panics on the thirteenth.
+/// Panics on the operand 13.
 struct Unlucky;
 
 impl Op<u64> for Unlucky {
@@ -58,7 +58,7 @@ impl Op<u64> for Unlucky {
     }
 }
 
-/// The same, at the home alone.
+/// Panics on the operand 13, only at the home.
 struct UnluckyAtHome;
 
 impl Op<u64> for UnluckyAtHome {
@@ -70,7 +70,7 @@ impl Op<u64> for UnluckyAtHome {
     }
 }
 
-/// Panics at rank 1 where no call of its own is under way.
+/// Panics at rank 1, only outside of its own calls.
 struct UnluckyToHear;
 
 impl Op<u64> for UnluckyToHear {
@@ -86,7 +86,7 @@ fn all_say_that(rank: usize, behaviour: &str, told: &Told) {
     told.all_say(&["the GScalar<u64> on rank 0", &format!("is poisoned: rank {rank} panicked inside the {behaviour}")]);
 }
 
-/// What the home does when all parts are there.
+/// The state of the home when all parts have arrived.
 #[derive(Clone, Copy, PartialEq)]
 enum Home {
     EndsItsOwn,
@@ -140,7 +140,7 @@ fn an_offer_at_home() {
             if world.rank() == 1 {
                 scope.offer(13)?;
             }
-            // Without asking anybody.
+            // Reads the replica without a message.
             loop {
                 scope.get()?;
                 std::thread::yield_now();
@@ -175,7 +175,7 @@ fn what_spreads_to_a_replica() {
             let s = GScalar::new(world, 0, 5u64)?;
             let scope = by_itself(|| s.read_mostly_with(UnluckyToHear))?;
             loop {
-                // Of two in a row one waits, while the other is answered.
+                // Of two offers in a row, the second waits until the first is answered.
                 if world.rank() == 1 {
                     by_itself(|| scope.offer(1).and_then(|()| scope.offer(1)))?;
                 }

@@ -1,4 +1,4 @@
-//! Scopes of scalars that go wrong: ranks that disagree, panics, forgotten guards, ranks that never come.
+//! Errors in scopes of scalars: ranks that disagree, panics, forgotten guards, ranks that never open a scope.
 
 use crate::provoke::{Job, on_every_route};
 use aurora_core::ops::{Max, Min, Sum};
@@ -6,21 +6,21 @@ use aurora_core::prelude::*;
 use std::mem::forget;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 
-/// The rank that is to blame.
+/// The rank that makes the error.
 const CULPRIT: usize = 1;
 
-/// Says nothing on stderr.
+/// A panic payload without a message.
 struct Quiet;
 
-/// Something that is done with a scalar.
+/// An action on a scalar.
 pub type Step = fn(&mut GScalar<u64>) -> Result<()>;
 
-/// With the home on the culprit, and elsewhere.
+/// Runs a test with the home on the culprit, and with the home on another rank.
 fn at_each_home(ranks: impl IntoIterator<Item = usize>, test: impl Fn(Job, usize)) {
     on_every_route(ranks, |job| (0..2).for_each(|home| test(job, home)));
 }
 
-/// The collective scopes of a scalar, opened and ended, and what is said of them; by that their lines are known too.
+/// The collective scopes of a scalar, opened and ended, and their words in an error. The words identify the line too.
 pub const KINDS: [(Step, &str); 6] = [
     (|s| s.read_cache()?.finish(), "opened a ReadCache of the GScalar<u64>"),
     (|s| s.release_c()?.finish(), "opened a ReleaseC of the GScalar<u64>"),
@@ -56,7 +56,8 @@ fn a_scope_that_one_rank_does_not_open() {
                 }
                 world.barrier()
             });
-            // Who waits for it says so; who need not wait is told what the other has opened.
+            // A rank that waits for the other rank names that. A rank that need not wait gets the scope of the other
+            // rank.
             for rank in 0..told.ranks.len() {
                 let said = told.text(rank);
                 let kind = text.split(' ').nth(2).expect("a name");
@@ -107,7 +108,7 @@ fn panics_poison_on_every_rank() {
                 if world.rank() == CULPRIT {
                     assert!(catch_unwind(AssertUnwindSafe(|| open(&mut s))).is_err());
                 } else {
-                    // The panic may be known before the scope is.
+                    // The error may reach a rank before it opens the scope.
                     match name {
                         "ReadCache" => drop(s.read_cache()),
                         "ReadMostly" => drop(s.read_mostly_with(Min)),
@@ -140,7 +141,7 @@ fn who_looks_at_a_replica_is_told_of_a_panic() {
                 if world.rank() == CULPRIT {
                     panic_any(Quiet);
                 }
-                // Without asking anybody.
+                // Reads the replica without a message.
                 loop {
                     assert_eq!(scope.get()?, 5);
                     std::thread::yield_now();
@@ -155,7 +156,7 @@ fn who_looks_at_a_replica_is_told_of_a_panic() {
     });
 }
 
-/// Opens a scope, and ends it or forgets it.
+/// Opens a scope, and ends or forgets it.
 type Guarded = fn(&mut GScalar<u64>, bool) -> Result<()>;
 
 const GUARDS: [(&str, Guarded); 5] = [
@@ -175,12 +176,12 @@ fn forgotten_guards() {
     let uses: [Step; 2] = [|s| s.read_cache().map(drop), |s| s.release_c()?.finish()];
     at_each_home([2, 3], |job, home| {
         for (name, guarded) in GUARDS {
-            // Beside a ReadCache that is forgotten a second one is none the worse.
+            // A second ReadCache works next to a forgotten ReadCache.
             let finds_it = if name == "ReadCache" { &uses[1..] } else { &uses[..] };
             for next_use in finds_it {
                 let told = job.run(|world| {
                     let mut s = GScalar::new(world, home, 5u64)?;
-                    // All have it before one of them is told.
+                    // All ranks have the scalar before one of them gets the error.
                     world.barrier()?;
                     guarded(&mut s, world.rank() == CULPRIT)?;
                     next_use(&mut s)
@@ -205,7 +206,7 @@ fn a_forgotten_guard_at_a_barrier() {
     });
 }
 
-/// By one rank, which is named, and by all of them; whether the scalar is dropped or forgotten too.
+/// One rank, which is named, or all ranks forget the guard; and the scalar is dropped or forgotten.
 #[test]
 fn a_forgotten_guard_at_the_end_of_run() {
     at_each_home([2, 3], |job, home| {
@@ -235,7 +236,7 @@ fn a_collective_scope_inside_a_read_mostly() {
             drop(outer);
             inner
         });
-        // Either rank may be the first to be told.
+        // Either rank may get the error first.
         told.all_say(&["has not closed the ReadMostly of the GScalar<u64>"]).all_cite(&["let outer"]);
     });
 }
@@ -247,7 +248,7 @@ fn a_rank_that_has_left() {
             let told = job.run_freely(|world| {
                 let mut s = GScalar::new(world, home, 5u64)?;
                 if world.rank() == CULPRIT {
-                    // Kept until the end, so that it is not the drop that tells.
+                    // The scalar is kept until the end, so that its drop reports nothing.
                     forget(s);
                     return Ok(());
                 }

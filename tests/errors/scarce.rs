@@ -1,9 +1,9 @@
-//! Jobs to which the system gives few descriptors or no files: they work, or say what is missing.
+//! Jobs on a system that allows few descriptors or no files: they work, or name the missing resource.
 
 use crate::environment::started_by;
 use std::time::{Duration, Instant};
 
-/// Ten times what a job that fails may take.
+/// Ten times the allowed time of a job that fails.
 const LATEST: Duration = Duration::from_secs(20);
 
 #[test]

@@ -6,7 +6,7 @@ use aurora_core::prelude::*;
 use std::mem::forget;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 
-/// What one rank alone does.
+/// The rank that does something else.
 const ODD: usize = 1;
 
 #[test]
@@ -51,7 +51,7 @@ fn a_part_and_the_whole() {
     });
 }
 
-/// The other part can be used until somebody wants the whole.
+/// The other part can be used until a call needs the whole vector.
 #[test]
 fn a_forgotten_guard_of_a_part() {
     on_every_route([2, 3], |job| {
@@ -98,7 +98,7 @@ fn a_panic_beside_another_scope() {
     });
 }
 
-/// An order of scopes that cannot be: each waits for the end of the other's.
+/// An invalid order of scopes: each rank waits for the end of the other rank's scope.
 #[test]
 fn scopes_that_wait_for_each_other() {
     on_every_route([2], |job| {
@@ -107,7 +107,7 @@ fn scopes_that_wait_for_each_other() {
             let (mut left, mut right) = v.split_at_mut(5);
             let writes = left.slice_mut(..).release_c()?;
             if world.rank() == ODD {
-                // Before its own end of the scope that is open around it: the other is there already.
+                // Opened before the end of the outer scope, which the other rank is already waiting for.
                 right.slice_mut(..).release_c()?.finish()?;
                 writes.finish()
             } else {

@@ -1,4 +1,5 @@
-//! How a job starts: beside a launcher's variables, from a program that is itself a rank, and where ranks die early.
+//! The start of a job: next to a launcher's variables, from a program that is itself a rank, and with ranks that die
+//! early.
 
 use crate::environment::{said, started, started_by};
 use aurora_core::prelude::*;
@@ -28,7 +29,7 @@ fn a_launcher_that_says_one_rank_gives_one_unless_ranks_are_asked_for() {
     }
 }
 
-/// Such as a shell in an allocation.
+/// For example a shell in an allocation.
 #[test]
 fn variables_of_a_launcher_that_has_not_started_this_program_are_named() {
     for (variables, names) in [
@@ -73,7 +74,7 @@ fn programs_that_a_rank_starts_are_jobs_of_their_own() {
     assert!(output.status.success(), "{}", said(&output));
 }
 
-/// The file for the outcome of rank 1, whose output nobody reads.
+/// The file for the result of rank 1, whose output is not read.
 const OUTCOME: &str = "OUTCOME_OF_RANK_1";
 
 #[test]
@@ -114,15 +115,15 @@ fn a_rank_without_its_rank_0_is_no_job_of_its_own() {
     };
     assert_eq!(reads(|text| text == "waits"), "waits");
     rank_0.kill().expect("it runs");
-    // Until it is waited for, it is a zombie: it keeps its process number and runs no more.
+    // Until it is waited for, rank 0 is a zombie: it keeps its process number, but runs no more.
     let outcome = reads(|text| !text.is_empty() && text != "waits");
     rank_0.wait().expect("it has ended");
     let _ = fs::remove_file(&file);
     assert!(outcome.contains("AURORA_JOB does not belong to a running job"), "{outcome}");
 }
 
-/// System calls that are refused to a job, as a container's profile does it: `ERRNO CALL ..`, in numbers. Of the call
-/// `socket`, only internet sockets are refused.
+/// System calls that are refused to a job, as by a container's profile: `ERRNO CALL ..`, in numbers. Only internet
+/// sockets are refused if the call is `socket`.
 const REFUSED: &str = "REFUSED_SYSTEM_CALLS";
 
 #[test]
@@ -139,7 +140,7 @@ fn a_job_to_which_the_system_refuses_calls() {
     let refuses = SeccompAction::Errno(numbers[0] as u32);
     let processor = std::env::consts::ARCH.try_into().expect("a processor that seccomp knows");
     let filter = SeccompFilter::new(calls, SeccompAction::Allow, refuses, processor).expect("a filter");
-    // It holds for this thread, its threads and processes.
+    // The filter is valid for this thread, and for the threads and processes that it starts.
     let filter: BpfProgram = filter.try_into().expect("a program");
     apply_filter(&filter).expect("the system takes filters");
     if std::env::var_os(ABORTS).is_some() && std::env::var_os("AURORA_JOB").is_some() {
@@ -148,7 +149,7 @@ fn a_job_to_which_the_system_refuses_calls() {
     crate::environment::as_the_environment_says();
 }
 
-/// Runs a job to which `calls` are refused. With the error 0 they do nothing and say that they have done it.
+/// Runs a job to which `calls` are refused. With the error 0 the calls do nothing and report success.
 fn without(errno: i32, calls: &[i64], variables: &[(&str, &str)]) -> Output {
     let numbers: Vec<_> = [i64::from(errno)].iter().chain(calls).map(i64::to_string).collect();
     let refused = numbers.join(" ");
@@ -217,7 +218,7 @@ fn a_system_without_calls_that_aurora_needs_is_an_error() {
         let memory = "refuses the call `memfd_create`: allow it, or set AURORA_ROUTE=udp";
         refused(&[libc::SYS_memfd_create], &[("AURORA_ROUTE", "shm")], memory);
         refused(&[libc::SYS_socket], &[("AURORA_ROUTE", "udp")], "cannot make a UDP socket: ");
-        // Ranks that can share no memory either.
+        // Ranks that cannot share memory either.
         refused(&[libc::SYS_socket, libc::SYS_memfd_create], &[], "cannot make a UDP socket: ");
     }
 }
@@ -231,7 +232,7 @@ fn a_rank_that_dies_without_a_pidfd_is_reported() {
     assert!(begun.elapsed() < Duration::from_secs(50), "{text}");
 }
 
-/// The system then forgets how processes have ended.
+/// The system then discards the exit status of child processes.
 #[test]
 fn a_program_that_ignores_the_ends_of_its_processes_runs() {
     let ignoring = r#"exec env --ignore-signal=CHLD "$0" "$@""#;
@@ -249,7 +250,7 @@ fn a_program_that_ignores_the_ends_of_its_processes_runs() {
 /// Makes a started rank abort before it joins its job.
 const ABORTS: &str = "A_RANK_ABORTS";
 
-/// The dynamic loader of this program: the first file of that name that it has mapped.
+/// The dynamic loader of this program: the first mapped file with such a name.
 fn loader() -> String {
     let maps = fs::read_to_string("/proc/self/maps").expect("maps");
     let mut files = maps.lines().filter_map(|line| line.split_whitespace().nth(5));
@@ -273,7 +274,7 @@ fn a_vector_of_512_mib() {
     outcome.unwrap_or_else(|error| panic!("refused: {error}"));
 }
 
-/// Between a limit with which this program cannot be loaded and one with which it runs, in steps of 2 MiB.
+/// Limits in steps of 2 MiB, from one that does not allow to load this program to one with which it runs.
 #[test]
 fn a_limit_of_the_address_space_is_named_by_each_error() {
     let mut named = 0;

@@ -1,13 +1,13 @@
-//! What goes wrong around a streaming ReadCache: all who use the vector are told, whatever they wait for.
+//! Errors around a streaming ReadCache: every rank that uses the vector gets the error, in any call.
 
 use crate::provoke::on_every_route;
 use aurora_core::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 
-/// What one rank alone does.
+/// The rank that does something else.
 const ODD: usize = 1;
 
-/// Says nothing on stderr.
+/// A panic payload without a message.
 struct Quiet;
 
 fn sum(v: &GVector<u64>) -> Result<u64> {
@@ -41,7 +41,7 @@ fn an_early_end_hides_no_disagreement() {
             if world.rank() == ODD {
                 let _ = v.release_c().and_then(|scope| scope.finish());
             } else {
-                // It has seen nothing of the others yet, or has.
+                // The rank may or may not have received blocks of other ranks yet.
                 let _ = v.read_cache_blocks().map(drop);
             }
             v.fill(1)
@@ -63,7 +63,7 @@ fn a_panic_between_two_pieces() {
                 }));
                 assert!(panicked.is_err());
             } else {
-                // The news may come before all has, or after.
+                // The error may arrive before or after the last block.
                 let _ = sum(&v);
             }
             let _ = world.barrier();
@@ -80,7 +80,7 @@ fn a_rank_that_never_comes() {
         let told = job.run_freely(|world| {
             let v = GVector::<u64>::new(world, 100_000)?;
             if world.rank() == ODD {
-                // It still serves its block, and will never come.
+                // The rank still serves its block, and never opens the scope.
                 std::mem::forget(v);
                 return Ok(());
             }
@@ -99,7 +99,8 @@ fn a_forgotten_one() {
         let told = job.run(|world| {
             let mut v = GVector::<u64>::new(world, 100_000)?;
             let stream = v.read_cache_blocks()?;
-            // Nobody is told before all have opened it; else the news may come before all has, or after.
+            // No rank gets the error before all ranks have opened the scope. Afterwards it may arrive before or after
+            // the last block.
             world.barrier()?;
             let _ = stream.blocks().next();
             if world.rank() == ODD {

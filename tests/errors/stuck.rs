@@ -1,4 +1,4 @@
-//! Waits that can never end: circles, ranks that have left, limits that pass.
+//! Waits that can never end: deadlocks, ranks that have left, and time limits.
 
 use crate::provoke::{Order, on_every_route};
 use aurora_core::prelude::*;
@@ -13,7 +13,7 @@ fn a_circle_through_lent_blocks() {
             let mut mine = GVector::<i32>::new(world, 12)?;
             let mut theirs = GVector::<i32>::new(world, 12)?;
             if me % 2 == 1 {
-                // The odd ranks lend the block that the even ones want, and the other way round.
+                // The odd ranks lend the block that the even ranks need, and the reverse.
                 std::mem::swap(&mut mine, &mut theirs);
             }
             let mut odd_lend = mine.owner_computes_mut()?;
@@ -22,7 +22,7 @@ fn a_circle_through_lent_blocks() {
             order.wait_for(size);
             let next = theirs.range_of((me + 1) % 2).start;
             let asked = theirs.at(next);
-            // Once two have given up, a third may be answered; the job is over all the same.
+            // After two ranks have given up, a third rank may get its answer; the job has failed anyway.
             asked?;
             world.barrier()
         });
@@ -52,7 +52,7 @@ fn a_circle_of_a_held_back_put_and_a_barrier() {
             v.put(far, 1)?;
             world.barrier()
         });
-        // The guard is held, not forgotten: the words are true of both.
+        // The guard is open, not forgotten. The error's words are true in both cases.
         told.all_say(&["rank 1 has not closed the OwnerComputes"]).all_cite(&["let seen = v.owner_computes()"]);
     });
 }
@@ -94,7 +94,7 @@ fn a_rank_that_has_left_while_others_open_a_read_cache() {
         let told = job.run_freely(|world| {
             let v = GVector::<i32>::new(world, 10)?;
             if world.rank() == 1 {
-                // It still serves its block, and will never come.
+                // The rank still serves its block, and never opens the scope.
                 std::mem::forget(v);
                 return Ok(());
             }
@@ -116,7 +116,7 @@ fn a_rank_that_has_left_and_holds_back_a_put() {
                 std::mem::forget(v);
                 return Ok(());
             }
-            // Rank 1 never gets as far as this scope, after which the put comes.
+            // Rank 1 never opens this scope, and the put comes after it.
             drop(v.release_c()?);
             v.put(v.range_of(1).start, 7)
         });
@@ -132,11 +132,11 @@ fn a_rank_that_has_left_and_holds_back_a_put() {
 fn a_wait_longer_than_the_limit() {
     const LIMIT: Duration = Duration::from_millis(400);
     on_every_route([2, 3], |job| {
-        // Of the first that begins: a rank that comes later is told by it.
+        // The limit of the first wait counts: a rank that waits later gets its error.
         let (order, begun) = (Order::new(), Instant::now());
         let told = job.limit(LIMIT).run(|world| {
             if world.rank() == 1 {
-                // It computes, and finds out when it comes.
+                // The rank computes, and gets the error in its next call.
                 order.wait_for(world.size() - 1);
                 std::thread::sleep(LIMIT / 8);
                 return world.barrier();
@@ -175,7 +175,7 @@ fn a_circle_through_the_room_for_own_writes() {
     });
 }
 
-/// Blocks the rank that applies it, inside a call of its endpoint.
+/// An operation that blocks the rank that applies it, inside a call of its endpoint.
 struct Blocks;
 
 impl Op<u64> for Blocks {
@@ -202,7 +202,7 @@ fn an_operation_that_blocks() {
     panic!("ended: {}", ran.expect_err("it blocks"));
 }
 
-/// The thread that ends a process does not wait for code of the program.
+/// The thread that ends a process does not wait for the program's code.
 #[test]
 fn processes_end_while_an_operation_blocks() {
     for owner in ["0", "1"] {

@@ -1,4 +1,4 @@
-//! The trace of a job that fails: whole, with what each rank did until then.
+//! The trace of a failed job is complete, with all events of each rank up to the failure.
 
 use aurora_core::Route;
 use aurora_core::prelude::*;
@@ -13,7 +13,7 @@ fn traced(name: &str, fails: impl Fn(&World, &ReadCache<'_, u64>) -> Result<()> 
     let failed = Config::threads(3).route(Route::Udp).trace(&path).run(|world| {
         let v = GVector::<u64>::new(world, 30)?;
         let all = v.read_cache()?;
-        // All have loaded before one fails.
+        // All ranks have loaded before one fails.
         world.barrier()?;
         fails(world, &all)?;
         world.barrier()

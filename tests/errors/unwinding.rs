@@ -1,4 +1,4 @@
-//! What is dropped while an operation panics: inside of a call of the same rank, which cannot be called again.
+//! Objects that are dropped while an operation panics: inside a call of the same rank, where no other call is possible.
 
 use crate::provoke::{Job, Told, on_every_route};
 use aurora_core::ops::Sum;
@@ -8,14 +8,14 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 thread_local! {
-    /// What the operations below own once they have taken it.
+    /// The object that the operations below take and drop.
     static KEPT: RefCell<Option<Box<dyn Any>>> = const { RefCell::new(None) };
 }
 
-/// Makes what is kept.
+/// Makes the object for [`KEPT`].
 type Keep = fn(&World) -> Result<Box<dyn Any>>;
 
-/// Drops what is kept, by a panic.
+/// Panics, and so drops the object.
 struct Panics;
 
 impl Op<u64> for Panics {
@@ -26,7 +26,7 @@ impl Op<u64> for Panics {
     }
 }
 
-/// Uses the vector that is kept, which is refused by a panic.
+/// Uses the object, a vector: the use panics.
 struct Asks;
 
 impl Op<u64> for Asks {
@@ -37,7 +37,7 @@ impl Op<u64> for Asks {
     }
 }
 
-/// Drops what is kept, and goes on.
+/// Drops the object, and continues.
 struct Drops;
 
 impl Op<u64> for Drops {
@@ -47,15 +47,15 @@ impl Op<u64> for Drops {
     }
 }
 
-/// Keeps what `keep` makes, and has rank 0 apply `op` to an element of its own: whether that has panicked.
+/// Keeps the result of `keep`, and lets rank 0 apply `op` to an element of its own. True if that panicked.
 fn apply<O: Op<u64>>(world: &World, keep: Keep, op: O) -> Result<bool> {
     let mut v = GVector::<u64>::new(world, 9)?;
     let kept = keep(world)?;
     if !world.is_root() {
-        // Theirs goes before the operation is applied, or with the job.
+        // The other ranks' objects are dropped before the operation is applied, or when the job ends.
         drop(kept);
         v.release_c_with(op)?.finish()?;
-        // The end of the scope waits for the own block only: rank 0's is asked for.
+        // The end of the scope waits only for the own block, so this read waits for rank 0's block.
         v.at(0)?;
         return Ok(false);
     }
@@ -73,7 +73,7 @@ fn vector(world: &World) -> Result<Box<GVector<u64>>> {
     GVector::new(world, 12).map(Box::new)
 }
 
-/// The operation has panicked, and all are told.
+/// Checks that the operation has panicked, and all ranks get the error.
 fn is_poisoned(job: Job, told: &Told) {
     assert!(told.ranks[0].as_ref().is_some_and(Result::is_ok), "{job:?}: {told:?}");
     for told in &told.ranks[1..] {
@@ -148,7 +148,7 @@ fn an_operation_that_drops_a_vector_and_goes_on() {
     });
 }
 
-/// Uses a vector while it is dropped, by an operation that panics.
+/// Uses a vector and a scalar while it is dropped, with an operation that panics.
 struct Cleans<'v>(&'v mut GVector<u64>, &'v mut GScalar<u64>);
 
 impl Drop for Cleans<'_> {
@@ -166,7 +166,7 @@ impl Drop for Cleans<'_> {
     }
 }
 
-/// Of one rank: no other waits for what happens amid a panic.
+/// Only one rank, because no other rank waits for this scope during a panic.
 #[test]
 fn an_operation_that_panics_amid_another_panic() {
     on_every_route([1], |job| {

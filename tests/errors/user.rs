@@ -1,4 +1,4 @@
-//! Errors of the program's own, and those that had nowhere to go.
+//! Errors of the program itself, and errors that no call could return.
 
 use crate::provoke::{cited, on_every_route};
 use aurora_core::prelude::*;
@@ -67,7 +67,7 @@ fn the_line_is_the_programs_or_none() {
         });
         let text = told.run.expect_err("spoilt").to_string();
         assert!(cited(&text).iter().any(|line| line.contains("milk().map_err(|error|")), "{text}");
-        // Called by the standard library.
+        // The standard library calls the conversion.
         let told = job.run_freely(|world| match world.is_root() {
             true => milk().map_err(Error::user),
             false => world.barrier(),
@@ -79,7 +79,7 @@ fn the_line_is_the_programs_or_none() {
 
 #[test]
 fn what_the_others_were_doing_does_not_matter() {
-    // The failing rank drops its vector before the others' scope.
+    // The failing rank drops its vector before the other ranks open their scope.
     on_every_route([2, 3], |job| {
         for _ in 0..10 {
             let told = job.run_freely(|world| {
@@ -139,7 +139,7 @@ fn the_error_of_a_failing_drop_comes_back_from_run() {
             if world.rank() == 1 {
                 let mut released = v.release_c()?;
                 released.put(0, 1)?;
-                // The others have opened something else by now: only the drop finds out.
+                // The other ranks have opened something else by now, so only the drop finds the mismatch.
                 std::thread::sleep(std::time::Duration::from_millis(100));
                 drop(released);
                 return Ok(());
@@ -176,11 +176,11 @@ fn an_operation_that_panics_at_the_owner() {
             let error = told.run.as_ref().expect_err("a panic");
             let text = error.to_string();
             if unlucky == 0 {
-                // Amid its own call.
+                // The panic is inside the rank's own call.
                 assert!(text.contains("rank 0 failed: panicked: thirteen is bad luck"), "{text}");
                 assert!(cited(&text).iter().any(|line| line.contains("thirteen")), "{text}");
             } else {
-                // In what others have sent it, whatever it is doing: it can only be the object's fault.
+                // The panic is in another rank's write, so the error belongs to the object, not to the rank's call.
                 assert!(matches!(error, Error::Poisoned { .. }), "{text}");
                 assert!(text.contains("rank 0 panicked inside the ReleaseC that it opened at"), "{text}");
             }

@@ -1,5 +1,5 @@
-//! Types and closures of the user's that panic on the rank that asks: the object is poisoned on all ranks, and no call
-//! pairs with another.
+//! Types and closures of the user that panic on the rank that makes a request: the object is poisoned on all ranks, and
+//! no call is matched with another call.
 
 use crate::provoke::on_every_route;
 use aurora_core::prelude::*;
@@ -7,18 +7,18 @@ use serde::{Deserialize, Deserializer, Serialize};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 
-/// The rank that is to blame.
+/// The rank that makes the error.
 const CULPRIT: usize = 1;
 
-/// Says nothing on stderr.
+/// A panic payload without a message.
 struct Quiet;
 
 thread_local! {
-    /// Values cannot be decoded on this thread.
+    /// True while values cannot be decoded on this thread.
     static IS_ARMED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Panics where it is decoded while the thread is armed.
+/// Panics in decoding while the thread is armed.
 #[derive(PartialEq, Eq, Hash, Clone, Serialize, Debug)]
 struct Touchy(u64);
 
@@ -31,7 +31,7 @@ impl<'d> Deserialize<'d> for Touchy {
     }
 }
 
-/// Does something in which a value cannot be decoded: true if it panicked.
+/// Runs an action in which a value cannot be decoded. True if the action panicked.
 fn armed<R>(action: impl FnOnce() -> R) -> bool {
     IS_ARMED.set(true);
     let outcome = catch_unwind(AssertUnwindSafe(action));
@@ -39,7 +39,7 @@ fn armed<R>(action: impl FnOnce() -> R) -> bool {
     outcome.is_err()
 }
 
-/// The rank that asks decodes the answer.
+/// The rank that made the request decodes the answer.
 #[test]
 fn an_answer_that_panics_poisons_the_map() {
     type Map = GMap<Touchy, Touchy>;
@@ -64,7 +64,7 @@ fn an_answer_that_panics_poisons_the_map() {
                 world.barrier()?;
                 match (name, world.is_root()) {
                     (_, true) => assert!(armed(|| next_use(&mut map, key)), "{name}"),
-                    // The call ends for the others too.
+                    // The call ends on the other ranks too.
                     ("gather_to", false) => {
                         let ended = map.gather_to(0);
                         assert!(matches!(ended, Err(Error::Poisoned { .. })), "{ended:?}");
@@ -83,7 +83,7 @@ fn an_answer_that_panics_poisons_the_map() {
     });
 }
 
-/// The home has changed the value already, and nobody has the old one.
+/// The home has already changed the value, and no rank has the old value.
 #[test]
 fn an_answer_that_panics_poisons_the_scalar() {
     type Use = fn(&GScalar<Touchy>) -> Result<()>;
@@ -108,10 +108,11 @@ fn an_answer_that_panics_poisons_the_scalar() {
     });
 }
 
-/// A closure that panics on one rank, which tries once more: its second call is not the second half of the others'.
+/// A closure panics on one rank, which tries again: its second call must not match the second step of the other ranks'
+/// call.
 #[test]
 fn a_construction_that_panics_and_is_tried_again() {
-    /// One vector is checked in two steps, because it is large.
+    /// The large vector is checked in two steps.
     const LENGTHS: [usize; 2] = [100, 3 << 20];
     on_every_route([2, 3], |job| {
         for len in LENGTHS {
@@ -134,14 +135,14 @@ fn a_construction_that_panics_and_is_tried_again() {
     });
 }
 
-/// Its replica is locked while it is read, and the rank's daemon needs both that and the kernel.
+/// The replica is locked while it is read, and the rank's daemon needs the replica's lock and the kernel.
 #[test]
 fn a_replica_that_cannot_be_read_while_others_set_it() {
     on_every_route([2, 3], |job| {
         let told = job.run(|world| {
             let scalar = GScalar::new(world, world.size() - 1, Slow(1))?;
             let mostly = scalar.read_mostly()?;
-            // All have opened it before one of them spoils it.
+            // All ranks have opened the scope before one of them poisons the scalar.
             world.barrier()?;
             if world.is_root() {
                 assert!(armed(|| mostly.get()));
@@ -155,7 +156,7 @@ fn a_replica_that_cannot_be_read_while_others_set_it() {
     });
 }
 
-/// Takes its time before it panics.
+/// Takes some time before it panics.
 #[derive(Serialize)]
 struct Slow(u64);
 

@@ -1,4 +1,4 @@
-//! Types of the user's that are hashed or encoded in several ways: an error, never another entry.
+//! Types of the user that are hashed or encoded in several ways: an error, and never another entry.
 
 use crate::provoke::on_every_route;
 use aurora_core::ops::Sum;
@@ -10,10 +10,10 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
 
-/// The rank that is to blame.
+/// The rank that makes the error.
 const CULPRIT: usize = 1;
 
-/// Every single access by a borrowed form of a key, by its name.
+/// Every single access by a borrowed form of a key, with its name.
 fn looked_up<K: MapKey, Q: Lookup<K> + ?Sized>(map: &mut GMap<K, u64>, key: &Q) -> [(&'static str, Result<()>); 5] {
     [
         ("get", map.get(key).map(drop)),
@@ -24,8 +24,8 @@ fn looked_up<K: MapKey, Q: Lookup<K> + ?Sized>(map: &mut GMap<K, u64>, key: &Q) 
     ]
 }
 
-/// Looks up each key in a form that serde encodes otherwise. All ranks get an error, also of their own keys, and the
-/// entries stay as they were.
+/// Looks up each key in a form that serde encodes differently. All ranks get an error, for their own keys too, and the
+/// entries do not change.
 fn is_refused<K, Q>(make: impl Fn(u32) -> K + Sync)
 where
     K: MapKey + Borrow<Q> + Clone + Debug,
@@ -59,14 +59,14 @@ where
     });
 }
 
-/// A slice has its length in front, an array has not: the first bytes of another key follow.
+/// The encoding of a slice begins with its length, that of an array does not: the first bytes are those of another key.
 #[test]
 fn an_array_by_its_slice() {
     is_refused::<[u8; 4], [u8]>(|n| if n % 2 == 0 { [7, 7, 7, n as u8] } else { [4, 7, 7, n as u8] });
     is_refused::<[u64; 2], [u64]>(|n| [u64::from(n), 2]);
 }
 
-/// A key whose borrowed form hashes `HASH` more, and is encoded with a list of so many bytes behind.
+/// A key whose borrowed form adds `HASH` to the hash, and whose encoding has a list of `BYTES` bytes at its end.
 #[derive(PartialEq, Eq, Clone, Debug)]
 struct Key<const HASH: u64, const BYTES: usize>(View<HASH, BYTES>);
 
@@ -81,7 +81,7 @@ impl<const HASH: u64, const BYTES: usize> Clone for View<HASH, BYTES> {
 
 impl<const HASH: u64, const BYTES: usize> Hash for Key<HASH, BYTES> {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
-        // One for all, if the forms have the same.
+        // The same hash for all keys, if both forms have the same hash.
         if HASH > 0 { self.0.0 } else { 0 }.hash(hasher);
     }
 }
@@ -119,7 +119,7 @@ impl<const HASH: u64, const BYTES: usize> Borrow<View<HASH, BYTES>> for Key<HASH
     }
 }
 
-/// The owner is the right one, and the bytes begin with the key.
+/// The owner is correct, and the bytes begin with the key.
 #[test]
 fn a_form_with_bytes_behind_the_key() {
     is_refused::<Key<0, 1>, View<0, 1>>(|n| Key(View(n)));
@@ -130,7 +130,7 @@ fn a_form_with_another_hash() {
     is_refused::<Key<9, 0>, View<9, 0>>(|n| Key(View(n)));
 }
 
-/// Its owned form is another key.
+/// A borrowed form whose owned form is another key.
 #[derive(PartialEq, Eq, Hash, Serialize)]
 struct Word(u64);
 
@@ -186,14 +186,14 @@ fn an_owned_form_with_another_hash() {
     });
 }
 
-/// A key of which serde skips a part: another key arrives.
+/// A key with a field that serde skips, so that another key arrives.
 #[derive(PartialEq, Eq, Hash, Clone, Serialize, Deserialize, Debug)]
 struct Halved(u64, #[serde(skip)] u64);
 
 #[test]
 fn a_key_that_arrives_as_another() {
     on_every_route([2, 3], |job| {
-        // Of so many inserts that the other rank owns, half have an owner there as the keys that arrive.
+        // The culprit owns both the key and the key that arrives.
         let told = job.run(|world| {
             let mut map = GMap::<Halved, u64>::new(world)?;
             let theirs = |map: &GMap<Halved, u64>| {
@@ -208,7 +208,7 @@ fn a_key_that_arrives_as_another() {
             }
             let key = theirs(&map);
             let mut scope = map.release_c()?;
-            // All have opened it before one of them can spoil it.
+            // All ranks have opened the scope before one of them can cause the error.
             world.barrier()?;
             let ended = if world.is_root() { scope.insert(key, 1) } else { Ok(()) }.and(scope.finish());
             world.barrier()?;
@@ -219,7 +219,7 @@ fn a_key_that_arrives_as_another() {
     });
 }
 
-/// A key of which serde skips a part that `Eq` compares and `Hash` does not: another key arrives, of the same hash.
+/// A key with a skipped field that `Eq` compares and `Hash` does not: another key with the same hash arrives.
 #[derive(PartialEq, Eq, Clone, Serialize, Deserialize, Debug)]
 struct Shallow(u64, #[serde(skip)] u64);
 
@@ -242,7 +242,7 @@ fn a_key_that_arrives_as_another_of_its_hash() {
                 assert!(matches!(inserted, Err(Error::Value { .. })), "{inserted:?}");
             }
             world.barrier()?;
-            // Own writes are not encoded: the key stays as it is, and cannot be collected.
+            // Own writes are not encoded: the key stays in the map as it is, but cannot be collected.
             let own = (0..).find(|n| map.owner(&Shallow(*n, 1)) == world.rank()).expect("every rank owns keys");
             let mut scope = map.release_c()?;
             scope.insert(Shallow(own, 1), 1)?;
@@ -258,7 +258,7 @@ fn a_key_that_arrives_as_another_of_its_hash() {
             let mut map = GMap::<Shallow, u64>::new(world)?;
             let theirs = (0..).find(|n| map.owner(&Shallow(*n, 1)) == CULPRIT).expect("every rank owns keys");
             let mut scope = map.release_c()?;
-            // All have opened it before one of them can spoil it.
+            // All ranks have opened the scope before one of them can cause the error.
             world.barrier()?;
             let ended = if world.is_root() { scope.insert(Shallow(theirs, 1), 1) } else { Ok(()) }.and(scope.finish());
             world.barrier()?;
@@ -269,7 +269,7 @@ fn a_key_that_arrives_as_another_of_its_hash() {
     });
 }
 
-/// A skipped field is expected where the value is read, because no names are sent.
+/// The decoder expects a skipped field, because no field names are sent.
 #[derive(PartialEq, Clone, Default, Serialize, Deserialize, Debug)]
 struct Skips {
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -340,7 +340,7 @@ impl<'d> Deserialize<'d> for Shorter {
     }
 }
 
-/// Takes the operand, of any type.
+/// Replaces the value by the operand, for any type.
 struct Newest;
 
 impl<T> Op<T> for Newest {
@@ -349,7 +349,7 @@ impl<T> Op<T> for Newest {
     }
 }
 
-/// Every use of a value that is sent, by a type whose two halves disagree, names the type and the halves.
+/// Every use that sends a value of a type whose two halves disagree gets an error that names the type and the halves.
 fn is_named<T: Debug + Clone + Eq + Hash + Serialize + for<'d> Deserialize<'d> + Send + Sync + 'static>(
     name: &str,
     value: T,
@@ -429,7 +429,7 @@ fn a_type_that_reads_more_than_it_writes_is_named() {
     is_named("Shorter", Shorter(1));
 }
 
-/// A map with an entry that each rank owns and has inserted, and its key. Own writes are not encoded.
+/// A map with an entry that each rank owns and has inserted, and the entry's key. Own writes are not encoded.
 fn own_entry(world: &World) -> Result<(GMap<u64, Longer>, u64)> {
     let mut map = GMap::<u64, Longer>::new(world)?;
     let own = (0..).find(|key| map.owner(key) == world.rank()).expect("every rank owns keys");

@@ -1,4 +1,4 @@
-//! A rank fails while MPI carries what it and the others send: nobody waits for what it does not move any more.
+//! A rank fails while MPI carries the blocks: no rank waits for transfers of the failed rank.
 
 use crate::cell::{Fault, RANKS, Starter};
 use crate::{MACHINE, commit, start};
@@ -13,16 +13,16 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
-/// First argument of a binary that is the job; then what its failing rank does by itself.
+/// The first argument of a binary that is the job; the fault that its failing rank causes by itself follows.
 pub const ARGUMENT: &str = "--as-job-that-carries";
 
-/// Elements of each rank: some milliseconds by MPI, so that a signal meets transfers that are under way.
+/// The elements of each rank. A transfer takes some milliseconds by MPI, so that a signal arrives during transfers.
 const EACH: usize = 1 << 20;
 
-/// Loads before anything happens.
+/// The number of loads before the fault.
 const SETTLED: usize = 5;
 
-/// The driver's word that it is time to fail.
+/// The driver's note that requests the fault.
 const STRIKE: &str = "strike";
 
 /// The rank that fails.
@@ -30,7 +30,7 @@ const CULPRIT: usize = 1;
 
 pub fn trials() -> Vec<Trial> {
     let Ok(flavour) = mpi::built_for().and_then(|flavour| flavour.launcher(RANKS).map(|_| flavour)) else {
-        // The matrix says why.
+        // The matrix reports the reason.
         return Vec::new();
     };
     let trial = |(fault, delay): (Fault, u64)| {
@@ -41,7 +41,7 @@ pub fn trials() -> Vec<Trial> {
     moments.map(trial).into()
 }
 
-/// The job: loads without an end.
+/// The job: loads without end.
 pub fn main(arguments: &[String]) -> ExitCode {
     let fault = Fault::ALL.into_iter().find(|fault| [fault.name()] == arguments);
     let outcome = Config::mpi().route(Route::Udp).bulk(Bulk::Mpi).run(|world| {
@@ -96,7 +96,7 @@ fn run(starter: Starter, fault: Fault, delay: Duration) -> Result<(), Failed> {
     let messages = ended.messages();
     let who = format!("rank {CULPRIT}");
     let told = match (fault, &messages[..]) {
-        // It is mpirun's to say; where that takes longer than a second, the others have missed it.
+        // mpirun reports the killed rank. If mpirun takes longer than a second, the other ranks report its silence.
         (Fault::Kill, []) => true,
         (Fault::Kill, [message]) => message.contains(&who) && message.contains("has been silent"),
         (Fault::Stop, [message]) => message.contains(&who) && message.contains("has been silent"),

@@ -3,7 +3,7 @@
 use aurora_suite::mpi::Flavour;
 use std::fmt;
 
-/// How a rank fails.
+/// The way in which a rank fails.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
     Error,
@@ -29,22 +29,22 @@ impl Fault {
     }
 }
 
-/// Where it fails.
+/// The place where it fails.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     /// While the ranks load a ReadCache.
     Load,
-    /// Inside a scope that lends its block, which others want to read.
+    /// Inside a scope that lends its block, which other ranks want to read.
     Scope,
-    /// While the others end a ReleaseC that it is still in.
+    /// While the other ranks end a ReleaseC that it has not ended.
     End,
-    /// While all compute, and none calls Aurora.
+    /// While all ranks compute, and none calls Aurora.
     Idle,
-    /// Inside a scope of pages; then the others fetch pages of its block.
+    /// Inside a scope of pages. The other ranks then fetch pages of its block.
     Fetch,
-    /// While the others are in a sync of pages.
+    /// While the other ranks are in a sync of pages.
     Sync,
-    /// Holding a lock of TreadMarks that the others wait for.
+    /// While it holds a lock of TreadMarks for which the other ranks wait.
     Lock,
 }
 
@@ -65,7 +65,7 @@ impl Place {
     }
 }
 
-/// Who has started the ranks.
+/// The way in which the ranks are started.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Starter {
     Threads,
@@ -83,10 +83,10 @@ impl fmt::Display for Starter {
     }
 }
 
-/// Ranks of every job.
+/// The number of ranks of every job.
 pub const RANKS: usize = 3;
 
-/// One cell.
+/// A cell of the matrix.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cell {
     pub starter: Starter,

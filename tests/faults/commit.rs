@@ -1,4 +1,4 @@
-//! What the failing rank does.
+//! The faults of the failing rank.
 
 use crate::cell::Fault;
 use aurora_core::prelude::*;
@@ -17,7 +17,7 @@ pub fn now(fault: Fault) -> Result<()> {
     }
 }
 
-/// Fails after a while, if it can be done while the rank's own thread waits; tells whether it will.
+/// Fails after a while, if this is possible while the rank's own thread waits. True if it will fail.
 pub fn soon(fault: Fault, after: Duration) -> bool {
     let suits = !matches!(fault, Fault::Error | Fault::Panic);
     if suits {
@@ -38,7 +38,7 @@ fn die(fault: Fault) {
         Fault::Stop => signal(Signal::STOP),
         Fault::Error | Fault::Panic => unreachable!("the rank's own thread does that"),
     }
-    // A stopped process that goes on later comes here, and finds its job gone.
+    // A stopped process that is continued later arrives here, after its job has ended.
 }
 
 fn signal(signal: Signal) {

@@ -1,4 +1,4 @@
-//! Launchers that this program was not built for: an error, never worlds of one rank.
+//! Launchers for which this program was not built: an error, and never worlds of one rank.
 
 use crate::cell::Place;
 use crate::{MACHINE, job};
@@ -25,7 +25,7 @@ fn trial(flavour: Flavour, built: &str, words: &'static [&'static str]) -> Trial
     }
 }
 
-/// Only by its own name: plain `mpirun` may be either's.
+/// Only if its own name is known: plain `mpirun` may belong to either MPI.
 fn own_launcher(flavour: Flavour) -> Result<(), String> {
     let command = flavour.launcher(2)?;
     let name = format!("mpirun.{flavour}");
@@ -39,7 +39,7 @@ fn is_refused(flavour: Flavour, words: &[&str]) -> Result<(), Failed> {
     let _beside_others = MACHINE.read();
     let mut command = flavour.launcher(2)?;
     command.arg(std::env::current_exe()?);
-    // As a program would be that leaves the choice to its surroundings.
+    // Like a program that takes the launcher from its environment.
     command.args([job::ARGUMENT, "surroundings", "none", Place::Load.name(), "0"]);
     let ended = Job::start(command)?.wait()?;
     if ended.code() == 0 {

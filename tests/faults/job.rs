@@ -9,13 +9,13 @@ use std::fs;
 use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime};
 
-/// First argument of a binary that is the job; then launcher, fault, place and failing rank.
+/// The first argument of a binary that is the job; launcher, fault, place and failing rank follow.
 pub const ARGUMENT: &str = "--as-job-that-fails";
 
-/// So that the others are where they are meant to be.
+/// The time after which the other ranks are in their places.
 const SETTLED: Duration = Duration::from_millis(200);
 
-/// What threads compute for, who cannot be ended from outside.
+/// The time for which threads compute, because they cannot be ended from outside.
 const COMPUTING: Duration = Duration::from_millis(1500);
 
 pub fn main(arguments: &[String]) -> ExitCode {
@@ -59,7 +59,7 @@ fn body(world: &World, fault: Option<Fault>, place: Place, rank: usize, threads:
                 note_fault();
                 commit::now(fault)
             }
-            // The driver does it.
+            // The driver causes the fault.
             None => compute(None),
         }
     };
@@ -73,11 +73,11 @@ fn body(world: &World, fault: Option<Fault>, place: Place, rank: usize, threads:
                 return fail();
             }
             if world.rank() == RANKS - 1 {
-                // So that the others are still loading.
+                // Then the other ranks are still loading.
                 std::thread::sleep(SETTLED * 2);
             }
             v.read_cache()?.finish()?;
-            // Stopped before the load was over, but it was.
+            // For a rank that is stopped after it has completed the load.
             world.barrier()
         }
         Place::Scope => {
@@ -87,7 +87,7 @@ fn body(world: &World, fault: Option<Fault>, place: Place, rank: usize, threads:
                 return fail();
             }
             std::thread::sleep(SETTLED / 2);
-            // A scope that is left by an error ends as usual: then this is answered.
+            // A scope that an error leaves ends as usual. Then this call succeeds.
             v.at(v.range_of(rank).start)?;
             world.barrier()
         }
@@ -140,7 +140,7 @@ fn body(world: &World, fault: Option<Fault>, place: Place, rank: usize, threads:
     }
 }
 
-/// Without calling Aurora.
+/// Computes without calling Aurora.
 fn compute(limit: Option<Duration>) -> Result<()> {
     let begun = SystemTime::now();
     while limit.is_none_or(|limit| begun.elapsed().is_ok_and(|spent| spent < limit)) {
@@ -149,7 +149,7 @@ fn compute(limit: Option<Duration>) -> Result<()> {
     Ok(())
 }
 
-/// Threads and descriptors that a process has beside those that it had before.
+/// The additional threads and descriptors of a process, compared with earlier.
 #[derive(Debug)]
 struct Left {
     threads: usize,
@@ -157,7 +157,7 @@ struct Left {
 }
 
 impl Left {
-    /// A thread that has been joined is listed for a moment longer.
+    /// Waits a moment, because a joined thread is still listed for a short time.
     fn since(before: &Self) -> Self {
         let until = Instant::now() + Duration::from_millis(200);
         loop {

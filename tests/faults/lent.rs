@@ -1,6 +1,6 @@
-//! A rank is stopped while it writes to another one's block by itself, in memory that both share, and goes on later:
-//! what the other one has been lent meanwhile never changes under it. Either it is lent nothing, and both hear that the
-//! job is over, or it was before the stop that the writer was inside.
+//! A rank is stopped while it writes directly to another rank's block in shared memory, and continues later. The block
+//! that the owner is lent meanwhile must not change. Either the owner is lent nothing and both ranks get the error of
+//! the job, or the writer was outside the block when it was stopped.
 
 use crate::cell::Starter;
 use crate::{MACHINE, start};
@@ -17,28 +17,28 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// First argument of a binary that is the job; then launcher, stopped rank, and how the other one has its block lent.
+/// The first argument of a binary that is the job; launcher, stopped rank, and the owner's kind of guard follow.
 pub const ARGUMENT: &str = "--as-job-that-is-stopped";
 
 const RANKS: usize = 2;
 
-/// Elements of each block.
+/// The number of elements of each block.
 const EACH: usize = 1 << 16;
 
-/// What the owner writes; nobody else writes that.
+/// The value that the owner writes, and no other rank.
 const MINE: u64 = u64::MAX;
 
-/// So often the signal may come while the writer is outside.
+/// The maximum number of tries in which the signal may come while the writer is outside the block.
 const TRIES: usize = 12;
 
-/// What a slice that is held is looked at for, after the writer has gone on.
+/// The time for which a lent slice is watched after the writer has continued.
 const LOOKING: Duration = Duration::from_millis(300);
 
-/// Longer than anything here takes.
+/// Longer than any step of the test.
 const LIMIT: Duration = Duration::from_secs(20);
 
 pub fn trials() -> Vec<Trial> {
-    // A stopped child of rank 0's is killed by that, sooner or later.
+    // Rank 1 of self-started processes is a child of rank 0, which kills it some time after the stop.
     let mut cases = vec![(Starter::Processes, 0), (Starter::Processes, 1)];
     if let Ok(flavour) = mpi::built_for().and_then(|flavour| flavour.launcher(RANKS).map(|_| flavour)) {
         cases.extend([(Starter::Mpi(flavour), 0), (Starter::Mpi(flavour), 1)]);
@@ -67,7 +67,7 @@ pub fn main(arguments: &[String]) -> ExitCode {
     if outcome.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// The rank that is stopped: writes to the other one's block, without an end.
+/// The stopped rank: writes to the other rank's block without end.
 fn write(v: &mut GVector<u64>, owner: usize) -> Result<()> {
     let writes = [1, 2].map(|value| v.range_of(owner).map(|index| (index, value)).collect::<Vec<_>>());
     let begun = Instant::now();
@@ -91,7 +91,7 @@ fn write(v: &mut GVector<u64>, owner: usize) -> Result<()> {
     outcome
 }
 
-/// The other one: has its block lent once the writer has been stopped.
+/// The owner: opens a guard of its block after the writer has been stopped.
 fn lend(v: &mut GVector<u64>, how: &str) -> Result<()> {
     wait_for("stopped");
     let outcome = match how {
@@ -121,7 +121,7 @@ fn watch(lent: &mut [u64]) -> bool {
     watch_against(lent, &before)
 }
 
-/// Whether what is lent becomes another, until the driver has seen enough.
+/// True if the lent block changes before the driver has seen enough.
 fn watch_against(lent: &[u64], before: &[u64]) -> bool {
     let begun = Instant::now();
     while noted("seen").is_none() && begun.elapsed() < LIMIT {
@@ -149,7 +149,7 @@ fn run(starter: Starter, stopped: usize, how: &str) -> Result<(), Failed> {
     Err(format!("the writer was outside in {TRIES} of {TRIES} jobs").into())
 }
 
-/// Whether the rank was stopped inside of the block.
+/// True if the rank was stopped inside the block.
 fn stop_once(starter: Starter, stopped: usize, how: &str, attempt: usize) -> Result<bool, Failed> {
     let mut command = start::launcher(starter, RANKS)?;
     command.args([ARGUMENT, start::word(starter), &stopped.to_string(), how]).env("AURORA_SILENCE", "1");
@@ -167,7 +167,7 @@ fn stop_once(starter: Starter, stopped: usize, how: &str, attempt: usize) -> Res
             (told, _) => break told,
         }
     };
-    // Who was killed for having stopped is gone.
+    // A process that was killed because it was stopped no longer exists.
     let _ = kill_process(Pid::from_raw(pid).ok_or("no pid")?, Signal::CONT);
     let Some(told) = told else {
         thread::sleep(LOOKING);
@@ -182,7 +182,7 @@ fn stop_once(starter: Starter, stopped: usize, how: &str, attempt: usize) -> Res
         };
     };
     let who = format!("rank {stopped}");
-    // A child of rank 0's that has been stopped for long is not there any more to be told anything.
+    // A child of rank 0 that was stopped for long no longer exists and gets no error.
     let mortal = starter == Starter::Processes && stopped != 0;
     let until = Instant::now() + if mortal { Duration::from_secs(5) } else { LIMIT };
     while job.note("writer").is_none() && Instant::now() < until {
@@ -199,7 +199,7 @@ fn stop_once(starter: Starter, stopped: usize, how: &str, attempt: usize) -> Res
     }
 }
 
-/// Returns once none of the process's threads runs.
+/// Returns when none of the process's threads runs.
 fn stop(pid: Pid) -> Result<(), Failed> {
     kill_process(pid, Signal::STOP).map_err(|error| error.to_string())?;
     let begun = Instant::now();

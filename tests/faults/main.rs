@@ -1,7 +1,7 @@
-//! The fault matrix: what becomes of a job one of whose ranks fails, in every way, at every place, under every
-//! launcher; and kill points: what is left of a job one of whose ranks is killed at any moment.
+//! The fault matrix: the end of a job in which a rank fails, for every fault, place and launcher. Kill points: the
+//! remains of a job in which a rank is killed at any moment.
 //!
-//! This binary is the driver, and, started by it, the job that fails.
+//! This binary is the driver. It starts itself as the job that fails.
 
 mod carried;
 mod cell;
@@ -21,7 +21,7 @@ use libtest_mimic::Arguments;
 use std::process::ExitCode;
 use std::sync::RwLock;
 
-/// The machine: taken for itself by who looks for everything that a job leaves behind.
+/// The lock of the machine. A test that looks for all remains of a job takes it exclusively.
 static MACHINE: RwLock<()> = RwLock::new(());
 
 fn main() -> ExitCode {
@@ -36,7 +36,7 @@ fn main() -> ExitCode {
         _ => {}
     }
     let mut arguments = Arguments::from_args();
-    // A job that fails does little but wait for what is to end it.
+    // A failing job mostly waits for its end, so several run at the same time.
     arguments.test_threads.get_or_insert(4);
     let mut trials = matrix::trials();
     trials.extend(carried::trials());

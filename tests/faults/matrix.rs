@@ -1,4 +1,4 @@
-//! Every cell as a trial, and all of them as a table.
+//! Every cell as a trial, and all cells as a table.
 
 use crate::cell::{Cell, Fault, Place, RANKS, Starter};
 use crate::{MACHINE, start};
@@ -8,7 +8,7 @@ use libtest_mimic::{Failed, Trial};
 use rustix::process::Signal;
 use std::sync::Mutex;
 
-/// What the cells said, for the table.
+/// The results of the cells, for the table.
 static SEEN: Mutex<Vec<(Cell, String)>> = Mutex::new(Vec::new());
 
 pub fn trials() -> Vec<Trial> {
@@ -33,12 +33,12 @@ pub fn trials() -> Vec<Trial> {
     trials
 }
 
-/// Threads share what happens to their process. A stopped rank that nobody waits for is a stopped rank, unless someone
-/// watches over it; rank 0, which watches over started processes, is watched by nobody.
+/// False for cells without sense. All threads share a fault of their process. A stopped rank for which no rank waits is
+/// found only if another process watches it: rank 0 watches started processes, and no process watches rank 0.
 fn applies(cell: Cell) -> bool {
     match (cell.starter, cell.fault, cell.place) {
         (Starter::Threads, Fault::Kill | Fault::Stop, _) => false,
-        // As in other scopes.
+        // Like other scopes.
         (_, Fault::Error | Fault::Exit0 | Fault::Exit3, Place::Fetch | Place::Sync | Place::Lock) => false,
         (Starter::Processes, Fault::Stop, Place::Idle) => cell.rank != 0,
         (Starter::Mpi(_), Fault::Stop, Place::Idle) => false,
@@ -51,7 +51,7 @@ fn run(cell: Cell) -> Result<(), Failed> {
     let mut job = start::job(cell.starter, cell.fault.name(), cell.place, cell.rank)?;
     let stopped_parent = cell.starter == Starter::Processes && cell.fault == Fault::Stop && cell.rank == 0;
     if stopped_parent {
-        // Its ranks give it up and end; it learns of that when it is let go on.
+        // The other ranks give up the stopped rank and end. The stopped rank learns this when it is continued.
         start::wait_for_ranks(&mut job)?;
         job.wait_for_others()?;
         job.signal(Signal::CONT, false)?;
@@ -90,11 +90,11 @@ fn is_mpi(cell: Cell) -> bool {
     matches!(cell.starter, Starter::Mpi(_))
 }
 
-/// One message: who, why and where.
+/// Exactly one message with the rank, the cause and the line.
 fn said(cell: Cell, ended: &Ended) -> Result<(), String> {
     let messages = ended.messages();
     if cell.fault == Fault::Kill && is_mpi(cell) {
-        // It is mpirun's to say.
+        // mpirun reports it.
         let words = ["signal 9", "EXIT CODE: 9"];
         return match words.iter().any(|word| ended.said.contains(word) || ended.stdout().contains(word)) {
             true if messages.is_empty() => Ok(()),
@@ -103,7 +103,7 @@ fn said(cell: Cell, ended: &Ended) -> Result<(), String> {
         };
     }
     if cell.fault == Fault::Kill && cell.rank == 0 {
-        // Who could have said it is gone; the shell says it.
+        // No process is left to report it; the shell does.
         return match messages[..] {
             [] => Ok(()),
             _ => Err("a message of a killed process's child".into()),
@@ -112,7 +112,7 @@ fn said(cell: Cell, ended: &Ended) -> Result<(), String> {
     let [message] = messages[..] else {
         return Err(format!("{} messages instead of one", messages.len()));
     };
-    // What `run` returns of an error in its own process is the error itself.
+    // In its own process, `run` returns the error itself.
     let here = cell.rank == 0 || cell.starter == Starter::Threads;
     let own = here && cell.fault == Fault::Error && !is_mpi(cell);
     let who = format!("rank {}", cell.rank);
@@ -136,15 +136,15 @@ fn said(cell: Cell, ended: &Ended) -> Result<(), String> {
     Ok(())
 }
 
-/// What a survivor was told, if it could be.
+/// Checks the error of a survivor, if the survivor could get one.
 fn survived(cell: Cell, ended: &Ended, rank: usize) -> Result<(), String> {
     let told = ended.note(&format!("rank-{rank}"));
     let in_vain = match cell.starter {
-        // The exit of one thread is the exit of all.
+        // The exit of one thread ends all threads.
         Starter::Threads => matches!(cell.fault, Fault::Exit0 | Fault::Exit3),
-        // Who computes is ended; and with rank 0 all end at once.
+        // A computing rank is ended, and the death of rank 0 ends all ranks at once.
         Starter::Processes => cell.place == Place::Idle || (cell.rank == 0 && cell.fault == Fault::Kill),
-        // It ends all at once.
+        // mpirun ends all ranks at once.
         Starter::Mpi(_) => true,
     };
     let Some(told) = told else {
@@ -154,7 +154,7 @@ fn survived(cell: Cell, ended: &Ended, rank: usize) -> Result<(), String> {
     if told.contains(&who) { Ok(()) } else { Err(format!("rank {rank} was told `{told}`, without {who}")) }
 }
 
-/// All cells that were run.
+/// Prints all cells that were run.
 #[allow(clippy::print_stdout)]
 pub fn print() {
     let seen = SEEN.lock().unwrap();

@@ -1,5 +1,5 @@
-//! Ranks that disagree, in jobs whose ranks leave as soon as they know: each is told of a `Mismatch`, whichever way the
-//! word comes first.
+//! Ranks that disagree, in jobs whose ranks leave as soon as they get the error: each rank gets a `Mismatch`, in
+//! whatever order the messages arrive.
 
 use crate::MACHINE;
 use crate::cell::Starter;
@@ -13,22 +13,22 @@ use libtest_mimic::{Failed, Trial};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// First argument of a binary that is the job; then launcher, number of ranks, kind and who is late.
+/// The first argument of a binary that is the job; launcher, number of ranks, kind and late rank follow.
 pub const ARGUMENT: &str = "--as-job-that-disagrees";
 
-/// By so much a rank comes later than the others, who know by then.
+/// The delay of the late rank: the other ranks have the error by then.
 const LATE: Duration = Duration::from_millis(150);
 
-/// An MPI job is over as soon as one of its ranks leaves with an error: the others know by then.
+/// An MPI job ends as soon as one of its ranks leaves with an error. So each rank waits until all ranks have it.
 const KNOWN: Duration = Duration::from_secs(20);
 
-/// Of the vector.
+/// The length of the vector.
 const LEN: usize = 12;
 
-/// A collective call, made to its end.
+/// A complete collective call.
 type Call = fn(&World, &mut GVector<u64>) -> Result<()>;
 
-/// Two that do not fit: rank 1 makes the first, the others the second.
+/// Pairs of calls that do not match: rank 1 makes the first, the other ranks the second.
 const KINDS: [(&str, Call, Call); 8] = [
     ("behaviours", |_, v| v.release_c()?.finish(), |_, v| v.read_cache()?.finish()),
     ("load-and-barrier", |_, v| v.read_cache()?.finish(), |world, _| world.barrier()),
@@ -70,7 +70,7 @@ pub fn trials() -> Vec<Trial> {
     trials
 }
 
-/// Over numbers of ranks, and over who is late, the last of them nobody.
+/// For several numbers of ranks, and with each rank late; in the last job no rank is late.
 fn all_are_told(starter: Starter, kind: &str) -> Result<(), Failed> {
     let _beside_others = MACHINE.read();
     // An MPI job takes longer to start.
@@ -126,7 +126,7 @@ pub fn main(arguments: &[String]) -> ExitCode {
     if outcome.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// The kind of error, and what it says.
+/// The kind of an error, and its text.
 fn view(outcome: &Result<()>) -> String {
     match outcome {
         Ok(()) => "nothing".into(),

@@ -1,5 +1,5 @@
-//! Kill points: a rank is killed at any moment of a job, many times over. However that hits it, all processes of the
-//! job end in time, and nothing of Aurora's is left: no process, file, socket or shared memory.
+//! Kill points: a rank is killed at random moments of a job, many times. Each time all processes of the job end in
+//! time, and nothing of Aurora remains: no process, file, socket or shared memory.
 
 use crate::cell::Starter;
 use crate::walk::{Moment, Point};
@@ -15,22 +15,22 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Ranks of each job.
+/// The number of ranks of each job.
 const RANKS: usize = 4;
 
-/// From the kill to the end of the last process.
+/// The limit from the kill to the end of the last process.
 const IN_TIME: Duration = Duration::from_secs(15);
 
-/// What mpirun may take to find out that a process has died, and to end.
+/// The time for mpirun to notice that a process has died, and to end.
 const MPIRUN_MAY_TAKE: Duration = Duration::from_secs(5);
 
-/// Says where the points lie; printed, so that they can be had again.
+/// The variable with the seed of the points. The seed is printed, so that a run can be repeated.
 const SEED: &str = "SUITE_SEED";
 
-/// So many of each rank's while the job starts, works and ends.
+/// The number of points of each rank while the job starts, works and ends.
 type Counts = [(Moment, usize); 3];
 
-/// A job of self-started processes is over in 50 ms; Open MPI alone takes a second to end its own.
+/// A job of self-started processes ends within 50 ms; Open MPI alone takes a second to end a job.
 const OF_PROCESSES: Counts = [(Moment::Start, 4), (Moment::Work, 16), (Moment::End, 4)];
 const OF_MPI: Counts = [(Moment::Start, 1), (Moment::Work, 2), (Moment::End, 1)];
 
@@ -72,7 +72,7 @@ fn all(starter: Starter, counts: Counts, rank: usize) -> Result<(), Failed> {
     }
 }
 
-/// Until what counts from this moment is over, or brings nothing new.
+/// The time after which the moment's phase is over, or its points bring nothing new.
 fn longest(moment: Moment, starter: Starter) -> Duration {
     match (moment, starter) {
         (Moment::Start, Starter::Mpi(_)) => Duration::from_millis(400),
@@ -91,14 +91,14 @@ fn kill(starter: Starter, point: Point) -> Result<(), String> {
     let before = Traces::in_directory(&temporary.0);
     let mut command = start::launcher(starter, RANKS)?;
     command.args(point.arguments(starter == Starter::Processes, RANKS));
-    // A job that ends only because a rank is silent is too late.
+    // A job that ends only because a rank is silent ends too late.
     command.env("AURORA_ROUTE", "shm").env("AURORA_SILENCE", "30").env("TMPDIR", &temporary.0);
-    // What Open MPI forgets when it is killed itself goes with the directory.
+    // Files that a killed Open MPI leaves disappear with the directory.
     command.env("OMPI_MCA_btl_vader_backing_directory", &temporary.0);
     let mut job = Job::start(command)?;
     if point.moment == Moment::Start && starter != Starter::Processes {
-        // Open MPI's own launcher may hang if a process dies while MPI starts: that of Aurora's is to be gone, and is
-        // looked for.
+        // Open MPI's own launcher may hang if a process dies while MPI starts. Aurora's processes must be gone all the
+        // same, and this is checked.
         job.wait_for_the_struck()?;
         if !job.is_over_within(MPIRUN_MAY_TAKE) {
             drop(job);
@@ -114,7 +114,7 @@ fn kill(starter: Starter, point: Point) -> Result<(), String> {
     if messages.len() > 1 {
         return Err(format!("more than one message: {}", ended.all()));
     }
-    // Who ends by itself may be gone before it is struck, or have nothing more to do in its job.
+    // A rank that ends by itself may be gone before the kill, or have no more work in its job.
     match point.moment {
         Moment::End => Ok(()),
         _ if ended.code() != 0 && ended.was_struck() => Ok(()),
@@ -122,7 +122,7 @@ fn kill(starter: Starter, point: Point) -> Result<(), String> {
     }
 }
 
-/// A directory for a job's temporary files alone.
+/// A directory only for the temporary files of a job.
 struct Temporary(PathBuf);
 
 impl Temporary {

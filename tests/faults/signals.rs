@@ -6,7 +6,7 @@ use aurora_suite::mpi;
 use libtest_mimic::{Failed, Trial};
 use rustix::process::Signal;
 
-/// No fault of the job's own.
+/// The job itself has no fault.
 const NONE: &str = "none";
 
 pub fn trials() -> Vec<Trial> {
@@ -31,16 +31,16 @@ pub fn trials() -> Vec<Trial> {
     trials
 }
 
-/// All processes end, and not as if nothing had happened.
+/// All processes end, with an exit code other than 0, and with at most one message.
 fn all_end(starter: Starter, place: Place, signal: Signal, group: bool) -> Result<(), Failed> {
     let _beside_others = MACHINE.read();
-    // Rank 1 never comes to the load.
+    // Rank 1 never opens the load.
     let mut job = start::job(starter, NONE, place, 1)?;
     start::wait_for_ranks(&mut job)?;
     job.note_fault();
     job.signal(signal, group)?;
     let ended = job.wait()?;
-    // MPICH's mpirun sometimes says 0 for itself when a signal has ended it.
+    // MPICH's mpirun sometimes has the exit code 0 after a signal.
     let launchers_own = starter == Starter::Mpi(mpi::Flavour::Mpich);
     if ended.code() == 0 && !launchers_own {
         return Err(format!("it ended well: {}", ended.all()).into());

@@ -1,4 +1,4 @@
-//! Starts a job whose failure is asked for.
+//! Starts a job that must fail.
 
 use crate::cell::{Fault, Place, RANKS, Starter};
 use crate::job;
@@ -12,18 +12,18 @@ pub fn job(starter: Starter, fault: &str, place: Place, rank: usize) -> Result<J
     let mut command = launcher(starter, RANKS)?;
     command.args([job::ARGUMENT, word(starter), fault, place.name(), &rank.to_string()]);
     if fault == Fault::Stop.name() {
-        // Longer than a busy machine keeps the others from a processor.
+        // Longer than a busy machine keeps the other ranks from a processor.
         command.env("AURORA_SILENCE", "3");
     }
     Job::start(command)
 }
 
-/// The command that starts it, up to the program.
+/// The command that starts a job, up to the program.
 pub fn launcher(starter: Starter, ranks: usize) -> Result<Command, String> {
     let myself = std::env::current_exe().map_err(|error| error.to_string())?;
     match starter {
         Starter::Threads | Starter::Processes => {
-            // A script's background jobs ignore Ctrl-C, and so would what they start.
+            // A script's background jobs, and processes that they start, ignore Ctrl-C.
             let mut command = Command::new("env");
             command.arg("--default-signal=INT").arg(myself);
             Ok(command)
@@ -36,7 +36,7 @@ pub fn launcher(starter: Starter, ranks: usize) -> Result<Command, String> {
     }
 }
 
-/// Whether this process was started by a flavour's mpirun tells nothing about others: only names do.
+/// The argument that tells the job its launcher. It is the same for each MPI.
 pub fn word(starter: Starter) -> &'static str {
     match starter {
         Starter::Threads => "threads",
@@ -45,7 +45,7 @@ pub fn word(starter: Starter) -> &'static str {
     }
 }
 
-/// Waits until all ranks have come as far as the place.
+/// Waits until all ranks have reached the place.
 pub fn wait_for_ranks(job: &mut Job) -> Result<(), String> {
     let names: Vec<String> = (0..RANKS).map(|rank| format!("pid-{rank}")).collect();
     job.wait_for_notes(&names)?;

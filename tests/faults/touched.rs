@@ -1,5 +1,5 @@
-//! A rank is killed while all read and write single elements of each other's blocks in memory that they share: whoever
-//! was inside of a block then is not waited for, and the job is over at once.
+//! A rank is killed while all ranks read and write single elements of each other's blocks in shared memory. No rank
+//! waits for a rank that died inside a block, and the job ends at once.
 
 use crate::cell::Starter;
 use crate::{MACHINE, start};
@@ -13,20 +13,20 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
-/// First argument of a binary that is the job; then the rank that is killed.
+/// The first argument of a binary that is the job; the rank that is killed follows.
 pub const ARGUMENT: &str = "--as-job-that-touches";
 
 const RANKS: usize = 3;
 
-/// One in six of them took the whole grace.
+/// One in six of these jobs took the whole grace period.
 const JOBS: usize = 25;
 
-/// Those who are left are given 2 s to end by themselves; they take 10 ms.
+/// The surviving ranks have 2 s to end by themselves; they take 10 ms.
 const AT_ONCE: Duration = Duration::from_millis(1500);
 
 pub fn trials() -> Vec<Trial> {
     let trial = |rank| Trial::test(format!("processes/killed-inside-a-block/rank-{rank}"), move || run(rank));
-    // With rank 0 all end at once.
+    // The death of rank 0 ends all ranks at once, so rank 0 is not a case.
     (1..RANKS).map(trial).collect()
 }
 
@@ -71,7 +71,7 @@ fn run(killed: usize) -> Result<(), Failed> {
             late.push(format!("job {job}: {}", ended.all()));
         }
     }
-    // One of them may have met a stall of the machine.
+    // One job may be slow because the machine stalled.
     match late.len() {
         0 | 1 => Ok(()),
         _ => Err(format!("{} of {JOBS} jobs were late:\n{}", late.len(), late.join("\n")).into()),

@@ -1,4 +1,4 @@
-//! A job that does a bit of everything until one of its ranks is killed.
+//! A job that uses everything a little until one of its ranks is killed.
 
 use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
@@ -11,26 +11,26 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// First argument of a binary that is the job; then launcher, ranks and point.
+/// The first argument of a binary that is the job; launcher, ranks and point follow.
 pub const ARGUMENT: &str = "--as-job-that-is-killed";
 
-/// Nobody who is to be killed lives so long.
+/// Longer than a rank lives before it is killed.
 const LIFE: Duration = Duration::from_secs(20);
 
-/// Rounds of a job that is to end by itself.
+/// The rounds of a job that must end by itself.
 const ROUNDS: usize = 2;
 
 /// Several pages on each rank.
 const LENGTH: usize = 20_011;
 
-/// From what on time is counted.
+/// The moment from which time is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Moment {
     /// The start of the process.
     Start,
-    /// The first line of what all ranks run.
+    /// The start of the function that all ranks run.
     Work,
-    /// Its last line.
+    /// The end of that function.
     End,
 }
 
@@ -38,7 +38,7 @@ impl Moment {
     const ALL: [Moment; 3] = [Moment::Start, Moment::Work, Moment::End];
 }
 
-/// Who is killed, and when.
+/// The rank that is killed, and the time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Point {
     pub rank: usize,
@@ -47,7 +47,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// What follows the program in a job's command.
+    /// The arguments of the program in a job's command.
     pub fn arguments(self, processes: bool, ranks: usize) -> [String; 6] {
         let starter = if processes { "processes" } else { "mpi" };
         let Point { rank, moment, after } = self;
@@ -90,7 +90,7 @@ pub fn main(arguments: &[String]) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // In one write: a launcher may put what others say between two.
+            // In one write, because a launcher may put other processes' output between two writes.
             let text = format!("error: {error}\n");
             eprint!("{text}");
             ExitCode::FAILURE
@@ -98,14 +98,14 @@ pub fn main(arguments: &[String]) -> ExitCode {
     }
 }
 
-/// What the launcher has told this process before it can ask: Aurora's, Open MPI's or MPICH's.
+/// The rank from the launcher's variables, before Aurora starts: Aurora's, Open MPI's or MPICH's.
 fn announced_rank() -> usize {
     let ticket = std::env::var("AURORA_JOB").ok().and_then(|ticket| Some(ticket.split(':').nth(1)?.to_string()));
     let told = ["OMPI_COMM_WORLD_RANK", "PMI_RANK"].into_iter().find_map(|name| std::env::var(name).ok());
     ticket.or(told).and_then(|rank| rank.parse().ok()).unwrap_or(0)
 }
 
-/// Everything that ranks do with each other, the results checked, over and over or a few times.
+/// All kinds of communication between ranks, with checked results, in endless rounds or a few.
 fn walk(world: &World, ends: bool) -> Result<()> {
     let begun = Instant::now();
     let rounds = if ends { ROUNDS } else { usize::MAX };
@@ -123,7 +123,7 @@ fn visit(world: &World, visits: &GScalar<u64>, round: usize) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let want = |i: usize| mix((i + round) as u64);
     let mut v = GVector::from_fn(world, LENGTH, want)?;
-    // Loads, after each of which owners write again.
+    // Loads. After each load the owners write again.
     for turn in 1..=3 {
         check::same(v.read_cache()?.as_slice(), 0, |i| want(i).wrapping_add(turn - 1))?;
         let mut own = v.owner_computes_mut()?;
@@ -131,7 +131,7 @@ fn visit(world: &World, visits: &GScalar<u64>, round: usize) -> Result<()> {
         own.finish()?;
     }
     world.barrier()?;
-    // Single elements of the neighbour's, and a range of everybody's.
+    // Single elements of the neighbour's block, and all elements of all ranks.
     let theirs = v.range_of((me + 1) % p);
     for i in theirs.start..theirs.start + 20 {
         v.put(i, v.at(i)?.wrapping_add(1))?;
@@ -141,14 +141,14 @@ fn visit(world: &World, visits: &GScalar<u64>, round: usize) -> Result<()> {
     let some: Vec<usize> = (0..2000).map(|k| (k * 37 + round) % LENGTH).collect();
     check::equal("elements", v.at_many(&some)?.len(), some.len())?;
     visits.fetch_add(1)?;
-    // Reductions: with the barrier, in steps, and of lengths that differ.
+    // Reductions: with the barrier, in steps, and of different lengths.
     check::equal("sum", world.all_reduce(Sum, me + 1)?, p * (p + 1) / 2)?;
     let mut sums = vec![me as u64 + 1; 50_000];
     world.all_reduce_slice(Sum, &mut sums)?;
     check::same(&sums, 0, |_| (p * (p + 1) / 2) as u64)?;
     let texts = world.all_gather("a".repeat(20_000 * me))?;
     check::equal("letters", texts.iter().map(String::len).sum::<usize>(), 20_000 * (p * (p - 1) / 2))?;
-    // Updates of everybody's.
+    // Updates of elements of all ranks.
     let mut sums = GVector::<u64>::new(world, 1009)?;
     let mut updates = sums.release_c_with(Sum)?;
     (0..20_000).try_for_each(|k| updates.update(k % 1009, 1))?;

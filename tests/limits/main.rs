@@ -1,6 +1,6 @@
-//! Jobs that want more memory than their control group has: every rank is told by a typed error, and none is killed.
+//! Jobs that need more memory than their control group has: every rank gets a typed error, and no rank is killed.
 //!
-//! This binary is the driver, and, started by it in a control group, the job.
+//! This binary is the driver. It starts itself as the job in a control group.
 
 mod wants;
 
@@ -10,10 +10,10 @@ use aurora_suite::harness;
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::process::ExitCode;
 
-/// First argument of a binary that is the job; then what it wants.
+/// The first argument of the binary as a job; the name of the case follows.
 const ARGUMENT: &str = "--as-job-that-wants-memory";
 
-/// What all ranks of a job may use together.
+/// The limit of the memory that all ranks of a job use together.
 const LIMIT: usize = 256 << 20;
 
 fn main() -> ExitCode {

@@ -11,25 +11,25 @@ pub const RANKS: usize = 3;
 
 const MIB: usize = 1 << 20;
 
-/// What a job wants, and what each of its ranks should tell of it.
+/// The memory that a job requests, and the expected words of each of its ranks.
 #[derive(Debug)]
 pub struct Want {
     pub name: &'static str,
     pub words: &'static [&'static str],
-    /// What one copy may take; half of what is free where it is not set.
+    /// The limit of one copy; half of the free memory if it is not set.
     pub cache_limit: Option<&'static str>,
     nodes: Nodes,
     body: fn(&World) -> Result<()>,
 }
 
-/// Who shares memory.
+/// The ranks that share memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Nodes {
-    /// All.
+    /// All ranks.
     One,
     /// Ranks 0 and 1, but not rank 2.
     Two,
-    /// Nobody: each has a cache of its own then.
+    /// None. Each rank then has a cache of its own.
     Apart,
 }
 
@@ -39,7 +39,7 @@ impl Want {
     }
 }
 
-/// More than there is: then memory that is not there is the only limit.
+/// More than the memory of the group, so that only missing memory is a limit.
 const ANY: Option<&str> = Some("1GiB");
 
 const FINE: &[&str] = &["fine"];
@@ -126,7 +126,7 @@ pub const ALL: &[Want] = &[
         },
     },
     Want {
-        // Block by block, and once on each of two nodes what comes from the other: one and two thirds.
+        // The blocks, and on each of the two nodes one copy of the other node's blocks: one and two thirds.
         name: "caches_that_each_node_has_once",
         nodes: Nodes::Two,
         cache_limit: ANY,
@@ -136,7 +136,7 @@ pub const ALL: &[Want] = &[
             for round in 1..4 {
                 v.owner_computes_mut()?.local_mut().fill(round);
                 assert!(v.read_cache()?.iter().all(|value| *value == round));
-                // Otherwise who still shows it lets what comes then take a second place.
+                // Otherwise a rank that still shows the old blocks would make the new blocks take a second place.
                 world.barrier()?;
             }
             Ok(())
@@ -159,7 +159,7 @@ pub const ALL: &[Want] = &[
         words: FINE,
         body: |world| {
             let mut vectors = Vec::new();
-            // Each once where it lies and, while there is a cache, once for each node.
+            // Each block takes its own place, and while there is a cache, one copy on each node.
             for k in 1..=7 {
                 let mut v = GVector::<u64>::on(world, 2, 20 * MIB / 8)?;
                 if world.rank() == 2 {
@@ -291,7 +291,7 @@ pub const ALL: &[Want] = &[
         words: FINE,
         body: |world| {
             let mut vectors = Vec::new();
-            // Two caches of them would not fit beside each other.
+            // Two such caches would not fit at the same time.
             for k in 0..3 {
                 let mut v = GVector::<u64>::from_fn(world, 30 * MIB / 8, |i| (i + k) as u64)?;
                 for _ in 0..2 {
@@ -322,7 +322,7 @@ pub const ALL: &[Want] = &[
         },
     },
     Want {
-        // Of less than 166 MiB that are free.
+        // Less than 166 MiB are free.
         name: "a_cache_of_more_than_half_of_what_is_free",
         nodes: Nodes::Apart,
         cache_limit: None,
@@ -369,7 +369,7 @@ pub const ALL: &[Want] = &[
                 assert!(matches!(refused, Err(Error::OutOfMemory { .. })), "{refused:?}");
                 drop(refused);
                 drop(v);
-                // So that the memory of it is free again everywhere.
+                // Wait until the memory is free again on all ranks.
                 world.barrier()?;
                 let v = GVector::<u64>::from_fn(world, 20 * MIB / 8, |i| i as u64)?;
                 assert!(v.read_cache()?.iter().enumerate().all(|(i, value)| *value == i as u64));
@@ -379,7 +379,7 @@ pub const ALL: &[Want] = &[
     },
 ];
 
-/// Where a rank notes how it went.
+/// The name of a rank's note of its result.
 pub fn note_of(rank: usize) -> String {
     format!("rank-{rank}")
 }
@@ -402,7 +402,7 @@ pub fn main(name: &str) -> ExitCode {
         };
         note(&note_of(world.rank().index()), &told);
         if outcome.is_err() {
-            // The job ends with the first rank that fails: not before all have noted.
+            // The first rank that fails ends the job, so each rank waits until all ranks have written their notes.
             let until = Instant::now() + Duration::from_secs(20);
             while (0..RANKS).any(|rank| noted(&note_of(rank)).is_none()) && Instant::now() < until {
                 std::thread::sleep(Duration::from_millis(5));

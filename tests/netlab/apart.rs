@@ -1,5 +1,5 @@
-//! Which ranks share memory: those that can reach each other's sockets, whatever they ask for and whatever their hosts
-//! are called.
+//! The ranks that share memory are those that can reach each other's sockets, whatever route they request and whatever
+//! names their hosts have.
 
 use crate::bulk;
 use crate::place::{self, SLOW};
@@ -12,7 +12,7 @@ use aurora_suite::mpi::Flavour;
 use aurora_suite::netlab::Lab;
 use libtest_mimic::{Failed, Trial};
 
-/// What all hosts are called.
+/// The name of all hosts.
 const NAME: &str = "twin";
 
 pub fn bodies() -> Vec<Body> {
@@ -26,7 +26,7 @@ pub fn trials(flavour: Flavour) -> Vec<Trial> {
     ]
 }
 
-/// Two ranks on each of two nodes; nobody can be given what was asked for.
+/// Two ranks on each of two nodes. The requested route does not exist, and every rank reports that.
 fn is_refused(flavour: Flavour) -> std::result::Result<(), Failed> {
     let ended = run(flavour, &Body::of(twins), |_| Ok(()), Some(Route::Shm))?;
     let said = ended.messages();
@@ -64,7 +64,7 @@ fn run(
     Job::start(command)?.wait()
 }
 
-/// All hosts have one name.
+/// All hosts have the same name, but they are two nodes.
 fn twins(world: &World) -> Result<()> {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname")?;
     check::equal("host name", name.trim(), NAME)?;

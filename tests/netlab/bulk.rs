@@ -1,4 +1,4 @@
-//! What all ranks do together, every byte checked.
+//! Operations of all ranks, with every byte verified.
 
 use aurora_core::ops::Sum;
 use aurora_core::{
@@ -9,7 +9,7 @@ use aurora_suite::check;
 use aurora_suite::random::mix;
 use std::time::{Duration, Instant};
 
-/// How a verification says that the element that we damage is wrong.
+/// The beginning of the error about the damaged element.
 pub const DAMAGE: &str = "element 17 is ";
 
 const ROUNDS: usize = 3;
@@ -36,7 +36,7 @@ pub fn bodies() -> Vec<Body> {
     ]
 }
 
-/// What the owners write: right, or, in a test of the tests, with one wrong bit.
+/// The data that the owners write: correct, or, in a test of the tests, with one wrong bit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Data {
     Right,
@@ -44,18 +44,18 @@ pub enum Data {
 }
 
 impl Data {
-    /// What an element is to hold in a round.
+    /// The correct value of an element in a round.
     pub fn wanted(i: usize, round: usize) -> u32 {
         mix(((round as u64) << 40) + i as u64) as u32
     }
 
-    /// What is written there.
+    /// The written value of the element.
     pub fn written(self, i: usize, round: usize) -> u32 {
         Data::wanted(i, round) ^ u32::from(self == Data::Damaged && i == 17)
     }
 }
 
-/// One rank on each node, or two.
+/// Checks for one rank on each node, and for two.
 fn ranks_know_their_nodes(world: &World) -> Result<()> {
     let JobInfo { nodes, routes, .. } = world.about();
     let per_node = world.size() / nodes;
@@ -68,13 +68,13 @@ fn ranks_know_their_nodes(world: &World) -> Result<()> {
     }
 }
 
-/// What was asked for, or what a short probe has found: the same on all ranks, and what then happens.
+/// The carrier is the requested one or the one that a short probe has found. It is the same on all ranks, and is used.
 fn ranks_know_what_moves_bulk_data(world: &World) -> Result<()> {
     let bulk = &world.about().bulk;
     let Some(took) = bulk.probed_for else {
         return check::equal("asked for", bulk.asked, Bulk::Mpi);
     };
-    // Under 100 ms, unless packets get lost: then MPI's TCP waits for its time-outs, and is not chosen.
+    // Under 100 ms, unless packets are lost: then MPI's TCP waits for its time-outs, and MPI is not chosen.
     let in_time = took < Duration::from_secs(1) || bulk.mpi_from.is_none();
     assert!(bulk.asked == Bulk::Auto && in_time, "{bulk}, {took:?}");
     let found = GScalar::new(world, 0, bulk.to_string())?;
@@ -105,7 +105,7 @@ pub fn matrix(world: &World) -> Result<GVector<u32>> {
     GVector::new(world, MatrixDim::new(704, 704))
 }
 
-/// A phase: each rank writes its block, and loads the whole.
+/// A phase: each rank writes its block and loads the whole matrix.
 pub fn load(v: &mut GVector<u32>, round: usize, data: Data) -> Result<()> {
     write(v, round, data)?;
     check::same(v.read_cache()?.as_slice(), 0, |i| Data::wanted(i, round))
@@ -136,8 +136,8 @@ fn damaged_streams(world: &World) -> Result<()> {
     streams_of(world, Data::Damaged)
 }
 
-/// The same as it comes. Each rank has something of others before it has all, where the wire takes its time: at least
-/// once, for it may be kept from the processor for as long.
+/// Streamed loads. On a slow network each rank has rows of other ranks before it has all rows, in at least one round:
+/// in the other rounds it may have got no processor time.
 fn streams_of(world: &World, data: Data) -> Result<()> {
     const SLOW: Duration = Duration::from_millis(30);
     let alone = world.about().node_ranks.len() == 1;
@@ -176,7 +176,7 @@ fn damaged_exchanges(world: &World) -> Result<()> {
     exchanges_of(world, Data::Damaged)
 }
 
-/// Everyone fetches its part of everyone's block, as in the fourth phase of the paper's sort.
+/// Every rank reads its part of every block, as in the fourth phase of the paper's sort.
 fn exchanges_of(world: &World, data: Data) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let each = 30_011;
@@ -201,7 +201,7 @@ fn damaged_releases(world: &World) -> Result<()> {
     releases_of(world, Data::Damaged)
 }
 
-/// Single elements, and slices that lie across the borders between owners.
+/// Single elements, and slices across the borders between owners.
 fn releases_of(world: &World, data: Data) -> Result<()> {
     const STRETCH: usize = 1000;
     let (p, me) = (world.size(), world.rank().index());
@@ -224,7 +224,7 @@ fn releases_of(world: &World, data: Data) -> Result<()> {
     Ok(())
 }
 
-/// An update that arrives twice, or never, changes a sum.
+/// An update that arrives twice or never changes a sum.
 fn sums(world: &World) -> Result<()> {
     let p = world.size() as u64;
     let mut v = GVector::<u64>::new(world, 1009)?;
@@ -244,7 +244,7 @@ fn damaged_copies_to_one(world: &World) -> Result<()> {
     copies_to_one_of(world, Data::Damaged)
 }
 
-/// All ranks write to one at the same time.
+/// All ranks write to one rank at the same time.
 fn copies_to_one_of(world: &World, data: Data) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let each = 65_537;
@@ -270,7 +270,7 @@ fn damaged_copies_from_all(world: &World) -> Result<()> {
     copies_from_all_of(world, Data::Damaged)
 }
 
-/// One rank reads from all, while these do nothing.
+/// One rank reads from all ranks, which do nothing meanwhile.
 fn copies_from_all_of(world: &World, data: Data) -> Result<()> {
     for reader in 0..world.size() {
         let v = GVector::from_fn(world, 250_007, |i| data.written(i, reader))?;

@@ -1,4 +1,4 @@
-//! A link that is taken down, for a while or for good.
+//! A link is taken down for a while or permanently.
 
 use crate::scenario::{Plan, Program, Scenario};
 use aurora_suite::mpi::Flavour;
@@ -6,10 +6,10 @@ use libtest_mimic::{Failed, Trial};
 use std::thread;
 use std::time::Duration;
 
-/// Shorter than the limit by far.
+/// Much shorter than the limit.
 const WHILE: Duration = Duration::from_millis(1500);
 
-/// Node 1 has rank 0, and mpirun.
+/// Node 1 has rank 0 and mpirun.
 const RANKS: [usize; 2] = [0, 2];
 
 pub fn trials(flavour: Flavour) -> Vec<Trial> {
@@ -27,7 +27,7 @@ fn comes_back(flavour: Flavour, rank: usize) -> Result<(), Failed> {
     let mut scenario = Scenario::start(flavour, Plan::of(Program::Loads), &[])?;
     scenario.wait_for_loads()?;
     scenario.lab.link(rank + 1, false)?;
-    // What was on its way may still complete a load.
+    // Blocks in transit may still complete a load.
     thread::sleep(WHILE / 2);
     let still = scenario.stands_still(WHILE / 2);
     scenario.lab.link(rank + 1, true)?;
@@ -43,7 +43,7 @@ fn stays_down(flavour: Flavour, rank: usize) -> Result<(), Failed> {
     scenario.job.note_fault();
     scenario.lab.link(rank + 1, false)?;
     scenario.hear_verdicts()?;
-    // mpirun's words cross the same link, and it would wait for it.
+    // mpirun's messages use the same link, and mpirun would wait for it.
     scenario.lab.link(rank + 1, true)?;
     let ended = scenario.end_lost()?;
     match ended.code() {

@@ -1,4 +1,4 @@
-//! A rank that is killed.
+//! A rank is killed.
 
 use crate::scenario::{Plan, Program, Scenario};
 use aurora_suite::mpi::Flavour;
@@ -27,7 +27,7 @@ fn mpirun_ends_it(flavour: Flavour) -> Result<(), Failed> {
     }
 }
 
-/// An mpirun that is told to let them live leaves it to Aurora. (Open MPI's then calls every end a good one.)
+/// With an option that keeps the survivors alive, mpirun leaves the failure to Aurora. (Open MPI's then returns 0.)
 fn survivors_name_it(flavour: Flavour, per_node: usize) -> Result<(), Failed> {
     let alone = match flavour {
         Flavour::Open => ("OMPI_EXTRA", "--enable-recovery"),

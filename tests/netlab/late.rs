@@ -1,4 +1,4 @@
-//! A rank that enters a load late. The others lose no time: their blocks are exchanged when it comes.
+//! A rank is late for a load. The other ranks lose no time: they exchange their blocks before it opens the load.
 
 use crate::bulk::{self, Data};
 use crate::scenario::{Plan, Program, Scenario, overdue, wait_until};
@@ -10,7 +10,7 @@ use std::fs;
 use std::thread;
 use std::time::Duration;
 
-/// Who is late, and by how much at least.
+/// The late rank, and its minimum delay.
 const LATE: usize = 1;
 const BY: Duration = Duration::from_millis(200);
 
@@ -24,12 +24,12 @@ pub fn trials(flavour: Flavour) -> Vec<Trial> {
     })]
 }
 
-/// The late rank enters when the blocks of the others have arrived at the others: what their network interfaces have
-/// received tells.
+/// The late rank opens the load when the other ranks' blocks have arrived at the other ranks. The number of bytes that
+/// their network interfaces have received shows this.
 pub fn load(world: &World, data: Data) -> Result<()> {
     let mut v = bulk::matrix(world)?;
     let punctual: Vec<usize> = (0..world.size()).filter(|rank| *rank != LATE).collect();
-    // Read before anybody can send a block.
+    // Read before any rank can send a block.
     let before = received()?;
     world.barrier()?;
     let me = world.rank().index();
@@ -61,7 +61,7 @@ fn exchanged(rank: usize) -> String {
     format!("exchanged-{rank}")
 }
 
-/// Bytes that this node has received.
+/// The number of bytes that this node has received.
 fn received() -> Result<u64> {
     Ok(fs::read_to_string("/sys/class/net/eth0/statistics/rx_bytes")?.trim().parse()?)
 }

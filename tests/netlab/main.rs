@@ -1,6 +1,6 @@
-//! The emulated cluster: what all ranks do together, under loss, and what becomes of a job when a node fails.
+//! The emulated cluster: operations of all ranks with packet loss, and the end of a job when a node fails.
 //!
-//! This binary is the driver, and, started by it on every node of a lab, the job.
+//! This binary is the driver. mpirun starts it on every node of a lab as the job.
 
 mod apart;
 mod bulk;

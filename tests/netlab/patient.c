@@ -1,8 +1,8 @@
-/* For LD_PRELOAD: a program that asks again and again whether something has come waits for it instead.
+/* For LD_PRELOAD: a program that polls for events waits for them instead.
  *
- * MPI's ranks poll while they wait. With a core for each that costs nobody anything; where 16 ranks share two cores they keep each
- * other, and the kernel, from what there is to do. After SPINS questions in a row without an answer, poll and epoll_wait block until
- * there is one, MOST_NS at the longest: a rank may have other things to look after than sockets.
+ * MPI's ranks poll while they wait. With a core for each rank that costs nothing; when 16 ranks share two cores, polling ranks take the
+ * time of the other ranks and of the kernel. After SPINS calls in a row without an event, poll and epoll_wait block until there is an
+ * event, for at most MOST_NS: a rank may have other work than sockets.
  *
  *   cc -O2 -shared -fPIC -o patient.so patient.c -ldl
  */
@@ -24,7 +24,7 @@ __attribute__((constructor)) static void find(void) {
   *(void **)&real_poll = dlsym(RTLD_NEXT, "poll");
 }
 
-/* Whether to wait after a question that was answered with `events`. */
+/* True if it is time to wait after a call that returned `events`. */
 static int is_time_to_wait(int events, int timeout) {
   if (events != 0 || timeout != 0) {
     in_vain = 0;

@@ -7,7 +7,7 @@ use aurora_suite::place::{Launcher, Place};
 /// Nodes of each lab with one rank on each.
 pub const NODES: usize = 4;
 
-/// Nothing is lost, and what ranks do together takes long enough to be disturbed.
+/// Without loss, and slow enough for a fault during the operations of the ranks.
 pub const SLOW: Shape = Shape { rate: "155mbit", queue_kb: 128, mtu: 9000, lost_of_thousand: 0 };
 
 const SHAPES: [Shape; 5] = [
@@ -18,8 +18,8 @@ const SHAPES: [Shape; 5] = [
     Shape { rate: "1gbit", lost_of_thousand: 50, ..SLOW },
 ];
 
-/// One of every shape; two with two ranks on each of two nodes, which share memory with each other and the network with
-/// the rest; and one of each kind where MPI carries.
+/// One lab of every shape; two labs with two ranks on each of two nodes, in which the ranks of a node share memory; and
+/// one lab of each kind where MPI carries everything that has a payload.
 pub fn all(flavour: Flavour) -> Vec<Place> {
     let one_each = SHAPES.into_iter().map(|shape| of(flavour, shape));
     let mixed = SHAPES.into_iter().skip(1).take(2).map(|shape| mixed(flavour, shape));

@@ -1,4 +1,4 @@
-//! A job on a lab that is disturbed from outside while it runs.
+//! A job on a lab, with a fault from outside while it runs.
 
 use crate::bulk::{self, Data};
 use crate::late;
@@ -13,24 +13,24 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// First argument of a binary that is the job; then what the plan says.
+/// The first argument of a binary that is the job; the arguments of the plan follow.
 pub const ARGUMENT: &str = "--as-job-on-a-lab";
 
-/// Loads of a job that is disturbed, each of at least 77 ms.
+/// The number of loads of a job with a fault, each of at least 77 ms.
 const ROUNDS: usize = 25;
 
-/// The round in which it is disturbed.
+/// The round after which the fault happens.
 const DISTURBED: usize = 3;
 
-/// How much longer than the silence that it may keep it takes at most to notice that a rank is lost.
+/// The maximum time to notice a lost rank after the allowed silence has passed.
 const NOTICE: Duration = Duration::from_secs(5);
 
-/// What the ranks do.
+/// The program of the ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Program {
     /// Loads of new data, one after the other.
     Loads,
-    /// One load that a rank enters late.
+    /// One load for which a rank is late.
     Late,
 }
 
@@ -43,26 +43,26 @@ impl Program {
     }
 }
 
-/// A job, as it is started.
+/// The configuration of a job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Plan {
     pub program: Program,
     pub data: Data,
-    /// The rank that the others are to lose.
+    /// The rank that the other ranks must lose.
     pub culprit: Option<usize>,
-    /// What a rank may be silent for, in seconds.
+    /// The allowed silence of a rank, in seconds.
     pub silence: u64,
     /// Ranks on each node.
     pub per_node: usize,
 }
 
 impl Plan {
-    /// Right data, nobody is lost, and the limit is far.
+    /// Correct data, no lost rank, and a long limit.
     pub const fn of(program: Program) -> Self {
         Plan { program, data: Data::Right, culprit: None, silence: 5, per_node: 1 }
     }
 
-    /// The others are to lose this rank.
+    /// The other ranks must lose this rank.
     pub const fn losing(culprit: usize) -> Self {
         Plan { culprit: Some(culprit), silence: 1, ..Plan::of(Program::Loads) }
     }
@@ -93,7 +93,7 @@ pub fn job(arguments: &[String]) -> ExitCode {
         };
         if let (Err(error), Some(culprit)) = (&outcome, plan.culprit) {
             note(&verdict(me), &error.to_string());
-            // Who ends first ends them all; and who was cut off has nothing to say.
+            // The first rank that ends would end all ranks. A rank that is cut off has no result.
             wait_until(|| me != culprit && noted(HEARD).is_some());
         }
         outcome
@@ -101,7 +101,7 @@ pub fn job(arguments: &[String]) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // In one write: a launcher may put what others say between two.
+            // In one write, because a launcher may put other processes' output between two writes.
             let text = format!("error: {error}\n");
             eprint!("{text}");
             ExitCode::FAILURE
@@ -120,7 +120,7 @@ fn loads(world: &World, data: Data) -> Result<()> {
     Ok(())
 }
 
-/// Waits, though not for ever.
+/// Waits for a condition, with a time limit.
 pub fn wait_until(mut done: impl FnMut() -> bool) -> bool {
     let until = Instant::now() + driver::LIMIT / 2;
     while !done() {
@@ -132,7 +132,7 @@ pub fn wait_until(mut done: impl FnMut() -> bool) -> bool {
     true
 }
 
-/// The driver's word that it has all verdicts.
+/// The driver's note that it has all results.
 const HEARD: &str = "heard";
 
 fn here(rank: usize) -> String {
@@ -147,7 +147,7 @@ fn reached(round: usize) -> String {
     format!("round-{round}")
 }
 
-/// A job under way on a lab of its own.
+/// A running job on a lab of its own.
 pub struct Scenario {
     plan: Plan,
     pub job: Job,
@@ -155,7 +155,7 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Starts it, with more variables in its environment.
+    /// Starts a job, with additional variables in its environment.
     pub fn start(flavour: Flavour, plan: Plan, variables: &[(&str, &str)]) -> std::result::Result<Self, String> {
         let lab = Lab::up(SLOW, NODES / plan.per_node).map_err(|refusal| refusal.to_string())?;
         let mut command = lab.mpirun(flavour, plan.per_node);
@@ -168,12 +168,12 @@ impl Scenario {
         Ok(Scenario { plan, job: Job::start(command)?, lab })
     }
 
-    /// Waits until it is in the midst of its loads.
+    /// Waits until the job is in the round of the fault.
     pub fn wait_for_loads(&mut self) -> std::result::Result<(), String> {
         self.job.wait_for_notes(&[reached(DISTURBED)])
     }
 
-    /// Whether rank 0 comes through no load for so long.
+    /// True if rank 0 completes no load in this time.
     pub fn stands_still(&self, time: Duration) -> bool {
         let rounds = || (0..ROUNDS).filter(|round| self.job.note(&reached(*round)).is_some()).count();
         let before = rounds();
@@ -199,8 +199,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// Lets the survivors end the job, and checks that it names the culprit and leaves nothing behind. Its exit code is
-    /// the caller's to judge.
+    /// Lets the survivors end the job, and checks that its messages name the culprit. The caller checks the exit code.
     pub fn end_lost(self) -> std::result::Result<Ended, String> {
         self.job.tell(HEARD);
         let culprit = self.plan.culprit.expect("somebody is to be lost");
@@ -213,7 +212,7 @@ impl Scenario {
         }
     }
 
-    /// Checks that it comes through all its loads as if nothing had happened.
+    /// Checks that the job completes all its loads without an error.
     pub fn end_well(self) -> std::result::Result<(), String> {
         let ended = self.job.wait()?;
         match ended.code() == 0 && ended.note(&reached(ROUNDS - 1)).is_some() {
@@ -223,7 +222,7 @@ impl Scenario {
     }
 }
 
-/// What is wrong with the plan of a rank of the job.
+/// The error of a rank that has waited in vain.
 pub fn overdue(what: &str) -> Error {
     Error::user(format!("{what}: in vain"))
 }

@@ -1,4 +1,4 @@
-//! A rank that is half dead: its process exists, and nobody there reads or computes.
+//! A rank is stopped: its process exists, but does not read or compute.
 
 use crate::scenario::{Plan, Program, Scenario};
 use aurora_suite::mpi::Flavour;
@@ -7,7 +7,7 @@ use rustix::process::{Signal, kill_process};
 use std::thread;
 use std::time::Duration;
 
-/// Shorter than the limit by far.
+/// Much shorter than the limit.
 const WHILE: Duration = Duration::from_millis(1500);
 
 const RANK: usize = 2;

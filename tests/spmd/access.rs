@@ -66,7 +66,7 @@ fn one_loop_writes(world: &World) -> Result<()> {
     check::whole(&v, |i| want(i + 5))
 }
 
-/// Reading one vector and writing another, as a program grows from the plain form to the fast one.
+/// Reads one vector and writes another, in the plain form and in the fast one.
 fn a_loop_over_a_pair(world: &World) -> Result<()> {
     fn shift(from: &impl GlobalRead<u64>, into: &mut impl GlobalWrite<u64>, range: Range<usize>) -> Result<()> {
         let len = from.len();

@@ -30,12 +30,12 @@ fn want(i: usize) -> u64 {
     mix(i as u64)
 }
 
-/// What rank `rank` adds to element `i`.
+/// The operand of rank `rank` for element `i`.
 fn share(rank: usize, i: usize) -> u64 {
     mix((rank << 32 | i) as u64)
 }
 
-/// What all ranks add to it.
+/// The sum of all ranks' operands for element `i`.
 fn sum(world: &World, i: usize) -> u64 {
     (0..world.size()).fold(0, |sum: u64, rank| sum.wrapping_add(share(rank, i)))
 }
@@ -61,7 +61,7 @@ fn sums_of_all_in_all(world: &World) -> Result<()> {
 fn a_few_elements_of_many(world: &World) -> Result<()> {
     let (p, me, len) = (world.size(), world.rank().index(), 1_000_003);
     let mut v = GVector::<u32>::from_fn(world, len, |i| i as u32)?;
-    // Every element of these by all, and its right neighbour by one.
+    // All ranks update these elements, and one rank the right neighbour of each.
     let common = |k: usize| (mix(k as u64) % (len as u64 - 1)) as usize & !1;
     let mut sums = v.accumulate(Sum)?;
     for k in 0..50 {
@@ -105,7 +105,7 @@ fn slices_across_borders(world: &World) -> Result<()> {
 fn minimum_maximum_and_bits(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let mut v = GVector::<i32>::from_fn(world, 50, |i| -980 - i as i32)?;
-    // A zero would be seen in each of them: there it is not neutral.
+    // Zero is not neutral for these values: a wrong operand 0 would change each of the results.
     let operand = |i: usize, from: i32| from + me as i32 * 10 - i as i32;
     let mut scope = v.accumulate(Max)?;
     (0..50).try_for_each(|i| scope.update(i, operand(i, -1000)))?;
@@ -135,7 +135,7 @@ impl Op<u64> for Times {
     }
 }
 
-/// Not associative, but two operands are one: their sum.
+/// Not associative, but two operands combine into one: their sum.
 struct TakeAway;
 
 impl Op<u64> for TakeAway {
@@ -170,7 +170,7 @@ fn operations_of_ones_own(world: &World) -> Result<()> {
     check::whole(&v, |_| 0_u64.wrapping_sub(7 * p as u64))
 }
 
-/// Sum, number and largest of what was added, in one element.
+/// The sum, the number and the maximum of the operands, in one element.
 #[derive(Clone, Copy, PartialEq, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 struct Mean {
@@ -235,7 +235,8 @@ fn number(rank: usize, i: usize, k: usize) -> f64 {
     (random >> 12) as f64 * 2_f64.powi((random % 40) as i32 - 20)
 }
 
-/// Several times, ranks coming to their ends at random; more for each owner than goes ahead of the others.
+/// Several times, with ranks that end their scopes at random times. One length exceeds the room that ranks may send
+/// ahead.
 fn sums_in_order_are_the_same_to_the_last_bit(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let mut speed = Random::new(me as u64 + 99);
@@ -263,7 +264,7 @@ fn sums_in_order_are_the_same_to_the_last_bit(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Not commutative: keeps the last.
+/// An operation that is not commutative: it keeps the last operand.
 struct Replace;
 
 impl Op<u64> for Replace {
@@ -272,7 +273,7 @@ impl Op<u64> for Replace {
     }
 }
 
-/// Rank 0 comes last to its end, and then the last rank does.
+/// First rank 0 ends its scope last, and then the last rank does.
 fn the_order_is_that_of_ranks_whoever_comes_first(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let mut v = GVector::<u64>::new(world, 3 * p)?;
@@ -299,10 +300,10 @@ fn one_scope_after_the_other(world: &World) -> Result<()> {
     let mut v = GVector::<u64>::new(world, len)?;
     let mut total = 0;
     for round in 0..6 {
-        // Twenty ahead of a slow rank, and no check between them.
+        // Twenty scopes ahead of a slow rank, without a check in between.
         for k in 0..20 {
             let mut sums = v.accumulate(Sum)?;
-            // By turns sparse and dense.
+            // Sparse and dense by turns.
             let step = if k % 2 == 0 { 1 } else { 1000 };
             (0..len).step_by(step).try_for_each(|i| sums.update(i, 1))?;
         }
@@ -326,7 +327,7 @@ fn one_scope_after_the_other(world: &World) -> Result<()> {
     check::whole(&v, |i| if i % 1000 == 0 { 2 * total } else { total })
 }
 
-/// What is read behind it is there, without a barrier.
+/// A read after the scope sees all updates, without a barrier.
 fn finish_waits_for_all(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let mut v = GVector::<u64>::new(world, p)?;
@@ -344,7 +345,7 @@ fn finish_waits_for_all(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// A rank enters late. The others have more for it than may be unapplied there.
+/// One rank opens its scope late. The other ranks have more updates for it than may wait there.
 fn more_than_goes_ahead_of_a_late_owner(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let len = 200_000 * p;

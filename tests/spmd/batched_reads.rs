@@ -36,12 +36,12 @@ fn random(world: &World, salt: u64) -> Random {
     Random::new(salt * 1000 + world.rank().index() as u64)
 }
 
-/// Random elements, more than fit into the requests that may be under way.
+/// Random elements. Large counts exceed the requests that may be in flight.
 fn picked(random: &mut Random, count: usize, len: usize) -> Vec<usize> {
     (0..count).map(|_| random.below(len)).collect()
 }
 
-/// All ways of reading the same elements.
+/// Reads the same elements in all ways.
 fn check_all<T: Element + PartialEq + Debug>(
     gather: &BatchedReads<'_, T>,
     indices: &[usize],
@@ -115,7 +115,7 @@ fn few_elements_and_none(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Whose elements come in an order that is the worst for looking ahead.
+/// Orders of elements that are the worst for looking ahead.
 fn all_of_one_owner_and_back_and_forth(world: &World) -> Result<()> {
     let p = world.size();
     let len = 50_000 * p;
@@ -123,7 +123,7 @@ fn all_of_one_owner_and_back_and_forth(world: &World) -> Result<()> {
     let gather = v.batched_reads()?;
     let forwards: Vec<usize> = (0..len).collect();
     check_all(&gather, &forwards, want)?;
-    // All of one, and a single one of each other in between.
+    // Elements of one owner, with a single element of another owner in between.
     let rare: Vec<usize> =
         (0..120_000).map(|k| if k % 30_000 == 29_999 { k / 30_000 * 50_000 % len } else { k % 50_000 }).collect();
     check_all(&gather, &rare, want)?;
@@ -133,14 +133,14 @@ fn all_of_one_owner_and_back_and_forth(world: &World) -> Result<()> {
     check_all(&placed.batched_reads()?, &picked(&mut random(world, 5), 50_000, 1000), |_| 0u16)
 }
 
-/// A walk along the elements: each says which is next.
+/// A walk through the elements: each element contains the index of the next.
 fn a_queue_that_feeds_itself(world: &World) -> Result<()> {
     let len = 1009;
     let next = |i: usize| (i * 7 + 3) % len;
     let v = GVector::<u32>::from_fn(world, len, |i| next(i) as u32)?;
     let gather = v.batched_reads()?;
     let mut queue = gather.keyed_queue();
-    // Several walks at once, told apart by where they began.
+    // Several walks at once, identified by their first element.
     for start in 0..20 {
         queue.push_with((start, 0), start)?;
     }
@@ -184,7 +184,7 @@ fn beside_other_scopes_of_the_vector(world: &World) -> Result<()> {
     check::equal("number of values", k, indices.len())
 }
 
-/// Each value is one that was written there.
+/// Values that are read during writes have been written by some round.
 fn while_everyone_writes_its_own(world: &World) -> Result<()> {
     let len = 3000 * world.size();
     let mut values = GVector::<u64>::new(world, len)?;
@@ -266,7 +266,7 @@ fn iterators_that_are_dropped_early(world: &World) -> Result<()> {
         queue.send()?;
         drop(queue);
         drop(gather);
-        // What is still to come disturbs nothing.
+        // Answers that arrive later disturb nothing.
         v.put(world.rank().index(), want(world.rank().index()))?;
         check::same(v.read_cache()?.as_slice(), 0, want)?;
     }
@@ -282,12 +282,12 @@ fn indices_are_taken_ahead_but_not_without_end(world: &World) -> Result<()> {
         taken.set(taken.get() + 1);
         random.below(len)
     });
-    // 16 MiB of what is noted of 8 bytes.
+    // 16 MiB, with 16 bytes for each element of 8 bytes.
     let most = (16 << 20) / 16;
     let mut values = gather.iter(endless);
     for k in 1..100_000 {
         assert!(values.next().is_some_and(|value| value.is_ok()));
-        // Never fewer ahead than are asked for at once, if not for a moment while they are read.
+        // At least 512 indices are ahead, even while answers are read.
         let ahead = taken.get() - k;
         assert!((512..=most).contains(&ahead), "{ahead} ahead of {k}");
     }
@@ -317,7 +317,7 @@ fn an_index_outside_comes_in_its_turn(world: &World) -> Result<()> {
         (0..at).try_for_each(|k| queue.push(k % len))?;
         let refused = queue.push(len);
         assert!(matches!(refused, Err(Error::IndexOutside { position: Some(position), .. }) if position == at));
-        // It is as if it had not been asked for.
+        // The refused index leaves no trace in the queue.
         queue.push(5)?;
         for k in (0..at).map(|k| k % len).chain([5]) {
             check::equal("value", queue.pop()?, Some(want(k)))?;
@@ -328,17 +328,17 @@ fn an_index_outside_comes_in_its_turn(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Messages on the account of Gathers so far.
+/// The number of messages of BatchedReads so far.
 fn sent(world: &World) -> u64 {
     world.usage().iter().filter(|line| line.action == "BatchedReads").map(|line| line.usage.messages).sum()
 }
 
 fn messages_are_batches(world: &World) -> Result<()> {
-    // Elements of 8 bytes: so many to a request.
+    // The number of elements of 8 bytes in a request.
     const BATCH: usize = 8192;
     let (p, count) = (world.size(), 100_000);
     let v = GVector::from_fn(world, 10_007 * p, want)?;
-    // Until then a node peer that has not come so far is asked by message.
+    // Before the barrier, a node-local rank that is not ready yet would be asked by message.
     world.barrier()?;
     let indices = picked(&mut random(world, 17), count, v.len());
     let here = |rank: usize| world.about().node_ranks.iter().any(|peer| *peer == rank);
@@ -356,7 +356,7 @@ fn messages_are_batches(world: &World) -> Result<()> {
         check::equal("value", value?, want(indices[k]))?;
     }
     let messages = sent(world) - before;
-    // An owner's last, and what had waited for long in between.
+    // The last request of each owner, and requests that were sent early because they had waited long.
     let most = 2 * least + asked().count();
     assert!((least as u64..=most as u64).contains(&messages), "{messages} messages instead of {least}");
     Ok(())
@@ -375,7 +375,8 @@ fn nothing_is_sent_by_a_scope_that_reads_nothing(world: &World) -> Result<()> {
     check::equal("what has been sent", world.usage(), before)
 }
 
-/// Rank 1 holds back what rank 0 has asked for ahead, and waits for rank 0; rank 2 is merely late. That is no circle.
+/// Rank 1 holds back the answer to a request that rank 0 sent ahead, and waits for rank 0. Rank 2 is only late. So
+/// there is no deadlock.
 fn who_is_asked_ahead_is_not_waited_for(world: &World) -> Result<()> {
     let p = world.size();
     let mut held = GVector::<u64>::new(world, p)?;
@@ -386,7 +387,7 @@ fn who_is_asked_ahead_is_not_waited_for(world: &World) -> Result<()> {
             let gather = held.batched_reads()?;
             let mut queue = gather.queue();
             queue.push(1)?;
-            // Where memory is shared it is read, and waited for, at once.
+            // Where memory is shared, `send` reads the element at once and would wait.
             if !world.about().node_ranks.iter().any(|peer| *peer == 1) {
                 queue.send()?;
             }
@@ -405,7 +406,7 @@ fn who_is_asked_ahead_is_not_waited_for(world: &World) -> Result<()> {
             let mut own = late.owner_computes_mut()?;
             own.local_mut()[0] = 5;
             world.barrier()?;
-            // For several looks of those who wait.
+            // The waiting ranks check for a deadlock several times in this time.
             std::thread::sleep(Duration::from_millis(150));
             own.finish()?;
             world.barrier()?;

@@ -1,4 +1,4 @@
-//! What moves long transfers between nodes, and that it is what was asked for.
+//! The carrier of long transfers between nodes, which must be the configured one.
 
 use aurora_core::{Bulk, Error, GScalar, GVector, Result, Traffic, World, distmemcpy_many};
 use aurora_suite::body::Body;
@@ -28,10 +28,10 @@ fn load(v: &mut GVector<u64>, round: usize) -> Result<()> {
     check::same(v.read_cache()?.as_slice(), 0, |i| value(i, round))
 }
 
-/// The rank that comes last to a load finds all others there: what it sends to other nodes goes by MPI, where that
-/// carries.
+/// The last rank of a load finds all other ranks waiting. If MPI is a carrier, the rank sends its blocks to other nodes
+/// by MPI.
 fn loads_go_the_way_that_was_asked_for(world: &World) -> Result<()> {
-    // More than a few pieces, and none of them whole.
+    // More than a few pieces, none of full length.
     let mut v = GVector::<u64>::new(world, 300_007 * world.size())?;
     let carried = GScalar::new(world, 0, 0u64)?;
     let before = world.traffic();
@@ -51,7 +51,7 @@ fn loads_go_the_way_that_was_asked_for(world: &World) -> Result<()> {
     }
 }
 
-/// Each rank writes and reads a part of each, of lengths about those of pieces.
+/// Each rank writes and reads a part of each block, in lengths around the length of a piece.
 fn flushes_and_exchanges_arrive_whichever_way_they_go(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     for each in [1, 511, 8191, 32_768, 32_769, 70_001] {
@@ -76,7 +76,8 @@ fn flushes_and_exchanges_arrive_whichever_way_they_go(world: &World) -> Result<(
     Ok(())
 }
 
-/// Each computes for another time between its operations, so that it meets others in the midst of theirs.
+/// Each rank computes for a different time between its operations, so that it sends while other ranks are inside
+/// theirs.
 fn ranks_come_and_go_at_any_time(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let mut v = GVector::<u64>::new(world, 40_009 * p)?;
@@ -96,7 +97,7 @@ fn ranks_come_and_go_at_any_time(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Transfers and bytes are those of the program, whatever carries them.
+/// The counted transfers and bytes do not depend on the carrier.
 fn the_same_transfers_are_counted(world: &World) -> Result<()> {
     let v = GVector::<u64>::from_fn(world, 50_000, |i| value(i, 0))?;
     world.barrier()?;

@@ -1,4 +1,4 @@
-//! `ReadCache` and `ReleaseC` in one.
+//! `ReadCache` and `ReleaseC` in one scope.
 
 use aurora_core::{GVector, GlobalRead, GlobalWrite, MatrixDim, Result, World};
 use aurora_suite::body::Body;
@@ -24,12 +24,12 @@ fn own_writes_are_seen_at_once_and_by_all_afterwards(world: &World) -> Result<()
     let mut v = GVector::<u64>::from_fn(world, len, |i| i as u64)?;
     let mut all = v.read_cache_release_c()?;
     for i in mine(world, len) {
-        // The neighbour's element as it was on entry.
+        // The neighbour's element has its value from the start of the scope.
         let next = if i + 1 < len { all[i + 1] } else { 0 };
         all[i] += 1000 * next;
         check::equal("what I have written", all.at(i)?, i as u64 + 1000 * next)?;
     }
-    // Others' writes are not seen inside.
+    // Writes of other ranks are not visible inside the scope.
     let me = world.rank().index();
     let want = |i: usize| (i + if i + 1 < len { 1000 * (i + 1) } else { 0 }) as u64;
     check::same(all.as_slice(), 0, |i| if i % world.size() == me { want(i) } else { i as u64 })?;
@@ -59,7 +59,7 @@ fn rows_and_cells(world: &World) -> Result<()> {
     })
 }
 
-/// Ranks that only read neither hold up the others nor see what those write.
+/// Ranks that only read do not delay the writing ranks, and do not see their writes.
 fn only_some_write(world: &World) -> Result<()> {
     let len = 50 * world.size();
     let mut v = GVector::<i64>::new(world, len)?;

@@ -30,7 +30,7 @@ pub fn want(i: usize) -> u32 {
     mix(i as u64) as u32
 }
 
-/// Ranges with borders before, on and after every border between owners.
+/// Ranges that begin or end before, at and after every border between owners.
 fn ranges<T: Element>(v: &GVector<T>, p: usize) -> Vec<Range<usize>> {
     let mut borders: Vec<_> = (0..p).map(|rank| v.range_of(rank).start).collect();
     borders.push(v.len());
@@ -44,7 +44,7 @@ fn to_local_memory(world: &World) -> Result<()> {
     for len in [1, 3, 29, 10_007] {
         let v = GVector::from_fn(world, len, want)?;
         for range in ranges(&v, world.size()) {
-            // What lies around the destination stays as it is.
+            // The memory around the destination does not change.
             let mut memory = vec![5; range.len() + 2];
             let inner = 1..range.len() + 1;
             distmemcpy(&mut memory[inner.clone()], v.range(range.clone()))?;
@@ -74,13 +74,13 @@ fn from_local_memory(world: &World) -> Result<()> {
 }
 
 fn from_more_local_memory_than_owners_hold_at_a_time(world: &World) -> Result<()> {
-    // Elements that do not divide the length of a piece, from all ranks at once.
+    // Elements whose size does not divide the length of a piece, from all ranks at once.
     let (p, me) = (world.size(), world.rank().index());
     let len = 400_003;
     let triple = |i: usize| [want(i), want(i + len), want(i + 2 * len)];
     let mut v = GVector::<[u32; 3]>::new(world, len)?;
     let mine = len * me / p..len * (me + 1) / p;
-    // The part of the rank opposite.
+    // The part opposite to this rank's part.
     let theirs = len - mine.end..len - mine.start;
     let memory: Vec<_> = theirs.clone().map(triple).collect();
     distmemcpy(v.range_mut(theirs), &memory[..])?;
@@ -107,7 +107,7 @@ fn between_vectors(world: &World) -> Result<()> {
 
 fn between_vectors_laid_out_differently(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
-    // Larger than what passes through the caller at a time.
+    // Longer than the caller's buffer.
     let len = 700_001;
     let from = GVector::from_fn(world, len, want)?;
     let mut home = GVector::<u32>::on(world, p - 1, len)?;
@@ -178,7 +178,7 @@ fn many_to_local_memory(world: &World) -> Result<()> {
 fn many_from_local_memory(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let mut vectors = (0..3).map(|_| GVector::<u32>::new(world, 100 * p)).collect::<Result<Vec<_>>>()?;
-    // Each rank writes every p-th stretch of 10, of all vectors at once.
+    // Each rank writes every p-th stretch of 10 elements, of all vectors at once.
     let stretch = |i: usize| i / 10 % p == me;
     let values: Vec<_> = (0..100 * p).map(want).collect();
     for start in (0..100 * p).step_by(10).filter(|i| stretch(*i)) {
@@ -201,7 +201,7 @@ fn many_between_vectors(world: &World) -> Result<()> {
     check::whole(&b, |i| want(i + 600))
 }
 
-/// The fourth phase of the paper's sort: everyone fetches its part of everyone's block at the same time.
+/// The fourth phase of the paper's sort: every rank reads its part of every block at the same time.
 fn an_exchange_of_everyone_with_everyone(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let each = 5000;
@@ -219,7 +219,7 @@ fn an_exchange_of_everyone_with_everyone(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// A rank that computes, and makes no call, is served by its daemon.
+/// The daemon of a rank that computes and makes no call answers for it.
 fn large_while_others_compute(world: &World) -> Result<()> {
     let me = world.rank().index();
     let len = 1_500_000;
@@ -242,8 +242,8 @@ fn large_while_others_compute(world: &World) -> Result<()> {
     check::same(own.local(), own.indices().start, |i| !want(i))
 }
 
-/// The owner overwrites its block while a large reply may still be under way: the reader gets one or the other of each
-/// element, and after the barrier the new one.
+/// The owner overwrites its block while a large reply may still be in transit. The reader gets the old or the new value
+/// of each element, and after the barrier the new value.
 fn large_from_a_block_that_is_then_written(world: &World) -> Result<()> {
     let len = 600_000;
     let mut v = GVector::<u32>::new(world, len)?;
@@ -262,13 +262,13 @@ fn large_from_a_block_that_is_then_written(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Bytes that are copied under one latch where ranks share memory.
+/// The bytes that are copied under one latch where ranks share memory.
 pub const PIECE: usize = 256 << 10;
 
 fn elements_of_every_size(world: &World) -> Result<()> {
     fn check_one<T: Element + PartialEq + std::fmt::Debug>(world: &World, value: fn(usize) -> T) -> Result<()> {
         let (p, me) = (world.size(), world.rank().index());
-        // Each block takes several pieces, the last of them short.
+        // Each block needs several pieces, and the last piece is short.
         let each = 2 * PIECE / size_of::<T>() + 7;
         let mut v = GVector::from_fn(world, p * each, value)?;
         let mut memory = vec![T::zeroed(); v.len() + 2];
@@ -276,7 +276,7 @@ fn elements_of_every_size(world: &World) -> Result<()> {
         let lens = [0, 1, 2, 13, in_a_piece - 1, in_a_piece, in_a_piece + 1, 2 * in_a_piece + 3, v.len()];
         for (len, start) in lens.into_iter().flat_map(|len| [0, 1, 3, each - 1, each].map(|start| (len, start))) {
             let range = start..(start + len).min(v.len());
-            // At several places of the memory, which stays as it is around them.
+            // At several places of the memory. The memory around them does not change.
             let inner = start % 2 + 1..start % 2 + 1 + range.len();
             let Some(part) = memory.get_mut(inner.clone()) else { continue };
             distmemcpy(&mut *part, v.range(range.clone()))?;
@@ -285,7 +285,7 @@ fn elements_of_every_size(world: &World) -> Result<()> {
             assert!(memory.iter().all(|element| *element == T::zeroed()), "{range:?} wrote more than its memory");
         }
         world.barrier()?;
-        // Each rank writes a range that crosses a border, and begins and ends amid blocks.
+        // Each rank writes a range that crosses a border, and begins and ends inside blocks.
         let mine = me * each + 5..((me + 1) * each + 5).min(v.len());
         let values: Vec<_> = mine.clone().map(|i| value(i + 1)).collect();
         distmemcpy(v.range_mut(mine), &values[..])?;

@@ -1,7 +1,7 @@
-//! What each operation costs in messages. These numbers are part of what the behaviours promise.
+//! The number of messages of each operation. The behaviours guarantee these numbers.
 //!
-//! The counters also see the watch over waiting ranks, which asks after a rank that is late. So what is counted is
-//! repeated, and the least is what the operation itself costs; what is accounted to a line of the program is exact.
+//! The counters also count the messages of the deadlock detection, which queries late ranks. So each operation is
+//! repeated, and the minimum is its own cost. The numbers that are assigned to a line of the program are exact.
 
 use aurora_core::ops::Sum;
 use aurora_core::{GScalar, GVector, Result, Traffic, World};
@@ -28,11 +28,11 @@ pub fn bodies() -> Vec<Body> {
     ]
 }
 
-/// Many: whatever takes longer than a moment on a busy machine makes ranks ask each other what they do, which counts as
-/// well.
+/// Many rounds: on a busy machine, an operation that takes longer makes the ranks query each other, and these messages
+/// are counted too.
 const ROUNDS: u64 = 20;
 
-/// The least that `once` costs in each respect, of some rounds between barriers.
+/// The minimum of each counter for `once`, of several rounds between barriers.
 fn least(world: &World, mut once: impl FnMut(u64) -> Result<()>) -> Result<Traffic> {
     let mut best: Option<Traffic> = None;
     for round in 0..ROUNDS {
@@ -52,14 +52,14 @@ fn least(world: &World, mut once: impl FnMut(u64) -> Result<()>) -> Result<Traff
     Ok(best.unwrap_or_default())
 }
 
-/// Messages and bytes on the account of all lines so far.
+/// The messages and bytes of all lines of the program so far.
 pub fn accounted(world: &World) -> (u64, u64) {
     let usage = world.usage();
     let messages = usage.iter().map(|line| line.usage.messages).sum();
     (messages, usage.iter().map(|line| line.usage.bytes).sum())
 }
 
-/// How many nodes there are; ranks that share no memory count as one each.
+/// The number of nodes; each rank that shares no memory counts as a node.
 fn nodes(world: &World) -> u64 {
     let about = world.about();
     match about.nodes {
@@ -68,12 +68,12 @@ fn nodes(world: &World) -> u64 {
     }
 }
 
-/// Messages by which a rank announces a load: where all share memory they meet there.
+/// The messages by which a rank announces a load: none if all ranks share memory.
 fn announcements(world: &World) -> u64 {
     if nodes(world) == 1 { 0 } else { world.size() as u64 - 1 }
 }
 
-/// Messages by which a rank tells its node peers of blocks of other nodes that it has received for them, at most.
+/// The maximum number of messages by which a rank reports received blocks of other nodes to its node-local ranks.
 fn words(world: &World) -> u64 {
     if nodes(world) == 1 { 0 } else { world.about().node_ranks.len() as u64 - 1 }
 }
@@ -82,7 +82,7 @@ fn a_read_cache_is_one_transfer_to_each(world: &World) -> Result<()> {
     let (others, abroad, words) = (announcements(world), nodes(world) - 1, words(world));
     for len in [10, 1000, 100_001] {
         let mut v = GVector::<u32>::new(world, len)?;
-        // To each other node once; what its node peers have before their eyes is not sent.
+        // Once to each other node, and not to node-local ranks, which see the block in shared memory.
         let block = 4 * v.local_range().len() as u64;
         let mut exact = Vec::new();
         let cost = least(world, |round| {
@@ -97,14 +97,14 @@ fn a_read_cache_is_one_transfer_to_each(world: &World) -> Result<()> {
         assert!((others..=others + words).contains(&cost.transfers_out), "{} transfers", cost.transfers_out);
         assert!(cost.bytes_out >= abroad * block);
         assert!(cost.bytes_out <= abroad * block + (others + words) * 300, "{} bytes", cost.bytes_out);
-        // No request, no barrier, no answer: in no round.
+        // In no round is there a request, a barrier or an answer.
         let (messages, bytes) = (others..=others + words, abroad * block..=abroad * block + words * 16);
         assert!(exact.iter().all(|cost| messages.contains(&cost.0) && bytes.contains(&cost.1)), "{exact:?}");
     }
     Ok(())
 }
 
-/// All that all ranks send for a load: the vector, once to each node but for what is there.
+/// The bytes that all ranks send for a load: each block goes once to each other node.
 fn each_node_receives_each_block_once(world: &World) -> Result<()> {
     let abroad = nodes(world) - 1;
     let mut v = GVector::<u64>::new(world, 30_011)?;
@@ -123,8 +123,8 @@ fn each_node_receives_each_block_once(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Of a part only what its owners have of it travels, to those who do not have it before their eyes: to one rank of
-/// each node, which forwards it.
+/// Only the shown part of a block is sent, only to ranks that do not see it in shared memory, and to one rank of each
+/// node, which forwards it.
 fn a_part_costs_what_it_shows(world: &World) -> Result<()> {
     let (others, words, abroad, about) = (announcements(world), words(world), nodes(world) - 1, world.about());
     let alone = about.nodes == 1 && !about.shared;
@@ -142,7 +142,7 @@ fn a_part_costs_what_it_shows(world: &World) -> Result<()> {
             check::same(seen.as_slice(), part.start, |_| round)?;
             drop(seen);
             let (messages, bytes) = (after.0 - before.0, after.1 - before.1);
-            // What it receives for its node peers, from each rank of other nodes at most.
+            // At most one message for each block of another node's rank that it receives for its node-local ranks.
             assert!(
                 (others..=others + words * apart).contains(&messages) && bytes >= abroad * own,
                 "{messages}, {bytes}"
@@ -155,7 +155,7 @@ fn a_part_costs_what_it_shows(world: &World) -> Result<()> {
     check::equal("bytes of all", sent.get()?, wanted.get()?)
 }
 
-/// A block is written in its place while others show another part of it: no later load has to fetch it from elsewhere.
+/// A block is written in its place while other ranks show another part of it. Later loads then find it there.
 fn a_scope_of_a_part_is_not_in_the_way_of_another(world: &World) -> Result<()> {
     let len = 1000 * world.size();
     let mut v = GVector::<u64>::new(world, len)?;
@@ -165,7 +165,7 @@ fn a_scope_of_a_part_is_not_in_the_way_of_another(world: &World) -> Result<()> {
         let (left, mut right) = v.split_at_mut(len / 2);
         let seen = left.slice(..).read_cache()?;
         check::same(seen.as_slice(), 0, |_| 0)?;
-        // Everybody shows it now, and goes on doing so.
+        // All ranks show it from here on.
         world.barrier()?;
         right.slice_mut(..).owner_computes_mut()?.local_mut().fill(round);
         world.barrier()?;
@@ -190,7 +190,7 @@ fn an_unchanged_block_is_not_sent_again(world: &World) -> Result<()> {
     let cost = least(world, |_| check::same(v.read_cache()?.as_slice(), 0, |i| i as u64))?;
     check::equal("transfers out", cost.transfers_out, others)?;
     assert!(cost.bytes_out <= others * 300, "{} bytes", cost.bytes_out);
-    // What one rank changes, only that rank sends.
+    // Only the rank that changes its block sends the block.
     let first = v.range_of(0);
     let cost = least(world, |round| {
         if world.is_root() {
@@ -204,8 +204,8 @@ fn an_unchanged_block_is_not_sent_again(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Streamed or not, a load is one transfer to each; besides, each block that a rank receives for its node is told its
-/// node peers by itself.
+/// A streaming load also sends one transfer to each rank. In addition, a rank reports each block that it receives for
+/// its node to the node-local ranks separately.
 fn a_streaming_read_cache_sends_the_same(world: &World) -> Result<()> {
     let (others, abroad) = (announcements(world), nodes(world) - 1);
     let words = words(world) * (world.size() - world.about().node_ranks.len()) as u64;
@@ -242,7 +242,7 @@ fn owner_computes_sends_nothing(world: &World) -> Result<()> {
     })?;
     check::equal("transfers out", cost.transfers_out, 0)?;
     check::equal("bytes out", cost.bytes_out, 0)?;
-    // All that is accounted are the barriers.
+    // Only the barriers have messages.
     let lines = world.usage();
     let others = lines.iter().filter(|line| line.object.is_some() && line.action != "barrier");
     check::equal("messages of this object", others.filter(|l| l.action == "OwnerComputes").count(), 0)?;
@@ -250,13 +250,13 @@ fn owner_computes_sends_nothing(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// What is done to an element.
+/// An access to an element.
 type Access = fn(&mut GVector<u64>, usize) -> Result<()>;
 
 fn a_remote_element_is_a_question_and_an_answer(world: &World) -> Result<()> {
     let mut v = GVector::<u64>::from_fn(world, 2 * world.size(), |i| i as u64)?;
     let remote = v.len() - 1;
-    // Where memory is shared, elements are touched without a word.
+    // Where memory is shared, accesses send no messages.
     let transfers = if world.about().shared { 0 } else { 1 };
     let access: [Access; 4] = [
         |v, i| check::equal("element", v.at(i)?, i as u64),
@@ -267,7 +267,7 @@ fn a_remote_element_is_a_question_and_an_answer(world: &World) -> Result<()> {
     for access in access {
         let cost = least(world, |_| match world.is_root() {
             true => access(&mut v, remote),
-            // Silent meanwhile, so that what rank 0 receives is its answer.
+            // The other ranks are silent meanwhile, so that rank 0 receives only its answer.
             false => {
                 std::thread::sleep(Duration::from_millis(3));
                 Ok(())
@@ -277,7 +277,7 @@ fn a_remote_element_is_a_question_and_an_answer(world: &World) -> Result<()> {
             check::equal("questions", cost.transfers_out, transfers)?;
             check::equal("answers", cost.transfers_in, transfers)?;
         }
-        // My own elements cost nothing.
+        // Accesses to own elements send nothing.
         let own = v.local_range().start;
         let cost = least(world, |_| {
             check::equal("mine", v.at(own)?, own as u64)?;
@@ -288,7 +288,7 @@ fn a_remote_element_is_a_question_and_an_answer(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// A block that had to make way for a reader is reached directly again once its owner writes to it without one.
+/// A block that moved away from a reader can be accessed directly again after its owner writes to it without a reader.
 fn a_block_that_moved_away_comes_home(world: &World) -> Result<()> {
     if !world.about().shared || world.size() == 1 {
         return Ok(());
@@ -315,7 +315,7 @@ fn a_block_that_moved_away_comes_home(world: &World) -> Result<()> {
     check::equal("transfers out", cost.transfers_out, 0)
 }
 
-/// To each other rank one transfer: the writes together with the word of the end.
+/// One transfer to each other rank: the writes together with the end of the scope.
 fn a_few_released_writes(world: &World) -> Result<()> {
     let (p, others) = (world.size(), world.size() as u64 - 1);
     let mut v = GVector::<u64>::new(world, 3 * p)?;
@@ -331,8 +331,8 @@ fn a_few_released_writes(world: &World) -> Result<()> {
     check::whole(&v, |_| ROUNDS - 1)
 }
 
-/// Nothing before the end, and then to each other rank one transfer: what was touched of its block together with the
-/// word of the end.
+/// Nothing before the end of the scope, and then one transfer to each other rank: the touched elements of its block
+/// together with the end of the scope.
 fn an_accumulate_sends_once_to_each(world: &World) -> Result<()> {
     let (p, others) = (world.size(), world.size() as u64 - 1);
     let mut v = GVector::<u64>::new(world, 3000 * p)?;
@@ -352,14 +352,14 @@ fn an_accumulate_sends_once_to_each(world: &World) -> Result<()> {
         })?;
         check::equal("transfers out", cost.transfers_out, others)?;
         assert!(exact.iter().all(|cost| cost.0 == others), "{exact:?}");
-        // A value for each element of others that was touched, and for each rank where they go.
+        // A value for each touched element of other ranks, and for each rank the places of the values.
         let values = 8 * (0..touched * p).filter(|i| !v.local_range().contains(i)).count() as u64;
         assert!((values..=values + others * 400).contains(&cost.bytes_out), "{} bytes", cost.bytes_out);
     }
     Ok(())
 }
 
-/// On entry what a ReadCache sends, at the end what a ReleaseC sends, and nothing in between.
+/// The messages of a ReadCache at the start, of a ReleaseC at the end, and nothing in between.
 fn reading_and_writing_in_one_costs_both(world: &World) -> Result<()> {
     const BLOCK: usize = 1000;
     let (p, me, others) = (world.size(), world.rank().index(), world.size() as u64 - 1);
@@ -371,7 +371,7 @@ fn reading_and_writing_in_one_costs_both(world: &World) -> Result<()> {
             let before = accounted(world);
             let mut all = v.read_cache_release_c()?;
             let entered = accounted(world);
-            // So many elements in each rank's block, which nobody else writes.
+            // This number of elements in each rank's block, which no other rank writes.
             for i in (0..p).flat_map(|owner| (0..written).map(move |k| owner * BLOCK + me * written + k)) {
                 all[i] += 1;
             }
@@ -380,7 +380,7 @@ fn reading_and_writing_in_one_costs_both(world: &World) -> Result<()> {
             let ended = accounted(world);
             let messages = entered.0 - before.0;
             assert!((load..=load + words).contains(&messages), "{messages} messages of the entry in round {round}");
-            // What nobody has written since the last load is not sent again.
+            // Blocks without writes since the last load are not sent again.
             let pushed = if written > 0 && round > 0 { abroad * 8 * BLOCK as u64 } else { 0 };
             let bytes = entered.1 - before.1;
             if round > 0 {
@@ -396,8 +396,8 @@ fn reading_and_writing_in_one_costs_both(world: &World) -> Result<()> {
     check::same(v.read_cache()?.as_slice(), 0, |i| if i % BLOCK < 3 * p { ROUNDS } else { 0 })
 }
 
-/// To each owner that it writes to a message for each 64 KiB, and one back; to others nothing, though they do not take
-/// part.
+/// A message for each 64 KiB to each owner of written elements, and one back; nothing to other ranks, although the
+/// scope is not collective.
 fn a_release_alone_is_answered_by_whom_it_writes_to(world: &World) -> Result<()> {
     const BLOCK: usize = 20_000;
     let alone = |world: &World| {
@@ -412,7 +412,7 @@ fn a_release_alone_is_answered_by_whom_it_writes_to(world: &World) -> Result<()>
             let (want, mut exact) = ((owners as u64 - 1) * batches, Vec::new());
             let cost = least(world, |round| {
                 if !world.is_root() {
-                    // Silent meanwhile, so that what rank 0 receives are its answers.
+                    // The other ranks are silent meanwhile, so that rank 0 receives only its answers.
                     std::thread::sleep(Duration::from_millis(3));
                     return Ok(());
                 }
@@ -425,7 +425,8 @@ fn a_release_alone_is_answered_by_whom_it_writes_to(world: &World) -> Result<()>
             })?;
             if world.is_root() {
                 assert!(exact.iter().all(|messages| *messages == want), "{exact:?} messages instead of {want}");
-                // And what ranks send that are in the next barrier already, or look for a deadlock, if this took long.
+                // Plus the messages of ranks that are already in the next barrier or look for a deadlock after a long
+                // time.
                 let all = want..=want + 2 * world.size() as u64;
                 assert!(all.contains(&cost.transfers_out), "{} messages instead of {want}", cost.transfers_out);
                 assert!(all.contains(&cost.transfers_in), "{} answers instead of {want}", cost.transfers_in);
@@ -446,7 +447,7 @@ fn what_a_line_costs(world: &World) -> Result<()> {
         sum += v.at(i)?;
     }
     check::equal("sum", sum, 4950)?;
-    // What is done on the way to a result is accounted to the line that wants it.
+    // Internal calls are assigned to the line of the program that made the outer call.
     drop(v.gather_to(world.size() - 1)?);
     for line in world.usage() {
         assert!(line.site.as_ref().is_none_or(|site| site.to_string().contains("tests/")), "{line}");
@@ -459,7 +460,7 @@ fn what_a_line_costs(world: &World) -> Result<()> {
     let remote = 100 - v.local_range().len() as u64;
     let messages = at.map_or(0, |at| at.usage.messages);
     if world.about().nodes < world.size() {
-        // Those of other nodes, and of node peers that were not there yet.
+        // The elements of other nodes, and of node-local ranks that were not ready yet.
         assert!(messages <= remote, "{messages} messages");
         return Ok(());
     }

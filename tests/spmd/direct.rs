@@ -1,5 +1,5 @@
-//! Single elements, touched by all ranks at the same time. Where ranks share memory nothing is sent for it; the same is
-//! legal, and comes out, by every route.
+//! Single elements that all ranks access at the same time. Where ranks share memory this sends no messages; the program
+//! is legal, and has the same result, over every route.
 
 use aurora_core::{GVector, Result, World};
 use aurora_suite::body::Body;
@@ -21,7 +21,7 @@ fn random(world: &World) -> Random {
     Random::new(0xd005 + world.rank().index() as u64)
 }
 
-/// What has been put without the kernel's knowledge is in the next copy, whichever kind that is.
+/// Elements that were put directly in shared memory are in the next copy, whichever kind of copy it is.
 fn what_i_put_is_in_every_copy(world: &World) -> Result<()> {
     let mut v = GVector::<u32>::new(world, 7 * world.size())?;
     let mine = v.local_range();
@@ -35,7 +35,7 @@ fn what_i_put_is_in_every_copy(world: &World) -> Result<()> {
             5 => check::same(v.halo_cache(1)?.local(), mine.start, want)?,
             _ => check::same(v.slice(1..).read_cache()?.as_slice(), 1, want)?,
         }
-        // A copy stays as it is; what is put beside it is in the next.
+        // A copy does not change; elements that are put meanwhile are in the next copy.
         let before = v.slice(..).read_cache()?;
         check::same(before.as_slice(), 0, want)?;
         drop(before);
@@ -45,8 +45,8 @@ fn what_i_put_is_in_every_copy(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Each element has one writer, that counts it up, and an owner, that writes back what it finds while its block is
-/// lent.
+/// Each element has one writer, which increments it, and an owner, which writes back the found values while its block
+/// is lent.
 fn what_others_put_is_never_lost(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let len = 3 * p + 1;
@@ -149,7 +149,7 @@ fn wide_elements_are_whole(world: &World) -> Result<()> {
     world.barrier()
 }
 
-/// Ranks that keep showing a load do not keep others from writing, and go on showing what was loaded.
+/// Ranks that keep a load open do not prevent other ranks from writing, and still show the loaded values.
 fn puts_between_caches_that_stay_open(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let len = 5 * p;
@@ -157,7 +157,7 @@ fn puts_between_caches_that_stay_open(world: &World) -> Result<()> {
     for round in 0..12_u32 {
         let other = shown.read_cache()?;
         let value = |i: usize| round * 1000 + i as u32;
-        // One rank after the other keeps its cache while the rest write: only their own blocks can be told apart then.
+        // One rank in turn keeps its cache while the other ranks write: only their own blocks can be told apart then.
         let keeps = round as usize % p == me;
         let cache = written.read_cache()?;
         let before = cache.as_slice().to_vec();
@@ -185,7 +185,7 @@ fn puts_between_caches_that_stay_open(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Batches of a scope are applied by their owner when it gets to that; nobody may look past them.
+/// An owner applies the batches of a scope later; no rank may read an element before that.
 fn a_put_is_seen_behind_the_scope_that_it_follows(world: &World) -> Result<()> {
     let p = world.size();
     let len = 7 * p;
@@ -196,7 +196,7 @@ fn a_put_is_seen_behind_the_scope_that_it_follows(world: &World) -> Result<()> {
             scope.update(i, 1)?;
         }
         if world.rank().index() == round as usize % p {
-            // It ends its scope later than the others want to read.
+            // This rank ends its scope later than the other ranks begin to read.
             std::thread::yield_now();
         }
         drop(scope);

@@ -1,4 +1,4 @@
-//! `distmemcpy` where ranks share memory: blocks are copied where they lie. The same programs are legal by every route.
+//! `distmemcpy` where ranks share memory: blocks are copied from their place. The programs are legal over every route.
 
 use crate::copy::{PIECE, want};
 use crate::counters::accounted;
@@ -17,8 +17,8 @@ pub fn bodies() -> Vec<Body> {
     ]
 }
 
-/// Ranges of node peers are copied where they lie. Elsewhere a range takes one request to read it, and one for each
-/// piece to write it. Elements that a word does not hold are written by request, so that no rank sees half of one.
+/// Ranges of node-local ranks are copied from their place. Elsewhere a range takes one request to read it, and one for
+/// each piece to write it. Elements that do not fit into a word are written by request, so that none is read half-done.
 fn a_range_of_a_node_peer_takes_no_message(world: &World) -> Result<()> {
     fn check_one<T: Element + PartialEq + std::fmt::Debug>(
         world: &World,
@@ -52,7 +52,7 @@ fn a_range_of_a_node_peer_takes_no_message(world: &World) -> Result<()> {
                 assert!(exact.iter().all(|messages| *messages == requests), "{exact:?} messages, not {requests}");
             }
         }
-        // A rank that reads its own block does not admit writers meanwhile: they would ask it.
+        // A rank that reads its own block lets no other rank write meanwhile: such a write would need a request.
         world.barrier()?;
         check::whole(&v, value)
     }
@@ -61,7 +61,7 @@ fn a_range_of_a_node_peer_takes_no_message(world: &World) -> Result<()> {
     check_one(world, false, |i| [i as u32; 3])
 }
 
-/// Rank 1 says that it holds its guard, and then writes: the others copy the elements that the guard leaves.
+/// Rank 1 announces its guard and then writes. The other ranks copy the elements as they are after the guard.
 fn a_block_lent_for_writing_is_read_when_its_guard_is_over(world: &World) -> Result<()> {
     let each = 2 * PIECE / size_of::<u32>() + 3;
     let mut v = GVector::from_fn(world, each * world.size(), want)?;
@@ -88,9 +88,9 @@ fn a_block_lent_for_writing_is_read_when_its_guard_is_over(world: &World) -> Res
     Ok(())
 }
 
-/// Rank 0 shows a copy while the others write to their blocks, which move away from their places. They are copied from
-/// and written to where they are now, and so is the block of rank 0, which nobody has written before. The copy stays as
-/// it is.
+/// Rank 0 shows a copy while the other ranks write to their blocks, which therefore move to another place. Copies from
+/// and to these blocks use the new place. So do copies to the block of rank 0, which was not written before. The shown
+/// copy does not change.
 fn a_block_that_has_moved_away(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let mut v = GVector::from_fn(world, (2 * PIECE / size_of::<u32>() + 3) * p, want)?;
@@ -121,14 +121,14 @@ fn a_block_that_has_moved_away(world: &World) -> Result<()> {
     world.barrier()?;
     check::whole(&v, |i| if theirs.contains(&i) { !want(i) } else { want(i + 1) })?;
     world.barrier()?;
-    // The next copy brings them home.
+    // The next copy moves the blocks back to their places.
     drop(v.read_cache()?);
     v.owner_computes_mut()?.local_mut().fill(7);
     world.barrier()?;
     check::whole(&v, |_| 7)
 }
 
-/// The owner of a block learns that others have written there: it sends it anew to other nodes.
+/// The owner of a block learns of other ranks' writes to it, and sends the block again to other nodes.
 fn writes_are_in_every_copy(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let mut v = GVector::from_fn(world, 1000 * p, want)?;
@@ -142,7 +142,7 @@ fn writes_are_in_every_copy(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Elements of every size stay whole, also while their owner in a guard, or another rank, writes them.
+/// Elements of every size stay whole, also while their owner in a guard or another rank writes them.
 fn elements_that_are_written_meanwhile_are_whole(world: &World) -> Result<()> {
     fn check_one<T: Element>(world: &World, value: fn(u8) -> T, is_whole: fn(&T) -> bool) -> Result<()> {
         let (p, me) = (world.size(), world.rank().index());

@@ -50,7 +50,7 @@ fn dropped_early_and_still_served(world: &World) -> Result<()> {
     world.barrier()
 }
 
-/// What a scope has sent is still applied, and what others send in theirs.
+/// Writes that a scope has sent are still applied, and so are the writes of other ranks' scopes.
 fn dropped_right_after_a_scope(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     for early in 0..p {
@@ -77,7 +77,7 @@ fn dropped_in_any_order(world: &World) -> Result<()> {
         let v = GVector::from_fn(world, 10 + round, |i| want(i + round))?;
         kept.push((round, v));
         if kept.len() > 3 {
-            // Another one on each rank.
+            // A different vector on each rank.
             let (_, gone) = kept.swap_remove((me + round) % 4);
             drop(gone);
         }
@@ -89,9 +89,9 @@ fn dropped_in_any_order(world: &World) -> Result<()> {
     check::equal("ranks", world.size(), p)
 }
 
-/// Neither objects, nor their caches, nor what scopes leave behind.
+/// Neither objects, nor their caches, nor the remains of scopes accumulate.
 fn nothing_piles_up(world: &World) -> Result<()> {
-    /// A cache of one of these, kept each time, would be seen.
+    /// If a cache of this length were kept in each round, the test would see it.
     const LEN: usize = 4000;
     const ROUNDS: usize = 400;
     let mut lasting = GVector::<u64>::new(world, LEN)?;
@@ -131,7 +131,7 @@ fn leaves(world: &World, first: usize) -> Result<()> {
         return Ok(());
     }
     thread::sleep(Duration::from_millis(20));
-    // Nobody can order the others' writes any more: each element is the old or the new one.
+    // No order with the other ranks' writes is possible any more: each element has its old or its new value.
     let mut all = vec![0; v.len()];
     distmemcpy(&mut all[..], v.range(..))?;
     assert!(all.iter().enumerate().all(|(i, x)| [want(i), 7].contains(x)));
@@ -155,7 +155,7 @@ fn job(seed: u64) -> Result<u64> {
         v.owner_computes_mut()?.local_mut().fill(seed);
         let all = v.read_cache()?;
         check::same(all.as_slice(), 0, |_| seed)?;
-        // The value of rank 0 comes back.
+        // The job returns the value of rank 0.
         Ok(all.iter().sum::<u64>() + world.rank().index() as u64)
     })
 }

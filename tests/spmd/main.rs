@@ -1,6 +1,6 @@
 //! One SPMD body in many worlds: threads over each route, processes, and mpirun where it is built in.
 //!
-//! `cargo test --test spmd -- threads-local/3/read_cache` runs what it says.
+//! `cargo test --test spmd -- threads-local/3/read_cache` runs the tests whose names contain the text.
 
 mod access;
 mod accumulate;

@@ -82,7 +82,7 @@ fn a_set(world: &World) -> Result<()> {
     scope.finish()?;
     check::equal("len", set.global_len()?, 100)?;
     check::equal("get", (set.get(&(4, true))?, set.get(&(4, false))?), (Some(()), None))?;
-    // Nothing at all is encoded.
+    // Keys and values without any bytes.
     let mut one = GMap::<(), ()>::new(world)?;
     one.insert((), ())?;
     check::equal("many", one.get_many([&(), &()])?, vec![Some(()), Some(())])?;
@@ -116,7 +116,7 @@ fn many_keys(world: &World) -> Result<()> {
     }
 }
 
-/// Of more than a MiB.
+/// A value of more than a MiB.
 fn long_value(seed: usize) -> Vec<u64> {
     (0..150_000 + seed as u64).map(|i| mix(i + seed as u64)).collect()
 }
@@ -200,7 +200,7 @@ fn words_are_counted(world: &World) -> Result<()> {
     check::equal("words", counts.global_len()?, want.len())
 }
 
-/// More than fit into a buffer, many of one key in a row.
+/// More updates than fit into a buffer, and several of one key in a row.
 fn many_updates_at_once(world: &World) -> Result<()> {
     let (p, me) = (world.size() as u64, world.rank().index() as u64);
     let numbers = || (0..60_000).map(|n| mix(n / 3 % 15_000 * (1 + n % 2)) % 20_000);
@@ -251,7 +251,7 @@ fn what_is_buffered_keeps_its_order(world: &World) -> Result<()> {
             check::equal("in order", map.get(&key)?, Some(want))?;
         }
     }
-    // The writes of different batches to one key.
+    // Writes of different batches to one key.
     let mut scope = map.release_c_with(Sum)?;
     for round in 0..30_000 {
         scope.insert(me, round)?;
@@ -262,7 +262,7 @@ fn what_is_buffered_keeps_its_order(world: &World) -> Result<()> {
     check::equal("over batches", map.get(&me)?, Some(30_000))
 }
 
-/// What is there less all operands.
+/// Subtracts the operands from the present value.
 struct Less;
 
 impl Op<i64> for Less {
@@ -314,7 +314,7 @@ fn what_follows_a_scope_contains_it(world: &World) -> Result<()> {
         done.fetch_add(1)?;
         drop(scope);
         check::equal("another's", map.get(&(100 * round + (me + 1) % p))?, Some(round))?;
-        // Those that did something before the end of their scopes did it before this.
+        // All ranks incremented the counter before the end of their scopes.
         assert!(done.get()? >= p * (round + 1));
         check::equal("own", map.owner_computes()?.len() <= (p * (round + 1)) as usize, true)?;
     }
@@ -416,7 +416,7 @@ fn cleared_and_used_again(world: &World) -> Result<()> {
     check::equal("empty", map.is_globally_empty()?, true)
 }
 
-/// Long batches are applied in steps: other requests are served between them.
+/// Long batches are applied in steps, and other requests are served between the steps.
 fn ranks_go_on_while_others_apply(world: &World) -> Result<()> {
     let p = world.size() as u64;
     let mut map = GMap::<String, u64>::new(world)?;

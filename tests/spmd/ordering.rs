@@ -1,4 +1,4 @@
-//! The order of accesses: barriers, the entry of a ReadCache, the end of a scope, in any order of arrival.
+//! The order of accesses: barriers, the start of a ReadCache, the end of a scope, whichever rank is first.
 
 use aurora_core::ops::Sum;
 use aurora_core::{GScalar, GVector, Result, World, distmemcpy};
@@ -24,7 +24,7 @@ pub fn bodies() -> Vec<Body> {
     ]
 }
 
-/// Long enough for all other ranks to be where they are meant to be first.
+/// Long enough for all other ranks to be first.
 const LATE: Duration = Duration::from_millis(10);
 
 fn want(i: usize) -> u64 {
@@ -46,7 +46,7 @@ fn barriers_order_puts(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Every way to write without a collective scope.
+/// All ways to write without a collective scope.
 #[derive(Clone, Copy, Debug)]
 enum Means {
     Put,
@@ -68,14 +68,15 @@ fn write(v: &mut GVector<u64>, means: Means, index: usize, old: u64, new: u64) -
     }
 }
 
-/// `if rank == 1 { v.put(0, 7)? } let b = v.read_cache()?`: seen by all, whoever enters first.
+/// `if rank == 1 { v.put(0, 7)? } let b = v.read_cache()?`: all ranks see the write, whichever rank opens the cache
+/// first.
 fn a_write_before_a_cache_is_in_it(world: &World) -> Result<()> {
     let p = world.size();
     let mut v = GVector::<u64>::new(world, 3 * p)?;
     late_writes(world, &mut v)
 }
 
-/// The same with blocks that are empty: the writer's, and those of others.
+/// The same writes with empty blocks, of the writer and of other ranks.
 fn a_write_by_a_rank_without_elements(world: &World) -> Result<()> {
     late_writes(world, &mut GVector::<u64>::new(world, 1)?)?;
     for home in 0..world.size() {
@@ -93,7 +94,7 @@ fn late_writes(world: &World, v: &mut GVector<u64>) -> Result<()> {
     let owner = v.owner(0).index();
     let mut value = 0;
     for means in MEANS {
-        // The owner enters first; the writer does; nobody waits on purpose.
+        // The owner opens the cache first; the writer does; no rank is late on purpose.
         for late in [Some(writer), Some(owner), None] {
             value += 7;
             one_late_write(world, v, means, 0, writer, late, value)?;
@@ -112,7 +113,7 @@ fn one_late_write(
     value: u64,
 ) -> Result<()> {
     let before: Vec<_> = v.read_cache()?.as_slice().to_vec();
-    // Only what is written below may make a difference.
+    // Only the write below may make a difference.
     world.barrier()?;
     if late.is_some_and(|rank| world.rank() == rank) {
         std::thread::sleep(LATE);
@@ -124,11 +125,11 @@ fn one_late_write(
     let want = |i: usize| if i == index { value } else { before[i] };
     check::same(all.as_slice(), 0, want)?;
     drop(all);
-    // And in the next one, for which nothing is sent.
+    // The next load, which sends nothing, also has the value.
     check::same(v.read_cache()?.as_slice(), 0, want)
 }
 
-/// A large block is being pushed while the slowest rank still writes all over it.
+/// A large block is being sent while the slowest rank still writes all over it.
 fn writes_to_a_block_that_is_on_its_way(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let each = 40_000;
@@ -143,7 +144,7 @@ fn writes_to_a_block_that_is_on_its_way(world: &World) -> Result<()> {
             if round % 2 == 0 {
                 v.put_many(&spots.iter().map(|i| (*i, want(*i))).collect::<Vec<_>>())?;
             } else {
-                // More runs than an owner keeps apart.
+                // More runs than an owner records separately.
                 spots.iter().try_for_each(|i| v.put(*i, want(*i)))?;
             }
         }
@@ -153,9 +154,8 @@ fn writes_to_a_block_that_is_on_its_way(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// All write to all just before they enter, and enter at different times.
-/// Two ranks read the whole block of rank 0 again and again, so that some transfer from it is always under way. Rank 0
-/// writes to it all the same, in a scope and element by element, and so does the last rank, if it does not read.
+/// Two ranks read the whole block of rank 0 again and again, so that there is always a transfer of it. Rank 0 still
+/// writes to the block, in a scope and element by element. So does the last rank if it does not read.
 fn writes_to_a_block_that_is_always_on_its_way(world: &World) -> Result<()> {
     const TURNS: u64 = 30;
     let (p, me) = (world.size(), world.rank().index());
@@ -164,7 +164,7 @@ fn writes_to_a_block_that_is_always_on_its_way(world: &World) -> Result<()> {
     world.barrier()?;
     if me == 0 {
         for turn in 1..=TURNS {
-            // The others read meanwhile.
+            // The other ranks read meanwhile.
             std::thread::sleep(Duration::from_millis(1));
             if turn % 2 == 0 {
                 v.put(1, turn)?;
@@ -189,6 +189,7 @@ fn writes_to_a_block_that_is_always_on_its_way(world: &World) -> Result<()> {
     check::equal("by another rank", v.at(0)?, if p > 3 { TURNS } else { 0 })
 }
 
+/// All ranks write to all blocks just before they open the cache, at different times.
 fn many_owners_written_before_a_cache(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let mut v = GVector::<u64>::new(world, p * p)?;
@@ -205,7 +206,7 @@ fn many_owners_written_before_a_cache(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Parts of every length, all over the vector, of which no load is ever about one alone.
+/// Parts of every length, all over the vector. No load covers exactly one of them.
 fn many_parts_written_before_a_cache(world: &World) -> Result<()> {
     const EACH: usize = 60;
     let (p, me) = (world.size(), world.rank().index());
@@ -229,7 +230,7 @@ fn many_parts_written_before_a_cache(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// A rank that has opened `OwnerComputes` and waits in a ReadCache still takes writes into its block.
+/// A rank that has opened `OwnerComputes` and waits in a ReadCache still accepts writes to its block.
 fn owner_and_cache_against_a_put(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let mut q = GVector::from_fn(world, 10 * p, want)?;
@@ -239,7 +240,7 @@ fn owner_and_cache_against_a_put(world: &World) -> Result<()> {
             let a = q.owner_computes()?;
             let b = r.read_cache()?;
             check::same(b.as_slice(), 0, |i| want(i + 1))?;
-            // The others have written before they came.
+            // The other ranks wrote before they opened the ReadCache.
             check::same(&a.local()[p..], p, want)?;
             check::same(&a.local()[1..p], 1, |i| want(i + round))?;
         } else {
@@ -261,7 +262,7 @@ fn an_access_after_a_scope_waits_for_the_slow(world: &World) -> Result<()> {
             std::thread::sleep(LATE);
         }
         let mut scope = v.release_c()?;
-        // To itself and to the next.
+        // To itself and to the next rank.
         scope.put(2 * me, want(slow))?;
         scope.put((2 * me + 3) % (2 * p), want(slow))?;
         drop(scope);
@@ -297,8 +298,8 @@ fn a_put_after_a_scope_is_not_undone_by_it(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// An owner still holds its part for writing when all others have ended a ReleaseC that writes there. None of them has
-/// waited; what they have written comes behind what the owner writes last.
+/// An owner still holds its part for writing when all other ranks have ended a ReleaseC that writes there. None of them
+/// has waited. Their writes are applied after the owner's last write.
 fn a_release_c_writes_behind_a_slow_owners_earlier_scope(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let mut v = GVector::<u64>::new(world, p)?;

@@ -1,4 +1,4 @@
-//! `OwnerComputes`: my part in place.
+//! `OwnerComputes`: the rank's own part in place.
 
 use aurora_core::{GVector, MatrixDim, Result, World};
 use aurora_suite::body::Body;
@@ -74,7 +74,7 @@ fn rows_by_their_global_numbers(world: &World) -> Result<()> {
         assert_eq!(own.row(row), all.row(row));
     }
     drop(own);
-    // Of a vector that is no matrix every element is a row.
+    // In a vector that is no matrix every element is a row.
     let plain = GVector::from_fn(world, 10, want)?;
     let own = plain.owner_computes()?;
     assert_eq!(own.rows(), plain.local_range());
@@ -126,14 +126,14 @@ fn remote_reads_are_served_meanwhile(world: &World) -> Result<()> {
     let own = v.owner_computes()?;
     let mine = own.local();
     world.barrier()?;
-    // All ranks show their blocks and read everyone's.
+    // All ranks show their blocks and read all blocks.
     check::whole(&v, want)?;
     check::equal("last", v.at(2999)?, want(2999))?;
     world.barrier()?;
     check::same(mine, own.indices().start, want)
 }
 
-/// A remote read during a writer's scope sees the block before or after it, nothing in between.
+/// A remote read during a writer's scope sees the block before or after the scope, nothing in between.
 fn remote_access_waits_for_a_writer(world: &World) -> Result<()> {
     let p = world.size();
     let len = 300 * p;
@@ -179,7 +179,7 @@ fn threads_share_the_slices(world: &World) -> Result<()> {
 fn a_rank_enters_alone(world: &World) -> Result<()> {
     let mut v = GVector::<i64>::new(world, 4 * world.size())?;
     if world.is_root() {
-        // Not collective: the others are in the barrier already.
+        // Not collective: the other ranks are already in the barrier.
         for _ in 0..3 {
             v.owner_computes_mut()?.local_mut().iter_mut().for_each(|x| *x += 1);
         }

@@ -1,4 +1,4 @@
-//! Pages: each rank sees its own writes at once and those of the others after a sync, whatever lies in one page.
+//! Pages: each rank sees its own writes at once and the other ranks' writes after a sync, also within one page.
 
 use aurora_core::ops::Sum;
 use aurora_core::{Element, Error, GVector, GlobalRead, GlobalWrite, Kind, MatrixDim, Result, World};
@@ -46,7 +46,7 @@ fn reads_that_nobody_foresees(world: &World) -> Result<()> {
     next.finish()
 }
 
-/// A rank that has ended its scope writes at once; the others still read what was there.
+/// A rank that has ended its scope writes at once; the other ranks still read the old values.
 fn writes_after_a_scope_wait_for_its_readers(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let mut v = GVector::from_fn(world, 2000 * p, want)?;
@@ -106,7 +106,7 @@ fn elements_that_begin_anywhere(world: &World) -> Result<()> {
     interleaved(world, 7, |i| [want(i); 600])
 }
 
-/// All ranks write their own pages, then touch those of the next rank, before any of them syncs: nobody waits for a
+/// All ranks write their own pages, then read the pages of the next ranks, before any rank syncs. No rank waits for a
 /// rank that computes.
 fn first_touches_cross(world: &World) -> Result<()> {
     let (p, me, block) = (world.size(), world.rank().index(), 3000);
@@ -116,7 +116,7 @@ fn first_touches_cross(world: &World) -> Result<()> {
         let was = |i: usize| want(i) + round;
         for turn in 0..p {
             let of = (me + turn) % p;
-            // The middle third is written by its owner at this moment.
+            // The owner writes the second third at this moment.
             for part in [of * block..of * block + block / 3, of * block + 2 * block / 3..(of + 1) * block] {
                 check::same(pages.slice(part.clone())?, part.start, was)?;
             }
@@ -135,7 +135,7 @@ fn first_touches_cross(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// A view changes in the rank's own syncs alone: not while others sync, end, or meet at a barrier.
+/// A view changes only in the rank's own syncs: not while other ranks sync, end their scopes, or meet at a barrier.
 fn a_slice_stands_still(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let mut v = GVector::from_fn(world, 4000 * p, want)?;
@@ -157,7 +157,7 @@ fn a_slice_stands_still(world: &World) -> Result<()> {
     check::equal("after the sync", pages.at(theirs)?, 1)
 }
 
-/// In each interval every element has one writer, by chance; a rank reads those that no other rank writes then.
+/// In each interval every element has one random writer. A rank reads only elements that no other rank writes then.
 fn random_programs(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     for round in 0..6 {
@@ -262,7 +262,7 @@ fn rows_of_matrices(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// More bytes than one request asks for, from one owner and from all.
+/// More bytes than one request covers, from one owner and from all owners.
 fn many_pages_at_once(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let block = 250_000;
@@ -270,7 +270,7 @@ fn many_pages_at_once(world: &World) -> Result<()> {
     let mut pages = v.paged_mut()?;
     check::same(pages.slice(0..p * block)?, 0, want)?;
     pages.sync()?;
-    // Every rank changes all of the next rank's block: many batches to one home, many parts to all holders.
+    // Every rank changes the whole block of the next rank: many batches to one owner, many parts to all holders.
     let theirs = (me + 1) % p * block..((me + 1) % p + 1) * block;
     pages.slice_mut(theirs.clone())?.iter_mut().zip(theirs.clone()).for_each(|(x, i)| *x = want(i + 1));
     pages.sync()?;
@@ -281,7 +281,7 @@ fn many_pages_at_once(world: &World) -> Result<()> {
     check::same(v.read_cache()?.as_slice(), 0, |i| want(i + 2))
 }
 
-/// One vector is read and the other written in each step.
+/// In each step one vector is read and the other written.
 fn two_scopes_side_by_side(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let n = 1111 * p;
@@ -304,7 +304,7 @@ fn two_scopes_side_by_side(world: &World) -> Result<()> {
     check::same(b.read_cache()?.as_slice(), 0, |i| model[i])
 }
 
-/// A sieve: each rank strikes out multiples in its part, and reads the marks of the others.
+/// A sieve: each rank marks multiples in its part, and reads the marks of the other ranks.
 fn by_index(world: &World) -> Result<()> {
     let (p, me, dim) = (world.size(), world.rank().index(), MatrixDim::new(70, 30));
     let mut v = GVector::<u8>::new(world, dim)?;
@@ -345,7 +345,7 @@ fn elements_outside(world: &World) -> Result<()> {
     check::equal("what is there", pages.at(99)?, want(99))
 }
 
-/// Messages of pages that this rank sends, step by step. Those of barriers and answers have kinds of their own.
+/// The messages of pages that this rank sends in each step. Barriers and answers have kinds of their own.
 fn pages_are_asked_for_once_and_changes_pushed(world: &World) -> Result<()> {
     let (p, me, others) = (world.size(), world.rank().index(), world.size() as u64 - 1);
     let block = 2000;
@@ -381,7 +381,7 @@ fn pages_are_asked_for_once_and_changes_pushed(world: &World) -> Result<()> {
     sent("the end, with the last changes", others)
 }
 
-/// More runs than a home keeps: holders get whole pages.
+/// More runs than an owner records: holders get whole pages.
 fn every_other_element(world: &World) -> Result<()> {
     let (p, me, block) = (world.size(), world.rank().index(), 150_000);
     let mut v = GVector::from_fn(world, p * block, |i| want(i) as u8)?;

@@ -1,4 +1,4 @@
-//! `ReadCache`: the whole vector everywhere, as it was when all had come.
+//! `ReadCache`: the whole vector on each rank, as it was when all ranks had opened the scope.
 
 use aurora_core::{GScalar, GVector, MatrixDim, Result, World, distmemcpy};
 use aurora_suite::body::{Body, End};
@@ -48,7 +48,7 @@ fn rows_of_a_matrix(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// What was given back comes again from every owner, changed or not, and however late a rank is.
+/// Released blocks come again from every owner, changed or not, and however late a rank is.
 fn released_and_loaded_again(world: &World) -> Result<()> {
     let me = world.rank().index();
     for len in [0, 1, 7, 10_001, 400_000] {
@@ -75,7 +75,7 @@ fn released_and_loaded_again(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// One rank keeps its guard while all others overwrite their blocks, and its own.
+/// One rank keeps its guard while the other ranks overwrite their blocks and also its block.
 fn stays_a_snapshot(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let mut v = GVector::from_fn(world, 1000, want)?;
@@ -110,7 +110,7 @@ fn stays_a_snapshot(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// An owner leaves and overwrites its block while its old block is on its way to the others.
+/// An owner ends its scope and overwrites its block while the old block is in transit to the other ranks.
 fn an_owner_overwrites_its_block_at_once(world: &World) -> Result<()> {
     let p = world.size();
     let len = 50_000 * p + 7;
@@ -151,7 +151,7 @@ fn nested_on_two_vectors(world: &World) -> Result<()> {
         let whole_b = b.read_cache()?;
         check::same(whole_a.as_slice(), 0, |i| want(i + 2 * round))?;
         check::same(whole_b.as_slice(), 0, |i| want(i + 2 * round + 1))?;
-        // The outer ends first.
+        // The outer scope ends first.
         drop(whole_a);
         let mut own = a.owner_computes_mut()?;
         for i in own.indices() {
@@ -168,7 +168,7 @@ fn nested_on_two_vectors(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Blocks that have not changed are taken over from the last load, wherever that lies.
+/// Unchanged blocks are taken from the last load, wherever it is stored.
 fn changed_by_some_only(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let mut v = GVector::<u64>::new(world, 1000 * p)?;
@@ -185,7 +185,7 @@ fn changed_by_some_only(world: &World) -> Result<()> {
         let all = v.read_cache()?;
         check::same(all.as_slice(), 0, |i| last[i / 1000])?;
         if round % 5 == 0 {
-            // The next load finds this one in use and takes other memory.
+            // The next load finds this load in use and takes other memory.
             let again = v.read_cache()?;
             check::same(again.as_slice(), 0, |i| last[i / 1000])?;
         }
@@ -205,8 +205,8 @@ fn large_blocks_again_and_again(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// A new load while some still show the last, each time others, and then one that finds nothing new: blocks come into
-/// their places, into copies, and from one into the other.
+/// A new load while some ranks still show the last one, other ranks each time, and then a load without changes. Blocks
+/// arrive in their places or in copies, and are copied from one to the other.
 fn some_still_show_what_others_overwrite(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     for each in [1, 100, 40_000] {
@@ -214,7 +214,7 @@ fn some_still_show_what_others_overwrite(world: &World) -> Result<()> {
         let mut versions = vec![0u64; p];
         for round in 1..30u64 {
             let before = versions.clone();
-            // One in four: so often nobody holds, so often several do.
+            // One rank in four holds the last load: often no rank, often several.
             let holds = |rank: usize| mix(round * 64 + rank as u64).is_multiple_of(4);
             (0..p).filter(|rank| !holds(*rank)).for_each(|rank| versions[rank] = round);
             let first = |all: &[u64]| check::same(all, 0, |i| before[i / each]);
@@ -224,7 +224,7 @@ fn some_still_show_what_others_overwrite(world: &World) -> Result<()> {
                 let new = v.read_cache()?;
                 second(new.as_slice())?;
                 first(held.as_slice())?;
-                // It ends before or after the next one.
+                // The held load ends before or after the next load.
                 let held = if round % 2 == 0 {
                     Some(held)
                 } else {
@@ -244,7 +244,7 @@ fn some_still_show_what_others_overwrite(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// The same, and one rank writes to all blocks when they may already be on their way.
+/// Ranks still show the last load while one rank writes to all blocks, which may already be in transit.
 fn late_writes_while_some_still_show_what_was(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     for each in [2, 3000] {
@@ -265,7 +265,7 @@ fn late_writes_while_some_still_show_what_was(world: &World) -> Result<()> {
                     std::thread::sleep(Duration::from_micros(500));
                     (0..p).try_for_each(|rank| v.put(rank * each, round))?;
                 } else if mix(round + me as u64).is_multiple_of(2) {
-                    // Its block is sent as it is; otherwise nothing of it has changed so far.
+                    // This block is sent as it is; the other blocks have not changed so far.
                     v.put(me * each + 1, 0)?;
                 }
                 check::same(v.read_cache()?.as_slice(), 0, |i| want(i, late))?;
@@ -275,7 +275,7 @@ fn late_writes_while_some_still_show_what_was(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// The main job in small: one matrix by owner, one cached, one written.
+/// A small version of the main program: one matrix read by its owners, one cached, one written.
 fn beside_owner_computes(world: &World) -> Result<()> {
     let n = 24;
     let dim = MatrixDim::new(n, n);
@@ -305,7 +305,7 @@ fn beside_owner_computes(world: &World) -> Result<()> {
     check::same(r.read_cache()?.as_slice(), 0, |i| result[i])
 }
 
-/// The second one is right; that the first was forgotten is an error at the end.
+/// The second load is correct. The forgotten first guard is an error at the end.
 fn leaked_and_a_second_one(world: &World) -> Result<()> {
     let v = GVector::from_fn(world, 999, want)?;
     std::mem::forget(v.read_cache()?);

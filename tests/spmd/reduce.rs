@@ -1,4 +1,4 @@
-//! Reductions, scans, broadcasts and `all_gather`, of all lengths that take another way, over each route.
+//! Reductions, scans, broadcasts and `all_gather`, over each route, with lengths for every algorithm.
 
 use aurora_core::ops::{And, Located, Max, MaxLoc, Min, MinLoc, Or, Product, Sum, Xor};
 use aurora_core::prelude::*;
@@ -27,7 +27,7 @@ fn me(world: &World) -> usize {
     world.rank().index()
 }
 
-/// What a rank has at a place.
+/// The value of a rank at an index.
 fn has(rank: usize, i: usize) -> u64 {
     mix((rank * 1_000_003 + i) as u64)
 }
@@ -36,7 +36,7 @@ fn sum(upto: usize, i: usize) -> u64 {
     (0..upto).map(|rank| has(rank, i)).fold(0, u64::wrapping_add)
 }
 
-/// As words with the barrier, in one step and in several of a node's memory, early pieces, long ones.
+/// In the words of the barrier, in one or several steps of a node's memory, with early pieces, and long.
 const LENGTHS: [usize; 12] = [0, 1, 2, 3, 7, 100, 1025, 4099, 10_001, 32_768, 40_003, 200_003];
 
 fn values(world: &World) -> Result<()> {
@@ -66,7 +66,7 @@ fn values(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Each operation in a reduction, of a slice too, in a scope of a vector, in one of a map, and of a scalar.
+/// Each operation in a reduction, also of a slice; in a scope of a vector and of a map; and of a scalar.
 fn every_operation(world: &World) -> Result<()> {
     let (me, size) = (me(world), world.size());
     let all = |i: usize| (0..size).map(move |rank| has(rank, i));
@@ -150,7 +150,7 @@ fn scans_of_all_lengths(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Floating-point sums are those of `((x0 + x1) + x2) ..` on all ranks, to the last bit, however long the slice is.
+/// Floating-point sums are `((x0 + x1) + x2) ..` on all ranks, to the last bit, for every length of the slice.
 fn the_order_of_ranks_decides_the_bits(world: &World) -> Result<()> {
     let (me, size) = (me(world), world.size());
     let has =
@@ -174,7 +174,7 @@ fn bits(values: &[f64]) -> Vec<u64> {
     values.iter().map(|value| value.to_bits()).collect()
 }
 
-/// A range of whole numbers, and which of two stands first: joined, they do not commute.
+/// A range of whole numbers. Joining two ranges depends on their order.
 #[derive(Clone, Copy, PartialEq, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 struct Span {
@@ -192,7 +192,7 @@ impl Op<Span> for Join {
     }
 }
 
-/// An operation whose operands are combined in another way than they are applied.
+/// An operation that combines operands in another way than it applies them.
 struct TakeAway;
 
 impl Op<i64> for TakeAway {
@@ -216,7 +216,7 @@ fn operations_and_elements_of_ones_own(world: &World) -> Result<()> {
     check::equal("combined", world.all_reduce(TakeAway, 5)?, 5 * i64::from(size))
 }
 
-/// Each longer than what a rank can bring to a barrier of its node.
+/// Each element is longer than the space of a rank in a barrier of its node.
 fn large_elements(world: &World) -> Result<()> {
     const LEN: usize = 17_000;
     struct Each;
@@ -251,7 +251,7 @@ fn broadcasts(world: &World) -> Result<()> {
 fn gathered_values(world: &World) -> Result<()> {
     let (me, size) = (me(world), world.size());
     for len in LENGTHS {
-        // Of some ranks much, of others little or nothing.
+        // Some ranks have much, other ranks little or nothing.
         let len_of = |rank: usize| len * (rank % 3);
         let of = |rank: usize| (0..len_of(rank)).map(|i| has(rank, i)).collect::<Vec<_>>();
         let all: Vec<_> = (0..size).map(of).collect();
@@ -261,7 +261,7 @@ fn gathered_values(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// No call takes what belongs to another one: neither the next, nor one of another length, nor a barrier between.
+/// No call takes the data of another call: neither of the next, nor of one with another length, nor of a barrier.
 fn ranks_come_late_and_often(world: &World) -> Result<()> {
     let (me, size) = (me(world), world.size());
     for round in 0..60usize {
@@ -291,7 +291,7 @@ fn they_order_ranks(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// What the bodies above compare by would see it.
+/// The comparison of the bodies above finds one changed element.
 fn one_flipped_element_is_seen(world: &World) -> Result<()> {
     let size = world.size();
     let mut values: Vec<u64> = (0..40_003).map(|i| has(me(world), i)).collect();

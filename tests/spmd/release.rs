@@ -1,4 +1,4 @@
-//! `ReleaseC`: buffered writes, by all ranks together and by one alone.
+//! `ReleaseC`: buffered writes, by all ranks together and by one rank alone.
 
 use aurora_core::ops::{Max, Min, Or, Sum};
 use aurora_core::{GScalar, GVector, Op, Result, World};
@@ -45,7 +45,7 @@ fn puts_of_all_to_all(world: &World) -> Result<()> {
             writes.put(i, want(i))?;
         }
         writes.finish()?;
-        // No barrier: an access after the scope sees what every rank did in it.
+        // No barrier: an access after the scope sees every rank's writes of the scope.
         check::whole(&v, want)?;
     }
     Ok(())
@@ -58,7 +58,7 @@ fn slices_across_borders(world: &World) -> Result<()> {
     let values: Vec<_> = (0..len).map(want).collect();
     let mut writes = v.release_c()?;
     let share = me * len / p..(me + 1) * len / p;
-    // Slices that begin in the middle, lie across borders, and one that is larger than a buffer.
+    // Slices that begin inside a block, slices across borders, and one slice that is larger than a buffer.
     let mut random = Random::new(me as u64);
     let mut at = share.start;
     while at < share.end {
@@ -118,7 +118,7 @@ fn minimum_maximum_and_bits(world: &World) -> Result<()> {
     check::whole(&v, |_| 1 << 20 | ((1 << p) - 1))
 }
 
-/// The sum and the number of what was added, in one element.
+/// The sum and the number of the operands, in one element.
 struct Tally;
 
 impl Op<[u64; 2]> for Tally {
@@ -174,7 +174,7 @@ fn more_than_the_buffers_hold(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// An owner to whom much is on its way is behind with settling the scopes, while another is through and pushes its
+/// An owner with many incoming writes completes the scopes late, while another owner has completed them and sends its
 /// block.
 fn large_then_empty_scopes_then_a_cache(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
@@ -258,7 +258,7 @@ fn one_element_by_all(world: &World) -> Result<()> {
     check::whole(&v, |i| if i == 1 { 200_000 * p } else { 0 })
 }
 
-/// What is buffered, sent and not yet applied has a limit, however fast the writers are.
+/// The memory for buffered, sent and unapplied writes is limited, however fast the writers are.
 fn memory_stays_bounded(world: &World) -> Result<()> {
     const UPDATES: u64 = 400_000;
     const LIMIT: usize = 6 << 20;
@@ -269,7 +269,7 @@ fn memory_stays_bounded(world: &World) -> Result<()> {
     let before = memory::peak();
     let mut scope = v.release_c_with(Sum)?;
     if world.rank().index() + 1 == world.size() {
-        // A rank that comes late: what is for it must not pile up, nor what it lets wait.
+        // A late rank: neither the writes to it nor the writes that wait for it may accumulate.
         std::thread::sleep(Duration::from_millis(30));
     }
     for i in 0..UPDATES {
@@ -282,13 +282,13 @@ fn memory_stays_bounded(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Where a rank updates, and by what: known to all.
+/// The updates of a rank. Every rank can compute them.
 fn updates(rank: usize, round: usize, len: usize, count: usize) -> impl Iterator<Item = (usize, u64)> {
     let mut random = Random::new((1000 * round + rank) as u64);
     (0..count).map(move |_| (random.below(len), random.below(1000) as u64))
 }
 
-/// What the others send it before it has entered waits there, and gives back the memory it came in.
+/// Writes to a rank that has not opened its scope yet wait there, and their memory is given back.
 fn random_updates_with_a_rank_that_comes_late(world: &World) -> Result<()> {
     const UPDATES: usize = 60_000;
     let (p, me) = (world.size(), world.rank().index());
@@ -312,7 +312,7 @@ fn random_updates_with_a_rank_that_comes_late(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// All of them are being filled at the same time; where there is no shared memory left, writes travel otherwise.
+/// All buffers are filled at the same time. When there is no more shared memory, writes use messages.
 fn more_scopes_than_shared_buffers(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let len = 3 * p;
@@ -334,7 +334,7 @@ fn more_scopes_than_shared_buffers(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Of a length that goes by messages everywhere; of the writes to one element the last one counts.
+/// Of a length that is sent by messages on every route. The last write to an element counts.
 fn many_elements_in_many_pieces(world: &World) -> Result<()> {
     const LEN: usize = 5003;
     let me = world.rank().index();
@@ -369,7 +369,7 @@ fn alone(world: &World) -> Result<()> {
             }
             scope.put_slice(10, &[1, 2, 3])?;
             scope.finish()?;
-            // Acknowledged: seen at once, and by everyone.
+            // Acknowledged: the write is visible at once, to every rank.
             check::equal("what I wrote", v.at(29_999)?, want(29_999 + writer))?;
         }
         world.barrier()?;

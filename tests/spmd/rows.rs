@@ -1,4 +1,4 @@
-//! Matrices by rows, by cells, in parallel and as views.
+//! Matrices by rows and by cells, in parallel, and as views.
 
 use aurora_core::{GVector, Halo, MatrixDim, Result, World};
 use aurora_suite::body::Body;
@@ -47,7 +47,7 @@ fn rows_with_their_global_numbers(world: &World) -> Result<()> {
     let all = v.read_cache_release_c()?;
     same_rows(all.iter_rows(), all.rows())?;
     all.finish()?;
-    // Of a vector that is no matrix every element is a row.
+    // In a vector that is no matrix every element is a row.
     let plain = GVector::from_fn(world, 10, want)?;
     let own = plain.owner_computes()?;
     own.iter_rows().try_for_each(|(i, row)| check::equal("an element", row, &[want(i)][..]))?;
@@ -111,7 +111,7 @@ fn views_of_my_part_and_of_the_whole(world: &World) -> Result<()> {
     check::same(v.read_cache()?.as_slice(), 0, |i| want(i).wrapping_add(1))
 }
 
-/// A HaloCache gives its own rows, and has those around it beside.
+/// A HaloCache iterates over its own rows, and has the rows around them separately.
 fn rows_of_a_halo(world: &World) -> Result<()> {
     let mut v = GVector::from_fn(world, DIM, want)?;
     let halo = v.halo_cache(1)?;
@@ -138,14 +138,14 @@ fn rows_of_a_halo(world: &World) -> Result<()> {
     check::same(v.read_cache()?.as_slice(), 0, now)
 }
 
-/// Of a slice the rows that lie in it whole.
+/// A slice iterates over the rows that are completely inside it.
 fn rows_of_a_slice(world: &World) -> Result<()> {
     let mut v = GVector::from_fn(world, DIM, want)?;
     let some = v.rows(3..9).read_cache()?;
     same_rows(some.iter_rows(), 3..9)?;
     check::equal("the shape of the part", some.view().dim(), (6, DIM.cols))?;
     drop(some);
-    // From the middle of row 2 into the middle of row 10: whole are those between.
+    // From inside row 2 to inside row 10. Only the rows in between are complete.
     let some = v.slice(15..64).read_cache()?;
     check::equal("whole rows", some.rows(), 3..10)?;
     same_rows(some.iter_rows(), 3..10)?;

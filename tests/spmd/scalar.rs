@@ -1,4 +1,4 @@
-//! Scalars: atomic operations at home, and values that serde takes apart.
+//! Scalars: atomic operations at the home, and values that are encoded with serde.
 
 use aurora_core::ops::{Min, Sum};
 use aurora_core::{Atomic, GScalar, Result, World};
@@ -36,7 +36,8 @@ fn fetch_add_gives_every_number_once(world: &World) -> Result<()> {
         assert!(mine.is_sorted());
         world.barrier()?;
         check::equal("counter", counter.get()?, 100 + 150 * p as u64)?;
-        // Every number went to one rank: the sums of all add up, and no rank has one twice.
+        // Every number went to exactly one rank: the sum of all ranks' numbers is correct, and no rank has a number
+        // twice.
         let total = GScalar::new(world, home, 0u64)?;
         total.fetch_add(mine.iter().sum())?;
         world.barrier()?;
@@ -86,7 +87,7 @@ fn swap_passes_every_value_on(world: &World) -> Result<()> {
         total.fetch_add(token.swap(me * 50 + step)?)?;
     }
     world.barrier()?;
-    // What was put in came out again, but for what is still in there.
+    // Every number that was put in came out again, except the number that is still inside.
     let n = 50 * p;
     check::equal("sum", total.get()? + token.get()?, n * (n + 1) / 2)
 }
@@ -142,7 +143,7 @@ struct Settings {
 fn texts_and_structs(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     for home in 0..p {
-        // The value of the home counts; the others may give another.
+        // The home's value counts; the other ranks may pass another.
         let text = GScalar::new(world, home, format!("by {me}"))?;
         check::equal("text", text.get()?, format!("by {home}"))?;
         let settings = GScalar::new(world, home, Settings::default())?;
@@ -209,7 +210,7 @@ fn numbers_of_every_size_take_all_operations(world: &World) -> Result<()> {
                 turn.set(actor + 1)?;
             }
             while turn.get()? <= actor {
-                // Where there are more ranks than cores, whose turn it is may be one that waits for a core.
+                // With more ranks than cores, the rank whose turn it is may be waiting for a core.
                 std::thread::yield_now();
             }
         }
@@ -229,7 +230,7 @@ fn numbers_of_every_size_take_all_operations(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Who is behind a collective scope sees what all ranks did in it, and nobody what others do behind the next.
+/// After a collective scope a rank sees all ranks' accesses inside it, and no access after a later scope.
 fn what_follows_a_scope_contains_it(world: &World) -> Result<()> {
     let p = world.size() as u64;
     for home in 0..world.size() {
@@ -242,7 +243,7 @@ fn what_follows_a_scope_contains_it(world: &World) -> Result<()> {
             let least = 2 * p * round + p;
             assert!((least..least + p).contains(&old), "{old} after scope {round}, at least {least}");
         }
-        // What is done to it beside a ReadMostly is seen there, and what was done in that afterwards.
+        // A set before a ReadMostly is visible inside it, and the offers inside are visible after it.
         for round in 1..20 {
             world.barrier()?;
             sum.set(1000)?;
@@ -256,7 +257,7 @@ fn what_follows_a_scope_contains_it(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Where all ranks share memory.
+/// No messages where all ranks share memory.
 fn ranks_of_a_machine_send_nothing(world: &World) -> Result<()> {
     let counters = (0..world.size()).map(|home| GScalar::new(world, home, 0u32)).collect::<Result<Vec<_>>>()?;
     let sent = || world.usage().iter().filter(|line| line.site.is_some()).map(|line| line.usage.messages).sum::<u64>();
@@ -274,14 +275,14 @@ fn ranks_of_a_machine_send_nothing(world: &World) -> Result<()> {
     world.barrier()
 }
 
-/// No rank takes nearly all of the tasks, whoever is the counter's home.
+/// No rank takes nearly all of the tasks, whichever rank is the counter's home.
 fn ranks_of_a_machine_share_tasks(world: &World) -> Result<()> {
     const TASKS: u32 = 20_000;
     if !world.about().shared || world.size() != 2 {
         return Ok(());
     }
     for home in 0..2 {
-        // On a busy machine one of them may rest for as long as all of it takes: hardly each time.
+        // On a busy machine one rank may get no processor time for a whole round, but hardly in every round.
         let mut shares = Vec::new();
         while shares.len() < 10 {
             let next = GScalar::new(world, home, 0u32)?;
@@ -293,7 +294,7 @@ fn ranks_of_a_machine_share_tasks(world: &World) -> Result<()> {
                 mine += 1;
             }
             world.barrier()?;
-            // The lesser share, which both know.
+            // The smaller share, which both ranks can compute.
             shares.push(mine.min(TASKS - mine));
             if shares.last() >= Some(&(TASKS / 20)) {
                 break;

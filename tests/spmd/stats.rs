@@ -1,4 +1,4 @@
-//! What `world.stats()` says: counts that a program can be held to, and where its time went.
+//! `world.stats()`: exact counts of messages, and the time of a program by cause.
 
 use aurora_core::{Cost, Costs, GScalar, GVector, Kind, Result, Stats, World};
 use aurora_suite::body::Body;
@@ -16,7 +16,7 @@ pub fn bodies() -> Vec<Body> {
     ]
 }
 
-/// What `work` did, between two barriers that do not count.
+/// The statistics of `work`, between two barriers that do not count.
 fn during(world: &World, work: impl FnOnce() -> Result<()>) -> Result<Stats> {
     world.barrier()?;
     let before = world.stats();
@@ -30,12 +30,11 @@ fn messages(costs: &Costs, kind: Kind) -> u64 {
     costs.get(&kind).map_or(0, |cost| cost.messages)
 }
 
-/// Two objects, a load of one, a flush of the other, and a barrier: on each exactly what these cost, and nothing
-/// besides.
+/// Two objects, a load of one, a flush of the other, and a barrier: each has exactly its own messages.
 fn each_object_has_what_was_done_to_it(world: &World) -> Result<()> {
     let (size, others) = (world.size(), world.size() as u64 - 1);
     if (2..size).contains(&world.about().nodes) {
-        // Of several nodes with several ranks some forward what others receive.
+        // With several nodes of several ranks, some ranks forward blocks to others.
         return Ok(());
     }
     let shared = world.about().shared;
@@ -53,14 +52,14 @@ fn each_object_has_what_was_done_to_it(world: &World) -> Result<()> {
     let (load, flush) = (phase.object("GVector<u64> of"), phase.object("GVector<u16> of"));
     check::equal("messages of the load", messages(&load, Kind::Load), if shared { 0 } else { others })?;
     check::equal("messages of the flush", messages(&flush, Kind::Flush), others)?;
-    // Dissemination.
+    // Dissemination barrier.
     let rounds = if shared { 0 } else { size.next_power_of_two().trailing_zeros() };
     check::equal("messages of the barrier", messages(&phase.job, Kind::Barrier), u64::from(rounds))?;
-    // The block to each of the others, and not much besides.
+    // The block to each of the other ranks, and little more.
     let bytes = load.get(&Kind::Load).map_or(0, |cost| cost.bytes);
     let block = if shared { 0 } else { others * 8 * 101 };
     assert!((block..=block + others * 200).contains(&bytes), "{bytes} bytes of the load instead of {block}");
-    // Ranks that are late are asked what they do.
+    // Late ranks get queries.
     for (costs, may) in
         [(load, vec![Kind::Load]), (flush, vec![Kind::Flush]), (phase.job.clone(), vec![Kind::Barrier, Kind::Control])]
     {
@@ -70,7 +69,7 @@ fn each_object_has_what_was_done_to_it(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Of everything there is: the parts are the whole, in messages, bytes and time.
+/// The parts add up to the whole, in messages, bytes and time.
 fn what_belongs_to_objects_and_to_none_is_all(world: &World) -> Result<()> {
     let outside = Instant::now();
     let before = world.stats();
@@ -96,18 +95,18 @@ fn what_belongs_to_objects_and_to_none_is_all(world: &World) -> Result<()> {
         check::equal(&format!("bytes of {of}"), bytes, stats.traffic.bytes_out)?;
         check::equal(&format!("waiting in {of}"), waiting, stats.waiting)?;
     }
-    // What is measured from outside has a little more in it, what is measured between a little less.
+    // The time measured outside is a little longer, the time measured inside a little shorter.
     let elapsed = phase.computing + phase.sharing + phase.waiting;
     assert!((inside..=outside).contains(&elapsed), "{elapsed:?} is not within {inside:?} and {outside:?}");
     assert!(phase.computing >= computed && phase.elapsed() == elapsed, "{phase}");
     assert!(world.size() == 1 || !phase.sharing.is_zero(), "{phase}");
-    // As `usage` counts them, which leaves out headers and what nobody asked for.
+    // `usage` counts the bytes without headers and without messages that no call requested.
     let usage: u64 = world.usage().iter().map(|line| line.usage.bytes).sum();
     assert!(usage <= stats.traffic.bytes_out, "{usage}: {stats}");
     Ok(())
 }
 
-/// Once all is quiet nothing is under way: all ranks together have received what all have sent.
+/// When all ranks are quiet, nothing is in transit: all ranks together have received the messages that all have sent.
 fn what_is_sent_arrives(world: &World) -> Result<()> {
     const TRIES: usize = 50;
     let mut v = GVector::<u64>::new(world, 5000)?;
@@ -118,11 +117,11 @@ fn what_is_sent_arrives(world: &World) -> Result<()> {
         }
         drop(v.read_cache()?);
         world.barrier()?;
-        // What is still on its way has time to come, and answers to it: more and more, where others want the cores too.
+        // Time for messages in transit and their answers; more time in each try, in case other processes use the cores.
         let pause = Duration::from_millis(10 * tries as u64);
         sleep(pause);
         let traffic = world.stats().traffic;
-        // The others have time to read theirs before the barrier sends more.
+        // The other ranks have time to read their statistics before the barrier sends more.
         sleep(pause);
         world.barrier()?;
         let own = [traffic.transfers_out, traffic.bytes_out, traffic.transfers_in, traffic.bytes_in];
@@ -137,9 +136,9 @@ fn what_is_sent_arrives(world: &World) -> Result<()> {
     Err(aurora_core::Error::user("what is sent and what is received differ, however quiet it is"))
 }
 
-/// One rank comes late to four operations: the others have waited there, at that object and for that cause.
+/// One rank is late for four operations. The other ranks have waited there, for that object and for that cause.
 fn who_is_late_is_waited_for_where_it_is_missed(world: &World) -> Result<()> {
-    /// On a busy machine others are late too: not each time, and not by more and more.
+    /// On a busy machine other ranks are late too, but not each time, and not by more and more.
     const ROUNDS: u32 = 6;
     let mut waited = GVector::<u8>::new(world, world.size())?;
     let mut missing = Vec::new();
@@ -153,7 +152,7 @@ fn who_is_late_is_waited_for_where_it_is_missed(world: &World) -> Result<()> {
     Err(aurora_core::Error::user(format!("who is late is not waited for: {missing:?}")))
 }
 
-/// Where this rank has not waited for the last one, which comes `late` each time.
+/// The operations in which this rank has not waited for the last rank, which is `late` each time.
 fn come_late(world: &World, late: Duration) -> Result<Vec<String>> {
     const LEAST: Duration = Duration::from_millis(3);
     let last = world.size() - 1;
@@ -207,13 +206,13 @@ fn come_late(world: &World, late: Duration) -> Result<Vec<String>> {
     Ok(missing)
 }
 
-/// One rank comes late again and again, but so little that those who meet it in shared memory spin meanwhile: they have
-/// waited all the same.
+/// One rank is late again and again, but so little that the ranks that meet it in shared memory only spin. This counts
+/// as waiting too.
 fn a_wait_too_short_to_sleep_is_a_wait(world: &World) -> Result<()> {
     const LATE: Duration = Duration::from_micros(20);
     const TIMES: u32 = 500;
     if !world.about().shared {
-        // Elsewhere they wait for messages.
+        // Otherwise the ranks wait for messages.
         return Ok(());
     }
     let is_late = world.rank() == world.size() - 1;
@@ -239,7 +238,7 @@ fn a_wait_too_short_to_sleep_is_a_wait(world: &World) -> Result<()> {
         if is_late {
             assert!(phase.computing >= TIMES * LATE, "{phase}");
         } else {
-            // A rank that shares its core with the late one comes late itself, most times on a busy machine.
+            // A rank that shares its core with the late rank is late itself, in most rounds on a busy machine.
             assert!(waits >= u64::from(TIMES / 20) && waiting >= TIMES * LATE / 20, "{kind}: {phase}");
         }
     }

@@ -1,4 +1,4 @@
-//! The streaming `ReadCache`: every element once, final, whoever is late and whatever is written.
+//! The streaming `ReadCache`: every element arrives once with its final value, whichever ranks are late or write.
 
 use aurora_core::{Element, GVector, MatrixDim, ReadCacheBlocks, Result, Route, World, distmemcpy};
 use aurora_suite::body::{Body, End};
@@ -30,7 +30,7 @@ fn want(i: usize) -> u64 {
     mix(i as u64)
 }
 
-/// All that comes, in order of indices; an error if some element does not come once, or not as it should.
+/// All elements in order of indices. It is an error if an element does not come once, or has a wrong value.
 fn collect<T: Element + PartialEq + Debug>(
     stream: &ReadCacheBlocks<'_, T>,
     want: impl Fn(usize) -> T,
@@ -67,7 +67,7 @@ fn every_element_comes_once_own_first(world: &World) -> Result<()> {
         check::same(stream.whole()?, 0, want)?;
         check::equal("what is here", stream.try_whole().map(<[u64]>::len), Some(len))?;
         assert!(stream.load_time().is_some());
-        // Once more, of what is here.
+        // Once more, from the received elements.
         collect(&stream, want)?;
         stream.finish()?;
     }
@@ -95,8 +95,7 @@ fn rows_come_whole(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Over a network, of blocks that take a while. It may be that all of it has come before anybody looks: hardly each
-/// time.
+/// Over a network, with large blocks. All blocks may arrive before a rank reads the first, but hardly in every round.
 fn pieces_come_before_the_whole(world: &World) -> Result<()> {
     const MOST_ROUNDS: u64 = 60;
     let apart = world.about().routes == [Route::Udp] && world.about().node_ranks.len() == 1;
@@ -131,7 +130,7 @@ fn beside_ranks_that_load_it_whole(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// One rank comes late and writes to all blocks first: nothing is shown without that.
+/// One rank is late and first writes to all blocks: nothing is shown without its writes.
 fn what_late_ranks_wrote_is_in_it(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     for each in [2, 3000, 30_000] {
@@ -143,7 +142,7 @@ fn what_late_ranks_wrote_is_in_it(world: &World) -> Result<()> {
                 std::thread::sleep(Duration::from_micros(300));
                 (0..p).try_for_each(|rank| v.put(rank * each, round))?;
             } else if mix(round + me as u64).is_multiple_of(2) {
-                // Its block is sent as it is; otherwise nothing of it has changed so far.
+                // This block is sent as it is; the other blocks have not changed so far.
                 v.put(me * each + 1, 0)?;
             }
             if mix(round * 64 + me as u64).is_multiple_of(4) {
@@ -156,7 +155,7 @@ fn what_late_ranks_wrote_is_in_it(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Pieces are looked at again after all others have overwritten their blocks, and have loaded them again.
+/// Pieces are read again after all other ranks have overwritten their blocks and loaded them again.
 fn what_has_been_shown_stays(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     for each in [1, 100, 40_000] {
@@ -175,7 +174,7 @@ fn what_has_been_shown_stays(world: &World) -> Result<()> {
                 }
                 check::same(held.whole()?, 0, |i| before[i / each])?;
             } else {
-                // Sometimes without having looked at all of it.
+                // In some rounds without having read all of it.
                 let stream = v.read_cache_blocks()?;
                 if round % 2 == 0 {
                     collect(&stream, |i| before[i / each])?;
@@ -189,14 +188,14 @@ fn what_has_been_shown_stays(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// A rank that computes between two pieces keeps nobody waiting: neither those to whom it sends, nor those for whom it
-/// receives.
+/// A rank that computes between two pieces delays no other rank: neither the ranks to which it sends, nor the ranks for
+/// which it receives.
 fn computing_while_others_wait(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let mut v = GVector::<u64>::new(world, 20_000 * p)?;
     let mut in_time = GVector::<u64>::new(world, p)?;
     let (busy, mut long, mut took) = (p / 2, Duration::from_millis(100), Duration::ZERO);
-    // A busy machine may keep the others from a processor for as long: hardly each time.
+    // A busy machine may keep the other ranks from a processor for as long, but hardly in every round.
     for round in 1..=6 {
         v.owner_computes_mut()?.local_mut().fill(round);
         world.barrier()?;
@@ -233,7 +232,7 @@ fn dropped_before_anything_has_come(world: &World) -> Result<()> {
                 stream.blocks().next().transpose()?;
             }
             drop(stream);
-            // At once, while it still comes.
+            // At once, while blocks still arrive.
             match round % 3 {
                 0 => v.owner_computes_mut()?.local_mut().fill(round),
                 1 => {
@@ -314,7 +313,7 @@ fn beside_owner_computes_and_single_elements(world: &World) -> Result<()> {
     collect(&stream, want).map(drop)
 }
 
-/// They are not sent again; one that has changed is.
+/// Unchanged blocks are not sent again; a changed block is sent.
 fn blocks_that_have_not_changed(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let mut v = GVector::<u64>::new(world, 20_000 * p)?;
@@ -331,7 +330,7 @@ fn blocks_that_have_not_changed(world: &World) -> Result<()> {
         let stream = v.read_cache_blocks()?;
         collect(&stream, |i| last[i / 20_000])?;
         if round % 4 == 0 {
-            // The next load finds this one in use and takes other memory.
+            // The next load finds this load in use and takes other memory.
             collect(&v.read_cache_blocks()?, |i| last[i / 20_000])?;
         }
     }

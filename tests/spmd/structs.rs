@@ -1,4 +1,4 @@
-//! Elements that users define: odd sizes, large ones, and none that is ever seen half.
+//! Elements that users define: odd sizes and large ones. No rank ever sees half of an element.
 
 use aurora_core::{Element, GVector, Result, World, distmemcpy};
 use aurora_suite::body::Body;
@@ -47,7 +47,7 @@ fn several_kilobytes(world: &World) -> Result<()> {
     every_way(world, 41, |i| Page { words: std::array::from_fn(|word| mix(i * 600 + word as u64)) })
 }
 
-/// Through every kind of access, from every rank, with other contents each time.
+/// Every kind of access, from every rank, with other contents each time.
 fn every_way<T: Element + PartialEq + Debug>(world: &World, len: usize, value: impl Fn(u64) -> T) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let want = |round: u64| {
@@ -94,7 +94,7 @@ fn every_way<T: Element + PartialEq + Debug>(world: &World, len: usize, value: i
     check::whole(&v, want(5))
 }
 
-/// An element is written whole: while one rank puts pages of equal words, nobody reads a page of two.
+/// An element is written as a whole: while one rank puts pages of equal words, no rank reads a page with two values.
 fn never_half(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     let mut v = GVector::<Page>::new(world, p)?;

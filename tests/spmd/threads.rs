@@ -1,4 +1,4 @@
-//! Threads inside a rank: slices of guards under rayon.
+//! Threads inside a rank: slices of guards with rayon.
 
 use aurora_core::{GVector, MatrixDim, Result, World};
 use aurora_suite::body::Body;

@@ -30,13 +30,13 @@ const ROW: usize = 1536;
 const BAND: usize = 3;
 const STEPS: u32 = 6;
 
-/// The rows beside a band.
+/// The rows next to a band.
 fn edges(rank: usize, ranks: usize) -> impl Iterator<Item = usize> {
     let (before, behind) = ((rank * BAND).checked_sub(1), (rank + 1) * BAND);
     before.into_iter().chain(Some(behind).filter(|row| *row < ranks * BAND))
 }
 
-/// Each rank writes its band of rows and reads those beside it, step by step: red-black relaxation without its sums.
+/// Each rank writes its band of rows and reads the rows next to it, step by step: red-black relaxation without sums.
 fn edges_of_bands(world: &World) -> Result<()> {
     let (me, p, before) = (world.rank().index(), world.size(), world.stats());
     let tmk = Tmk::new(world)?;

@@ -1,4 +1,4 @@
-//! Blocks of unequal length: every behaviour shows and writes what it should, wherever the borders lie.
+//! Blocks of unequal length: every behaviour shows and writes the correct elements, wherever the borders are.
 
 use aurora_core::ops::Sum;
 use aurora_core::{GVector, GlobalRead, Halo, MatrixDim, Op, Partition, Result, World, distmemcpy, distmemcpy_many};
@@ -30,8 +30,8 @@ fn want(i: usize) -> u64 {
     mix(i as u64)
 }
 
-/// Lengths of blocks: nothing at the begin, in the middle, at the end or anywhere; all on one rank, whichever; more and
-/// more; and at random.
+/// Lengths of blocks: empty blocks at the begin, between others, at the end or anywhere; everything on one rank, for
+/// each rank; increasing lengths; and random lengths.
 fn partitions(p: usize) -> Vec<Vec<usize>> {
     let of = |length: &dyn Fn(usize) -> usize| (0..p).map(length).collect::<Vec<usize>>();
     let mut all = vec![
@@ -48,7 +48,7 @@ fn partitions(p: usize) -> Vec<Vec<usize>> {
     all
 }
 
-/// Runs a body on a vector of each of these partitions, with element `i` as [`want`] says.
+/// Runs a body on a vector of each of these partitions, with the elements of [`want`].
 fn each(world: &World, body: impl Fn(&mut GVector<u64>) -> Result<()>) -> Result<()> {
     for lengths in partitions(world.size()) {
         let mut v = GVector::from_fn(world, Partition::lengths(&lengths), want)?;
@@ -59,7 +59,7 @@ fn each(world: &World, body: impl Fn(&mut GVector<u64>) -> Result<()>) -> Result
     Ok(())
 }
 
-/// The elements that this rank writes where one rank writes each.
+/// The elements that this rank writes, where each element has one writer.
 fn mine(world: &World, len: usize) -> impl Iterator<Item = usize> + use<> {
     (world.rank().index()..len).step_by(world.size())
 }
@@ -100,7 +100,7 @@ fn weights_of_ranks(world: &World) -> Result<()> {
     assert_eq!(x.local_range(), a.local_rows());
     check::same(x.read_cache()?.as_slice(), 0, want)?;
     check::same(a.read_cache()?.as_slice(), 0, want)?;
-    // Blocks are equal if weights are: also for the other ranks' construction of the same vector.
+    // Equal weights give the blocks of a vector without a partition, so all ranks construct the same vector.
     let equal = vec![0.1; p];
     let v = if me == 0 { GVector::new(world, 1003)? } else { GVector::new(world, Partition::weighted(1003, &equal))? };
     check::whole(&v, |_| 0_u8)
@@ -118,7 +118,7 @@ fn own_parts_and_loads(world: &World) -> Result<()> {
             own.finish()?;
             check::same(v.read_cache()?.as_slice(), 0, |i| want(i + round))?;
         }
-        // One rank alone changes its part.
+        // Only one rank changes its part.
         let changed = v.range_of(world.size() / 2);
         if world.rank() == world.size() / 2 {
             v.owner_computes_mut()?.local_mut().fill(7);
@@ -191,7 +191,7 @@ fn buffered_writes(world: &World) -> Result<()> {
         (0..len).try_for_each(|i| scope.update(i, 1))?;
         drop(scope);
         check::same(v.read_cache()?.as_slice(), 0, |i| want(i + 1).wrapping_add(p as u64))?;
-        // One rank writes a run over all borders.
+        // One rank writes a run across all borders.
         let values: Vec<u64> = (0..len).map(|i| want(i + 2)).collect();
         let mut scope = v.release_c()?;
         if world.rank() == p / 2 {
@@ -213,7 +213,7 @@ fn buffered_writes(world: &World) -> Result<()> {
     })
 }
 
-/// Depends on the order of the ranks.
+/// An operation that depends on the order of the ranks.
 struct Twist;
 
 impl Op<u64> for Twist {
@@ -256,7 +256,7 @@ fn gathers(world: &World) -> Result<()> {
     })
 }
 
-/// Narrower and wider than blocks, and than the whole.
+/// Narrower and wider than blocks, and wider than the whole.
 fn halos(world: &World) -> Result<()> {
     each(world, |v| {
         let (len, row) = (v.len(), v.dim().map_or(1, |dim| dim.cols));
@@ -347,7 +347,7 @@ fn copies_between_vectors_of_other_blocks(world: &World) -> Result<()> {
         world.barrier()?;
         check::whole(&equal, want)?;
         world.barrier()?;
-        // And back: each rank a share of its own choice.
+        // And back: each rank a share that it chooses itself.
         let share = me * len / p..(me + 1) * len / p;
         v.owner_computes_mut()?.local_mut().fill(0);
         world.barrier()?;
@@ -373,7 +373,7 @@ fn elements_of_odd_size(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Long enough that all ranks together check that there is memory for them, and that a load goes in pieces.
+/// So large that all ranks together check the memory for them, and that a load is sent in pieces.
 fn large_blocks(world: &World) -> Result<()> {
     let p = world.size();
     let of = |length: &dyn Fn(usize) -> usize| (0..p).map(length).collect::<Vec<usize>>();
@@ -390,7 +390,7 @@ fn large_blocks(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// A sparse matrix: what a row holds lies where the row does.
+/// A sparse matrix: the values of a row are on the same rank as the row.
 fn values_that_follow_their_rows(world: &World) -> Result<()> {
     let (me, rows) = (world.rank().index(), 50 * world.size() + 7);
     let count = |row: usize| mix(row as u64) as usize % 9;

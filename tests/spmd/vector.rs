@@ -1,4 +1,4 @@
-//! Vectors without any behaviour: construction, synchronous access, fill, gather.
+//! Vectors without any behaviour: construction, synchronous access, `fill` and `gather_to`.
 
 use aurora_core::{GScalar, GVector, MatrixDim, Rank, Result, World};
 use aurora_suite::body::Body;
@@ -21,7 +21,7 @@ pub fn bodies() -> Vec<Body> {
     ]
 }
 
-/// Lengths that are all ordinary: none, one, fewer than ranks, not divisible, more than a packet.
+/// Lengths that must all work: none, one, fewer than ranks, not divisible, more than a packet.
 const LENGTHS: [usize; 8] = [0, 1, 2, 3, 5, 16, 1001, 40_003];
 
 fn new_holds_zeros(world: &World) -> Result<()> {
@@ -94,7 +94,7 @@ fn placed_on_each_rank(world: &World) -> Result<()> {
         check::same(v.read_cache()?.as_slice(), 0, |i| mix((i % p) as u64))?;
         check::equal("range elsewhere", v.range_of((home + 1) % p).len(), if p == 1 { 10 } else { 0 })?;
     }
-    // No elements on the one rank, and a matrix.
+    // No elements on the only owner, and a matrix.
     assert!(GVector::<u8>::on(world, p - 1, 0)?.is_empty());
     let m = GVector::<u8>::on(world, p - 1, MatrixDim::new(3, 2))?;
     check::whole(&m, |_| 0)
@@ -141,7 +141,7 @@ fn put_many_keeps_the_order(world: &World) -> Result<()> {
     let p = world.size();
     let mut v = GVector::<u32>::new(world, 4 * p)?;
     if world.is_root() {
-        // Forwards, backwards, and every element several times: the last one counts.
+        // Forwards, backwards, and every element several times: the last write counts.
         let mut writes: Vec<_> = (0..4 * p).map(|i| (i, 1)).collect();
         writes.extend((0..4 * p).rev().map(|i| (i, 2)));
         writes.extend((0..4 * p).map(|i| (i, 3 + i as u32)));
@@ -166,7 +166,7 @@ fn a_put_is_seen_by_who_hears_of_it(world: &World) -> Result<()> {
             while turn.get()? <= round {
                 std::thread::yield_now();
             }
-            // Another rank may have gone on already: never an older value.
+            // Another rank may be in the next round already, but no value is old.
             for i in 0..p {
                 assert!(v.at(i)? > round);
             }
@@ -185,7 +185,7 @@ fn fill_sets_everything(world: &World) -> Result<()> {
             }
             v.fill(round)?;
             check::whole(&v, |_| round)?;
-            // The next round's writes must not be seen in this one.
+            // The next round's writes must not be visible in this round.
             world.barrier()?;
         }
         v.fill(7)?;
@@ -207,7 +207,7 @@ fn gather_on_each_root(world: &World) -> Result<()> {
                 assert_eq!(all.len(), len);
                 check::same(&all, 0, |i| (mix(i as u64) % 1000) as f64 + root as f64)?;
             }
-            // Ordered after the gathering on every rank, so it may be written at once.
+            // Ordered after `gather_to` on every rank, so it may be written at once.
             let mut mine = v.owner_computes_mut()?;
             mine.local_mut().iter_mut().for_each(|x| *x += 1.0);
             mine.finish()?;

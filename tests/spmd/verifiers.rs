@@ -1,4 +1,4 @@
-//! Tests of the tests: what they check can fail, and says where.
+//! Tests of the tests: their checks can fail, and report the place.
 
 use crate::{lifetime, program};
 use aurora_core::{Error, GVector, Result, Route, World};
@@ -69,7 +69,7 @@ fn panics_on_the_last_rank(world: &World) -> Result<()> {
     world.barrier()
 }
 
-/// And the bodies after it run all the same.
+/// The bodies after the failed one run all the same.
 fn a_failure_names_body_rank_and_world() -> Result<(), Failed> {
     let place = Place { launcher: Launcher::Processes(Route::Shm), size: 2 };
     let bodies = [Body::of(fails_on_the_last_rank), Body::of(panics_on_the_last_rank), Body::of(passes)];

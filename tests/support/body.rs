@@ -1,11 +1,11 @@
-//! What runs on every rank.
+//! The functions that every rank runs.
 
 use aurora_core::{Result, World};
 use std::any::type_name;
 
 type Function = dyn Fn(&World) -> Result<()> + Send + Sync;
 
-/// A function that every rank of a world runs, and what is to become of it.
+/// A function that every rank of a world runs, and the expected end of the world.
 pub struct Body {
     name: String,
     run: Box<Function>,
@@ -14,12 +14,12 @@ pub struct Body {
     hidden: bool,
 }
 
-/// How a body ends its world.
+/// The way in which a body ends its world.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
-    /// All is as it was: another body may follow.
+    /// The world is unchanged: another body may follow.
     Clean,
-    /// A rank leaves while others go on, so nothing can follow.
+    /// A rank leaves while the other ranks continue, so no body can follow.
     Last,
     /// The job fails with an error that contains this.
     Fails(&'static str),
@@ -36,46 +36,46 @@ impl Body {
         Body { name: name.to_string(), run: Box::new(run), end: End::Clean, least: 1, hidden: false }
     }
 
-    /// It ends its world in another way than cleanly.
+    /// Sets another end than [`End::Clean`].
     #[must_use]
     pub fn ends(mut self, end: End) -> Self {
         self.end = end;
         self
     }
 
-    /// It says something only on so many ranks or more.
+    /// Sets the minimum number of ranks on which the body tests something.
     #[must_use]
     pub fn from_ranks(mut self, least: usize) -> Self {
         self.least = least;
         self
     }
 
-    /// It is for a test of the tests, which asks for it by name.
+    /// Marks a body for a test of the tests, which requests the body by name.
     #[must_use]
     pub fn hidden(mut self) -> Self {
         self.hidden = true;
         self
     }
 
-    /// Module and function.
+    /// The module and the name of the function.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// How it ends its world.
+    /// The way in which it ends its world.
     pub fn end(&self) -> End {
         self.end
     }
 
-    /// Whether it is a trial on `size` ranks.
+    /// True if it is a trial on `size` ranks.
     pub fn suits(&self, size: usize) -> bool {
         size >= self.least && !self.hidden
     }
 
-    /// Runs it on this rank; an error says on which.
+    /// Runs the body on this rank. An error contains the rank.
     ///
     /// # Errors
-    /// That of the body.
+    /// The body's error.
     pub fn run(&self, world: &World) -> Result<()> {
         (self.run)(world).map_err(|error| crate::check::amid(world.rank().to_string(), error))
     }

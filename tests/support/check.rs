@@ -1,9 +1,9 @@
-//! Verifications that can fail, and say where.
+//! Checks that return an error with a place and the values.
 
 use aurora_core::{Element, Error, GVector, Result, distmemcpy};
 use std::fmt::Debug;
 
-/// Every element of `found` must be what `want` says; `first` is the global index of its first.
+/// Checks that every element of `found` equals the result of `want`; `first` is the global index of the first element.
 ///
 /// # Errors
 /// The first index that differs, with both values.
@@ -19,10 +19,10 @@ pub fn same<T: PartialEq + Debug>(found: &[T], first: usize, want: impl Fn(usize
     Ok(())
 }
 
-/// Every element of the whole vector must be what `want` says, as this rank reads it from the owners.
+/// Checks that every element of the vector, as this rank reads it from the owners, equals the result of `want`.
 ///
 /// # Errors
-/// As [`same`], and those of the reading.
+/// The error of [`same`], or an error of the reading.
 #[track_caller]
 pub fn whole<T: Element + PartialEq + Debug>(vector: &GVector<T>, want: impl Fn(usize) -> T) -> Result<()> {
     let mut all = vec![T::zeroed(); vector.len()];
@@ -30,10 +30,10 @@ pub fn whole<T: Element + PartialEq + Debug>(vector: &GVector<T>, want: impl Fn(
     same(&all, 0, want)
 }
 
-/// Two values must be equal.
+/// Checks that two values are equal.
 ///
 /// # Errors
-/// Both, with what they are.
+/// Both values, with their name.
 #[track_caller]
 pub fn equal<T: PartialEq + Debug>(what: &str, found: T, want: T) -> Result<()> {
     if found == want {
@@ -42,7 +42,7 @@ pub fn equal<T: PartialEq + Debug>(what: &str, found: T, want: T) -> Result<()> 
     Err(Error::user(format!("{what} is {found:?} instead of {want:?}")))
 }
 
-/// A verification that has failed, and amid what; every other error as it is.
+/// Adds the context of a failed check to its message; returns every other error unchanged.
 pub fn amid(what: String, mut error: Error) -> Error {
     if let Error::User { message, .. } = &mut error {
         *message = format!("{what}: {message}");

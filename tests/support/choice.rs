@@ -1,44 +1,44 @@
-//! What the command line says to the programs that measure: which rows, how often, against what, and where to write.
+//! The command line of the programs that measure: rows, repetitions, build to compare with, and output file.
 
 use crate::figures::row::Row;
 use crate::results;
 use clap::Args;
 use std::path::{Path, PathBuf};
 
-/// How often two builds take turns, unless the command line says otherwise.
+/// The default number of turns of two builds.
 pub const TURNS: u32 = 5;
 
-/// What `benches/one-node` and `tests/netlab/measure` have in common.
+/// The common options of `benches/one-node` and `tests/netlab/measure`.
 #[derive(Args, Debug)]
 pub struct Choice {
     /// Only these rows; then nothing is written without --out
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     rows: Vec<String>,
-    /// How often to repeat each operation; long ones are repeated less
+    /// Number of repetitions of each operation; long ones are repeated less
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     reps: u32,
-    /// In which file to write the section of these results [default: benches/RESULTS.md]
+    /// File for the section of these results [default: benches/RESULTS.md]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Compare this build with another one's `aurora` instead of with MPI; then nothing is written without --out
     #[arg(long, value_name = "BINARY")]
     against: Option<PathBuf>,
-    /// How often the two builds take turns: old, new, old [default: 5]
+    /// Number of turns (old, new, old) of the two builds [default: 5]
     #[arg(long, value_name = "N", requires = "against", value_parser = clap::value_parser!(u32).range(1..=99))]
     turns: Option<u32>,
     /// Damage the data before they are sent
     #[arg(long, hide = true)]
     pub damage: bool,
-    /// Where relative paths begin
+    /// Directory in which relative paths begin
     #[arg(long, value_name = "DIRECTORY", hide = true, default_value = ".")]
     from: PathBuf,
 }
 
 impl Choice {
-    /// Those of `all` that are to be measured.
+    /// The rows of `all` that are to be measured.
     ///
     /// # Errors
-    /// The name that is none, with all that there are.
+    /// An unknown name, with all names that exist.
     pub fn rows(&self, all: &[Row]) -> Result<Vec<Row>, String> {
         if self.rows.is_empty() {
             return Ok(all.to_vec());
@@ -51,32 +51,32 @@ impl Choice {
         self.rows.iter().map(find).collect()
     }
 
-    /// Whether all rows are meant.
+    /// True if all rows are chosen.
     pub fn is_whole(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// How often to repeat each operation.
+    /// The number of repetitions of each operation.
     pub fn reps(&self) -> usize {
         self.reps as usize
     }
 
-    /// The other build, if there is one to compare with.
+    /// The other build, if the comparison is with a build.
     pub fn against(&self) -> Option<PathBuf> {
         self.against.as_deref().map(|path| self.place(path))
     }
 
-    /// How often the two take turns.
+    /// The number of turns of the two builds.
     pub fn turns(&self) -> usize {
         self.turns.unwrap_or(TURNS) as usize
     }
 
-    /// Whether the results are what is published: a whole table beside MPI, in its usual place.
+    /// True if the results are published: the whole table, compared with MPI, in its usual file.
     pub fn is_published(&self) -> bool {
         self.is_whole() && self.against.is_none() && self.out.is_none()
     }
 
-    /// Where to write, if anywhere.
+    /// The output file, if there is one.
     pub fn out(&self) -> Option<PathBuf> {
         let published = self.is_published().then(|| results::FILE.into());
         self.out.as_deref().map(|path| self.place(path)).or(published)
@@ -143,7 +143,7 @@ mod tests {
     fn the_scripts_refuse_what_is_no_build_before_they_build_one() {
         let said = |script: &str, line: &str| {
             let mut command = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join(script));
-            // Without a cargo in it.
+            // A `PATH` without cargo.
             command.args(line.split_whitespace()).env("PATH", "/usr/bin:/bin").current_dir("/");
             let output = command.output().expect("the script starts");
             (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())

@@ -1,4 +1,4 @@
-//! Starts a job, watches it end, and looks for what it leaves behind.
+//! Starts a job, waits for its end, and finds the processes that it leaves behind.
 
 use crate::notes;
 use rustix::process::{Pid, Signal, kill_process};
@@ -10,35 +10,35 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// No job takes longer on the slowest of machines: ten times what it may take.
+/// The time limit of a job on the slowest machines: ten times the allowed time.
 pub const LIMIT: Duration = Duration::from_secs(50);
 
-/// A job under way, or its notes.
+/// A running job and the directory of its notes.
 #[derive(Debug)]
 pub struct Job {
     child: Child,
     notes: PathBuf,
-    /// Whether the notes are somebody else's to remove.
+    /// True if the directory of the notes belongs to [`Ended`], which removes it.
     ended: bool,
 }
 
-/// How it ended.
+/// The result of a job.
 #[derive(Debug)]
 pub struct Ended {
-    /// Of the process that was started.
+    /// The status of the process that was started.
     pub status: ExitStatus,
-    /// What it wrote to stderr.
+    /// The text that the job wrote to stderr.
     pub said: String,
-    /// From the failure to the end of the last process.
+    /// The time from the failure to the end of the last process.
     pub took: Duration,
     notes: PathBuf,
 }
 
 impl Job {
-    /// Starts one, in a process group of its own.
+    /// Starts a job in a process group of its own.
     ///
     /// # Errors
-    /// Why it cannot be started.
+    /// The reason why the command cannot be started.
     pub fn start(mut command: Command) -> Result<Job, String> {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -64,17 +64,17 @@ impl Job {
     /// Sends a signal to the started process, or to all of its group.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn signal(&self, signal: Signal, group: bool) -> Result<(), String> {
         let pid = Pid::from_child(&self.child);
         let sent = if group { rustix::process::kill_process_group(pid, signal) } else { kill_process(pid, signal) };
         sent.map_err(|error| error.to_string())
     }
 
-    /// Waits until something has been noted under each of these names.
+    /// Waits until there is a note under each of these names.
     ///
     /// # Errors
-    /// That the job has ended before, or takes too long.
+    /// If the job ends before that, or takes too long.
     pub fn wait_for_notes(&mut self, names: &[String]) -> Result<(), String> {
         let until = Instant::now() + LIMIT;
         let missing = |job: &Self| names.iter().find(|name| !job.notes.join(name).exists()).cloned();
@@ -88,22 +88,22 @@ impl Job {
         Ok(())
     }
 
-    /// Notes that the driver does now what makes the job fail.
+    /// Notes that the driver now causes the failure of the job.
     pub fn note_fault(&self) {
         notes::note_fault_in(&self.notes);
     }
 
-    /// Notes something that the ranks wait for.
+    /// Writes a note that the ranks wait for.
     pub fn tell(&self, name: &str) {
         notes::note_in(&self.notes, name, "");
     }
 
-    /// How long ago it happened that makes the job fail.
+    /// The time since the cause of the failure.
     pub fn since_fault(&self) -> Duration {
         notes::since_fault(&self.notes).unwrap_or_default()
     }
 
-    /// What a rank has noted.
+    /// The text of a rank's note.
     pub fn note(&self, name: &str) -> Option<String> {
         notes::read(&self.notes, name)
     }
@@ -112,10 +112,10 @@ impl Job {
         self.note("stderr").unwrap_or_default()
     }
 
-    /// Waits until its processes but the first have ended.
+    /// Waits until all processes of the job except the first have ended.
     ///
     /// # Errors
-    /// That they take too long.
+    /// If they take too long.
     pub fn wait_for_others(&mut self) -> Result<(), String> {
         let first = self.child.id();
         self.wait_until(|job| job.processes().iter().all(|pid| *pid == first))
@@ -137,7 +137,7 @@ impl Job {
     /// Waits for the end of the last process.
     ///
     /// # Errors
-    /// That it takes too long.
+    /// If the processes take too long.
     pub fn wait(mut self) -> Result<Ended, String> {
         let mut status = None;
         self.wait_until(|job| {
@@ -154,16 +154,16 @@ impl Job {
         })
     }
 
-    /// Waits until it is struck, and its processes but the first have ended.
+    /// Waits until the fault is noted and all processes except the first have ended.
     ///
     /// # Errors
-    /// That they take too long.
+    /// If this takes too long.
     pub fn wait_for_the_struck(&mut self) -> Result<(), String> {
         self.wait_until(|job| notes::since_fault(&job.notes).is_some() || job.is_over())?;
         self.wait_for_others()
     }
 
-    /// Whether the first of its processes has ended, or does soon.
+    /// True if the first process has ended, or ends within this time.
     pub fn is_over_within(&mut self, time: Duration) -> bool {
         let until = Instant::now() + time;
         while !self.is_over() && Instant::now() < until {
@@ -176,7 +176,7 @@ impl Job {
         matches!(self.child.try_wait(), Ok(Some(_)))
     }
 
-    /// The process of a rank that an mpirun has started: what its launcher has told it is in its environment.
+    /// The process of a rank that mpirun started, found by the launcher's variable in its environment.
     pub fn rank(&self, rank: usize) -> Option<Pid> {
         let marks = [format!("OMPI_COMM_WORLD_RANK={rank}"), format!("PMI_RANK={rank}")];
         let own = std::env::current_exe().ok()?;
@@ -187,7 +187,7 @@ impl Job {
         self.processes().into_iter().find(is_rank).and_then(|pid| Pid::from_raw(pid as i32))
     }
 
-    /// Everything that runs with our notes in its environment.
+    /// All processes that have our directory of notes in their environment.
     fn processes(&self) -> Vec<u32> {
         let mark = format!("{}={}", notes::DIRECTORY, self.notes.display());
         let Ok(all) = fs::read_dir("/proc") else {
@@ -222,17 +222,17 @@ impl Drop for Job {
 }
 
 impl Ended {
-    /// What it wrote to stdout: MPICH's mpirun says there why it ends a job.
+    /// The text that the job wrote to stdout. MPICH's mpirun writes there why it ends a job.
     pub fn stdout(&self) -> String {
         self.note("stdout").unwrap_or_default()
     }
 
-    /// What a rank noted.
+    /// The text of a rank's note.
     pub fn note(&self, name: &str) -> Option<String> {
         notes::read(&self.notes, name)
     }
 
-    /// Whether that has happened which was to make it fail.
+    /// True if the cause of the failure has been noted.
     pub fn was_struck(&self) -> bool {
         notes::since_fault(&self.notes).is_some()
     }
@@ -243,13 +243,13 @@ impl Ended {
         self.status.code().unwrap_or(signal)
     }
 
-    /// The lines of Aurora and of the program that say why.
+    /// The lines of Aurora and of the program that give the reason of the failure.
     pub fn messages(&self) -> Vec<&str> {
         let lines = self.said.lines();
         lines.filter(|line| line.contains("aurora: ") || line.contains("error: ")).collect()
     }
 
-    /// What is to be found when the job is understood.
+    /// A text with everything that helps to understand the job.
     pub fn all(&self) -> String {
         format!("exit code {}, after {:.2} s, said:\n{}", self.code(), self.took.as_secs_f64(), self.said)
     }

@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A group of our own, removed when it goes.
+/// A control group of this test, removed on drop.
 #[derive(Debug)]
 pub struct ControlGroup {
     dir: PathBuf,
 }
 
 impl ControlGroup {
-    /// A group whose processes may use so many bytes of memory together, below the one that we are in: what limits us
-    /// limits it too.
+    /// A group whose processes may use `limit` bytes of memory together. It is below the group of this process, so the
+    /// limits of that group hold too.
     ///
     /// # Errors
-    /// Why this machine gives us none.
+    /// The reason why this machine allows no such group.
     pub fn with_memory(limit: usize) -> Result<Self, String> {
         let own = fs::read_to_string("/proc/self/cgroup").map_err(|error| error.to_string())?;
         let path = |wanted: fn(&str) -> bool| {
@@ -32,7 +32,7 @@ impl ControlGroup {
             (Some(path), _) => Self::version_1(&Path::new("/sys/fs/cgroup/memory").join(path), limit),
             (None, Some(path)) => {
                 let own = Path::new("/sys/fs/cgroup").join(path);
-                // A group with processes in it has no groups below it that limit memory: then one beside it.
+                // A group that contains processes has no child groups that limit memory. Then use the parent's group.
                 Self::version_2(&own, limit).or_else(|error| match own.parent() {
                     Some(parent) if parent.starts_with("/sys/fs/cgroup") => Self::version_2(parent, limit),
                     _ => Err(error),
@@ -46,7 +46,7 @@ impl ControlGroup {
     fn version_1(parent: &Path, limit: usize) -> std::io::Result<Self> {
         let group = Self::below(parent)?;
         fs::write(group.dir.join("memory.limit_in_bytes"), limit.to_string())?;
-        // Where the kernel counts swap.
+        // The limit of memory and swap, where the kernel counts swap.
         let _ = fs::write(group.dir.join("memory.memsw.limit_in_bytes"), limit.to_string());
         Ok(group)
     }
@@ -78,14 +78,14 @@ impl ControlGroup {
         command
     }
 
-    /// How many of its processes the kernel has killed because they used more.
+    /// The number of processes that the kernel has killed because the group used more memory.
     pub fn killed(&self) -> Option<usize> {
         let read = |name: &str| fs::read_to_string(self.dir.join(name)).ok();
         let text = read("memory.events").or_else(|| read("memory.oom_control"))?;
         text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
     }
 
-    /// The most bytes that they have used at a time.
+    /// The peak of the group's memory in bytes.
     pub fn peak(&self) -> Option<usize> {
         let read = |name: &str| fs::read_to_string(self.dir.join(name)).ok();
         read("memory.peak").or_else(|| read("memory.max_usage_in_bytes"))?.trim().parse().ok()
@@ -94,7 +94,7 @@ impl ControlGroup {
 
 impl Drop for ControlGroup {
     fn drop(&mut self) {
-        // Those who have just ended may still be counted as members.
+        // Processes that have just ended may still be counted as members.
         for _ in 0..200 {
             if fs::remove_dir(&self.dir).is_ok() {
                 return;

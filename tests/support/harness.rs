@@ -1,4 +1,4 @@
-//! Bodies times places as trials of one test binary.
+//! Runs each body in each place as a trial of one test binary.
 
 use crate::body::{Body, End};
 use crate::job::{self, Outcomes};
@@ -11,11 +11,11 @@ use std::sync::{Arc, OnceLock, mpsc};
 use std::thread;
 use std::time::Duration;
 
-/// Jobs of a place, run when the first of its trials asks.
+/// The jobs of a place, run when the first trial of the place needs them.
 type Lazy = Arc<OnceLock<Result<Outcomes, String>>>;
 
-/// Runs the binary: as a job if it was started as one, else as a test binary with a trial for every body in every place
-/// of this machine, and `more` trials of its own.
+/// Runs the binary. If it was started as a job, it runs as a job; otherwise as a test binary with a trial for every
+/// body in every place of this machine, and with the trials `more`.
 pub fn main(bodies: fn() -> Vec<Body>, more: Vec<Trial>) -> ExitCode {
     run(bodies, |bodies, arguments| {
         let mut trials = more;
@@ -29,14 +29,14 @@ pub fn main(bodies: fn() -> Vec<Body>, more: Vec<Trial>) -> ExitCode {
     })
 }
 
-/// Runs the binary: as a job if it was started as one, else as a test binary with what `trials` makes of its bodies.
+/// Runs the binary. If it was started as a job, it runs as a job; otherwise it runs the trials that `trials` returns.
 pub fn run(bodies: fn() -> Vec<Body>, trials: impl FnOnce(&'static [Body], &Arguments) -> Vec<Trial>) -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
     if arguments.get(1).is_some_and(|first| first == job::ARGUMENT) {
         return job::main(&bodies(), &arguments[2..]);
     }
     let mut arguments = Arguments::from_args();
-    // Worlds use all cores and measure time: one at a time.
+    // A world uses all cores and measures time, so one trial runs at a time.
     arguments.test_threads = Some(1);
     let trials = trials(bodies().leak(), &arguments);
     libtest_mimic::run(&arguments, trials).exit_code()
@@ -45,7 +45,7 @@ pub fn run(bodies: fn() -> Vec<Body>, trials: impl FnOnce(&'static [Body], &Argu
 fn lossy_trials(bodies: &'static [Body], arguments: &Arguments) -> Vec<Trial> {
     match lossy::launcher() {
         Ok(_) => Place::lossy().into_iter().flat_map(|place| trials_of(place, bodies, arguments)).collect(),
-        // Not every machine lets us, however well it is set up.
+        // Some machines do not allow this, however well they are set up. So it is no failure in CI.
         Err(reason) => vec![Trial::ignorable_test("lossy/all-bodies", || Ok(Completion::ignored_with(reason)))],
     }
 }
@@ -61,7 +61,7 @@ fn mpi_trials(bodies: &'static [Body], arguments: &Arguments) -> Vec<Trial> {
     }
 }
 
-/// Open MPI alone: MPICH's ranks on several machines now and then hang in their end.
+/// Open MPI only: MPICH's ranks on several machines sometimes hang when they end.
 fn mixed_trials(bodies: &'static [Body], arguments: &Arguments) -> Vec<Trial> {
     match netlab::flavour(2) {
         Ok(Flavour::Mpich) => Vec::new(),
@@ -72,7 +72,7 @@ fn mixed_trials(bodies: &'static [Body], arguments: &Arguments) -> Vec<Trial> {
     }
 }
 
-/// A trial that cannot run: seen to be skipped by a user, and a failure where everything is meant to be there.
+/// A trial that cannot run: it is skipped, and in CI, where everything must be installed, it fails.
 pub fn missing(name: &str, reason: String) -> Trial {
     Trial::ignorable_test(name, move || {
         if std::env::var_os("CI").is_some_and(|value| value == "true") {
@@ -82,9 +82,10 @@ pub fn missing(name: &str, reason: String) -> Trial {
     })
 }
 
-/// A trial for every body that suits a place; those that need a job and end it cleanly share one.
+/// A trial for every body that suits a place. The bodies that need a job and end it cleanly share one job.
 pub fn trials_of(place: Place, bodies: &'static [Body], arguments: &Arguments) -> Vec<Trial> {
-    // Each body that fails its job takes a job of its own, and under mpirun a second or two: there one stands for all.
+    // A body that fails its job needs a job of its own, which takes one or two seconds under mpirun. There only one
+    // runs.
     let one_for_all = |body: &Body| matches!(body.end(), End::Fails(_)) && place.launcher.is_mpirun();
     let stands = bodies.iter().find(|body| one_for_all(body) && body.suits(place.size)).map(Body::name);
     let kept = |body: &&Body| !one_for_all(body) || stands == Some(body.name());
@@ -104,14 +105,14 @@ pub fn trials_of(place: Place, bodies: &'static [Body], arguments: &Arguments) -
     named.into_iter().map(trial).collect()
 }
 
-/// Whether what carries bulk data matters to a body. The others are about other things.
+/// True if the body depends on the carrier of bulk data.
 fn moves_much(body: &Body) -> bool {
     const MODULES: [&str; 9] =
         ["bulk", "read_cache", "release", "combined", "accumulate", "copy", "gather", "halo", "slices"];
     body.end() == End::Clean && body.name().split("::").next().is_some_and(|module| MODULES.contains(&module))
 }
 
-/// The same choice that libtest makes, so that a job runs no more than is asked for.
+/// Makes the same choice as libtest, so that a job runs only the chosen bodies.
 fn is_chosen(arguments: &Arguments, name: &str) -> bool {
     let fits = |filter: &String| match arguments.exact {
         true => name == filter,
@@ -130,7 +131,7 @@ fn in_threads(place: Place, body: &'static Body) -> Result<(), Failed> {
     }
 }
 
-/// Threads cannot be ended from outside, so a body that hangs ends the whole binary.
+/// Runs a body with a time limit. A thread cannot be ended from outside, so a body that hangs ends the whole binary.
 #[allow(clippy::print_stderr)]
 fn in_time<R>(place: Place, body: &Body, run: impl FnOnce() -> R) -> R {
     const LIMIT: Duration = WAIT_LIMIT.saturating_add(Duration::from_secs(60));

@@ -1,4 +1,4 @@
-//! `aurora ... --json` as a job: what it has said, and what was seen of it from outside.
+//! `aurora ... --json` as a job: its output, and the measurements from outside.
 
 use crate::machine::Ticks;
 use crate::process;
@@ -7,27 +7,27 @@ use serde_json::{Map, Value};
 use std::process::Command;
 use std::time::Duration;
 
-/// No job takes longer.
+/// The time limit of a job.
 pub const LIMIT: Duration = Duration::from_secs(240);
 
-/// What a job may take to end when it has said its figures: MPICH's sometimes do not.
+/// The time in which a job must end after it has printed its figures. Some of MPICH's jobs do not end.
 const PARTING: Duration = Duration::from_secs(3);
 
-/// What has come of a job.
+/// The result of a job.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Heard {
     /// The object that it has printed.
     pub object: Map<String, Value>,
-    /// The share of all cores' time that was worked while it ran.
+    /// The used share of all cores' time during the job.
     pub busy: Option<f64>,
-    /// What was odd.
+    /// Remarks about unusual events.
     pub remarks: Vec<String>,
 }
 
-/// Runs a command that ends with `aurora` and its words, and adds to these what makes it print figures for a program.
+/// Runs a command that ends with `aurora` and its arguments, and adds the argument `--json`.
 ///
 /// # Errors
-/// Why there are no figures.
+/// The reason why there are no figures.
 pub fn hear(mut command: Command, damage: bool) -> Result<Heard, String> {
     command.arg("--json").args(damage.then_some("--damage"));
     let before = Ticks::now();
@@ -42,7 +42,7 @@ pub fn hear(mut command: Command, damage: bool) -> Result<Heard, String> {
     let line = ended.lines.iter().rfind(|line| line.starts_with('{'));
     let line = line.ok_or_else(|| failed("the job said no figures"))?;
     let object: Map<String, Value> = serde_json::from_str(line).map_err(|error| failed(&of_another_form(error)))?;
-    // A job that finds wrong bytes fails; its figures tell so.
+    // A job that finds wrong bytes fails, and its figures contain that.
     let results = object.get("results").and_then(Value::as_array).into_iter().flatten();
     let verified = results.into_iter().all(|result| result["verified"] == true);
     if !(ended.success || ended.overdue || !verified) {
@@ -52,10 +52,10 @@ pub fn hear(mut command: Command, damage: bool) -> Result<Heard, String> {
     Ok(Heard { object, busy, remarks })
 }
 
-/// The figures of each implementation, and of each kind, of what a job has printed.
+/// The figures of each implementation, and of each kind, in a job's output.
 ///
 /// # Errors
-/// That they have another form.
+/// If the figures have another form.
 pub fn results<R: DeserializeOwned>(object: &Map<String, Value>) -> Result<Vec<R>, String> {
     serde_json::from_value(object.get("results").cloned().unwrap_or_default()).map_err(of_another_form)
 }
@@ -64,10 +64,10 @@ fn of_another_form(error: serde_json::Error) -> String {
     format!("the job said figures of another form: {error}")
 }
 
-/// A job that is tried once more if it fails; the first failure is a remark then.
+/// Runs a job a second time if it fails. The first error is then a remark.
 ///
 /// # Errors
-/// Why both have failed.
+/// Both errors.
 pub fn attempts<T>(
     mut attempt: impl FnMut() -> Result<T, String>,
     remarks: impl Fn(&mut T) -> &mut Vec<String>,

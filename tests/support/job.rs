@@ -13,13 +13,13 @@ use std::time::Duration;
 /// First argument of a binary that is started as a job; then launcher and bodies.
 pub const ARGUMENT: &str = "--as-job-of-the-suite";
 
-/// A job that says nothing for so long is ended.
+/// A job whose stdout is silent for so long is ended.
 const SILENCE: Duration = WAIT_LIMIT.saturating_add(Duration::from_secs(15));
 
-/// So many bodies may end their job before the rest is given up.
+/// The maximum number of bodies that may end their job before the remaining bodies are given up.
 const RESTARTS: usize = 5;
 
-/// How each body of a job went.
+/// The result of each body of a job.
 pub type Outcomes = BTreeMap<String, Result<(), String>>;
 
 /// The job under test: runs bodies one after the other in one world.
@@ -39,7 +39,7 @@ pub fn main(bodies: &[Body], arguments: &[String]) -> ExitCode {
 
 fn run(bodies: &[Body], launcher: &str, size: &str, names: &[String]) -> Result<()> {
     let size: usize = size.parse().map_err(aurora_core::Error::user)?;
-    // The route is in the environment, if one is to be taken.
+    // The environment contains the route, if the job needs a certain one.
     let config = match launcher {
         "processes" => Config::processes(size),
         "processes-two-per-node" => Config::processes(size).ranks_per_node(2),
@@ -54,7 +54,7 @@ fn run(bodies: &[Body], launcher: &str, size: &str, names: &[String]) -> Result<
         }
         chosen.iter().try_for_each(|body| one(body, world))
     })?;
-    // `run` has returned, so every rank has come through.
+    // `run` has returned, so the body has ended on every rank.
     if let Some(last) = chosen.last().filter(|body| body.end() == End::Last) {
         Line::Passed(last.name().into()).say();
     }
@@ -67,7 +67,7 @@ fn one(body: &Body, world: &World) -> Result<()> {
     }
     body.run(world)?;
     if body.end() != End::Last {
-        // Nobody has passed before all have; and no body leaves a scope behind for the next one.
+        // A body has passed when it has ended on all ranks. No body leaves an open scope for the next body.
         world.barrier()?;
         if world.is_root() {
             Line::Passed(body.name().into()).say();
@@ -81,11 +81,11 @@ fn print_error(text: &str) {
     eprintln!("{text}");
 }
 
-/// Runs bodies in jobs: those that end cleanly in one, the others in one each. After a failure the rest runs in
-/// another.
+/// Runs bodies in jobs: the bodies that end cleanly in one job, each other body in a job of its own. After a failure
+/// another job runs the remaining bodies.
 ///
 /// # Errors
-/// That no job can be started at all.
+/// If no job can be started.
 pub fn outcomes(place: Place, bodies: &[&Body]) -> Result<Outcomes, String> {
     let mut outcomes = Outcomes::new();
     let (mut clean, alone): (Vec<&Body>, Vec<&Body>) = bodies.iter().partition(|body| body.end() == End::Clean);
@@ -107,7 +107,7 @@ pub fn outcomes(place: Place, bodies: &[&Body]) -> Result<Outcomes, String> {
     Ok(outcomes)
 }
 
-/// One job with many bodies, until one of them ends it.
+/// Runs one job with many bodies, until one of them ends the job.
 fn several(place: Place, bodies: &[&Body], outcomes: &mut Outcomes) -> Result<(), String> {
     let ended = start(place, bodies)?;
     let mut under_way = None;
@@ -126,7 +126,7 @@ fn several(place: Place, bodies: &[&Body], outcomes: &mut Outcomes) -> Result<()
     let left = bodies.iter().find(|b| !outcomes.contains_key(b.name()));
     let blamed = under_way
         .or_else(|| left.map(|body| body.name().into()))
-        // All have passed, and yet the job failed: at its end.
+        // All bodies have passed, but the job failed at its end.
         .or_else(|| bodies.last().map(|body| body.name().into()));
     if let Some(name) = blamed {
         let text = format!("{name} failed in {place}:\n{}", ended.errors);
@@ -135,7 +135,7 @@ fn several(place: Place, bodies: &[&Body], outcomes: &mut Outcomes) -> Result<()
     Ok(())
 }
 
-/// One job with one body that may end it.
+/// Runs one job with one body that may end the job.
 fn single(place: Place, body: &Body) -> Result<Result<(), String>, String> {
     let ended = start(place, &[body])?;
     let name = body.name();
@@ -181,7 +181,7 @@ fn start(place: Place, bodies: &[&Body]) -> Result<process::Ended, String> {
     }
 }
 
-/// This binary as it is started in a place, and the word that tells it so.
+/// The command that starts this binary in a place, and the launcher's word among its arguments.
 fn program(place: Place, lab: Option<&Lab>) -> Result<(Command, &'static str), String> {
     let binary = std::env::current_exe().map_err(|error| error.to_string())?;
     let (mut command, word) = match (place.launcher, lab) {

@@ -1,9 +1,9 @@
 //! Support of the integration tests and benches: one SPMD body, run in many worlds.
 //!
-//! A [`Body`](body::Body) is a function of a [`World`](aurora_core::World). A [`Place`](place::Place) says how many
-//! ranks run it, who starts them and what carries their messages. Threads run a body in this process; processes and MPI
-//! ranks are a *job*: this same binary, started again, in which one world runs many bodies one after the other and says
-//! how each went.
+//! A [`Body`](body::Body) is a function of a [`World`](aurora_core::World). A [`Place`](place::Place) gives the number
+//! of ranks, their launcher and the carrier of their messages. Threads run a body in this process. Processes and MPI
+//! ranks are a *job*: this binary, started again. In a job one world runs many bodies one after the other and reports
+//! the result of each.
 
 pub mod against;
 pub mod body;
@@ -27,7 +27,7 @@ pub mod process;
 pub mod random;
 mod report;
 pub mod results;
-// With what it serves; here, so that its tests run.
+// Here with the support that it needs, so that its tests run.
 #[path = "../../benches/side_by_side/mod.rs"]
 pub mod side_by_side;
 pub mod traces;

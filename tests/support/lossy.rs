@@ -1,17 +1,17 @@
-//! A loopback that loses packets: processes in a network of their own, where a firewall drops some of the datagrams.
+//! A loopback that loses packets: processes in a network namespace, where a firewall drops some of the datagrams.
 //!
-//! What the protocol does about losses is the business of the simulated network. Here it is what they uncover above it:
-//! messages that overtake each other, and blocks that are overwritten while a part of them is still to be sent again.
+//! The simulated network tests the protocol itself. Here the losses test the layers above: messages that overtake each
+//! other, and blocks that are overwritten while a part of them must still be sent again.
 
 use std::process::{Command, Stdio};
 
-/// Of a hundred datagrams.
+/// The number of datagrams of a hundred that are lost.
 const LOST: usize = 5;
 
-/// The command whose arguments are a program and its arguments.
+/// The command that runs a program and its arguments, which follow.
 ///
 /// # Errors
-/// Why this machine cannot do it: the kernel, the rights, or the programs that it takes.
+/// The reason why this machine cannot do this: the kernel, the rights, or a missing program.
 pub fn launcher() -> Result<Command, String> {
     let refusal = |why: String| format!("no network that loses packets: {why}");
     let output = shell("true").stdin(Stdio::null()).output().map_err(|error| refusal(format!("unshare: {error}")))?;

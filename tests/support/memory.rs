@@ -1,4 +1,4 @@
-//! How much memory this process has used at its peak.
+//! The peak of the memory of this process.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ pub fn peak() -> usize {
     kib.map_or(0, |kib| kib * 1024)
 }
 
-/// Lets the peak begin at what is used now; where the system refuses, an earlier peak may hide growth.
+/// Resets the peak to the memory in use. If the system refuses this, an earlier peak may hide growth.
 pub fn reset() {
     let _ = fs::write("/proc/self/clear_refs", "5");
 }

@@ -1,4 +1,4 @@
-//! Which MPI this binary is built for, and how its ranks are started.
+//! The MPI for which this binary is built, and the way to start its ranks.
 
 use crate::machine;
 use std::fmt;
@@ -25,7 +25,7 @@ impl fmt::Display for Flavour {
 /// The MPI whose library this process has loaded.
 ///
 /// # Errors
-/// Why there is none, for the report.
+/// The reason why there is none, for the report.
 pub fn built_for() -> Result<Flavour, String> {
     if !cfg!(feature = "mpi") {
         return Err("built without MPI; build with `--features mpi`".into());
@@ -41,7 +41,7 @@ pub fn built_for() -> Result<Flavour, String> {
 }
 
 impl Flavour {
-    /// Both.
+    /// Both implementations.
     pub const BOTH: [Flavour; 2] = [Flavour::Open, Flavour::Mpich];
 
     /// Its name, for tables.
@@ -62,7 +62,7 @@ impl Flavour {
     /// Its mpirun.
     ///
     /// # Errors
-    /// That it is not installed.
+    /// If it is not installed.
     pub fn mpirun(self) -> Result<String, String> {
         let name = format!("mpirun.{self}");
         let known = [name.as_str(), "mpirun"].into_iter().find(|name| is_found(name));
@@ -72,12 +72,12 @@ impl Flavour {
     /// The command that starts `size` ranks of a program, whose path and arguments follow.
     ///
     /// # Errors
-    /// That it is not installed.
+    /// If it is not installed.
     pub fn launcher(self, size: usize) -> Result<Command, String> {
         let mut command = Command::new(self.mpirun()?);
         command.args(["-n", &size.to_string()]);
         if self == Flavour::Open {
-            // More ranks than cores, and as root, are ordinary in a test.
+            // A test may use more ranks than cores, and may run as root.
             command.args(["--oversubscribe", "--bind-to", "none"]);
             command.env("OMPI_ALLOW_RUN_AS_ROOT", "1");
             command.env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");

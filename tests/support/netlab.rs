@@ -1,4 +1,4 @@
-//! The emulated cluster of `tests/netlab/netlab`, one per test that asks.
+//! The emulated cluster of `tests/netlab/netlab`. Each test that needs a lab gets its own.
 
 use crate::mpi::{self, Flavour};
 use std::collections::BTreeMap;
@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What a lab's links and switch are like.
+/// The properties of a lab's links and its switch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shape {
-    /// Of every link, both ways, as `tc` says it.
+    /// The rate of every link in each direction, in the syntax of `tc`.
     pub rate: &'static str,
-    /// What a port of the switch holds, in KB.
+    /// The capacity of a port of the switch, in KB.
     pub queue_kb: usize,
-    /// Bytes of an IP packet.
+    /// The size of an IP packet in bytes.
     pub mtu: usize,
-    /// Packets that the switch drops, of a thousand.
+    /// The number of packets of a thousand that the switch drops.
     pub lost_of_thousand: usize,
 }
 
@@ -27,12 +27,12 @@ impl fmt::Display for Shape {
 }
 
 impl Shape {
-    /// What the switch drops, in percent.
+    /// The percentage of packets that the switch drops.
     pub fn percent(&self) -> f64 {
         self.lost_of_thousand as f64 / 10.0
     }
 
-    /// What a link carries, in bits a second; infinitely much where nothing limits it.
+    /// The rate of a link in bits a second; infinite if the rate is not limited.
     pub fn bits_per_second(&self) -> f64 {
         let units = [("gbit", 1e9), ("mbit", 1e6), ("kbit", 1e3)];
         let of = |(unit, factor): (&str, f64)| Some(self.rate.strip_suffix(unit)?.parse::<f64>().ok()? * factor);
@@ -40,18 +40,18 @@ impl Shape {
     }
 }
 
-/// Why there is no lab.
+/// The reason why there is no lab.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Refusal {
-    /// This machine cannot have one: its kernel, our rights, or missing programs.
+    /// This machine cannot have a lab: its kernel, our rights, or missing programs.
     #[error("{0}")]
     Unable(String),
-    /// It was asked wrongly, or fails where it should not.
+    /// `netlab` was called wrongly, or failed for another reason.
     #[error("netlab {call} failed: {said}")]
     Failed {
-        /// Its arguments.
+        /// The arguments of `netlab`.
         call: String,
-        /// Its words.
+        /// Its error output.
         said: String,
     },
 }
@@ -59,10 +59,10 @@ pub enum Refusal {
 /// The exit code of `netlab` for a machine that cannot have a lab.
 const UNABLE: i32 = 3;
 
-/// The MPI that this binary can start on a lab of so many nodes here.
+/// The MPI of this binary, if it can start `nodes` nodes of a lab here.
 ///
 /// # Errors
-/// Why there is none.
+/// The reason why it cannot.
 pub fn flavour(nodes: usize) -> Result<Flavour, String> {
     let flavour = mpi::built_for()?;
     flavour.launcher(nodes)?;
@@ -79,18 +79,18 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Builds one with nodes 1 to `nodes`.
+    /// Builds a lab with nodes 1 to `nodes`.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why there is no lab.
     pub fn up(shape: Shape, nodes: usize) -> Result<Lab, Refusal> {
         Lab::up_with(shape, nodes, &[])
     }
 
-    /// The same with more of `netlab`'s options.
+    /// Builds a lab with further options of `netlab`.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why there is no lab.
     pub fn up_with(shape: Shape, nodes: usize, options: &[&str]) -> Result<Lab, Refusal> {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         sweep()?;
@@ -101,12 +101,12 @@ impl Lab {
         Ok(Lab { id, nodes })
     }
 
-    /// How many nodes it has.
+    /// The number of nodes.
     pub fn nodes(&self) -> usize {
         self.nodes
     }
 
-    /// The command that starts so many ranks per node of a program, whose path and arguments follow.
+    /// The command that starts `per_node` ranks of a program on each node; its path and arguments follow.
     pub fn mpirun(&self, flavour: Flavour, per_node: usize) -> Command {
         let mut command = Command::new(script());
         let ranks = format!("{}x{per_node}", self.nodes);
@@ -117,39 +117,39 @@ impl Lab {
     /// Takes the port of the switch that leads to a node (from 1) up or down.
     ///
     /// # Errors
-    /// What `netlab` says.
+    /// The error of `netlab`.
     pub fn link(&self, node: usize, up: bool) -> Result<(), Refusal> {
         call(&["link", &self.id, &node.to_string(), if up { "up" } else { "down" }]).map(|_| ())
     }
 
-    /// Another host name for a node (from 1).
+    /// Changes the host name of a node (from 1).
     ///
     /// # Errors
-    /// What `netlab` says.
+    /// The error of `netlab`.
     pub fn rename(&self, node: usize, name: &str) -> Result<(), Refusal> {
         call(&["exec", &self.id, &node.to_string(), "hostname", name]).map(|_| ())
     }
 
-    /// Another loss from now on.
+    /// Changes the loss.
     ///
     /// # Errors
-    /// What `netlab` says.
+    /// The error of `netlab`.
     pub fn loss(&self, percent: f64) -> Result<(), Refusal> {
         call(&["loss", &self.id, &percent.to_string()]).map(|_| ())
     }
 
-    /// Lets the counters begin at 0.
+    /// Resets the counters to 0.
     ///
     /// # Errors
-    /// What `netlab` says.
+    /// The error of `netlab`.
     pub fn reset_counters(&self) -> Result<(), Refusal> {
         call(&["stats", &self.id, "reset"]).map(|_| ())
     }
 
-    /// What ports and hosts have counted since the last reset, by name, such as `n1.port_drops` or `switch.lost`.
+    /// The counters of ports and hosts since the last reset, by name, such as `n1.port_drops` or `switch.lost`.
     ///
     /// # Errors
-    /// What `netlab` says.
+    /// The error of `netlab`.
     pub fn counters(&self) -> Result<BTreeMap<String, u64>, Refusal> {
         let text = call(&["stats", &self.id])?;
         let mut counters = BTreeMap::new();
@@ -170,7 +170,7 @@ impl Drop for Lab {
     }
 }
 
-/// Removes what test programs have left that were killed.
+/// Removes the labs of test programs that were killed.
 fn sweep() -> Result<(), Refusal> {
     for id in call(&["list"])?.split_whitespace() {
         let owner = id.strip_prefix('t').and_then(|rest| rest.split_once('x')).map(|(pid, _)| pid);

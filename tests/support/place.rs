@@ -1,4 +1,4 @@
-//! Where a body runs.
+//! The places where a body runs.
 
 use crate::mpi::Flavour;
 use crate::netlab::Shape;
@@ -6,35 +6,35 @@ use aurora_core::{Bulk, Config, Route};
 use std::fmt;
 use std::time::Duration;
 
-/// No wait inside Aurora may last longer; a test that exceeds it names the line. No rank may be silent for longer
-/// either: on a busy machine a rank stands still for seconds.
+/// The maximum time of a wait inside Aurora; a test that exceeds it gets the line. It is also the maximum time for
+/// which a rank may be silent: on a busy machine a rank can stand still for seconds.
 pub const WAIT_LIMIT: Duration = Duration::from_secs(30);
 
-/// Who starts the ranks.
+/// The way to start the ranks, and the carrier of their messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Launcher {
     /// Threads of this process, over one route.
     Threads(Route),
-    /// Threads of this process that take each other for ranks of several nodes, so many on each.
+    /// Threads of this process that treat each other as ranks of several nodes, with this number on each node.
     Mixed(usize),
-    /// Processes that start themselves and take each other for ranks of several nodes, two on each.
+    /// Processes that start themselves and treat each other as ranks of several nodes, two on each node.
     MixedProcesses,
     /// Processes that start themselves, over one route.
     Processes(Route),
-    /// The same where packets get lost.
+    /// Processes that start themselves, in a network that loses packets.
     Lossy,
     /// `mpirun` of the MPI that this binary is built for, over one route.
     Mpi(Flavour, Route),
-    /// The same over UDP, with MPI as the carrier of everything that has a payload.
+    /// `mpirun` over UDP, with MPI as the carrier of everything that has a payload.
     Bulk(Flavour),
-    /// The same on an emulated cluster, so many ranks per node, over what leads best from each to each.
+    /// `mpirun` on an emulated cluster, with this number of ranks per node, over the best route between each two ranks.
     Lab(Flavour, Shape, usize),
-    /// The same with MPI as the carrier of everything that has a payload.
+    /// `mpirun` on an emulated cluster, with MPI as the carrier of everything that has a payload.
     LabBulk(Flavour, Shape, usize),
 }
 
 impl Launcher {
-    /// Whether an `mpirun` starts the ranks.
+    /// True if an `mpirun` starts the ranks.
     pub fn is_mpirun(self) -> bool {
         matches!(self, Launcher::Mpi(..) | Launcher::Bulk(_) | Launcher::Lab(..) | Launcher::LabBulk(..))
     }
@@ -46,9 +46,9 @@ const PROCESSES: [(Route, usize); 3] = [(Route::Shm, 2), (Route::Shm, 4), (Route
 /// A kind of world.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
-    /// Who starts the ranks.
+    /// The way to start the ranks.
     pub launcher: Launcher,
-    /// How many.
+    /// The number of ranks.
     pub size: usize,
 }
 
@@ -70,7 +70,7 @@ impl Place {
         PROCESSES.map(|(route, size)| Place { launcher: Launcher::Mpi(flavour, route), size }).to_vec()
     }
 
-    /// That where MPI carries as well.
+    /// The place where MPI carries everything that has a payload.
     pub fn of_bulk(flavour: Flavour) -> Vec<Place> {
         vec![Place { launcher: Launcher::Bulk(flavour), size: 3 }]
     }
@@ -81,20 +81,20 @@ impl Place {
         vec![Place { launcher, size: 3 }]
     }
 
-    /// The places of an emulated cluster: two nodes with two ranks each, which share memory with each other and a
-    /// network with the rest; the fastest there is, and one that loses packets.
+    /// The places of an emulated cluster. Each has two nodes with two ranks each; the ranks of a node share memory. One
+    /// place has the fastest network, the other loses packets.
     pub fn mixed(flavour: Flavour) -> Vec<Place> {
         let fast = Shape { rate: "none", queue_kb: 1024, mtu: 9000, lost_of_thousand: 0 };
         let lossy = Shape { mtu: 1500, lost_of_thousand: 20, ..fast };
         [fast, lossy].map(|shape| Place { launcher: Launcher::Lab(flavour, shape, 2), size: 4 }).to_vec()
     }
 
-    /// Whether MPI carries whatever has a payload.
+    /// True if MPI carries everything that has a payload.
     pub fn is_bulk(self) -> bool {
         matches!(self.launcher, Launcher::Bulk(_) | Launcher::LabBulk(..))
     }
 
-    /// The route that a job in this place is told to take.
+    /// The route that a job in this place must take.
     pub fn route(self) -> Option<Route> {
         match self.launcher {
             Launcher::Threads(route) | Launcher::Processes(route) | Launcher::Mpi(_, route) => Some(route),
@@ -103,7 +103,7 @@ impl Place {
         }
     }
 
-    /// How such a world is made, from inside it.
+    /// The configuration of such a world, for use inside the job.
     pub fn config(self) -> Config {
         match self.launcher {
             Launcher::Threads(route) => Config::threads(self.size).route(route),

@@ -1,4 +1,4 @@
-//! A command that is ended when it says nothing for too long.
+//! Runs a command, and ends it if it is silent for too long.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
@@ -6,23 +6,23 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What is kept of its errors: the end says why.
+/// The kept bytes of its stderr: the end contains the reason of a failure.
 const KEPT: usize = 8 * 1024;
 
-/// How a command ended.
+/// The result of a command.
 #[derive(Debug)]
 pub struct Ended {
-    /// It was silent for too long, and ended for that.
+    /// True if it was ended because it was silent for too long.
     pub overdue: bool,
-    /// It said that it succeeded.
+    /// True if it ended by itself with success.
     pub success: bool,
-    /// What it wrote to stdout.
+    /// The lines of its stdout.
     pub lines: Vec<String>,
-    /// The end of what it wrote to stderr, and why it was ended if it was.
+    /// The end of its stderr, and the reason if it was ended from here.
     pub errors: String,
 }
 
-/// A command that this process's variables of Aurora do not reach, and that Open MPI starts for root too.
+/// A command without this process's variables of Aurora, which Open MPI starts for root too.
 pub fn alone(mut command: Command) -> Command {
     for variable in aurora_core::VARIABLES {
         command.env_remove(variable);
@@ -34,15 +34,16 @@ pub fn alone(mut command: Command) -> Command {
 /// Runs a command until it ends, or until its stdout has been silent for `limit`.
 ///
 /// # Errors
-/// That it cannot be started.
+/// If it cannot be started.
 pub fn run(command: Command, limit: Duration) -> std::io::Result<Ended> {
     run_patiently(command, |_| limit)
 }
 
-/// Runs a command until it ends, or until its stdout has been silent for as long as may follow its last line.
+/// Runs a command until it ends, or until its stdout has been silent for the time that `patience` allows after the last
+/// line.
 ///
 /// # Errors
-/// That it cannot be started.
+/// If it cannot be started.
 pub fn run_patiently(mut command: Command, patience: impl Fn(Option<&str>) -> Duration) -> std::io::Result<Ended> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let (said, heard) = mpsc::channel();
@@ -83,7 +84,7 @@ pub fn run_patiently(mut command: Command, patience: impl Fn(Option<&str>) -> Du
     Ok(Ended { overdue, success, lines, errors })
 }
 
-/// Waits for its end, which is not far: its stdout is closed.
+/// Waits for the end of a process that has closed its stdout.
 fn wait(child: &mut Child, limit: Duration) -> std::io::Result<bool> {
     let until = Instant::now() + limit;
     loop {
@@ -97,7 +98,7 @@ fn wait(child: &mut Child, limit: Duration) -> std::io::Result<bool> {
     }
 }
 
-/// Asks it to end, so that a launcher takes its ranks along, and ends it if it does not.
+/// Sends SIGTERM, so that a launcher ends its ranks too, and kills the process if it does not end.
 fn end(child: &mut Child) {
     if let Some(pid) = rustix::process::Pid::from_raw(child.id() as i32) {
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);

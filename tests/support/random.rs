@@ -21,7 +21,7 @@ impl Random {
         (self.draw() % bound as u64) as usize
     }
 
-    /// `all` as the sum of a length for each rank. Some are 0, and often all but one.
+    /// Splits `all` into a length for each rank. Some lengths are 0, and often all but one.
     pub fn lengths(&mut self, all: usize, ranks: usize) -> Vec<usize> {
         let (mut ends, alone): (Vec<usize>, _) = ((0..ranks).map(|_| self.below(all + 1)).collect(), self.below(ranks));
         match self.below(4) {
@@ -36,7 +36,7 @@ impl Random {
     }
 }
 
-/// A number for a number: what element `i` of a test's vector holds.
+/// Mixes the bits of a number: the value of element `i` of a test's vector.
 pub fn mix(i: u64) -> u64 {
     let i = (i ^ (i >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let i = (i ^ (i >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

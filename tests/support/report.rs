@@ -1,4 +1,4 @@
-//! What a job says of its bodies, one line each on rank 0's stdout.
+//! The report of a job about its bodies: lines on rank 0's stdout.
 
 use std::io::Write;
 
@@ -9,7 +9,7 @@ const MARK: &str = "@body";
 pub(crate) enum Line {
     /// A body begins.
     Begins(String),
-    /// Every rank has come through a body.
+    /// A body has ended on every rank.
     Passed(String),
 }
 
@@ -20,7 +20,7 @@ impl Line {
             Line::Passed(name) => ("passed", name),
         };
         let mut stdout = std::io::stdout().lock();
-        // A driver that is gone needs no report.
+        // If the driver has ended, nobody needs the report.
         let _ = writeln!(stdout, "{MARK} {word} {name}").and_then(|()| stdout.flush());
     }
 

@@ -1,10 +1,10 @@
-//! `benches/RESULTS.md`: one section for each command that measures, which writes its own and leaves the others alone.
+//! `benches/RESULTS.md`: one section for each command that measures. A command writes only its own section.
 
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Where the results stand.
+/// The file with the results.
 pub const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/RESULTS.md");
 
 /// A file of the repository, by its path from the root.
@@ -15,16 +15,16 @@ pub fn path(file: &str) -> PathBuf {
 /// The text of a file.
 ///
 /// # Errors
-/// The system's, with the file.
+/// The system's error, with the file.
 pub fn read(file: impl AsRef<Path>) -> Result<String, String> {
     fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.as_ref().display()))
 }
 
-/// Writes the section below `heading`, a line that begins with `# `, `## ` or more of them, in the place of the one
-/// that stands there, or after all. It goes on to the next heading that is no deeper.
+/// Writes the section below `heading`, a line that begins with `# `, `## ` or more of them. It replaces the section
+/// with that heading, or becomes the last section. A section ends at the next heading of the same or a higher level.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn write(file: &Path, heading: &str, text: &str) -> Result<(), String> {
     let before = match fs::read_to_string(file) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
@@ -54,7 +54,7 @@ fn replaced(before: &str, heading: &str, text: &str) -> String {
     trimmed.join("\n\n") + "\n"
 }
 
-/// How deep a heading stands; 0 is none.
+/// The level of a heading; 0 if the line is no heading.
 fn depth(line: &str) -> usize {
     let text = line.trim_start_matches('#');
     if text.starts_with(' ') { line.len() - text.len() } else { 0 }

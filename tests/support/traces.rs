@@ -1,4 +1,4 @@
-//! What a job of Aurora's leaves on its machine while it lives, and must not when it is over.
+//! The traces of a job of Aurora on its machine, which must disappear when the job has ended.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The kernel takes a process out of `/proc` a little before it has closed the last of its files.
+/// The time for the system to close all files: a process leaves `/proc` a little before its last file is closed.
 const LINGERING: Duration = Duration::from_secs(20);
 
 /// Files that belong to an MPI, which has to clear them away itself.
 const OF_MPI: [&str; 5] = ["vader_segment.", "ompi.", "openmpi-sessions", "mpich_", "ucx_"];
 
-/// All that can be seen of the jobs of one test at a time, each in words. Others may run beside it.
+/// All visible traces of the jobs of one test at a time, each in words. Jobs of other tests may run at the same time.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Traces {
     temporary: PathBuf,
@@ -20,8 +20,8 @@ pub struct Traces {
 }
 
 impl Traces {
-    /// Those there are now; of files, those in `/dev/shm` and in `temporary`, which only jobs of this test have for
-    /// theirs.
+    /// The traces that exist now. Its files are those in `/dev/shm` and in `temporary`, the temporary directory of this
+    /// test's jobs only.
     pub fn in_directory(temporary: &Path) -> Self {
         let mut seen = BTreeSet::new();
         seen.extend(["/dev/shm".as_ref(), temporary].into_iter().flat_map(files));
@@ -32,15 +32,15 @@ impl Traces {
         Traces { temporary: temporary.into(), seen }
     }
 
-    /// What is there now, and was not then.
+    /// The traces that exist now and did not exist then.
     pub fn new_ones(&self) -> Vec<String> {
         Traces::in_directory(&self.temporary).seen.difference(&self.seen).cloned().collect()
     }
 
-    /// What stays, now that the last process is gone.
+    /// Checks that no trace remains after the end of the last process.
     ///
     /// # Errors
-    /// All of it.
+    /// The list of all remaining traces.
     pub fn nothing_stays(&self) -> Result<(), String> {
         let until = Instant::now() + LINGERING;
         loop {
@@ -65,7 +65,7 @@ fn files(directory: &Path) -> Vec<String> {
     names.filter(|path| !of_mpi(path)).map(|path| format!("file {}", path.display())).collect()
 }
 
-/// Abstract sockets, which have no file: as a process that has one open sees it, and in words.
+/// Abstract sockets, which have no file: the link in the descriptors of a process that has it open, and its words.
 fn sockets() -> impl Iterator<Item = (String, String)> {
     let all = fs::read_to_string("/proc/net/unix").unwrap_or_default();
     let socket = |line: &str| {
@@ -81,7 +81,7 @@ fn processes() -> impl Iterator<Item = PathBuf> {
     processes.filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().parse::<u32>().is_ok()))
 }
 
-/// This one, or one of a job that has been given the directory.
+/// True for this process and for processes that have the directory in their environment.
 fn is_ours(process: &Path, temporary: &Path) -> bool {
     let environment = fs::read(process.join("environ")).unwrap_or_default();
     let mark = format!("TMPDIR={}", temporary.display());
@@ -89,13 +89,13 @@ fn is_ours(process: &Path, temporary: &Path) -> bool {
         || environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
 }
 
-/// What it has open.
+/// The targets of the descriptors of a process.
 fn targets(process: &Path) -> impl Iterator<Item = String> + use<> {
     let open = fs::read_dir(process.join("fd")).into_iter().flatten();
     open.filter_map(|entry| Some(fs::read_link(entry.ok()?.path()).ok()?.to_string_lossy().into_owned()))
 }
 
-/// Shared memory lives as long as some process has it open or mapped.
+/// The processes that hold Aurora's shared memory, which lives as long as some process has it open or mapped.
 fn mappings_and_descriptors() -> impl Iterator<Item = (PathBuf, String)> {
     const SEGMENT: &str = "/memfd:aurora";
     let holds = |process: &PathBuf| {

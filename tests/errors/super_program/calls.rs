@@ -1,4 +1,4 @@
-//! A rank makes another call than the others.
+//! A rank makes another call than the other ranks.
 
 use super::{CULPRIT, fails};
 use crate::provoke::Told;
@@ -17,7 +17,7 @@ fn take(a: &mut u32) {
     *a -= 1;
 }
 
-/// The error is a mismatch on all ranks.
+/// Checks that the error is a mismatch on all ranks.
 fn disagree(told: &Told) -> &Told {
     let is_mismatch = |told: &Result<()>| matches!(told, Err(Error::Mismatch { .. }));
     assert!(told.ranks.iter().flatten().chain([&told.run]).all(is_mismatch), "{told:?}");
@@ -105,7 +105,7 @@ fn other_steps() {
     disagree(&told).all_cite(&["sp.launch(6, if"]);
 }
 
-/// The groups of one block have as many steps together, and no operand differs but a plain value.
+/// The groups of one block have the same number of steps in all, and only a plain value among the operands differs.
 #[test]
 fn other_steps_of_groups_that_write_one_block() {
     let told = fails(|world, sp| {
@@ -117,7 +117,7 @@ fn other_steps_of_groups_that_write_one_block() {
     disagree(&told).all_cite(&["sp.launch(12, steps"]);
 }
 
-/// One line, one closure, and other captured values: the blocks that are written.
+/// The same line and closure with other captured values: the written blocks differ.
 #[test]
 fn other_results() {
     let told = fails(|world, sp| {
@@ -128,7 +128,8 @@ fn other_results() {
     disagree(&told).all_cite(&["sp.each(6, add, move |i| (a.at((last"]);
 }
 
-/// The same of the blocks that are read. They are compared when the instructions are handed out.
+/// The same line and closure with other captured values: the read blocks differ. The ranks compare them when they hand
+/// out the instructions.
 #[test]
 fn other_operands() {
     for step in [0, 1] {

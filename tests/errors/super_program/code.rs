@@ -74,7 +74,7 @@ fn a_creator_that_panics() {
     });
     told.all_say(&["the creator of block (1, 4) of the array of (2, 5)", "no such block"])
         .all_cite(&["sp.blocks((2, 5)"]);
-    // It is asked for by another rank, by a value and by a fold.
+    // Another rank, a value and a fold request the block.
     let told = fails_alike(names::PANICKED, |sp| {
         let a = sp.blocks(6, |i| if i == 5 { panic_quietly("no such block") } else { i })?;
         let b = sp.blocks(6, |i| i)?;
@@ -93,7 +93,7 @@ fn a_creator_that_panics() {
     told.all_say(&["the creator of block 3"]);
 }
 
-/// Of step 0, which the program's thread calls first, and of later steps, which only workers call.
+/// A panic in step 0, which the program's thread calls first, and in later steps, which only workers call.
 #[test]
 fn an_operand_closure_that_panics() {
     for (group, step) in [(0, 0), (7, 0), (0, 1), (7, 1), (9, 2)] {
@@ -130,7 +130,7 @@ fn a_function_of_steps_that_panics() {
     told.all_say(&["the function of steps", "no steps"]).all_cite(&["sp.launch(10, steps"]);
 }
 
-/// Cannot be copied to other ranks, for one reason or another.
+/// A value that cannot be copied to other ranks because of a [`Fault`].
 #[derive(Clone, Debug)]
 struct Touchy(Fault);
 
@@ -165,7 +165,7 @@ impl<'d> Deserialize<'d> for Touchy {
 }
 
 const FAULTS: [(Fault, &str, &[&str]); 5] = [
-    // The format keeps no text.
+    // The format does not keep the error's text.
     (Fault::SerializeFails, names::VALUE, &["Serialize of block 5"]),
     (Fault::SerializePanics, names::PANICKED, &["Serialize of block 5", "a panic while it is written"]),
     (Fault::DeserializeFails, names::VALUE, &["Deserialize of block 5"]),
@@ -232,7 +232,7 @@ fn a_block_that_panics_when_it_is_dropped() {
     all_named(&told, names::PANICKED);
 }
 
-/// Two of them cannot be freed together: a panic during a panic ends the process.
+/// Two such values cannot be freed together: a panic during a panic ends the process.
 #[derive(Clone, Serialize, Deserialize)]
 struct PanicsEachTime(u32);
 
@@ -242,8 +242,8 @@ impl Drop for PanicsEachTime {
     }
 }
 
-/// Copies are freed by the next launch that writes their blocks, and blocks by the drop of the super-program. No result
-/// depends on that, so the panics are printed and the results stand.
+/// The next launch that writes the blocks frees their copies, and the drop of the super-program frees the blocks. No
+/// result depends on that, so the panics are printed and the results stay valid.
 #[test]
 fn copies_and_blocks_that_panic_when_they_are_dropped() {
     let told = in_threads(RANKS).run_freely(|world| {
@@ -260,7 +260,7 @@ fn copies_and_blocks_that_panic_when_they_are_dropped() {
     told.run.expect("the launches have ended");
 }
 
-/// Counts the values that hold 0.
+/// Counts the values that contain 0.
 #[derive(Serialize, Deserialize)]
 struct Counted(u32);
 
@@ -285,7 +285,7 @@ impl Drop for Counted {
     }
 }
 
-/// Rank 0 has block 0. It frees the block when it drops the super-program, also when the job is over.
+/// Rank 0 has block 0. It frees the block when it drops the super-program, also after the job has ended.
 #[test]
 fn blocks_are_freed_after_the_end_of_a_job() {
     let told = in_threads(2).run_freely(|world| {
@@ -304,7 +304,7 @@ fn blocks_are_freed_after_the_end_of_a_job() {
     told.says(0, &["rank 1 failed: enough"]);
 }
 
-/// A captured value is freed after the launch, by any thread of the rank. The panic is printed, and the results stand.
+/// Any thread of the rank frees a captured value after the launch. The panic is printed, and the results stay valid.
 #[test]
 fn a_captured_value_that_panics_when_it_is_dropped() {
     let told = in_threads(RANKS).run_freely(|world| {

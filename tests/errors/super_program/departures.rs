@@ -1,4 +1,4 @@
-//! A rank that leaves, fails or drops the super-program while others go on.
+//! A rank leaves, fails or drops the super-program while the other ranks continue.
 
 use super::{CULPRIT, RANKS};
 use crate::provoke::in_threads;
@@ -57,7 +57,7 @@ fn a_super_program_that_one_rank_drops() {
     told.all_say(&["rank 1"]).all_cite(&["sp.each(6, add"]);
 }
 
-/// One that is not dropped, and is used by no later call, harms nobody.
+/// A super-program that is not dropped and not used again causes no error.
 #[test]
 fn a_forgotten_super_program() {
     let told = in_threads(RANKS).run_freely(|world| {
@@ -70,7 +70,7 @@ fn a_forgotten_super_program() {
     assert!(told.run.is_ok(), "{told:?}");
 }
 
-/// Its error ends a super-program, and not the job.
+/// An error ends the super-program, but not the job.
 #[test]
 fn the_next_super_program_after_an_error() {
     let told = in_threads(RANKS).run_freely(|world| {

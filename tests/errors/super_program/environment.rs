@@ -1,4 +1,4 @@
-//! Settings that cannot be.
+//! Invalid settings.
 
 use crate::environment::started;
 use aurora_super::{Super, SuperProgram};

@@ -1,4 +1,4 @@
-//! Errors of super-programs: every rank is told, and so is every later call.
+//! Errors of super-programs: every rank gets the error, in this call and in every later call.
 
 mod calls;
 mod code;
@@ -43,7 +43,7 @@ fn later_calls(sp: &SuperProgram<'_>, used: aurora_super::Blocks<u32, u32>) -> [
     ]
 }
 
-/// Fails on the ranks with an error of this name, and without ranks too, with equal words.
+/// Checks that the program fails with an error of this name on the ranks and also without ranks, with equal texts.
 fn fails_alike(name: &str, program: impl Fn(&SuperProgram<'_>) -> Result<()> + Sync) -> Told {
     let told = fails(|_, sp| program(sp));
     let sp = SuperProgram::sequential();
@@ -64,7 +64,7 @@ fn fails_alike(name: &str, program: impl Fn(&SuperProgram<'_>) -> Result<()> + S
     told
 }
 
-/// The error of all ranks has this name.
+/// Checks that the error of all ranks has this name.
 #[track_caller]
 fn all_named(told: &Told, name: &str) {
     for told in told.ranks.iter().flatten().chain([&told.run]) {

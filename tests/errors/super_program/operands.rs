@@ -1,4 +1,4 @@
-//! Operands that no program may have.
+//! Invalid operands.
 
 use super::{CULPRIT, all_named, fails, fails_alike};
 use aurora_core::ops::Sum;
@@ -34,7 +34,7 @@ fn a_block_that_one_group_reads_and_another_writes() {
     told.all_cite(&["sp.each((2, 3), add", "let (a, b) = (sp.blocks((2, 3)"]);
 }
 
-/// An instruction in the middle, on one of the ranks.
+/// One instruction among many, on one of the ranks.
 #[test]
 fn one_instruction_that_reads_a_result() {
     let told = fails_alike(names::CONFLICT, |sp| {
@@ -121,7 +121,7 @@ fn a_handle_of_another_super_program() {
     all_named(&told, names::OUTSIDE);
 }
 
-/// One rank alone has an index outside the array.
+/// Only one rank has an index outside the array.
 #[test]
 fn an_index_outside_the_array_on_one_rank() {
     let told = fails(|world, sp| {

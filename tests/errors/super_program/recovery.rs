@@ -1,4 +1,4 @@
-//! A process goes on after errors of super-programs, and after long instructions.
+//! A process continues after errors of super-programs, and after long instructions.
 
 use super::panic_quietly;
 use crate::environment::started;
@@ -13,7 +13,7 @@ fn workers() -> Vec<String> {
     names.map(|name| name.trim().to_string()).filter(|name| name.starts_with("super-")).collect()
 }
 
-/// It has a process of its own, where no other test has such threads.
+/// Runs in a process of its own, where no other test has such threads.
 #[test]
 #[ignore = "only for the next one to start"]
 fn two_hundred_jobs_that_fail() {
@@ -46,7 +46,7 @@ fn two_hundred_jobs_that_fail() {
         assert!(begun.elapsed() < Duration::from_secs(20), "threads are left: {:?}", workers());
         std::thread::sleep(Duration::from_millis(10));
     }
-    // The threads of a job that has failed end soon.
+    // The threads of a failed job end soon.
     assert!(seen < 100, "{seen} threads at once");
     let sum = Config::threads(2).run(|world| {
         let sp = SuperProgram::new(world)?;
@@ -80,7 +80,7 @@ fn an_instruction_that_takes_long() {
     assert_eq!(ran.expect("no rank gives up"), 6);
 }
 
-/// Each rank says once that it waits. The rank of the instruction names it.
+/// Each rank reports once that it waits. The rank of the instruction names the instruction.
 #[test]
 fn ranks_wait_for_an_instruction_that_takes_long() {
     let output = started("true", "super_program::recovery::an_instruction_that_takes_long", &[]);

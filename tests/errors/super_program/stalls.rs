@@ -1,4 +1,4 @@
-//! Code of the program that blocks holds up the instructions that need it, and nothing else.
+//! Code of the program that blocks delays only the instructions that need it.
 
 use super::{CULPRIT, RANKS};
 use crate::environment::started;
@@ -45,8 +45,8 @@ impl Drop for PassesWhenDropped {
     }
 }
 
-/// A launch of two steps of 6 groups, in which the code of one rank, or of all, blocks. If `opens`, the gate opens when
-/// all calls have ended.
+/// A launch of two steps of 6 groups, in which the code of one rank or of all ranks blocks. If `opens`, the gate opens
+/// when all calls have ended.
 fn blocked(code: Code, rank: Option<usize>, gate: &Arc<Gate>, opens: bool) -> Told {
     in_threads(RANKS).limit(Duration::from_secs(3)).run(|world| {
         let blocks = rank.is_none_or(|rank| world.rank() == rank);
@@ -65,7 +65,7 @@ fn blocked(code: Code, rank: Option<usize>, gate: &Arc<Gate>, opens: bool) -> To
             add(a, b);
         };
         let operands = move |i: u32, step| {
-            // The program's thread calls it for step 0.
+            // The program's thread calls the closure for step 0.
             if step == 1 {
                 in_operands.iter().for_each(|gate| gate.pass());
             }
@@ -75,7 +75,7 @@ fn blocked(code: Code, rank: Option<usize>, gate: &Arc<Gate>, opens: bool) -> To
         assert_eq!(code, Code::Drop, "the launch has ended");
         sp.fold(&b, |b| *b, |sum, b| sum + b).map(|sum| assert_eq!(sum, 3 * 15))?;
         if opens {
-            // The drop of the super-program waits until the values are freed.
+            // The drop of the super-program waits until the captured values are freed.
             gate.open();
         }
         Ok(())
@@ -90,7 +90,7 @@ fn code_that_blocks_is_ended_by_the_limit() {
         gate.open();
         told.all_say(&["longer than AURORA_TIMEOUT allows"]).all_cite(&["sp.launch(6, 2, run, operands)"]);
     };
-    // Side by side, because each lasts as long as the limit.
+    // In parallel, because each takes as long as the limit.
     std::thread::scope(|scope| {
         for code in [Code::Operands, Code::Instruction, Code::Creator] {
             for rank in [None, Some(0), Some(CULPRIT)] {
@@ -162,7 +162,7 @@ fn operands_that_block_a_rank() {
     panic!("ended: {}", ran.expect_err("it blocks"));
 }
 
-/// Nothing opens that gate, so the processes end without the thread.
+/// That gate is never opened, so the processes end without waiting for the thread.
 #[test]
 fn processes_end_while_code_of_the_program_blocks() {
     let variables = [("AURORA_RANKS", "3"), ("AURORA_TIMEOUT", "2")];

@@ -1,6 +1,6 @@
 //! The figures of Aurora and of both MPIs on the emulated cluster, as tables and as sections of `benches/RESULTS.md`.
 //!
-//! `tests/netlab/measure` and `tests/netlab/study` build what this needs and start it.
+//! `tests/netlab/measure` and `tests/netlab/study` build the binaries for this program and start it.
 
 mod mpis;
 mod report;
@@ -17,10 +17,10 @@ use clap::Parser;
 use mpis::Mpis;
 use std::process::ExitCode;
 
-/// What `measure` writes of the results.
+/// The section of the results that `measure` writes.
 const HEADING: &str = "# Measured on the emulated cluster";
 
-/// Measure Aurora beside both MPIs on the emulated cluster.
+/// Measure Aurora and both MPIs on the emulated cluster.
 #[derive(Parser, Debug)]
 #[command(name = "netlab")]
 enum Arguments {
@@ -55,7 +55,7 @@ fn measure(choice: &Choice, mpis: &Mpis) -> Result<ExitCode, String> {
     table.write(choice, HEADING, &report::section(&table, reps))
 }
 
-/// The jobs of a row: each MPI as it comes and tuned, or, without one, a single job.
+/// The jobs of a row: each MPI with its defaults and tuned, or, without an MPI, a single job.
 fn runs(row: &Row, reps: usize, mpis: &Mpis) -> Vec<Run> {
     let whole = row.job.whole(reps);
     if matches!(row.job.stage, Stage::Alone(_)) {

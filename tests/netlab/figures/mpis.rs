@@ -1,10 +1,10 @@
-//! Both MPIs: the `aurora` of each, and how each is set up as well as we know.
+//! Both MPIs: the `aurora` of each, and the best setting of each that we know.
 
 use aurora_suite::mpi::Flavour;
 use clap::Args;
 use std::path::{Path, PathBuf};
 
-/// What the command line says of them.
+/// The command-line options for them.
 #[derive(Args, Debug)]
 pub struct Mpis {
     /// Another tuning of Open MPI, such as "OMPI_MCA_a=1 OMPI_MCA_b=2"
@@ -29,7 +29,7 @@ fn variables(words: &str) -> Result<String, String> {
 }
 
 impl Mpis {
-    /// The `aurora` that is built for one.
+    /// The `aurora` that is built for an MPI.
     pub fn aurora(&self, flavour: Flavour) -> &Path {
         match flavour {
             Flavour::Open => &self.openmpi,
@@ -37,7 +37,7 @@ impl Mpis {
         }
     }
 
-    /// Refuses another tuning on the command line where nothing would be seen of it.
+    /// Refuses another tuning on the command line where the tuning would have no effect.
     pub fn as_they_come(&self) -> Result<(), String> {
         match (&self.tuned_openmpi, &self.tuned_mpich) {
             (None, None) => Ok(()),
@@ -45,18 +45,19 @@ impl Mpis {
         }
     }
 
-    /// How one is tuned for an operation or a program: as well as we know, or as the command line says.
+    /// The tuning of an MPI for an operation or a program: the best that we know, or the one of the command line.
     pub fn best(&self, flavour: Flavour, command: &str) -> String {
         let (wished, known) = match flavour {
             Flavour::Open => (&self.tuned_openmpi, for_open_mpi(command)),
-            // Its barrier queues behind bulk data; without it every message is sent at once.
+            // Its barrier waits behind bulk data. With this setting every message is sent at once.
             Flavour::Mpich => (&self.tuned_mpich, "UCX_RNDV_THRESH=inf".into()),
         };
         wished.clone().unwrap_or(known)
     }
 }
 
-/// Algorithms by which nobody is sent to by all; and large eager messages, since its barrier queues behind bulk data.
+/// Algorithms in which no rank gets data from all ranks at once; and large eager messages, because the barrier waits
+/// behind bulk data.
 fn for_open_mpi(command: &str) -> String {
     let algorithms: &[&str] = match command {
         // Rings.

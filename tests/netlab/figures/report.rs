@@ -36,7 +36,7 @@ pub fn line(measured: &Measured) -> String {
     format!("| {what} | {ranks} | {bound} | {goal} | {aurora} {unit} | {reached} | {best} | {busy} |")
 }
 
-/// Where a job runs.
+/// The place where a job runs.
 fn place(Job { stage, ranks, .. }: Job) -> String {
     match stage {
         Stage::Lab(shape @ Shape { rate, mtu, queue_kb, .. }) => {
@@ -47,7 +47,7 @@ fn place(Job { stage, ranks, .. }: Job) -> String {
     }
 }
 
-/// Everything that was measured for a row.
+/// All measurements of a row.
 fn details(Measured { row, outcomes, shares }: &Measured) -> String {
     let (name, title, place, words, figure) = (row.name, row.title(), place(row.job), row.job.words, row.figure);
     let mut text = format!(

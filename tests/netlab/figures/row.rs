@@ -16,7 +16,7 @@ const CPU: Figure = Figure { digits: Some(4), ..Figure::new("cpu_seconds", "CPU 
 const OF_BOUND: Figure = Figure::time("x bound", Scale::OfBound);
 const GIGABYTES: Figure = Figure::time("GB/s", Scale::Bytes(64 << 20));
 
-/// Two processes of this machine over loopback, unless a lab is said: where shared memory is not the point.
+/// Two processes of this machine over loopback, because shared memory is not measured here; or a lab, if it is named.
 const fn job(words: &'static str, payload: Option<Operation>) -> Job {
     Job { stage: Stage::Alone(Some(1500)), ranks: 2, words, fewer: 1, payload }
 }
@@ -57,7 +57,7 @@ const STEADY: Reach = Reach::Steady(1.05, 1.05);
 const COLLECTIVE: Reach = Reach::NoWorse("mpi-collective", "Open MPI's collective");
 const TCP: Reach = Reach::NoWorse("tcp", "TCP");
 
-/// All of them.
+/// All rows.
 pub const ROWS: [Row; 21] = [
     row("load-4", "ReadCache of 704 x 704 i32", lab(4, PAPER, LOAD_704), OF_BOUND, STEADY),
     row("load-8", "ReadCache of 704 x 704 i32", lab(8, PAPER, LOAD_704), OF_BOUND, STEADY),
@@ -104,7 +104,7 @@ mod tests {
             let of_size = match row.job.command() {
                 "read-cache" => (ranks - 1) as f64 / ranks as f64,
                 "gather" => (ranks - 1) as f64,
-                // A rank has 4 bytes of each key for itself, and a little more of some.
+                // Each key has 4 bytes. A rank keeps its share of its own keys, and some ranks get a little more.
                 _ => 4.0 * (ranks - 1) as f64 / (ranks * ranks) as f64,
             };
             assert!((1.0..1.02).contains(&(into / size / of_size + 1e-9)), "{words}: {into} of {size}");

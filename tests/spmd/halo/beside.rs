@@ -1,4 +1,4 @@
-//! HaloCaches beside each other, and beside what else is open.
+//! Several HaloCaches at once, and HaloCaches together with other scopes.
 
 use super::look::look;
 use super::want;
@@ -6,7 +6,7 @@ use aurora_core::{GVector, Halo, MatrixDim, Result, World};
 use aurora_suite::check;
 use aurora_suite::random::Random;
 
-/// Two vectors, of which one is read and the other written in each step.
+/// Two vectors: in each step one is read and the other written.
 pub fn two_vectors_take_turns(world: &World) -> Result<()> {
     let dim = MatrixDim::new(17, 9);
     let entry = |i: usize| (want(i) % 1000) as f64;
@@ -36,7 +36,7 @@ pub fn two_vectors_take_turns(world: &World) -> Result<()> {
     check::same(a.read_cache()?.as_slice(), 0, |i| model[i])
 }
 
-/// Both are refreshed, the older and the newer, in any order that is the same on all ranks.
+/// The older and the newer scope are refreshed in any order that is the same on all ranks.
 pub fn two_scopes_of_one_vector(world: &World) -> Result<()> {
     let mut v = GVector::<u64>::new(world, MatrixDim::new(3 * world.size() + 1, 2))?;
     for round in 0..10 {
@@ -62,14 +62,14 @@ pub fn two_scopes_of_one_vector(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// A rank in a refresh shows nothing, so what others ask of its block is done then.
+/// A rank in a refresh shows nothing, so requests for its block are served then.
 pub fn others_read_and_write_between_steps(world: &World) -> Result<()> {
     let p = world.size();
     let v = GVector::from_fn(world, 4 * p, |i| i as u64)?;
     let mut h = v.halo_cache(1)?;
     for _ in 0..20 {
         assert_eq!(h.local()[0], h.indices().start as u64);
-        // All show their blocks meanwhile, to be read.
+        // All ranks show their blocks meanwhile, for reading.
         check::equal(
             "far",
             v.at((h.indices().start + 2 * p) % (4 * p))?,
@@ -78,7 +78,7 @@ pub fn others_read_and_write_between_steps(world: &World) -> Result<()> {
         h.refresh()?;
     }
     drop(h);
-    // A rank that writes to another's block while that one shows it waits until the next refresh at most.
+    // A rank that writes to another rank's shown block waits at most until that rank's next refresh.
     world.barrier()?;
     let mut w = GVector::<u64>::new(world, p)?;
     if p > 1 && world.rank() == 1 {
@@ -117,7 +117,7 @@ pub fn among_other_scopes(world: &World) -> Result<()> {
         {
             let all = v.read_cache()?;
             check::same(all.as_slice(), 0, |i| round * 100 + 50 + i as u64)?;
-            // Two for reading at a time, beside a ReadCache.
+            // Two scopes for reading at a time, together with a ReadCache.
             let (one, other) = (v.halo_cache(1)?, v.halo_cache(2)?);
             assert_eq!(one.local(), other.local());
         }

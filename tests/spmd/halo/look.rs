@@ -1,10 +1,10 @@
-//! What a HaloCache shows, against a plain vector.
+//! The contents of a HaloCache, compared with a plain vector.
 
 use super::around;
 use aurora_core::{GlobalRead, HaloCache, HaloCacheMut, Result};
 use aurora_suite::check;
 
-/// Everything that a HaloCache shows, in every way.
+/// Reads the contents of a HaloCache in every way.
 macro_rules! looks {
     ($($name:ident: $scope:ident)*) => {$(
         pub fn $name(h: &$scope<'_, u64>, model: &[u64], cols: usize) -> Result<()> {

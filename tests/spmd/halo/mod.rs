@@ -1,4 +1,4 @@
-//! `HaloCache`: my part and what lies around it, against a plain vector.
+//! `HaloCache`: the rank's own part and the elements around it, compared with a plain vector.
 
 mod beside;
 mod look;
@@ -38,7 +38,7 @@ fn want(i: usize) -> u64 {
     mix(i as u64)
 }
 
-/// The global indices that lie before and behind `own`, in a vector of `len` elements in rows of `cols`.
+/// The global indices before and behind `own`, in a vector of `len` elements with rows of `cols` elements.
 fn around(own: &Range<usize>, len: usize, cols: usize, halo: Halo) -> (Vec<usize>, Vec<usize>) {
     let reach = if own.is_empty() { 0 } else { halo.width * cols };
     match halo.boundary {
@@ -53,14 +53,14 @@ fn around(own: &Range<usize>, len: usize, cols: usize, halo: Halo) -> (Vec<usize
     }
 }
 
-/// Messages and bytes on the account of HaloCaches so far.
+/// The messages and bytes of HaloCaches so far.
 fn accounted(world: &World) -> (u64, u64) {
     let usage = world.usage();
     let lines = || usage.iter().filter(|line| line.action == "HaloCache");
     (lines().map(|line| line.usage.messages).sum(), lines().map(|line| line.usage.bytes).sum())
 }
 
-/// Of these, those to which edges do not go through shared memory.
+/// The number of neighbours whose edges do not go through shared memory.
 fn far_neighbours(world: &World, halo: Halo) -> u64 {
     let (me, p) = (world.rank().index(), world.size());
     let mut beside = match halo.boundary {
@@ -74,7 +74,7 @@ fn far_neighbours(world: &World, halo: Halo) -> u64 {
     beside.iter().filter(far).count() as u64
 }
 
-/// So many other ranks own something next to a rank's block.
+/// The number of other ranks that own elements next to a rank's block.
 fn neighbours(world: &World, halo: Halo) -> u64 {
     let (me, p) = (world.rank().index(), world.size());
     match halo.boundary {

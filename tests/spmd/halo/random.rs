@@ -1,4 +1,4 @@
-//! What a HaloCache shows, in every way, of random shapes.
+//! The contents of a HaloCache, in every way of reading, for random shapes.
 
 use super::look::{look, look_mut};
 use super::want;
@@ -7,7 +7,7 @@ use aurora_suite::check;
 use aurora_suite::random::{Random, mix};
 use std::time::Duration;
 
-/// Steps of a rule that depends on what lies around, with random shapes, widths and boundaries, at random speeds.
+/// Steps of a rule that depends on the surrounding elements, with random shapes, widths, boundaries and speeds.
 pub fn random_halos(world: &World) -> Result<()> {
     let me = world.rank().index() as u64;
     for seed in 0..100 {

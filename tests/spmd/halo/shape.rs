@@ -1,4 +1,4 @@
-//! What the elements are, and who looks at them.
+//! The kinds of elements, and the ranks that read them.
 
 use super::look::look;
 use super::{around, neighbours, want};
@@ -24,7 +24,7 @@ pub fn rows_and_cells(world: &World) -> Result<()> {
         assert_eq!(h.row(row), [7, x, 100 + x, x + 1]);
         assert_eq!([h[(row, 1)], h[row * 4 + 2], h.at(row * 4)?], [x, 100 + x, 7]);
     }
-    // What it does not show, and what it shows only to be read, are errors that say so.
+    // Elements outside the shown range, and writes to elements that are only shown for reading, are clear errors.
     if shown.start > 0 {
         let error = h.at(shown.start * 4 - 1).unwrap_err().to_string();
         assert!(error.contains(&format!("index {} is outside {}..", shown.start * 4 - 1, shown.start * 4)), "{error}");
@@ -69,7 +69,7 @@ pub fn elements_of_odd_size(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Longer than any packet, ring or buffer, and than what is taken without a look.
+/// Longer than any packet, ring or buffer, and than the length that is received without a check.
 pub fn long_edges(world: &World) -> Result<()> {
     const LEN: usize = 200_000;
     let p = world.size();

@@ -1,4 +1,4 @@
-//! What a step costs, and whom it waits for.
+//! The cost of a step, and the ranks for which it waits.
 
 use super::look::look_mut;
 use super::{accounted, far_neighbours, neighbours, want};
@@ -7,7 +7,7 @@ use aurora_suite::check;
 use aurora_suite::random::{Random, mix};
 use std::time::Duration;
 
-/// To those of other nodes, that is; in shared memory it needs none.
+/// One message to each neighbour of another node. A neighbour in shared memory needs no message.
 pub fn a_step_is_a_message_to_each_neighbour(world: &World) -> Result<()> {
     const STEPS: u64 = 20;
     let (p, cols) = (world.size(), 50);
@@ -29,7 +29,7 @@ pub fn a_step_is_a_message_to_each_neighbour(world: &World) -> Result<()> {
         let edges = neighbours(world, halo).max(1);
         check::equal("bytes", all.1 - entered.1, STEPS * both * 4 * far / edges)?;
         h.finish()?;
-        // Nothing but that, and nothing at the end: in some round at least, as the watch over waiting ranks speaks too.
+        // No further message, and none at the end, in at least one round: the deadlock detection sends messages too.
         let mut h = v.halo_cache_mut(halo)?;
         let mut least = u64::MAX;
         for _ in 0..STEPS {
@@ -55,7 +55,7 @@ pub fn entries_alone_refresh_too(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Ranks of very different speeds: who is ahead has to keep its new edge back until the slow one has shown the old.
+/// Ranks of very different speeds: a fast rank keeps its new edge back until the slow rank has shown the old edge.
 pub fn a_halo_is_what_its_owner_had_at_that_step(world: &World) -> Result<()> {
     let me = world.rank().index();
     let mut speed = Random::new(me as u64);
@@ -65,7 +65,7 @@ pub fn a_halo_is_what_its_owner_had_at_that_step(world: &World) -> Result<()> {
         h.local_mut()[0] = step;
         h.refresh()?;
         check::equal("before and behind", [h.before()[0], h.behind()[0]], [step; 2])?;
-        // Mine is mine at once, the others' stay as they are.
+        // Own writes are visible at once; the neighbours' elements do not change.
         h[me] = 1000 + step;
         if speed.below(20) == me {
             std::thread::sleep(Duration::from_millis(1));
@@ -76,7 +76,7 @@ pub fn a_halo_is_what_its_owner_had_at_that_step(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// So many that an edge comes at each point of what its receiver does.
+/// So many steps that an edge arrives at every point of its receiver's program.
 pub fn thousands_of_steps(world: &World) -> Result<()> {
     let steps = if world.about().routes.contains(&Route::Udp) { 300 } else { 10_000 };
     let mut v = GVector::<u64>::new(world, 2 * world.size())?;
@@ -90,13 +90,13 @@ pub fn thousands_of_steps(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// It has no neighbours to wait for; so nothing of what it does may be kept anywhere.
+/// The rank owns nothing and has no neighbours to wait for. So no rank may queue anything for its scopes.
 pub fn who_owns_nothing_runs_ahead_and_says_nothing(world: &World) -> Result<()> {
     let mut v = GVector::<u64>::new(world, 1)?;
     let steps = GVector::<u64>::new(world, world.size())?;
     let last = world.size() - 1;
     if world.rank() == 0 {
-        // The others have gone through all their scopes before it enters the first.
+        // The other ranks have gone through all their scopes before this rank opens the first.
         while steps.at(last)? == 0 {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -126,7 +126,7 @@ pub fn nothing_around(world: &World) -> Result<()> {
         assert!(h.before().is_empty() && h.behind().is_empty());
         check::same(h.local(), h.indices().start, want)?;
     }
-    // One rank has all of it.
+    // One rank owns the whole vector.
     let placed = GVector::<u64>::on(world, world.size() - 1, 3)?;
     let mut h = placed.halo_cache(Halo::periodic(2))?;
     h.refresh()?;
@@ -161,14 +161,14 @@ pub fn more_ranks_than_rows(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Ranks 0 and 1 go through all their steps while the last has not come.
+/// Ranks 0 and 1 go through all their steps before the last rank opens the scope.
 pub fn a_rank_waits_for_its_neighbours_alone(world: &World) -> Result<()> {
     let (me, last) = (world.rank().index(), world.size() - 1);
-    // Of the ranks in the middle one owns nothing that the first needs, and the vector ends before the last.
+    // A rank between the first and the last owns nothing that the first needs, and the vector ends before the last.
     let mut v = GVector::<u64>::new(world, MatrixDim::new(2, 5))?;
     let done = GVector::<u64>::new(world, world.size())?;
     if me == last {
-        // It owns nothing: it comes when the others are through.
+        // The last rank owns nothing, and opens the scope after the first two ranks have ended it.
         let mut waited = Duration::ZERO;
         while done.at(0)? + done.at(1)? < 2 {
             std::thread::sleep(Duration::from_millis(1));

@@ -1,4 +1,4 @@
-//! HaloCaches among other scopes.
+//! HaloCaches between other scopes.
 
 use super::{Program, Writers};
 use aurora_core::{GlobalRead, Halo, Result};
@@ -6,7 +6,7 @@ use aurora_suite::check;
 use aurora_suite::random::{Random, mix};
 
 impl Program<'_> {
-    /// Steps in which each rank changes its own part, and sees what lies around it change.
+    /// Steps in which each rank changes its own part, and sees the changes around it.
     pub fn halo(&mut self) -> Result<()> {
         if self.unordered == Writers::Classes {
             self.order()?;
@@ -34,7 +34,7 @@ impl Program<'_> {
         Ok(())
     }
 
-    /// Two beside each other, refreshed in any order.
+    /// Two HaloCaches at once, refreshed in any order.
     fn halos_for_reading(&mut self) -> Result<()> {
         let mut older = self.v.halo_cache(draw_halo(&mut self.shared))?;
         let mut newer = self.v.halo_cache(draw_halo(&mut self.shared))?;
@@ -48,13 +48,13 @@ impl Program<'_> {
                 }
             }
         }
-        // Who is through may not write to the others' parts yet: these were shown as they are.
+        // A rank that has ended may not write to other ranks' parts yet: they were shown without a copy.
         self.unordered = Writers::Owners;
         Ok(())
     }
 }
 
-/// Often wider than a block, seldom than the whole.
+/// Often wider than a block, seldom wider than the whole vector.
 fn draw_halo(shared: &mut Random) -> Halo {
     let width = [0, 1, 2, 3, 60, 300][shared.below(6)];
     if shared.below(2) == 0 { Halo::fixed(width) } else { Halo::periodic(width) }

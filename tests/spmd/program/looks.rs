@@ -1,4 +1,4 @@
-//! Looking at all of a vector, in every way that shows it.
+//! Reads of a whole vector, with every scope that shows it.
 
 use super::{Program, Writers};
 use aurora_core::Result;
@@ -39,7 +39,7 @@ impl Program<'_> {
         Ok(())
     }
 
-    /// Each rank as it likes: streaming, to the end or not, or whole.
+    /// Each rank chooses: streaming, to the end or not, or the whole at once.
     fn look_as_it_comes(&mut self) -> Result<()> {
         let (model, pieces) = (&self.model, self.speed.below(4));
         if pieces == 3 {
@@ -56,7 +56,7 @@ impl Program<'_> {
         }
     }
 
-    /// Elements that this rank alone picks, more or fewer than go into a batch, all or some of them taken.
+    /// Elements that only this rank picks, more or fewer than a batch, all or some of them taken.
     fn gather(&mut self) -> Result<()> {
         let (model, speed) = (&self.model, &mut self.speed);
         let count = [0, 3, 500, 20_000][speed.below(4)] * usize::from(!model.is_empty());

@@ -1,4 +1,4 @@
-//! A map beside the vector.
+//! A map next to the vector.
 
 use super::{Program, Writers};
 use aurora_core::ops::Sum;
@@ -7,10 +7,10 @@ use aurora_suite::check;
 use aurora_suite::random::mix;
 use std::collections::BTreeMap;
 
-/// Few, so that keys meet again.
+/// So few that the same keys are used again.
 const KEYS: u64 = 90;
 
-/// A map, what is in it, and who may write without further ado.
+/// A map, its expected contents, and the ranks that may write without a barrier.
 pub struct Map {
     m: GMap<u64, u64>,
     model: BTreeMap<u64, u64>,
@@ -39,7 +39,7 @@ impl Program<'_> {
         }
     }
 
-    /// Some keys, and whether they are this rank's.
+    /// Some keys, each with true if this rank writes it.
     fn keys(&mut self) -> Vec<(u64, bool)> {
         let (p, me, every) = (self.world.size() as u64, self.world.rank().index() as u64, 1 + self.shared.below(9));
         let draw = self.shared.draw();
@@ -80,7 +80,7 @@ impl Program<'_> {
         Ok(())
     }
 
-    /// Each rank inserts and updates its own keys, or all update all of them.
+    /// Each rank inserts and updates its own keys, or all ranks update all of them.
     fn map_release(&mut self) -> Result<()> {
         let by_all = self.shared.below(2) == 0;
         if by_all {

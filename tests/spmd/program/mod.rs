@@ -1,6 +1,6 @@
-//! Random programs: any scope after any other, ranks at different speeds, checked against a plain vector.
+//! Random programs: any scope after any other, ranks at different speeds, compared with a plain vector.
 //!
-//! Every rank draws the same program from the seed and computes what all of them write, so that each knows the outcome.
+//! Every rank draws the same program from the seed and computes all ranks' writes, so that each rank knows the result.
 
 mod halos;
 mod looks;
@@ -28,7 +28,7 @@ pub fn trials() -> Vec<Trial> {
     routes.map(trial).into()
 }
 
-/// The race detector finds nothing. `RACE_FREE_PROGRAMS` says of how many programs.
+/// The race detector finds nothing. `RACE_FREE_PROGRAMS` is the number of programs.
 fn free_of_races(route: Route) -> std::result::Result<(), Failed> {
     let programs = std::env::var("RACE_FREE_PROGRAMS").ok().and_then(|number| number.parse().ok()).unwrap_or(12);
     for ranks in [2, 3] {
@@ -50,10 +50,10 @@ fn run_programs(world: &World, mut seeds: Range<u64>) -> Result<()> {
     })
 }
 
-/// Who may write what without further ado.
+/// The ranks that may write without a barrier.
 #[derive(Clone, Copy, PartialEq)]
 enum Writers {
-    /// All writes are ordered before what follows.
+    /// All writes are ordered before the next step.
     None,
     /// Rank `r` has written elements `i` with `i % p == r`.
     Classes,
@@ -63,9 +63,9 @@ enum Writers {
 
 struct Program<'w> {
     world: &'w World,
-    /// The same on all ranks.
+    /// A sequence that is the same on all ranks.
     shared: Random,
-    /// This rank's own.
+    /// This rank's own sequence.
     speed: Random,
     v: GVector<u64>,
     model: Vec<u64>,
@@ -118,7 +118,7 @@ impl<'w> Program<'w> {
         self.map_look()
     }
 
-    /// Writes of every rank to its class of elements, some of them; the model has them all, each with `more`.
+    /// Draws writes of every rank to some elements of its class. The model gets all of them, each plus `more`.
     fn writes(&mut self, more: u64) -> Vec<(usize, u64)> {
         let (p, me) = (self.world.size(), self.world.rank().index());
         let (key, every) = (self.shared.draw(), 1 + self.shared.below(9));
@@ -141,7 +141,7 @@ impl<'w> Program<'w> {
         let mut mine = self.writes(0);
         match means {
             0 => {
-                // One at a time is slow: some, and the rest together.
+                // Single writes are slow: some elements one at a time, and the rest together.
                 let rest = mine.split_off(mine.len().min(20));
                 mine.iter().try_for_each(|(i, x)| self.v.put(*i, *x))?;
                 self.v.put_many(&rest)?;
@@ -170,7 +170,7 @@ impl<'w> Program<'w> {
         if add {
             let mut scope = self.v.release_c_with(Sum)?;
             mine.iter().try_for_each(|(i, x)| scope.put(*i, *x))?;
-            // By the one rank that also puts there, so that the order is known.
+            // By the rank that also puts there, so that the order is known.
             mine.iter().try_for_each(|(i, _)| scope.update(*i, 3))?;
             if checked {
                 scope.finish()?;
@@ -186,7 +186,7 @@ impl<'w> Program<'w> {
         Ok(())
     }
 
-    /// Everything is seen as it was, but for what this rank has written since.
+    /// Every element has its old value, except for this rank's own writes.
     fn combined(&mut self) -> Result<()> {
         let before = self.model.clone();
         let mine = self.writes(0);

@@ -1,5 +1,4 @@
-//! Two parts, each with a scope of its own, perhaps while a load of the whole that nobody looks at any more still comes
-//! in.
+//! Two parts, each with a scope of its own. A dropped load of the whole vector may still be arriving meanwhile.
 
 use super::sums::Twist;
 use super::{Program, Writers};
@@ -12,7 +11,7 @@ use aurora_suite::check;
 use aurora_suite::random::mix;
 use std::ops::Range;
 
-/// What happens in a part.
+/// The scope of a part.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Kind {
     Cache,
@@ -40,7 +39,7 @@ impl Kind {
     ];
 }
 
-/// What there is before and after, and who makes the difference.
+/// The values before and after, and the data that determine the writes of each rank.
 struct Plan {
     before: Vec<u64>,
     after: Vec<u64>,
@@ -50,7 +49,7 @@ struct Plan {
 }
 
 impl Plan {
-    /// Where the left part ends, and what happens in each.
+    /// Plans the scopes of both parts; the left part ends at `at`.
     fn new(before: &[u64], key: u64, (ranks, me): (usize, usize), (at, kinds): (usize, [Kind; 2])) -> Self {
         let mut plan = Plan { before: before.to_vec(), after: before.to_vec(), key, ranks, me };
         for i in 0..before.len() {
@@ -80,7 +79,7 @@ impl Plan {
         mix(self.key.wrapping_mul(rank as u64 + 2) ^ i as u64)
     }
 
-    /// The elements that this rank writes where one rank does.
+    /// The elements that this rank writes, where each element has one writer.
     fn mine(&self, part: Range<usize>) -> impl Iterator<Item = usize> {
         part.filter(|i| self.is_mine(*i))
     }
@@ -90,7 +89,7 @@ impl Plan {
     }
 }
 
-/// A scope of a part; whether it has been used.
+/// An open scope of a part. For some kinds with true if it has been used.
 enum Open<'v> {
     Cache(ReadCache<'v, u64>),
     Own(OwnerComputes<'v, u64>),
@@ -118,7 +117,7 @@ impl<'v> Open<'v> {
         })
     }
 
-    /// Reads what it shows, and writes this rank's share.
+    /// Reads the shown elements, and writes this rank's share.
     fn use_it(&mut self, part: Range<usize>, plan: &Plan) -> Result<()> {
         let Plan { before, after, .. } = plan;
         match self {
@@ -145,7 +144,7 @@ impl<'v> Open<'v> {
             Open::Sum(scope, used) => update(scope, used, part, plan),
             Open::InOrder(scope, used) => update(scope, used, part, plan),
             Open::BatchedReads(gather) => {
-                // Everywhere, and not in order.
+                // All over the part, and not in order.
                 let len = part.len();
                 let indices: Vec<usize> = (0..len.min(300)).map(|k| part.start + k * 7919 % len).collect();
                 check::same(&gather.read(&indices)?, 0, |k| before[indices[k]])
@@ -154,7 +153,7 @@ impl<'v> Open<'v> {
     }
 }
 
-/// Every rank updates every element that is written, once.
+/// Every rank updates every written element once.
 fn update<O: Op<u64>>(
     scope: &mut Accumulate<'_, u64, O>,
     used: &mut bool,
@@ -206,7 +205,7 @@ impl Program<'_> {
         self.world.barrier()
     }
 
-    /// Begins to load the whole and drops it, when the first pieces are here or none.
+    /// Begins to load the whole and drops the guard after the first pieces, or before.
     fn glance(&mut self) -> Result<()> {
         let (model, pieces) = (&self.model, self.speed.below(3));
         let stream = self.v.read_cache_blocks()?;

@@ -6,8 +6,8 @@ use aurora_core::{Accumulate, Op, Result};
 use aurora_suite::random::mix;
 
 impl Program<'_> {
-    /// All ranks update the same elements, few or many, one by one or in slices; in order with an operation for which
-    /// that matters.
+    /// All ranks update the same elements, few or many, one by one or in slices; or in order, with an operation for
+    /// which the order matters.
     pub fn accumulate(&mut self) -> Result<()> {
         if self.unordered == Writers::Classes {
             self.order()?;
@@ -54,7 +54,7 @@ fn accumulate<O: Op<u64>>(
     if checked { scope.finish() } else { Ok(()) }
 }
 
-/// Associative, but not commutative: the upper half is a factor, the lower one a summand.
+/// Associative, but not commutative: the upper half is a factor, the lower half a summand.
 pub struct Twist;
 
 impl Op<u64> for Twist {

@@ -1,11 +1,11 @@
-//! What scopes of scalars cost in messages.
+//! The number of messages of scalar scopes.
 
 use super::until;
 use aurora_core::ops::{Min, Sum};
 use aurora_core::{GScalar, Result, World};
 use aurora_suite::check;
 
-/// Messages on the account of lines that did this.
+/// The messages of the lines with this action.
 fn accounted(world: &World, action: &str) -> u64 {
     world.usage().iter().filter(|line| line.action == action).map(|line| line.usage.messages).sum()
 }
@@ -21,7 +21,7 @@ pub fn what_scopes_cost(world: &World) -> Result<()> {
             let want = if at_home { each * others } else { each };
             check::equal(action, accounted(world, action) - before, want)
         };
-        // One from each rank to the home, one from the home to each.
+        // One from each rank to the home, and one from the home to each rank.
         cost("ReadCache", &mut |number| number.read_cache()?.finish(), 1)?;
         cost(
             "ReleaseC",
@@ -41,7 +41,7 @@ pub fn what_scopes_cost(world: &World) -> Result<()> {
             },
             1,
         )?;
-        // On entry and at the end; what is read costs nothing.
+        // At the start and at the end; reads send nothing.
         cost(
             "ReadMostly",
             &mut |number| {
@@ -58,8 +58,8 @@ pub fn what_scopes_cost(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Who asks gets an answer, and every other rank one message in the same moment: nobody asks for it, there is no
-/// further hop.
+/// The rank that makes a request gets an answer, and every other rank gets one message at the same time: without a
+/// request of its own and without a further hop.
 pub fn a_bound_is_told_at_once(world: &World) -> Result<()> {
     const ROUNDS: u64 = 10;
     let (p, me) = (world.size(), world.rank().index());
@@ -78,20 +78,20 @@ pub fn a_bound_is_told_at_once(world: &World) -> Result<()> {
         scope.finish()?;
         let after = [accounted(world, "ReadMostly"), accounted(world, "fetch_min")];
         let (others, asked) = (p as u64 - 1, if me == writer { ROUNDS } else { 0 });
-        // Of ten values that have come, two words to the home that they have.
+        // For ten received values, two messages that report them to the home.
         let seen = if me == writer || me == home { 0 } else { ROUNDS / 4 };
         let want = if me == home { 2 * others + ROUNDS * (others - 1) } else { 2 + seen };
         check::equal("asked", after[1] - before[1], asked)?;
-        // The first value counts as one that has come, too.
+        // The first value also counts as received.
         let found = after[0] - before[0];
         assert!((want..=want + u64::from(me != home)).contains(&found), "{found} messages instead of {want}");
     }
     Ok(())
 }
 
-/// One offer of a rank is under way at a time, so each causes at most one message to the home and one answer to each
-/// other rank, which reports every fourth value. Offers made meanwhile are combined. A unit test of the replica proves
-/// that; here a fast network may answer each offer before the next is made.
+/// Each rank has at most one offer in flight. So each offer causes at most one message to the home and one answer to
+/// each other rank, which reports every fourth value. Offers made meanwhile are combined. A unit test of the replica
+/// proves that; here a fast network may answer each offer before the next is made.
 pub fn an_offer_costs_at_most_one_message_each_way(world: &World) -> Result<()> {
     const OFFERS: u64 = 20_000;
     let (p, me) = (world.size(), world.rank().index());
@@ -105,7 +105,7 @@ pub fn an_offer_costs_at_most_one_message_each_way(world: &World) -> Result<()> 
     until(&scope, |seen| *seen == OFFERS + 1)?;
     scope.finish()?;
     let sent = accounted(world, "ReadMostly") - before;
-    // Each rank is told the first value too, and each enters and ends the scope.
+    // Each rank also gets the first value, and each rank opens and ends the scope.
     let (others, reports) = (p as u64 - 1, (OFFERS + 1) / 4);
     let most = if me == home { others * (OFFERS + 2) } else { OFFERS + reports + 2 };
     assert!(sent <= most, "{sent} messages for {OFFERS} offers, {most} are allowed");

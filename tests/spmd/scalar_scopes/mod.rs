@@ -1,4 +1,4 @@
-//! Scoped behaviours of scalars: what each shows, which write wins, and what it costs in messages.
+//! Scoped behaviours of scalars: their visible values, the write that wins, and the number of messages.
 
 mod costs;
 mod program;
@@ -29,7 +29,7 @@ pub fn bodies() -> Vec<Body> {
     ]
 }
 
-/// Looks at a replica until it shows what it must.
+/// Reads a replica until it shows the expected value.
 fn until<T, O>(scope: &ReadMostly<'_, T, O>, mut shown: impl FnMut(&T) -> bool) -> Result<T>
 where
     T: Serialize + for<'de> Deserialize<'de> + 'static,

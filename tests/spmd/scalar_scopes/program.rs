@@ -11,7 +11,7 @@ const PROGRAMS: u64 = 10;
 
 const STEPS: usize = 40;
 
-/// Any scope after any other, ranks at different speeds, against a plain number.
+/// Any scope after any other, with ranks at different speeds, compared with a plain number.
 pub fn random_programs(world: &World) -> Result<()> {
     for seed in 0..PROGRAMS {
         Program::new(world, seed)?.run().map_err(|error| check::amid(format!("program {seed}"), error))?;
@@ -21,9 +21,9 @@ pub fn random_programs(world: &World) -> Result<()> {
 
 struct Program<'w> {
     world: &'w World,
-    /// The same on all ranks.
+    /// A sequence that is the same on all ranks.
     shared: Random,
-    /// This rank's own.
+    /// This rank's own sequence.
     speed: Random,
     scalar: GScalar<u64>,
     model: u64,
@@ -55,7 +55,7 @@ impl<'w> Program<'w> {
         check::equal("number", self.scalar.get()?, self.model)
     }
 
-    /// A number for each rank, the same wherever it is drawn.
+    /// A number for each rank, the same on every rank.
     fn draws(&mut self) -> Vec<u64> {
         (0..self.world.size()).map(|_| self.shared.draw() >> 20).collect()
     }
@@ -66,7 +66,7 @@ impl<'w> Program<'w> {
 
     fn one_sided(&mut self) -> Result<()> {
         let draws = self.draws();
-        // What others read before must not see this.
+        // Reads of other ranks before this must not see it.
         self.world.barrier()?;
         self.scalar.fetch_add(self.mine(&draws))?;
         self.model = draws.iter().fold(self.model, |sum, x| sum.wrapping_add(*x));
@@ -105,7 +105,7 @@ impl<'w> Program<'w> {
         Ok(())
     }
 
-    /// One rank sets, all add.
+    /// One rank sets, all ranks add.
     fn mostly(&mut self) -> Result<()> {
         let (draws, writer) = (self.draws(), self.shared.below(self.world.size()));
         let scope = self.scalar.read_mostly()?;

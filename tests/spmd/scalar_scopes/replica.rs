@@ -1,4 +1,4 @@
-//! What the replica of a ReadMostly shows, and what becomes of offers.
+//! The values of a ReadMostly's replica, and the effect of offers.
 
 use super::until;
 use aurora_core::ops::{Min, Sum};
@@ -15,7 +15,7 @@ pub fn a_replica_follows_what_is_set(world: &World) -> Result<()> {
         let (number_seen, wide_seen) = (number.read_mostly()?, wide.read_mostly()?);
         let (text_seen, flag_seen) = (text.read_mostly()?, flag.read_mostly()?);
         check::equal("text", text_seen.get()?, "start".into())?;
-        // Nobody sets anything before all have looked.
+        // No rank sets a value before all ranks have read.
         world.barrier()?;
         for writer in 0..p {
             let (low, high) = (writer as u32 + 1, (writer as u128 + 1) << 90);
@@ -73,7 +73,7 @@ pub fn the_better_bound_is_never_lost(world: &World) -> Result<()> {
         for round in 0..20u64 {
             let floor = 1000 * (100 - round);
             let scope = bound.read_mostly_with(Min)?;
-            // All at once; a different rank has the best one each time.
+            // All ranks offer at once; each time a different rank has the best offer.
             for step in (0..8).rev() {
                 let mine = floor + 10 * step + (me as u64 + round) % p as u64;
                 let before = scope.get()?;
@@ -97,7 +97,7 @@ pub fn the_better_bound_is_never_lost(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// A rank that has not heard of a value that another has set must not keep its offer to itself.
+/// A rank that does not know the value that another rank has set must still send its offer.
 pub fn an_offer_after_a_worse_value_was_set_counts(world: &World) -> Result<()> {
     let (p, me) = (world.size(), world.rank().index());
     for round in 0..30 {
@@ -117,7 +117,7 @@ pub fn an_offer_after_a_worse_value_was_set_counts(world: &World) -> Result<()> 
     Ok(())
 }
 
-/// Offers need not be bounds.
+/// The operation of offers need not be a bound.
 pub fn offers_of_sums_count_once(world: &World) -> Result<()> {
     let (p, me) = (world.size() as u64, world.rank().index() as u64);
     for home in 0..world.size() {
@@ -129,7 +129,7 @@ pub fn offers_of_sums_count_once(world: &World) -> Result<()> {
             mine += step + me;
             assert!(scope.get()? >= mine);
             if step % 40 == 39 {
-                // Behind what was offered.
+                // After the offers.
                 assert!(scope.fetch_add(0)? >= mine);
             }
         }

@@ -1,4 +1,4 @@
-//! What ranks set and merge, and which of it is seen.
+//! Values that ranks set and merge, and the values that they see.
 
 use aurora_core::ops::{Max, Sum};
 use aurora_core::{GScalar, Op, Result, World};
@@ -26,7 +26,7 @@ pub fn a_read_cache_shows_what_was_set_before(world: &World) -> Result<()> {
             }
             let (shown, text) = (number.read_cache()?, settings.read_cache()?);
             if me == (writer + 1) % p {
-                // What is shown stays, whatever is set.
+                // The shown value stays, whatever is set meanwhile.
                 number.set(77)?;
             }
             check::equal("number", *shown, round as u64 + 1)?;
@@ -36,7 +36,7 @@ pub fn a_read_cache_shows_what_was_set_before(world: &World) -> Result<()> {
             text.finish()?;
             world.barrier()?;
             check::equal("set beside it", number.get()?, 77)?;
-            // The next round must not begin before all have looked.
+            // The next round must not begin before all ranks have read.
             world.barrier()?;
         }
     }
@@ -71,7 +71,7 @@ pub fn the_last_write_of_the_highest_rank_wins(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Joins texts: the order matters.
+/// Concatenates texts: the order matters.
 struct Join;
 
 impl Op<String> for Join {
@@ -94,12 +94,12 @@ pub fn partial_values_are_merged_in_the_order_of_ranks(world: &World) -> Result<
         if me == p - 1 {
             highest.accumulate(Max)?.update(-3);
         } else {
-            // Nothing to add.
+            // Nothing to merge.
             drop(highest.accumulate(Max)?);
         }
         check::equal("highest", highest.get()?, -3)?;
 
-        // Sums of floats depend on the order: it is that of the ranks.
+        // Sums of floating-point numbers depend on the order, which is that of the ranks.
         let part = |rank: usize| 1.0 / (3.0 + rank as f64) + 1e10 * rank as f64;
         let mut float = GScalar::new(world, home, 0.1f64)?;
         for _ in 0..5 {
@@ -123,7 +123,7 @@ pub fn partial_values_are_merged_in_the_order_of_ranks(world: &World) -> Result<
 pub fn scopes_follow_each_other_without_waiting(world: &World) -> Result<()> {
     let (p, me) = (world.size() as u64, world.rank().index() as u64);
     let mut sum = GScalar::new(world, world.size() - 1, 0u64)?;
-    // More than a rank may be ahead of the others.
+    // More scopes than a rank may be ahead of the other ranks.
     for round in 0..30 {
         if me == 0 && round % 7 == 0 {
             std::thread::sleep(Duration::from_millis(2));

@@ -1,4 +1,4 @@
-//! Reading and writing a part, by rows and by elements, and what lies outside of it.
+//! Reads and writes of a part, by rows and by elements, and accesses outside of the part.
 
 use aurora_core::ops::Sum;
 use aurora_core::{Error, GVector, GlobalRead, GlobalWrite, MatrixDim, Result, World};
@@ -53,7 +53,7 @@ pub fn rows(world: &World) -> Result<()> {
         some[(from - 1, 2)] = 4;
     }
     drop(some);
-    // Part of a row is shown, not the row.
+    // A part of a row is shown, so the row is not.
     let some = m.slice(1..cols * 2).owner_computes()?;
     assert!(some.rows().len() <= 1 && !some.rows().contains(&0));
     drop(some);
@@ -97,7 +97,7 @@ pub fn outside_of_a_part(world: &World) -> Result<()> {
     let mut alone = v.slice_mut(5..15).release_alone()?;
     assert_eq!(shown(alone.put(0, 1).unwrap_err()), (0, 5, 15));
     drop(alone);
-    // Ranges that cannot be: before anything is collective.
+    // Invalid ranges are refused before the collective step.
     assert!(matches!(v.slice(5..21).read_cache(), Err(Error::RangeOutside { start: 5, end: 21, len: 20, .. })));
     #[allow(clippy::reversed_empty_ranges)]
     let reversed = v.slice(7..5).owner_computes().map(drop);
@@ -109,7 +109,7 @@ pub fn outside_of_a_part(world: &World) -> Result<()> {
     check::whole(&v, |_| 0)
 }
 
-/// Sums of a part beside writes to another, merged in its elements alone; and then those elements, here and there.
+/// Sums of a part while another part is written, merged only into the part's elements. Then reads of these elements.
 pub fn sums_of_a_part_and_reads_of_it(world: &World) -> Result<()> {
     let (p, me, len) = (world.size(), world.rank().index(), 40 * world.size() + 3);
     let mut v = GVector::from_fn(world, len, |i| i as u64)?;
@@ -147,7 +147,7 @@ pub fn sums_of_a_part_and_reads_of_it(world: &World) -> Result<()> {
     check::equal("the first", v.at(0)?, 7 + (0..p as u64).sum::<u64>())
 }
 
-/// Elements of a part here and there, while this rank writes to another part, in a scope of all or by itself.
+/// Reads of elements of a part while this rank writes to another part, in a collective scope or alone.
 pub fn reads_of_a_part_beside_writes_to_another(world: &World) -> Result<()> {
     let (p, me, len) = (world.size(), world.rank().index(), 60 * world.size() + 1);
     let mut v = GVector::from_fn(world, len, |i| i as u64)?;
@@ -167,7 +167,7 @@ pub fn reads_of_a_part_beside_writes_to_another(world: &World) -> Result<()> {
     own.local_mut().fill(8);
     read()?;
     drop(own);
-    // Not collective: a rank that is late would fill what others have put.
+    // Not collective: a late rank would overwrite the writes of other ranks.
     world.barrier()?;
     let mut alone = left.slice_mut(..).release_alone()?;
     (0..at).filter(|i| i % p == me).try_for_each(|i| alone.put(i, 9))?;

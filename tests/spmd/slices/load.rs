@@ -17,7 +17,7 @@ pub fn a_part_is_loaded(world: &World) -> Result<()> {
             }
             assert_eq!(part[range.clone()], part[..]);
         }
-        // Nor is the whole disturbed by it.
+        // A later load of the whole is correct too.
         v.owner_computes_mut()?.local_mut().iter_mut().for_each(|x| *x += 1);
         check::same(v.read_cache()?.as_slice(), 0, |i| i as u32 + 1)?;
         v.slice_mut(len / 2..).owner_computes_mut()?.local_mut().fill(7);
@@ -48,7 +48,7 @@ pub fn a_loaded_part_stays_as_it_is(world: &World) -> Result<()> {
         drop(own);
         check::same(seen.as_slice(), 0, |_| round)?;
         drop(seen);
-        // Others may still show it.
+        // Other ranks may still show it.
         let mut own = left.slice_mut(..).owner_computes_mut()?;
         own.local_mut().iter_mut().for_each(|x| *x += 1);
     }
@@ -64,7 +64,7 @@ pub fn writes_before_a_load_are_in_it(world: &World) -> Result<()> {
             v.put(i, round)?;
         }
         if round % 2 == 0 {
-            // More of them, of which a load of another part knows nothing.
+            // More such elements, which a load of another part does not cover.
             let mut alone = v.slice_mut(len / 2..).release_alone()?;
             (len / 2..len).filter(|i| i % p == me && i % 7 == 4).try_for_each(|i| alone.put(i, round))?;
         }
@@ -89,7 +89,7 @@ pub fn a_part_is_loaded_beside_writers_of_another(world: &World) -> Result<()> {
     let len = 64 * world.size();
     let mut v = GVector::<u64>::from_fn(world, len, |i| i as u64)?;
     let (mut left, mut right) = v.split_at_mut(len / 2 + 1);
-    // What is lent for writing when the other part is loaded.
+    // A part that is lent for writing while the other part is loaded.
     for round in 0..5 {
         let mut own = right.slice_mut(..).owner_computes_mut()?;
         own.local_mut().iter_mut().for_each(|x| *x += 1);
@@ -109,7 +109,7 @@ pub fn a_part_is_loaded_beside_writers_of_another(world: &World) -> Result<()> {
     check::whole(&v, |i| i as u64 + if i <= len / 2 { 5 } else { 10 })
 }
 
-/// A block moves away by parts from a place that others still show, and comes together again.
+/// A block moves in parts from a place that other ranks still show, and is joined again.
 pub fn a_place_that_others_show(world: &World) -> Result<()> {
     let (p, len) = (world.size(), 64 * world.size());
     let mut v = GVector::<u64>::new(world, len)?;

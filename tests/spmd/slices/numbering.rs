@@ -5,7 +5,7 @@ use aurora_core::{Error, GVector, GlobalRead, Halo, Result, World};
 use aurora_suite::check;
 use std::ops::{Index, Range};
 
-/// Neither the index nor the place in a slice.
+/// A value that differs from the index and from the place in a slice.
 fn want(i: usize) -> u64 {
     10 * i as u64 + 1
 }
@@ -15,7 +15,7 @@ fn lengths(world: &World) -> [usize; 6] {
     [0, 1, p, 3 * p + 1, 97, 1000]
 }
 
-/// The results of methods that the guards have without a common trait.
+/// The results of the methods that the guards share without a common trait.
 struct Got<'g> {
     get: &'g dyn Fn(usize) -> Option<u64>,
     len: usize,
@@ -37,8 +37,8 @@ macro_rules! got {
     };
 }
 
-/// A guard of a vector of `len` elements shows those of `shown`, which its slice `local` has in order, and by index
-/// also those of `around`.
+/// A guard of a vector of `len` elements shows the elements of `shown`, which are in order in its slice `local`. By
+/// index it also shows the elements of `around`.
 fn numbered<G>(guard: &G, got: &Got<'_>, local: &[u64], shown: Range<usize>, around: &[usize], len: usize) -> Result<()>
 where
     G: GlobalRead<u64> + Index<usize, Output = u64>,
@@ -104,7 +104,7 @@ pub fn indices_of_caches_are_global(world: &World) -> Result<()> {
             check::equal("window", part.window(), range.clone())?;
             numbered(&part, &got!(part), part.as_slice(), range.clone(), &[], len)?;
             ranges_are_global!(part, range.clone());
-            // From the first write on it shows a copy.
+            // It shows a copy from the first write on.
             range.clone().rev().take(1).for_each(|i| part[i] = want(i));
             numbered(&part, &got!(part), part.as_slice(), range.clone(), &[], len)?;
             ranges_are_global!(part, range.clone());
@@ -133,7 +133,7 @@ pub fn indices_of_my_part_are_global(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Of elements in order it shows the rank's own part, by index also the halo.
+/// In order it shows only the rank's own part; by index it also shows the halo.
 pub fn indices_of_a_halo_are_global(world: &World) -> Result<()> {
     for len in lengths(world) {
         let mut v = GVector::<u64>::from_fn(world, len, want)?;

@@ -1,4 +1,4 @@
-//! A rank's own of a part, and what is served beside it.
+//! A rank's own elements of a part, and requests for the other part meanwhile.
 
 use super::ranges;
 use aurora_core::{Error, GScalar, GVector, GlobalRead, GlobalWrite, Result, World, distmemcpy};
@@ -47,7 +47,7 @@ pub fn both_parts_at_once(world: &World) -> Result<()> {
         let mine = v.local_range();
         let middle = (mine.start + mine.end) / 2;
         for at in [at, middle] {
-            // Each rank may cut where it likes: nothing of this is collective.
+            // Each rank may split at another place: nothing here is collective.
             let (mut left, mut right) = v.split_at_mut(at);
             let (mut one, mut other) =
                 (left.slice_mut(..).owner_computes_mut()?, right.slice_mut(..).owner_computes_mut()?);
@@ -69,7 +69,7 @@ pub fn both_parts_at_once(world: &World) -> Result<()> {
     world.barrier()
 }
 
-/// Rank 0 holds half of its block for writing and waits; the other half is read and written by the others meanwhile.
+/// Rank 0 holds half of its block for writing and waits. The other ranks read and write the other half meanwhile.
 pub fn what_is_not_lent_is_served(world: &World) -> Result<()> {
     let len = 100 * world.size();
     let mut v = GVector::<u64>::from_fn(world, len, |i| i as u64)?;

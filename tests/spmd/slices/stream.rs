@@ -1,4 +1,4 @@
-//! A part while the whole is on its way in as well: a streamed load whose guard has been dropped goes on.
+//! A part while the whole is still arriving: a streamed load continues after its guard has been dropped.
 
 use aurora_core::{GVector, Result, World};
 use aurora_suite::check;
@@ -6,12 +6,12 @@ use aurora_suite::random::{Random, mix};
 use std::ops::Range;
 use std::time::Duration;
 
-/// What element `i` is in a round.
+/// The value of element `i` in a round.
 fn want(seed: u64, round: u64, i: usize) -> u64 {
     mix(seed << 40 | round << 32 | i as u64)
 }
 
-/// Of every seed some rounds, on a vector whose blocks come in several pieces or in one.
+/// Several rounds for every seed, on a vector whose blocks arrive in several pieces or in one.
 fn rounds(world: &World, body: impl Fn(&mut Draws<'_>, &mut GVector<u64>, (u64, u64)) -> Result<()>) -> Result<()> {
     for seed in 0..6 {
         let mut shared = Random::new(seed);
@@ -29,9 +29,9 @@ fn rounds(world: &World, body: impl Fn(&mut Draws<'_>, &mut GVector<u64>, (u64, 
 
 struct Draws<'w> {
     world: &'w World,
-    /// The same on all ranks.
+    /// A sequence that is the same on all ranks.
     shared: Random,
-    /// This rank's own.
+    /// This rank's own sequence.
     speed: Random,
 }
 
@@ -47,7 +47,7 @@ impl Draws<'_> {
         }
     }
 
-    /// Begins to load the whole and drops it, when the first pieces are here or none.
+    /// Begins to load the whole and drops the guard after the first pieces, or before.
     fn glance(&mut self, v: &GVector<u64>, want: impl Fn(usize) -> u64) -> Result<()> {
         self.dawdle();
         let stream = v.read_cache_blocks()?;
@@ -65,7 +65,7 @@ pub fn a_part_is_loaded_while_a_stream_comes_in(world: &World) -> Result<()> {
         draws.glance(v, now)?;
         let part = draws.range(v.len());
         check::same(v.slice(part.clone()).read_cache()?.as_slice(), part.start, now)?;
-        // And again the whole, which waits for what is still to come.
+        // Again the whole, which waits for the rest of the stream.
         check::same(v.read_cache()?.as_slice(), 0, now)?;
         let mut own = v.owner_computes_mut()?;
         own.indices().for_each(|i| own[i] = want(seed, round + 1, i));
@@ -73,7 +73,7 @@ pub fn a_part_is_loaded_while_a_stream_comes_in(world: &World) -> Result<()> {
     })
 }
 
-/// By its owners, each as soon as it has dropped the stream; those of the rest read what they have.
+/// Each owner writes as soon as it has dropped the stream, and meanwhile reads its own part of the rest.
 pub fn a_part_is_written_while_a_stream_comes_in(world: &World) -> Result<()> {
     rounds(world, |draws, v, (seed, round)| {
         let (now, next) = (|i| want(seed, round, i), |i| want(seed, round + 1, i));
@@ -97,7 +97,7 @@ pub fn a_part_is_written_while_a_stream_comes_in(world: &World) -> Result<()> {
     })
 }
 
-/// The stream of a rank that comes late or reads slowly is of what was there when all had come, also where others have
+/// The stream of a late or slow rank has the values of the time when all ranks had opened it, even if other ranks have
 /// written since.
 pub fn late_ranks_see_nothing_of_a_part_that_is_written(world: &World) -> Result<()> {
     let me = world.rank().index();

@@ -1,4 +1,4 @@
-//! Scopes of several parts at once.
+//! Scopes of several parts at the same time.
 
 use aurora_core::ops::Sum;
 use aurora_core::{GVector, ReleaseC, Result, SliceMut, World};
@@ -21,7 +21,7 @@ pub fn two_collective_scopes_at_once(world: &World) -> Result<()> {
             _ => drop((sums, puts)),
         }
         check::same(v.read_cache()?.as_slice(), 0, |i| if i < len / 2 { round } else { round + 1 })?;
-        // A load of one part, with what the last scope wrote there, while a scope of the other is open.
+        // A load of one part, with the last scope's writes, while a scope of the other part is open.
         let (mut left, mut right) = v.split_at_mut(len / 2);
         let mut puts = right.slice_mut(..).release_c()?;
         check::same(left.slice(..).read_cache()?.as_slice(), 0, |_| round)?;
@@ -35,7 +35,7 @@ pub fn two_collective_scopes_at_once(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// More of them than a rank may be ahead: one open, the others one after the other.
+/// More scopes than a rank may be ahead: one stays open, the others follow each other.
 pub fn many_scopes_around_each_other(world: &World) -> Result<()> {
     let (p, me, len) = (world.size(), world.rank().index(), 40 * world.size());
     let mut v = GVector::<u32>::new(world, len)?;
@@ -58,8 +58,8 @@ pub fn many_scopes_around_each_other(world: &World) -> Result<()> {
     check::same(v.read_cache()?.as_slice(), 0, |i| if i < len / 4 || i >= len / 2 { 20 } else { 0 })
 }
 
-/// One rank ends eight of many before the others have ended any, and all hold some around a load; or each ends what its
-/// neighbours hold.
+/// One rank ends eight of many scopes before the other ranks have ended any, and all ranks hold some around a load; or
+/// each rank ends the scopes that its neighbours hold.
 pub fn scopes_of_many_parts_end_at_any_time(world: &World) -> Result<()> {
     const PARTS: usize = 16;
     let (p, me, n) = (world.size(), world.rank().index(), 7 * world.size());
@@ -91,7 +91,7 @@ pub fn scopes_of_many_parts_end_at_any_time(world: &World) -> Result<()> {
             scopes.append(&mut ended);
         }
         drop(ended);
-        // Who has ended eight is no further ahead for that.
+        // The rank that has ended eight scopes is still not too far ahead.
         let beside = writes(s, (p, me), round)?;
         check::same(rs.slice_mut(..).read_cache()?.as_slice(), (PARTS + 1) * n, |_| 0)?;
         drop((scopes, beside));
@@ -100,7 +100,7 @@ pub fn scopes_of_many_parts_end_at_any_time(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Of an empty vector all parts are empty, and none in the way of another.
+/// All parts of an empty vector are empty, and do not conflict.
 pub fn both_parts_of_an_empty_vector(world: &World) -> Result<()> {
     let mut v = GVector::<u64>::new(world, 0)?;
     let (mut left, mut right) = v.split_at_mut(0);
@@ -132,11 +132,11 @@ pub fn one_rank_writes_alone_beside_a_scope_of_all(world: &World) -> Result<()> 
         for i in (me..len).step_by(p) {
             if i < len / 2 { all.put(i, round)? } else { alone.put(i, round)? }
         }
-        // It ends before the scope that is open around it everywhere.
+        // The single rank's scope ends before the collective scope around it.
         alone.finish()?;
         all.finish()?;
         check::same(v.read_cache()?.as_slice(), 0, |_| round)?;
-        // And it stays open around a load of the other part.
+        // It also stays open around a load of the other part.
         let (mut left, mut right) = v.split_at_mut(len / 2);
         let mut alone = right.slice_mut(..).release_alone_with(Sum)?;
         (len / 2..len).filter(|i| i % p == me).try_for_each(|i| alone.update(i, 1))?;
@@ -149,8 +149,8 @@ pub fn one_rank_writes_alone_beside_a_scope_of_all(world: &World) -> Result<()> 
     Ok(())
 }
 
-/// Rank 0 has the right of its block in its hands, and loads the left; rank 1 has sent writes to the right, and loads
-/// it too.
+/// Rank 0 holds the right part of its block, and loads the left part. Rank 1 has sent writes to the right part, and
+/// also loads the left part.
 pub fn a_load_does_not_wait_for_writes_to_another_part(world: &World) -> Result<()> {
     let (block, me) = (20_000, world.rank().index());
     let mut v = GVector::<u64>::new(world, block * world.size())?;
@@ -165,7 +165,7 @@ pub fn a_load_does_not_wait_for_writes_to_another_part(world: &World) -> Result<
         world.barrier()?;
         let mut alone = right.slice_mut(..).release_alone()?;
         if me == 1 {
-            // More than one batch holds, less than two do.
+            // More than one batch, less than two.
             (block / 2..block / 2 + 7000).try_for_each(|i| alone.put(i, if i % 2 == 0 { 7 } else { 8 }))?;
             (block / 2..block / 2 + 10).rev().try_for_each(|i| alone.put(i, 9))?;
         }

@@ -19,7 +19,7 @@ pub fn bodies() -> Vec<Body> {
     ]
 }
 
-/// `aurora sparse-mm`, with blocks of unequal size. One changed element is found.
+/// `aurora sparse-mm`, with blocks of unequal size. It finds one changed element.
 fn a_product_of_sparse_matrices_is_verified(world: &World) -> Result<()> {
     for damage in [false, true] {
         let job = SparseMm { size: 100, block: 16, reps: 2, damage, ..SparseMm::default() };
@@ -30,12 +30,12 @@ fn a_product_of_sparse_matrices_is_verified(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// Rows, inner lines and columns of a product, and the side of a block.
+/// Rows, inner dimension and columns of a product, and the side of a block.
 const SIZES: ([usize; 3], usize) = ([100, 153, 77], 16);
 
 type Matrix = Blocks<Dense<f64>, (u32, u32)>;
 
-/// The last block of a row and of a column is smaller.
+/// A matrix in blocks. The last block of a row and of a column is smaller.
 fn matrix(
     sp: &SuperProgram<'_>,
     lines: [usize; 2],
@@ -70,7 +70,7 @@ fn product(sp: &SuperProgram<'_>) -> Result<Vec<u64>> {
     sp.fold(&c, bits, |one, other| [one, other].concat())
 }
 
-/// The sums of such numbers depend on the order of their terms.
+/// The sums of these numbers depend on the order of their terms.
 fn a_product_with_ragged_blocks_adds_in_the_order_of_steps(world: &World) -> Result<()> {
     let bits = both(world, product)?;
     let [m, inner, n] = SIZES.0;
@@ -80,7 +80,7 @@ fn a_product_with_ragged_blocks_adds_in_the_order_of_steps(world: &World) -> Res
     check::equal("first", f64::from_bits(bits[0]), (0..inner).map(term).fold(0.0, |sum, term| sum + term))
 }
 
-/// It is 3 modulo 4, so a root of a square is a power of it.
+/// A prime that is 3 modulo 4, so that a root of a square is a power of the square.
 const P: u64 = (1 << 31) - 1;
 /// Tiles of a side of the matrix.
 const TILES: u32 = 5;
@@ -201,7 +201,7 @@ fn sweep(up: Option<&Strip>, own: &Strip, down: Option<&Strip>, new: &mut Strip)
     }
 }
 
-/// Each launch reads copies that a launch before it has loaded, and whose owners have written them since.
+/// Each launch reads blocks that an earlier launch has copied, and that their owners have written since.
 fn a_relaxation_reads_the_neighbours_of_the_last_launch(world: &World) -> Result<()> {
     const STRIPS: usize = 9;
     const LENGTH: usize = 6;

@@ -22,7 +22,7 @@ pub fn bodies() -> Vec<Body> {
     ]
 }
 
-/// Appends a number: the order can be seen.
+/// Appends a number, so that the order is visible.
 #[allow(clippy::ptr_arg, reason = "a block is a `Vec`")]
 fn append(Val(number): Val<u32>, list: &mut Vec<u32>) {
     list.push(number);
@@ -65,7 +65,7 @@ fn empty_grids_and_groups_without_steps(world: &World) -> Result<()> {
         sp.launch((5, 0), 1, append, move |_, _| (Val(0), list.at(0)))?;
         sp.launch((2, 0, 2), 1, append, move |_, _| (Val(0), list.at(0)))?;
         sp.launch(3, 0, append, move |_, _| (Val(0), list.at(9)))?;
-        // The operands of a group without steps are not asked for.
+        // The operands of a group without steps are not requested.
         sp.launch(4, |i| u32::from(i % 2 == 0), append, move |i, _| (Val(1), list.at(if i == 1 { 9 } else { i % 4 })))
             .and_then(|()| all(sp, &list))
     })
@@ -91,7 +91,7 @@ fn a_group_of_a_hundred_instructions_runs_in_order(world: &World) -> Result<()> 
     })
 }
 
-/// The groups of a block do not follow each other, and have different numbers of steps.
+/// The groups of a block are not adjacent, and have different numbers of steps.
 fn groups_that_write_one_block_run_in_their_order(world: &World) -> Result<()> {
     let steps = |i: u32| i % 3;
     let of = move |block: u32| {
@@ -113,7 +113,7 @@ fn groups_of_three_numbers(world: &World) -> Result<()> {
     both_give(world, want, |sp| {
         let shape = (2, 3, 4);
         let (a, b) = (sp.blocks(shape, of)?, sp.blocks(shape, |_| 1)?);
-        // Each block is read on the other side of the grid, too.
+        // Each block is also read on the opposite side of the grid.
         sp.each(
             shape,
             |a: &u32, far: &u32, b: &mut u32| *b += a + far,

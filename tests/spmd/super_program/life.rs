@@ -1,4 +1,4 @@
-//! Super-programs beside each other, beside vectors, and one launch after the other.
+//! Super-programs at the same time as each other and as vectors, and one launch after the other.
 
 use super::{both, both_give};
 use aurora_core::ops::{Max, Sum};

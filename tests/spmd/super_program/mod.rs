@@ -1,4 +1,4 @@
-//! Super-programs on the ranks of every world give the results of the sequential one, to the bit.
+//! Super-programs on the ranks of every world give the results of the sequential program, to the bit.
 
 mod algebra;
 mod grids;
@@ -25,7 +25,7 @@ fn both<R: PartialEq + Debug>(world: &World, program: impl Fn(&SuperProgram<'_>)
     Ok(found)
 }
 
-/// As [`both`]; the result is also known.
+/// Like [`both`], with a known result.
 fn both_give<R: PartialEq + Debug>(
     world: &World,
     want: R,

@@ -108,7 +108,7 @@ fn blocks_without_bytes(world: &World) -> Result<()> {
     })
 }
 
-/// Of more than a MiB.
+/// Blocks of more than a MiB.
 fn long_blocks(world: &World) -> Result<()> {
     let long = |i: u32| (0..150_000).map(|n| mix(n + u64::from(i))).collect::<Vec<u64>>();
     let want = (0..3).flat_map(|i| long(2 - i)).fold(0, |sum: u64, value| sum.wrapping_mul(31).wrapping_add(value));

@@ -1,4 +1,5 @@
-//! The two builds that are compared: whether each is an `aurora` that Open MPI can start, and what the old one knows.
+//! The two builds that are compared. Checks that each is an `aurora` that Open MPI can start, and that the old build
+//! knows a job.
 
 use crate::process::{self, alone};
 use serde_json::Value;
@@ -8,13 +9,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// What the old build is called.
+/// The name of the old build.
 pub const OLD: &str = "old";
 
-/// What the new build is called.
+/// The name of the new build.
 pub const NEW: &str = "new";
 
-/// Nobody takes longer to say who he is.
+/// The time limit for a build's answer about itself.
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// Two builds of `aurora`.
@@ -25,10 +26,10 @@ pub struct Builds {
 }
 
 impl Builds {
-    /// The build that was made for this comparison, and the one that `--against` names.
+    /// Checks the build that was made for this comparison and the build that `--against` names.
     ///
     /// # Errors
-    /// Why that is none.
+    /// The reason why a file is no usable `aurora`.
     pub fn of(new: &Path, old: &Path) -> Result<Self, String> {
         let refused = |why: String| format!("--against {}: {why}", old.display());
         let (one, other) = (file(new)?, file(old).map_err(refused)?);
@@ -40,19 +41,19 @@ impl Builds {
         Ok(Builds { old: other, new: one })
     }
 
-    /// Whether both have the same bytes: then the comparison tells what noise there is.
+    /// True if both files have the same bytes. The comparison then measures only noise.
     pub fn are_the_same(&self) -> bool {
         let bytes = |path: &Path| fs::read(path).ok();
         bytes(&self.old).is_some_and(|old| Some(old) == bytes(&self.new))
     }
 
-    /// Who runs in a turn.
+    /// The builds of a turn, in the order of their runs.
     pub fn turn(&self) -> [(&'static str, &Path); 3] {
         [(OLD, &self.old), (NEW, &self.new), (OLD, &self.old)]
     }
 
-    /// Why the old build does not know a job, if it does not. It reads the words up to a request for help, which is
-    /// all that it carries out.
+    /// The reason why the old build does not know a job, if it does not. The build parses the words and then executes
+    /// only the appended `--help`.
     pub fn lack(&self, words: &str) -> Option<String> {
         let output = silent(&self.old).args(words.split(' ')).arg("--help").output();
         match output {
@@ -63,7 +64,7 @@ impl Builds {
     }
 }
 
-/// Where a file that can be executed really is.
+/// The absolute path of an executable file.
 fn file(path: &Path) -> Result<PathBuf, String> {
     let whole = fs::canonicalize(path).map_err(|error| error.to_string())?;
     let about = fs::metadata(&whole).map_err(|error| error.to_string())?;
@@ -74,7 +75,7 @@ fn file(path: &Path) -> Result<PathBuf, String> {
     }
 }
 
-/// Asks it who it is, and then two ranks of it that Open MPI starts.
+/// Asks the build for its version, and then runs two of its ranks under Open MPI.
 fn is_aurora(path: &Path) -> Result<(), String> {
     let output = silent(path).arg("--version").output().map_err(|error| format!("this cannot be started: {error}"))?;
     let version = first_line(&String::from_utf8_lossy(&output.stdout));

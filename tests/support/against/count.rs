@@ -1,23 +1,23 @@
-//! What jobs count while they run: two builds that differ only in how they are written send the same.
+//! The counters of jobs: two builds that differ only in internal details send the same number of messages and bytes.
 
 use aurora_apps::report::Spread;
 
-/// The name of what is counted, and how many of it were in an operation.
+/// The name of a counter, and its value for an operation.
 pub type Count = (&'static str, f64);
 
-/// What both builds have counted.
+/// A counter's values in both builds.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Counted {
     name: &'static str,
-    /// Of all runs; none where a build does not say.
+    /// The old build's values in all runs; none if a run does not report the counter.
     old: Option<Numbers>,
     new: Option<Numbers>,
 }
 
-/// Least and most of all runs.
+/// Minimum and maximum of all runs.
 ///
 /// An operation that takes microseconds is carried out many times before a barrier, whose messages are counted with it.
-/// One decimal place is kept: the others tell of that barrier.
+/// One decimal place is kept, because further places depend on that barrier.
 #[derive(Clone, PartialEq, Debug)]
 struct Numbers {
     least: String,
@@ -43,7 +43,7 @@ impl Numbers {
 }
 
 impl Counted {
-    /// Of all runs of the old build and of the new one.
+    /// The counters of all runs of the old build and of the new build.
     pub fn of(old: &[Vec<Count>], new: &[Vec<Count>]) -> Vec<Self> {
         let mut names: Vec<&'static str> = Vec::new();
         for (name, _) in old.iter().chain(new).flatten() {
@@ -55,7 +55,7 @@ impl Counted {
         names.into_iter().map(of).collect()
     }
 
-    /// Whether the old build has one number in all of its runs, and the new one another.
+    /// True if the old build has the same number in all its runs and the new build has another number.
     pub fn is_another_number(&self) -> bool {
         self.old.as_ref().is_some_and(Numbers::is_one) && self.new.is_some() && self.old != self.new
     }
@@ -71,7 +71,7 @@ impl Counted {
     }
 }
 
-/// All of them.
+/// All counters in words.
 pub fn words(counted: &[Counted]) -> String {
     if counted.is_empty() { "-".into() } else { counted.iter().map(Counted::words).collect::<Vec<_>>().join("; ") }
 }

@@ -1,43 +1,43 @@
-//! What is a difference between two builds, and what is noise.
+//! Decides whether two builds differ, or their difference is noise.
 
 use aurora_apps::report::Spread;
 use std::fmt;
 
-/// No smaller difference counts, however quiet the machine.
+/// The smallest difference that counts, however quiet the machine is.
 pub const LEAST: f64 = 0.03;
 
-/// A row's figures of one turn.
+/// The values of a row in one turn.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Turn {
-    /// Of the old build, before the new one and after it.
+    /// The old build's values, before and after the run of the new build.
     pub old: [f64; 2],
-    /// Of the new build.
+    /// The new build's value.
     pub new: f64,
 }
 
-/// What a row's turns say.
+/// The result of a row's turns.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Judgement {
     /// All runs of the old build.
     pub old: Spread,
-    /// All runs of the new one.
+    /// All runs of the new build.
     pub new: Spread,
-    /// New over old, the middle one of the turns. A machine that grows slower from turn to turn does not change it.
+    /// The median over all turns of new / old. A machine that slows down from turn to turn does not change it.
     pub ratio: f64,
-    /// How far the old build's two runs of a turn are apart, as part of the smaller; the most of all turns.
+    /// The maximum over all turns of the relative difference of the old build's two runs, as part of the smaller value.
     pub own: f64,
-    /// What that comes to.
+    /// The conclusion.
     pub verdict: Verdict,
 }
 
-/// Of the new build.
+/// The conclusion about the new build.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// The old build is as far from itself.
+    /// The difference is within the noise.
     Same,
-    /// Better than the old one.
+    /// The new build is better than the old build.
     Faster,
-    /// Worse.
+    /// The new build is worse than the old build.
     Slower,
 }
 
@@ -52,7 +52,7 @@ impl fmt::Display for Verdict {
 }
 
 impl Judgement {
-    /// Of a row's turns; of its figures more or less is better.
+    /// Judges a row's turns; `more_is_better` is true for rates.
     pub fn of(turns: &[Turn], more_is_better: bool) -> Self {
         let ratio = |turn: &Turn| times(turn.new, turn.old.iter().sum::<f64>() / 2.0);
         let apart = |turn: &Turn| times(turn.old[0].max(turn.old[1]), turn.old[0].min(turn.old[1])) - 1.0;
@@ -75,7 +75,7 @@ impl Judgement {
     }
 }
 
-/// How many times `base` a figure is. Two that are 0 are the same.
+/// The ratio of a value to `base`. Two zeros have the ratio 1.
 fn times(figure: f64, base: f64) -> f64 {
     if figure == base { 1.0 } else { figure / base }
 }

@@ -1,8 +1,8 @@
 //! Two builds of `aurora` compared, row by row.
 //!
-//! Both carry out the row's job in turns, old, new, old; a turn has data of its own. How far the two runs of the old
-//! build are apart within a turn says what is noise here and now ([`judgement`]). What the jobs count says whether they
-//! sent the same ([`count`]).
+//! Both run the row's job in turns: old, new, old. Each turn has data of its own. The difference of the old build's two
+//! runs within a turn is the noise ([`judgement`]). The jobs' counters show whether both builds sent the same number of
+//! messages and bytes ([`count`]).
 
 pub mod build;
 pub mod count;
@@ -26,21 +26,21 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// What has come of a row.
+/// The result of a row.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Finding {
-    /// Both builds know it.
+    /// Both builds know the row's job.
     Judged(Judgement, Vec<Counted>),
-    /// The old build does not know it: what it says.
+    /// The old build does not know the row's job. Contains the build's error.
     New(String),
-    /// A run has failed: which, and why.
+    /// A run failed. Contains the run and its error.
     Failed(String),
 }
 
-/// Compares two builds of `aurora` in these rows, prints the table and writes it where that is wanted.
+/// Compares two builds of `aurora` in these rows, prints the table and writes it to a file if that is requested.
 ///
 /// # Errors
-/// That the old one is none, or a row is of MPI alone, or the table cannot be written.
+/// If the old build is not usable, a row measures only MPI, or the table cannot be written.
 pub fn compare(rows: Vec<Row>, choice: &Choice, new: &Path, old: &Path) -> Result<ExitCode, String> {
     let (others, rows): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.picks()[0].0.starts_with("mpi"));
     if let Some(other) = others.first().filter(|_| !choice.is_whole()) {
@@ -83,10 +83,10 @@ struct Runs<F> {
     done: Vec<Done>,
 }
 
-/// A run that has been carried out.
+/// A completed run.
 struct Done {
     run: Run,
-    /// Of all runs of this job.
+    /// The number of the run among all runs of its job.
     number: usize,
     outcome: Result<Outcome, String>,
 }
@@ -110,8 +110,8 @@ impl<F: FnMut(&Run, &Path) -> Result<Outcome, String>> Runs<F> {
         Finding::Judged(Judgement::of(&figures, row.figure.is_a_rate()), Counted::of(&old, &new))
     }
 
-    /// A row's figure in a run, the middle one of its repetitions, and what the run has counted. The run is carried out
-    /// when it is first asked for. All runs of a turn have the same data.
+    /// A row's value in a run (the median of its repetitions) and the run's counters. The run is executed at the first
+    /// request. All runs of a turn have the same data.
     fn sample(
         &mut self,
         row: &Row,
@@ -133,9 +133,9 @@ impl<F: FnMut(&Run, &Path) -> Result<Outcome, String>> Runs<F> {
     }
 }
 
-/// What a job has counted: of a program one number each, of an operation those of all repetitions.
+/// A job's counters: one number each for a program, the medians of all repetitions for an operation.
 fn counts(said: &Value) -> Vec<Count> {
-    // In a bench these bytes are what it was asked to move.
+    // In a bench, `bytes` is the number of bytes that it was asked to move.
     let names: &[&'static str] = match said["bench"].is_null() {
         true => &["messages", "bytes"],
         false => &["messages_sent", "bytes_sent", "packets_sent", "packets_resent"],
@@ -155,7 +155,7 @@ mod tests {
     use crate::figures::row::{Figure, Job};
     use serde_json::json;
 
-    /// What has been run for these rows, and found; the new build takes so many times as long as the old one.
+    /// The runs and the findings for these rows; the new build takes `times` as long as the old build.
     fn compared(rows: &[Row], times: f64) -> (Vec<String>, Vec<(&'static str, Finding)>) {
         let builds = Builds { old: "old".into(), new: "new".into() };
         let mut calls = Vec::new();

@@ -1,4 +1,4 @@
-//! A comparison as Markdown: a line for each row, and what it comes to.
+//! A comparison as Markdown: a line for each row, and a summary.
 
 use super::Finding;
 use super::count::{self, Counted};
@@ -7,7 +7,7 @@ use crate::choice::Choice;
 use crate::figures::row::Row;
 use crate::machine;
 
-/// Its part of a file of results.
+/// The heading of its section in a file of results.
 pub const HEADING: &str = "# Measured against another build";
 
 /// The head of the table.
@@ -35,7 +35,7 @@ pub fn line(row: &Row, finding: &Finding) -> String {
     }
 }
 
-/// The last lines, and whether no row is slower and none has failed.
+/// The last lines, and true if no row is slower and no row failed.
 pub fn summary(found: &[(&str, Finding)]) -> (String, bool) {
     let named = |what: &str, is_it: &dyn Fn(&Finding) -> bool| {
         let names: Vec<_> = found.iter().filter(|(_, finding)| is_it(finding)).map(|(name, _)| *name).collect();
@@ -61,7 +61,7 @@ pub fn summary(found: &[(&str, Finding)]) -> (String, bool) {
     (lines.join("\n"), is_fine)
 }
 
-/// What is written.
+/// The section for the file of results.
 pub fn section(choice: &Choice, took: &str, table: &str, summary: &str) -> String {
     format!(
         "- Machine: {}.\n- Commit {}, {}, against another build; {took}.\n\

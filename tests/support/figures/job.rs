@@ -1,4 +1,4 @@
-//! Jobs of `aurora ... --json`: where they run, and what has come of them.
+//! Jobs of `aurora ... --json`: the places where they run, and their results.
 
 use crate::heard::{self, LIMIT};
 use crate::mpi::Flavour;
@@ -9,19 +9,19 @@ use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where a job runs, and what starts it.
+/// The place of a job, and the program that starts it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stage {
     /// This machine, by mpirun.
     Node,
     /// An emulated cluster of this shape, by mpirun, one rank on each node.
     Lab(Shape),
-    /// This machine, by `aurora` itself; with IP packets of so many bytes, if not as usual.
+    /// This machine, started by `aurora` itself, with IP packets of the given number of bytes instead of the usual one.
     Alone(Option<usize>),
 }
 
-/// On how many cores so many ranks are, if these are fewer: then they take turns, and who polls while he waits takes
-/// another's time.
+/// The number of cores for tables, if there are fewer cores than ranks. The ranks then share cores, and a rank that
+/// polls takes the time of another rank.
 pub fn crowd(cores: usize, ranks: usize) -> String {
     match cores {
         _ if ranks <= cores => String::new(),
@@ -36,32 +36,32 @@ fn a_table_says_where_ranks_take_turns() {
     assert_eq!(crowds, ["", " on 1 core", " on 2 cores", ""]);
 }
 
-/// What an MPI is called as it comes.
+/// The name of an MPI's default setting.
 pub const DEFAULTS: &str = "defaults";
 
-/// A job as it is to be run.
+/// A job to run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Run {
-    /// Where.
+    /// The place.
     pub stage: Stage,
-    /// How many ranks it has.
+    /// The number of ranks.
     pub ranks: usize,
-    /// For which MPI its `aurora` is built, whose mpirun starts it.
+    /// The MPI for which its `aurora` is built, and whose mpirun starts it.
     pub flavour: Flavour,
-    /// How that is set up, for tables.
+    /// The name of the MPI's setting, for tables.
     pub setting: &'static str,
-    /// By which variables: `A=1 B=2`.
+    /// The variables of the setting: `A=1 B=2`.
     pub variables: String,
-    /// What its ranks load first, and what starts them does not.
+    /// A library that the ranks preload, but not the program that starts them.
     pub preload: Option<PathBuf>,
-    /// What follows `aurora`, but the form of its figures.
+    /// The arguments of `aurora`, without the format of its results.
     pub words: String,
-    /// How often it repeats everything.
+    /// The number of repetitions.
     pub reps: usize,
 }
 
 impl Run {
-    /// With Open MPI as it comes.
+    /// A job with the default setting of Open MPI.
     pub fn new(stage: Stage, ranks: usize, words: &str, reps: usize) -> Self {
         let alone = if matches!(stage, Stage::Alone(_)) { format!(" --ranks={ranks}") } else { String::new() };
         let words = format!("{words} --reps={reps}{alone}");
@@ -69,24 +69,24 @@ impl Run {
         Run { stage, ranks, flavour, setting: DEFAULTS, variables, preload: None, words, reps }
     }
 
-    /// What starts it, in words.
+    /// The name of the program that starts the job.
     pub fn starter(&self) -> &'static str {
         if matches!(self.stage, Stage::Alone(_)) { "no MPI" } else { self.flavour.words() }
     }
 
-    /// The same, and how that is set up.
+    /// The name of the starter, and the setting.
     pub fn setup(&self) -> String {
         format!("{}, {}", self.starter(), self.setting)
     }
 
-    /// What is told mpirun on this machine: to keep nobody on a core; and where there are more ranks than cores, that
-    /// this is meant, which makes Open MPI's yield while they wait.
+    /// The options of mpirun on this machine. Ranks are not bound to cores. With more ranks than cores the options also
+    /// allow oversubscription, so that Open MPI's ranks yield while they wait.
     pub fn mpirun(&self) -> String {
         let more = if self.ranks > machine::allowed_cores() { " --oversubscribe" } else { "" };
         format!("-n {} --bind-to none{more}", self.ranks)
     }
 
-    /// Variables that the command gets beside those of all jobs.
+    /// The variables that the command gets in addition to the variables of all jobs.
     pub fn environment(&self) -> Vec<(&str, String)> {
         let preload = self.preload.as_ref().map(|library| match self.flavour {
             Flavour::Open => ("OMPI_EXTRA", format!("-x LD_PRELOAD={}", library.display())),
@@ -111,11 +111,11 @@ impl Run {
         command
     }
 
-    /// Runs it once by this `aurora`, on an emulated cluster of its own where it needs one; or says why there are no
-    /// figures.
+    /// Runs the job once with this `aurora`, on an emulated cluster of its own if it needs one. Returns an error if
+    /// there are no figures.
     pub fn attempt(&self, aurora: &Path, damage: bool) -> Result<Outcome, String> {
         let lab = match self.stage {
-            // What most systems use; ours may have another default.
+            // The default of most systems; the default of this system may differ.
             Stage::Lab(shape) => Some(Lab::up_with(shape, self.ranks, &["cc=cubic"])),
             _ => None,
         };
@@ -130,7 +130,7 @@ impl Run {
         Ok(Outcome { run: self.clone(), object: heard.object, seen })
     }
 
-    /// The same, but an emulated cluster is tried once more if it fails, which is a remark then.
+    /// Like [`Self::attempt`], but a job on an emulated cluster that fails is run once more, with a remark.
     pub fn outcome(&self, aurora: &Path, damage: bool) -> Result<Outcome, String> {
         let attempt = || self.attempt(aurora, damage);
         match self.stage {
@@ -140,30 +140,31 @@ impl Run {
     }
 }
 
-/// What a job has said, and what was seen of it.
+/// The output of a job, and the measurements from outside.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The job.
     pub run: Run,
     /// The object that it has printed.
     pub object: Map<String, Value>,
-    /// From outside.
+    /// The measurements from outside.
     pub seen: Seen,
 }
 
-/// What is seen of a job from outside.
+/// The measurements of a job from outside.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Seen {
-    /// The share of all cores' time that was worked while it ran, its start and its verification included.
+    /// The used share of all cores' time during the job, its start and its verification included.
     pub busy: Option<f64>,
-    /// Packets on its network that full queues dropped, that the switch lost as told, and that TCP sent again.
+    /// The packets on its network that full queues dropped, that the switch dropped as configured, and that TCP sent
+    /// again.
     pub network: Option<[u64; 3]>,
-    /// What was odd.
+    /// Remarks about unusual events.
     pub remarks: Vec<String>,
 }
 
 impl Seen {
-    /// For a list, with the variables that set up the MPI.
+    /// A line for a list, with the variables that set up the MPI.
     pub fn words(&self, variables: &str) -> String {
         let variables = if variables.is_empty() { String::new() } else { format!(" (`{variables}`)") };
         let busy = self.busy.unwrap_or(f64::NAN) * 100.0;

@@ -1,4 +1,4 @@
-//! What makes a row complete, and whether Aurora reaches what it is to.
+//! Decides whether a row is complete, and whether Aurora reaches the row's target.
 
 use super::job::{DEFAULTS, Outcome, Run, Stage};
 use super::row::{Pick, Reach, Row};
@@ -6,64 +6,64 @@ use aurora_apps::report::Spread;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Nobody is faster than the wire by more than the buckets of its shaping hold.
+/// The minimum time, as part of the time of the wire. Only the bytes in the buckets of the shaping can go faster.
 const FASTEST: f64 = 0.95;
 
-/// Cores that are busier than this say nothing about the network.
+/// With a larger share of busy cores, a figure says nothing about the network.
 const FULL: f64 = 0.9;
 
-/// A row with everything that it must have.
+/// A complete row.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// Which.
+    /// The row.
     pub row: Row,
     /// Its jobs.
     pub outcomes: Vec<Outcome>,
-    /// Whom it compares, job by job.
+    /// The compared figures, job by job.
     pub shares: Vec<Share>,
 }
 
-/// What an implementation, or a kind of access, has in a row.
+/// The figures of an implementation, or of a kind of access, in a row.
 #[derive(Clone, Debug)]
 pub struct Share {
     /// The number of its job.
     pub job: usize,
-    /// What it is called.
+    /// The name of the implementation or the kind.
     pub who: &'static str,
-    /// Whether the row is about it.
+    /// True for the first implementation or kind of the row, which the row is about.
     pub is_ours: bool,
     /// The row's figure in its unit.
     pub value: Spread,
-    /// All that was said of it.
+    /// The whole JSON object of its result.
     pub said: Value,
 }
 
-/// Why a job has no figure of a row.
+/// The reason why a job has no figure of a row.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Lack {
     /// In words.
     pub words: String,
-    /// This build does not measure that; otherwise it does, and has failed.
+    /// True if this build does not measure the figure; false if the measurement failed.
     pub is_unknown: bool,
 }
 
-/// What is wrong with something that has gone over a wire in less time than that takes.
+/// Describes the error of a figure that is faster than the wire allows.
 pub fn too_fast(what: &str, seconds: f64, bound: f64) -> Option<String> {
     let text = || format!("is faster than the wire ({what}: {seconds} s): it has not gone over it");
     (seconds < FASTEST * bound).then(text)
 }
 
-/// Whether this is a share of something.
+/// True if this is a share between 0 and 1.
 pub fn is_share(busy: Option<f64>) -> bool {
     busy.is_some_and(|busy| (0.0..=1.0).contains(&busy))
 }
 
-/// Marks what tells of the cores, not of the network.
+/// Marks a figure that the cores limit, not the network.
 pub fn full(busy: f64) -> &'static str {
     if busy > FULL { " (full)" } else { "" }
 }
 
-/// Takes what a row's jobs have said for a row; or says all that is missing or cannot be.
+/// Makes a row of its jobs' results, or returns the list of all missing or impossible figures.
 pub fn complete(row: &Row, ran: Vec<Result<Outcome, String>>) -> Result<Measured, Vec<String>> {
     let are_several = ran.len() > 1;
     let mut missing: Vec<String> = ran.iter().filter_map(|ran| ran.clone().err()).collect();
@@ -86,7 +86,7 @@ pub fn complete(row: &Row, ran: Vec<Result<Outcome, String>>) -> Result<Measured
     if missing.is_empty() { Ok(Measured { row: *row, outcomes, shares }) } else { Err(missing) }
 }
 
-/// What a job says of an implementation, or of a kind, if nothing is wrong with it.
+/// A job's figures of an implementation or a kind, if they are free of errors.
 pub fn share(row: &Row, (implementation, kind): Pick, outcome: &Outcome) -> Result<Share, Lack> {
     let who = kind.unwrap_or(implementation);
     let is_it = |result: &&Value| {
@@ -130,13 +130,13 @@ fn flaws(row: &Row, outcome: &Outcome, said: &Value, seconds: Spread) -> Vec<Str
 }
 
 impl Measured {
-    /// Ours, of the jobs in which the others were as they come: these count.
+    /// Aurora's figures, of the jobs in which the MPI has its default setting: the target is for these.
     pub fn ours(&self) -> impl Iterator<Item = &Share> {
         let counts = |share: &&Share| share.is_ours && self.run(share).setting == DEFAULTS;
         self.shares.iter().filter(counts)
     }
 
-    /// The best of the others, for each that has started some; of the first that is best.
+    /// The best figure of the other systems for each starter; the first of equal figures.
     pub fn best(&self) -> Vec<&Share> {
         let sign = if self.row.figure.is_a_rate() { -1.0 } else { 1.0 };
         let others: Vec<_> = self.shares.iter().filter(|share| !share.is_ours).collect();
@@ -150,7 +150,7 @@ impl Measured {
         &self.outcomes[share.job].run
     }
 
-    /// Why what is to be reached is not, for each reason; none if it is.
+    /// The reasons why the target is missed; empty if it is reached.
     pub fn shortfalls(&self) -> Vec<String> {
         let limit = match self.row.reach {
             Reach::Limit(limit) | Reach::Steady(limit, _) => Some(limit),
@@ -174,7 +174,7 @@ impl Measured {
         short
     }
 
-    /// The share of the cores that was busy, of the job that took most.
+    /// The maximum over all jobs of the share of busy cores.
     pub fn busy(&self) -> f64 {
         self.outcomes.iter().filter_map(|outcome| outcome.seen.busy).fold(0.0, f64::max)
     }
@@ -194,14 +194,14 @@ pub(crate) mod tests {
     const SHAPE: Shape = Shape { rate: "155mbit", queue_kb: 128, mtu: 9000, lost_of_thousand: 0 };
     const LOAD: Operation = Operation::ReadCache { bytes: 704 * 704 * 4, late: None };
 
-    /// Of `at` on this machine, beside messages.
+    /// A row of `get` on this machine, compared with messages.
     pub fn row(name: &'static str) -> Row {
         let job =
             Job { stage: Stage::Node, ranks: 2, words: "bench get --impl=aurora,mpi-isend", fewer: 1, payload: None };
         row::row(name, "in words", job, Figure::new("seconds", "us", 1e6), Reach::Limit(60.0))
     }
 
-    /// Of a load on an emulated cluster.
+    /// A row of a load on an emulated cluster.
     fn lab() -> Row {
         let words = "bench read-cache --impl=aurora,mpi-collective,mpi-isend";
         let job = Job { stage: Stage::Lab(SHAPE), ranks: 4, words, fewer: 1, payload: Some(LOAD) };
@@ -212,7 +212,7 @@ pub(crate) mod tests {
         json!({ "min": value, "median": value, "max": value })
     }
 
-    /// What an implementation says on two ranks that have ten repetitions of the same time.
+    /// The result of an implementation on two ranks, with ten repetitions of the same time.
     pub fn said(implementation: &str, seconds: f64) -> Value {
         json!({
             "bench": "get", "impl": implementation, "verified": true, "reps": REPS, "ranks": 2, "memory": null,
@@ -225,7 +225,7 @@ pub(crate) mod tests {
         Outcome { run: run.clone(), object, seen: Seen { busy: Some(0.5), ..Seen::default() } }
     }
 
-    /// All that a row wants, by both MPIs on an emulated cluster, each repetition as long as this.
+    /// All results that a row needs, from both MPIs on an emulated cluster; every repetition takes `seconds`.
     fn ran(row: &Row, seconds: f64) -> Vec<Outcome> {
         let is_lab = row.job.stage != Stage::Node;
         let of = |(implementation, kind): &(&str, Option<&str>)| {
@@ -241,12 +241,12 @@ pub(crate) mod tests {
         mpis.iter().map(|flavour| outcome(&run(flavour), results.clone())).collect()
     }
 
-    /// A whole row.
+    /// A complete row.
     fn measured(row: &Row, seconds: f64) -> Measured {
         complete(row, ran(row, seconds).into_iter().map(Ok).collect()).expect("complete")
     }
 
-    /// What is wrong with a row whose last job is changed like this.
+    /// The errors of a row after `change` of its last job.
     fn flaw(row: Row, seconds: f64, change: impl Fn(&mut Seen, &mut Vec<Value>)) -> String {
         let mut ran = ran(&row, seconds);
         let last = ran.last_mut().expect("a job");
@@ -302,7 +302,7 @@ pub(crate) mod tests {
         let stream = of(Figure::time("GB/s", Scale::Bytes(1000)));
         let cpu = Row { figure: Figure::new("cpu_seconds", "CPU s", 1.0), ..lab() };
         let (collective, isend) = (Reach::NoWorse("mpi-collective", ""), Reach::NoWorse("mpi-isend", ""));
-        // Ours takes so many times as long as the others, or has so much more.
+        // Aurora takes `times` as long as the others, or has `times` their rate.
         for (row, reach, seconds, times, short) in [
             (row("get"), Reach::Limit(60.0), 60e-6, 1.0, vec![]),
             (row("get"), Reach::Limit(60.0), 61e-6, 1.0, vec!["median 61.000"]),

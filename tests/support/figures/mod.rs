@@ -1,5 +1,5 @@
-//! Tables of figures: [`row`] says what is measured and what is to be reached, [`job`] runs it, [`judge`] says whether
-//! a row is complete and whether it reaches that.
+//! Tables of figures. [`row`] defines the measurement and the target of a row, [`job`] runs its jobs, and [`judge`]
+//! decides whether the row is complete and reaches its target.
 
 pub mod job;
 pub mod judge;
@@ -15,24 +15,24 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// A table that has been filled.
+/// A filled table.
 #[derive(Debug, Default)]
 pub struct Table {
     /// As Markdown: the head, and a line for each row.
     lines: String,
-    /// The rows that have all that they must have.
+    /// The complete rows.
     pub rows: Vec<Measured>,
-    /// What was run, and what came of it; rows that need the same job share it.
+    /// The jobs and their results; rows that need the same job share it.
     pub done: Vec<(Run, Result<Outcome, String>)>,
-    /// What is no row, and why.
+    /// The incomplete rows, with reasons.
     pub refused: String,
-    /// How many jobs, in how many minutes.
+    /// The number of jobs, and the minutes that they took.
     pub took: String,
 }
 
 impl Table {
-    /// Measures rows, and prints a line for each as soon as it can. `runs` says what jobs a row consists of, `aurora`
-    /// by which build.
+    /// Measures rows, and prints a line for each as soon as possible. `runs` returns the jobs of a row, `aurora` the
+    /// build for a job.
     pub fn fill<'a>(
         (head, line): (&str, fn(&Measured) -> String),
         rows: &[Row],
@@ -72,12 +72,13 @@ impl Table {
         table
     }
 
-    /// As Markdown: the rows, then what is none.
+    /// As Markdown: the rows, then the incomplete rows.
     pub fn text(&self) -> String {
         format!("{}\n{}", self.lines, self.refused)
     }
 
-    /// Writes a section where that is wanted, if it can; the exit code says whether all rows are there.
+    /// Writes a section to the output file, if there is one, and updates the front page if the results are published.
+    /// The exit code is a failure if a row is incomplete.
     pub fn write(&self, choice: &Choice, heading: &str, section: &str) -> Result<ExitCode, String> {
         if let Some(out) = choice.out() {
             results::write(&out, heading, section)?;
@@ -90,17 +91,17 @@ impl Table {
     }
 }
 
-/// So many jobs since then.
+/// The number of jobs and the time since `begun`, in words.
 pub fn took(jobs: usize, begun: Instant) -> String {
     format!("{jobs} jobs in {:.1} minutes", begun.elapsed().as_secs_f64() / 60.0)
 }
 
-/// A line on stdout; a reader that has gone has read enough.
+/// Prints a line on stdout; ignores a closed pipe.
 pub fn say(text: &str) {
     let _ = writeln!(io::stdout(), "{text}");
 }
 
-/// What a command comes to: an error is refused arguments, or what cannot be measured or written here.
+/// The exit code of a command. An error means refused arguments, or a figure that cannot be measured or written here.
 #[allow(clippy::print_stderr)]
 pub fn exit(command: &str, outcome: Result<ExitCode, String>) -> ExitCode {
     outcome.unwrap_or_else(|error| {

@@ -1,80 +1,80 @@
-//! A row of a table: which figure of which job, in which unit, and what is to be reached.
+//! A row of a table: a figure of a job, its unit and its target.
 
 use super::job::{Run, Stage, crowd};
 use crate::machine;
 use aurora_apps::bench::Operation;
 use aurora_apps::report::Spread;
 
-/// One row.
+/// A row of a table.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Row {
-    /// For `--rows`.
+    /// The name for `--rows`.
     pub name: &'static str,
-    /// In words.
+    /// The title.
     pub what: &'static str,
-    /// What it is a figure of.
+    /// The measured job.
     pub job: Job,
-    /// Which of that job's figures.
+    /// The figure of that job.
     pub figure: Figure,
-    /// What Aurora's median is to be.
+    /// The target for Aurora's median.
     pub reach: Reach,
 }
 
-/// One of a table that is an array of these.
+/// Makes a row for a table that is an array of rows.
 pub const fn row(name: &'static str, what: &'static str, job: Job, figure: Figure, reach: Reach) -> Row {
     Row { name, what, job, figure, reach }
 }
 
-/// An `aurora` command; rows that need the same one share it.
+/// An `aurora` command. Rows that need the same command share it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Job {
-    /// Where it runs.
+    /// The place where it runs.
     pub stage: Stage,
-    /// On how many ranks.
+    /// The number of ranks.
     pub ranks: usize,
-    /// What follows `aurora`.
+    /// The arguments of `aurora`.
     pub words: &'static str,
-    /// One that takes long is repeated so many times less.
+    /// The factor by which the repetitions of a long job are reduced.
     pub fewer: usize,
-    /// What comes into the busiest node, if the rate of its link can bound that.
+    /// The operation whose bytes enter the busiest node, if the rate of its link can limit the time.
     pub payload: Option<Operation>,
 }
 
-/// A figure of a job's results, and in what a table gives it.
+/// A figure of a job's results, with its unit in a table.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Figure {
-    /// As the report calls it.
+    /// The name in the report.
     pub name: &'static str,
-    /// Of several kinds of memory or access this one, and one beside it; none where implementations are compared.
+    /// The kind of memory or access, and the kind to compare with; none where implementations are compared.
     pub kinds: [Option<&'static str>; 2],
-    /// For tables.
+    /// The unit for tables.
     pub unit: &'static str,
-    /// How it comes from what the report says.
+    /// The conversion from the report's value.
     pub scale: Scale,
-    /// Digits behind the point; otherwise as many as make three in all.
+    /// The number of decimal places; if none, as many as give three digits in all.
     pub digits: Option<usize>,
 }
 
-/// How a figure in its unit comes from seconds, bytes or parts of one.
+/// The conversion to a figure's unit from seconds, bytes or shares.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Scale {
-    /// So many of the unit are one of what the report says.
+    /// The report's value times this factor.
     Times(f64),
-    /// In percent of the rest of a repetition that takes as long as most: what it computes.
+    /// In percent of the computing time, which is the rest of the median repetition.
     OfComputing,
-    /// In multiples of the time in which the payload comes into the busiest node at the rate of its link.
+    /// As a multiple of the time that the payload into the busiest node takes at the rate of its link.
     OfBound,
-    /// So many bytes in that time: 10^9 a second.
+    /// The rate for this number of bytes in that time, in 10^9 bytes a second.
     Bytes(usize),
 }
 
 impl Figure {
-    /// So many of the unit are one of what the report says.
+    /// A figure that is the report's value times `times`.
     pub const fn new(name: &'static str, unit: &'static str, times: f64) -> Figure {
         Figure { name, kinds: [None; 2], unit, scale: Scale::Times(times), digits: None }
     }
 
-    /// The time of a repetition, in something else than a unit of time.
+    /// The time of a repetition in a unit that is not a unit of time.
     pub const fn time(unit: &'static str, scale: Scale) -> Figure {
         Figure { scale, digits: Some(3), ..Figure::new("seconds", unit, 1.0) }
     }
@@ -84,51 +84,51 @@ impl Figure {
         self.digits.map_or_else(|| three_digits(value), |digits| format!("{value:.digits$}"))
     }
 
-    /// Whether more of it is better.
+    /// True if more is better.
     pub fn is_a_rate(self) -> bool {
         self.unit.ends_with("/s")
     }
 
-    /// Whether a value is as good as a limit.
+    /// True if a value is as good as a limit or better.
     pub fn keeps(self, value: f64, limit: f64) -> bool {
         if self.is_a_rate() { value >= limit } else { value <= limit }
     }
 }
 
-/// A number in three digits that count, or as many as stand before its point.
+/// A number in three significant digits, or more if there are more before its point.
 pub fn three_digits(value: f64) -> String {
     let digits = if value > 0.0 { 2.0 - value.log10().floor() } else { 2.0 };
     format!("{value:.*}", digits.clamp(0.0, 9.0) as usize)
 }
 
-/// What Aurora's median is to be, in the row's unit: so much or better.
+/// The target for Aurora's median in the row's unit: this value or a better one.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Reach {
     /// A limit.
     Limit(f64),
-    /// A limit, the slowest repetition at most so many times the fastest, and nothing resent.
+    /// A limit; a maximum for the slowest repetition as a multiple of the fastest; and nothing resent.
     Steady(f64, f64),
-    /// So many times that of the best other.
+    /// A multiple of the best other median.
     OfBeside(f64),
-    /// That of an implementation in the first job that has it, and what that is called.
+    /// The median of an implementation in the first job that has it, and the words for it.
     NoWorse(&'static str, &'static str),
-    /// Nobody has said.
+    /// No target.
     Any,
 }
 
 impl Job {
-    /// Whom it runs, in turns.
+    /// The implementations that it runs, in turns.
     pub fn implementations(self) -> impl Iterator<Item = &'static str> {
         let listed = self.words.split(' ').find_map(|word| word.strip_prefix("--impl="));
         listed.unwrap_or("aurora").split(',')
     }
 
-    /// Under Open MPI as it comes, where others repeat everything so often.
+    /// Runs all implementations under Open MPI with its default setting. Jobs with `fewer` 1 have `reps` repetitions.
     pub fn whole(self, reps: usize) -> Run {
         Run::new(self.stage, self.ranks, self.words, reps.div_ceil(self.fewer))
     }
 
-    /// The same with the first of its implementations alone.
+    /// Runs the first of its implementations only.
     pub fn alone(self, reps: usize) -> Run {
         let first = self.implementations().next().unwrap_or_default();
         let others: String = self.implementations().skip(1).map(|other| format!(",{other}")).collect();
@@ -136,7 +136,7 @@ impl Job {
         Run::new(self.stage, self.ranks, &words, reps.div_ceil(self.fewer))
     }
 
-    /// The word of its operation or program.
+    /// The name of its operation or program.
     pub fn command(self) -> &'static str {
         self.words.split(' ').find(|word| *word != "bench").unwrap_or_default()
     }
@@ -146,7 +146,7 @@ impl Job {
 pub type Pick = (&'static str, Option<&'static str>);
 
 impl Row {
-    /// Whom or what it compares, ours first.
+    /// The implementations or kinds that it compares, Aurora's first.
     pub fn picks(&self) -> Vec<Pick> {
         match self.figure.kinds {
             [None, None] => self.job.implementations().map(|implementation| (implementation, None)).collect(),
@@ -154,7 +154,7 @@ impl Row {
         }
     }
 
-    /// Its words and where it is measured.
+    /// Its title and the place where it is measured.
     pub fn title(&self) -> String {
         let Job { stage, ranks, .. } = self.job;
         match stage {
@@ -163,19 +163,19 @@ impl Row {
         }
     }
 
-    /// The seconds that the payload into the busiest node takes at the rate of its link; none for what is too short for
-    /// that to matter, or has no such link.
+    /// The seconds that the payload into the busiest node takes at the rate of its link; none if another unit is used
+    /// or there is no such link.
     pub fn bound(&self) -> Option<f64> {
         let (Stage::Lab(shape), Scale::OfBound) = (self.job.stage, self.figure.scale) else { return None };
         Some(8.0 * self.job.payload?.most_into_a_rank(self.job.ranks) as f64 / shape.bits_per_second())
     }
 
-    /// Whether nothing can be under way before the clock starts, so that nobody can beat the bound.
+    /// True if no transfer can begin before the clock starts, so that no time can be below the bound.
     pub fn starts_together(&self) -> bool {
         !self.job.words.contains("--late-rank-ms")
     }
 
-    /// What a report says of the figure, in the row's unit; a repetition takes `seconds`.
+    /// The report's value in the row's unit; a repetition takes `seconds`.
     pub fn value(&self, said: Spread, seconds: Spread) -> Spread {
         match self.figure.scale {
             Scale::Times(times) => said.map(|value| value * times),
@@ -188,7 +188,7 @@ impl Row {
         }
     }
 
-    /// What is to be reached, in words.
+    /// The target in words.
     pub fn goal(&self) -> String {
         let sign = if self.figure.is_a_rate() { ">=" } else { "<=" };
         let limit = |limit: f64| match self.bound() {

@@ -12,17 +12,17 @@ const STYLE: &str = "\
     .paper { fill: #0d1117 } .line { stroke: #3d444d } .one { stroke: #9198a1 } .faster { fill: #56b4e9 } \
     .slower { fill: #e69f00 } }";
 
-/// The width of the chart, the room beside the axis, and the heights of the head, of a row and of its bar.
+/// The width of the chart, the margin at the axis, and the heights of the head, of a row and of its bar.
 const WIDTH: f64 = 800.0;
 const MARGIN: f64 = 60.0;
 const HEAD: f64 = 44.0;
 const ROW: f64 = 46.0;
 const BAR: f64 = 16.0;
 
-/// A bar for each row that is shown, from the line where both are as fast to the left if Aurora is faster.
+/// A bar for each shown row. It begins at the line of equal speed and goes to the left if Aurora is faster.
 ///
 /// # Errors
-/// A row that cannot be read.
+/// If a row cannot be read.
 pub(super) fn chart(results: &str) -> Result<String, String> {
     let rows = comparisons(results)?;
     let rows: Vec<_> = shown(&rows).collect();
@@ -60,7 +60,7 @@ pub(super) fn chart(results: &str) -> Result<String, String> {
     Ok(picture.into_string() + "\n")
 }
 
-/// A place in the chart: tenths are exact enough.
+/// A coordinate in the chart: tenths are exact enough.
 fn at(place: f64) -> String {
     format!("{place:.1}")
 }

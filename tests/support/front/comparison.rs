@@ -2,17 +2,17 @@
 
 use crate::figures::row::three_digits;
 
-/// As many rows as the front page shows.
+/// The number of rows on the front page.
 const SHOWN: usize = 8;
 
-/// The heads of the tables that compare with MPI, and how a row of each is read.
+/// The heads of the tables that compare with MPI, and the function that reads a row of each table.
 const TABLES: [(&str, ReadRow); 2] =
     [("| row | what | ranks |", on_a_machine), ("| what | N | bound |", on_the_cluster)];
 
-/// Reads the cells of a row: `Ok(None)` compares no time or rate with MPI's, `Err` is no row of the table.
+/// Reads the cells of a row. `Ok(None)`: the row compares no time or rate with MPI's. `Err`: it is no row of the table.
 type ReadRow = fn(&[&str]) -> Result<Option<Comparison>, Malformed>;
 
-/// A row that is not as its table has them.
+/// The error of a row that does not have the form of its table.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Malformed;
 
@@ -21,18 +21,18 @@ struct Malformed;
 pub(super) struct Comparison {
     /// The operation, in words.
     pub(super) what: String,
-    /// On how many ranks or nodes.
+    /// The number of ranks or nodes.
     pub(super) place: String,
     pub(super) aurora: String,
     pub(super) mpi: String,
-    /// Aurora's time by MPI's: below 1 Aurora is faster.
+    /// Aurora's time divided by MPI's. Below 1 Aurora is faster.
     pub(super) ratio: f64,
 }
 
 /// All rows of the results that compare a time or a rate with MPI's, from the best to the worst.
 ///
 /// # Errors
-/// A row of such a table that cannot be read.
+/// If a row of such a table cannot be read.
 pub(super) fn comparisons(results: &str) -> Result<Vec<Comparison>, String> {
     let (mut rows, mut table) = (Vec::new(), None);
     for line in results.lines() {
@@ -54,7 +54,7 @@ pub(super) fn comparisons(results: &str) -> Result<Vec<Comparison>, String> {
 /// `name | what | ranks | goal | 1 / **2** / 3 unit | reached | mpi-.. 1 / **2** / 3 unit (r x) | ..`: minimum, median
 /// and maximum.
 ///
-/// A ReadCache that is not read is left out: between ranks of a machine Aurora lends memory there, and MPI copies it.
+/// A ReadCache that is not read is left out: on one machine Aurora lends the memory, and MPI copies it.
 fn on_a_machine(cells: &[&str]) -> Result<Option<Comparison>, Malformed> {
     let [name, what, ranks, _, aurora, _, beside, _] = cells else { return Err(Malformed) };
     let is_bare_load = name.strip_prefix("load-").is_some_and(|rest| rest.starts_with(|of: char| of.is_ascii_digit()));
@@ -73,7 +73,7 @@ fn on_a_machine(cells: &[&str]) -> Result<Option<Comparison>, Malformed> {
         .map(Some)
 }
 
-/// The middle one of three figures, and their unit.
+/// The median of a cell with three figures, and their unit.
 fn median(cell: &str) -> Result<(&str, &str), Malformed> {
     let (_, rest) = cell.split_once("**").ok_or(Malformed)?;
     let (median, rest) = rest.split_once("**").ok_or(Malformed)?;
@@ -81,7 +81,7 @@ fn median(cell: &str) -> Result<(&str, &str), Malformed> {
 }
 
 /// `what | nodes | bound | goal | a / b unit | reached | Open MPI x (..); MPICH y (..) | busy`: Aurora's figures are of
-/// the jobs with Open MPI and with MPICH. The slower one counts, and the best figure of any MPI.
+/// the jobs with Open MPI and with MPICH. The slower of Aurora's figures counts, and the best figure of any MPI.
 fn on_the_cluster(cells: &[&str]) -> Result<Option<Comparison>, Malformed> {
     let [what, nodes, bound, _, aurora, _, beside, busy] = cells else { return Err(Malformed) };
     let Some(mpis) = beside.strip_prefix("Open MPI ").and_then(|rest| rest.split_once("; MPICH ")) else {
@@ -105,7 +105,7 @@ fn on_the_cluster(cells: &[&str]) -> Result<Option<Comparison>, Malformed> {
     Comparison { what: what.to_string(), place, aurora: ours, mpi: theirs, ratio: aurora / mpi }.checked().map(Some)
 }
 
-/// The number that a text begins with.
+/// The number at the beginning of a text.
 fn number(text: &str) -> Result<f64, Malformed> {
     text.split([' ', ';']).next().and_then(|number| number.parse().ok()).ok_or(Malformed)
 }
@@ -115,7 +115,7 @@ impl Comparison {
         if self.ratio.is_finite() && self.ratio > 0.0 { Ok(self) } else { Err(Malformed) }
     }
 
-    /// The class of its bar: one of both is faster, if by more than 5 %.
+    /// The class of its bar. A difference of at most 5 % is `even`.
     pub(super) fn class(&self) -> &'static str {
         match self.ratio {
             ..0.95 => "faster",
@@ -125,14 +125,14 @@ impl Comparison {
     }
 }
 
-/// The best row, the worst, and others at even distances between them, of rows in this order.
+/// The best row, the worst row, and rows at even distances between them. `rows` are in this order.
 pub(super) fn shown(rows: &[Comparison]) -> impl Iterator<Item = &Comparison> {
     let last = rows.len().saturating_sub(1);
     let places = (0..SHOWN).map(move |k| (k * last + (SHOWN - 1) / 2) / (SHOWN - 1));
     places.filter_map(|place| rows.get(place))
 }
 
-/// The least of Aurora's modelled speed-ups over the best MPI's, of a program of the paper on emulated nodes.
+/// The minimum of Aurora's modelled speed-ups over the best MPI's, for a program of the paper on emulated nodes.
 pub(super) fn least_speedup(results: &str, program: &str) -> Result<f64, String> {
     let head = format!("| {program}, modelled speed-up");
     let row = results.lines().find(|line| line.starts_with(&head)).unwrap_or_default();

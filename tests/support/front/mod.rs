@@ -18,10 +18,10 @@ const HEADING: &str = "## Performance";
 /// The chart, as a path from the root.
 const CHART: &str = "docs/src/images/performance.svg";
 
-/// Writes the chart and the README's section, from the results as they are.
+/// Writes the chart and the README's section from the results.
 ///
 /// # Errors
-/// The system's, with the file; a row that cannot be read.
+/// The system's error, with the file; or a row that cannot be read.
 pub fn update() -> Result<(), String> {
     let results = results::read(results::FILE)?;
     fs::write(results::path(CHART), chart(&results)?).map_err(|error| format!("{CHART}: {error}"))?;
@@ -31,7 +31,7 @@ pub fn update() -> Result<(), String> {
 /// The section of the README below [`HEADING`].
 ///
 /// # Errors
-/// A row that cannot be read, or that is missing.
+/// If a row cannot be read or is missing.
 fn section(results: &str) -> Result<String, String> {
     let rows = comparisons(results)?;
     let table: String = shown(&rows)
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn a_bar_goes_to_the_left_where_aurora_is_faster() {
         let chart = chart(RESULTS).expect("each row can be read");
-        // From 0.02 to 1, on two decades and one.
+        // From 0.02 to 1, on an axis of two decades below 1 and one above.
         assert!(chart.contains(r#"<rect class="faster" x="128.2" y="68" width="385.1""#), "{chart}");
         assert!(chart.contains(r#"<rect class="slower" x="513.3""#), "{chart}");
         let slower = "faster by more than 5 % at: `add`, 4 ranks on 2 cores (2.00); a load, 8 nodes (1.20).";
@@ -151,7 +151,7 @@ mod tests {
         }
     }
 
-    /// `UPDATE=1` writes them anew.
+    /// With `UPDATE=1` it writes them again.
     #[test]
     fn the_front_page_shows_the_results_as_they_are() {
         if std::env::var_os("UPDATE").is_some() {

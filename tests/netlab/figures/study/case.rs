@@ -1,19 +1,19 @@
-//! A program with its data, and what of it is measured.
+//! A program with its data, and the measured phases.
 
 /// A program.
 #[derive(PartialEq, Eq, Debug)]
 pub struct Program {
     pub name: &'static str,
-    /// Its option for the size of its data.
+    /// The program's option for the size of its data.
     pub size: &'static str,
-    /// Who shares; Aurora first. Of mm2 those that have all of the matrix before they compute: what of a load is hidden
-    /// behind computing is no sharing.
+    /// The implementations that share data, Aurora first. For mm2 only those that have the whole matrix before they
+    /// compute: a load that overlaps with computing is not measured as sharing.
     pub implementations: [&'static str; 3],
-    /// What its computing is measured with: kernels, or keys; the first is the paper's.
+    /// The variants of its computing: kernels, or keys. The first one is the paper's.
     pub kernels: &'static [&'static str],
-    /// The phases of sharing with most to carry.
+    /// The phases of sharing with the largest volume of data.
     pub bulk: &'static [&'static str],
-    /// How its phases are called together.
+    /// The names for groups of phases.
     pub stages: &'static [(&'static str, &'static [&'static str])],
 }
 
@@ -43,10 +43,10 @@ pub const PSRS: Program = Program {
 /// A program with its data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Case {
-    /// For `--rows`.
+    /// The name for `--rows`.
     pub name: &'static str,
     pub words: &'static str,
-    /// Which figure of the paper shows its speed-up.
+    /// The number of the paper's figure that shows its speed-up.
     pub figure: u32,
     pub program: &'static Program,
     /// Rows and columns of a matrix, or keys.
@@ -61,11 +61,11 @@ pub const PSRS_8M: Case =
     Case { name: "psrs-8M", words: "psrs, 8 million keys", figure: 8, program: &PSRS, size: 8_000_000 };
 pub const CASES: [Case; 4] = [MM2_512, MM2_704, PSRS_6M, PSRS_8M];
 
-/// Of each program's data sets the larger one.
+/// The larger data set of each program.
 pub const LARGER: [Case; 2] = [MM2_704, PSRS_8M];
 
 impl Case {
-    /// The bytes that come into an average node in each phase of bulk.
+    /// The bytes that an average node receives in each phase of `bulk`.
     pub fn payload(self, nodes: usize) -> f64 {
         let bytes = if self.program == &MM2 { 4 * self.size * self.size } else { 4 * self.size / nodes };
         bytes as f64 * (nodes - 1) as f64 / nodes as f64

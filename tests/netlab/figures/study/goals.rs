@@ -1,4 +1,4 @@
-//! What is to be reached on the emulated cluster, and whether it is.
+//! The targets on the emulated cluster, and their results.
 
 use super::case::{MM2, MM2_704, PSRS, PSRS_8M, Program};
 use super::grid::{NETWORKS, Network, PAPERS};
@@ -7,15 +7,15 @@ use super::section::{at, least_ratio, markdown, numbers_of_nodes, of};
 use aurora_apps::report::Spread;
 use aurora_suite::mpi::Flavour;
 
-/// Forms of MPI, whole or not.
+/// Forms of MPI; their names may end with `-whole`.
 const ISEND: &str = "mpi-isend";
 const COLLECTIVE: &str = "mpi-collective";
 
-/// At this number of nodes sharing is compared.
+/// The number of nodes at which sharing is compared.
 const NODES: usize = 16;
 
-/// All that the study has to say something about, as Markdown: what is to be at most or at least how much, and the
-/// figures that it was, each named; none where nothing was measured of it.
+/// All targets of the study as Markdown: the maximum or minimum, and the measured ratios with their names. A row
+/// without a measurement says `not measured`.
 pub fn table(points: &[Point], alone: &[Point]) -> String {
     let (mm2, psrs) = (&of(points, &PAPERS, MM2_704), &of(points, &PAPERS, PSRS_8M));
     let (sharing, exchange) = (|run: &Run| run.sharing_seconds, |run: &Run| run.phases(PSRS.bulk));
@@ -45,7 +45,7 @@ pub fn table(points: &[Point], alone: &[Point]) -> String {
     markdown(&rows)
 }
 
-/// Aurora over a form in the same job, as each MPI comes: whose ranks wait patiently, and whose poll.
+/// Aurora divided by a form in the same job, for each MPI with its defaults, both with waiting ranks and with polling.
 fn beside(points: &[&Point], mpis: &[Flavour], form: &str, of: impl Fn(&Run) -> Spread) -> Vec<(String, f64)> {
     let ratio = |point: &Point| {
         let plan = &point.plan;
@@ -57,7 +57,7 @@ fn beside(points: &[&Point], mpis: &[Flavour], form: &str, of: impl Fn(&Run) -> 
     at(points, NODES).filter_map(ratio).collect()
 }
 
-/// Aurora over the fastest of all that is tuned, each in its own job.
+/// Aurora divided by the fastest tuned form of MPI, within that form's job.
 fn beside_tuned(points: &[&Point], of: impl Fn(&Run) -> Spread) -> Vec<(String, f64)> {
     let tuned = at(points, NODES).filter(|point| point.plan.is_tuned());
     let runs = tuned.flat_map(|point| point.others().filter_map(|run| Some((point.plan, run, point.aurora()?))));
@@ -69,7 +69,7 @@ fn beside_tuned(points: &[&Point], of: impl Fn(&Run) -> Spread) -> Vec<(String, 
     named.into_iter().collect()
 }
 
-/// Aurora's modelled speed-up over that of the best MPI beside it, the least of each network.
+/// Aurora's modelled speed-up divided by that of the best MPI in the same job: the minimum for each network.
 fn modelled(points: &[Point], alone: &[Point], program: &Program) -> Vec<(String, f64)> {
     let least = |network: &Network| {
         let mut ratios = Vec::new();
@@ -86,7 +86,7 @@ fn modelled(points: &[Point], alone: &[Point], program: &Program) -> Vec<(String
     NETWORKS.iter().filter_map(least).collect()
 }
 
-/// How far Aurora's repetitions are apart, the most for each number of nodes.
+/// The spread of Aurora's repetitions: the maximum for each number of nodes.
 fn steady(points: &[&Point], of: impl Fn(&Run) -> Spread) -> Vec<(String, f64)> {
     let most = |nodes: usize| {
         let most = at(points, nodes).filter_map(Point::aurora).map(|run| spread(of(run))).max_by(f64::total_cmp)?;
@@ -95,7 +95,7 @@ fn steady(points: &[&Point], of: impl Fn(&Run) -> Spread) -> Vec<(String, f64)> 
     several(points).filter_map(most).collect()
 }
 
-/// A node that is alone shares nothing.
+/// A single node shares nothing.
 fn several(points: &[&Point]) -> impl Iterator<Item = usize> + use<> {
     numbers_of_nodes(points).into_iter().filter(|nodes| *nodes > 1)
 }
@@ -129,11 +129,11 @@ mod tests {
             (&both, "the same / the best tuned", "-", "not measured"),
             (&both, "psrs 8 M", "-", "not measured"),
             (&both, "mm2, modelled", "yes", "155 Mbit/s, MTU 9000, least at mm2-704 dot, 16 nodes: 1.204"),
-            // Who polls counts too.
+            // Polling ranks count too.
             (&[mm2(16, 1.0, 4.0, 4.0), polling], isend, "**no**", "Open MPI 0.250; Open MPI, polling 0.500"),
-            // The best tuned counts, whoever it is.
+            // The best tuned form counts, of any MPI.
             (&[mm2(16, 1.0, 3.0, 3.0), tuned], "the same / the best", "yes", "Open MPI, mpi-isend, tuned 1.020"),
-            // One number of nodes at which MPI is faster is one too many.
+            // One number of nodes at which MPI is faster misses the target.
             (&[mm2(4, 1.2, 1.1, 1.1), mm2(16, 1.0, 2.0, 2.0)], "mm2, modelled", "**no**", "4 nodes: 0.9"),
             (&[mm2(4, 1.0, 1.0, 1.0), loose], "spread of mm2", "**no**", "4 nodes: 1.000; 8 nodes: 1.100"),
         ] {

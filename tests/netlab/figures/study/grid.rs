@@ -1,5 +1,4 @@
-//! What the study consists of: data sets, networks, numbers of nodes, MPIs and their settings, and each job that is
-//! run.
+//! The parts of the study: data sets, networks, numbers of nodes, MPIs and their settings, and each job.
 
 use super::case::{CASES, Case, LARGER};
 use crate::mpis::Mpis;
@@ -11,12 +10,12 @@ use clap::Args;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// A network, and what is run on it: two cores carry about 100 000 packets a second from node to node.
+/// A network, and the jobs on it. Two cores carry about 100 000 packets a second from node to node.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Network {
-    /// For `--networks`.
+    /// The name for `--networks`.
     pub name: &'static str,
-    /// For tables and labels.
+    /// The name for tables and labels.
     pub words: &'static str,
     pub shape: Shape,
     nodes: &'static [usize],
@@ -29,18 +28,18 @@ const SHORT: Network =
     Network { name: "155-1500", words: "155 Mbit/s, MTU 1500", shape: SMALL, nodes: &[2, 4, 8], cases: &LARGER };
 const GIGABIT: Network =
     Network { name: "1000-9000", words: "1 Gbit/s, MTU 9000", shape: FAST, nodes: &[2, 4], cases: &LARGER };
-/// With 1 Gbit/s and MTU 1500 two nodes that both send fill it with 166 000 packets a second: none.
+/// There is none with 1 Gbit/s and MTU 1500: two nodes that both send fill it with 166 000 packets a second.
 pub const NETWORKS: [Network; 3] = [PAPERS, SHORT, GIGABIT];
 
-/// How an MPI is set up, and how it waits: as it comes (`polling`), or by `patient.c`.
+/// The setting of an MPI, and its way to wait: its own (`polling`), or that of `patient.c`.
 pub const SETTINGS: [&str; 4] = [DEFAULTS, "tuned", "defaults-polling", "tuned-polling"];
 
-/// One job.
+/// A job of the study.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Plan {
     pub case: Case,
-    /// What the sequential program computes with, in the only process of this machine that does anything; none where
-    /// all implementations share in turns on a network.
+    /// The kernel of the sequential program, which is then the only running process of this machine. None: all
+    /// implementations share in turns on a network.
     pub kernel: Option<&'static str>,
     pub network: Network,
     pub nodes: usize,
@@ -50,7 +49,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// All implementations on one node of the paper's network, beside Open MPI as it comes.
+    /// All implementations on one node of the paper's network, with the defaults of Open MPI.
     pub fn of(case: Case) -> Plan {
         Plan { case, kernel: None, network: PAPERS, nodes: 1, flavour: Flavour::Open, setting: DEFAULTS }
     }
@@ -63,28 +62,28 @@ impl Plan {
         self.setting.ends_with("polling")
     }
 
-    /// What `--networks`, `--rows`, `--nodes`, `--mpis` and `--settings` call it.
+    /// The values of `--networks`, `--rows`, `--nodes`, `--mpis` and `--settings` that select it.
     fn names(&self) -> [String; 5] {
         let Plan { case, network, nodes, flavour, setting, .. } = self;
         [network.name.into(), case.name.into(), nodes.to_string(), flavour.to_string(), (*setting).into()]
     }
 
-    /// By which it is known in the file.
+    /// The key of its record in the file.
     pub fn key(&self) -> String {
         self.kernel.map_or_else(|| self.names().join("/"), |kernel| format!("alone/{}/{kernel}", self.case.name))
     }
 
-    /// Its MPI and how that is set up.
+    /// Its MPI and the MPI's setting.
     pub fn mpi(&self) -> String {
         format!("{}, {}", self.flavour.words(), self.setting)
     }
 
-    /// Who takes turns in it.
+    /// The implementations that take turns in it.
     pub fn implementations(&self) -> &'static [&'static str] {
         if self.kernel.is_some() { &["aurora"] } else { &self.case.program.implementations }
     }
 
-    /// How it is run. `patient` makes MPI's ranks wait instead of poll.
+    /// The job of the plan. `patient` makes MPI's ranks wait instead of polling.
     pub fn run(&self, mpis: &Mpis, patient: &Path, reps: usize) -> Run {
         let Plan { case, network, nodes, flavour, setting, .. } = *self;
         let words = format!("{} {}={}", case.program.name, case.program.size, case.size);
@@ -99,7 +98,7 @@ impl Plan {
         Run { flavour, setting, variables, preload, ..run }
     }
 
-    /// For `aurora report`.
+    /// The labels for `aurora report`.
     pub fn labels(&self) -> Value {
         let Plan { network, nodes, flavour, setting, .. } = self;
         let nodes = nodes.to_string();
@@ -112,13 +111,13 @@ impl Plan {
         }
     }
 
-    /// Seconds in which the payload of a phase of bulk comes into an average node at the rate of its link.
+    /// The seconds that an average node takes to receive the payload of a phase of `bulk` at the rate of its link.
     pub fn bound(&self) -> f64 {
         8.0 * self.case.payload(self.nodes) / self.network.shape.bits_per_second()
     }
 
-    /// Whether its setting matters: how ranks wait does where there are more than cores, and a node that is alone has
-    /// nobody to wait for.
+    /// True if its setting matters. The way to wait matters if there are more ranks than cores, and a single node has
+    /// no other rank to wait for.
     fn matters(&self) -> bool {
         match self.nodes {
             1 => self.setting == DEFAULTS,
@@ -128,7 +127,7 @@ impl Plan {
     }
 }
 
-/// What is asked for; nothing stands for all.
+/// The requested jobs. An empty list selects all.
 #[derive(Args, Clone, Debug, Default)]
 pub struct Filter {
     /// Only these data sets
@@ -140,7 +139,7 @@ pub struct Filter {
     /// Only these numbers of nodes
     #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = ["1", "2", "4", "8", "16"])]
     nodes: Vec<String>,
-    /// Only beside these
+    /// Only with these MPIs
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = ["openmpi", "mpich"])]
     mpis: Vec<String>,
     /// Only in these settings
@@ -149,7 +148,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// In the order of a plan's names.
+    /// The lists in the order of a plan's names.
     fn asked(&self) -> [&Vec<String>; 5] {
         [&self.networks, &self.rows, &self.nodes, &self.mpis, &self.settings]
     }
@@ -158,7 +157,7 @@ impl Filter {
         self.asked().iter().all(|names| names.is_empty())
     }
 
-    /// All jobs that are asked for, one data set after the other: first computing alone, then sharing.
+    /// All requested jobs, one data set after the other: first computing alone, then sharing.
     pub fn plans(&self) -> Result<Vec<Plan>, String> {
         let is_asked = |plan: &Plan| {
             let mut names = self.asked().into_iter().zip(plan.names());

@@ -1,5 +1,5 @@
-//! Whole programs on the emulated cluster: the figures of the paper, beside both MPIs. How it is measured: `README.md`
-//! beside this.
+//! Whole programs on the emulated cluster: the figures of the paper, compared with both MPIs. `README.md` in this
+//! folder describes the measurement.
 
 mod case;
 mod goals;
@@ -23,23 +23,23 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-/// Its part of the results.
+/// The heading of its section in the results.
 const HEADING: &str = "# The paper's figures on the emulated cluster";
 
 #[derive(Args, Debug)]
 pub struct Arguments {
     #[command(flatten)]
     filter: Filter,
-    /// How often to repeat each program
+    /// Number of repetitions of each program
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     reps: u32,
-    /// Where each job's figures go when it is done; what is there already is not measured again
+    /// File for each job's figures when it is done; jobs that it already has are not measured again
     #[arg(long, value_name = "FILE")]
     file: PathBuf,
-    /// Begin anew, whatever is there
+    /// Measure again all that the file has
     #[arg(long)]
     fresh: bool,
-    /// In which file to write the section of these results [default: benches/RESULTS.md, if nothing is left out]
+    /// File for the section of these results [default: benches/RESULTS.md, if nothing is left out]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -90,7 +90,7 @@ pub fn study(arguments: &Arguments) -> Result<ExitCode, String> {
     let took = format!("{}, {kept} more taken from {}", took(plans.len() - kept, begun), file.display());
     let text = section::section(&points, &alone, &refused, arguments.reps, &took);
     say(&format!("\n{text}\n{took}"));
-    // Nobody wants none, or damaged ones, in the place of those that stand there.
+    // An empty table or damaged results must not replace the published results.
     let is_published = arguments.out.is_none() && filter.is_all() && !damage && !points.is_empty();
     let published = is_published.then(|| PathBuf::from(results::FILE));
     if let Some(out) = arguments.out.as_ref().or(published.as_ref()) {
@@ -103,7 +103,7 @@ pub fn study(arguments: &Arguments) -> Result<ExitCode, String> {
     Ok(if refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// A job's figures, and whether they are new: from the file, or of a run now; or all that is wrong with them.
+/// A job's figures, and true if they are new: from the file or from a run. Otherwise the list of all errors.
 fn job(arguments: &Arguments, plan: &Plan, records: &[Record], commit: &str) -> Result<(Point, bool), Vec<String>> {
     let Arguments { mpis, patient, damage, .. } = arguments;
     let run = plan.run(mpis, patient, arguments.reps as usize);
@@ -118,7 +118,7 @@ fn job(arguments: &Arguments, plan: &Plan, records: &[Record], commit: &str) -> 
     Ok((Point::new(*plan, Record { study, seen: outcome.seen, object }, run.reps)?, true))
 }
 
-/// How one would type it.
+/// The command as a user types it.
 fn typed(run: &Run) -> String {
     let aurora = format!("aurora {} --json", run.words);
     let Stage::Lab(_) = run.stage else { return aurora };
@@ -127,8 +127,8 @@ fn typed(run: &Run) -> String {
     format!("{variables}tests/netlab/netlab mpirun LAB {} {} {aurora}", run.flavour, run.ranks)
 }
 
-/// The commit, and a number for what differs from it here: two such states are never taken for one. What measuring
-/// writes does not count.
+/// The commit, and a hash of the local changes, so that two different states have different names. Files that
+/// measurements write do not count.
 fn commit() -> String {
     let commit = machine::said("git", &["rev-parse", "--short", "HEAD"], "");
     let parts = [":/", ":(top,exclude)benches/RESULTS.md", ":(top,exclude)README.md", ":(top,exclude)docs/src/images"];

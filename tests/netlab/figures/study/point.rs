@@ -1,4 +1,4 @@
-//! What a job of the study has measured, if nothing is missing and nothing is wrong.
+//! The figures of a job of the study, if they are complete and without error.
 
 use super::grid::Plan;
 use super::record::Record;
@@ -7,7 +7,7 @@ pub use aurora_apps::report::recorded::Program as Run;
 use aurora_suite::figures::judge::{self, is_share, too_fast};
 use aurora_suite::heard;
 
-/// A job whose figures count.
+/// A job with valid figures.
 #[derive(Clone, Debug)]
 pub struct Point {
     pub plan: Plan,
@@ -16,45 +16,45 @@ pub struct Point {
 }
 
 impl Point {
-    /// From what the job has said.
+    /// Makes a point of a job's output.
     pub fn new(plan: Plan, record: Record, reps: usize) -> Result<Self, Vec<String>> {
         let runs = heard::results(&record.object).map_err(|error| vec![error])?;
         let lacks = lacks(&plan, &runs, reps);
         if lacks.is_empty() { Ok(Point { plan, runs, record }) } else { Err(lacks) }
     }
 
-    /// By Aurora.
+    /// Aurora's run.
     pub fn aurora(&self) -> Option<&Run> {
         self.runs.iter().find(|run| run.is_aurora())
     }
 
-    /// By MPI.
+    /// The runs of MPI.
     pub fn others(&self) -> impl Iterator<Item = &Run> {
         self.runs.iter().filter(|run| !run.is_aurora())
     }
 
-    /// By that form of MPI which shares in the least time.
+    /// The run of the form of MPI that shares in the least time.
     pub fn best(&self) -> Option<&Run> {
         self.others().min_by(|a, b| a.sharing_seconds.median.total_cmp(&b.sharing_seconds.median))
     }
 
-    /// By a form of MPI, such as `mpi-isend`, which may be called whole.
+    /// The run of a form of MPI, such as `mpi-isend`, whose name may end with `-whole`.
     pub fn form(&self, form: &str) -> Option<&Run> {
         self.runs.iter().find(|run| run.implementation.starts_with(form))
     }
 
-    /// The sequential program's seconds, where it computes alone.
+    /// The sequential program's seconds, if it computes alone.
     pub fn alone(&self) -> f64 {
         self.runs[0].sequential_seconds
     }
 
-    /// The model: nodes that share cores cannot compute as fast as machines do. So computing that was measured alone is
-    /// divided among them, and sharing that was measured on the emulated network is added.
+    /// The model: nodes that share cores cannot compute as fast as machines do. So the computing time measured alone is
+    /// divided among them, and the sharing time measured on the emulated network is added.
     pub fn speed_up(&self, nodes: usize, run: &Run) -> f64 {
         self.alone() / (self.alone() / nodes as f64 + run.sharing_seconds.median)
     }
 
-    /// What the job came to, in a line.
+    /// The result of the job in a line.
     pub fn brief(&self) -> String {
         if self.plan.kernel.is_some() {
             return format!("{:.4} s of computing alone", self.alone());
@@ -68,12 +68,12 @@ impl Point {
     }
 }
 
-/// Whether the figure tells of the cores, not of the network.
+/// Marks a figure that the cores limit, not the network.
 pub fn full(run: &Run) -> &'static str {
     run.cores_busy.map_or("", judge::full)
 }
 
-/// How far repetitions are apart: the slowest over the fastest.
+/// The spread of repetitions: the slowest divided by the fastest.
 pub fn spread(of: Spread) -> f64 {
     of.max / of.min
 }
@@ -98,7 +98,7 @@ fn flaws(plan: &Plan, run: &Run, reps: usize) -> Vec<String> {
     if plan.kernel.is_some() && !(alone > 0.0 && alone.is_finite()) {
         flaws.push(format!("has no time: {alone}"));
     }
-    // Alone there may be nothing to share.
+    // A single node may have nothing to share.
     if plan.nodes == 1 {
         return flaws;
     }
@@ -126,7 +126,7 @@ pub mod tests {
 
     const REPS: usize = 5;
 
-    /// Each phase of bulk as many times its bound as is said for the implementation, and little else.
+    /// Each phase of `bulk` takes the implementation's multiple of its bound, and little else takes time.
     pub fn point(case: Case, nodes: usize, of_bound: &[(&str, f64)]) -> Point {
         let plan = Plan { nodes, ..Plan::of(case) };
         let run = |(implementation, times): &(&str, f64)| {
@@ -148,7 +148,7 @@ pub mod tests {
         point
     }
 
-    /// One that has all that it must have.
+    /// A complete point.
     fn whole(case: Case, nodes: usize) -> Point {
         point(case, nodes, &case.program.implementations.map(|name| (name, 1.1)))
     }
@@ -182,7 +182,7 @@ pub mod tests {
             assert!(found(&whole).contains(expected), "{expected}: {}", found(&whole));
         }
         assert_eq!(found(&alone(MM2_704, 0.0)), "aurora has no time: 0");
-        // A node that is alone need not share.
+        // A single node need not share.
         let mut single = whole(MM2_704, 1);
         single.runs[0].cores_busy = None;
         assert_eq!(found(&single), "");
@@ -219,7 +219,7 @@ pub mod tests {
         };
         // 704 x 704: 250.7 s of computing; 17.9 s on 16 nodes were 2.2 s more than ideal.
         assert!((speed_up(250.7, 16, 17.9 - 250.7 / 16.0) - 14.0).abs() < 0.05);
-        // Without sharing it is the number of nodes.
+        // Without sharing the speed-up is the number of nodes.
         assert_eq!(speed_up(3.0, 8, 0.0), 8.0);
         assert!(speed_up(3.0, 8, 0.1) < 8.0 && speed_up(0.01, 8, 0.1) < 1.0);
     }

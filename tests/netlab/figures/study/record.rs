@@ -1,5 +1,5 @@
-//! The file of what has been measured: a JSON object in each line, as `aurora report` reads them. A study that was
-//! interrupted goes on from it.
+//! The file of measured jobs: a JSON object in each line, as `aurora report` reads them. An interrupted study continues
+//! from the file.
 
 use aurora_suite::figures::job::Seen;
 use serde::{Deserialize, Serialize};
@@ -8,18 +8,18 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
-/// One line.
+/// A line of the file.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Record {
-    /// By which the job is known: what is there already is not measured again.
+    /// The key of the job. A job that the file has already is not measured again.
     pub study: Value,
     pub seen: Seen,
-    /// What `aurora --json` has said, with the command and the labels of the job.
+    /// The output of `aurora --json`, with the command and the labels of the job.
     #[serde(flatten)]
     pub object: Map<String, Value>,
 }
 
-/// What is in the file, in order, and how many lines are none of ours, such as one that was being written at an
+/// The records of the file in order, and the number of other lines, for example a line that was cut off by an
 /// interruption.
 pub fn load(file: &Path) -> Result<(Vec<Record>, usize), String> {
     let text = match fs::read_to_string(file) {
@@ -32,7 +32,7 @@ pub fn load(file: &Path) -> Result<(Vec<Record>, usize), String> {
     Ok((records, others))
 }
 
-/// Adds a line, on its own whatever the file ends with, and waits until it is on its way to the disk.
+/// Adds a line, on its own whatever the end of the file is, and waits until it is written to the disk.
 pub fn append(file: &Path, record: &Record) -> Result<(), String> {
     let append = || {
         let mut open = File::options().create(true).append(true).open(file)?;
@@ -41,7 +41,7 @@ pub fn append(file: &Path, record: &Record) -> Result<(), String> {
     append().map_err(|error| at(file, error))
 }
 
-/// Writes these and nothing else.
+/// Writes only these records.
 pub fn write<'r>(file: &Path, records: impl Iterator<Item = &'r Record>) -> Result<(), String> {
     let text = records.map(|record| Ok(line(record)? + "\n")).collect::<io::Result<String>>();
     text.and_then(|text| fs::write(file, text)).map_err(|error| at(file, error))
@@ -90,7 +90,7 @@ pub mod tests {
         let (mut records, others) = load(&file).expect("read");
         fs::remove_file(&file).expect("removed");
         assert_eq!((&records[..], others), (&[record("a"), record("c")][..], 1));
-        // What is measured again counts.
+        // The last measurement counts.
         let mut again = record("c");
         again.seen.remarks.push("again".into());
         records.push(again.clone());

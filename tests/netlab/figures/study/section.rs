@@ -1,4 +1,4 @@
-//! The section of `benches/RESULTS.md`: tables of what was measured, and of what the model makes of it, never in one.
+//! The section of `benches/RESULTS.md`: separate tables of measured values and of modelled values.
 
 use super::case::{CASES, Case, MM2_704};
 use super::goals;
@@ -10,7 +10,7 @@ use aurora_suite::mpi::Flavour;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// All of it: of the jobs that share and of those that compute alone, and of what is no row.
+/// The whole section: jobs that share, jobs that compute alone, and jobs without valid figures.
 pub fn section(points: &[Point], alone: &[Point], refused: &[String], reps: u32, took: &str) -> String {
     let [openmpi, mpich] = Flavour::BOTH.map(Flavour::version);
     let commits: BTreeSet<_> = points.iter().filter_map(|point| point.record.study["commit"].as_str()).collect();
@@ -54,7 +54,7 @@ fn computing(alone: &[Point]) -> String {
     markdown(&rows)
 }
 
-/// One data set on one network: what was measured, then what the model makes of it; nothing where there is none.
+/// One data set on one network: the measured values, then the modelled values; empty without points.
 fn part(points: &[Point], alone: &[Point], network: &Network, case: Case) -> String {
     let points = of(points, network, case);
     if points.is_empty() {
@@ -76,7 +76,7 @@ pub fn of<'p>(points: &'p [Point], network: &Network, case: Case) -> Vec<&'p Poi
     points.iter().filter(|point| point.plan.network == *network && point.plan.case == case).collect()
 }
 
-/// Of these, those with so many nodes.
+/// The points with this number of nodes.
 pub fn at<'p>(points: &[&'p Point], nodes: usize) -> impl Iterator<Item = &'p Point> {
     points.iter().copied().filter(move |point| point.plan.nodes == nodes)
 }
@@ -85,14 +85,14 @@ pub fn numbers_of_nodes(points: &[&Point]) -> BTreeSet<usize> {
     points.iter().map(|point| point.plan.nodes).collect()
 }
 
-/// A table, whose first row is its head.
+/// A table. Its first row is the head.
 pub fn markdown(rows: &[impl AsRef<[String]>]) -> String {
     let mut lines: Vec<_> = rows.iter().map(|cells| format!("| {} |\n", cells.as_ref().join(" | "))).collect();
     lines.insert(1, format!("|{}\n", "---|".repeat(rows[0].as_ref().len())));
     lines.concat()
 }
 
-/// What was measured: of mm2 Figure 6.
+/// The measured values; for mm2 these are Figure 6.
 fn measured(points: &[&Point], case: Case) -> String {
     let stages: Vec<_> = case.program.stages.iter().map(|(name, _)| *name).collect();
     let head = "nodes|beside|implementation|sharing, min|median|max (ms)|max/min|bulk / bound";
@@ -115,22 +115,22 @@ fn cells(plan: &Plan, run: &Run) -> Vec<String> {
     cells
 }
 
-/// Aurora's run that counts for a number of nodes: it has one beside each MPI in each setting, and the slowest median
-/// counts.
+/// Aurora's run that counts for a number of nodes. There is one run for each MPI in each setting, and the run with the
+/// slowest median counts.
 fn slowest<'p>(points: &[&'p Point], nodes: usize) -> Option<&'p Run> {
     let ours = at(points, nodes).filter_map(Point::aurora);
     ours.max_by(|a, b| a.sharing_seconds.median.total_cmp(&b.sharing_seconds.median))
 }
 
-/// Aurora's modelled speed-up over that of the best form of MPI in the same job, the least of all jobs: those who took
-/// turns are compared.
+/// Aurora's modelled speed-up divided by that of the best form of MPI in the same job: the minimum of all jobs. Only
+/// implementations that took turns are compared.
 pub fn least_ratio(points: &[&Point], nodes: usize, alone: &Point) -> Option<f64> {
     let pairs = at(points, nodes).filter_map(|point| Some((point.aurora()?, point.best()?)));
     let ratios = pairs.map(|(ours, theirs)| alone.speed_up(nodes, ours) / alone.speed_up(nodes, theirs));
     ratios.min_by(f64::total_cmp)
 }
 
-/// What the model makes of it: the speed-up, and Aurora's over that of the best MPI.
+/// The modelled values: the speed-up, and Aurora's speed-up divided by that of the best MPI.
 fn modelled(points: &[&Point], alone: &Point) -> String {
     let numbers = numbers_of_nodes(points);
     let row = |name: String, cell: &dyn Fn(usize) -> Option<String>| {
@@ -143,7 +143,7 @@ fn modelled(points: &[&Point], alone: &Point) -> String {
         row(head, &|nodes| Some(nodes.to_string())),
         row("Aurora".into(), &|nodes| slowest(points, nodes).map(|run| shown(nodes, run))),
     ];
-    // Who is compared over all numbers of nodes: an implementation over an MPI in a setting.
+    // Each row has an implementation of an MPI in a setting, for all numbers of nodes.
     for point in points {
         let Plan { flavour, setting, .. } = point.plan;
         for Run { implementation, .. } in point.others() {
@@ -163,7 +163,7 @@ fn modelled(points: &[&Point], alone: &Point) -> String {
     markdown(&rows)
 }
 
-/// What was seen of the jobs from outside.
+/// The measurements of the jobs from outside.
 fn conditions(points: &[&Point]) -> String {
     let line = |Point { plan, record: Record { study, seen, .. }, .. }: &&Point| {
         format!(
@@ -200,11 +200,11 @@ mod tests {
         let bound = 2.0 * points[1].plan.bound();
         assert_eq!(slowest(&points, 16).map(|run| run.sharing_seconds), Some(Spread::exactly(1.25 * bound)));
         assert!(slowest(&points, 2).is_none() && least_ratio(&points, 2, &alone).is_none());
-        // 0.7 / (0.7 / 16 + times x 2 x the bound): beside another job in which MPI is twice as slow.
+        // 0.7 / (0.7 / 16 + times x 2 x the bound); in another job MPI is twice as slow.
         let ratio = |ours: f64, theirs: f64| (0.7 / 16.0 + theirs * bound) / (0.7 / 16.0 + ours * bound);
         let least = |points: &[&Point]| least_ratio(points, 16, &alone).expect("a pair");
         assert!((least(&points) - ratio(1.25, 1.5)).abs() < 1e-9);
-        // 1.8 times as fast, by less than another job in which it is 1.15 times.
+        // In one job Aurora is 1.8 times as fast, in the other only 1.15 times, although by more seconds.
         let [near, far] = [(1.0, 2.0), (10.0, 11.5)]
             .map(|(ours, theirs)| point(CASE, 16, &[("aurora-whole", ours), ("mpi-isend", theirs)]));
         assert!((least(&[&near, &far]) - ratio(10.0, 11.5)).abs() < 1e-9);
