@@ -1,4 +1,4 @@
-//! What a kernel keeps of every object.
+//! The data that a kernel keeps for every object.
 
 use crate::error::ObjectName;
 use crate::ids::ObjectId;
@@ -16,13 +16,13 @@ pub(crate) struct OpenGuard {
     pub(crate) mutable: bool,
     /// All ranks await its end.
     pub(crate) awaited: bool,
-    /// The part of the object that it is about.
+    /// The part of the object that the guard uses.
     pub(crate) window: Window,
     pub(crate) _span: Option<Box<tracing::Span>>,
 }
 
 impl OpenGuard {
-    /// Whether it forbids the use of a part of the object, for writing if `mutable`.
+    /// True if this guard forbids the use of a part of the object, for writing if `mutable`.
     pub(crate) fn forbids(&self, mutable: bool, window: Window) -> bool {
         (mutable || self.mutable) && self.window.overlaps(window)
     }
@@ -34,12 +34,12 @@ pub(crate) struct Frame {
     pub(crate) fault: Option<Error>,
     /// The fault is new: the object has not been told.
     pub(crate) is_failing: bool,
-    /// It has panicked where nothing could be sent: it is poisoned at the next call.
+    /// The object has panicked where nothing could be sent: it is poisoned at the next call.
     pub(crate) is_broken: bool,
-    /// A call of it has panicked: its timers do not call it any more.
+    /// A call of the object has panicked: its timers do not call it any more.
     pub(crate) has_panicked: bool,
     pub(crate) open: Vec<OpenGuard>,
-    /// By rank: whether it has dropped its handle.
+    /// By rank: true if the rank has dropped its handle.
     pub(crate) dropped: Vec<bool>,
 }
 
