@@ -129,8 +129,9 @@ choices! {
     /// ```
     route(route: Route) => route;
 
-    /// Ends the job when a wait takes longer (default: `AURORA_TIMEOUT`, else never). A polling loop is a wait, too: the
-    /// rank reads only the same few elements or scalars, finds no change, and computes for less than 100 us between reads.
+    /// Ends the job when a wait takes longer (default: `AURORA_TIMEOUT`, else never). A polling loop is a wait, too:
+    /// the rank reads only the same few elements or scalars, finds no change, and computes for less than 100 us between
+    /// reads.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -256,7 +257,8 @@ impl Config {
         self
     }
 
-    /// Sets the network interface between machines, by its name (default: `AURORA_INTERFACE`, else found automatically).
+    /// Sets the network interface between machines, by its name (default: `AURORA_INTERFACE`, else found
+    /// automatically).
     ///
     /// ```
     /// # use aurora_core::prelude::*;

@@ -175,7 +175,8 @@ fn carry_out(config: Config, site: Site, program: &(dyn Fn(&World) -> Result<()>
 /// The report to the control plane about an error that ended this rank.
 fn failure_of(seat: &Seat, error: &Error) -> Failure {
     let me = seat.rank();
-    // The rank at fault, and true if that rank or its watcher reports the failure: that report says more and comes first.
+    // The rank at fault, and true if that rank or its watcher reports the failure: that report says more and comes
+    // first.
     let (culprit, told) = match error {
         Error::JobFailed { failure } => return failure.heard(),
         Error::Leaked { rank, .. } | Error::Poisoned { rank, .. } => (*rank, *rank != me),

@@ -203,11 +203,11 @@ impl World {
     /// would help. Dropped objects are included. Objects of one name that one line has made are counted together.
     ///
     /// Messages that this rank has sent because of the line are counted, not those that it has received: `at` sends
-    /// only a request. `barrier` stands for any collective call: a barrier, a construction, a `fill`, a `gather_to` or a
-    /// reduction. A reduction whose data is too long to travel with the barrier also has a line of its own. **Accesses
-    /// without a message are not counted**: elements of ranks that share memory with this rank are read and written in
-    /// place. So on one machine a loop of `at` and `put` looks free, and would send a message for each remote element on
-    /// a cluster. Two settings show such accesses on one machine. With `AURORA_ROUTE=udp` (or
+    /// only a request. `barrier` stands for any collective call: a barrier, a construction, a `fill`, a `gather_to` or
+    /// a reduction. A reduction whose data is too long to travel with the barrier also has a line of its own.
+    /// **Accesses without a message are not counted**: elements of ranks that share memory with this rank are read and
+    /// written in place. So on one machine a loop of `at` and `put` looks free, and would send a message for each
+    /// remote element on a cluster. Two settings show such accesses on one machine. With `AURORA_ROUTE=udp` (or
     /// [`Config::route`](crate::Config::route)) no memory is shared and each access is counted here. With
     /// `AURORA_SCALAR=deny` (or [`Config::deny_scalar`](crate::Config::deny_scalar)) the first access ends the job with
     /// its line.

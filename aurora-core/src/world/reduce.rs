@@ -89,8 +89,8 @@ impl World {
         self.combine(Reduction::All, op, std::slice::from_mut(&mut value), &Site::here()).map(|_| value)
     }
 
-    /// Collective. Does an [`all_reduce`](World::all_reduce) for each element of a slice of the same length on all ranks:
-    /// each element is replaced by the combination of all ranks' elements at its index.
+    /// Collective. Does an [`all_reduce`](World::all_reduce) for each element of a slice of the same length on all
+    /// ranks: each element is replaced by the combination of all ranks' elements at its index.
     ///
     /// ```
     /// use aurora_core::ops::Sum;
@@ -213,7 +213,7 @@ impl World {
     ///
     /// Config::threads(3).run(|world| {
     ///     let found = 10 * (world.rank().index() + 1); // the number of this rank's results
-    ///     let first = world.exclusive_scan(Sum, found)?.unwrap_or(0); // their first index among the results of all ranks
+    ///     let first = world.exclusive_scan(Sum, found)?.unwrap_or(0); // the index of the first one, of all ranks
     ///     assert_eq!(first, [0, 10, 30][world.rank().index()]);
     ///     Ok(())
     /// })?;

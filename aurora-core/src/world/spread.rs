@@ -134,8 +134,8 @@ impl World {
         Ok(())
     }
 
-    /// Collective. Returns the values of all ranks, in rank order, on every rank: `MPI_Allgather`. Their type is any type
-    /// that serde can encode. Like a [`barrier`](World::barrier) it orders all ranks.
+    /// Collective. Returns the values of all ranks, in rank order, on every rank: `MPI_Allgather`. Their type is any
+    /// type that serde can encode. Like a [`barrier`](World::barrier) it orders all ranks.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -170,7 +170,8 @@ impl World {
         all.iter().enumerate().map(of).collect()
     }
 
-    /// Collective. Returns the elements of all ranks, in rank order, on every rank: `MPI_Allgatherv`. Lengths may differ.
+    /// Collective. Returns the elements of all ranks, in rank order, on every rank: `MPI_Allgatherv`. Lengths may
+    /// differ.
     ///
     /// ```
     /// use aurora_core::prelude::*;

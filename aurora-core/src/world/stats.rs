@@ -7,8 +7,8 @@ use crate::{Result, Site};
 use std::time::{Duration, Instant};
 
 impl World {
-    /// Returns the counters of this rank since `run` began: its times, its messages and its waits, by object and kind of
-    /// operation. Not collective; takes some microseconds.
+    /// Returns the counters of this rank since `run` began: its times, its messages and its waits, by object and kind
+    /// of operation. Not collective; takes some microseconds.
     ///
     /// For a phase, take the difference of two readings, between barriers if other ranks' phases should not count.
     /// `AURORA_STATS=1` (or [`Config::stats`](crate::Config::stats)) prints the readings of all ranks at the end.
@@ -24,7 +24,7 @@ impl World {
     ///     let load = world.stats() - before;
     ///     assert_eq!(sum, 4950);
     ///     assert_eq!(load.object("GVector<u64> of 100")[&Kind::Load].messages, 1); // its half to the other rank
-    ///     assert_eq!(load.elapsed(), load.computing + load.sharing + load.waiting); // `println!("{load}")` prints a table
+    ///     assert_eq!(load.elapsed(), load.computing + load.sharing + load.waiting); // `println!("{load}")`: a table
     ///     Ok(())
     /// })?;
     /// # Ok::<(), Error>(())
