@@ -1,5 +1,5 @@
-//! The collective scopes of a scalar, on the receiving side: the home hears which ranks have come and ended, the
-//! others receive values and hear which scopes are over.
+//! The collective scopes of a scalar, on the receiving side: the home counts the ranks that have entered and ended a
+//! scope; other ranks receive values and the ends of scopes.
 
 use super::message::Message;
 use super::scopes::{ACCUMULATE, READ_CACHE, READ_MOSTLY, RELEASE};
@@ -28,7 +28,7 @@ impl Scalar {
         if self.ledger.epoch < epoch || self.ledger.settled >= epoch {
             return;
         }
-        // All have come, so the scopes before it are over.
+        // All ranks have come to this scope, so the scopes before it are over.
         self.ledger.conclude(epoch - 1);
         let site = self.site_of(epoch);
         let reason = cx.reason(READ_MOSTLY, site.clone());
@@ -120,7 +120,7 @@ impl Scalar {
         let (site, time) = (self.site_of(epoch), self.released());
         let spreading = self.spreading.get_or_insert_with(|| Spreading::new(size));
         let number = spreading.number;
-        // This rank may be in the next one already, while others are still in this one.
+        // This rank may be in the next scope already, while other ranks are still in this one.
         let mine = self.replicated.as_mut().filter(|replicated| replicated.epoch == epoch);
         if let Some((replicated, value)) = mine.zip(self.value.as_ref()) {
             replicated.learn(number, &value.read(), 0);

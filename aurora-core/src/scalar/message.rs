@@ -10,12 +10,12 @@ use crate::stats::Kind;
 use aurora_net::{Payload, Rank};
 use serde::{Deserialize, Serialize};
 
-/// In checking mode a `time` is what the sender, or all ranks together, release ([`ordering`](super::ordering)).
+/// In checking mode a `time` is the release of the sender, or of all ranks together ([`ordering`](super::ordering)).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Message {
     /// To the home: the sender has come to this scope, which shows something.
     Come { epoch: Epoch, opening: Opening, time: Option<Time> },
-    /// To the home: the sender has ended this scope, with so many offers in it. Payload: its contribution, if any.
+    /// To the home: the sender has ended this scope, with `offers` offers in it. Payload: its contribution, if any.
     Part { epoch: Epoch, opening: Opening, offers: u64, contributes: bool, time: Option<Time> },
     /// From the home: all ranks have ended this scope.
     Over { epoch: Epoch, time: Option<Time> },
@@ -35,7 +35,7 @@ impl Message {
     }
 }
 
-/// What can be done to a scalar at its home.
+/// An operation on a scalar at its home.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum ScalarRequest {
     /// Reply: the value.
