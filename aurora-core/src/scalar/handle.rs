@@ -382,7 +382,7 @@ impl<T: Atomic> GScalar<T> {
         self.fetch::<Sum>(operand, "fetch_add")
     }
 
-    /// Sets the value to the minimum of it and `operand`, and returns the old value. Errors as for [`get`](GScalar::get).
+    /// Sets the value to the minimum of it and `operand`; returns the old value. Errors as for [`get`](GScalar::get).
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -401,7 +401,7 @@ impl<T: Atomic> GScalar<T> {
         self.fetch::<Min>(operand, "fetch_min")
     }
 
-    /// Sets the value to the maximum of it and `operand`, and returns the old value. Errors as for [`get`](GScalar::get).
+    /// Sets the value to the maximum of it and `operand`; returns the old value. Errors as for [`get`](GScalar::get).
     ///
     /// ```
     /// # use aurora_core::prelude::*;
