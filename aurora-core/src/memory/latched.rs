@@ -18,7 +18,7 @@ impl<'s> Latched<'s> {
         acquire(sharing, owner, intent, epoch).then_some(Latched { sharing, owner })
     }
 
-    /// Releases the latch. Returns whether the access counts.
+    /// Releases the latch. Returns true if the access counts.
     #[inline]
     pub(super) fn release(self) -> bool {
         let counts = self.sharing.release_latch(self.owner);
