@@ -142,7 +142,8 @@ choices! {
     /// ```
     timeout(limit: Duration) => timeout;
 
-    /// Sets the time after which a rank that acknowledges no message is lost (default: `AURORA_SILENCE`, else 5 s).
+    /// Sets the time after which a rank that leaves messages unacknowledged is lost (default: `AURORA_SILENCE`, else
+    /// 5 s).
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -230,13 +231,13 @@ impl Config {
     /// Sets the checking mode: the race detector (default: `AURORA_CHECK`, else off). `true` is [`Check::On`]. The
     /// detector does not note reads in a [`Paged`](crate::PagedMut) scope.
     ///
-    /// A race is a pair of accesses to one element of a vector, or to one entry of a map, by two ranks, at least one
-    /// of them a write, that nothing orders. The commonest race is a write in an OwnerComputes and a read by another
-    /// rank without a barrier. It is [`Error::Race`](crate::Error::Race) on all ranks, with the index or the key, both
-    /// lines, both ranks, and advice. If one of the accesses is a slice that the program holds, or its own entries of a
-    /// map, Aurora cannot know which elements were read. Such a possible race is a notice on stderr, once for each pair
-    /// of lines, or an error under [`Check::Strict`]. The written elements of a `&mut` slice are those that differ from
-    /// a copy that Aurora makes when the program gets the slice.
+    /// A race is a pair of accesses to one element of a vector, or to one entry of a map, by two ranks, at least one of
+    /// them a write, that nothing orders. The commonest race is a write in an OwnerComputes and a read by another rank
+    /// without a barrier. A race is [`Error::Race`](crate::Error::Race) on all ranks, with the index or the key, both
+    /// lines, both ranks, and a way to order the accesses. If one access is a slice that the program holds, or its own
+    /// entries of a map, Aurora cannot know which of them were read. Such a possible race is a notice on stderr, once
+    /// for each pair of lines, or an error under [`Check::Strict`]. The written elements of a `&mut` slice are those
+    /// that differ from a copy that Aurora makes when the program gets the slice.
     ///
     /// Checking is slow: every access goes through the kernel. Owners remember the last accesses to each range of
     /// elements, in up to some 64 MiB for each object and rank. A notice tells if that was not enough.

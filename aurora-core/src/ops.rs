@@ -204,7 +204,7 @@ pub struct MaxLoc;
 pub struct Located<V, I = u64> {
     /// The value, which is compared.
     pub value: V,
-    /// Its place, such as a rank or the index of an element.
+    /// The place of the value, such as a rank or the index of an element.
     pub index: I,
 }
 

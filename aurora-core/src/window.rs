@@ -9,7 +9,7 @@ use std::ops::Range;
 pub(crate) struct Window(Option<(usize, usize)>);
 
 impl Window {
-    /// The whole vector, whatever its length.
+    /// The whole vector, of any length.
     pub(crate) const WHOLE: Window = Window(None);
 
     /// A range of a vector of `len` elements. Parts of an empty vector are never `WHOLE`: they overlap nothing.

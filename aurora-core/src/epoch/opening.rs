@@ -14,7 +14,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// The rule by which a collective scope is `settled`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum Rule {
-    /// A load: when all ranks have announced it. Loads are settled in their order, also those of different parts.
+    /// A load: when all ranks have announced it. Loads are `settled` in their order, also loads of different parts.
     Announced,
     /// A scope of writes: when all ranks have ended it and all their batches are applied.
     Ended,

@@ -149,7 +149,7 @@ fn nothing_is_copied_while_another_rank_is_inside() {
 fn nothing_is_added_while_another_rank_is_inside() {
     check_stopped(|v| {
         let mut adds = v.release_alone_with(Sum)?;
-        // Its own elements alone: an answer of rank 0's that rank 1 cannot read would make rank 0 give up rank 1.
+        // Rank 1's own elements alone: an answer of rank 0 that rank 1 cannot read would make rank 0 give up rank 1.
         let added = (LEN / 2..LEN).try_for_each(|i| adds.update(i, 1));
         is_lost(added.and_then(|()| adds.finish()))
     });

@@ -72,7 +72,7 @@ impl<'h> Header<'h> {
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BadHeader {
-    /// Its length in bytes, with the numbers that the kernel adds.
+    /// The length of the header in bytes, with the numbers that the kernel adds.
     #[error("a header of {0} bytes: put what is long into the payload (1000 are allowed)")]
     TooLong(usize),
     #[error("a header cannot be encoded: {0}")]

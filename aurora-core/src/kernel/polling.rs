@@ -30,9 +30,9 @@ const LOOKS: u64 = 1 << 63;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum Idle {
-    /// Its wait of this number.
+    /// The rank is in its wait of this number.
     Waits(u64),
-    /// Its poll of this number, in which it has looked this often.
+    /// The rank is in its poll of this number, in which it has looked this often.
     Polls(u64, u64),
     Left,
 }
@@ -53,7 +53,7 @@ pub(crate) struct Polling {
     pub(crate) polls: Arc<Polls>,
     limit: Option<Duration>,
     notice: Duration,
-    /// When this rank began.
+    /// The start of this rank.
     pub(crate) began: Instant,
     next: Instant,
     /// `ticks`: ticks so far. `number`: the number of the present or next poll.

@@ -19,7 +19,7 @@ pub(crate) const STEP: usize = 16 << 20;
 
 const GRANULE: usize = 256 << 10;
 
-/// A step takes at most one part of the free memory in this number: this many ranks may check at the same moment.
+/// A step takes at most 1/`PART` of the free memory: this many ranks may check at the same moment.
 const PART: usize = 64;
 
 /// Knows which parts of an array have been touched, and checks before each step whether there is memory for the rest.
@@ -42,7 +42,7 @@ impl Meter {
         Meter { whole, touched, next: 0, untouched: looked_at, allowed: 0, limits: None }
     }
 
-    /// Takes these bytes, before they are written.
+    /// Notes these bytes as touched, after a check for memory. Call it before they are written.
     #[inline]
     pub(crate) fn touch(&mut self, bytes: Range<usize>) -> Result<(), Shortage> {
         if self.untouched > 0 {

@@ -74,7 +74,7 @@ pub(crate) trait Storage: Any + Send + Sync {
     /// The address of the first byte, without borrowing the bytes.
     fn start(&self) -> NonNull<u8>;
     fn byte_len(&self) -> usize;
-    /// The same bytes, while other threads may read single elements.
+    /// The bytes, while other threads may read single elements.
     fn cells(&mut self) -> Cells<'_>;
     /// Touches these bytes, if the system has only promised them. Their contents do not change.
     fn take(&mut self, bytes: Range<usize>) -> Result<(), Shortage>;

@@ -35,7 +35,7 @@ struct Lines<A> {
 }
 
 impl<A: gate::Word> Lines<A> {
-    /// Called by the home alone: admits ranks that have settled no more scopes than this.
+    /// Called by the home alone: admits ranks that have completed at most this number of scopes.
     fn open(&self, settled: Epoch) {
         self.opening.0.store(settled + 1, Ordering::Release);
     }
@@ -120,7 +120,7 @@ impl Word {
         old
     }
 
-    /// Called by the home alone: admits ranks that have settled no more scopes than this.
+    /// Called by the home alone: admits ranks that have completed at most this number of scopes.
     pub(crate) fn open(&self, settled: Epoch) {
         self.lines().open(settled);
     }

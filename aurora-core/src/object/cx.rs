@@ -16,7 +16,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// How a message is sent.
+/// The options of a message.
 #[derive(Clone, Copy, Debug)]
 pub struct How<'a> {
     pub(crate) kind: Kind,
@@ -68,17 +68,17 @@ impl std::fmt::Debug for Cx<'_> {
 }
 
 impl Cx<'_> {
-    /// This rank.
+    /// Returns this rank.
     pub fn me(&self) -> Rank {
         self.core.me
     }
 
-    /// Number of ranks.
+    /// Returns the number of ranks.
     pub fn size(&self) -> usize {
         self.core.size
     }
 
-    /// The present time.
+    /// Returns the present time.
     pub fn now(&self) -> Instant {
         self.core.clock.now()
     }
@@ -102,7 +102,7 @@ impl Cx<'_> {
         self.frame.fault.is_none()
     }
 
-    /// The reason of a message about this object: the program's action and its line, for [`How::on`].
+    /// Makes the reason of a message about this object, for [`How::on`]: the program's action and its line.
     pub fn reason(&self, action: &'static str, site: Option<Site>) -> Reason {
         Reason { action, site }
     }

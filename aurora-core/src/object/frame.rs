@@ -32,7 +32,7 @@ pub(crate) struct Frame {
     pub(crate) id: ObjectId,
     pub(crate) name: ObjectName,
     pub(crate) fault: Option<Error>,
-    /// The fault is new: the object has not been told.
+    /// The fault is new: the kernel has not called the object for it.
     pub(crate) is_failing: bool,
     /// The object has panicked where nothing could be sent: it is poisoned at the next call.
     pub(crate) is_broken: bool,

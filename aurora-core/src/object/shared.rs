@@ -27,7 +27,7 @@ use std::time::Instant;
 ///            other ranks' parts of the same object
 /// ```
 ///
-/// # What the kernel promises
+/// # Guarantees of the kernel
 /// - The kernel makes one call at a time, on any thread, never from inside another call. A message of a call to its
 ///   own rank is delivered later.
 /// - A transfer is delivered whole and once. Transfers arrive in any order.
@@ -42,14 +42,14 @@ use std::time::Instant;
 ///   prints a notice for a wait of 30 s. It keeps counters ([`World::usage`](crate::World::usage)) and traces. A wait
 ///   that can never end is an error, if [`awaits`](Self::awaits) and [`holds`](Self::holds) name the awaited ranks.
 ///
-/// # What an object needs
+/// # Methods to implement
 /// Most objects need [`deliver`](Self::deliver) or [`request`](Self::request), and [`advance`](Self::advance); an
 /// object that parks requests also needs [`holds`](Self::holds). `entered`, `digest`, `claim` and `drop_notice` are
 /// for objects with collective scopes; `arrive`, `merge` and `depart` for barriers that name the object; `place`,
 /// `write`, `read` and `released` for payloads in the object's own memory. A header has at most 1000 bytes: longer
 /// data goes into the payload.
 ///
-/// # What the object promises
+/// # Duties of the object
 /// - A call waits for no rank, runs no code of the program except its operations, and takes at most 200 us. Longer work
 ///   is done in steps, by [`poll_timeout`](Self::poll_timeout).
 /// - The object answers each request once. While it parks a request, it names the request in [`holds`](Self::holds).
@@ -208,7 +208,7 @@ impl dyn SharedObject + '_ {
     }
 }
 
-/// Where the payload of a transfer goes.
+/// The place for the payload of a transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     /// Into a buffer, which is delivered with the header.

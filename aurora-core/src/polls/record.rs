@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn a_loop_over_a_vector_is_not() {
         assert_eq!(noted((0..5000).map(|i| (i, 0, 0))), 8);
-        // One that begins after a while.
+        // A poll that begins after a while.
         assert_eq!(noted((0..5000).map(|i| (i.max(100), 0, 0))), 101);
     }
 

@@ -38,7 +38,7 @@ pub trait Atomic: ScalarValue + bytemuck::Pod {}
 ///
 /// Every operation is atomic. [`fetch_add`](GScalar::fetch_add) makes a task counter, as in Global Arrays. On the home
 /// and on ranks that share memory with it, an operation on a number of up to 8 bytes is one atomic operation in memory.
-/// Any other operation is one round trip to the home.
+/// Any other operation is one round trip to the home; [`fetch_update`](GScalar::fetch_update) takes at least two.
 ///
 /// Four behaviours change the access inside a scope. [`read_cache`](GScalar::read_cache) shows the value as it was on
 /// entry. [`release_c`](GScalar::release_c) sets the value at the end of the scope. [`accumulate`](GScalar::accumulate)

@@ -66,7 +66,7 @@ impl Replica {
     }
 
     fn turn(&self, from: u8, to: u8) {
-        // What is closed stays so.
+        // A closed replica stays closed.
         let _ = self.state.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire);
     }
 }

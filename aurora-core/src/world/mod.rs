@@ -76,7 +76,7 @@ impl World {
         World { link: Link::new(endpoint, me, size, timed), about }
     }
 
-    /// This rank.
+    /// Returns this rank.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -93,7 +93,7 @@ impl World {
         self.link.me
     }
 
-    /// Number of ranks.
+    /// Returns the number of ranks.
     ///
     /// ```
     /// # use aurora_core::prelude::*;

@@ -185,7 +185,7 @@ impl Watch {
         })
     }
 
-    /// It may be time to look: `mine` is this rank's own state, `claim` describes its wait, `on` has the missing ranks.
+    /// Looks, if it is time: `mine` is this rank's own state, `claim` describes its wait, `on` has the missing ranks.
     pub(crate) fn handle_timeout(
         &mut self,
         now: Instant,
