@@ -290,9 +290,9 @@ impl Config {
     ///
     /// The file is created, or emptied, before any rank starts; if that fails, `run` returns
     /// [`Error::TraceFile`](crate::Error::TraceFile). Each rank appends its part when it leaves `run`, also after a
-    /// failure; the part of a killed rank is missing. Machines that share no files have one file of that name each,
-    /// for their own ranks. A file from an earlier job is emptied on rank 0's machine only: remove it on the others.
-    /// A rank keeps 100 000 events; the event `aurora_dropped` has the number of later events.
+    /// failure; the part of a killed rank is missing. Machines that share no files have one file of that name each, for
+    /// their own ranks. A file from an earlier job is emptied on rank 0's machine only: remove it on other machines. A
+    /// rank keeps 100 000 events; the event `aurora_dropped` has the number of later events.
     ///
     /// Times are on rank 0's clock. Ranks of one machine share a clock. Times of another machine are accurate to half
     /// of the quickest of ten round trips to rank 0, measured at the start; later drift is not corrected.

@@ -168,7 +168,7 @@ pub(crate) struct Barrier {
 
 /// A barrier in which this rank has sent something.
 struct UnderWay {
-    /// Completed rounds; those of the second pass follow those of the first.
+    /// The number of completed rounds; the rounds of the second pass follow the rounds of the first.
     round: u32,
     digest: Digest,
     summary: Option<Box<Summary>>,
@@ -221,7 +221,7 @@ impl Barrier {
         })
     }
 
-    /// The outcome, once all ranks have come.
+    /// The outcome, once all ranks have arrived.
     pub(crate) fn poll(&mut self) -> Option<Outcome> {
         let rounds = self.rounds();
         let is_over = |under_way: &UnderWay| match under_way.summary {

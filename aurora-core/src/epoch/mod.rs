@@ -149,7 +149,7 @@ impl Ledger {
         entered.map_err(|other| mismatch((self.me, &opening), other, name))
     }
 
-    /// This rank has come further in a scope that it has entered: its opening says so from now on. Fails if another
+    /// This rank has reached a later step of a scope: its opening contains the step from now on. Fails if another
     /// rank has ended the scope with a different opening.
     pub(crate) fn come_further(&mut self, epoch: Epoch, opening: Opening, name: &ObjectName) -> Result<(), Error> {
         self.last = Some(opening.clone());

@@ -147,7 +147,7 @@ impl Handler for Kernel {
 }
 
 impl Kernel {
-    /// Delivers some messages that this rank has sent to itself. The rest comes after the messages of others.
+    /// Delivers some messages that this rank has sent to itself. The rest follows after the messages of other ranks.
     fn deliver_to_self(&mut self, out: &mut Outbox) {
         const AT_A_TIME: usize = 64;
         let me = self.core.me;

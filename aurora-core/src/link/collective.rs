@@ -233,7 +233,7 @@ impl<'a> CollectiveCall<'a> {
         unreachable!("ranks whose keys differ have conferred")
     }
 
-    /// Brings this rank's bytes to the node's barrier, and waits until all have come.
+    /// Brings this rank's bytes to the node's barrier, and waits until all ranks have arrived.
     fn arrive(&self, barrier: &RefCell<NodeBarrier>, word: u64, give: Give<'_>) -> Result<BarrierState> {
         let Ok(mut at) = barrier.try_borrow_mut() else {
             panic!(

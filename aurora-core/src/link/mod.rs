@@ -138,7 +138,7 @@ impl Link {
         }
     }
 
-    /// Does something at once, unless the job is over.
+    /// Does an action at once, unless the job has ended.
     pub(crate) fn act<R>(&self, site: &Site, action: impl FnOnce(&mut Kernel, &mut Outbox) -> Result<R>) -> Result<R> {
         let (mut action, mut outcome) = (Some(action), None);
         self.act_once(site, &mut |kernel, out| {
@@ -175,7 +175,7 @@ impl Link {
         error
     }
 
-    /// Does something even if the job is over: for cleaning up.
+    /// Does an action even if the job has ended: for cleaning up.
     pub(crate) fn tidy<R>(&self, action: impl FnOnce(&mut Kernel, &mut Outbox) -> R) -> R {
         let (mut action, mut outcome) = (Some(action), None);
         self.tidy_once(&mut |kernel, out| outcome = action.take().map(|action| action(kernel, out)));
@@ -265,8 +265,8 @@ impl Link {
         began
     }
 
-    /// Waits for the others at a barrier in the node's memory: first by `linger`, which only spins for a moment, then
-    /// in the usual way, until `poll` says that all have come.
+    /// Waits for the other ranks at a barrier in the node's memory: first by `linger`, which only spins for a moment,
+    /// then in the usual way, until `poll` reports that all have arrived.
     pub(crate) fn await_node_peers(
         &self,
         wait: Blocked,
@@ -286,7 +286,7 @@ impl Link {
         })
     }
 
-    /// Waits until `condition` returns `Some` or the job is over, and drives the transport meanwhile.
+    /// Waits until `condition` returns `Some` or the job has ended, and drives the transport meanwhile.
     pub(crate) fn wait<R>(
         &self,
         wait: Blocked,
@@ -367,7 +367,7 @@ impl Link {
     }
 }
 
-/// Fails once the job is over.
+/// Fails once the job has ended.
 fn is_under_way(kernel: &Kernel, site: &Site) -> Result<()> {
     match &kernel.core.fault {
         Some(fault) => Err(fault.clone()),

@@ -101,7 +101,7 @@ impl LatchMode {
 
 const NOTHING: u64 = 0;
 
-/// The word of a rank that holds the latch of one block, or of all blocks of the node: no node has so many ranks.
+/// The word of a rank that holds the latch of one block, or of all blocks of the node: no node has that many ranks.
 #[inline]
 fn hold(owner: Option<usize>, intent: Intent) -> u64 {
     (owner.unwrap_or(u32::MAX as usize) as u64 + 1) << 1 | u64::from(intent == Intent::Write)

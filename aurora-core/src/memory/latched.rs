@@ -34,7 +34,7 @@ impl Drop for Latched<'_> {
 }
 
 /// Acquires the latch of one owner, or of all; [`Sharing::release_latch`] has to release it. Retries while an owner
-/// writes: that is over sooner than a message would arrive.
+/// writes: the write ends sooner than a message would arrive.
 #[inline]
 pub(super) fn acquire(sharing: &Sharing, owner: Option<usize>, intent: Intent, epoch: Epoch) -> bool {
     match sharing.acquire_latch(owner, intent, epoch) {

@@ -133,7 +133,7 @@ impl Parts {
         self.join();
     }
 
-    /// Joins neighbours that were one piece before, if nobody holds them.
+    /// Joins neighbours that were one piece before, if no guard holds them.
     pub(crate) fn join(&mut self) {
         let mut at = 0;
         while at + 1 < self.pieces.len() {

@@ -61,7 +61,7 @@ impl Frame {
         self.fault.clone().map_or(Ok(()), Err)
     }
 
-    /// The outcome of a wait that is over when `done`, or when something has ended the object.
+    /// The outcome of a wait that ends when `done`, or when an error has ended the object.
     pub(crate) fn sound_if(&self, done: bool) -> Option<Result<(), Error>> {
         (done || self.fault.is_some()).then(|| self.sound())
     }

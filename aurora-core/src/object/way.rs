@@ -37,7 +37,7 @@ impl<O: SharedObject> Way<O> {
         Way { link: link.again(), object: PhantomData }
     }
 
-    /// Acts on the object, at once, unless the job is over.
+    /// Acts on the object, at once, unless the job has ended.
     pub(crate) fn on<R>(&self, site: &Site, action: impl FnOnce(&mut O, &mut Cx<'_>) -> Result<R>) -> Result<R> {
         let (mut action, mut outcome) = (Some(action), None);
         self.link.act_on(site, &mut |object, cx| {
@@ -47,7 +47,7 @@ impl<O: SharedObject> Way<O> {
         Ok(outcome.expect("an action runs once"))
     }
 
-    /// Acts on the object even if the job is over.
+    /// Acts on the object even if the job has ended.
     pub(crate) fn tidy_on<R>(&self, action: impl FnOnce(&mut O, &mut Cx<'_>) -> R) -> R {
         let (mut action, mut outcome) = (Some(action), None);
         self.link.tidy_on(&mut |object, cx| outcome = action.take().map(|action| action(object.of_kind(), cx)));
@@ -60,7 +60,7 @@ impl<O: SharedObject> Way<O> {
         self.link.let_go_on(Box::new(|object, cx| action(object.of_kind(), cx)));
     }
 
-    /// Waits until `condition` returns `Some` or the job is over.
+    /// Waits until `condition` returns `Some` or the job has ended.
     pub(crate) fn wait_on<R>(
         &self,
         wait: impl Into<Wait>,

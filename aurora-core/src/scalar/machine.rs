@@ -359,12 +359,12 @@ impl Scalar {
         }
     }
 
-    /// At home: the ranks that must come to the next scope, or end it, before it is over.
+    /// At home: the ranks that must enter the next scope, or end it, before it can end.
     fn scope_to_end(&self) -> Option<Obstacle> {
         let me = Some(self.home).filter(|home| *home == self.ledger.me())?;
         let next = self.ledger.settled + 1;
         let record = self.ledger.find(next)?;
-        // A ReadMostly shows a value once all ranks have come, and is over once all have ended it.
+        // A ReadMostly shows a value once all ranks have entered, and ends once all ranks have ended it.
         let is_mostly = self.ledger.opening(next)?.name == READ_MOSTLY;
         let coming = is_mostly && record.from.iter().any(|arrival| !arrival.came);
         let lacking = record.from.iter().enumerate().filter(|(rank, arrival)| match coming {

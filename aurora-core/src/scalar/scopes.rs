@@ -20,7 +20,7 @@ pub(super) const READ_MOSTLY: &str = "ReadMostly";
 pub(super) const RELEASE: &str = "ReleaseC";
 pub(super) const ACCUMULATE: &str = "Accumulate";
 
-/// The opening of a scope: a ReadCache is complete once all ranks have come, any other once all have ended it.
+/// The opening of a scope: a ReadCache is complete once all ranks have entered it, any other once all have ended it.
 pub(super) fn opening(name: &'static str, site: &Site) -> Opening {
     let rule = if name == READ_CACHE { Rule::Announced } else { Rule::Ended };
     Opening::new(name, Kind::Scalar, rule, site)
@@ -46,7 +46,7 @@ impl Scalar {
         }
     }
 
-    /// The next epoch to be completed, if that is a ReadMostly to which all ranks have come.
+    /// The next epoch to be completed, if that is a ReadMostly that all ranks have entered.
     pub(super) fn all_have_come(&self) -> Option<Epoch> {
         let next = self.ledger.settled + 1;
         let record = self.ledger.find(next)?;
@@ -54,7 +54,7 @@ impl Scalar {
         (mostly && record.from.iter().all(|arrival| arrival.came)).then_some(next)
     }
 
-    /// Enters a scope of a scalar. `None`: this rank is too far ahead of the others.
+    /// Enters a scope of a scalar. `None`: this rank is too far ahead of the other ranks.
     pub(crate) fn enter_scalar(
         &mut self,
         (opening, mutable): (&Opening, bool),
@@ -71,7 +71,7 @@ impl Scalar {
         Some(entered.inspect_err(|error| cx.fail(error.clone())))
     }
 
-    /// Tells the home that this rank has come to a scope that shows something.
+    /// Tells the home that this rank has entered a scope that shows a value.
     pub(crate) fn come_to_scalar(&mut self, Entered { epoch, opening, reason }: &Entered, cx: &mut Cx<'_>) {
         let time = cx.release();
         self.join(time.clone().filter(|_| self.home == cx.me()));

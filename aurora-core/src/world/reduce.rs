@@ -21,9 +21,9 @@ enum Reduction {
     All,
     /// One rank gets all contributions, combined.
     To(Rank),
-    /// Each rank gets its own contribution and those of the ranks before it.
+    /// Each rank gets its own contribution and the contributions of the ranks before it, combined.
     Scan,
-    /// Each rank gets the contributions of the ranks before it.
+    /// Each rank gets the contributions of the ranks before it, combined.
     ExclusiveScan,
 }
 

@@ -21,7 +21,7 @@ pub(super) struct Step {
     beside: Vec<Stuck>,
 }
 
-/// A rank, the number of its wait, and the counts of the messages that it has received.
+/// A rank, the number of its wait, and the numbers of the messages that it has received.
 type Stuck = (Rank, u64, Vec<u64>);
 
 /// The ranks that `from` really waits for: no message that could end its wait is under way.

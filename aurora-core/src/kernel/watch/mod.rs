@@ -141,7 +141,7 @@ impl Watch {
         }
     }
 
-    /// The wait is over. Returns its length.
+    /// The wait has ended. Returns its length.
     pub(crate) fn done(&mut self, now: Instant) -> Duration {
         self.next_look = None;
         self.waiting.take().map(|waiting| now.saturating_duration_since(waiting.since)).unwrap_or_default()
