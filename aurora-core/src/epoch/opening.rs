@@ -28,7 +28,7 @@ pub(crate) enum Rule {
     EndedInSteps,
 }
 
-/// A rank's side of a collective scope: what must be equal on all ranks, and the words and line that quote it.
+/// A rank's side of a collective scope: the data that must be equal on all ranks, and its words and line in errors.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Opening {
     /// The name of the scope. Under [`Rule::Met`]: the action, in words.
