@@ -1,4 +1,4 @@
-//! How a job is started: the program's choice, the environment's, or what its launcher implies.
+//! The start of a job, as the program, the environment or the launcher decides.
 
 use crate::environment::{Check, Environment, LaunchInfo, MAX_RANKS, Values, variables};
 use crate::error::{Error, Result};
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 const HAS_MPI: bool = cfg!(feature = "mpi");
 
-/// Who starts the ranks.
+/// The launcher of the ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Start {
     #[default]
@@ -19,7 +19,7 @@ enum Start {
     Mpi,
 }
 
-/// How a job is started. By default the launcher and the environment decide, as for [`run`](crate::run). A choice
+/// The settings of a job. By default the launcher and the environment decide, as for [`run`](crate::run). A choice
 /// made here takes precedence over the environment.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
@@ -68,7 +68,7 @@ macro_rules! choices {
 }
 
 impl Config {
-    /// `ranks` threads of this process: for tests, doctests and debuggers. `run` returns rank 0's value.
+    /// Starts `ranks` threads of this process: for tests, doctests and debuggers. `run` returns rank 0's value.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -80,7 +80,7 @@ impl Config {
         Config { start: Start::Threads(ranks), ..Config::default() }
     }
 
-    /// `ranks` processes of this program on this machine, including this one.
+    /// Starts `ranks` processes of this program on this machine, including this one.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -93,7 +93,7 @@ impl Config {
         Config { start: Start::Processes(ranks), ..Config::default() }
     }
 
-    /// The ranks of the MPI job that this process belongs to.
+    /// Uses the ranks of the MPI job that this process belongs to.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -108,8 +108,8 @@ impl Config {
 }
 
 choices! {
-    /// The number of ranks where Aurora starts them itself. Under a launcher that has started several ranks, another
-    /// number is an error; one that has started a single rank lets this process start the others.
+    /// Sets the number of ranks that Aurora starts itself. Under a launcher that has started several ranks, another
+    /// number is an error. Under a launcher that has started a single rank, this process starts the other ranks.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -129,8 +129,9 @@ choices! {
     /// ```
     route(route: Route) => route;
 
-    /// Ends the job when a wait takes longer (default: `AURORA_TIMEOUT`, else never). A rank also waits while it only
-    /// reads the same few elements or scalars, finds them unchanged, and computes for less than 100 us between reads.
+    /// Ends the job when a wait takes longer (default: `AURORA_TIMEOUT`, else never). A polling loop is a wait, too:
+    /// the rank reads only the same few elements or scalars, finds no change, and computes for less than 100 us between
+    /// reads.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -141,7 +142,8 @@ choices! {
     /// ```
     timeout(limit: Duration) => timeout;
 
-    /// How long a rank may leave messages unacknowledged before it is lost (default: `AURORA_SILENCE`, else 5 s).
+    /// Sets the time after which a rank that leaves messages unacknowledged is lost (default: `AURORA_SILENCE`, else
+    /// 5 s).
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -152,9 +154,9 @@ choices! {
     /// ```
     silence(limit: Duration) => silence;
 
-    /// The most bytes of one copy of a vector on a rank (default: `AURORA_CACHE_LIMIT`, else half of the free
-    /// memory). A larger copy is an [`Error::CacheLimit`](crate::Error::CacheLimit) on all ranks. Blocks of ranks of
-    /// the same machine do not count.
+    /// Sets the maximum size in bytes of one copy of a vector on a rank (default: `AURORA_CACHE_LIMIT`, else half of
+    /// the free memory). A larger copy is an [`Error::CacheLimit`](crate::Error::CacheLimit) on all ranks. Blocks of
+    /// ranks of the same machine do not count.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -167,7 +169,7 @@ choices! {
     /// ```
     cache_limit(bytes: usize) => cache_limit;
 
-    /// Says who uses the network (default: `AURORA_NETWORK`, else [`Network::Dedicated`]).
+    /// Declares the network dedicated to this job, or shared (default: `AURORA_NETWORK`, else [`Network::Dedicated`]).
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -177,8 +179,8 @@ choices! {
     /// ```
     network(network: Network) => network;
 
-    /// What carries long transfers between nodes (default: `AURORA_BULK`, else [`Bulk::Auto`]). [`Bulk::Mpi`] is an
-    /// error unless `mpirun` has started the ranks. All ranks must choose the same.
+    /// Sets the carrier of long transfers between nodes (default: `AURORA_BULK`, else [`Bulk::Auto`]). [`Bulk::Mpi`] is
+    /// an error unless `mpirun` has started the ranks. All ranks must make the same choice.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -188,8 +190,8 @@ choices! {
     /// ```
     bulk(bulk: Bulk) => bulk;
 
-    /// The longest IP packet to send, in bytes, from 1228 to 65535 (default: `AURORA_MTU`, else as long as the path is
-    /// found to carry).
+    /// Sets the longest IP packet to send, in bytes, from 1228 to 65535 (default: `AURORA_MTU`, else the longest that
+    /// the path is found to carry).
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -199,24 +201,23 @@ choices! {
     /// ```
     mtu(bytes: usize) => mtu;
 
-    /// Whether `at` and `put` of a vector refuse elements of other ranks, with
-    /// [`Error::Denied`](crate::Error::Denied), which names a behaviour to use instead (default: `AURORA_SCALAR`,
-    /// else not). Bulk calls stay allowed (`at_many`, `put_many`, [`distmemcpy`](crate::distmemcpy)), and so do the
-    /// operations of a [`GScalar`](crate::GScalar).
+    /// If `deny`, `at` and `put` of a vector return [`Error::Denied`](crate::Error::Denied) for elements of other
+    /// ranks, which names a behaviour to use instead (default: `AURORA_SCALAR`, else false). Bulk calls (`at_many`,
+    /// `put_many`, [`distmemcpy`](crate::distmemcpy)) and operations of a [`GScalar`](crate::GScalar) stay allowed.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
     /// let told = Config::threads(2).deny_scalar(true).run(|world| {
     ///     let v = GVector::<u64>::new(world, 10)?;
-    ///     v.at(0).and(v.at(9)) // one of them belongs to the other rank
+    ///     v.at(0).and(v.at(9)) // one of the two elements belongs to the other rank
     /// });
     /// assert!(matches!(told, Err(Error::Denied { .. })));
     /// # Ok::<(), Error>(())
     /// ```
     deny_scalar(deny: bool) => deny;
 
-    /// Whether rank 0 prints the counters of all ranks at the end of `run`, on stderr (default: `AURORA_STATS`, else
-    /// not). See [`World::stats`](crate::World::stats).
+    /// If `stats`, rank 0 prints the counters of all ranks at the end of `run`, on stderr (default: `AURORA_STATS`,
+    /// else false). See [`World::stats`](crate::World::stats).
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -227,19 +228,19 @@ choices! {
 }
 
 impl Config {
-    /// Checking mode: the race detector (default: `AURORA_CHECK`, else off). `true` is [`Check::On`]. It does not note
-    /// reads in a [`Paged`](crate::PagedMut) scope.
+    /// Sets the checking mode: the race detector (default: `AURORA_CHECK`, else off). `true` is [`Check::On`]. The
+    /// detector does not note reads in a [`Paged`](crate::PagedMut) scope.
     ///
-    /// A race is a pair of accesses to one element of a vector, or to one entry of a map, by two ranks, at least one
-    /// of them a write, that nothing orders: the commonest is writing in an OwnerComputes, and reading on another rank
-    /// without a barrier. It is [`Error::Race`](crate::Error::Race) on all ranks, with the index or the key, both
-    /// lines, both ranks, and what would order them. If one of the two is a slice that the program holds, or its own
-    /// entries of a map, nobody knows which of them were read: that is a notice on stderr ("possible race"), once for
-    /// each pair of lines, and an error too under [`Check::Strict`]. A `&mut` slice has written what differs from a
-    /// copy that is made when it is handed out.
+    /// A race is a pair of accesses to one element of a vector, or to one entry of a map, by two ranks, at least one of
+    /// them a write, that nothing orders. The commonest race is a write in an OwnerComputes and a read by another rank
+    /// without a barrier. A race is [`Error::Race`](crate::Error::Race) on all ranks, with the index or the key, both
+    /// lines, both ranks, and a way to order the accesses. If one access is a slice that the program holds, or its own
+    /// entries of a map, Aurora cannot know which of them were read. Such a possible race is a notice on stderr, once
+    /// for each pair of lines, or an error under [`Check::Strict`]. The written elements of a `&mut` slice are those
+    /// that differ from a copy that Aurora makes when the program gets the slice.
     ///
-    /// It is slow: every access goes through the kernel. Owners remember the last accesses to each range of elements,
-    /// in up to some 64 MiB for each object and rank; a notice says when that was not enough.
+    /// Checking is slow: every access goes through the kernel. Owners remember the last accesses to each range of
+    /// elements, in up to some 64 MiB for each object and rank. A notice tells if that was not enough.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -257,7 +258,8 @@ impl Config {
         self
     }
 
-    /// The network interface between machines, by its name (default: `AURORA_INTERFACE`, else found out).
+    /// Sets the network interface between machines, by its name (default: `AURORA_INTERFACE`, else found
+    /// automatically).
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -272,7 +274,7 @@ impl Config {
         self
     }
 
-    /// For tests of [`Bulk::Mpi`]: the shortest transfer, in bytes, that MPI carries.
+    /// For tests of [`Bulk::Mpi`]: sets the shortest transfer, in bytes, that MPI carries.
     #[cfg(feature = "testing")]
     #[doc(hidden)]
     #[must_use]
@@ -281,16 +283,16 @@ impl Config {
         self
     }
 
-    /// Writes a trace to this file (default: `AURORA_TRACE`, else not): scopes, calls, waits and messages of all
-    /// ranks, as JSON of the trace-event format, which <https://ui.perfetto.dev> and `chrome://tracing` show. Spans
-    /// and events that the program's thread makes with the `tracing` crate are in it too; another subscriber still
+    /// Writes a trace to this file (default: `AURORA_TRACE`, else none): scopes, calls, waits and messages of all
+    /// ranks, as JSON of the trace-event format, which <https://ui.perfetto.dev> and `chrome://tracing` show. The trace
+    /// contains spans and events that the program's thread makes with the `tracing` crate. Another subscriber still
     /// receives the events, but not the spans that are made in `run`.
     ///
     /// The file is created, or emptied, before any rank starts; if that fails, `run` returns
     /// [`Error::TraceFile`](crate::Error::TraceFile). Each rank appends its part when it leaves `run`, also after a
-    /// failure; the part of a killed rank is missing. Machines that share no files have one file of that name each,
-    /// for their own ranks. A file from an earlier job is emptied on rank 0's machine only: remove it on the others.
-    /// A rank keeps 100 000 events; the event `aurora_dropped` counts those that came later.
+    /// failure; the part of a killed rank is missing. Machines that share no files have one file of that name each, for
+    /// their own ranks. A file from an earlier job is emptied on rank 0's machine only: remove it on other machines. A
+    /// rank keeps 100 000 events; the event `aurora_dropped` has the number of later events.
     ///
     /// Times are on rank 0's clock. Ranks of one machine share a clock. Times of another machine are accurate to half
     /// of the quickest of ten round trips to rank 0, measured at the start; later drift is not corrected.
@@ -318,7 +320,7 @@ impl Config {
         self
     }
 
-    /// The number of ranks that [`run`](crate::run) will start or find; `None` if it is not known in advance.
+    /// Returns the number of ranks that [`run`](crate::run) will start or find; `None` if it is not known in advance.
     ///
     /// # Errors
     /// An invalid configuration or environment variable.
@@ -336,8 +338,8 @@ impl Config {
         })
     }
 
-    /// By whom this process was started, as [`run`](crate::run) judges with this configuration: a launcher that
-    /// announces one rank counts only if no number of ranks is asked for. Errors are left to `run`.
+    /// Returns the way in which this process was started, as [`run`](crate::run) finds it with this configuration. A
+    /// launcher that announces one rank counts only if no number of ranks is asked for. Errors are left to `run`.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -358,7 +360,7 @@ impl Config {
         }
     }
 
-    /// Takes from the process's environment what this configuration leaves open.
+    /// Takes the settings that this configuration leaves open from the process's environment.
     pub(crate) fn settle(self) -> Result<Settings> {
         self.settle_in(&Environment::read(variables()), cores(), HAS_MPI)
     }
@@ -408,7 +410,8 @@ impl Config {
 }
 
 impl LaunchInfo {
-    /// Those of the default [`Config`]. [`run`](crate::run) reports what is wrong with the environment.
+    /// Does the same as [`Config::launch_info`], with the default [`Config`]. [`run`](crate::run) reports errors of the
+    /// environment.
     pub fn detect() -> Self {
         Config::default().launch_info()
     }

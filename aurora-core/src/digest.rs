@@ -1,4 +1,4 @@
-//! Digests of what ranks compare.
+//! Digests of values that ranks compare.
 
 /// Adds `value` to a digest, as splitmix64 mixes.
 pub(crate) fn add(digest: u64, value: u64) -> u64 {

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// Every environment variable that Aurora reads. Any other `AURORA_*` is refused; an empty one counts as not set.
+/// All environment variables that Aurora reads. Any other `AURORA_*` is refused. An empty variable counts as not set.
 ///
 /// | variable | value | meaning |
 /// |---|---|---|
@@ -50,17 +50,17 @@ pub const VARIABLES: [&str; 15] = [
 /// Set by Aurora for the ranks that it starts: a rank finds its job by it.
 const JOB: &str = "AURORA_JOB";
 
-/// The most ranks that a program starts by itself on one machine.
+/// The maximum number of ranks that a program starts by itself on one machine.
 pub const MAX_RANKS: usize = 1024;
 
-/// Who has started this process, as far as its environment tells.
+/// The starter of this process, according to its environment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LaunchInfo {
-    /// A user: the program chooses the job's size.
+    /// A user: the program chooses the number of ranks.
     Alone,
     /// Another rank of the same job, on this machine.
     Rank,
-    /// A launcher, MPI or Slurm, with what it has announced.
+    /// A launcher, MPI or Slurm, with the numbers that it has announced.
     #[non_exhaustive]
     Step {
         /// This process's rank.
@@ -77,7 +77,7 @@ pub(crate) fn variables() -> impl Iterator<Item = (String, String)> {
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.to_string_lossy().into_owned())))
 }
 
-/// Whether the user has set `AURORA_CHECK`, and not the program its configuration.
+/// True if the user has set `AURORA_CHECK`; a choice of the program does not count.
 pub(crate) fn asks_for_checks() -> bool {
     std::env::var("AURORA_CHECK").is_ok_and(|value| !value.is_empty())
 }
@@ -90,7 +90,7 @@ pub(crate) struct Step {
     local_size: Option<usize>,
     /// The greatest number of ranks that is announced.
     largest: Option<usize>,
-    /// Whether MPI has been announced, and not only Slurm, which also starts programs that know nothing of MPI.
+    /// True if MPI has been announced, and not only Slurm, which also starts programs without MPI.
     by_mpi: bool,
 }
 
@@ -105,14 +105,14 @@ impl Step {
             SLURM,
             ("PMIX_RANK", "PMIX_SIZE"),
         ];
-        /// Slurm tells the script of a batch job its rank too, which then is no rank of a step.
+        /// Slurm sets a rank also for the script of a batch job, which is no rank of a step.
         const SLURM: (&str, &str) = ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS");
         let is_set = |name: &str| all.get(name).is_some_and(|value| !value.is_empty());
         let number = |name: &str| all.get(name)?.parse().ok();
         let found: Vec<_> =
             LAUNCHERS.into_iter().filter(|(rank, size)| is_set(size) || (is_set(rank) && *rank != SLURM.0)).collect();
-        // Of two contradictory sizes one has been inherited. The greater one counts, so that no rank of several takes
-        // itself for the only one. Slurm's counts if there is no other: under mpirun it is the number of machines.
+        // Of two contradictory sizes one has been inherited. The greater size counts, so that no rank of several takes
+        // itself for the only one. Slurm's size counts if there is no other: under mpirun it is the number of machines.
         let size = |slurm: bool| {
             let of = found.iter().filter(|launcher| (**launcher == SLURM) == slurm);
             of.filter_map(|(_, size)| number(size)).max()
@@ -141,16 +141,16 @@ pub(crate) struct Environment {
     pub(crate) step: Option<Step>,
 }
 
-/// What the race detector does: [`Config::check`](crate::Config::check).
+/// The mode of the race detector: [`Config::check`](crate::Config::check).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Check {
-    /// Nothing.
+    /// The race detector is off.
     #[default]
     Off,
-    /// A race is an [`Error::Race`](crate::Error::Race), and what may be one a notice on stderr.
+    /// A race is an [`Error::Race`](crate::Error::Race). A possible race is a notice on stderr.
     On,
-    /// What may be a race is an [`Error::Race`](crate::Error::Race) too: for tests that are to fail then.
+    /// A possible race is an [`Error::Race`](crate::Error::Race), too: for tests.
     Strict,
 }
 
@@ -160,7 +160,7 @@ impl From<bool> for Check {
     }
 }
 
-/// What a program chooses, or Aurora's variables say; `None` where nothing is said.
+/// The settings that a program chooses, or Aurora's variables give; `None` for the others.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Values {
     pub(crate) ranks: Option<usize>,
@@ -192,7 +192,7 @@ impl Environment {
         self.ours.get(name).filter(|value| !value.is_empty())
     }
 
-    /// What these variables say, where nothing is `chosen`. Each is read all the same: an invalid value is an error.
+    /// Completes the `chosen` settings by the variables. Every variable is read: an invalid value is always an error.
     pub(crate) fn values(&self, chosen: Values) -> Result<Values> {
         const SWITCH: [(&str, bool); 2] = [("0", false), ("1", true)];
         const CHECKS: [(&str, Check); 3] = [("0", Check::Off), ("1", Check::On), ("strict", Check::Strict)];
@@ -233,12 +233,12 @@ impl Environment {
         })
     }
 
-    /// A variable's value as `parse` reads it; an error that says what is `expected` if it cannot.
+    /// A variable's value as `parse` reads it; else an error with the `expected` form.
     fn parsed<T>(&self, name: &str, expected: &str, parse: impl Fn(&str) -> Option<T>) -> Result<Option<T>> {
         self.of(name).map(|value| parse(value).ok_or_else(|| Error::bad_setting(name, value, expected))).transpose()
     }
 
-    /// What a variable's value means, one of these.
+    /// The meaning of a variable's value, one of these.
     fn one_of<T: Copy>(&self, name: &str, values: &[(&str, T)]) -> Result<Option<T>> {
         let texts: Vec<_> = values.iter().map(|(text, _)| *text).collect();
         self.parsed(name, &format!("one of {}", texts.join(", ")), |value| {
@@ -246,8 +246,8 @@ impl Environment {
         })
     }
 
-    /// The number of ranks that this process starts, `said` or `usual`; none if a launcher has started it as one rank
-    /// of a job. A step of one rank is such a job, unless ranks are asked for, or there is no MPI to ask.
+    /// The number of ranks that this process starts, `said` or `usual`; `None` if a launcher has started it as a rank
+    /// of a job. A step of one rank is such a job, unless a number of ranks is `said`, or there is no MPI.
     pub(crate) fn own_ranks(&self, said: Option<usize>, usual: usize, has_mpi: bool) -> Option<usize> {
         match &self.step {
             None => Some(said.unwrap_or(usual)),

@@ -1,4 +1,4 @@
-//! What the library itself prints on stderr.
+//! The notices that the library itself prints on stderr.
 
 use crate::Error;
 use crate::error::{Claim, ObjectName, list};
@@ -13,7 +13,8 @@ pub(crate) fn late(waiting: &Claim, missing: &[Rank]) {
     say(&format!("aurora: {waiting}, and still waits after 30 s for {of}"));
 }
 
-/// A rank polls, and no rank can change what it reads: it is `alone`, or all others wait, poll or have left.
+/// A rank polls, and no rank can change the elements that it reads: it is `alone`, or all others wait, poll or have
+/// left.
 pub(crate) fn polls(polling: &Claim, alone: bool) {
     let others = if alone { "there is no other rank" } else { "all other ranks wait, poll too, or have left" };
     say(&format!(
@@ -26,12 +27,12 @@ pub(crate) fn operation_panicked(failure: &Failure, fault: &Error) {
     say(&format!("aurora: {failure}; {fault}"));
 }
 
-/// An object has panicked in a call that cannot send: one that asks for a place.
+/// An object has panicked in a call that cannot send: a call that asks for a place.
 pub(crate) fn object_panicked(failure: &Failure, object: &ObjectName) {
     say(&format!("aurora: {failure}; {object} is poisoned"));
 }
 
-/// The counters of a job that is over. `missing`: how many ranks have not reported theirs.
+/// The counters of a job that has ended. `missing`: the number of ranks that have not reported their counters.
 pub(crate) fn stats(table: &str, missing: usize) {
     let missing = match missing {
         0 => String::new(),
@@ -45,7 +46,7 @@ pub(crate) fn trace_lost(path: &Path, cause: &std::io::Error) {
     say(&format!("aurora: a rank's part of the trace {} is lost: {cause}", path.display()));
 }
 
-/// Checking mode: a race that is none if the program does not use the element of a slice, or the entry of those that it
+/// Checking mode: a possible race. It is a race if the program uses the element of a slice, or the entry, that it
 /// holds.
 pub(crate) fn possible_race(race: &Error) {
     say(&format!("aurora: {race}"));
@@ -58,18 +59,18 @@ pub(crate) fn races_forgotten(object: &ObjectName, rank: Rank) {
     ));
 }
 
-/// Checking mode that was asked for by `AURORA_CHECK`: a job has ended by this race, though its program may not say so.
+/// Checking mode by `AURORA_CHECK`: a job has ended by this race, although its program may not report it.
 pub(crate) fn race(race: &Error) {
     say(&format!("aurora: {race}"));
 }
 
-/// Checking mode that was asked for by `AURORA_CHECK`: it has found no race in this job.
+/// Checking mode by `AURORA_CHECK`: it has found no race in this job.
 pub(crate) fn checked(ranks: usize) {
     let ranks = if ranks == 1 { "one rank".into() } else { format!("{ranks} ranks") };
     say(&format!("aurora: the race detector has watched a job of {ranks} to its end (AURORA_CHECK)"));
 }
 
 fn say(text: &str) {
-    // In one write: a launcher may put what others say between two. Nothing can be done about a closed stderr.
+    // In one write: a launcher may put output of other ranks between two writes. A closed stderr is ignored.
     let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());
 }

@@ -34,7 +34,7 @@ impl TypeKey {
     }
 }
 
-/// Passes on what a `TypeId` hashes, which is a hash already.
+/// Passes on the value that a `TypeId` hashes, which is a hash already.
 struct Bits(u64);
 
 impl Hasher for Bits {
@@ -77,7 +77,7 @@ struct Known<F> {
     apply: F,
 }
 
-/// Two operations of the program that have one number: the name of the one that was known first.
+/// Two operations of the program have one number: the name of the operation that was known first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct SameNumber(pub(crate) &'static str);
 

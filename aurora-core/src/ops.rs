@@ -1,4 +1,4 @@
-//! The operations that combine values, and the trait for those of your own.
+//! The operations that combine values, and the trait for operations of your own.
 //!
 //! | operation | MPI | of |
 //! |---|---|---|
@@ -7,10 +7,10 @@
 //! | [`And`], [`Or`], [`Xor`] | `MPI_BAND`, `MPI_BOR`, `MPI_BXOR` | integers, arrays |
 //! | [`MinLoc`], [`MaxLoc`] | `MPI_MINLOC`, `MPI_MAXLOC` | [`Located`], tuples `(value, index)` |
 //!
-//! Arrays are combined element by element. Objects of primitive numbers know their operations from their construction.
-//! Objects of other types learn one when all ranks open a scope with it; before,
+//! Arrays are combined element by element. Objects of primitive numbers know these operations from their construction.
+//! Objects of other types learn an operation when all ranks open a scope with it. Before that,
 //! [`GMap::update`](crate::GMap::update) and [`release_alone_with`](crate::GVector::release_alone_with) refuse it.
-//! An operation is given by value, everywhere:
+//! An operation is always passed by value:
 //!
 //! ```
 //! use aurora_core::ops::{Max, Sum};
@@ -41,11 +41,11 @@ use std::ops::{Add as _, BitAnd as _, BitOr as _, BitXor as _, Mul as _};
 
 /// An operation that the owner of an element applies to it: `current <- apply(current, operand)`.
 ///
-/// A type without fields, so that every rank has its code: a value of a type with fields does not compile where an
-/// operation is expected. Two types are two operations, even if they have one name. An application is atomic: no rank
-/// sees a value in between. Operands of several ranks are applied in any order, so the operation must be
-/// **commutative** in its operands: `apply(apply(x, a), b)` is the same as `apply(apply(x, b), a)`. Sums,
-/// differences, products, minima and unions are; "keep the last one" is not.
+/// An operation is a type without fields, so that every rank has its code. A value of a type with fields does not
+/// compile where an operation is expected. Two types are two operations, even if they have one name. An application is
+/// atomic: no rank sees an intermediate value. Operands of several ranks are applied in any order, so the operation
+/// must be **commutative** in its operands: `apply(apply(x, a), b)` must equal `apply(apply(x, b), a)`. Sums,
+/// differences, products, minima and unions are commutative; "keep the last operand" is not.
 /// [`accumulate_in_order`](crate::GVector::accumulate_in_order) and the reductions of
 /// [`World`](crate::World::all_reduce) keep the order of the ranks, and take any operation.
 ///
@@ -71,11 +71,11 @@ use std::ops::{Add as _, BitAnd as _, BitOr as _, BitXor as _, Mul as _};
 /// # Ok::<(), Error>(())
 /// ```
 ///
-/// A value that an operation needs belongs in the operands. `cargo build` refuses fields, `cargo check` does not:
+/// Put values that an operation needs into the operands. `cargo build` refuses fields, `cargo check` does not:
 ///
 /// ```compile_fail,E0080
 /// # use aurora_core::prelude::*;
-/// struct Scaled(f64); // each rank could have another
+/// struct Scaled(f64); // each rank could have another factor
 /// impl Op<f64> for Scaled {
 ///     fn apply(current: f64, operand: f64) -> f64 {
 ///         current + operand
@@ -94,13 +94,13 @@ use std::ops::{Add as _, BitAnd as _, BitOr as _, BitXor as _, Mul as _};
 )]
 #[doc(alias = "MPI_Op_create")]
 pub trait Op<T>: 'static {
-    /// The new value.
+    /// Returns the new value of the element.
     fn apply(current: T, operand: T) -> T;
 
-    /// Combines two operands before they reach the element, as in an [`Accumulate`](crate::Accumulate); a reduction,
-    /// which has no element, uses only this. `apply(apply(x, a), b)` must be the same as `apply(x, combine(a, b))`.
-    /// An associative operation needs no other than this default. Subtraction, for example, does: to subtract `a` and
-    /// then `b` is to subtract `a + b`.
+    /// Combines two operands before they reach the element, as in an [`Accumulate`](crate::Accumulate). A reduction,
+    /// which has no element, uses only `combine`. `apply(apply(x, a), b)` must equal `apply(x, combine(a, b))`.
+    /// The default is `apply`, which is right for an associative operation. Subtraction, for example, needs its own
+    /// `combine`: to subtract `a` and then `b` is to subtract `a + b`.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -118,7 +118,7 @@ pub trait Op<T>: 'static {
     /// Config::threads(2).run(|world| {
     ///     let mut stock = GVector::<i64>::from_fn(world, 3, |_| 100)?;
     ///     let mut sold = stock.accumulate(TakeAway)?;
-    ///     (1..=4).try_for_each(|pieces| sold.update(1, pieces))?; // each rank 10
+    ///     (1..=4).try_for_each(|pieces| sold.update(1, pieces))?; // each rank sells 10
     ///     sold.finish()?;
     ///     assert_eq!(stock.at(1)?, 80);
     ///     Ok(())
@@ -131,28 +131,28 @@ pub trait Op<T>: 'static {
     }
 }
 
-/// Takes an operation, of which only the type counts. One with fields does not compile: they would be ignored.
+/// Takes an operation, of which only the type counts. A type with fields does not compile: they would be ignored.
 #[inline]
 pub(crate) fn stateless<O>(_: O) {
     const { assert!(size_of::<O>() == 0, "an operation has no fields: only its type reaches the other ranks") };
 }
 
-/// The sum; of integers it wraps.
+/// The sum. It wraps for integers.
 #[doc(alias("Add", "MPI_SUM"))]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sum;
 
-/// The product; of integers it wraps.
+/// The product. It wraps for integers.
 #[doc(alias("Mul", "MPI_PROD"))]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Product;
 
-/// The smaller one; if one of two floats is a NaN, the other.
+/// The smaller value. If one of two floats is a NaN, the other float.
 #[doc(alias = "MPI_MIN")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Min;
 
-/// The larger one; if one of two floats is a NaN, the other.
+/// The larger value. If one of two floats is a NaN, the other float.
 #[doc(alias = "MPI_MAX")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Max;
@@ -172,7 +172,7 @@ pub struct Or;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Xor;
 
-/// The smaller value with its index. Of equal values it keeps the lower index; a NaN loses against any number.
+/// The smaller value with its index. Of equal values, the value with the lower index. A NaN loses against any number.
 ///
 /// ```
 /// use aurora_core::ops::{Located, MinLoc};
@@ -190,26 +190,26 @@ pub struct Xor;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MinLoc;
 
-/// The larger value with its index. Of equal values it keeps the lower index; a NaN loses against any number.
+/// The larger value with its index. Of equal values, the value with the lower index. A NaN loses against any number.
 #[doc(alias = "MPI_MAXLOC")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MaxLoc;
 
-/// A value and its place, for [`MinLoc`] and [`MaxLoc`]: a pair that can be an element of a vector and travel in
-/// reductions. Those are `f64`, `i64` or `u64` with an index of `u64` or `usize`, and `f32`, `i32` or `u32` with an
-/// index of `u32`. A `GScalar` or a `GMap` may hold it too, or the tuple `(value, index)`, of any types in a total
-/// order, or of plain floats: with NaNs inside of tuples or arrays the result depends on the order of the ranks.
+/// A value and its index, for [`MinLoc`] and [`MaxLoc`]. Pairs of `f64`, `i64` or `u64` with an index of `u64` or
+/// `usize`, and of `f32`, `i32` or `u32` with an index of `u32`, can be elements of vectors and travel in reductions. A
+/// `GScalar` or a `GMap` may also hold a `Located` or a tuple `(value, index)` of any types with a total order, or of
+/// plain floats. With NaNs inside tuples or arrays the result depends on the order of the ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 #[repr(C)]
 pub struct Located<V, I = u64> {
     /// The value, which is compared.
     pub value: V,
-    /// Its place, such as a rank or the index of an element.
+    /// The place of the value, such as a rank or the index of an element.
     pub index: I,
 }
 
 impl<V, I> Located<V, I> {
-    /// The value at this place.
+    /// Makes the pair of a value and its index.
     pub const fn new(value: V, index: I) -> Self {
         Located { value, index }
     }
@@ -226,7 +226,7 @@ macro_rules! operation {
             }
         )*)*
 
-        /// Element by element.
+        /// Combines arrays element by element.
         impl<T: Copy, const N: usize> Op<[T; N]> for $op
         where
             $op: Op<T>,
@@ -247,7 +247,7 @@ operation! { And; bitand: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; }
 operation! { Or; bitor: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; }
 operation! { Xor; bitxor: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; }
 
-/// The pair whose value is `wanted` of the other's.
+/// The pair whose value is `wanted`, compared with the value of the other pair.
 #[inline]
 fn choose<V: PartialOrd, I: PartialOrd>(a: (V, I), b: (V, I), wanted: Ordering) -> (V, I) {
     #[expect(clippy::eq_op, reason = "a NaN differs from itself")]
@@ -343,7 +343,7 @@ mod tests {
         assert_eq!(Max::apply([[1, 9]; 2], [[5, 2]; 2]), [[5, 9]; 2]);
     }
 
-    /// Any order of any operands gives one result: it is a choice of the least by an order of all pairs.
+    /// Any order of any operands gives one result: the operation chooses the minimum in an order of all pairs.
     #[test]
     fn a_place_is_chosen_whatever_the_order() {
         let values = [f64::NAN, -1.0, 0.0, -0.0, 2.5, f64::INFINITY, f64::NEG_INFINITY];

@@ -14,25 +14,25 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Collective. Runs `program` on every rank of a job and returns this rank's value (SPMD, paper section 2.2).
 ///
-/// The surroundings decide how many ranks there are and who starts them. Under `mpirun` or `srun` MPI does; otherwise
-/// this process becomes rank 0 and starts the others, `AURORA_RANKS` in all (default: the number of cores, at most
-/// 4). These run the program again from the start of `main` and end inside `run`. [`Config`] chooses by hand. `run`
-/// returns when every rank has left the closure. A shell in an allocation has the variables of a launcher, too: where
-/// they announce one rank, `AURORA_RANKS` asks for more; where they announce others that MPI does not see, the error
-/// names the variables to unset.
+/// The environment decides the number of ranks and their launcher. Under `mpirun` or `srun` MPI starts the ranks.
+/// Otherwise this process becomes rank 0 and starts the other ranks, `AURORA_RANKS` in all (default: the number of
+/// cores, at most 4). The other ranks run the program again from the start of `main` and end inside `run`. [`Config`]
+/// overrides the environment. `run` returns when every rank has left the closure. A shell in an allocation has the
+/// variables of a launcher, too: if they announce one rank, `AURORA_RANKS` asks for more; if they announce ranks that
+/// MPI does not see, the error names the variables to unset.
 ///
-/// **Code after `run`** runs on rank 0 alone if this process has started the others. Under `mpirun` or `srun` it runs
-/// on every rank, because a program may call `run` again there, or MPI. Work for one rank belongs into the closure,
-/// under [`if world.is_root()`](World::is_root); then it is the same everywhere.
+/// **Code after `run`** runs on rank 0 alone if this process has started the other ranks. Under `mpirun` or `srun` it
+/// runs on every rank, because a program may call `run` or MPI there. Put work for one rank into the closure, under
+/// [`if world.is_root()`](World::is_root): it then runs once under every launcher.
 ///
 /// **`program` is `Fn`, not `FnOnce` or `FnMut`**: ranks may be threads that call it at the same time. So it cannot
-/// move or change a variable of its surroundings. Results come out as the value that `run` returns, or, of the ranks
-/// of this process alone, through a [`Mutex`] or an atomic outside; [`World::all_reduce`] combines those of all ranks.
+/// move or change a captured variable. Return a result as the value of the closure, which `run` returns. Ranks of this
+/// process may also use a [`Mutex`] or an atomic outside. [`World::all_reduce`] combines the results of all ranks.
 /// A [`Cell`](std::cell::Cell) is not [`Sync`] and does not compile.
 ///
 /// # Errors
 /// The first failure of any rank: an error that the closure returned, a panic in it, the death of its process. Under
-/// MPI a failure does not return: the job is aborted once the failure has been reported.
+/// MPI `run` does not return after a failure: the job is aborted once the failure has been reported.
 ///
 /// ```
 /// use aurora_core::prelude::*;
@@ -53,7 +53,7 @@ pub fn run<R: Send>(program: impl Fn(&World) -> Result<R> + Sync) -> Result<R> {
 }
 
 impl Config {
-    /// Collective. As [`run`], with the same errors, started as this configuration says.
+    /// Collective. Runs `program` as [`run`] does, with the same errors, under this configuration.
     ///
     /// ```
     /// use aurora_core::ops::Sum;
@@ -107,7 +107,7 @@ fn carry_out(config: Config, site: Site, program: &(dyn Fn(&World) -> Result<()>
             let ready = if me == 0 { crate::trace::create(path) } else { crate::trace::check(path) };
             ready.map_err(typed)?;
         }
-        // Before the daemon starts, which records into the same trace. The file is written when all else is over.
+        // Before the daemon starts, which records into the same trace. The file is written after everything else.
         let tracer = trace.clone().map(|path| Tracer::begin(path, me));
         let endpoint = seat.connect(Kernel::new(me, size, timeout), transport);
         let endpoint = endpoint.map_err(|error| error.into_failure(me))?;
@@ -151,7 +151,7 @@ fn carry_out(config: Config, site: Site, program: &(dyn Fn(&World) -> Result<()>
                 if me == 0 && matches!(error, Error::Race { .. }) && crate::environment::asks_for_checks() {
                     crate::notice::race(&error);
                 }
-                // Where all counters are printed already, the error was found after them.
+                // If all counters are printed already, the error was found after that.
                 if stats && me == 0 && !world.link().read(|kernel| kernel.core.reports.printed).0 {
                     // The other ranks cannot report their counters any more.
                     crate::notice::stats(&world.stats().to_string(), size - 1);
@@ -172,10 +172,11 @@ fn carry_out(config: Config, site: Site, program: &(dyn Fn(&World) -> Result<()>
     })
 }
 
-/// What the control plane is told of an error that ended this rank.
+/// The report to the control plane about an error that ended this rank.
 fn failure_of(seat: &Seat, error: &Error) -> Failure {
     let me = seat.rank();
-    // The rank at fault, and whether it or its watcher reports the failure: that report says more and comes first.
+    // The rank at fault, and true if that rank or its watcher reports the failure: that report says more and comes
+    // first.
     let (culprit, told) = match error {
         Error::JobFailed { failure } => return failure.heard(),
         Error::Leaked { rank, .. } | Error::Poisoned { rank, .. } => (*rank, *rank != me),

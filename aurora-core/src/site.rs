@@ -14,34 +14,34 @@ pub struct Site {
 }
 
 impl Site {
-    /// The caller's line.
+    /// Returns the caller's line.
     #[track_caller]
     pub fn here() -> Self {
         let at = Location::caller();
         Site { file: Cow::Borrowed(at.file()), line: at.line(), column: at.column() }
     }
 
-    /// The file, as the compiler was given it.
+    /// Returns the file, with the path that the compiler got.
     pub fn file(&self) -> &str {
         &self.file
     }
 
-    /// The column, counted from 1.
+    /// Returns the column, counted from 1.
     pub fn column(&self) -> u32 {
         self.column
     }
 
-    /// The line, counted from 1.
+    /// Returns the line, counted from 1.
     pub fn line(&self) -> u32 {
         self.line
     }
 
-    /// Whether it lies in Rust's own library, which has called a function that was passed to it.
+    /// True if the line is in Rust's own library, which has called a function that was passed to it.
     pub(crate) fn is_in_core(&self) -> bool {
         self.file.contains("/library/core/src/")
     }
 
-    /// The same place with only the end of a very long file name, so that it fits a message header.
+    /// The same line with only the end of a very long file name, so that it fits a message header.
     pub(crate) fn clipped(mut self) -> Self {
         const LONGEST: usize = 160;
         if self.file.len() > LONGEST {

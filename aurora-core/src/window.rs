@@ -1,4 +1,4 @@
-//! Which part of a vector a scope is about.
+//! The part of a vector that a scope uses.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -9,7 +9,7 @@ use std::ops::Range;
 pub(crate) struct Window(Option<(usize, usize)>);
 
 impl Window {
-    /// The whole vector, whatever its length.
+    /// The whole vector, of any length.
     pub(crate) const WHOLE: Window = Window(None);
 
     /// A range of a vector of `len` elements. Parts of an empty vector are never `WHOLE`: they overlap nothing.
@@ -26,12 +26,12 @@ impl Window {
         self.0.map_or(0..len, |(start, end)| start..end)
     }
 
-    /// Whether a vector of `len` elements has such a part: a message of another rank may contain anything.
+    /// True if a vector of `len` elements has such a part: a message of another rank may contain anything.
     pub(crate) fn is_of(self, len: usize) -> bool {
         self.0.is_none_or(|(start, end)| start <= end && end <= len)
     }
 
-    /// Whether two windows share an element; an empty range overlaps nothing. `WHOLE` always overlaps `WHOLE`.
+    /// True if two windows share an element; an empty range overlaps nothing. `WHOLE` always overlaps `WHOLE`.
     pub(crate) fn overlaps(self, other: Window) -> bool {
         match (self.0, other.0) {
             (Some(one), Some(other)) => one.0.max(other.0) < one.1.min(other.1),
@@ -48,7 +48,7 @@ impl fmt::Display for Window {
     }
 }
 
-/// What two ranges have in common; if that is nothing, an empty range within the first.
+/// The intersection of two ranges; if they have no element in common, an empty range within the first.
 pub(crate) fn common(one: &Range<usize>, other: &Range<usize>) -> Range<usize> {
     let start = other.start.clamp(one.start, one.end);
     start..other.end.clamp(start, one.end)

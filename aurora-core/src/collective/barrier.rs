@@ -1,13 +1,13 @@
 //! The barrier between nodes: the rounds in which all ranks agree on any collective call.
 //!
 //! Dissemination: in round `r` a rank sends all it knows to rank `me + 2^r` and receives from rank `me - 2^r`. After
-//! `ceil(log2(size))` rounds every rank knows what all have sent. In the first pass a rank sends a [`Digest`]: one
-//! number, whether all numbers so far were equal, and words. If they were not equal, a second pass follows with a
-//! [`Summary`]: what the ranks came for in words, each object's scopes, faults, and memory that is requested. So
+//! `ceil(log2(size))` rounds every rank has the data of all ranks. In the first pass a rank sends a [`Digest`]: one
+//! number, a flag that all numbers so far were equal, and words. If they were not equal, a second pass follows with a
+//! [`Summary`]: the calls of the ranks in words, each object's scopes, faults, and memory that is requested. So
 //! ranks that disagree get an error here instead of waiting for ever later.
 //!
-//! A rank may bring a *word*: some bytes that all others learn, such as contributions to a reduction. It also brings
-//! the words of the objects that the barrier names. Objects merge those, each rank's exactly once ([`Merging`]).
+//! A rank may bring a *word*: some bytes that all other ranks get, such as contributions to a reduction. It also brings
+//! the words of the objects that the barrier names. Objects merge these words, each rank's exactly once ([`Merging`]).
 //!
 //! Ranks that share a node's memory first compare one number there (`Kernel::digest`), and send summaries if it
 //! differs.
@@ -27,19 +27,19 @@ use std::collections::BTreeMap;
 pub(crate) struct ObjectState {
     pub(crate) rank: Rank,
     pub(crate) epoch: Epoch,
-    /// What must be equal on all ranks: `Opening::digest` of the last scope.
+    /// The value that must be equal on all ranks: `Opening::digest` of the last scope.
     pub(crate) entered: u64,
     /// For an error: the last collective scope and its line.
     pub(crate) last: Claim,
-    /// The open scope whose end all ranks await, as the error that it is if the others have closed theirs.
+    /// The open scope whose end all ranks await, as the error if the other ranks have closed this scope.
     pub(crate) open: Option<Box<Error>>,
-    /// Its fault: after the barrier all ranks know it.
+    /// The fault of the object: after the barrier all ranks know it.
     pub(crate) fault: Option<Box<Error>>,
 }
 
 /// The result of a barrier.
 pub(crate) struct Outcome {
-    /// All agree, or why not.
+    /// `Ok` if all ranks agree, else the error.
     pub(crate) verdict: Result<(), Error>,
     /// The faults of objects that any rank knew.
     pub(crate) faults: Vec<(ObjectId, Error)>,
@@ -49,7 +49,7 @@ pub(crate) struct Outcome {
     pub(crate) named: Words,
 }
 
-/// What a set of ranks sends in the first pass.
+/// The data of a set of ranks in the first pass.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Digest {
     digest: u64,
@@ -60,7 +60,7 @@ pub(crate) struct Digest {
 }
 
 impl Digest {
-    /// One rank's own; `differs`: the rank requests a second pass.
+    /// The digest of one rank; `differs`: the rank requests a second pass.
     pub(crate) fn new(rank: Rank, (digest, differs): (u64, bool), word: Option<Bytes>, named: Words) -> Self {
         let words = word.map(|word| (rank, word)).into_iter().collect();
         Digest { digest, differs, words, named: Merging::new(named) }
@@ -79,10 +79,10 @@ pub(crate) enum Told {
     Second(Box<Summary>),
 }
 
-/// What a set of ranks came for.
+/// The collective call of a set of ranks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Summary {
-    /// Hash of what must be equal.
+    /// Hash of all that must be equal.
     key: u64,
     claim: Claim,
     objects: BTreeMap<ObjectId, ObjectState>,
@@ -168,7 +168,7 @@ pub(crate) struct Barrier {
 
 /// A barrier in which this rank has sent something.
 struct UnderWay {
-    /// Completed rounds; those of the second pass follow those of the first.
+    /// The number of completed rounds; the rounds of the second pass follow the rounds of the first.
     round: u32,
     digest: Digest,
     summary: Option<Box<Summary>>,
@@ -185,7 +185,8 @@ impl Barrier {
         self.seq
     }
 
-    /// Arrives at the next barrier, and returns its number. If all ranks are on one node and agree, that is all.
+    /// Arrives at the next barrier, and returns its number. If all ranks are on one node and agree, nothing else is
+    /// needed.
     pub(crate) fn arrive(&mut self) -> u64 {
         debug_assert!(self.under_way.is_none(), "one barrier at a time");
         self.seq += 1;
@@ -199,7 +200,7 @@ impl Barrier {
         self.advance(merge, tell);
     }
 
-    /// Sends what this rank has come for: digests differ.
+    /// Sends the summary of this rank: digests differ.
     pub(crate) fn start_second_pass(&mut self, summary: Summary, site: &Site, tell: &mut Vec<Tell>) {
         let digest = self.under_way.take().map(|before| before.digest).unwrap_or_default();
         let round = self.rounds();
@@ -213,14 +214,14 @@ impl Barrier {
         self.advance(merge, tell);
     }
 
-    /// Whether a second pass is due and this rank has not started it.
+    /// True if a second pass is due and this rank has not started it.
     pub(crate) fn wants_second_pass(&self) -> bool {
         self.under_way.as_ref().is_some_and(|under_way| {
             under_way.round == self.rounds() && under_way.digest.differs && under_way.summary.is_none()
         })
     }
 
-    /// The outcome, once all ranks have come.
+    /// The outcome, once all ranks have arrived.
     pub(crate) fn poll(&mut self) -> Option<Outcome> {
         let rounds = self.rounds();
         let is_over = |under_way: &UnderWay| match under_way.summary {
@@ -243,7 +244,7 @@ impl Barrier {
         Some(outcome)
     }
 
-    /// Whether this rank has sent something.
+    /// True if this rank has sent something.
     pub(crate) fn is_under_way(&self) -> bool {
         self.under_way.is_some()
     }
@@ -263,7 +264,7 @@ impl Barrier {
         self.size.next_power_of_two().trailing_zeros()
     }
 
-    /// The distance to the ranks with which this one communicates in the current round.
+    /// The distance to the ranks with which this rank communicates in the current round.
     fn step(&self, under_way: &UnderWay) -> Option<usize> {
         let (rounds, round) = (self.rounds(), under_way.round);
         match under_way.summary {
@@ -427,7 +428,7 @@ mod tests {
     fn the_words_of_objects_come_in_exactly_once() {
         for size in 1..40 {
             let digest = |rank| {
-                // Two objects; a rank has nothing of the second.
+                // Two objects; a rank has no word of the second.
                 let mut words = Words::from([(ObjectId(1), vec![rank as u8])]);
                 words.extend((rank != 1).then(|| (ObjectId(2), vec![100 + rank as u8])));
                 Digest::new(Rank::new(rank), (1, false), None, words)

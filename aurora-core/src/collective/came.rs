@@ -4,15 +4,15 @@ use rustc_hash::FxHasher;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-/// What a rank comes to a collective call for.
+/// The collective call that a rank makes, as other ranks compare it.
 pub(crate) struct Came<'a> {
     /// The call, such as `a barrier`.
     pub(crate) what: &'static str,
-    /// What the rank does, for a claim: `is in a barrier`.
+    /// The activity of the rank, for a [`Claim`](crate::Claim): `is in a barrier`.
     pub(crate) action: &'a dyn fmt::Display,
     /// Must be equal on all ranks.
     pub(crate) key: u64,
-    /// Why it cannot do what it came for.
+    /// The error for which the rank cannot take part.
     pub(crate) refusal: Option<Error>,
     /// The memory that the call will take.
     pub(crate) demand: Demand,

@@ -1,4 +1,4 @@
-//! What all ranks of a job do together: barriers, and the exchanges that reductions are made of. See `README.md`.
+//! The collective calls of all ranks of a job: barriers, and the exchanges of reductions. See `README.md`.
 
 pub(crate) mod barrier;
 mod came;

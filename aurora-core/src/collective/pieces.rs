@@ -17,7 +17,7 @@ impl Pieces {
     /// A piece has arrived; this rank is at barrier `seq`. False: no rank that follows the protocol has sent it.
     pub(crate) fn receive(&mut self, seq: u64, step: StepId, from: Rank, piece: Vec<u8>) -> bool {
         if step.0 < seq {
-            // Of a call in which the ranks did not agree.
+            // A piece of a call in which the ranks did not agree.
             return true;
         }
         if step.0 > seq + 1 {
@@ -43,7 +43,7 @@ impl Pieces {
         self.wanted = Some((step, from));
     }
 
-    /// All pieces for which it waits, once they are here.
+    /// All pieces for which the thread waits, once they are here.
     pub(crate) fn poll(&mut self) -> Option<BTreeMap<Rank, Vec<u8>>> {
         let (step, _) = self.wanted.take_if(|(_, missing)| missing.is_empty())?;
         Some(self.arrived.remove(&step).unwrap_or_default())

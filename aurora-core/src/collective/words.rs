@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 
 pub(crate) type Words = BTreeMap<ObjectId, Vec<u8>>;
 
-/// How an object merges the word of other ranks into one.
+/// The function by which an object merges the word of other ranks into one.
 pub(crate) type Merge<'a> = &'a dyn Fn(ObjectId, &mut Vec<u8>, &[u8]);
 
 /// Words on their way to all ranks, each rank's exactly once, also if the number of ranks is no power of two.
 ///
-/// Before round `r`, `whole` is what the last 2^r ranks say, this one being the last of them, and `part` is what the
-/// last `size mod 2^r` ranks say. After all rounds one of the two is what all say.
+/// Before round `r`, `whole` has the words of the last 2^r ranks up to this rank, and `part` has the words of the last
+/// `size mod 2^r` of them. After all rounds one of the two has the words of all ranks.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Merging {
     whole: Words,
@@ -24,7 +24,7 @@ impl Merging {
         Merging { whole: mine, part: Words::new() }
     }
 
-    /// Round `r` brings the words of the rank 2^r before this one, of `size` ranks.
+    /// Round `r` brings the words of the rank 2^r before this rank, of `size` ranks.
     pub(super) fn merge(&mut self, round: u32, size: usize, other: Merging, merge: Merge<'_>) {
         let join = |words: &mut Words, more: Words| {
             for (id, more) in more {

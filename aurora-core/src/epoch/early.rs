@@ -1,9 +1,9 @@
-//! Epochs that are settled before earlier ones, as ranges: their cost depends on the number of gaps.
+//! Epochs that are complete before earlier epochs, as ranges: their cost depends on the number of gaps.
 
 use crate::ids::Epoch;
 use std::collections::BTreeMap;
 
-/// A set of epochs, as ranges. Between two ranges lies at least one epoch that is not settled.
+/// A set of epochs, as ranges. Between two ranges lies at least one epoch that is not in the set.
 #[derive(Debug, Default)]
 pub(super) struct EpochSet {
     /// The last epoch of each range, by the first.
@@ -35,7 +35,7 @@ impl EpochSet {
         self.lasts.last_key_value().map(|(_, last)| *last)
     }
 
-    /// Removes the epochs up to `settled` and the range that follows at once. Returns the new last settled epoch.
+    /// Removes the epochs up to `settled` and the range that follows at once. Returns the new value of `settled`.
     pub(super) fn take_up_to(&mut self, settled: Epoch) -> Epoch {
         let mut upto = settled;
         while let Some(entry) = self.lasts.first_entry().filter(|entry| *entry.key() <= upto + 1) {

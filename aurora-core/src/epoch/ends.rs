@@ -1,4 +1,4 @@
-//! How many scopes of an object each rank had entered when it dropped the object.
+//! The number of scopes of an object that each rank had entered when it dropped the object.
 
 use super::{Ledger, Opening};
 use crate::Error;
@@ -7,10 +7,10 @@ use crate::ids::Epoch;
 use crate::object::{Cx, Malformed};
 use aurora_net::Rank;
 
-/// How many collective scopes a rank has entered, and the last.
+/// The number of collective scopes that a rank has entered, and the last of them.
 type Entered = (Epoch, Option<Opening>);
 
-/// By ranks that have dropped their handle of a sound object.
+/// By ranks that have dropped their handle of an object without a fault.
 #[derive(Debug)]
 pub(crate) struct Ends(Vec<Option<Entered>>);
 
@@ -25,8 +25,8 @@ impl Ends {
         postcard::to_allocvec(&(ledger.epoch, &ledger.last)).expect("plain data")
     }
 
-    /// Another rank has dropped it, with this notice, which is empty if the object was faulty there. `fits`: whether an
-    /// opening can be one of this object.
+    /// Another rank has dropped the object, with this notice, which is empty if the object was faulty there. `fits`:
+    /// true if an opening can belong to this object.
     pub(crate) fn peer_dropped(
         &mut self,
         (from, notice): (Rank, &[u8]),

@@ -1,15 +1,15 @@
-//! The collective scopes of one object on one rank: which ranks have entered which scope, and when an epoch is settled.
+//! The collective scopes of one object on one rank: which ranks have entered which scope, and when it is `settled`.
 //!
-//! Scopes are numbered by *epochs*. An epoch is **settled** here when nothing that belongs to it can still change
+//! Scopes are numbered by *epochs*. An epoch is **`settled`** here when nothing that belongs to it can still change
 //! this rank's block: a load, when all ranks have announced it (with their write marks); a scope of writes, when all
-//! ranks have ended it and all announced batches are applied. Its [`Rule`] says which. A request tagged with epoch
-//! `e` is served once `e` is settled. In a scope that is ended *in order*, a rank's batches are applied after those
-//! of all ranks before it. Each behaviour makes its own [`Opening`]: this module names none, sends no messages and
-//! takes no memory.
+//! ranks have ended it and all announced batches are applied. Its [`Rule`] tells which. A request with the number `e`
+//! is served once epoch `e` is `settled`. In a scope that is ended *in order*, a rank's batches are applied after the
+//! batches of all ranks before it. Each behaviour makes its own [`Opening`]: this module names none, sends no messages
+//! and takes no memory.
 //!
-//! Scopes of different parts of the object are independent: an epoch may be settled *early*, before an earlier epoch
-//! of another part, which may be open around it on every rank. Loads are settled in their order: a rank that enters a
-//! load waits for it, so a load never waits for something later in the program.
+//! Scopes of different parts of the object are independent: an epoch may be `settled` *early*, before an earlier epoch
+//! of another part, which may be open around it on every rank. Loads are `settled` in their order: a rank that enters
+//! a load waits for it, so a load never waits for something later in the program.
 
 mod early;
 mod ends;
@@ -31,31 +31,32 @@ use aurora_net::Rank;
 use early::EpochSet;
 use std::collections::{BTreeMap, VecDeque};
 
-/// How many unsettled scopes of one object, of all parts together, a rank may have ended before it waits in the next:
-/// this bounds what it sends ahead. Scopes that the rank itself has open do not count. Nor do scopes that all other
-/// ranks are known to have entered: they may hold them open for long, and the program's text limits the number.
+/// The number of ended scopes of one object, of all parts together, that are not `settled` before a rank waits in the
+/// next scope. This bounds the messages that it sends ahead. Scopes that the rank itself has open do not count. Nor do
+/// scopes that all other ranks are known to have entered: ranks may hold such scopes open for long, and the program's
+/// text limits their number.
 pub(crate) const SCOPES_AHEAD: usize = 8;
 
-/// How many openings settled under [`Rule::Neighbours`] are remembered.
+/// The number of openings under [`Rule::Neighbours`] that are remembered after their end.
 const REMEMBERED: usize = 64;
 
 type Disagreement = (Rank, Box<Opening>);
 
-/// The state of all epochs that are not over.
+/// The state of all epochs that are not `settled`.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     me: Rank,
     size: usize,
     /// Scopes that this rank has entered.
     pub(crate) epoch: Epoch,
-    /// All epochs up to this one are settled.
+    /// All epochs up to this one are complete.
     pub(crate) settled: Epoch,
-    /// Later epochs that are settled.
+    /// Later epochs that are complete.
     early: EpochSet,
     records: BTreeMap<Epoch, Record>,
     /// By ranks: the last scope that the rank is known to have entered.
     entered: Vec<Epoch>,
-    /// Scopes settled under [`Rule::Neighbours`]: a rank that is no neighbour may name another opening later.
+    /// Ended scopes under [`Rule::Neighbours`]: a rank that is no neighbour may name another opening later.
     without_some: VecDeque<(Epoch, Opening)>,
     /// The last opening of this rank, for messages.
     pub(crate) last: Option<Opening>,
@@ -91,7 +92,7 @@ impl Ledger {
         self.records.get_mut(&epoch)
     }
 
-    /// Of how many loads the list of a rank's write marks is here before its announcement.
+    /// The number of loads for which the list of a rank's write marks is here before its announcement.
     pub(crate) fn lists_ahead(&self, of: Rank) -> usize {
         let ahead = |record: &&Record| {
             let arrival = &record.from[of.index()];
@@ -110,12 +111,12 @@ impl Ledger {
         record.all_agree_with(&opening).map(|()| epoch)
     }
 
-    /// Records what another rank has opened. Fails with an opening that differs: this rank's or a third rank's.
+    /// Records the opening of another rank. Fails with an opening that differs: this rank's or a third rank's.
     fn opened(&mut self, from: Rank, epoch: Epoch, opening: &Opening) -> Result<(), Disagreement> {
         let me = self.me;
         self.has_entered(from, epoch);
         if self.is_settled(epoch) {
-            // Settled without that rank, which was no neighbour in it.
+            // The epoch has ended without that rank, which was no neighbour in it.
             let mut early = self.without_some.iter();
             let mine = early.find(|(settled, _)| *settled >= epoch).map(|(_, mine)| mine).or(self.last.as_ref());
             return mine.map_or(Ok(()), |mine| Err((me, Box::new(mine.clone()))));
@@ -148,7 +149,7 @@ impl Ledger {
         entered.map_err(|other| mismatch((self.me, &opening), other, name))
     }
 
-    /// This rank has come further in a scope that it has entered: its opening says so from now on. Fails if another
+    /// This rank has reached a later step of a scope: its opening contains the step from now on. Fails if another
     /// rank has ended the scope with a different opening.
     pub(crate) fn come_further(&mut self, epoch: Epoch, opening: Opening, name: &ObjectName) -> Result<(), Error> {
         self.last = Some(opening.clone());
@@ -168,26 +169,26 @@ impl Ledger {
         (self.opening(epoch).map_or(Window::WHOLE, |opening| opening.window), epoch)
     }
 
-    /// The opening of some rank for an epoch that is not over.
+    /// The opening of some rank for an epoch that is not `settled`.
     pub(crate) fn opening(&self, epoch: Epoch) -> Option<&Opening> {
         let record = self.records.get(&epoch)?;
         record.mine.as_ref().or_else(|| record.from.iter().find_map(|arrival| arrival.opening.as_ref()))
     }
 
-    /// What a rank has opened in an epoch that is not over, or this rank.
+    /// The opening of a rank in an epoch that is not `settled`, or else of this rank.
     pub(crate) fn opening_of(&self, rank: Rank, epoch: Epoch) -> Option<&Opening> {
         let record = self.records.get(&epoch)?;
         record.from[rank.index()].opening.as_ref().or(record.mine.as_ref())
     }
 
-    /// Whether this rank has ended a scope of writes that is not settled.
+    /// True if this rank has ended a scope of writes that is not `settled`.
     pub(crate) fn has_ended_writes(&self) -> bool {
         self.records
             .values()
             .any(|record| record.mine_complete && record.mine.as_ref().is_some_and(|mine| mine.has_writes()))
     }
 
-    /// The rank that decides about epochs says that all up to this one are over.
+    /// The rank that decides about epochs reports that all epochs up to this one are complete.
     pub(crate) fn conclude(&mut self, epoch: Epoch) {
         self.settled = self.early.take_up_to(self.settled.max(epoch));
         self.records.retain(|of, _| *of > epoch);
@@ -206,7 +207,7 @@ impl Ledger {
         Self::claim_of(self.me, self.last.as_ref(), object)
     }
 
-    /// What a rank did last, in words.
+    /// The last action of a rank, in words.
     pub(crate) fn claim_of(rank: Rank, last: Option<&Opening>, object: &ObjectName) -> Claim {
         match last {
             Some(opening) => opening.claim(rank, object),

@@ -1,4 +1,4 @@
-//! What a rank opens, and how messages quote it.
+//! The scope that a rank opens, and its words in messages.
 
 use crate::Site;
 use crate::error::{Claim, ObjectName};
@@ -11,24 +11,24 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// When a collective scope is settled.
+/// The rule by which a collective scope is `settled`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum Rule {
-    /// A load: when all ranks have announced it. Loads are settled in their order, also those of different parts.
+    /// A load: when all ranks have announced it. Loads are `settled` in their order, also loads of different parts.
     Announced,
     /// A scope of writes: when all ranks have ended it and all their batches are applied.
     Ended,
-    /// As `Ended`; an owner applies the batches in the order of the ranks.
+    /// As `Ended`, but an owner applies the batches in the order of the ranks.
     EndedInOrder,
     /// When the neighbours have announced it. Other ranks send nothing.
     Neighbours,
     /// The ranks have met before: when this rank's part is done.
     Met,
-    /// As `Ended`. Inside the scope all ranks come to the same steps; the words behind the name say which.
+    /// As `Ended`. Inside the scope all ranks come to the same steps; the words behind the name tell the step.
     EndedInSteps,
 }
 
-/// A rank's side of a collective scope: what must be equal on all ranks, and the words and line that quote it.
+/// A rank's side of a collective scope: the data that must be equal on all ranks, and its words and line in errors.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Opening {
     /// The name of the scope. Under [`Rule::Met`]: the action, in words.
@@ -49,7 +49,7 @@ impl From<&Opening> for Opened {
 }
 
 impl Opening {
-    /// Of the whole object, without an operation.
+    /// An opening of the whole object, without an operation.
     pub(crate) fn new(name: &'static str, kind: Kind, rule: Rule, site: &Site) -> Self {
         let (name, detail, site) = (Cow::Borrowed(name), Cow::Borrowed(""), site.clone().clipped());
         Opening { name, detail, op: None, rule, kind, window: Window::WHOLE, site }
@@ -63,7 +63,7 @@ impl Opening {
         Opening { detail: detail.into(), ..self }
     }
 
-    /// With operation `O`. Its name travels in headers, whose length is limited.
+    /// Adds operation `O`. Its name travels in headers, whose length is limited.
     pub(crate) fn with_op<O: 'static>(self) -> Self {
         const LONGEST_NAME: usize = 40;
         let name = short::<O>();
@@ -72,7 +72,7 @@ impl Opening {
         Opening { op: Some(OpId::of::<O>()), detail: detail.into(), ..self }
     }
 
-    /// What all ranks must agree on.
+    /// The data on which all ranks must agree.
     fn key(&self) -> impl Hash + PartialEq + '_ {
         (&self.name, &self.detail, self.op, self.window)
     }

@@ -1,11 +1,11 @@
-//! What is known of one epoch: this rank's opening, and what has arrived from the others.
+//! The record of one epoch: this rank's opening, and the messages that have arrived from other ranks.
 
 use crate::epoch::{Disagreement, Opening, Rule};
 use crate::race::Time;
 use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
 
-/// What a rank says of its block when it announces a load.
+/// The data about a rank's block in its announcement of a load.
 #[derive(Clone, Default, Debug, Serialize, Deserialize)]
 pub(crate) struct Announced {
     /// The block's version. Unless the receiver has this version, the block is sent.
@@ -16,13 +16,13 @@ pub(crate) struct Announced {
     pub(crate) writes: u64,
     /// The rank's write marks, by owners.
     pub(crate) marks: Vec<(u32, u64)>,
-    /// There are too many write marks for the announcement; they come in a list of their own.
+    /// There are too many write marks for the announcement; they travel in a list of their own.
     pub(crate) list_follows: bool,
-    /// Checking mode: what the rank releases.
+    /// Checking mode: the time that the rank releases.
     pub(crate) time: Option<Time>,
 }
 
-/// What has arrived from one rank for one epoch.
+/// The messages that have arrived from one rank for one epoch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Arrival {
     pub(crate) opening: Option<Opening>,
@@ -75,7 +75,8 @@ impl Record {
         self.mine.as_ref().is_some_and(|mine| mine.rule == Rule::EndedInOrder)
     }
 
-    /// Load: once all ranks have announced, whether a rank's block, with its correction, contains all earlier writes.
+    /// Load: true if a rank's block, with its correction, contains all earlier writes. Call it once all ranks have
+    /// announced the load.
     pub(crate) fn is_final(&self, rank: Rank) -> bool {
         self.from[rank.index()].said.writes >= self.marks[rank.index()]
     }

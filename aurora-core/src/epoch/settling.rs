@@ -1,4 +1,4 @@
-//! When an epoch is settled, and which ranks it waits for until then.
+//! The time at which an epoch is `settled`, and the ranks that it waits for until then.
 
 use super::{Ledger, REMEMBERED};
 use crate::epoch::{Opening, Rule};
@@ -43,7 +43,7 @@ impl Ledger {
         epoch <= self.settled || self.early.contains(epoch)
     }
 
-    /// The epochs up to this one that are not settled, in their order.
+    /// The epochs up to this one that are not `settled`, in their order.
     fn unsettled(&self, upto: Epoch) -> impl Iterator<Item = Epoch> + '_ {
         self.early.lacking(self.settled + 1, upto)
     }
@@ -64,7 +64,8 @@ impl Ledger {
         self.awaited(epoch).filter(move |rank| self.entered[rank.index()] < epoch)
     }
 
-    /// The ranks to wait for when [too far ahead](Self::ahead): late in the first of these scopes means late in all.
+    /// The ranks to wait for when [too far ahead](Self::ahead): a rank that is late in the first of these scopes is
+    /// late in all of them.
     pub(crate) fn late_ranks(&self) -> Vec<Rank> {
         if self.scopes_ahead().any(|epoch| self.awaited(epoch).next().is_none()) {
             // No rank has to enter that scope.
@@ -73,7 +74,7 @@ impl Ledger {
         self.scopes_ahead().next().map_or(Vec::new(), |first| self.late(first).collect())
     }
 
-    /// Whether this rank has announced or ended its part of an epoch.
+    /// True if this rank has announced or ended its part of an epoch.
     fn is_complete(&self, epoch: Epoch) -> bool {
         self.records.get(&epoch).is_some_and(|record| record.mine_complete)
     }
@@ -105,13 +106,13 @@ impl Ledger {
         self.early.last().unwrap_or(self.settled)
     }
 
-    /// Whether batches of an epoch may be applied.
+    /// True if batches of an epoch may be applied.
     pub(crate) fn may_apply(&self, epoch: Epoch) -> bool {
         let mine = self.records.get(&epoch).and_then(|record| record.mine.as_ref());
         !self.is_settled(epoch) && mine.is_some_and(|mine| self.pending(mine.window, epoch - 1).is_none())
     }
 
-    /// The ranks without which an epoch cannot be settled.
+    /// The ranks without which an epoch cannot be `settled`.
     pub(crate) fn missing(&self, epoch: Epoch) -> impl Iterator<Item = Rank> + '_ {
         let record = self.records.get(&epoch);
         (0..self.size).map(Rank::new).filter(move |rank| match record {
@@ -141,7 +142,7 @@ impl Ledger {
         })
     }
 
-    /// Whether the batches of a rank may be applied: in an ordered scope, once those of all ranks before it are.
+    /// True if the batches of a rank may be applied. In an ordered scope the batches of all ranks before it come first.
     pub(crate) fn may_apply_from(&self, epoch: Epoch, of: Rank) -> bool {
         let Some(record) = self.records.get(&epoch).filter(|record| record.is_in_order()) else {
             return true;

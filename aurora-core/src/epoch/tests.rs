@@ -1,4 +1,4 @@
-//! Which ranks an epoch waits for, and when it is settled.
+//! The ranks that an epoch waits for, and the time at which it is `settled`.
 
 use super::*;
 use crate::Site;
@@ -16,7 +16,7 @@ fn of_four(rule: Rule) -> Ledger {
     ledger
 }
 
-/// The ranks whose turn it is, and those that rank 3 waits for.
+/// The ranks whose turn it is, and the ranks that rank 3 waits for.
 fn state(ledger: &Ledger) -> (Vec<usize>, Vec<usize>) {
     let ranks = (0..4).map(Rank::new);
     let turns = ranks.filter(|rank| ledger.may_apply_from(FIRST, *rank)).map(Rank::index).collect();

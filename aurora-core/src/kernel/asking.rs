@@ -18,13 +18,13 @@ pub(crate) struct Asking<'a> {
     /// The caller's memory for the answer; `None`: a buffer.
     pub(crate) landing: Option<Token>,
     pub(crate) when: When,
-    /// The object is shown the answer ([`SharedObject::reply`](crate::object::SharedObject::reply)).
+    /// The object gets the answer, too ([`SharedObject::reply`](crate::object::SharedObject::reply)).
     pub(crate) shown: bool,
     /// Discard the answer when it arrives.
     pub(crate) forgotten: bool,
 }
 
-/// When the answer is needed.
+/// The time at which the answer is needed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum When {
     Now,
@@ -53,7 +53,7 @@ impl Core {
         Ok(id)
     }
 
-    /// The requests whose answers the calling thread waits for.
+    /// The requests for whose answers the calling thread waits.
     pub(crate) fn awaited_calls(&self) -> impl Iterator<Item = &OpenCall> {
         self.calls.values().filter(|call| call.reply.is_none() && !call.ahead)
     }
@@ -63,13 +63,13 @@ impl Core {
         self.take_received(id).map(|reply| reply.map(Received::into_vec))
     }
 
-    /// The same, in the buffer in which it arrived.
+    /// The answer to a request, in the buffer in which it arrived.
     pub(crate) fn take_received(&mut self, id: CallId) -> Option<Result<Received, Error>> {
         self.calls.get(&id)?.reply.as_ref()?;
         self.calls.remove(&id)?.reply
     }
 
-    /// The same, for a thread that waits for it.
+    /// The answer to a request, for a thread that waits for it.
     pub(crate) fn await_received(&mut self, id: CallId, out: &mut Outbox) -> Option<Result<Received, Error>> {
         let received = self.take_received(id);
         if received.is_none()
@@ -81,7 +81,7 @@ impl Core {
         received
     }
 
-    /// Nobody waits for this answer any more: it is discarded when it arrives.
+    /// Gives a request up: its answer is discarded when it arrives.
     pub(crate) fn give_up(&mut self, id: CallId) {
         self.calls.remove(&id);
     }

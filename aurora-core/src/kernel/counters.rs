@@ -1,4 +1,4 @@
-//! The counters of a rank: what it has sent and waited for, by object, line of the program and kind. A message is
+//! The counters of a rank: its messages and waits, by object, line of the program and kind. A message is
 //! counted once, in one [`Row`]. The tables of [`World::stats`](crate::World::stats) and
 //! [`World::usage`](crate::World::usage) are sums of these rows.
 
@@ -12,17 +12,17 @@ use crate::stats::{Cost, Costs, Kind};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What one line of the program cost in messages.
+/// The messages that one line of the program cost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Usage {
-    /// Transfers sent.
+    /// Number of transfers sent.
     pub messages: u64,
-    /// Bytes of payload sent.
+    /// Number of bytes of payload sent.
     pub bytes: u64,
 }
 
-/// Why a message is sent: what the program does with the object, and its line.
+/// The reason of a message: the program's action on the object, and its line.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Reason {
     pub(crate) action: &'static str,
@@ -32,9 +32,9 @@ pub struct Reason {
 #[derive(Default)]
 pub(crate) struct Counters {
     lines: Lines,
-    /// `None`: what belongs to no object.
+    /// `None`: the account of messages that belong to no object.
     objects: Sorted<Option<ObjectId>, Account>,
-    /// Of objects that all ranks have dropped, by name.
+    /// The accounts of objects that all ranks have dropped, by name.
     past: BTreeMap<String, Account>,
 }
 
@@ -51,7 +51,7 @@ fn find<K: Ord + Copy, V: Default>(values: &mut Sorted<K, V>, key: K) -> &mut V 
     &mut values[place].1
 }
 
-/// What messages and waits of one kind have cost because of one line.
+/// The cost of messages and waits of one kind because of one line.
 #[derive(Default)]
 struct Row {
     cost: Cost,
@@ -122,7 +122,7 @@ impl Counters {
         past.chain(self.objects.iter().map(move |(id, account)| (id.and_then(&name), account)))
     }
 
-    /// The costs that belong to no object, and those of objects by name.
+    /// The costs that belong to no object, and the costs of objects by name.
     pub(crate) fn costs(&self, name: impl Fn(ObjectId) -> Option<String>) -> (Costs, BTreeMap<String, Costs>) {
         let (mut job, mut objects) = (Costs::new(), BTreeMap::<_, Costs>::new());
         for (object, account) in self.accounts(name) {
@@ -132,7 +132,7 @@ impl Counters {
         (job, objects)
     }
 
-    /// What was sent because of lines, by object name.
+    /// The messages that were sent because of lines, by object name.
     pub(crate) fn usage(&self, name: impl Fn(ObjectId) -> Option<String>) -> BTreeMap<(Option<String>, Reason), Usage> {
         let mut lines = BTreeMap::<_, Usage>::new();
         for (object, account) in self.accounts(name) {
@@ -147,7 +147,7 @@ impl Counters {
 }
 
 impl Kernel {
-    /// The object and the kind under which a wait is counted; `caller`: the object whose call it is.
+    /// The object and the kind under which a wait is counted; `caller`: the object whose call waits.
     pub(crate) fn account(&self, wait: Blocked, caller: Option<ObjectId>) -> (Option<ObjectId>, Kind) {
         let object = wait.object();
         let kind = match wait {

@@ -1,4 +1,4 @@
-//! What arrives: the kernel as the transport's handler.
+//! Arriving messages: the kernel as the transport's handler.
 
 use super::Kernel;
 use super::loans::{CallerLoan, KERNEL, nowhere};
@@ -137,7 +137,7 @@ impl Handler for Kernel {
         if self.core.watch.next_look.is_some_and(|at| at <= now) {
             self.look(now, out);
         }
-        // Each once: one whose time is always past must not keep the others, and the program, from their turn.
+        // Each object once: an object whose time is always past must not delay other objects and the program.
         for id in self.timers.take_due(now) {
             self.hand(id, out, |object, cx| object.handle_timeout(now, cx));
         }
@@ -147,7 +147,7 @@ impl Handler for Kernel {
 }
 
 impl Kernel {
-    /// Delivers some messages that this rank has sent to itself. The rest comes after the messages of others.
+    /// Delivers some messages that this rank has sent to itself. The rest follows after the messages of other ranks.
     fn deliver_to_self(&mut self, out: &mut Outbox) {
         const AT_A_TIME: usize = 64;
         let me = self.core.me;
@@ -179,7 +179,7 @@ impl Kernel {
         }
     }
 
-    /// Asks an object where a payload goes. Nothing can be sent at this moment.
+    /// Asks an object for the place of a payload. Nothing can be sent at this moment.
     fn place_at(&mut self, id: ObjectId, place: impl FnOnce(&mut dyn SharedObject, &Cx<'_>) -> Place) -> Place {
         let Some(super::Entry { frame, machine, .. }) = self.objects.get_mut(&id) else {
             return Place::Discard;
@@ -277,7 +277,7 @@ impl Kernel {
             return;
         };
         if call.ahead {
-            // It may be long until the caller takes it, and its sender needs the memory.
+            // It may be long until the caller takes the payload, and its sender needs the memory.
             payload.detach();
         }
         let (landing, object) = (call.landing, Some(call.object).filter(|_| call.shown));
@@ -294,7 +294,8 @@ impl Kernel {
             (Received::Placed(token), Some(landing)) if token == landing => Ok(Received::Placed(token)),
             (error, _) if refused => Err(decode_error(from, error.bytes())),
             (answer, None) => Ok(answer),
-            // The call has a place for the answer, and this one came elsewhere: its length is not what was asked for.
+            // The call has a place for the answer, and this answer came elsewhere: it has another length than
+            // requested.
             (_, Some(_)) => Err(malformed(from)),
         };
         match self.core.calls.entry(id) {

@@ -1,5 +1,5 @@
-//! What all ranks must agree on about each object, as one number. It is kept up to date: a barrier costs the objects
-//! that were called since the last barrier, not all objects.
+//! The digest of the state of all objects on which ranks must agree, as one number. It is kept up to date: the cost of
+//! a barrier grows with the objects that were called since the last barrier, not with all objects.
 
 use super::Entry;
 use crate::digest;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub(crate) struct Digests {
     sum: u64,
-    /// Objects with a fault, which the others learn at the next barrier.
+    /// Objects with a fault, which other ranks learn at the next barrier.
     faulty: usize,
     /// Objects that have been called since their share was added.
     stale: Vec<ObjectId>,
@@ -33,7 +33,7 @@ impl Digests {
     }
 
     /// Adds the shares of the objects that were called. An object that this rank has dropped has none. Returns the sum,
-    /// and whether there are objects with a fault.
+    /// and true if there are objects with a fault.
     pub(super) fn update(&mut self, objects: &mut BTreeMap<ObjectId, Entry>, me: Rank) -> (u64, bool) {
         for id in self.stale.drain(..) {
             let Some(Entry { frame, machine, share }) = objects.get_mut(&id) else {

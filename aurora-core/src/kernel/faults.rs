@@ -112,14 +112,14 @@ impl Core {
         std::mem::take(&mut self.deferred).into_iter().next().map(|(_, error)| error)
     }
 
-    /// Whether a call has returned this error of an object to the program, or another one that ended the object:
+    /// True if a call has returned this error of an object to the program, or another error that ended the object:
     /// ranks describe one fault with different errors.
     pub(crate) fn knows(&self, object: ObjectId, error: &Error) -> bool {
         self.reported.contains(&(object, digest_of(error)))
             || error.is_of_an_object() && self.reported.contains(&(object, ANY_FAULT))
     }
 
-    /// Whether the calling thread waits for the end of scopes of an object: that wait returns the error of a write.
+    /// True if the calling thread waits for the end of scopes of an object: that wait returns the error of a write.
     pub(crate) fn waits_for_end_of(&self, object: ObjectId) -> bool {
         let wait = self.watch.waiting().and_then(|waiting| waiting.wait.wait());
         wait.is_some_and(|(of, wait)| of == object && wait.until == Until::Ended)

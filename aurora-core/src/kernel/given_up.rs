@@ -1,5 +1,5 @@
-//! A rank is stopped while it holds the latch of another rank's block, and continues later. Memory that the owner is
-//! lent meanwhile never changes, and both ranks learn that the job is over.
+//! A rank is stopped while it holds the latch of another rank's block, and continues later. Memory that is lent to the
+//! owner meanwhile never changes, and both ranks get an error.
 
 use crate::ops::Sum;
 use crate::prelude::*;
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// Each of two ranks owns half of them.
+/// The number of elements, of which each of two ranks owns half.
 const LEN: usize = 64;
 
 /// The element of rank 1 that rank 0 is about to set, and its value.
@@ -87,7 +87,7 @@ fn names_rank_0(told: &str) {
     assert!(told.contains("rank 0 has been silent") && !told.contains("rank 1"), "{told}");
 }
 
-/// The same for an owner that does nothing before rank 0 is stopped.
+/// As `check`, for an owner that does nothing before rank 0 is stopped.
 fn check_stopped(owner: impl Fn(&mut GVector<u64>) -> Result<()> + Sync) {
     check(|v, steps| {
         steps.wait_for(STOPPED);
@@ -149,7 +149,7 @@ fn nothing_is_copied_while_another_rank_is_inside() {
 fn nothing_is_added_while_another_rank_is_inside() {
     check_stopped(|v| {
         let mut adds = v.release_alone_with(Sum)?;
-        // Its own elements alone: an answer of rank 0's that rank 1 cannot read would make rank 0 give up rank 1.
+        // Rank 1's own elements alone: an answer of rank 0 that rank 1 cannot read would make rank 0 give up rank 1.
         let added = (LEN / 2..LEN).try_for_each(|i| adds.update(i, 1));
         is_lost(added.and_then(|()| adds.finish()))
     });

@@ -138,7 +138,7 @@ fn the_correction_of_a_load_that_we_have_not_entered() {
         matches!(state.0.core.fault, Some(Error::Start(_)))
             && vector(&mut state.0, |vector| vector.ledger.find(1).is_none())
     );
-    // One for a load that is over is too late, and changes nothing.
+    // A message for a load that has ended is too late, and changes nothing.
     let mut state = rank();
     vector(&mut state.0, |vector| vector.ledger.epoch = 1);
     deliver(&mut state, &header(&correct(1)), empty);

@@ -51,7 +51,8 @@ impl Kernel {
         Ok(())
     }
 
-    /// Whether a rank has left and all its drop notices are here. One may report a scope that not all have entered.
+    /// True if a rank has left and all its drop notices are here. A notice may report a scope that not all have
+    /// entered.
     pub(crate) fn has_left(&self, rank: Rank) -> bool {
         self.core.left[rank.index()] == Some(self.core.drop_notices[rank.index()])
     }

@@ -13,7 +13,7 @@ pub(super) enum CallerLoan {
     Write(LentMut),
 }
 
-/// The token of bytes that nobody needs: no loan has number 0.
+/// The token of bytes that are not needed: no loan has number 0.
 pub(super) fn nowhere() -> Token {
     Loan::new(0).token(KERNEL)
 }

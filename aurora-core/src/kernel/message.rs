@@ -1,7 +1,7 @@
-//! The headers of transfers: which object they are for, and the messages of kernels.
+//! The headers of transfers to objects, and the messages of kernels.
 //!
-//! A header begins with a number: the object times four, plus how the transfer is about it. Only that object can read
-//! what follows. 0 stands for a message of kernels, 1 for an answer.
+//! A header begins with a number: the object times four, plus the kind of the transfer. Only that object can read
+//! the rest of the header. 0 stands for a message of kernels, 1 for an answer.
 
 use crate::Error;
 use crate::ids::{CallId, ObjectId};
@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 
 /// A header, as far as kernels understand it.
 pub(crate) enum Header<'h> {
-    /// A message of kernels, and what follows it.
+    /// A message of kernels, and the bytes that follow it.
     Kernel(Message, &'h [u8]),
-    /// The answer to a request; payload: what was asked for, or an [`Error`] if refused.
+    /// The answer to a request; payload: the requested data, or an [`Error`] if refused.
     Reply { id: CallId, refused: bool },
     /// A message to an object.
     Object { object: ObjectId, header: &'h [u8] },
@@ -23,7 +23,7 @@ pub(crate) enum Header<'h> {
 
 const KERNEL: u64 = 0;
 const REPLY: u64 = 1;
-/// How a transfer is about an object.
+/// The kinds of transfers to an object.
 const OBJECT: u64 = 0;
 const REQUEST: u64 = 1;
 const LENT: u64 = 2;
@@ -59,8 +59,8 @@ impl<'h> Header<'h> {
         }
     }
 
-    /// Whether the watch over waiting ranks counts it, to know that no message is under way. It does not count its
-    /// own messages, which must not disturb what it watches, nor a request whose payload may be withdrawn.
+    /// True if the watch over waiting ranks counts the transfer, to know that no message is under way. It does not
+    /// count its own messages, because they must not change its result, nor a request whose payload may be withdrawn.
     pub(crate) fn is_counted(&self) -> bool {
         match self {
             Header::Kernel(message, _) => message.is_counted(),
@@ -72,7 +72,7 @@ impl<'h> Header<'h> {
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BadHeader {
-    /// Its length in bytes, with the numbers that the kernel adds.
+    /// The length of the header in bytes, with the numbers that the kernel adds.
     #[error("a header of {0} bytes: put what is long into the payload (1000 are allowed)")]
     TooLong(usize),
     #[error("a header cannot be encoded: {0}")]
@@ -112,17 +112,17 @@ pub(crate) enum Message {
     Round { seq: u64, round: u32 },
     /// The sender's bytes for this rank in a step of the collective call that begins with barrier `seq`.
     Piece { seq: u64, step: u32 },
-    /// "I have dropped this object." What follows is for the object, if it has no fault there.
+    /// "I have dropped this object." The bytes that follow are for the object, if it has no fault there.
     Dropped { object: ObjectId },
     /// "I have left the closure, having dropped this many objects."
     Left { dropped: u64 },
     /// A fault of an object, or of the job; payload: the [`Error`].
     Fault { object: Option<ObjectId> },
-    /// "What are you doing?", asked along the edges of waits.
+    /// A request for the receiver's state, sent along the edges of waits.
     Ask { look: u64 },
     /// The answer; payload: a [`RankState`](crate::kernel::watch::RankState).
     State { look: u64 },
-    /// To rank 0: "My clock said `sent`, in nanoseconds. What does yours say?"
+    /// To rank 0: a request for the time of its clock. `sent`: the sender's time, in nanoseconds.
     AskTime { sent: u64 },
     /// The answer: the clock, in nanoseconds, and the number of the machine whose clock it is.
     Time { sent: u64, here: u64, machine: u64 },
@@ -161,7 +161,7 @@ pub(crate) fn decode_error(from: Rank, payload: &[u8]) -> Error {
     postcard::from_bytes(payload).unwrap_or_else(|_| malformed(from))
 }
 
-/// A rank speaks another protocol: it runs another build of the program.
+/// The error of a message that cannot be read: its sender runs another build of the program.
 pub(crate) fn malformed(from: Rank) -> Error {
     Error::Start(format!("{from} sent a message that makes no sense: do all ranks run the same build of the program?"))
 }

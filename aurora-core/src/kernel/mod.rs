@@ -62,7 +62,7 @@ pub(crate) struct OpenCall {
     /// No thread waits for the answer yet.
     ahead: bool,
     object: ObjectId,
-    /// That object is shown the answer.
+    /// The object gets the answer.
     shown: bool,
     /// Discard the answer when it arrives.
     forgotten: bool,
@@ -83,7 +83,7 @@ pub(crate) struct Entry {
     share: Share,
 }
 
-/// What a rank's kernel knows beside its objects.
+/// The state of a rank's kernel, except its objects.
 pub(crate) struct Core {
     pub(crate) clock: Clock,
     pub(crate) me: Rank,
@@ -92,11 +92,11 @@ pub(crate) struct Core {
     pub(crate) mail: Mail,
     loans: Loans<CallerLoan>,
     pub(crate) barrier: Barrier,
-    /// What other ranks have given to this one in steps of collective calls.
+    /// The data of other ranks for this rank in steps of collective calls.
     pub(crate) pieces: Pieces,
     /// This rank's node, if the job has other ranks and all are on it.
     pub(crate) node: Option<Arc<Node>>,
-    /// Which ranks share the memory of vectors.
+    /// The ranks that share the memory of vectors, by node.
     pub(crate) nodes: Arc<Nodes>,
     pub(crate) between_nodes: bool,
     pub(crate) calls: HashMap<CallId, OpenCall>,
@@ -108,13 +108,13 @@ pub(crate) struct Core {
     pub(crate) polling: Polling,
     /// Objects to which a header has arrived while nothing could be sent: they act on it at the next message.
     pub(crate) placed: Vec<ObjectId>,
-    /// How much memory a copy of a vector may take on this rank.
+    /// The memory that a copy of a vector may take on this rank.
     pub(crate) budget: Budget,
     /// For ranks that hold the latches of this rank's blocks.
     pub(crate) holder_timeout: Arc<HolderTimeout>,
-    /// What ended the job, for every later call.
+    /// The error that ended the job, for every later call.
     pub(crate) fault: Option<Error>,
-    /// Checking mode: what comes before what this rank does now.
+    /// Checking mode: the time of this rank's present accesses.
     pub(crate) order: crate::race::Clock,
     /// Errors that no call could return when they happened: `run` returns the first that no call has returned since.
     deferred: Vec<(ObjectId, Error)>,
@@ -131,7 +131,7 @@ pub(crate) struct Core {
     pub(crate) is_failing: bool,
 }
 
-/// A call of an object, made once. As a `dyn`, so that what surrounds a call is compiled once.
+/// A call of an object, made once. As a `dyn`, so that the code around a call is compiled once.
 type Once<'a> = &'a mut dyn FnMut(&mut dyn SharedObject, &mut Cx<'_>);
 
 impl Kernel {
@@ -207,7 +207,7 @@ impl Kernel {
         }
     }
 
-    /// Calls an object with what has arrived for it. A panic ends here: it poisons the object, and the user is told.
+    /// Calls an object with a message for it. A panic ends here: it poisons the object, and a notice is printed.
     pub(crate) fn hand<R>(
         &mut self,
         id: ObjectId,
@@ -219,7 +219,7 @@ impl Kernel {
         outcome.filter(|_| returned)
     }
 
-    /// False: the call has panicked, or what follows it.
+    /// False: the call, or the object's [`advance`](SharedObject::advance) after it, has panicked.
     fn hand_once(&mut self, id: ObjectId, out: &mut Outbox, once: Once<'_>) -> bool {
         let me = self.core.me;
         let Some(Err(failure)) = self.call_caught((id, false), out, |call| capture(me, call), once) else {
@@ -232,7 +232,7 @@ impl Kernel {
         false
     }
 
-    /// A call, which is the program's if `own`, and what follows it.
+    /// Makes a call, of the program if `own`, and then calls [`advance`](SharedObject::advance).
     fn call_caught<P>(
         &mut self,
         (id, own): (ObjectId, bool),
@@ -262,7 +262,7 @@ impl Kernel {
         }
         let me = cx.core.me;
         if had_panicked {
-            // It still does what it owes to others. A second panic is not reported.
+            // The object still does its work for other ranks. A second panic is not reported.
             let _ = capture(me, || machine.advance(&mut cx));
         }
         if std::mem::take(&mut cx.frame.is_failing) {
@@ -316,7 +316,7 @@ impl Kernel {
     }
 
     /// Forgets an object that every rank has dropped, once nothing is sent from it. A faulty object does not wait for
-    /// its load: nobody needs it, and its memory may be short.
+    /// its load, which is not needed and may lack memory.
     pub(crate) fn reap(&mut self, id: ObjectId) {
         if let Some(Entry { frame, machine, .. }) = self.objects.get(&id)
             && frame.dropped.iter().all(|dropped| *dropped)

@@ -1,10 +1,10 @@
 //! The state machine behind guards, in every order of calls and messages: the gate, lending, parking, the split end.
 //!
 //! All of it runs under one lock, so only the order in which threads take the lock can differ. Loom tries every order
-//! of two threads that drive the real [`Kernel`]. One does what a guard does, call by call, and holds the memory
-//! between the calls. The other is the endpoint, which delivers the messages of rank 1 and sends what is lent. Only
-//! waiting differs from the real program: a waiting thread retries in a loop. What ranks that share memory do without
-//! the lock has models of its own (`memory/gate.rs`, `memory/latch.rs`, `memory/word.rs`).
+//! of two threads that drive the real [`Kernel`]. The first makes the calls of a guard, and holds the memory between
+//! the calls. The second is the endpoint, which delivers the messages of rank 1 and sends lent memory. Only waiting
+//! differs from the real program: a waiting thread retries in a loop. Accesses to shared memory without the lock have
+//! models of their own (`memory/gate.rs`, `memory/latch.rs`, `memory/word.rs`).
 
 use super::nodes::Nodes;
 use super::watch::Blocked;
@@ -35,9 +35,9 @@ use std::collections::BTreeMap;
 const OBJECT: ObjectId = ObjectId(1);
 const ME: usize = 0;
 const OTHER: usize = 1;
-/// Elements of our block: so few are answered from a copy.
+/// A number of elements of our block that is answered from a copy.
 const FEW: usize = 2;
-/// So many are sent from the block itself.
+/// A number of elements that is sent from the block itself.
 const MANY: usize = 2100;
 
 /// A rank under its lock.
@@ -140,7 +140,7 @@ impl Node {
         }
     }
 
-    /// Sends what is lent, in two packets, and acknowledges it.
+    /// Sends lent memory, in two packets, and acknowledges it.
     fn send(&self, answers: &mut Answers) {
         for (id, token, len) in std::mem::take(&mut answers.sending) {
             let mut bytes = vec![0; len];
@@ -177,7 +177,7 @@ fn uniform(bytes: &[u8]) -> u64 {
     values[0]
 }
 
-/// What [`OwnerComputesMut`](crate::OwnerComputesMut) does: opens, passes the gate, takes the block, gives it back.
+/// The steps of [`OwnerComputesMut`](crate::OwnerComputesMut): opens, passes the gate, takes the block, gives it back.
 fn write_by_a_guard(node: &Node) {
     node.wait(|object, cx| object.poll_usable(true, Window::WHOLE, cx)).expect("no fault");
     node.wait(|object, cx| object.poll_exclusive(Window::WHOLE, cx)).expect("no fault");
@@ -213,7 +213,7 @@ fn write_under_transfers(node: &Node) {
     node.close(guard);
 }
 
-/// What [`OwnerComputes`](crate::OwnerComputes) does: shows the block, which does not change meanwhile.
+/// The steps of [`OwnerComputes`](crate::OwnerComputes): shows the block, which does not change meanwhile.
 fn read_by_a_guard(node: &Node) {
     node.wait(|object, cx| object.poll_usable(false, Window::WHOLE, cx)).expect("no fault");
     let guard = node.open("OwnerComputes", (false, false));
@@ -226,7 +226,7 @@ fn read_by_a_guard(node: &Node) {
     node.close(guard);
 }
 
-/// Runs `program` beside a rank that reads and writes. Every request is answered, and no answer is of half a phase.
+/// Runs `program` while a rank reads and writes. Every request is answered, and no answer is of half a phase.
 fn beside_requests(len: usize, program: fn(&Node)) {
     loom::model(move || {
         let node = Node::new(len);

@@ -1,4 +1,4 @@
-//! Which ranks of a job share memory, and which rank of a node receives a block for all of its node.
+//! The ranks of a job that share memory, and the rank of a node that receives a block for all of its node.
 
 use aurora_net::Rank;
 
@@ -65,7 +65,7 @@ impl Nodes {
         sharers[(owner.node + owner.position) % sharers.len()]
     }
 
-    /// Whether `rank` receives the block of an owner on another node.
+    /// True if `rank` receives the block of an owner on another node.
     pub(crate) fn receives(&self, owner: Rank, rank: Rank) -> bool {
         !self.same_node(owner, rank) && self.receiver(owner, rank) == rank
     }

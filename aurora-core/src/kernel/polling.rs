@@ -1,4 +1,4 @@
-//! A rank that polls: when its user is told, and when it is an error, as a wait is. See [`polls`](crate::polls).
+//! A rank that polls: the time of the notice to its user, and the time of the error. See [`polls`](crate::polls).
 //!
 //! From time to time, at a *tick*, the kernel starts watching its rank's looks. If a rank has polled for the time
 //! after which a wait is noticed, and every other rank waits, polls too, or has left, the kernel reports it once. To
@@ -30,15 +30,15 @@ const LOOKS: u64 = 1 << 63;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum Idle {
-    /// Its wait of this number.
+    /// The rank is in its wait of this number.
     Waits(u64),
-    /// Its poll of this number, in which it has looked this often.
+    /// The rank is in its poll of this number, in which it has looked this often.
     Polls(u64, u64),
     Left,
 }
 
 impl Idle {
-    /// Whether the rank has done nothing else since it answered `before`, as far as can be known.
+    /// True if the rank has done nothing else since it answered `before`, as far as can be known.
     fn goes_on(self, before: Idle) -> bool {
         match (before, self) {
             (Idle::Polls(before, looked), Idle::Polls(now, looks)) => before == now && looked < looks,
@@ -47,13 +47,13 @@ impl Idle {
     }
 }
 
-/// How long this rank polls, and what the others do meanwhile.
+/// The polling of this rank, and the states of the other ranks meanwhile.
 #[derive(Debug)]
 pub(crate) struct Polling {
     pub(crate) polls: Arc<Polls>,
     limit: Option<Duration>,
     notice: Duration,
-    /// When this rank began.
+    /// The start of this rank.
     pub(crate) began: Instant,
     next: Instant,
     /// `ticks`: ticks so far. `number`: the number of the present or next poll.
@@ -65,8 +65,8 @@ pub(crate) struct Polling {
     silent: u32,
     /// The polls that were reported: their object and line.
     noticed: BTreeSet<(ObjectId, Site)>,
-    /// `look`: the current look at the other ranks. `heard`, `before`: their answers in it and in the one before.
-    /// `steady`: how many looks have found all of them unchanged.
+    /// `look`: the current look at the other ranks. `heard`, `before`: their answers in this look and in the look
+    /// before. `steady`: the number of looks that have found all answers unchanged.
     look: u64,
     heard: BTreeMap<Rank, Idle>,
     before: BTreeMap<Rank, Idle>,
@@ -76,9 +76,9 @@ pub(crate) struct Polling {
 #[derive(Debug)]
 enum Tick {
     Nothing,
-    /// Ask the others what they do.
+    /// Ask the other ranks for their state.
     Ask(Poll),
-    /// It has polled for longer than the limit.
+    /// The rank has polled for longer than the limit.
     GiveUp(Poll, Duration),
 }
 
@@ -150,7 +150,7 @@ impl Polling {
         let polled = now.saturating_duration_since(poll.since);
         match self.limit.filter(|limit| polled >= *limit) {
             Some(limit) => Tick::GiveUp(poll, limit),
-            // The third look decides whether there is something to notice.
+            // The third look decides if there is something to notice.
             None if polled + 2 * self.period() < self.notice || self.is_noticed(&poll) => Tick::Nothing,
             None => {
                 self.begin_look();
@@ -159,7 +159,7 @@ impl Polling {
         }
     }
 
-    /// Another rank asks whether this one polls. It will ask again, so the next tick is due now.
+    /// Another rank asks if this rank polls. It will ask again, so the next tick is due now.
     pub(crate) fn is_asked(&mut self, look: u64, now: Instant) {
         if look >= LOOKS && self.poll().is_some() {
             self.next = now;
@@ -171,9 +171,9 @@ impl Polling {
         self.before = std::mem::take(&mut self.heard);
     }
 
-    /// Another rank has answered. Returns whether it is now certain that all `others` only wait and poll.
+    /// Another rank has answered. Returns true if it is now certain that all `others` only wait and poll.
     fn hear(&mut self, from: Rank, look: u64, idle: Option<Idle>, others: usize) -> bool {
-        /// The second and the third look have to find what the look before has found.
+        /// The second and the third look have to find the answers of the look before.
         const ENOUGH: u32 = 2;
         if look != self.look {
             return false;
@@ -225,7 +225,7 @@ impl Kernel {
         }
     }
 
-    /// Another rank has said what it does. Returns whether polling, not the watch, has asked it.
+    /// Another rank has sent its state. Returns true if polling, not the watch, has asked it.
     pub(crate) fn heard_of_idle(&mut self, from: Rank, look: u64, idle: Option<Idle>) -> bool {
         if look < LOOKS {
             return false;
@@ -239,7 +239,7 @@ impl Kernel {
         true
     }
 
-    /// What this rank does, if it is idle.
+    /// The activity of this rank, if it is idle.
     pub(crate) fn idle(&self) -> Option<Idle> {
         if self.core.leaving {
             return Some(Idle::Left);

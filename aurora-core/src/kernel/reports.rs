@@ -1,4 +1,4 @@
-//! What ranks report to rank 0: their counters at the end of `run`. What they ask it: the time of its clock.
+//! The counters that ranks report to rank 0 at the end of `run`, and their requests for the time of its clock.
 
 use super::Kernel;
 use crate::kernel::message::Message;
@@ -13,9 +13,9 @@ pub(crate) struct Reports {
     pub(crate) counters: Vec<Stats>,
     /// On rank 0: the counters of all ranks have been printed.
     pub(crate) printed: bool,
-    /// The shortest round trip to the clock of rank 0 so far, and how far that clock was then ahead, in ns.
+    /// The shortest round trip to the clock of rank 0 so far, and the lead of that clock then, in ns.
     pub(crate) ahead: Option<(u64, i64)>,
-    /// How often the clock of rank 0 has answered.
+    /// The number of answers of rank 0's clock.
     pub(crate) answers: u32,
 }
 

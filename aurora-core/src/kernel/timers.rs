@@ -1,4 +1,4 @@
-//! When objects want to be called: at most one time for each object.
+//! The times at which objects want to be called: at most one time for each object.
 
 use crate::ids::ObjectId;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! Using an object on its own rank: whether it may be used now, its open guards, and the barrier.
+//! Using an object on its own rank: its open guards, and the barrier.
 
 use super::{Entry, Kernel, Reason};
 use crate::collective::{Barrier, Came, Digest, Merge, ObjectState, Summary, Tell, Told, Words};
@@ -18,7 +18,7 @@ impl Kernel {
         self.objects.get(&id).map_or(Ok(()), |entry| entry.frame.sound())
     }
 
-    /// This rank's number for a barrier, equal if ranks agree, and whether it requests a second pass.
+    /// This rank's number for a barrier, equal if ranks agree, and true if it requests a second pass.
     pub(crate) fn digest(&mut self, came: &Came<'_>) -> (u64, bool) {
         let Kernel { core, objects, digests, .. } = self;
         let (sum, has_faults) = digests.update(objects, core.me);
@@ -75,7 +75,7 @@ impl Kernel {
         core.tell(told, out);
     }
 
-    /// Starts the second pass of a barrier: tells all ranks what this one has come for.
+    /// Starts the second pass of a barrier: sends the summary of this rank.
     pub(crate) fn start_second_pass(&mut self, came: &Came<'_>, site: &Site, out: &mut Outbox) {
         let me = self.core.me;
         let claim = Claim { rank: me, action: came.action.to_string(), site: site.clone() };

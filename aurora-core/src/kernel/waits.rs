@@ -1,4 +1,4 @@
-//! What this rank waits for, and its answer to ranks that ask: the [watch](super::watch) judges by it.
+//! The wait of this rank, and its answer to ranks that ask for its state, for the [watch](super::watch).
 
 use super::watch::{Act, Blocked, GuardState, RankState};
 use super::{Entry, Kernel};
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 
 impl Kernel {
-    /// This rank's wait, in words for the others, and the ranks that have to act before it can continue.
+    /// This rank's wait, in words for other ranks, and the ranks that have to act before it can continue.
     pub(crate) fn awaited(&self, wait: Blocked, site: &Site) -> (Claim, Vec<Rank>) {
         let entry = wait.object().and_then(|id| self.objects.get(&id));
         let name = || entry.map_or("a dropped object".into(), |entry| entry.frame.name.to_string());
@@ -48,7 +48,7 @@ impl Kernel {
         (Claim { rank: core.me, action, site: site.clone() }, ranks)
     }
 
-    /// What this rank answers to ranks that ask what it is doing.
+    /// This rank's answer to ranks that ask for its state.
     pub(crate) fn state(&self) -> RankState {
         let wait = self.core.watch.waiting().and_then(|waiting| {
             let (claim, on) = self.awaited(waiting.wait, &waiting.site);

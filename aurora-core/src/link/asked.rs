@@ -35,7 +35,7 @@ mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 
     /// A use of a vector fails because rank 1 panics while its block is lent and rank 0's request waits there.
-    /// Returns how many requests rank 0 then has under way.
+    /// Returns the number of requests that rank 0 then has under way.
     fn left_after(next_use: fn(&mut GVector<u64>, &GVector<u64>) -> Result<()>) -> usize {
         let left = Config::threads(3).route(Route::Local).run(|world| {
             let other = GVector::<u64>::new(world, 9)?;

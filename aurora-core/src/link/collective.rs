@@ -32,21 +32,21 @@ pub(crate) enum Give<'a> {
     Nothing,
     /// These bytes to all, in the first step: at most [`CollectiveCall::longest_word`], of equal length on all ranks.
     Word(&'a [u8]),
-    /// The same with different lengths.
+    /// As `Word`, with different lengths.
     Text(&'a [u8]),
     Pieces(Step<'a>),
     /// The words of objects: [`Given::named`]. They have at most [`ALL_WORDS`] bytes.
     Named(&'a Words),
 }
 
-/// A step in which each rank gives to each. What ranks give and expect has to match.
+/// A step in which each rank gives bytes to each rank. The given and the expected bytes have to match.
 #[derive(Clone, Copy)]
 pub(crate) struct Step<'a> {
     /// All bytes that this rank gives, at most [`CollectiveCall::longest`].
     pub(crate) bytes: &'a [u8],
     /// The part of `bytes` for a rank.
     pub(crate) to: &'a dyn Fn(usize) -> Range<usize>,
-    /// The part of a rank's bytes that is for this one.
+    /// The part of a rank's bytes that is for this rank.
     pub(crate) from: &'a dyn Fn(usize) -> Range<usize>,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Given<'a> {
     way: Way<'a>,
 }
 
-/// How it has arrived.
+/// The way in which the data has arrived.
 enum Way<'a> {
     Node(Ref<'a, NodeBarrier>),
     Words(BTreeMap<Rank, Bytes>),
@@ -96,7 +96,7 @@ impl Given<'_> {
         }
     }
 
-    /// What the ranks say of objects, by rank or merged.
+    /// The words of the ranks about objects, by rank or merged.
     pub(crate) fn named(&self, size: usize) -> Vec<Words> {
         match (&self.way, self.give) {
             (Way::Node(barrier), _) => {
@@ -141,7 +141,7 @@ impl<'a> CollectiveCall<'a> {
         self.apart = true;
     }
 
-    /// The longest word of a rank if `givers` ranks give one that is not empty; the same on all ranks.
+    /// The longest word of a rank if `givers` ranks give a word that is not empty; the same on all ranks.
     pub(crate) fn longest_word(&self, givers: usize) -> usize {
         match self.node() {
             Some(barrier) => barrier.borrow().longest() - LENGTH,
@@ -150,7 +150,7 @@ impl<'a> CollectiveCall<'a> {
         }
     }
 
-    /// The most that a rank should give in one step; the same on all ranks. In shared memory it cannot give more.
+    /// The maximum that a rank should give in one step; the same on all ranks. In shared memory it cannot give more.
     pub(crate) fn longest(&self) -> usize {
         self.node().map_or(LONGEST, |barrier| barrier.borrow().longest())
     }
@@ -172,9 +172,9 @@ impl<'a> CollectiveCall<'a> {
         link.barrier.as_deref().filter(|_| !self.apart)
     }
 
-    /// Collective. First agrees with all ranks; then gives `give`, and calls `read` with what each rank has given to
-    /// this one. Panics if `read` runs an operation of the program that makes a collective call, or if ranks that
-    /// share memory give too much.
+    /// Collective. First agrees with all ranks; then gives `give`, and calls `read` with the data of each rank for this
+    /// rank. Panics if `read` runs an operation of the program that makes a collective call, or if ranks that share
+    /// memory give too much.
     pub(crate) fn share<R>(&mut self, give: Give<'_>, read: impl FnOnce(&Given<'_>) -> R) -> Result<R> {
         let begins = self.next.0 == 0;
         let agreed = if begins { self.agree(give)? } else { Agreed::default() };
@@ -233,7 +233,7 @@ impl<'a> CollectiveCall<'a> {
         unreachable!("ranks whose keys differ have conferred")
     }
 
-    /// Brings this rank's bytes to the node's barrier, and waits until all have come.
+    /// Brings this rank's bytes to the node's barrier, and waits until all ranks have arrived.
     fn arrive(&self, barrier: &RefCell<NodeBarrier>, word: u64, give: Give<'_>) -> Result<BarrierState> {
         let Ok(mut at) = barrier.try_borrow_mut() else {
             panic!(
@@ -304,7 +304,7 @@ impl<'a> CollectiveCall<'a> {
         })
     }
 
-    /// Sends the pieces of a step, unless they have been `sent`, and waits for those of the others.
+    /// Sends the pieces of a step, unless they have been `sent`, and waits for the pieces of the other ranks.
     fn take(&self, step: Step<'_>, sent: bool) -> Result<BTreeMap<Rank, Vec<u8>>> {
         let others = self.link.me.others(self.size());
         let from: Vec<Rank> = others.filter(|from| !(step.from)(from.index()).is_empty()).collect();
@@ -336,13 +336,13 @@ impl<'a> CollectiveCall<'a> {
     }
 }
 
-/// Whether all pieces of a step are short enough to be sent before all ranks have agreed.
+/// True if all pieces of a step are short enough to be sent before all ranks have agreed.
 fn is_early(step: Step<'_>, size: usize) -> bool {
     (0..size).all(|to| (step.to)(to).len() <= EARLY)
 }
 
 impl Link {
-    /// Collective. A barrier of all ranks. `key` must be equal on all of them; `text` names the barrier in claims.
+    /// Collective. A barrier of all ranks. `key` must be equal on all of them; `text` names the barrier in errors.
     pub(crate) fn synchronize(
         &self,
         what: &'static str,
@@ -355,7 +355,7 @@ impl Link {
         self.come(Came { refusal, ..Came::new(what, &action, key) }, site).map(drop)
     }
 
-    /// Collective. The same with all that the ranks came for. A shortage of memory is returned, not an error.
+    /// Collective. A barrier with all data of [`Came`]. A shortage of memory is returned, not an error.
     pub(crate) fn come(&self, came: Came<'_>, site: &Site) -> Result<Option<(Rank, Shortage)>> {
         CollectiveCall::new(self, came, site).agree(Give::Nothing).map(|agreed| agreed.shortage)
     }

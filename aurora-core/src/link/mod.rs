@@ -1,4 +1,4 @@
-//! How shared objects reach their rank's kernel: calls, waits, node barriers, and the counting of time.
+//! The access of shared objects to their rank's kernel: calls, waits, node barriers, and the counting of time.
 
 mod asked;
 mod collective;
@@ -34,7 +34,7 @@ pub(crate) struct BulkCall<'a> {
     _call: InCall<'a>,
 }
 
-/// What a rank's thread does with its kernel.
+/// An action of a rank's thread on its kernel.
 type Action<'a, R> = &'a mut dyn FnMut(&mut Kernel, &mut Outbox) -> R;
 
 /// The way from a shared object to its rank's kernel.
@@ -44,7 +44,7 @@ pub(crate) struct Link {
     pub(crate) size: usize,
     /// The barrier in the node's memory, if there are other ranks, and all are on this node.
     pub(crate) barrier: Option<Rc<RefCell<NodeBarrier>>>,
-    /// Which ranks share the memory of vectors.
+    /// The ranks that share the memory of vectors, by node.
     pub(crate) nodes: Arc<Nodes>,
     pub(crate) modes: Modes,
     pub(crate) holder_timeout: Arc<HolderTimeout>,
@@ -58,7 +58,7 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// The link of a rank's job. `timed`: calls are timed from the begin.
+    /// The link of a rank's job. `timed`: calls are timed from the start.
     pub(crate) fn new(endpoint: Endpoint<Kernel>, me: Rank, size: usize, timed: bool) -> Self {
         let (node, nodes, modes, holder_timeout, polls) = endpoint.act(|kernel, _| {
             let core = &kernel.core;
@@ -119,7 +119,7 @@ impl Link {
         self.clock.call(name)
     }
 
-    /// The same for a call that may transfer much: until it returns, long payloads go by MPI if that is faster.
+    /// Begins a call that may transfer much: until it returns, long payloads go by MPI if that is faster.
     pub(crate) fn bulk_call(&self, name: &'static str) -> BulkCall<'_> {
         self.in_bulk(self.call(name))
     }
@@ -138,7 +138,7 @@ impl Link {
         }
     }
 
-    /// Does something at once, unless the job is over.
+    /// Does an action at once, unless the job has ended.
     pub(crate) fn act<R>(&self, site: &Site, action: impl FnOnce(&mut Kernel, &mut Outbox) -> Result<R>) -> Result<R> {
         let (mut action, mut outcome) = (Some(action), None);
         self.act_once(site, &mut |kernel, out| {
@@ -148,8 +148,8 @@ impl Link {
         Ok(outcome.expect("an action runs once"))
     }
 
-    /// Takes a `dyn`, as [`Link::wait_once`] does, so that what surrounds an action is compiled once, and not again for
-    /// each closure of each program.
+    /// Takes a `dyn`, as [`Link::wait_once`] does, so that the code around an action is compiled once, and not again
+    /// for each closure of each program.
     fn act_once(&self, site: &Site, action: Action<'_, Result<()>>) -> Result<()> {
         self.watcher.disturb();
         self.endpoint.act(|kernel, out| {
@@ -161,7 +161,8 @@ impl Link {
         })
     }
 
-    /// What ended the job, if that is why a node peer has gone; else `error`. Ranks learn it one after another.
+    /// The error that ended the job, if a node peer has gone for that reason; else `error`. Ranks learn it one after
+    /// another.
     pub(crate) fn why(&self, error: Error, site: &Site) -> Error {
         const TOLD: Duration = Duration::from_secs(2);
         let until = Instant::now() + TOLD;
@@ -174,7 +175,7 @@ impl Link {
         error
     }
 
-    /// Does something even if the job is over: for cleaning up.
+    /// Does an action even if the job has ended: for cleaning up.
     pub(crate) fn tidy<R>(&self, action: impl FnOnce(&mut Kernel, &mut Outbox) -> R) -> R {
         let (mut action, mut outcome) = (Some(action), None);
         self.tidy_once(&mut |kernel, out| outcome = action.take().map(|action| action(kernel, out)));
@@ -188,7 +189,7 @@ impl Link {
         });
     }
 
-    /// The same for the end of a guard or handle: inside a call of this rank it is done when that call is over.
+    /// Does something at the end of a guard or handle: inside a call of this rank it is done when that call has ended.
     pub(crate) fn let_go_of(&self, action: impl FnOnce(&mut Kernel, &mut Outbox) + Send + 'static) {
         let let_go = || self.endpoint.act_soon(action);
         if !thread::panicking() {
@@ -198,9 +199,8 @@ impl Link {
         let _ = catch_unwind(AssertUnwindSafe(let_go));
     }
 
-    /// Does what may be a *look*: an action that reads or tries, and finds nothing changed since the last look.
-    /// `asked` and `found` return digests of what is asked for and of what is found; `found` returns `None` if
-    /// something has changed.
+    /// Does an action that may be a *look*: it reads or tries, and finds nothing changed since the last look. `asked`
+    /// and `found` return digests of the request and of the result; `found` returns `None` if something has changed.
     pub(crate) fn look_at<R>(
         &self,
         (object, action, site): (ObjectId, &'static str, &Site),
@@ -242,19 +242,19 @@ impl Link {
         self.endpoint.read(read)
     }
 
-    /// How this rank's time divides. The first call switches the timing of calls on.
+    /// The parts of this rank's time. The first call switches the timing of calls on.
     pub(crate) fn times(&self) -> Times {
         self.clock.time_calls();
         self.clock.times()
     }
 
-    /// Handles what has arrived.
+    /// Handles the messages that have arrived.
     pub(crate) fn look(&self) {
         self.endpoint.look();
     }
 
-    /// Waits a very short time for what ranks of this node write to shared memory. If it is not there at once and
-    /// calls are timed, returns when the wait began, for [`Link::wait_since`].
+    /// Waits a very short time for a write of this node's ranks to shared memory. If the write is not there at once and
+    /// calls are timed, returns the begin of the wait, for [`Link::wait_since`].
     pub(crate) fn linger(&self, mut has_come: impl FnMut() -> bool) -> Option<Instant> {
         self.watcher.disturb();
         if has_come() {
@@ -265,8 +265,8 @@ impl Link {
         began
     }
 
-    /// Waits for the others at a barrier in the node's memory: first by `linger`, which only spins for a moment, then
-    /// in the usual way, until `poll` says that all have come.
+    /// Waits for the other ranks at a barrier in the node's memory: first by `linger`, which only spins for a moment,
+    /// then in the usual way, until `poll` reports that all have arrived.
     pub(crate) fn await_node_peers(
         &self,
         wait: Blocked,
@@ -286,7 +286,7 @@ impl Link {
         })
     }
 
-    /// Waits until `condition` returns `Some` or the job is over, and drives the transport meanwhile.
+    /// Waits until `condition` returns `Some` or the job has ended, and drives the transport meanwhile.
     pub(crate) fn wait<R>(
         &self,
         wait: Blocked,
@@ -296,7 +296,8 @@ impl Link {
         self.wait_since(None, wait, site, condition)
     }
 
-    /// The same, for a wait that has lasted since `began`. `None`: it is a wait if `condition` first returns `None`.
+    /// As [`wait`](Self::wait), for a wait that has lasted since `began`. `None`: it is a wait if `condition` first
+    /// returns `None`.
     pub(crate) fn wait_since<R>(
         &self,
         began: Option<Instant>,
@@ -366,7 +367,7 @@ impl Link {
     }
 }
 
-/// Fails once the job is over.
+/// Fails once the job has ended.
 fn is_under_way(kernel: &Kernel, site: &Site) -> Result<()> {
     match &kernel.core.fault {
         Some(fault) => Err(fault.clone()),

@@ -5,11 +5,11 @@
 //! may keep freed memory.
 //! Why the unsafe code is sound:
 //!
-//! 1. `start` points at `len` initialised elements. `owner` says how their memory is freed. They do not move with the
-//!    array, and nobody else uses them; if they are shared, nobody else uses them meanwhile (`shared.rs`); if they
-//!    arrive, their parts are shown and written by the rules of `arriving.rs`. An empty array's `start` dangles,
+//! 1. `start` points at `len` initialised elements. `owner` decides how their memory is freed. They do not move with
+//!    the array, and nothing else uses them; if they are shared, nothing else uses them meanwhile (`shared.rs`); if
+//!    they arrive, their parts are shown and written by the rules of `arriving.rs`. An empty array's `start` dangles,
 //!    aligned.
-//! 2. Only `Drop` frees the memory. What is borrowed from the array borrows the array.
+//! 2. Only `Drop` frees the memory. Every borrow of the elements borrows the array.
 //! 3. All bytes of a new mapping are zero, which is a value of every [`Element`]. The mapping begins at a page, which
 //!    is aligned for every type that [`is_large`] accepts.
 //! 4. Huge pages and populating change no byte.
@@ -40,12 +40,12 @@ pub(crate) struct Array<T> {
     owner: Owner<T>,
 }
 
-/// Who frees the memory, and how.
+/// The owner of the memory, which frees it.
 enum Owner<T> {
     /// The capacity of the `Vec`.
     Heap(usize),
     Mapping(MmapMut),
-    /// Of several ranks, by the rules of `shared.rs`.
+    /// Memory of several ranks, by the rules of `shared.rs`.
     Shared {
         segment: Segment,
         at: usize,
@@ -73,11 +73,11 @@ impl<T> From<Vec<T>> for Array<T> {
 }
 
 impl<T: Element> Array<T> {
-    /// Over `len` elements of a segment, from byte `at` on.
+    /// Makes an array over `len` elements of a segment, from byte `at` on.
     ///
     /// # Safety
-    /// They lie inside the segment, aligned and initialised. Nobody writes to them while the array is read. Nobody
-    /// else uses them while the array is written.
+    /// The elements lie inside the segment, aligned and initialised. No other access writes to them while the array is
+    /// read, or uses them while the array is written.
     pub(super) unsafe fn over(segment: Segment, at: usize, len: usize) -> Self {
         // SAFETY: the caller promises that it lies inside.
         let start = NonNull::new(unsafe { segment.as_ptr().add(at) }.cast()).expect("nothing is mapped at null");
@@ -240,7 +240,7 @@ impl<T: Element> Storage for Array<T> {
     fn join(&mut self, next: &mut (dyn Storage + 'static)) -> bool {
         let next: &mut dyn Any = next;
         let next = next.downcast_mut::<Self>().filter(|next| next.follows(self));
-        // Invariants 1 and 5: all of them lie in what was one array.
+        // Invariants 1 and 5: all pieces lie in the memory of one array.
         next.map(|next| self.len += std::mem::take(next).len).is_some()
     }
 }
@@ -321,7 +321,7 @@ mod tests {
     #[test]
     fn what_is_taken_is_there_and_what_is_dropped_is_not() {
         const LEN: usize = 64 << 20;
-        // Only what is mapped at this address: other tests change the memory of the process meanwhile.
+        // Only the mapping at this address: other tests change the memory of the process meanwhile.
         let resident = |address: usize| {
             let text = std::fs::read_to_string("/proc/self/smaps").unwrap();
             let mut is_there = false;

@@ -98,15 +98,15 @@ impl Arriving {
 }
 
 impl Part {
-    /// Of shared memory. Nobody writes there while the registry of readers shows it: `shared.rs`.
+    /// A part of shared memory. No rank writes there while the registry of readers shows it: `shared.rs`.
     pub(crate) fn of_shared(array: &Arc<dyn Storage>, bytes: Range<usize>) -> Self {
         Part { array: array.clone(), bytes }
     }
 
-    /// Some of it, by bytes of the array.
+    /// A smaller part, by bytes of the array.
     ///
     /// # Panics
-    /// If they are not part of it: a bug of ours.
+    /// If these bytes are not inside this part: a bug of ours.
     pub(crate) fn cut(self, bytes: Range<usize>) -> Self {
         assert!(self.bytes.start <= bytes.start && bytes.end <= self.bytes.end);
         Part { bytes, ..self }
@@ -158,7 +158,7 @@ impl<T: Element> Shown<T> {
     /// The elements of a part, borrowed from `self`.
     ///
     /// # Panics
-    /// If it is of a third array, of another type, or cuts an element: a bug of ours.
+    /// If the part is of a third array, of another type, or cuts an element: a bug of ours.
     pub(crate) fn show(&self, part: Part) -> &[T] {
         let Kept { array, places } = part.into();
         let place = self.arrays.iter().find(|place| place.get().is_none_or(|held| Arc::ptr_eq(held, &array)));

@@ -1,4 +1,4 @@
-//! How much memory this process may still take: of its machine, and of each control group that contains it.
+//! The memory that this process may still take: of its machine, and of each control group that contains it.
 
 use super::group::{Group, Room, groups_of, room};
 use rustix::param::page_size;
@@ -9,7 +9,7 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
 
-/// Whose memory is exhausted.
+/// The pool whose memory is exhausted.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum MemoryLimit {
@@ -44,13 +44,14 @@ impl fmt::Display for MemoryLimit {
 /// A limited amount of memory that processes share.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Pool {
-    /// The same on every rank that draws from this pool, and on no other.
+    /// The number of this pool: the same on every rank that draws from it, and on no other rank.
     pub(crate) id: u64,
     pub(crate) limit: MemoryLimit,
     pub(crate) available: usize,
 }
 
-/// Bytes that this process may still take, by its machine and control groups, less a reserve; `None` if unknown.
+/// Returns the bytes that this process may still take, by its machine and control groups, less a reserve; `None` if
+/// unknown.
 pub fn available() -> Option<usize> {
     Limits::find().tightest().map(|pool| pool.available)
 }
@@ -98,7 +99,7 @@ impl Limits {
     }
 }
 
-/// Never all: a process near the end of memory needs some for stacks, page tables and socket buffers.
+/// A part of the room, never all: a process needs some memory for stacks, page tables and socket buffers.
 fn spare(room: Room) -> usize {
     let kept = (room.limit / 32).clamp(4 << 20, 256 << 20);
     room.left.saturating_sub(kept)

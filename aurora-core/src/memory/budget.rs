@@ -1,20 +1,20 @@
-//! How much memory a copy of a vector may take on one rank.
+//! The limit of the memory of a copy of a vector on one rank.
 //!
-//! Memory that does not exist is an `OutOfMemory` when it is taken (`meter.rs`). The limit here leaves memory to
-//! others: one copy has at most `AURORA_CACHE_LIMIT` bytes, by default half of the free memory.
+//! Memory that does not exist is an `OutOfMemory` when it is taken (`meter.rs`). The limit here leaves memory for
+//! other uses: one copy has at most `AURORA_CACHE_LIMIT` bytes, by default half of the free memory.
 
 use super::available::Limits;
 use super::meter::LOOKED_AT;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What limits the copy of a vector on one rank.
+/// The limit of a copy of a vector on one rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum CacheLimit {
     /// This many bytes, by `AURORA_CACHE_LIMIT` or [`Config::cache_limit`](crate::Config::cache_limit).
     Set(usize),
-    /// Half of this many bytes, which were free: the default.
+    /// The default: half of the memory that was free, which was this many bytes.
     HalfOf(usize),
 }
 
@@ -23,7 +23,7 @@ pub enum CacheLimit {
 pub(crate) struct Budget(pub(crate) Option<usize>);
 
 impl Budget {
-    /// Whether a copy of `bytes` may exist, of which `untaken` have not been taken from the system yet.
+    /// Checks that a copy of `bytes` may exist, of which `untaken` have not been taken from the system yet.
     pub(crate) fn admit(self, bytes: usize, untaken: usize) -> Result<(), CacheLimit> {
         self.decide(bytes, untaken, || Limits::find().tightest().map(|pool| pool.available))
     }
@@ -32,7 +32,7 @@ impl Budget {
         if let Some(limit) = self.0 {
             return if bytes <= limit { Ok(()) } else { Err(CacheLimit::Set(limit)) };
         }
-        // Less is not checked: it comes out of the memory that is kept back.
+        // A smaller copy is not checked: it comes out of the memory that is kept back.
         if untaken < LOOKED_AT {
             return Ok(());
         }

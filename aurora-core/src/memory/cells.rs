@@ -1,11 +1,10 @@
 //! Single elements that several threads read and write. Elements that are *words* (of 1, 2, 4 or 8 bytes, at a
-//! multiple of that) are accessed by relaxed atomics, which cost what plain accesses do. Others are plain.
+//! multiple of that) are accessed by relaxed atomics, which are as fast as plain accesses. Others are plain.
 //!
 //! Why the unsafe code is sound:
 //!
 //! 1. [`Cells`] are made from a mutable borrow of the memory behind them and live no longer; nobody else has them.
-//! 2. Beside them, others touch that memory only by [`read`], [`write`] and `words.rs`, and write only words
-//!    (`direct/`).
+//! 2. Other code touches that memory only by [`read`], [`write`] and `words.rs`, and writes only words (`direct/`).
 //! 3. Every access is inside: its index is compared with the length.
 //! 4. A word lies at a multiple of its size, which is checked when cells are made. Others are accessed unaligned.
 //! 5. Any bytes are a value of an [`Element`].
@@ -21,7 +20,7 @@ pub(super) const fn is_word<T>() -> bool {
     matches!(size_of::<T>(), 1 | 2 | 4 | 8)
 }
 
-/// Whether all elements from here on are words.
+/// True if all elements from here on are words.
 pub(super) fn are_words<T>(start: NonNull<T>) -> bool {
     is_word::<T>() && start.addr().get().is_multiple_of(size_of::<T>())
 }
@@ -76,7 +75,7 @@ pub(crate) struct Cells<'b> {
 }
 
 impl<'b> Cells<'b> {
-    /// Over bytes that the caller has borrowed for writing.
+    /// Makes cells over bytes that the caller has borrowed for writing.
     ///
     /// # Safety
     /// `start` points at `len` initialised bytes that are borrowed mutably for `'b`.

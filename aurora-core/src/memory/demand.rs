@@ -35,7 +35,7 @@ impl Demand {
         Demand(pools.into_iter().filter(|_| bytes > 0).map(asked).collect())
     }
 
-    /// Adds the requests of others. Requests may be added several times, in any order.
+    /// Adds the requests of other ranks. Requests may be added several times, in any order.
     pub(crate) fn merge(&mut self, other: Demand) {
         for (id, theirs) in other.0 {
             match self.0.get_mut(&id) {

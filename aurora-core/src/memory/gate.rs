@@ -1,4 +1,5 @@
-//! The gate of one node: whether a rank reads shared elements of a vector, so that no rank writes what another shows.
+//! The gate of one node: a registry of the ranks that read shared elements of a vector, so that no rank writes elements
+//! that another rank shows.
 //!
 //! Each rank of the node has an *entry* in the registry of readers, which it alone writes. A rank that completes a
 //! load first counts itself among the readers, if it shows the shared memory, and then writes the load to its entry.
@@ -12,8 +13,8 @@
 //! meanwhile, never narrow them.
 //!
 //! A rank completes its loads one after the other, under the lock of its kernel. Its daemon may do so while the
-//! calling thread ends the guard of an earlier load. Then the bounds in the entry may be wider than what the rank
-//! still shows; they begin anew only after all of that has been read.
+//! calling thread ends the guard of an earlier load. Then the bounds in the entry may be wider than the bytes that the
+//! rank still shows; they begin anew only after all of these bytes have been read.
 //!
 //! A read happens before its rank leaves (release). Leaving happens before the owner finds no reader (acquire), and
 //! that before the owner's write. So the two never race; in `model` below, loom tries all interleavings.
@@ -34,7 +35,7 @@ pub(crate) trait Word {
     fn observe(&self) -> u64;
 }
 
-/// What all kinds of atomics do in the same way.
+/// The methods that are the same for all kinds of atomics.
 macro_rules! as_atomic {
     () => {
         #[inline]
@@ -94,9 +95,9 @@ impl Word for loom::sync::atomic::AtomicU64 {
 #[repr(C, align(128))]
 pub(crate) struct Entry<W> {
     loaded: W,
-    /// The number of its guards that show the shared memory.
+    /// The number of the rank's guards that show the shared memory.
     readers: W,
-    /// The bounds of the bytes that they show.
+    /// The bounds of the bytes that these guards show.
     start: W,
     end: W,
 }
@@ -126,8 +127,8 @@ impl<W: Word> Entry<W> {
         self.readers.add(1u64.wrapping_neg(), Ordering::Release);
     }
 
-    /// Whether its rank has completed `load`, the last one of these bytes, and reads none of them. The order matters:
-    /// a rank counts itself as a reader before it completes.
+    /// True if its rank has completed `load`, the last load of these bytes, and reads none of them. The order matters:
+    /// a rank counts itself as a reader before it completes a load.
     pub(crate) fn is_clear(&self, load: u64, bytes: &Range<usize>) -> bool {
         self.loaded.load(Ordering::Acquire) >= load
             && (self.readers.load(Ordering::Acquire) == 0
@@ -233,7 +234,7 @@ mod model {
                     assert_eq!(shared.block.read(), 1);
                     shared.entries[1].leave();
                 }
-                // It shows nothing of what is written.
+                // The rank shows none of the written bytes.
                 shared.entries[1].enter(2, Some(0..8));
             });
             if is_clear(&shared.entries[1], 1) {

@@ -1,4 +1,4 @@
-//! Control groups as Linux describes them: which of them contain this process, and how much memory each still gives.
+//! Control groups as Linux describes them: the groups that contain this process, and the memory that each still gives.
 //! This file only parses; `available.rs` reads the files.
 
 use std::path::{Component, Path, PathBuf};
@@ -17,7 +17,7 @@ pub(super) struct Group {
 }
 
 /// Every group that bounds the memory of a process: its own and all visible groups that contain it, from its
-/// `/proc/self/cgroup` and `/proc/self/mountinfo`. Both versions may be in use beside each other.
+/// `/proc/self/cgroup` and `/proc/self/mountinfo`. Both versions may be in use at the same time.
 pub(super) fn groups_of(cgroup: &str, mountinfo: &str) -> Vec<Group> {
     let mounts: Vec<Mount> = mountinfo.lines().filter_map(Mount::parse).collect();
     let mut groups = Vec::new();
@@ -94,11 +94,11 @@ fn unescape(text: &str) -> PathBuf {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Room {
     pub(super) limit: usize,
-    /// Unused, or used only for copies of files.
+    /// The memory that is unused, or used only for copies of files.
     pub(super) left: usize,
 }
 
-/// How much a group still gives; `None` if it sets no limit. `file` reads a file of its directory.
+/// The memory that a group still gives; `None` if it sets no limit. `file` reads a file of its directory.
 pub(super) fn room(version: Version, file: impl Fn(&str) -> Option<String>) -> Option<Room> {
     /// Version 1 expresses "no limit" by the largest number of pages.
     const UNLIMITED: usize = 1 << 60;

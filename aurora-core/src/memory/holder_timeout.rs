@@ -1,4 +1,5 @@
-//! How long the owner of a block waits for a holder of its [latch](super::latch), and which rank it has given up.
+//! The time for which the owner of a block waits for a holder of its [latch](super::latch), and the rank that it has
+//! given up.
 //!
 //! A running rank releases a latch within microseconds. A rank that does not has been stopped, and may never continue.
 //! The owner waits under its kernel's lock and sends nothing meanwhile. So it gives up before its peers do.
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 /// The longest time that an owner waits and sends nothing.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// The most that counts of the time between two checks. If it was longer, the owner was stopped too.
+/// The maximum that counts of the time between two checks. If it was longer, the owner was stopped too.
 const MOST_OF_A_PAUSE: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
@@ -25,7 +26,8 @@ impl HolderTimeout {
         HolderTimeout { limit: (silence / 5 * 4).min(LONGEST), given_up: OnceLock::new() }
     }
 
-    /// Whether the wait for `rank` is over and it is given up. After that no rank is waited for: the job is over.
+    /// True if the wait for `rank` has ended and the rank is given up. After that the owner waits for no rank: the job
+    /// has ended.
     pub(crate) fn is_over(&self, rank: Rank, waited: Duration) -> bool {
         let over = waited >= self.limit;
         if over {
@@ -34,7 +36,7 @@ impl HolderTimeout {
         over || self.given_up().is_some()
     }
 
-    /// The first rank that was given up, and how long the wait for it took.
+    /// The first rank that was given up, and the time of the wait for it.
     #[inline]
     pub(crate) fn given_up(&self) -> Option<(Rank, Duration)> {
         self.given_up.get().copied()

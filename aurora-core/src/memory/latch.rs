@@ -7,19 +7,19 @@
 //! the rank has released the latch: some nanoseconds for an element, tens of microseconds for a piece of a range.
 //!
 //! A rank may be stopped while it holds a latch, and continue at any later time. An owner that has waited long enough
-//! *gives the place up*: it sets a mode that says so and never uses the place again. A rank that releases a latch
-//! reads the mode once more, to learn whether its access counts.
+//! *gives the place up*: it sets the mode `GivenUp` and never uses the place again. A rank that releases a latch
+//! reads the mode once more, to learn if its access counts.
 //!
-//! The word of the mode also says how many scopes the owner has settled: a read must contain what all ranks did in
-//! the scopes before it. A second word counts how often the owner has admitted readers again. A rank that acquires the
-//! latch several times to read a long range compares this number: if it is still the same, the owner has changed
-//! nothing meanwhile. In `model` below, loom tries all interleavings.
+//! The word of the mode also has the number of scopes that the owner has completed: a read must contain the writes of
+//! all ranks in the scopes before it. A second word counts the times that the owner has admitted readers again. A rank
+//! that acquires the latch several times to read a long range compares this number: if it is still the same, the owner
+//! has changed nothing meanwhile. In `model` below, loom tries all interleavings.
 
 use super::gate::Word;
 use crate::ids::Epoch;
 use std::sync::atomic::Ordering;
 
-/// What other ranks may do to a block's elements.
+/// The accesses that other ranks may make to a block's elements.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum LatchMode {
     Open,
@@ -57,14 +57,14 @@ pub(crate) trait Latches {
     fn ranks(&self) -> usize;
     /// The latch of this rank's block. Only this rank writes it.
     fn latch(&self, rank: usize) -> &Self::Word;
-    /// How often this rank has admitted readers of its block again. Only this rank writes it.
+    /// The times that this rank has admitted readers of its block again. Only this rank writes it.
     fn openings(&self, rank: usize) -> &Self::Word;
     /// The latch that this rank holds. Only this rank writes it.
     fn held(&self, rank: usize) -> &Self::Word;
 }
 
 impl LatchMode {
-    /// Whether a rank that `before` admitted must release the latch first.
+    /// True if a rank that `before` admitted must release the latch first.
     pub(crate) fn is_stricter_than(self, before: LatchMode) -> bool {
         [Intent::Read, Intent::Write].into_iter().any(|intent| before.admits(intent) && !self.admits(intent))
     }
@@ -101,14 +101,15 @@ impl LatchMode {
 
 const NOTHING: u64 = 0;
 
-/// The word of a rank that holds the latch of one block, or of all blocks of the node: no node has so many ranks.
+/// The word of a rank that holds the latch of one block, or of all blocks of the node: no node has that many ranks.
 #[inline]
 fn hold(owner: Option<usize>, intent: Intent) -> u64 {
     (owner.unwrap_or(u32::MAX as usize) as u64 + 1) << 1 | u64::from(intent == Intent::Write)
 }
 
-/// Rank `me` wants to use elements of a block whose owner must have settled `epoch`; without an `owner`, of all blocks
-/// of the node: it holds all latches or none. If it holds them, it must [`release`] them before it acquires others.
+/// Rank `me` wants to use elements of a block whose owner must have completed `epoch`; without an `owner`, of all
+/// blocks of the node: it holds all latches or none. If it holds latches, it must [`release`] them before it acquires
+/// others.
 #[inline]
 pub(crate) fn acquire<L: Latches>(
     latches: &L,
@@ -136,7 +137,8 @@ pub(crate) fn acquire<L: Latches>(
     attempt
 }
 
-/// Rank `me` is done with what it has acquired. False: an owner has given its place up; the access does not count.
+/// Rank `me` releases the latches that it has acquired. False: an owner has given its place up; the access does not
+/// count.
 #[inline]
 #[must_use]
 pub(crate) fn release<L: Latches>(latches: &L, me: usize, owner: Option<usize>) -> bool {
@@ -152,14 +154,14 @@ pub(crate) fn release<L: Latches>(latches: &L, me: usize, owner: Option<usize>) 
     counts
 }
 
-/// Releases whatever `me` holds, without checking whether its access counts.
+/// Releases all latches that `me` holds, and does not check if its access counts.
 #[inline]
 pub(crate) fn abandon<L: Latches>(latches: &L, me: usize) {
     latches.held(me).store(NOTHING, Ordering::Release);
 }
 
-/// An owner sets how others may use its block, and what it has settled. Before it uses the block, it waits until
-/// there is no [`holder`] that the mode does not admit.
+/// An owner sets the mode of its block, and the number of scopes that it has completed. Before it uses the block, it
+/// waits until there is no [`holder`] that the mode does not admit.
 pub(crate) fn set<L: Latches>(latches: &L, owner: usize, mode: LatchMode, settled: Epoch) {
     let (before, _) = LatchMode::decode(latches.latch(owner).load(Ordering::Relaxed));
     if mode.admits(Intent::Read) && !before.admits(Intent::Read) {
@@ -169,8 +171,8 @@ pub(crate) fn set<L: Latches>(latches: &L, owner: usize, mode: LatchMode, settle
     latches.latch(owner).publish(mode.encode(settled));
 }
 
-/// How often the owner has admitted readers again, for a rank that holds its latch. If a rank reads the same number
-/// when it holds the latch again, the owner has not changed its block meanwhile.
+/// The times that the owner has admitted readers again, for a rank that holds its latch. If a rank reads the same
+/// number when it holds the latch again, the owner has not changed its block meanwhile.
 #[inline]
 pub(crate) fn openings<L: Latches>(latches: &L, owner: usize) -> u64 {
     latches.openings(owner).load(Ordering::Relaxed)
@@ -351,7 +353,7 @@ mod model {
         });
     }
 
-    /// Rank 1 is stopped while it holds the latch, and continues at any moment. Rank 0 checks once whether the latch
+    /// Rank 1 is stopped while it holds the latch, and continues at any moment. Rank 0 checks once if the latch
     /// was released, and `uses` its block even if it was not.
     fn owner_and_stopped_peer(uses: bool) {
         loom::model(move || {

@@ -18,7 +18,7 @@ impl<'s> Latched<'s> {
         acquire(sharing, owner, intent, epoch).then_some(Latched { sharing, owner })
     }
 
-    /// Releases the latch. Returns whether the access counts.
+    /// Releases the latch. Returns true if the access counts.
     #[inline]
     pub(super) fn release(self) -> bool {
         let counts = self.sharing.release_latch(self.owner);
@@ -34,7 +34,7 @@ impl Drop for Latched<'_> {
 }
 
 /// Acquires the latch of one owner, or of all; [`Sharing::release_latch`] has to release it. Retries while an owner
-/// writes: that is over sooner than a message would arrive.
+/// writes: the write ends sooner than a message would arrive.
 #[inline]
 pub(super) fn acquire(sharing: &Sharing, owner: Option<usize>, intent: Intent, epoch: Epoch) -> bool {
     match sharing.acquire_latch(owner, intent, epoch) {

@@ -1,8 +1,9 @@
 //! Taking memory with a check.
 //!
 //! Linux promises memory without a check. If none is left when a page is touched, Linux kills a process. So large
-//! memory is touched on purpose, in steps, with a check of the free memory before each step. A check sees what other
-//! ranks and processes have taken by then. A rank that finds too little gets an error and gives back what it took.
+//! memory is touched on purpose, in steps, with a check of the free memory before each step. A check sees the memory
+//! that other ranks and processes have taken by then. A rank that finds too little gets an error and returns the memory
+//! that it has taken.
 
 use super::MemoryLimit;
 use super::available::{Limits, Pool};
@@ -18,7 +19,7 @@ pub(crate) const STEP: usize = 16 << 20;
 
 const GRANULE: usize = 256 << 10;
 
-/// A step takes at most this part of the free memory: so many ranks may check at the same moment.
+/// A step takes at most 1/`PART` of the free memory: this many ranks may check at the same moment.
 const PART: usize = 64;
 
 /// Knows which parts of an array have been touched, and checks before each step whether there is memory for the rest.
@@ -41,7 +42,7 @@ impl Meter {
         Meter { whole, touched, next: 0, untouched: looked_at, allowed: 0, limits: None }
     }
 
-    /// Call before these bytes are written.
+    /// Notes these bytes as touched, after a check for memory. Call it before they are written.
     #[inline]
     pub(crate) fn touch(&mut self, bytes: Range<usize>) -> Result<(), Shortage> {
         if self.untouched > 0 {

@@ -24,7 +24,7 @@ impl Metered {
         self.short.as_ref()
     }
 
-    /// Its bytes, and how many of them have not been taken.
+    /// The number of its bytes, and of those that have not been taken.
     pub(crate) fn size(&self) -> (usize, usize) {
         (self.storage.byte_len(), self.meter.untouched())
     }

@@ -6,7 +6,7 @@
 //! parks every remote access. Nothing of this depends on a guard's `Drop`. A guard of a part of a block holds a piece
 //! that was cut off for it ([`Parts`]); the rest is served meanwhile.
 //!
-//! Where large memory comes from, and what happens when there is none: `README.md`.
+//! `README.md` describes the source of large memory, and the errors when there is none.
 
 mod array;
 mod arriving;
@@ -74,7 +74,7 @@ pub(crate) trait Storage: Any + Send + Sync {
     /// The address of the first byte, without borrowing the bytes.
     fn start(&self) -> NonNull<u8>;
     fn byte_len(&self) -> usize;
-    /// The same bytes, while other threads may read single elements.
+    /// The bytes, while other threads may read single elements.
     fn cells(&mut self) -> Cells<'_>;
     /// Touches these bytes, if the system has only promised them. Their contents do not change.
     fn take(&mut self, bytes: Range<usize>) -> Result<(), Shortage>;
@@ -87,7 +87,7 @@ pub(crate) trait Storage: Any + Send + Sync {
     /// An array of the same type with these contents, concatenated.
     fn gathered(&self, contents: &[&[u8]]) -> Arc<dyn Storage>;
     fn split_off(&mut self, at: usize) -> Arc<dyn Storage>;
-    /// Whether it comes directly after `before` in memory, and both are pieces of one array.
+    /// True if it comes directly after `before` in memory, and both are pieces of one array.
     fn follows(&self, before: &(dyn Storage + 'static)) -> bool;
     /// Undoes `split_off`: appends the elements of `next` if they follow its own. False: nothing is changed.
     fn join(&mut self, next: &mut (dyn Storage + 'static)) -> bool;

@@ -1,4 +1,4 @@
-//! What the models of this folder have in common: loom tries all interleavings of what their threads do.
+//! The common part of the models of this folder: loom tries all interleavings of their threads.
 
 #![allow(unsafe_code)]
 
@@ -8,7 +8,7 @@ use loom::thread::{self, JoinHandle};
 
 pub(super) use loom::sync::atomic::AtomicU64 as Modelled;
 
-/// A number that is no atomic: accesses that race are found out.
+/// A number that is no atomic: the checker finds accesses that race.
 pub(super) struct Plain(UnsafeCell<u64>);
 
 // SAFETY: the checker itself watches every access to the cell.

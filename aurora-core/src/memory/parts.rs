@@ -13,7 +13,7 @@ pub(crate) struct Parts {
 }
 
 pub(crate) struct Piece {
-    /// Its first byte within the block.
+    /// The first byte of the piece within the block.
     pub(crate) at: usize,
     pub(crate) array: Arc<dyn Storage>,
 }
@@ -23,7 +23,7 @@ impl Piece {
         self.at..self.at + self.array.byte_len()
     }
 
-    /// Whether nobody else holds it.
+    /// True if nothing else holds the piece.
     pub(crate) fn is_free(&mut self) -> bool {
         Arc::get_mut(&mut self.array).is_some()
     }
@@ -133,7 +133,7 @@ impl Parts {
         self.join();
     }
 
-    /// Joins neighbours that were one piece before, if nobody holds them.
+    /// Joins neighbours that were one piece before, if no guard holds them.
     pub(crate) fn join(&mut self) {
         let mut at = 0;
         while at + 1 < self.pieces.len() {

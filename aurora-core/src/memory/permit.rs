@@ -1,7 +1,7 @@
-//! What the calling thread of a rank may do to an object without asking its kernel: one number, which every access
-//! reads first. The kernel writes it under its lock. To watch accesses (see [`polls`](crate::polls)) at no cost to
-//! the others, the bits of watched accesses are moved *aside* in this number. Then the fast paths refuse, and the
-//! slow paths read them there.
+//! The accesses that the calling thread of a rank may make to an object without asking its kernel: one number, which
+//! every access reads first. The kernel writes it under its lock. To watch accesses (see [`polls`](crate::polls)) at no
+//! cost to other accesses, the bits of watched accesses are moved *aside* in this number. Then the fast paths refuse,
+//! and the slow paths read the bits there.
 
 use crate::ids::Epoch;
 use crate::polls::Level;
@@ -26,9 +26,10 @@ pub(super) const SCOPES: u32 = 8;
 /// Changed under the kernel's lock, except by [`Permit::wake`].
 #[derive(Debug, Default)]
 pub(crate) struct Permit {
-    /// The number of scopes that this rank has entered and settled; below it what is allowed, aside, and watched.
+    /// The number of scopes that this rank has entered and completed; in the lower bits the allowed accesses, those
+    /// that are aside, and those that are watched.
     ready: AtomicU64,
-    /// The last load among them.
+    /// The last load among these scopes.
     load: AtomicU64,
     /// The calling thread has written to memory that no other rank shares.
     written: AtomicBool,
@@ -50,25 +51,26 @@ impl Permit {
         self.ready.store(arrange(self.ready.load(Ordering::Relaxed), epoch, may), Ordering::Release);
     }
 
-    /// The whole number: in its lowest bits what is allowed at once, from bit [`SCOPES`] on the number of scopes.
+    /// The whole number: in its lowest bits the accesses allowed at once, from bit [`SCOPES`] on the number of scopes.
     #[inline(always)]
     pub(super) fn word(&self) -> u64 {
         self.ready.load(Ordering::Acquire)
     }
 
-    /// What is allowed, at once or aside, and the number of scopes.
+    /// The allowed accesses, at once or aside, and the number of scopes.
     #[inline]
     pub(super) fn allowed(&self) -> (u64, Epoch) {
         let ready = self.word();
         (allowed(ready), ready >> SCOPES)
     }
 
-    /// Moves reads and writes aside from now on: the slow paths find by [`Permit::allowed`] what is allowed.
+    /// Moves reads and writes aside from now on: the slow paths find the allowed accesses by [`Permit::allowed`].
     pub(crate) fn watch(&self) {
         self.replace(|ready| Some(arrange(ready | READS | WRITES, ready >> SCOPES, allowed(ready))));
     }
 
-    /// Moves back what this level does not watch. Keeps concurrent changes by the kernel. False: nothing was aside.
+    /// Moves back the accesses that this level does not watch. Keeps concurrent changes by the kernel. False: nothing
+    /// was aside.
     pub(crate) fn wake(&self, level: Level) -> bool {
         let over = match level {
             Level::Nothing => READS | WRITES,
@@ -93,7 +95,7 @@ impl Permit {
         self.written.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the calling thread has written without the kernel since the last call.
+    /// True if the calling thread has written without the kernel since the last call.
     pub(crate) fn take_written(&self) -> bool {
         self.written.swap(false, Ordering::Relaxed)
     }
@@ -103,7 +105,7 @@ fn allowed(ready: u64) -> u64 {
     (ready | ready >> ASIDE) & MAY
 }
 
-/// What is allowed, with the same accesses aside as `before`.
+/// The allowed accesses, with the same accesses aside as `before`.
 fn arrange(before: u64, epoch: Epoch, may: u64) -> u64 {
     let watched = before & (READS | WRITES);
     let aside = match (watched & READS != 0, watched & WRITES != 0) {

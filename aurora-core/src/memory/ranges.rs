@@ -1,4 +1,4 @@
-//! A set of numbers, stored as ranges: which bytes of a copy have arrived, and which are shown.
+//! A set of numbers, stored as ranges: the bytes of a copy that have arrived, and those that are shown.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::ops::Range;
 /// Ranges that neither touch nor overlap.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ranges {
-    /// End by start.
+    /// The end of each range, by its start.
     ends: BTreeMap<usize, usize>,
 }
 
@@ -35,7 +35,7 @@ impl Ranges {
         self.ends.insert(start, end);
     }
 
-    /// Whether the set contains some of a range.
+    /// True if the set contains some of a range.
     pub(crate) fn meets(&self, range: &Range<usize>) -> bool {
         let before = self.ends.range(..range.end).next_back();
         !range.is_empty() && before.is_some_and(|(_, end)| *end > range.start)

@@ -37,7 +37,7 @@ use std::time::Instant;
 
 const PAGE: usize = 4096;
 
-/// The words that one rank writes. Those of different ranks, and those written often, have own cache lines.
+/// The words that one rank writes. Words of different ranks, and words that are written often, have own cache lines.
 #[derive(Debug, Default)]
 #[repr(C)]
 struct RankWords {
@@ -50,7 +50,7 @@ struct RankWords {
     asleep: Line<AtomicU64>,
 }
 
-/// The latch of a rank's block: its mode, and how often the rank has admitted readers again.
+/// The latch of a rank's block: its mode, and the times that the rank has admitted readers again.
 #[derive(Debug, Default)]
 #[repr(C)]
 struct LatchWords {
@@ -58,7 +58,7 @@ struct LatchWords {
     openings: AtomicU64,
 }
 
-/// What a rank says at a barrier of the node.
+/// A rank's words at a barrier of the node.
 #[derive(Debug, Default)]
 #[repr(C, align(128))]
 struct BarrierWords {
@@ -98,7 +98,7 @@ impl Sharing {
         words_len(ranks).checked_add(bytes)
     }
 
-    /// Over a new segment of [`Sharing::segment_len`] bytes, for the rank at position `me` of its node.
+    /// Uses a new segment of [`Sharing::segment_len`] bytes, for the rank at position `me` of its node.
     pub(crate) fn new(segment: Segment, node: Arc<Node>, me: usize, holder_timeout: Arc<HolderTimeout>) -> Self {
         let ranks = node.ranks().len();
         assert!(me < ranks && segment.len() >= words_len(ranks), "a segment that its words do not fit");
@@ -122,7 +122,7 @@ impl Sharing {
         self.node.arrive_at(self, number, word)
     }
 
-    /// Waits a very short time for the others: [`Node::spin_at`].
+    /// Waits a very short time for the other ranks: [`Node::spin_at`].
     pub(crate) fn spin(&self, round: BarrierRound) -> BarrierState {
         self.node.spin_at(self, round.number)
     }
@@ -148,7 +148,7 @@ impl Sharing {
         self.ranks
     }
 
-    /// Whether all ranks have completed `load`, the last load of these shared bytes, and none shows any of them.
+    /// True if all ranks have completed `load`, the last load of these shared bytes, and none shows any of them.
     pub(crate) fn is_clear(&self, load: Epoch, bytes: &Range<usize>) -> bool {
         (0..self.ranks).all(|rank| self.words(rank).gate.is_clear(load, bytes))
     }
@@ -169,7 +169,7 @@ impl Sharing {
         direct
     }
 
-    /// Sets how other ranks may use this rank's block. Before this rank uses its block, it
+    /// Sets the mode by which other ranks may use this rank's block. Before this rank uses its block, it
     /// [waits](Sharing::await_holders) for holders that the mode does not admit.
     pub(crate) fn set_latch(&self, mode: LatchMode, settled: Epoch) {
         latch::set(self, self.me, mode, settled);
@@ -187,7 +187,8 @@ impl Sharing {
                 continue;
             }
             thread::yield_now();
-            // Each time: where others want the core a yield lasts for milliseconds, and of a long pause little counts.
+            // Each time: if other threads want the core, a yield lasts for milliseconds, and of a long pause little
+            // counts.
             let waited = wait.waited_for(rank, Instant::now());
             if !looks.is_multiple_of(8) {
                 continue;
@@ -202,7 +203,7 @@ impl Sharing {
         none_holds
     }
 
-    /// Whether a rank holds this rank's latch at this moment, or is trying to acquire it.
+    /// True if a rank holds this rank's latch at this moment, or is trying to acquire it.
     pub(crate) fn has_holders(&self) -> bool {
         latch::holder(self, self.me, LatchMode::Shut, 0).is_some()
     }
@@ -220,13 +221,13 @@ impl Sharing {
         latch::release(self, self.me, owner)
     }
 
-    /// How often the owner has admitted readers again. Called while its latch is held.
+    /// The times that the owner has admitted readers again. Called while its latch is held.
     #[inline]
     pub(super) fn openings(&self, owner: usize) -> u64 {
         latch::openings(self, owner)
     }
 
-    /// Releases all that this rank holds, during a panic.
+    /// Releases all latches that this rank holds, during a panic.
     pub(super) fn abandon(&self) {
         latch::abandon(self, self.me);
     }
@@ -240,7 +241,7 @@ impl Sharing {
         }
     }
 
-    /// Whether another rank has written to our block by its latch since the last call.
+    /// True if another rank has written to our block by its latch since the last call.
     pub(crate) fn take_written(&self) -> bool {
         self.words(self.me).written.0.swap(0, Ordering::Relaxed) != 0
     }

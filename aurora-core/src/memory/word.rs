@@ -1,13 +1,13 @@
 //! The value of a scalar of up to 8 bytes: a word that the ranks of its home's node read and change in place.
 //!
-//! Beside the value lies its *opening*, which only the home's kernel writes. It says whether the value may be used in
-//! place, and how many collective scopes of the scalar are settled at its home. A rank that has settled more scopes
-//! than the opening says would miss what the home is about to merge: it asks the home by a message, which waits
-//! there. After a fault, and at the end of the job, the opening is 0 for good.
+//! Next to the value lies its *opening*, which only the home's kernel writes. It is 0 if the value may not be used in
+//! place, else the number of collective scopes of the scalar that its home has completed, plus 1. A rank that has
+//! completed more scopes than the home would miss values that the home is about to merge: it asks the home by a
+//! message, which waits there. After a fault, and at the end of the job, the opening is 0 for good.
 //!
 //! No rank waits for users of the value, as owners of blocks do: every use, also the home's own, is one atomic
 //! operation, before or after any other. In a collective scope no rank uses the value in place: each keeps its own
-//! [`Permit`] closed from entering a scope until it learns that the scope is settled.
+//! [`Permit`] closed from entering a scope until it learns that the scope is complete.
 //!
 //! Why the unsafe code is sound:
 //!
@@ -29,13 +29,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Debug, Default)]
 #[repr(C)]
 struct Lines<A> {
-    /// 0: shut. Else the number of scopes settled at home, plus 1.
+    /// 0: shut. Else the number of scopes that the home has completed, plus 1.
     opening: Line<A>,
     value: Line<A>,
 }
 
 impl<A: gate::Word> Lines<A> {
-    /// Called by the home alone: admits ranks that have settled no more scopes than this.
+    /// Called by the home alone: admits ranks that have completed at most this number of scopes.
     fn open(&self, settled: Epoch) {
         self.opening.0.store(settled + 1, Ordering::Release);
     }
@@ -76,15 +76,15 @@ pub(crate) struct Word {
 }
 
 impl Word {
-    /// Its bytes in the segment.
+    /// The length of a word in the segment, in bytes.
     pub(crate) const LEN: usize = size_of::<Lines<AtomicU64>>();
 
-    /// In memory of this rank.
+    /// A word in memory of this rank.
     pub(crate) fn own() -> Self {
         Word { memory: Memory::Own(Box::default()) }
     }
 
-    /// At the begin of a segment. Panics if that is too short: a bug of ours.
+    /// A word at the begin of a segment. Panics if the segment is too short: a bug of ours.
     pub(crate) fn shared(segment: Segment) -> Self {
         assert!(segment.len() >= Self::LEN, "a segment that a word does not fit");
         Word { memory: Memory::Shared(segment) }
@@ -120,7 +120,7 @@ impl Word {
         old
     }
 
-    /// Called by the home alone: admits ranks that have settled no more scopes than this.
+    /// Called by the home alone: admits ranks that have completed at most this number of scopes.
     pub(crate) fn open(&self, settled: Epoch) {
         self.lines().open(settled);
     }
@@ -210,7 +210,7 @@ mod model {
         });
     }
 
-    /// A scope ends in which the home merges 7 into the value. A node peer already knows that it is settled.
+    /// A scope ends in which the home merges 7 into the value. A node peer already knows that the scope is complete.
     fn merged(home: fn(&Lines<Modelled>), admits: fn(&Lines<Modelled>) -> bool) {
         loom::model(move || {
             let lines = lines(0);

@@ -22,7 +22,7 @@ use super::cells::{self, is_word};
 use crate::element::Element;
 use std::ptr::NonNull;
 
-/// A copy of so many bytes or more does not stay in the processor's caches. Its stores bypass them: otherwise each
+/// A copy of this many bytes or more does not stay in the processor's caches. Its stores bypass them: otherwise each
 /// cache line of the destination would be read before it is written.
 const STREAMED: usize = 16 << 20;
 
@@ -109,8 +109,8 @@ mod lines {
         is_x86_feature_detected!("avx")
     }
 
-    /// Of `len` words the first of which lies at an address: how many lie before a multiple of 16 bytes, and how many
-    /// of the following ones are whole lines.
+    /// Splits `len` words, the first of which lies at an address: the number of words before a multiple of 16 bytes,
+    /// and the number of the following words that are whole lines.
     pub(super) fn split<W>(at: usize, len: usize) -> (usize, usize) {
         let head = (at.wrapping_neg() % 16 / size_of::<W>()).min(len);
         let middle = (len - head) * size_of::<W>() / LINE * LINE / size_of::<W>();

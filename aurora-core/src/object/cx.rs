@@ -16,12 +16,12 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// How a message is sent.
+/// The options of a message.
 #[derive(Clone, Copy, Debug)]
 pub struct How<'a> {
     pub(crate) kind: Kind,
     pub(crate) lazy: bool,
-    /// What the program does, and its line: the message is counted there.
+    /// The program's action and its line: the message is counted there.
     pub(crate) reason: Option<&'a Reason>,
 }
 
@@ -46,7 +46,7 @@ impl<'a> How<'a> {
 /// Decodes a header.
 ///
 /// # Errors
-/// The header is not a `T`: another build of the program has sent it.
+/// [`Malformed`] if the header is not a `T`: another build of the program has sent it.
 pub fn decode<T: DeserializeOwned>(header: &[u8]) -> Result<T, Malformed> {
     match postcard::take_from_bytes(header) {
         Ok((header, [])) => Ok(header),
@@ -54,7 +54,7 @@ pub fn decode<T: DeserializeOwned>(header: &[u8]) -> Result<T, Malformed> {
     }
 }
 
-/// What an object may use while its kernel calls it.
+/// The functions of the kernel that an object may use during a call of the kernel.
 pub struct Cx<'a> {
     pub(crate) core: &'a mut Core,
     pub(crate) frame: &'a mut Frame,
@@ -68,22 +68,22 @@ impl std::fmt::Debug for Cx<'_> {
 }
 
 impl Cx<'_> {
-    /// This rank.
+    /// Returns this rank.
     pub fn me(&self) -> Rank {
         self.core.me
     }
 
-    /// Number of ranks.
+    /// Returns the number of ranks.
     pub fn size(&self) -> usize {
         self.core.size
     }
 
-    /// The present time.
+    /// Returns the present time.
     pub fn now(&self) -> Instant {
         self.core.clock.now()
     }
 
-    /// All ranks but this one; the next rank comes first.
+    /// Returns all ranks except this one, the next rank first.
     pub fn others(&self) -> impl Iterator<Item = Rank> + use<> {
         self.core.me.others(self.core.size)
     }
@@ -92,22 +92,22 @@ impl Cx<'_> {
         self.frame.id
     }
 
-    /// The error that has ended the object, if any.
+    /// Returns the error that has ended the object, if any.
     pub fn sound(&self) -> Result<(), Error> {
         self.frame.sound()
     }
 
-    /// Whether nothing has ended the object.
+    /// True while no error has ended the object.
     pub fn is_sound(&self) -> bool {
         self.frame.fault.is_none()
     }
 
-    /// Why a message about this object is sent.
+    /// Makes the reason of a message about this object, for [`How::on`]: the program's action and its line.
     pub fn reason(&self, action: &'static str, site: Option<Site>) -> Reason {
         Reason { action, site }
     }
 
-    /// Sends a message to the object on a rank, this one or another. Messages arrive once each, in any order.
+    /// Sends a message to the object on a rank, this one or another. Each message arrives once, in any order.
     pub fn send(&mut self, to: Rank, message: &impl Serialize, payload: impl Into<Payload>, how: How<'_>) {
         let header = self.existing(to).and_then(|()| to_object(self.frame.id, message).map_err(|bad| self.error(bad)));
         let header = match header {
@@ -150,12 +150,12 @@ impl Cx<'_> {
         asked.map_err(|bad| self.error(bad))
     }
 
-    /// Wakes `to` for what was sent to it [lazily](How::lazy), before the calling thread sleeps.
+    /// Wakes rank `to` for the messages that were sent to it [lazily](How::lazy), before the calling thread sleeps.
     pub fn nudge(&mut self, to: Rank) {
         self.out.nudge(to);
     }
 
-    /// Memory for a payload of `len` bytes. A rank of the same node reads the payload there, without a copy.
+    /// Returns memory for a payload of `len` bytes to `to`. A rank of the same node reads it there, without a copy.
     pub fn buffer(&self, to: Rank, len: usize) -> Buffer {
         self.out.buffer(to, len)
     }
@@ -171,7 +171,7 @@ impl Cx<'_> {
         Ok(source)
     }
 
-    /// A doorbell that any thread of this process may ring: then [`ready`](super::SharedObject::ready) is called.
+    /// Makes a doorbell that any thread of this process may ring: then [`ready`](super::SharedObject::ready) is called.
     ///
     /// # Errors
     /// As [`watch`](Self::watch).
@@ -187,7 +187,7 @@ impl Cx<'_> {
         self.out.unwatch(source);
     }
 
-    /// An error of this object on this rank: `cause` says in words what is wrong and what to do.
+    /// Makes an error of this object on this rank. `cause` is its text: the problem, and how to solve it.
     pub fn error(&self, cause: impl std::fmt::Display) -> Error {
         let (rank, object) = (self.me(), self.frame.name.clone());
         Error::Object { rank, object, name: String::new(), cause: cause.to_string() }
@@ -198,25 +198,25 @@ impl Cx<'_> {
         self.core.answer(call, self.frame.id, answer, self.out);
     }
 
-    /// `len` bytes of the object's memory as a payload. The transport reads them with
+    /// Returns `len` bytes of the object's memory as a payload. The transport reads them with
     /// [`read`](super::SharedObject::read) until it calls [`released`](super::SharedObject::released).
     pub fn lent(&self, loan: Loan, len: usize) -> Payload {
         Payload::Lent { token: loan.token(self.frame.id), len }
     }
 
-    /// Something has happened that may end the wait of the program's thread.
+    /// Tells the kernel that a wait of the program's thread may have ended.
     pub fn progress(&mut self) {
         self.core.watch.progress();
     }
 
-    /// Makes the object faulty from now on, on all ranks. The first fault stays.
+    /// Makes the object faulty on all ranks, for good. The first fault stays.
     pub fn fail(&mut self, error: Error) {
         if self.note_fault(&error) {
             self.core.report_fault(Some(self.frame.id), &error, self.out);
         }
     }
 
-    /// The same on this rank alone. Returns whether the object was sound.
+    /// Makes the object faulty on this rank alone. False if it was faulty already.
     pub(crate) fn note_fault(&mut self, error: &Error) -> bool {
         if self.frame.fault.is_some() {
             return false;
@@ -241,7 +241,7 @@ impl Cx<'_> {
         self.core.fail_job(error, self.out);
     }
 
-    /// Checking mode: what this rank has done so far, for ranks that are to come after it.
+    /// Checking mode: the time of this rank's accesses so far, for ranks whose accesses come after them.
     pub(crate) fn release(&mut self) -> Option<Time> {
         self.core.modes.check.then(|| self.core.order.release().short())
     }
@@ -264,8 +264,8 @@ impl Cx<'_> {
         self.sound()
     }
 
-    /// Whether this rank may make a copy of `bytes`, `untaken` of which the system has not given yet. If not, it
-    /// fails.
+    /// Checks that this rank may make a copy of `bytes`, `untaken` of which the system has not given yet. If it may
+    /// not, the object fails.
     pub(crate) fn admit_copy(
         &mut self,
         purpose: &str,

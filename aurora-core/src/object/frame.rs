@@ -1,4 +1,4 @@
-//! What a kernel keeps of every object.
+//! The data that a kernel keeps for every object.
 
 use crate::error::ObjectName;
 use crate::ids::ObjectId;
@@ -16,13 +16,13 @@ pub(crate) struct OpenGuard {
     pub(crate) mutable: bool,
     /// All ranks await its end.
     pub(crate) awaited: bool,
-    /// The part of the object that it is about.
+    /// The part of the object that the guard uses.
     pub(crate) window: Window,
     pub(crate) _span: Option<Box<tracing::Span>>,
 }
 
 impl OpenGuard {
-    /// Whether it forbids the use of a part of the object, for writing if `mutable`.
+    /// True if this guard forbids the use of a part of the object, for writing if `mutable`.
     pub(crate) fn forbids(&self, mutable: bool, window: Window) -> bool {
         (mutable || self.mutable) && self.window.overlaps(window)
     }
@@ -32,14 +32,14 @@ pub(crate) struct Frame {
     pub(crate) id: ObjectId,
     pub(crate) name: ObjectName,
     pub(crate) fault: Option<Error>,
-    /// The fault is new: the object has not been told.
+    /// The fault is new: the kernel has not called the object for it.
     pub(crate) is_failing: bool,
-    /// It has panicked where nothing could be sent: it is poisoned at the next call.
+    /// The object has panicked where nothing could be sent: it is poisoned at the next call.
     pub(crate) is_broken: bool,
-    /// A call of it has panicked: its timers do not call it any more.
+    /// A call of the object has panicked: its timers do not call it any more.
     pub(crate) has_panicked: bool,
     pub(crate) open: Vec<OpenGuard>,
-    /// By rank: whether it has dropped its handle.
+    /// By rank: true if the rank has dropped its handle.
     pub(crate) dropped: Vec<bool>,
 }
 
@@ -61,7 +61,7 @@ impl Frame {
         self.fault.clone().map_or(Ok(()), Err)
     }
 
-    /// The outcome of a wait that is over when `done`, or when something has ended the object.
+    /// The outcome of a wait that ends when `done`, or when an error has ended the object.
     pub(crate) fn sound_if(&self, done: bool) -> Option<Result<(), Error>> {
         (done || self.fault.is_some()).then(|| self.sound())
     }

@@ -1,4 +1,4 @@
-//! A guard of the program: what the guards of all objects have, and how they end.
+//! A guard of the program: the common part of the guards of all objects, and their end.
 
 use super::{SharedObject, Way};
 use crate::error::Result;
@@ -20,16 +20,16 @@ impl Guard {
         Guard { id, amid_panic: thread::panicking() }
     }
 
-    /// Whether a panic ends it that began after it was opened.
+    /// True if a panic that began after the opening ends this guard.
     pub(crate) fn is_broken_off(self) -> bool {
         thread::panicking() && !self.amid_panic
     }
 }
 
 impl<O: SharedObject> Way<O> {
-    /// Ends a guard; `None`: it has ended. `close` gives back what was lent and sends what is buffered; it is told
-    /// whether a panic has broken off the guard, and then sends nothing. `ended` acts on the object as soon as the
-    /// guard is deregistered.
+    /// Ends a guard; `None`: it has ended. `close` gives lent memory back and sends the buffers. Its argument is true
+    /// if a panic has broken off the guard; then it sends nothing. `ended` acts on the object as soon as the guard is
+    /// deregistered.
     pub(crate) fn end_guard(
         &self,
         guard: Option<Guard>,
@@ -46,7 +46,7 @@ impl<O: SharedObject> Way<O> {
             });
         };
         if guard.is_broken_off() {
-            // First, because the daemon serves what was lent once that is back.
+            // First, because the daemon serves lent memory as soon as it is back.
             deregister(true);
             return close(true);
         }

@@ -17,14 +17,14 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::marker::PhantomData;
 
 /// A rank's handle of a shared object: [`World::share`] makes it. It belongs to the thread that runs the rank's
-/// program. All ranks drop their handles, in any order; then the object is freed.
+/// program. The object is freed when all ranks have dropped their handles, in any order.
 pub struct Shared<O: SharedObject> {
     way: Way<O>,
     id: ObjectId,
     name: String,
 }
 
-/// How an object's own threads reach it: [`Shared::reach`].
+/// Access to an object from its own threads: [`Shared::reach`].
 pub struct Reach<O> {
     endpoint: Endpoint<Kernel>,
     id: ObjectId,
@@ -41,15 +41,15 @@ impl<O: SharedObject> Reach<O> {
     /// Acts on this rank's part of the object, as [`Shared::act`] does.
     ///
     /// # Errors
-    /// What the action returns; what ended the job; [`Error::Ended`] if the object or the job is gone.
+    /// The error of the action; the error that ended the job; [`Error::Ended`] if the object or the job is gone.
     #[track_caller]
     pub fn act<R>(&self, action: impl FnOnce(&mut O, &mut Cx<'_>) -> Result<R>) -> Result<R> {
         let site = Site::here();
         self.endpoint.act(|kernel, out| self.act_in(kernel, out, action, site))
     }
 
-    /// As [`act`](Self::act). If the program's thread waits, it looks again only after a [`Cx::progress`] or a fault:
-    /// an act that ends no wait wakes nobody.
+    /// Does the same as [`act`](Self::act), but wakes the waiting thread of the program only after a
+    /// [`Cx::progress`] or a fault.
     ///
     /// # Errors
     /// As [`act`](Self::act).
@@ -84,7 +84,7 @@ impl<O> Clone for Reach<O> {
     }
 }
 
-/// What the construction of an object may use.
+/// The data that the construction of an object may use.
 #[derive(Clone, Copy, Debug)]
 pub struct Making {
     /// This rank.
@@ -94,7 +94,7 @@ pub struct Making {
 }
 
 impl World {
-    /// Collective. Makes a shared object of which each rank has its part, and returns once all ranks have agreed on it.
+    /// Collective. Makes a shared object, in which each rank has a part, and returns once all ranks have agreed on it.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -116,7 +116,7 @@ impl World {
     ///
     /// # Errors
     /// `Mismatch` if ranks construct objects of different types, names or arguments; on all ranks, the error that
-    /// `make` returns on one of them; what ended the job.
+    /// `make` returns on one of them; the error that ended the job.
     pub fn share<O: SharedObject>(&self, mut plan: Plan, make: impl FnOnce(&Making) -> Result<O>) -> Result<Shared<O>> {
         let (way, name) = (Way::<O>::of(self.link()), plan.name().to_string());
         let id = way.next_object();
@@ -136,7 +136,7 @@ impl World {
     /// ```
     /// # use aurora_core::prelude::*;
     /// # use aurora_core::object::{Cx, Plan, SharedObject};
-    /// /// Is told how many ranks have come.
+    /// /// Counts the ranks of a barrier.
     /// struct Census(u8);
     ///
     /// impl SharedObject for Census {
@@ -162,7 +162,7 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// As [`barrier`](World::barrier); `Mismatch` also if ranks name different objects.
+    /// The errors of [`barrier`](World::barrier); `Mismatch` also if ranks name different objects.
     ///
     /// # Panics
     /// If the words of one rank together have more than 8 KiB.
@@ -203,7 +203,7 @@ impl<O: SharedObject> Shared<O> {
         self.way.size
     }
 
-    /// A way to the object for its own threads, which may outlive it.
+    /// Returns access to the object for its own threads, which may outlive it.
     pub fn reach(&self) -> Reach<O> {
         Reach { endpoint: self.way.endpoint.clone(), id: self.id, object: PhantomData }
     }
@@ -212,24 +212,24 @@ impl<O: SharedObject> Shared<O> {
     /// action must not use shared objects: it runs inside a call.
     ///
     /// # Errors
-    /// What the action returns; whatever ended the job.
+    /// The error of the action; the error that ended the job.
     #[track_caller]
     pub fn act<R>(&self, action: impl FnOnce(&mut O, &mut Cx<'_>) -> Result<R>) -> Result<R> {
         self.way.on(&Site::here(), action)
     }
 
-    /// Acts on this rank's part of the object, also if the object has failed or the job is over: for the `Drop` of a
+    /// Acts on this rank's part of the object, even if the object has failed or the job has ended: for the `Drop` of a
     /// type that holds this handle. The action must not use shared objects.
     pub fn tidy<R>(&self, action: impl FnOnce(&mut O, &mut Cx<'_>) -> R) -> R {
         self.way.tidy_on(action)
     }
 
-    /// Waits until `look` returns `Some`. It is called again after each change of the object. While it returns
-    /// `None`, it must have no effect. Meanwhile this thread drives the transport.
+    /// Waits until `look` returns `Some`. `look` is called again after each change of the object. A call that returns
+    /// `None` must have no effect. Meanwhile this thread drives the transport.
     ///
     /// # Errors
-    /// What `look` returns; what ended the object or the job; `Deadlock` or a similar error, if the wait can never
-    /// end ([`SharedObject::awaits`]).
+    /// The error of `look`; the error that ended the object or the job; `Deadlock` or a similar error, if the wait
+    /// can never end ([`SharedObject::awaits`]).
     #[track_caller]
     pub fn wait<R>(&self, wait: Wait, mut look: impl FnMut(&mut O, &mut Cx<'_>) -> Option<Result<R>>) -> Result<R> {
         self.way.wait_on(wait, &Site::here(), |object, cx| match cx.sound() {
@@ -238,12 +238,12 @@ impl<O: SharedObject> Shared<O> {
         })
     }
 
-    /// Memory for a copy of shared data on this rank: `len` zeros, if `AURORA_CACHE_LIMIT` and the free memory allow
-    /// it. `purpose` names the copy in errors.
+    /// Returns memory for a copy of shared data on this rank: `len` zeros, if `AURORA_CACHE_LIMIT` and the free memory
+    /// allow it. `purpose` names the copy in errors.
     ///
     /// # Errors
-    /// [`Error::CacheLimit`], [`Error::OutOfMemory`]: the object is faulty on all ranks; its earlier fault; the error
-    /// that ended the job.
+    /// [`Error::CacheLimit`] and [`Error::OutOfMemory`], which make the object faulty on all ranks; an earlier fault of
+    /// the object; the error that ended the job.
     #[track_caller]
     pub fn zeros<T: Element>(&self, purpose: &str, len: usize) -> Result<Vec<T>> {
         let (site, bytes) = (Site::here(), len.saturating_mul(size_of::<T>()));
@@ -255,11 +255,11 @@ impl<O: SharedObject> Shared<O> {
     }
 
     /// Collective. A [`barrier`](World::barrier) before a collective call of the object. `call` names the kind of call,
-    /// such as `a launch`, and `words` say more; both, and `alike`, have to be equal on all ranks.
+    /// such as `a launch`, and `words` describe it. `call`, `words` and `alike` must be equal on all ranks.
     ///
     /// # Errors
     /// `Mismatch`, with both lines, if a rank makes another call or if `alike` differs; on all ranks, the `refusal`
-    /// that one of them gives; else as [`barrier`](World::barrier).
+    /// that one of them gives; the errors of [`barrier`](World::barrier).
     #[track_caller]
     pub fn agree(&self, call: &'static str, words: &str, alike: &impl Hash, refusal: Option<Error>) -> Result<()> {
         let mut hasher = DefaultHasher::new();
@@ -272,8 +272,8 @@ impl<O: SharedObject> Shared<O> {
     /// of the program, as counters and errors name it.
     ///
     /// # Errors
-    /// What the other rank answers; what ended the object or the job; `Deadlock` or a similar error, if the answer
-    /// can never arrive ([`SharedObject::holds`]).
+    /// The error that the other rank answers; the error that ended the object or the job; `Deadlock` or a similar
+    /// error, if the answer can never arrive ([`SharedObject::holds`]).
     #[track_caller]
     pub fn ask(
         &self,

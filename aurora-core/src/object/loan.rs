@@ -25,7 +25,7 @@ impl Loan {
         Loan(number)
     }
 
-    /// Its number.
+    /// Returns the number of this loan.
     pub fn number(self) -> u64 {
         self.0
     }

@@ -11,7 +11,8 @@ use crate::{Error, Site, digest};
 use std::any::type_name;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// What a rank knows of an object that it constructs. Why it cannot make its part is kept until all ranks learn it.
+/// The name and the arguments of an object that a rank constructs. Ranks compare their plans: see
+/// [`World::share`](crate::World::share).
 #[derive(Debug)]
 pub struct Plan {
     what: String,
@@ -23,8 +24,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// `what` names the object in words, such as `queue of u64 on rank 0`. It and `alike` must be equal on all ranks.
-    /// Errors quote the line that makes the plan.
+    /// `what` names the object in words, such as `queue of u64 on rank 0`. `what` and `alike` must be equal on all
+    /// ranks. Errors quote the line that makes the plan.
     #[track_caller]
     pub fn new(what: impl Into<String>, alike: &impl Hash) -> Self {
         Self::at(what.into(), alike, Site::here())
@@ -77,8 +78,8 @@ impl Plan {
         self.come(link, id).inspect_err(|_| link.tidy(|kernel, _| kernel.remove(id)))
     }
 
-    /// Collective. All ranks agree on what they construct, if none refuses. Accesses to an object are checked by all
-    /// ranks or by none.
+    /// Collective. All ranks agree on the object that they construct, if none refuses. Either all ranks check accesses
+    /// to an object, or none.
     pub(crate) fn come(&mut self, link: &Link, id: ObjectId) -> Result<()> {
         let (mut action, mut key) = (self.action(), self.key_of(id));
         if link.modes.check {

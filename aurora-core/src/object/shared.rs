@@ -11,7 +11,7 @@ use std::time::Instant;
 
 /// A rank's part of a shared object, as a state machine that the rank's kernel calls.
 ///
-/// The parts send each other messages; the program on each rank acts on its part. A part decides and never blocks:
+/// The parts send messages to each other. The program on each rank acts on its own part. A part never blocks:
 ///
 /// ```text
 ///  the program's thread                          the rank's daemon, or the thread that waits
@@ -27,49 +27,50 @@ use std::time::Instant;
 ///            other ranks' parts of the same object
 /// ```
 ///
-/// # What the kernel promises
-/// - Calls come one at a time, on any thread, never from inside another call. What a call sends to its own rank is
-///   delivered later.
+/// # Guarantees of the kernel
+/// - The kernel makes one call at a time, on any thread, never from inside another call. A message of a call to its
+///   own rank is delivered later.
 /// - A transfer is delivered whole and once. Transfers arrive in any order.
-/// - Nothing arrives for an object before all ranks have agreed on it ([`World::share`](crate::World::share)), nor
-///   after all ranks have dropped it.
-/// - After each call with a [`&mut Cx`](Cx) the kernel calls [`advance`](Self::advance) and asks when the object wants
-///   to be called again ([`poll_timeout`](Self::poll_timeout)). If the call has found a fault, it tells the object
-///   ([`shut`](Self::shut), [`failed`](Self::failed)) and does both again.
-/// - A panic in a call of the program, or in what follows that call, poisons the object and continues in the program.
-///   A panic in a call for data of other ranks poisons this object only, and ends there.
-/// - The kernel checks that ranks construct the same object. It reports faults on all ranks with their lines, and a
-///   notice for a wait of 30 s. It keeps counters ([`World::usage`](crate::World::usage)) and traces. A wait that can
-///   never end is an error, if [`awaits`](Self::awaits) and [`holds`](Self::holds) name the ranks that it is for.
+/// - Messages for an object arrive only after all ranks have agreed on it ([`World::share`](crate::World::share)), and
+///   before all ranks have dropped it.
+/// - After each call with a [`&mut Cx`](Cx) the kernel calls [`advance`](Self::advance) and
+///   [`poll_timeout`](Self::poll_timeout). If the call has found a fault, the kernel then calls [`shut`](Self::shut)
+///   and [`failed`](Self::failed), and `advance` and `poll_timeout` again.
+/// - A panic in a call of the program, or in the `advance` after it, poisons the object and continues in the program.
+///   A panic in a call for data of other ranks only poisons this object.
+/// - The kernel checks that ranks construct the same object. It reports faults on all ranks with their lines, and
+///   prints a notice for a wait of 30 s. It keeps counters ([`World::usage`](crate::World::usage)) and traces. A wait
+///   that can never end is an error, if [`awaits`](Self::awaits) and [`holds`](Self::holds) name the awaited ranks.
 ///
-/// # What an object needs
+/// # Methods to implement
 /// Most objects need [`deliver`](Self::deliver) or [`request`](Self::request), and [`advance`](Self::advance); an
 /// object that parks requests also needs [`holds`](Self::holds). `entered`, `digest`, `claim` and `drop_notice` are
 /// for objects with collective scopes; `arrive`, `merge` and `depart` for barriers that name the object; `place`,
 /// `write`, `read` and `released` for payloads in the object's own memory. A header has at most 1000 bytes: longer
 /// data goes into the payload.
 ///
-/// # What the object promises
-/// - A call waits for no rank, runs nothing of the program but its operations, and takes at most 200 us. Longer work
+/// # Duties of the object
+/// - A call waits for no rank, runs no code of the program except its operations, and takes at most 200 us. Longer work
 ///   is done in steps, by [`poll_timeout`](Self::poll_timeout).
-/// - It answers each request once, or names it in [`holds`](Self::holds) while it parks it. It answers parked
-///   requests when it [fails](Self::failed).
-/// - It can [read](Self::read) a loan until the loan is [released](Self::released). A payload that cannot be read is
-///   never delivered, and no rank is told.
-/// - It calls [`Cx::progress`] when something has happened for which the program's thread may wait.
+/// - The object answers each request once. While it parks a request, it names the request in [`holds`](Self::holds).
+///   It answers parked requests when it [fails](Self::failed).
+/// - The object can [read](Self::read) a loan until the loan is [released](Self::released). A payload that cannot be
+///   read is never delivered, and no rank gets an error.
+/// - The object calls [`Cx::progress`] after each event for which the program's thread may wait.
 ///
 /// `examples/queue.rs` is a whole object: a FIFO queue with a home rank.
 pub trait SharedObject: Any + Send {
-    /// A header has arrived, and `len > 0` bytes follow: returns where they go. The transfer may never be delivered.
-    /// Nothing can be sent at this moment; [`advance`](Self::advance) follows soon.
+    /// A header has arrived, and `len > 0` bytes follow. Returns the place for these bytes. The transfer may never be
+    /// delivered. Nothing can be sent at this moment; [`advance`](Self::advance) follows soon.
     fn place(&mut self, _from: Rank, _header: &[u8], _len: usize, _cx: &Cx<'_>) -> Place {
         Place::Buffer
     }
 
-    /// Bytes of a payload that this object has placed, in any order. To be ignored if the loan has ended.
+    /// Writes bytes of a payload that this object has placed, in any order. Ignores them if the loan has ended.
     fn write(&mut self, _loan: Loan, _offset: usize, _bytes: &[u8]) {}
 
-    /// Reads bytes of a payload that this object has lent; again after a loss. False: the transfer is given up.
+    /// Reads bytes of a payload that this object has lent, and reads them again after a loss. False: the transfer is
+    /// given up.
     fn read(&mut self, _loan: Loan, _offset: usize, _into: &mut [u8]) -> bool {
         false
     }
@@ -108,23 +109,24 @@ pub trait SharedObject: Any + Send {
         Ok(())
     }
 
-    /// A descriptor that it watches is readable or at its end ([`Cx::watch`]), or a doorbell has been rung
+    /// A descriptor that the object watches is readable or at its end ([`Cx::watch`]), or a doorbell has been rung
     /// ([`Cx::doorbell`]). A descriptor that is still readable is reported again.
     fn ready(&mut self, source: Source, cx: &mut Cx<'_>) {
         cx.unwatch(source);
     }
 
-    /// Does what follows from a call: settles, retries, sends, and updates what may be done to the object without its
+    /// Does the work that follows from a call: completes epochs, retries, sends, and updates the accesses that need no
     /// kernel. Returns at once if nothing has changed.
     fn advance(&mut self, _cx: &mut Cx<'_>) {}
 
-    /// The object is faulty from now on: [`Cx::sound`] says why. The object now answers the requests that it parks.
+    /// The object has become faulty: [`Cx::sound`] returns the error. It now answers the requests that it parks.
     fn failed(&mut self, _cx: &mut Cx<'_>) {}
 
-    /// Nobody may use the object without its kernel any more: it is faulty, or the job is over.
+    /// Ends all accesses that need no kernel: the object is faulty, or the job has ended.
     fn shut(&mut self) {}
 
-    /// When to call [`handle_timeout`](Self::handle_timeout). A time that has passed means soon, after other work.
+    /// Returns the time of the next [`handle_timeout`](Self::handle_timeout). A time that has passed means soon, after
+    /// other work.
     fn poll_timeout(&self) -> Option<Instant> {
         None
     }
@@ -132,17 +134,17 @@ pub trait SharedObject: Any + Send {
     /// The time of [`poll_timeout`](Self::poll_timeout) has come.
     fn handle_timeout(&mut self, _now: Instant, _cx: &mut Cx<'_>) {}
 
-    /// How many collective scopes this rank has entered.
+    /// Returns the number of collective scopes that this rank has entered.
     fn entered(&self) -> u64 {
         0
     }
 
-    /// Its state as a number: equal on all ranks if they agree and none has anything to report.
+    /// Returns the state as a number: equal on all ranks if they agree and none has anything to report.
     fn digest(&self) -> u64 {
         0
     }
 
-    /// What this rank has done last to the object, with a line of the program: for `Mismatch`, if digests differ.
+    /// Returns this rank's last action on the object, with its line: for `Mismatch`, if digests differ.
     fn claim(&self, name: &ObjectName, me: Rank) -> Claim {
         Claim { rank: me, action: format!("has made {name}"), site: name.made_at.clone() }
     }
@@ -152,19 +154,19 @@ pub trait SharedObject: Any + Send {
         Vec::new()
     }
 
-    /// Merges the word of other ranks in that barrier. Associative and commutative. Each rank's word is merged
-    /// exactly once, so sums are right.
+    /// Merges the words of other ranks in that barrier. Must be associative and commutative. Each rank's word is merged
+    /// exactly once, so a sum is correct.
     fn merge(&self, _all: &mut Vec<u8>, _more: &[u8]) {}
 
     /// All ranks have arrived at that barrier (an acquire); `all` is their merged word.
     fn depart(&mut self, _all: &[u8], _cx: &mut Cx<'_>) {}
 
-    /// This rank drops its handle. Returns what the others compare with the scopes that they have entered.
+    /// This rank drops its handle. Returns a notice, which other ranks compare with the scopes that they have entered.
     fn drop_notice(&mut self, _cx: &mut Cx<'_>) -> Vec<u8> {
         Vec::new()
     }
 
-    /// Another rank has dropped it, with this notice; empty if the object was faulty there.
+    /// Another rank has dropped its handle, with this notice; it is empty if the object was faulty there.
     ///
     /// # Errors
     /// As [`deliver`](Self::deliver).
@@ -172,17 +174,17 @@ pub trait SharedObject: Any + Send {
         Ok(())
     }
 
-    /// Whether nothing is sent from its memory, so that it can be freed once all have dropped it.
+    /// True if nothing is sent from the object's memory, so that it can be freed once all ranks have dropped it.
     fn is_idle(&self, _faulty: bool) -> bool {
         true
     }
 
-    /// The ranks that have to act before a wait at this object can end, and what the waiting rank does.
+    /// Returns the ranks that have to act before a wait at this object can end, and the waiting rank's activity.
     fn awaits(&self, _wait: Wait, name: &ObjectName) -> Awaited {
         Awaited { ranks: Vec::new(), doing: format!("waits for {name}") }
     }
 
-    /// Reports all requests of other ranks that it holds back, and all work that it does without its program.
+    /// Reports all requests of other ranks that this part holds back, and all work that it does without its program.
     fn holds(&self, _held: &mut Holds<'_>) {}
 
     /// The kind under which a wait at this object is counted.
@@ -190,10 +192,10 @@ pub trait SharedObject: Any + Send {
         Kind::Control
     }
 
-    /// The watch for polling begins: what the calling thread does without the kernel has to be seen from now on.
+    /// The watch for polling begins: from now on the kernel has to see the reads of the calling thread.
     fn watch_looks(&self) {}
 
-    /// What a header says, in a word, for traces.
+    /// Returns the meaning of a header, in a word, for traces.
     fn describe(&self, _header: &[u8], is_request: bool) -> &'static str {
         if is_request { "request" } else { "message" }
     }
@@ -206,14 +208,14 @@ impl dyn SharedObject + '_ {
     }
 }
 
-/// Where the payload of a transfer goes.
+/// The place for the payload of a transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     /// Into a buffer, which is delivered with the header.
     Buffer,
     /// Into memory of the object: [`SharedObject::write`] gets the bytes as they arrive.
     At(Loan),
-    /// Nowhere: nobody needs it, and it may be long.
+    /// Nowhere: the payload is not needed, and may be long.
     Discard,
 }
 

@@ -1,4 +1,4 @@
-//! What a program's thread waits for at an object, and what the object makes others wait for.
+//! Waits of a program's thread at an object, and requests of other ranks that the object holds back.
 
 use crate::ids::ObjectId;
 use crate::kernel::watch::{GuardState, RankState, Relay};
@@ -8,21 +8,21 @@ use std::ops::RangeInclusive;
 /// A wait of the program's thread at an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wait {
-    /// What is waited for, as the object numbers its waits for [`awaits`](super::SharedObject::awaits) and
-    /// [`Holds::work`]. Any number, if the object has one kind of wait.
+    /// The object's number for this kind of wait, for [`awaits`](super::SharedObject::awaits) and [`Holds::work`].
+    /// Any number, if the object has one kind of wait.
     pub number: u64,
-    /// What ends it.
+    /// The event that ends the wait.
     pub until: Until,
 }
 
-/// What ends a wait.
+/// The event that ends a wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Until {
     /// The awaited ranks' programs act: they enter a scope, come to an exchange, put a value.
     Came,
     /// The awaited ranks' programs end a scope that they may have open.
     Ended,
-    /// The awaited ranks' kernels answer. The wait is for their programs only if these kernels hold back something of
+    /// The awaited ranks' kernels answer. The wait is for their programs only if these kernels hold back a request of
     /// this rank ([`Holds::call`]).
     Answered,
 }
@@ -30,26 +30,26 @@ pub enum Until {
 /// The ranks that have to act before a wait can end.
 #[derive(Clone, Debug)]
 pub struct Awaited {
-    /// The programs of these ranks. A wait for this rank itself until it has [`Came`](Until::Came) or
-    /// [`Ended`](Until::Ended) something can never end: its program waits. If empty, the wait ends without any program,
+    /// The programs of these ranks have to act. A wait with [`Came`](Until::Came) or [`Ended`](Until::Ended) for this
+    /// rank itself can never end, because its program waits. If the list is empty, the wait ends without any program,
     /// by a transfer under way, a timer, a doorbell, a device or a thread of the object's own
-    /// ([`Reach`](super::Reach)). Such a wait is never reported as one that cannot end.
+    /// ([`Reach`](super::Reach)). Such a wait is never reported as a wait that cannot end.
     pub ranks: Vec<Rank>,
-    /// What the waiting rank does, in words that follow its name: `waits for the end of a scope of ..`.
+    /// The waiting rank's activity, in words that follow its name: `waits for the end of a scope of ..`.
     pub doing: String,
 }
 
-/// The ranks that all have to act before an object can answer a request that it holds back. If none, a transfer is
-/// under way, or a thread of the object's own acts.
+/// The ranks that all have to act before an object can answer a request that it holds back. If there are none, a
+/// transfer is under way, or a thread of the object's own acts.
 #[derive(Clone, Debug, Default)]
 pub struct Obstacle {
-    /// The program of the rank that keeps the request.
+    /// True if the program of the rank that keeps the request has to act.
     pub by_itself: bool,
-    /// The programs of these other ranks.
+    /// The other ranks whose programs have to act.
     pub behind: Vec<Rank>,
 }
 
-/// What an object makes others wait for: see [`SharedObject::holds`](super::SharedObject::holds).
+/// The requests that an object holds back, and its own work: see [`SharedObject::holds`](super::SharedObject::holds).
 pub struct Holds<'a> {
     pub(crate) state: &'a mut RankState,
     pub(crate) object: ObjectId,
@@ -76,15 +76,16 @@ impl Holds<'_> {
         held.behind.extend(behind.into_iter().filter(|rank| rank.index() < ranks).map(|rank| (rank, self.object)));
     }
 
-    /// A request of `from` is held back until any one of these ranks' programs acts. It is reported as a deadlock only
-    /// if all of them wait or have left. This rank, and `from`, may be among them: a lock names the rank that has it.
+    /// A request of `from` is held back until the program of any one of these ranks acts. It is reported as a deadlock
+    /// only if all of them wait or have left. `of` may contain this rank and `from`: a lock names the rank that has it.
     pub fn call_any(&mut self, from: Rank, of: impl IntoIterator<Item = Rank>) {
         let held = self.state.parked.entry((from, self.object)).or_default();
         let ranks = self.state.sent.len();
         held.any.push((of.into_iter().filter(|rank| rank.index() < ranks).collect(), self.object));
     }
 
-    /// This rank's part works without its program. Other ranks' waits at this object with these numbers end after it.
+    /// This rank's part works without its program. Other ranks' waits at this object with these numbers end after this
+    /// work.
     pub fn work(&mut self, waits: RangeInclusive<u64>, Obstacle { by_itself, behind }: Obstacle) {
         if !self.sound {
             return;

@@ -1,7 +1,7 @@
 //! The way of a handle to its object: a link to the kernel, and the object's type.
 //!
-//! What a program does with its objects are closures, hundreds of them. The methods of [`Way`] only put them behind a
-//! pointer. What surrounds them, below as methods of [`Link`], knows no type of the program: it is compiled once, with
+//! A program acts on its objects by closures, hundreds of them. The methods of [`Way`] only put them behind a pointer.
+//! The code around the closures, below as methods of [`Link`], knows no type of the program: it is compiled once, with
 //! this crate.
 
 use super::{Cx, SharedObject, Wait};
@@ -37,7 +37,7 @@ impl<O: SharedObject> Way<O> {
         Way { link: link.again(), object: PhantomData }
     }
 
-    /// Acts on the object, at once, unless the job is over.
+    /// Acts on the object, at once, unless the job has ended.
     pub(crate) fn on<R>(&self, site: &Site, action: impl FnOnce(&mut O, &mut Cx<'_>) -> Result<R>) -> Result<R> {
         let (mut action, mut outcome) = (Some(action), None);
         self.link.act_on(site, &mut |object, cx| {
@@ -47,20 +47,20 @@ impl<O: SharedObject> Way<O> {
         Ok(outcome.expect("an action runs once"))
     }
 
-    /// Acts on the object even if the job is over.
+    /// Acts on the object even if the job has ended.
     pub(crate) fn tidy_on<R>(&self, action: impl FnOnce(&mut O, &mut Cx<'_>) -> R) -> R {
         let (mut action, mut outcome) = (Some(action), None);
         self.link.tidy_on(&mut |object, cx| outcome = action.take().map(|action| action(object.of_kind(), cx)));
         outcome.expect("an action runs once")
     }
 
-    /// The same for a guard or handle that goes out of scope. Inside a call of this rank, as in an operation of the
-    /// user, it is done when that call is over, if the object still exists. During a panic it causes no second panic.
+    /// Acts on the object when a guard or handle goes out of scope. Inside a call of this rank, as in an operation of
+    /// the user, it acts when that call has ended, if the object still exists. During a panic it does not panic again.
     pub(crate) fn let_go(&self, action: impl FnOnce(&mut O, &mut Cx<'_>) + Send + 'static) {
         self.link.let_go_on(Box::new(|object, cx| action(object.of_kind(), cx)));
     }
 
-    /// Waits until `condition` returns `Some` or the job is over.
+    /// Waits until `condition` returns `Some` or the job has ended.
     pub(crate) fn wait_on<R>(
         &self,
         wait: impl Into<Wait>,
@@ -70,7 +70,7 @@ impl<O: SharedObject> Way<O> {
         self.wait_on_since(None, wait, site, condition)
     }
 
-    /// The same, for a wait that has lasted since `began`.
+    /// Waits as [`wait_on`](Self::wait_on), in a wait that has lasted since `began`.
     pub(crate) fn wait_on_since<R>(
         &self,
         began: Option<Instant>,
@@ -86,7 +86,7 @@ impl<O: SharedObject> Way<O> {
         Ok(outcome.expect("a wait ends when its condition is met"))
     }
 
-    /// Does something in which code of the user's types runs. If it panics, the object is poisoned, as inside
+    /// Runs an action that calls code of the user's types. If it panics, the object is poisoned, as inside
     /// `behaviour`, opened at this line.
     pub(crate) fn poisoned_by_panics<R>(
         &self,
@@ -110,10 +110,10 @@ impl<O: SharedObject> Way<O> {
     }
 }
 
-/// What is done with an object.
+/// An action on an object.
 type Action<'a, R> = &'a mut dyn FnMut(&mut dyn SharedObject, &mut Cx<'_>) -> R;
 
-/// What is done with it at the end of a guard or handle.
+/// An action on an object at the end of a guard or handle.
 type LastAction = Box<dyn FnOnce(&mut dyn SharedObject, &mut Cx<'_>) + Send>;
 
 impl Link {

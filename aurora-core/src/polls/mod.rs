@@ -1,15 +1,15 @@
 //! Polling: a rank that repeats the same read until another rank has changed the element.
 //!
-//! That is legal, and may last. But if no rank ever changes it, the rank would run for ever, and the watch over
-//! *waits* would not see it. So from time to time a rank's kernel watches its calling thread (`kernel/polling.rs`),
-//! in a *burst*. It sets all single accesses aside ([`Permit::watch`](crate::memory::Permit)), so that each takes a
-//! slow path, where it is noted. If the next accesses are looks at the same few places that find the same each time
-//! ([`record`]), the rank seems to poll. After that, reads take the fast path until the next burst, but writes stay
-//! aside. A write or any other call ends the poll, and so does a burst that finds something else. So the reads of a
-//! poll are only sampled, but it is certain that the rank has done nothing else. Watching costs a single read
-//! nothing: no counter, no branch.
+//! Polling is legal, and may last. But if no rank ever changes the element, the rank would run for ever, and the watch
+//! over *waits* would not see it. So from time to time a rank's kernel watches its calling thread
+//! (`kernel/polling.rs`), in a *burst*. It sets all single accesses aside ([`Permit::watch`](crate::memory::Permit)),
+//! so that each takes a slow path, where it is noted. If the next accesses are looks at the same few places that find
+//! the same each time ([`record`]), the rank seems to poll. After that, reads take the fast path until the next burst,
+//! but writes stay aside. A write or any other call ends the poll, and so does a burst that finds something else. So
+//! the reads of a poll are only sampled, but it is certain that the rank has done nothing else. Watching costs a single
+//! read nothing: no counter, no branch.
 //!
-//! [`Watcher`] belongs to the calling thread, [`Polls`] is what it tells its kernel.
+//! [`Watcher`] belongs to the calling thread, which reports to its kernel by [`Polls`].
 
 mod record;
 
@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Poll {
-    /// Which of this rank's polls.
+    /// The number of this poll on its rank.
     pub(crate) number: u64,
     pub(crate) object: ObjectId,
     /// The call, and its line.
@@ -35,7 +35,7 @@ pub(crate) struct Poll {
     pub(crate) since: Instant,
 }
 
-/// Which accesses of a rank's calling thread are noted.
+/// The accesses of a rank's calling thread that are noted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Level {
     Nothing,
@@ -45,12 +45,12 @@ pub(crate) enum Level {
     All,
 }
 
-/// What a rank's calling thread tells its kernel of its looks.
+/// The report of a rank's calling thread to its kernel about its looks.
 #[derive(Debug, Default)]
 pub(crate) struct Polls {
     /// The number of the possible poll, times 2, plus 1 in a burst; 0: none.
     state: AtomicU64,
-    /// Its looks in bursts.
+    /// The number of looks in bursts.
     looks: AtomicU64,
     poll: Mutex<Option<Poll>>,
 }
@@ -101,7 +101,8 @@ pub(crate) struct Watcher {
     record: RefCell<(u64, Instant, Record)>,
     /// A look is under way: calls inside it are a part of it.
     looking: Cell<bool>,
-    /// `used`: the thread's processor time when its last look ended. `computed`: that between this look and the last.
+    /// `used`: the thread's processor time when its last look ended. `computed`: the time between this look and the
+    /// last.
     used: Cell<Duration>,
     computed: Cell<Duration>,
 }
@@ -117,7 +118,7 @@ impl Watcher {
         self.polls.level()
     }
 
-    /// Ends the poll: called for everything that is no look, and ignored inside a look.
+    /// Ends the poll: called for every action that is no look, and ignored inside a look.
     #[inline]
     pub(crate) fn disturb(&self) {
         if self.level() != Level::Nothing && !self.looking.get() {

@@ -11,9 +11,9 @@ pub(crate) struct Look<'a> {
     /// The name of the call.
     pub(crate) action: &'static str,
     pub(crate) site: &'a Site,
-    /// A digest of what was asked for.
+    /// A digest of the request.
     pub(crate) asked: u64,
-    /// A digest of what was found.
+    /// A digest of the result.
     pub(crate) found: u64,
 }
 
@@ -53,7 +53,8 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// Notes a look of a burst; since the last look the thread has `computed` for so long. False: this is no polling.
+    /// Notes a look of a burst; `computed` is the thread's processor time since the last look. False: this is no
+    /// polling.
     pub(super) fn note(&mut self, look: &Look<'_>, computed: Duration) -> bool {
         self.computed = if self.in_burst == 0 { Duration::ZERO } else { self.computed + computed };
         if self.computed > COMPUTES * BURST as u32 {
@@ -71,7 +72,7 @@ impl Record {
         }
     }
 
-    /// Whether a look between two bursts finds what they have found.
+    /// True if a look between two bursts has the result of the bursts.
     pub(super) fn agrees(&self, look: &Look<'_>) -> bool {
         self.places.iter().any(|place| place.is_of(look) && place.found == look.found)
     }
@@ -103,7 +104,7 @@ mod tests {
         Look { object: ObjectId(1), action: "at", site, asked, found }
     }
 
-    /// How many of these looks, each after so many microseconds of computing, are noted before one is no polling.
+    /// The number of these looks, each with its microseconds of computing, that are noted before a look is no polling.
     fn noted(looks: impl Iterator<Item = (u64, u64, u64)>) -> usize {
         let (site, mut record) = (Site::here(), Record::default());
         let mut looks = looks.map(|(asked, found, computes)| {
@@ -136,7 +137,7 @@ mod tests {
     #[test]
     fn a_loop_over_a_vector_is_not() {
         assert_eq!(noted((0..5000).map(|i| (i, 0, 0))), 8);
-        // One that begins after a while.
+        // A poll that begins after a while.
         assert_eq!(noted((0..5000).map(|i| (i.max(100), 0, 0))), 101);
     }
 

@@ -1,9 +1,9 @@
-//! The race detector of checking mode (`AURORA_CHECK=1`): times of ranks, and what has accessed which elements. Pure.
+//! The race detector of checking mode (`AURORA_CHECK=1`): times of ranks, and the last accesses to elements. Pure.
 //!
 //! A *race* is a pair of accesses to one element by two ranks, at least one of them a write, that nothing orders.
 //! Each rank keeps a [`Clock`]. A call that orders ranks *releases* the caller's time to others, or *acquires* the
 //! times of others. An access carries the time of its rank to the owner of the elements, whose [`Shadow`] compares
-//! the access with the last ones (FastTrack: Flanagan and Freund, 2009). `README.md` beside this file is the design.
+//! the access with the last ones (FastTrack: Flanagan and Freund, 2009). `README.md` in this folder is the design.
 
 mod origin;
 mod released;

@@ -2,7 +2,7 @@ use super::{Clock, Moment, Time};
 use crate::Site;
 use serde::{Deserialize, Serialize};
 
-/// Where and when a rank accesses something, and what comes before.
+/// The line and the moment of an access, and the time before it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct Origin {
     pub(crate) line: Site,
@@ -11,7 +11,7 @@ pub(crate) struct Origin {
 }
 
 impl Origin {
-    /// Of the present, as it fits a header.
+    /// The origin of an access at the present moment, in a form that fits a header.
     pub(crate) fn here(line: &Site, order: &Clock) -> Self {
         Origin { line: line.clone().clipped(), at: order.now(), time: order.time() }
     }

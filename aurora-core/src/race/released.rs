@@ -1,24 +1,25 @@
-//! What the ranks have done before they ended the collective scopes of an object.
+//! The times of ranks at the ends of the collective scopes of an object.
 
 use super::{Clock, Time};
 use crate::ids::Epoch;
 use crate::window::Window;
 use std::collections::BTreeMap;
 
-/// More scopes than ranks may be ahead are not acquired only if this rank does not use the object.
+/// A limit above the number of scopes by which ranks may be ahead: more scopes stay only if this rank does not use
+/// the object.
 const MANY: usize = 32;
 
 /// The times that ranks have released at the ends of scopes of one object.
 #[derive(Default)]
 pub(crate) struct Released {
-    /// Of scopes that this rank has not acquired: by epochs, with their parts.
+    /// The times of scopes that this rank has not acquired: by epochs, with their parts.
     released: BTreeMap<Epoch, (Window, Time)>,
-    /// Of scopes that this rank has acquired, by their parts.
+    /// The times of scopes that this rank has acquired, by their parts.
     acquired: Vec<(Window, Time)>,
 }
 
 impl Released {
-    /// A rank has ended or announced its part of a scope, and releases what it did before.
+    /// A rank has ended or announced its part of a scope, and releases its time.
     pub(crate) fn add(&mut self, epoch: Epoch, window: Window, time: &Time, is_settled: impl Fn(Epoch) -> bool) {
         self.released.entry(epoch).or_insert_with(|| (window, Time::default())).1.join(time);
         while self.released.len() > MANY {
@@ -35,7 +36,7 @@ impl Released {
         }
     }
 
-    /// What this rank's program does from now on comes after the scopes of a part that are `over`.
+    /// Later accesses of this rank's program come after the scopes of a part that are `over`.
     pub(crate) fn acquire(&mut self, window: Window, over: impl Fn(Epoch) -> bool, order: &mut Clock) {
         let Released { released, acquired } = self;
         released.retain(|epoch, (of, time)| {
@@ -56,7 +57,7 @@ impl Released {
         }
     }
 
-    /// What the scopes of a part before this one have released: batches of this one are applied after it.
+    /// The time that the scopes of a part before this scope have released: batches of this scope are applied after it.
     pub(crate) fn before(&self, epoch: Epoch, window: Window, is_settled: impl Fn(Epoch) -> bool) -> Time {
         let mut before = Time::default();
         let settled = self.released.iter().filter(|(earlier, _)| **earlier < epoch && is_settled(**earlier));

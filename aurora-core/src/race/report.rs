@@ -37,7 +37,7 @@ impl Party {
     }
 }
 
-/// How a program orders two accesses, or does without an order.
+/// The way in which a program orders two accesses, or does without an order.
 fn advice(first: &Party, second: &Party, raced: &Raced) -> &'static str {
     match (first.scope, second.scope) {
         (Scope::Together(a), Scope::Together(b)) if a == b => {
@@ -60,7 +60,7 @@ fn advice(first: &Party, second: &Party, raced: &Raced) -> &'static str {
         (Scope::Alone(_), _) | (_, Scope::Alone(_)) => {
             "end that scope and then order the ranks, by a barrier, or order them before the write"
         }
-        // A barrier does not help a rank that reads and then writes what it has made of that.
+        // A barrier does not help a rank that reads a value and then writes a new value that depends on it.
         (Scope::None, Scope::None) => match raced {
             Raced::Element(_) => {
                 "put a call between them that orders the ranks, such as a barrier; if the new value depends on the old \
@@ -75,7 +75,7 @@ fn advice(first: &Party, second: &Party, raced: &Raced) -> &'static str {
 }
 
 impl Found {
-    /// Returns a race with the access `later`. Says on stderr what may be one, or returns that too if the detector is
+    /// Returns a race with the access `later`. Prints a possible race on stderr, or returns it if the detector is
     /// `strict`. `owner`: this rank.
     pub(crate) fn report(
         self,

@@ -1,4 +1,4 @@
-//! What the owner of a block remembers of it: the last accesses to each range of elements.
+//! The owner's record of a block: the last accesses to each range of elements.
 
 #[cfg(test)]
 mod tests;
@@ -23,7 +23,7 @@ pub(crate) enum AccessKind {
     /// A slice of the elements was handed out for reading: which of them were read is unknown.
     Lent,
     Write,
-    /// By an operation, which commutes with itself.
+    /// A write by an operation, which commutes with itself.
     Update(OpId),
 }
 
@@ -40,7 +40,7 @@ impl AccessKind {
     }
 }
 
-/// When a write is visible to other ranks.
+/// The time at which a write becomes visible to other ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Scope {
     /// At once.
@@ -51,7 +51,7 @@ pub(crate) enum Scope {
     Alone(u64),
 }
 
-/// Who accesses, and what comes before.
+/// The rank that accesses, and the time before the access.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct By<'a> {
     pub(crate) rank: Rank,
@@ -63,7 +63,7 @@ pub(crate) struct By<'a> {
     pub(crate) time: &'a Time,
     /// The access comes after the scopes of the object up to this one.
     pub(crate) epoch: Epoch,
-    /// What the rank has seen of its neighbours' parts.
+    /// The parts of its neighbours that the rank has seen.
     pub(crate) shown: &'a [Past],
 }
 
@@ -76,7 +76,7 @@ pub(crate) struct Past {
 }
 
 impl Past {
-    /// What lies in a block, counted from the block's first element.
+    /// The accesses inside a block, counted from the block's first element.
     pub(crate) fn within(&self, block: &Range<usize>) -> Option<Past> {
         let range = common(&self.range, block);
         let range = range.start.saturating_sub(block.start)..range.end.saturating_sub(block.start);
@@ -91,17 +91,17 @@ pub(crate) struct Opened {
     pub(crate) line: Site,
 }
 
-/// What is accessed how, and at which line.
+/// The kind of an access, its scope and its line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Access<'a> {
     pub(crate) kind: AccessKind,
     pub(crate) scope: Scope,
     pub(crate) line: &'a Site,
-    /// The scope that it is part of.
+    /// The scope that the access is part of.
     pub(crate) opened: Option<&'a Opened>,
 }
 
-/// An earlier access that nothing orders before the present one.
+/// An earlier access that nothing orders before the present access.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Clash {
     /// The element's place in the block.
@@ -116,7 +116,7 @@ pub(crate) struct Clash {
 #[derive(Default, PartialEq, Eq, Debug)]
 pub(crate) struct Found {
     pub(crate) race: Option<Clash>,
-    /// Pairs that rest on a slice of which nobody knows what was read; each pair of lines once.
+    /// Pairs with a slice, of which it is unknown which elements were read; each pair of lines once.
     pub(crate) possible: Vec<Clash>,
     /// The memory of the detector is full for the first time: it has forgotten accesses.
     pub(crate) has_forgotten: bool,
@@ -151,13 +151,13 @@ struct Entry {
 pub(crate) struct Shadow {
     /// By first elements.
     entries: BTreeMap<usize, Entry>,
-    /// How many of them there may be.
+    /// The maximum number of entries.
     most: usize,
     has_forgotten: bool,
     lines: Numbers<Site>,
     openings: Numbers<Opened>,
     alone: Alone,
-    /// How many of them there may be before those that are over are forgotten.
+    /// The number of scopes above which the ended scopes are forgotten.
     most_alone: usize,
     /// Lines of possible races that were reported.
     reported: HashSet<(Number, Number)>,
@@ -191,7 +191,7 @@ impl<T: Clone + Eq + Hash> Numbers<T> {
 }
 
 impl Entry {
-    /// Remembers an access to these elements, in the place of those that it replaces.
+    /// Remembers an access to these elements, in place of the accesses that it replaces.
     fn store(&mut self, by: &By<'_>, mark: Mark, here: &Range<usize>, alone: &Alone) {
         self.marks.retain(|earlier| {
             let is_over = earlier.scope == mark.scope || is_over(earlier, by.epoch, alone);
@@ -300,7 +300,7 @@ impl Shadow {
         }
     }
 
-    /// Remembers an access, in the place of those that it replaces.
+    /// Remembers an access, in place of the accesses that it replaces.
     fn store(&mut self, by: &By<'_>, mark: Mark, range: Range<usize>) {
         let (mut next, mut gaps) = (range.start, Vec::new());
         for (start, entry) in self.entries.range_mut(range.clone()) {
@@ -356,7 +356,7 @@ impl Shadow {
         }
     }
 
-    /// Whether accesses are known that begin at this place.
+    /// True if accesses are known that begin at this place.
     pub(crate) fn begins_at(&self, place: usize) -> bool {
         self.entries.contains_key(&place)
     }
@@ -370,13 +370,13 @@ impl Shadow {
 }
 
 enum Verdict {
-    /// They are ordered, or do not conflict.
+    /// The accesses are ordered, or do not conflict.
     Fine,
     Possible,
     Race,
 }
 
-/// What a pair of accesses to the elements `here` is.
+/// The verdict on a pair of accesses to the elements `here`.
 fn verdict(earlier: &Mark, (mark, by): (&Mark, &By<'_>), here: &Range<usize>, alone: &Alone) -> Verdict {
     if !earlier.kind.conflicts_with(mark.kind) || comes_before(earlier, (by, mark.scope), here, alone) {
         return Verdict::Fine;
@@ -404,7 +404,7 @@ fn comes_before(earlier: &Mark, (by, scope): (&By<'_>, Scope), here: &Range<usiz
     by.time.covers(rank, at) || by.shown.iter().any(is_shown)
 }
 
-/// Whether the scope of an access has ended, as its own rank sees it.
+/// True if the scope of an access has ended, as its own rank sees it.
 fn is_over(earlier: &Mark, epoch: Epoch, alone: &Alone) -> bool {
     match earlier.scope {
         Scope::None => true,
@@ -413,8 +413,8 @@ fn is_over(earlier: &Mark, epoch: Epoch, alone: &Alone) -> bool {
     }
 }
 
-/// Whether what races with an earlier access, and comes after it, races with this one too: the earlier one can be
-/// forgotten if it is ordered before this one.
+/// True if every later access that races with `earlier` also races with `mark`: `earlier` can be forgotten if it is
+/// ordered before `mark`.
 fn replaces(mark: &Mark, earlier: &Mark) -> bool {
     match mark.kind {
         AccessKind::Write => true,
@@ -425,7 +425,7 @@ fn replaces(mark: &Mark, earlier: &Mark) -> bool {
     }
 }
 
-/// Of updates in one collective scope those of two ranks suffice: any rank differs from one of them.
+/// Of updates in one collective scope, the updates of two ranks suffice: any rank differs from one of the two.
 fn is_one_too_many(mark: &Mark, marks: &[Mark]) -> bool {
     let is_like = |other: &&Mark| (other.kind, other.scope) == (mark.kind, mark.scope);
     matches!((mark.kind, mark.scope), (AccessKind::Update(_), Scope::Together(_)))

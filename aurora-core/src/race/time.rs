@@ -1,4 +1,4 @@
-//! The times of ranks: which moments of other ranks a rank's present comes after.
+//! The times of ranks: the moments of other ranks that come before a rank's present.
 
 use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
@@ -7,22 +7,22 @@ use std::collections::BTreeMap;
 /// A stretch of one rank's program that no release cuts. Moments of one rank are ordered.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Moment {
-    /// How many calls that order all ranks the rank has completed: equal on all ranks between two such calls.
+    /// The number of completed calls that order all ranks: equal on all ranks between two such calls.
     phase: u32,
-    /// How many other releases the rank has made since.
+    /// The number of other releases that the rank has made since.
     tick: u32,
 }
 
 impl Moment {
-    /// Of a scope that has not ended: no rank comes after it.
+    /// The moment of a scope that has not ended: no rank comes after it.
     pub(crate) const NEVER: Moment = Moment { phase: u32::MAX, tick: u32::MAX };
 }
 
 /// A time of more runs does not fit a header.
 const LONGEST: usize = 16;
 
-/// What comes before an access: all moments of all ranks up to a phase, and more of some ranks. The vector time of
-/// Mattern and Fidge, of which most entries are equal: every barrier makes them so.
+/// The moments before an access: all moments of all ranks up to a phase, and later moments of some ranks. It is the
+/// vector time of Mattern and Fidge, of which most entries are equal: every barrier makes them equal.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(into = "Runs", from = "Runs")]
 pub(crate) struct Time {
@@ -64,7 +64,7 @@ impl From<Runs> for Time {
 }
 
 impl Time {
-    /// Later than all that will ever happen: for what is not to be found in conflict with anything.
+    /// A time later than all moments: for accesses that must never be reported as a race.
     pub(crate) fn after_all() -> Self {
         Time { phase: u32::MAX, seen: BTreeMap::new() }
     }
@@ -73,7 +73,7 @@ impl Time {
         moment.phase < self.phase || self.seen.get(&(rank.index() as u32)).is_some_and(|seen| *seen >= moment)
     }
 
-    /// As it fits a header; if it is too long, a time after all.
+    /// The time in a form that fits a header; if it is too long, [`Time::after_all`].
     pub(crate) fn short(&self) -> Self {
         if Runs::from(self.clone()).runs.len() <= LONGEST { self.clone() } else { Time::after_all() }
     }
@@ -117,13 +117,13 @@ impl Clock {
         self.now
     }
 
-    /// What comes before the present moment, for a header. If that is too long, a time after all: nothing races with
+    /// The time before the present moment, for a header. If it is too long, [`Time::after_all`]: no access races with
     /// it.
     pub(crate) fn time(&self) -> Time {
         self.time.short()
     }
 
-    /// The present moment ends. What acquires this time comes after it.
+    /// Ends the present moment. A rank that acquires the returned time comes after that moment.
     pub(crate) fn release(&mut self) -> Time {
         let mut time = self.time.clone();
         time.seen.insert(self.me, self.now);
@@ -137,7 +137,7 @@ impl Clock {
         self.time.seen.remove(&self.me);
     }
 
-    /// All ranks have met: the present comes after all that any of them did before.
+    /// All ranks have met: the present comes after all earlier moments of all ranks.
     pub(crate) fn met(&mut self) {
         self.now = Moment { phase: self.now.phase + 1, tick: 0 };
         self.time = Time { phase: self.now.phase, seen: BTreeMap::new() };
@@ -152,7 +152,7 @@ mod tests {
     #[derive(Clone, Debug)]
     enum Step {
         Release(usize),
-        /// Acquires the release of this number, if there are so many.
+        /// Acquires the release of this number, if it exists.
         Acquire(usize, usize),
         Meet,
     }

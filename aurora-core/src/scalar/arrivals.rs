@@ -1,5 +1,5 @@
-//! The collective scopes of a scalar, on the receiving side: the home hears which ranks have come and ended, the
-//! others receive values and hear which scopes are over.
+//! The collective scopes of a scalar, on the receiving side: the home counts the ranks that have entered and ended a
+//! scope; other ranks receive values and the ends of scopes.
 
 use super::message::Message;
 use super::scopes::{ACCUMULATE, READ_CACHE, READ_MOSTLY, RELEASE};
@@ -28,7 +28,7 @@ impl Scalar {
         if self.ledger.epoch < epoch || self.ledger.settled >= epoch {
             return;
         }
-        // All have come, so the scopes before it are over.
+        // All ranks have entered this scope, so the scopes before it have ended.
         self.ledger.conclude(epoch - 1);
         let site = self.site_of(epoch);
         let reason = cx.reason(READ_MOSTLY, site.clone());
@@ -57,7 +57,7 @@ impl Scalar {
         }
     }
 
-    /// At home: all ranks have come to this ReadCache, or have ended this other scope.
+    /// At home: all ranks have entered this ReadCache, or have ended this other scope.
     pub(super) fn settle(&mut self, epoch: Epoch, cx: &mut Cx<'_>) {
         let mine = self.ledger.find(epoch).and_then(|record| record.mine.clone());
         let (behaviour, op, site) = mine.map_or(("".into(), None, None), |mine| (mine.name, mine.op, Some(mine.site)));
@@ -108,7 +108,8 @@ impl Scalar {
         }
     }
 
-    /// At home: begins a ReadMostly to which all ranks have come, and sends the value to each that has not got it.
+    /// At home: begins a ReadMostly that all ranks have entered, and sends the value to each rank that does not have
+    /// it.
     pub(crate) fn spread(&mut self, cx: &mut Cx<'_>) {
         let (me, size) = (cx.me(), cx.size());
         if self.home != me || !cx.is_sound() {
@@ -120,7 +121,7 @@ impl Scalar {
         let (site, time) = (self.site_of(epoch), self.released());
         let spreading = self.spreading.get_or_insert_with(|| Spreading::new(size));
         let number = spreading.number;
-        // This rank may be in the next one already, while others are still in this one.
+        // This rank may be in the next scope already, while other ranks are still in this one.
         let mine = self.replicated.as_mut().filter(|replicated| replicated.epoch == epoch);
         if let Some((replicated, value)) = mine.zip(self.value.as_ref()) {
             replicated.learn(number, &value.read(), 0);

@@ -24,9 +24,9 @@ use serde::de::DeserializeOwned;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// A type whose values may be shared in a [`GScalar`]: anything that serde can take apart and put together without the
-/// names of fields. Serde's attributes that skip a field, or need its name (`skip_serializing_if`, `untagged`), must
-/// not be used: values may then arrive changed.
+/// A type whose values may be shared in a [`GScalar`]: any type that serde can encode and decode without the names of
+/// fields. Do not use serde's attributes that skip a field or need its name (`skip_serializing_if`, `untagged`): values
+/// may then arrive changed.
 pub trait ScalarValue: Serialize + DeserializeOwned + 'static {}
 
 impl<T: Serialize + DeserializeOwned + 'static> ScalarValue for T {}
@@ -36,18 +36,18 @@ pub trait Atomic: ScalarValue + bytemuck::Pod {}
 
 /// A single value that all ranks share (paper section 2.1). It lives on one rank, its *home*, whose daemon serves it.
 ///
-/// Every operation is atomic; [`fetch_add`](GScalar::fetch_add) makes the task counter that users of Global Arrays
-/// know. On a number of up to 8 bytes it is one atomic operation in memory, on the home and on ranks that share its
-/// machine's memory; else it is one round trip to the home.
+/// Every operation is atomic. [`fetch_add`](GScalar::fetch_add) makes a task counter, as in Global Arrays. On the home
+/// and on ranks that share memory with it, an operation on a number of up to 8 bytes is one atomic operation in memory.
+/// Any other operation is one round trip to the home; [`fetch_update`](GScalar::fetch_update) takes at least two.
 ///
-/// Four behaviours change that inside a scope: [`read_cache`](GScalar::read_cache) shows the value as it was on
-/// entry, [`release_c`](GScalar::release_c) sets it at its end, [`accumulate`](GScalar::accumulate) merges what all
-/// ranks contribute (a reduction), and [`read_mostly`](GScalar::read_mostly) keeps a copy on every rank, which is
-/// read without a message while any rank may change the value (the bound of a search).
+/// Four behaviours change the access inside a scope. [`read_cache`](GScalar::read_cache) shows the value as it was on
+/// entry. [`release_c`](GScalar::release_c) sets the value at the end of the scope. [`accumulate`](GScalar::accumulate)
+/// merges contributions of all ranks (a reduction). [`read_mostly`](GScalar::read_mostly) keeps a copy on every rank,
+/// which is read without a message while any rank may change the value (the bound of a search).
 ///
-/// A panic of an operation, or of the type's `Deserialize`, poisons the scalar, on all ranks.
+/// A panic of an operation, or of the type's `Deserialize`, poisons the scalar on all ranks.
 ///
-/// Neither `Send` nor `Sync`: it belongs to the thread of its rank. Other threads may use copies of its value.
+/// Neither `Send` nor `Sync`: a scalar belongs to the thread of its rank. Other threads may use copies of its value.
 ///
 /// ```
 /// use aurora_core::prelude::*;
@@ -75,10 +75,10 @@ pub struct GScalar<T: ScalarValue> {
 }
 
 impl<T: ScalarValue> GScalar<T> {
-    /// Collective. A scalar whose home is rank `home`, with the value that this rank gives; other values are ignored.
+    /// Collective. Makes a scalar whose home is rank `home`, with the value of that rank. Other values are ignored.
     ///
     /// # Errors
-    /// `Mismatch` where ranks construct different objects; [`Error::NoSuchRank`]; [`Error::Value`] if encoding fails.
+    /// `Mismatch` if ranks construct different objects; [`Error::NoSuchRank`]; [`Error::Value`] if encoding fails.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -113,7 +113,7 @@ impl<T: ScalarValue> GScalar<T> {
         Ok(GScalar { link, id, home, name, in_place, value: PhantomData })
     }
 
-    /// The rank where the value lives.
+    /// Returns the home: the rank on which the value lives.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -128,10 +128,10 @@ impl<T: ScalarValue> GScalar<T> {
         self.home
     }
 
-    /// The value.
+    /// Returns the value.
     ///
     /// # Errors
-    /// Whatever ended the job; [`Error::Value`] where serde cannot decode it.
+    /// The error that ended the job; [`Error::Value`] if serde cannot decode the value.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -179,7 +179,7 @@ impl<T: ScalarValue> GScalar<T> {
         self.replace(&value, "set").map(drop)
     }
 
-    /// Sets the value and returns the old one. Errors as for [`get`](GScalar::get).
+    /// Sets the value and returns the old value. Errors as for [`get`](GScalar::get).
     ///
     /// ```
     /// use aurora_core::ops::Sum;
@@ -213,8 +213,8 @@ impl<T: ScalarValue> GScalar<T> {
         self.decoded(&self.ask(ScalarRequest::Swap, encode(value, site)?, action, site)?, site)
     }
 
-    /// Sets the value to `new` if its encoding is that of `expected`: `Ok(old)` if it was, else `Err(current)`. The
-    /// outer result has the errors of [`get`](GScalar::get).
+    /// Sets the value to `new` if its encoding is that of `expected`. The inner result is `Ok(old)` if so, else
+    /// `Err(current)`. The outer result has the errors of [`get`](GScalar::get).
     ///
     /// ```
     /// use aurora_core::ops::Sum;
@@ -250,8 +250,8 @@ impl<T: ScalarValue> GScalar<T> {
         Ok(if old == expected { Ok(value) } else { Err(value) })
     }
 
-    /// Replaces the value by `update(value)` and returns the old one. The closure runs on this rank, once more each
-    /// time another rank has changed the value meanwhile. Errors as for [`get`](GScalar::get).
+    /// Replaces the value by `update(value)` and returns the old value. The closure runs on this rank, again each time
+    /// another rank has changed the value meanwhile. Errors as for [`get`](GScalar::get).
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -309,7 +309,7 @@ impl<T: ScalarValue> GScalar<T> {
         }
     }
 
-    /// The same while looks are watched. An operation that changes nothing is a look.
+    /// Does the same as `ask` while looks are watched. An operation that changes nothing is a look.
     fn look(&self, request: ScalarRequest, payload: &[u8], action: &'static str, site: &Site) -> Result<Vec<u8>> {
         self.in_place.as_ref().map(|in_place| in_place.wake(self.link.watched()));
         let look = || match self.in_place.as_ref().and_then(InPlace::to_change_watched) {
@@ -328,7 +328,7 @@ impl<T: ScalarValue> GScalar<T> {
         change_word(word, size_of::<T>(), make).map(|(old, _)| old)
     }
 
-    /// Has the home serve a request, once what this rank has done before is settled there.
+    /// Sends a request to the home, which serves it after the earlier scopes of this rank.
     pub(crate) fn request(
         &self,
         request: (ScalarRequest, Option<u64>),
@@ -361,7 +361,7 @@ impl<T: ScalarValue> GScalar<T> {
 }
 
 impl<T: Atomic> GScalar<T> {
-    /// Adds, wrapping for integers, and returns the old value. Errors as for [`get`](GScalar::get).
+    /// Adds `operand`, wrapping for integers, and returns the old value. Errors as for [`get`](GScalar::get).
     ///
     /// ```
     /// use aurora_core::ops::Sum;
@@ -382,7 +382,7 @@ impl<T: Atomic> GScalar<T> {
         self.fetch::<Sum>(operand, "fetch_add")
     }
 
-    /// Sets the value to the smaller of it and `operand`, and returns the old one. Errors as for [`get`](GScalar::get).
+    /// Sets the value to the minimum of it and `operand`; returns the old value. Errors as for [`get`](GScalar::get).
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -401,7 +401,7 @@ impl<T: Atomic> GScalar<T> {
         self.fetch::<Min>(operand, "fetch_min")
     }
 
-    /// Sets the value to the larger of it and `operand`, and returns the old one. Errors as for [`get`](GScalar::get).
+    /// Sets the value to the maximum of it and `operand`; returns the old value. Errors as for [`get`](GScalar::get).
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -474,7 +474,7 @@ pub(crate) fn decode<T: ScalarValue>(bytes: &[u8], site: &Site) -> Result<T> {
     }
 }
 
-/// Why bytes that a type has written cannot be read as the type.
+/// The reason for which bytes that a type has written cannot be read as the type.
 pub(crate) fn unreadable(cause: &postcard::Error) -> String {
     use postcard::Error::{NotYetImplemented, SerdeDeCustom, SerdeSerCustom, WontImplement};
     match cause {
@@ -483,7 +483,7 @@ pub(crate) fn unreadable(cause: &postcard::Error) -> String {
     }
 }
 
-/// Why a value is refused of which bytes are left.
+/// The reason for the refusal of a value that leaves bytes over.
 pub(crate) const LEFT_OVER: &str = "its `Deserialize` reads other bytes than its `Serialize` writes (serde's attribute \
     `skip_serializing_if` cannot be used, nor others that need the names of fields)";
 

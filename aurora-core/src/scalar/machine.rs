@@ -33,7 +33,7 @@ pub(crate) struct Scalar {
     pub(super) ops: Operations<ScalarFn>,
     pub(super) unfit: Unfit,
     pub(super) permit: Arc<Permit>,
-    /// At home: what each rank contributes to a scope that is not over.
+    /// At home: the contributions of the ranks to a scope that has not ended.
     pub(super) parts: BTreeMap<Epoch, Vec<Option<Vec<u8>>>>,
     /// The value that a ReadCache shows, until its guard takes it.
     pub(super) shown: Option<(Epoch, Vec<u8>)>,
@@ -45,7 +45,7 @@ pub(crate) struct Scalar {
     closed: bool,
     /// Checking mode: every access goes through the kernel.
     pub(super) check: bool,
-    /// Checking mode: what comes before what this rank learns from the home; at home, what any rank learns.
+    /// Checking mode: the accesses before an answer of the home to this rank; at home, before an answer to any rank.
     pub(super) order: Time,
     parked: VecDeque<Parked>,
     ends: Ends,
@@ -122,7 +122,7 @@ impl Scalar {
         let outcome = self.contain(within, cx, |scalar, cx| scalar.attempt(from, work.clone(), payload.bytes(), cx));
         let answer = match outcome {
             Some(Ok(None)) => {
-                // It may stay parked for long, and its sender needs the memory back.
+                // The payload may stay parked for long, and its sender needs the memory back.
                 parked.payload.detach();
                 self.parked.push_back(parked);
                 return false;
@@ -144,7 +144,7 @@ impl Scalar {
         true
     }
 
-    /// Does a piece of work and returns the answer, for which nobody may wait. `None`: it must be parked.
+    /// Does a piece of work and returns the answer, which may have no receiver. `None`: the work must be parked.
     pub(super) fn attempt(
         &mut self,
         from: Rank,
@@ -192,7 +192,7 @@ impl Scalar {
         }
     }
 
-    /// At home: says whether ranks may use the value in place. Once they may not, that is final.
+    /// At home: lets ranks use the value in place, if `usable`. Once they may not, that is final.
     fn admit_to_value(&mut self, usable: bool) {
         let Some(word) = self.value.as_ref().and_then(Value::word) else {
             return;
@@ -323,7 +323,7 @@ impl SharedObject for Scalar {
 }
 
 impl Scalar {
-    /// Sets what the calling thread may do without the kernel, with these guards open on this rank.
+    /// Sets the accesses that the calling thread may make without the kernel, with these guards open on this rank.
     fn set_permit(&mut self, usable: bool, open: &[OpenGuard]) {
         let Ledger { epoch, settled, .. } = self.ledger;
         if !usable && let Some(replicated) = &self.replicated {
@@ -359,12 +359,12 @@ impl Scalar {
         }
     }
 
-    /// At home: the ranks that must come to the next scope, or end it, before it is over.
+    /// At home: the ranks that must enter the next scope, or end it, before it can end.
     fn scope_to_end(&self) -> Option<Obstacle> {
         let me = Some(self.home).filter(|home| *home == self.ledger.me())?;
         let next = self.ledger.settled + 1;
         let record = self.ledger.find(next)?;
-        // A ReadMostly shows a value once all ranks have come, and is over once all have ended it.
+        // A ReadMostly shows a value once all ranks have entered, and ends once all ranks have ended it.
         let is_mostly = self.ledger.opening(next)?.name == READ_MOSTLY;
         let coming = is_mostly && record.from.iter().any(|arrival| !arrival.came);
         let lacking = record.from.iter().enumerate().filter(|(rank, arrival)| match coming {
@@ -376,7 +376,7 @@ impl Scalar {
         Some(Obstacle { by_itself: !mine.is_empty(), behind })
     }
 
-    /// Why a piece of parked work waits.
+    /// The ranks for which a piece of parked work waits.
     fn obstacle(&self, from: Rank, work: &Work) -> Obstacle {
         let ledger = &self.ledger;
         let (epoch, upto, is_offer) = match work {

@@ -10,16 +10,16 @@ use crate::stats::Kind;
 use aurora_net::{Payload, Rank};
 use serde::{Deserialize, Serialize};
 
-/// In checking mode a `time` is what the sender, or all ranks together, release ([`ordering`](super::ordering)).
+/// In checking mode a `time` is the release of the sender, or of all ranks together ([`ordering`](super::ordering)).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Message {
-    /// To the home: the sender has come to this scope, which shows something.
+    /// To the home: the sender has entered this scope, which shows a value.
     Come { epoch: Epoch, opening: Opening, time: Option<Time> },
-    /// To the home: the sender has ended this scope, with so many offers in it. Payload: its contribution, if any.
+    /// To the home: the sender has ended this scope, with `offers` offers in it. Payload: its contribution, if any.
     Part { epoch: Epoch, opening: Opening, offers: u64, contributes: bool, time: Option<Time> },
     /// From the home: all ranks have ended this scope.
     Over { epoch: Epoch, time: Option<Time> },
-    /// From the home: all ranks have come to this scope. Payload: the value; in a ReadMostly it has a number, and
+    /// From the home: all ranks have entered this scope. Payload: the value; in a ReadMostly it has a number, and
     /// contains `answered` of the receiver's offers.
     Spread { epoch: Epoch, number: u64, answered: u64, time: Option<Time> },
     /// To the home: the sender has received `seen` values of this ReadMostly.
@@ -35,7 +35,7 @@ impl Message {
     }
 }
 
-/// What can be done to a scalar at its home.
+/// An operation on a scalar at its home.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum ScalarRequest {
     /// Reply: the value.

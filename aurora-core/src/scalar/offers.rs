@@ -26,7 +26,7 @@ pub(super) struct Replicated {
     /// Offers sent, and how many of them the home has applied.
     pub(super) sent: u64,
     answered: u64,
-    /// The offers between these, and the one to be sent next.
+    /// The offers that are sent and not applied, and the offer to be sent next.
     under_way: VecDeque<Vec<u8>>,
     pending: Option<Vec<u8>>,
     received: u64,
@@ -70,14 +70,14 @@ impl Replicated {
         self.show();
     }
 
-    /// Counts a received value. `Some`: the home is to be told this count.
+    /// Counts a received value. `Some`: the count to send to the home.
     pub(super) fn receive(&mut self) -> Option<u64> {
         self.received += 1;
         self.received.is_multiple_of(super::spreading::SEEN).then_some(self.received)
     }
 
-    /// Adds an offer, also one that would not change the value that is known here: the home may have another, which a
-    /// rank has set. `None` for an operand that does not fit.
+    /// Adds an offer, also if it would not change the value that is known here: the home may have another value, which
+    /// a rank has set. `None` for an operand that does not fit.
     pub(super) fn offer(&mut self, operand: Vec<u8>) -> Option<()> {
         let combine = self.offered?.combine;
         self.pending = Some(match self.pending.take() {
@@ -169,7 +169,7 @@ mod tests {
         let (mut mine, replica) = minima(9);
         mine.offer(vec![50]).unwrap();
         assert_eq!((seen(&replica), mine.next(false)), (9, Some((0, vec![50]))));
-        // Before it comes there, another rank has set the value.
+        // Before the offer arrives, another rank has set the value.
         mine.learn(2, &[50], 1);
         assert_eq!(seen(&replica), 50);
     }
@@ -180,13 +180,14 @@ mod tests {
         mine.learn(5, &[40], 0);
         mine.learn(3, &[70], 0);
         assert_eq!(seen(&replica), 40);
-        // A newer one counts even if it is worse: a rank has set it.
+        // A newer value counts even if it is worse: a rank has set it.
         mine.learn(6, &[80], 0);
         assert_eq!(seen(&replica), 80);
     }
 
     proptest! {
-        /// A home and one rank, messages in any order: own offers count exactly once, and those of others never vanish.
+        /// A home and one rank, messages in any order: own offers count exactly once, and offers of others never
+        /// vanish.
         #[test]
         fn every_offer_counts_once(steps in prop::collection::vec((0u8..4, 1u32..9, any::<usize>()), 0..80)) {
             let (replica, offered) = (Arc::default(), Offered { op: OpId::of::<Sum>(), apply: add, combine: add });

@@ -1,6 +1,6 @@
-//! Checking mode: what operations on a scalar order. Every operation that changes it comes after all earlier ones, and
-//! an operation that reads it after the changes. A scope orders what the ranks did before they came to it, or ended it,
-//! before what a rank does once it has waited for that.
+//! Checking mode: the order that operations on a scalar make. An operation that changes the scalar comes after all
+//! earlier operations, and an operation that reads it comes after the changes. The accesses of ranks before they enter
+//! or end a scope come before the accesses of a rank that has waited for that entry or end.
 
 use super::Scalar;
 use super::message::ScalarRequest;
@@ -11,14 +11,14 @@ use crate::race::Time;
 const LENGTH: usize = size_of::<u32>();
 
 impl Scalar {
-    /// At home: what a rank has done before it asked, ended or came comes before what other ranks learn here.
+    /// At home: a rank's accesses before its request, entry or end come before later answers of the home.
     pub(super) fn join(&mut self, time: Option<Time>) {
         if let Some(time) = time {
             self.order.join(&time);
         }
     }
 
-    /// For all ranks.
+    /// The time that the home releases to all ranks.
     pub(super) fn released(&self) -> Option<Time> {
         self.check.then(|| self.order.short())
     }
@@ -30,7 +30,7 @@ impl Scalar {
         }
     }
 
-    /// What a request says: a load releases nothing.
+    /// The time that a request releases: none, if it is a load.
     pub(super) fn release(&self, request: ScalarRequest, cx: &mut Cx<'_>) -> Option<Time> {
         if request == ScalarRequest::Load { None } else { cx.release() }
     }

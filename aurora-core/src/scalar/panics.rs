@@ -7,11 +7,11 @@ use crate::object::Cx;
 use aurora_net::bootstrap::capture;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// The scope in which something is done to a scalar, and the line that has opened it here.
+/// The scope of an action on a scalar, and the line that has opened it on this rank.
 pub(super) type Within = (&'static str, Option<Site>);
 
 impl Scalar {
-    /// Does what ranks have sent. `None`: an operation has panicked, and all ranks are told.
+    /// Does work that ranks have sent. `None`: an operation has panicked, and all ranks get the error.
     pub(super) fn contain<R>(
         &mut self,
         within: Within,

@@ -27,7 +27,7 @@ macro_rules! numbers {
             None
         }
 
-        /// Whether `T` is a primitive number.
+        /// True if `T` is a primitive number.
         #[inline]
         pub(crate) fn is<T: 'static>() -> bool {
             [$(TypeId::of::<$t>()),*].contains(&TypeId::of::<T>())
@@ -103,7 +103,7 @@ pub(crate) fn from_word<T: 'static>(word: u64) -> Option<T> {
     decode(word.to_le_bytes().get(..size_of::<T>())?)
 }
 
-/// Whether a value is read by one atomic load.
+/// True if a value is read by one atomic load.
 #[inline]
 pub(crate) fn fits_a_word<T: 'static>() -> bool {
     size_of::<T>() <= WORD && is::<T>()

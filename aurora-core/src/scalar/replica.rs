@@ -8,17 +8,17 @@ pub(crate) const WORD: usize = 8;
 
 /// The value is shown.
 const OPEN: u8 = 0;
-/// It is shown only to reads that are watched: see [`polls`](crate::polls).
+/// The value is shown only to reads that are watched: see [`polls`](crate::polls).
 const WATCHED: u8 = 1;
-/// It is not shown any more: its object is faulty, or the job over.
+/// The value is not shown any more: its object is faulty, or the job has ended.
 const CLOSED: u8 = 2;
 
-/// The replica. Its one writer is its rank's kernel, under the endpoint's lock, so what is read never goes back.
+/// The replica. Its one writer is its rank's kernel, under the endpoint's lock, so reads never see an older value.
 #[derive(Debug, Default)]
 pub(crate) struct Replica {
     /// A value of up to [`WORD`] bytes, little-endian.
     word: AtomicU64,
-    /// Any value, also a short one: a reader need not know which.
+    /// Any value, also a short one: a reader need not know the length.
     bytes: Mutex<Vec<u8>>,
     state: AtomicU8,
 }
@@ -66,7 +66,7 @@ impl Replica {
     }
 
     fn turn(&self, from: u8, to: u8) {
-        // What is closed stays so.
+        // A closed replica stays closed.
         let _ = self.state.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire);
     }
 }

@@ -1,6 +1,6 @@
 //! The collective scopes of a scalar, on the calling rank's side; the other side is [`arrivals`](super::arrivals).
-//! All go through the home. A rank that enters a scope that shows something, or ends one that changes something,
-//! tells the home; once all ranks have, the home answers them all.
+//! All go through the home. A rank that enters a scope that shows a value, or ends a scope that changes the value,
+//! tells the home. When all ranks have done so, the home answers all of them.
 
 use super::message::Message;
 use super::{Offered, Replica, Replicated, Scalar, ScalarFn};
@@ -20,7 +20,7 @@ pub(super) const READ_MOSTLY: &str = "ReadMostly";
 pub(super) const RELEASE: &str = "ReleaseC";
 pub(super) const ACCUMULATE: &str = "Accumulate";
 
-/// The opening of a scope: a ReadCache is settled once all ranks have come, any other once all have ended it.
+/// The opening of a scope: a ReadCache is complete once all ranks have entered it, any other once all have ended it.
 pub(super) fn opening(name: &'static str, site: &Site) -> Opening {
     let rule = if name == READ_CACHE { Rule::Announced } else { Rule::Ended };
     Opening::new(name, Kind::Scalar, rule, site)
@@ -34,7 +34,7 @@ pub(crate) struct Entered {
 }
 
 impl Scalar {
-    /// The last scope that a request of this rank comes after: the last entered, but not a ReadMostly that is open.
+    /// The last scope that comes before a request of this rank: the last entered scope, except an open ReadMostly.
     pub(crate) fn asking_epoch(&self) -> Epoch {
         let inside = self.replicated.is_some();
         self.ledger.epoch - Epoch::from(inside)
@@ -46,7 +46,7 @@ impl Scalar {
         }
     }
 
-    /// The next epoch to be settled, if that is a ReadMostly to which all ranks have come.
+    /// The next epoch to be completed, if that is a ReadMostly that all ranks have entered.
     pub(super) fn all_have_come(&self) -> Option<Epoch> {
         let next = self.ledger.settled + 1;
         let record = self.ledger.find(next)?;
@@ -54,13 +54,13 @@ impl Scalar {
         (mostly && record.from.iter().all(|arrival| arrival.came)).then_some(next)
     }
 
-    /// Enters a scope of a scalar. `None`: this rank is too far ahead of the others.
+    /// Enters a scope of a scalar. `None`: this rank is too far ahead of the other ranks.
     pub(crate) fn enter_scalar(
         &mut self,
         (opening, mutable): (&Opening, bool),
         cx: &mut Cx<'_>,
     ) -> Option<Result<Epoch, Error>> {
-        // Inside a scope that all ranks end together no other may be opened: no rank would reach the end.
+        // Inside a scope that all ranks end together no other scope may be opened: no rank would reach the end.
         let inside = cx.frame.open.iter().any(|guard| guard.awaited);
         match cx.usable(mutable || inside, Window::WHOLE) {
             Err(error) => return Some(Err(error)),
@@ -71,7 +71,7 @@ impl Scalar {
         Some(entered.inspect_err(|error| cx.fail(error.clone())))
     }
 
-    /// Tells the home that this rank has come to a scope that shows something.
+    /// Tells the home that this rank has entered a scope that shows a value.
     pub(crate) fn come_to_scalar(&mut self, Entered { epoch, opening, reason }: &Entered, cx: &mut Cx<'_>) {
         let time = cx.release();
         self.join(time.clone().filter(|_| self.home == cx.me()));
@@ -111,14 +111,14 @@ impl Scalar {
         Some(Ok(value))
     }
 
-    /// Whether the replica of a ReadMostly shows something.
+    /// `Some` once the replica of a ReadMostly shows a value, or with the fault of the scalar.
     pub(crate) fn is_replicated(&self, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
         let shown = cx.frame.sound_if(self.replicated.as_ref().is_some_and(Replicated::is_shown))?;
         self.acquire(cx);
         Some(shown)
     }
 
-    /// Ends a scope, with what this rank contributes or with the offers that it has made.
+    /// Ends a scope, with this rank's contribution or with its offers.
     pub(crate) fn end_scalar(&mut self, entered: &Entered, part: Option<Vec<u8>>, cx: &mut Cx<'_>) {
         let Entered { epoch, opening, reason } = entered;
         self.send_offers(reason, true, cx);
@@ -135,7 +135,7 @@ impl Scalar {
         }
     }
 
-    /// A scope has ended by a panic: the home is told nothing of it.
+    /// A scope has ended by a panic: nothing is sent to the home.
     pub(crate) fn abandon_scalar(&mut self) {
         self.replicated.take();
     }
@@ -159,7 +159,7 @@ impl Scalar {
         Ok(())
     }
 
-    /// Sends the next offer if it may go, or `must`. Returns how many offers have been sent in all.
+    /// Sends the next offer if it may go, or `must`. Returns the number of all offers sent.
     pub(crate) fn send_offers(&mut self, reason: &Reason, must: bool, cx: &mut Cx<'_>) -> u64 {
         let Some(replicated) = &mut self.replicated else {
             return 0;

@@ -10,8 +10,8 @@ use crate::window::Window;
 use aurora_net::Rank;
 
 impl Scalar {
-    /// Serves a request: the answer is the old value. In a ReadMostly it is a [`NumberedReply`], once `after` offers
-    /// are applied, which the asking rank has made before. `None`: they are not yet.
+    /// Serves a request: the answer is the old value. In a ReadMostly it is a [`NumberedReply`], once the `after`
+    /// earlier offers of the asking rank are applied. `None`: they are not applied yet.
     pub(super) fn serve(
         &mut self,
         from: Rank,
@@ -55,7 +55,7 @@ impl Scalar {
         Ok(())
     }
 
-    /// Serves a request of the home itself, once what it has done before is settled. `None`: not yet.
+    /// Serves a request of the home itself, once its earlier scopes are complete. `None`: not yet.
     pub(crate) fn serve_own(
         &mut self,
         (request, after): (ScalarRequest, Option<u64>),

@@ -2,17 +2,17 @@
 
 use aurora_net::Rank;
 
-/// The most values under way to a rank. Then the newest waits until one is seen, and older ones are never sent.
+/// The maximum number of values under way to a rank. Beyond it only the newest waits until one is seen.
 pub(super) const AHEAD: u64 = 8;
-/// A rank reports after so many values that it has seen them.
+/// The number of received values after which a rank reports them.
 pub(super) const SEEN: u64 = AHEAD / 2;
 
-/// What one rank has been told.
+/// The values that were sent to one rank.
 #[derive(Clone, Debug, Default)]
 struct Told {
     /// The number of the value last sent, and how many of the rank's offers it contains.
     state: Option<(u64, u64)>,
-    /// Messages sent to the rank, and how many of these it has seen.
+    /// The number of messages sent to the rank, and of those that it has seen.
     sent: u64,
     seen: u64,
 }
@@ -38,7 +38,7 @@ impl Spreading {
         self.told[rank.index()].state = Some((self.number, answered));
     }
 
-    /// Whether to send the value to a rank now, of which `answered` offers are applied. Counts as sent.
+    /// True if the value must be sent now to a rank, of which `answered` offers are applied. Counts it as sent.
     pub(super) fn tell(&mut self, rank: Rank, answered: u64) -> bool {
         let state = Some((self.number, answered));
         let told = &mut self.told[rank.index()];

@@ -1,4 +1,4 @@
-//! The value of a scalar at its home, and what a request makes of it.
+//! The value of a scalar at its home, and its changes by requests.
 
 use crate::memory::Word;
 use crate::ops::OpId;
@@ -9,9 +9,9 @@ use std::sync::Arc;
 /// The value, encoded.
 #[derive(Debug)]
 pub(crate) enum Value {
-    /// Known to the home's kernel alone.
+    /// A value that only the home's kernel knows.
     Bytes(Vec<u8>),
-    /// A number of so many bytes, which ranks of the home's node also change in place.
+    /// A number, with its length in bytes. Ranks of the home's node also change it in place.
     Word(Arc<Word>, usize),
 }
 
@@ -25,7 +25,7 @@ impl Value {
         value
     }
 
-    /// Moves it to a word that no rank uses yet.
+    /// Moves the value to a word that no rank uses yet.
     pub(crate) fn move_to(&mut self, word: Word) {
         let bytes = self.read();
         word.change(|_| plain::word(&bytes));
@@ -46,8 +46,8 @@ impl Value {
         }
     }
 
-    /// Replaces it by `new(value)`, again if a rank has changed it in place meanwhile. Returns the old value, and
-    /// whether the new one differs; `None` if `new` gives nothing that fits.
+    /// Replaces the value by `new(value)`, again if a rank has changed it in place meanwhile. Returns the old value,
+    /// and true if the new value differs; `None` if `new` gives no value that fits.
     pub(crate) fn change(&mut self, mut new: impl FnMut(&[u8]) -> Option<Vec<u8>>) -> Option<(Vec<u8>, bool)> {
         match self {
             Value::Bytes(bytes) => {

@@ -4,17 +4,17 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 use tracing::span::EnteredSpan;
 
-/// How the time since the start divides. Never read on a local access.
+/// The parts of the time since the start. Never read on a local access.
 #[derive(Debug)]
 pub(crate) struct Clock {
     started: Instant,
-    /// Whether calls are timed. Until the first reading they are not, and count as computing.
+    /// True if calls are timed. Until the first reading they are not, and count as computing.
     timed: Cell<bool>,
     /// Nested calls under way.
     depth: Cell<u32>,
-    /// When the outermost call began.
+    /// The begin of the outermost call.
     began: Cell<Instant>,
-    /// In calls, waiting included.
+    /// The time in calls, waiting included.
     inside: Cell<Duration>,
     waiting: Cell<Duration>,
 }

@@ -1,17 +1,18 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What a message is for, or what a rank waits for.
+/// The purpose of a message or of a wait.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Kind {
-    /// All ranks meet: barriers, constructions, `fill`, `gather_to`. The messages are the job's, because they are about
-    /// all objects. So are waits in a barrier; other waits belong to the object that is made, filled or gathered.
+    /// Barriers, constructions, `fill`, `gather_to`. The messages count for the job, because they are about all
+    /// objects. A wait in a barrier counts for the job, too; other waits count for the object that is made, filled or
+    /// gathered.
     Barrier,
-    /// What ranks give to each other in [reductions](crate::World::all_reduce) and similar calls, if it does not
-    /// travel with the barrier; waiting for it.
+    /// Data of [reductions](crate::World::all_reduce) and similar calls that is too long to travel with the barrier;
+    /// waiting for this data.
     Exchange,
-    /// A ReadCache: announcements and pushed blocks; waiting for all blocks, also for the last rank to enter.
+    /// A ReadCache: announcements and pushed blocks; waiting for all blocks, and so for the last rank to enter.
     Load,
     /// Elements of other ranks, by `at`, `put`, `at_many`, `put_many`, and entries of a [`GMap`](crate::GMap) by key:
     /// requests and values; waiting for the answers.
@@ -22,7 +23,7 @@ pub enum Kind {
     Copy,
     /// Batches and ends of a ReleaseC; waiting for room, and for other ranks to end their scopes.
     Flush,
-    /// Batches and ends of an Accumulate, and the same waits.
+    /// Batches and ends of an Accumulate; waiting for room, and for other ranks to end their scopes.
     Merge,
     /// Edges of a HaloCache; waiting for the neighbours' edges.
     Halo,
@@ -32,7 +33,7 @@ pub enum Kind {
     Scalar,
     /// Answers of this rank to requests of other ranks. It has no waits.
     Answer,
-    /// Waiting until the block's own transfers are acknowledged, before it is written.
+    /// Waiting until the transfers of a block are acknowledged, before the block is written.
     Gate,
     /// Everything else: drop notices, errors, the watch over waiting ranks; comparing clocks for a trace.
     Control,
@@ -63,7 +64,7 @@ impl Kind {
         Kind::End,
     ];
 
-    /// The kind of a one-sided request, by what the program has called.
+    /// The kind of a one-sided request, by the call of the program.
     pub(crate) fn of_action(action: &str) -> Kind {
         match action {
             "BatchedReads" => Kind::BatchedReads,
@@ -74,7 +75,7 @@ impl Kind {
         }
     }
 
-    /// Its name, in a word.
+    /// Returns the name of the kind, in a word.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Barrier => "barrier",

@@ -1,4 +1,4 @@
-//! The counters of a rank: what it has sent, what it has waited for, and where its time has gone.
+//! The counters of a rank: its messages, its waits and its times.
 //! `kernel/counters.rs` counts, `world/stats.rs` reads.
 
 mod clock;
@@ -15,17 +15,17 @@ use std::collections::BTreeMap;
 use std::ops::Sub;
 use std::time::Duration;
 
-/// What one rank has done since its `run` began, or between two readings: [`World::stats`](crate::World::stats).
+/// The counters of one rank since its `run` began, or between two readings: [`World::stats`](crate::World::stats).
 ///
 /// **Time.** The three times are of the thread that runs the program. Their sum is the time that has passed
-/// ([`elapsed`](Stats::elapsed)). `waiting` is blocked in a call of Aurora until another rank has done something.
-/// `sharing` is the rest of the time in calls that send, receive or meet. `computing` is everything else. An access
-/// to this rank's own memory or to shared memory alone (`at`, `put`, slices, opening an OwnerComputes, filling the
-/// buffers of a ReleaseC) is computing: a time stamp would cost more than the access. If all ranks are on one
-/// machine, the part of a barrier or of entering a ReadCache that is not waiting, which is less than a microsecond,
-/// is computing too. Calls are timed from the first reading on (with `AURORA_STATS=1` from the begin). Before that
-/// their sharing counts as computing, and so does a wait for ranks of the same machine, in a barrier or in entering a
-/// ReadCache, that is too short to sleep (about 20 us). The daemon, which serves other ranks meanwhile, is not timed.
+/// ([`elapsed`](Stats::elapsed)). `waiting` is the time in which a call of Aurora is blocked until another rank acts.
+/// `sharing` is the rest of the time in calls that send, receive or synchronize. `computing` is all other time. An
+/// access to this rank's own memory or to shared memory alone (`at`, `put`, slices, opening an OwnerComputes, filling
+/// the buffers of a ReleaseC) is computing: a time stamp would cost more than the access. If all ranks are on one
+/// machine, the part of a barrier or of entering a ReadCache that is not waiting, less than a microsecond, is computing
+/// too. Calls are timed from the first reading on, with `AURORA_STATS=1` from the start. Before the first reading,
+/// `sharing` counts as computing. So does a wait for ranks of the same machine in a barrier or in entering a ReadCache,
+/// if it is too short to sleep (about 20 us). The daemon, which serves other ranks meanwhile, is not timed.
 ///
 /// **Messages.** A message is one transfer to one other rank. It counts for the rank that sends it. Messages of an
 /// object are in [`objects`](Stats::objects), all others in [`job`](Stats::job). Their sums are
@@ -33,41 +33,41 @@ use std::time::Duration;
 /// ranks that share memory many accesses need no message. Packets carry pieces of several messages, so they are
 /// counted for the rank and not for objects.
 ///
-/// The difference of two readings is what happened between them: `let phase = world.stats() - before;`.
+/// The difference of two readings counts the time between them: `let phase = world.stats() - before;`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Stats {
-    /// The rank that these counters are of.
+    /// The rank of these counters.
     pub rank: Rank,
     /// Time outside Aurora's calls, and in calls that need no other rank.
     pub computing: Duration,
-    /// Time in Aurora's calls that send, receive or meet, without waiting.
+    /// Time in Aurora's calls that send, receive or synchronize, without waiting.
     pub sharing: Duration,
-    /// Time blocked in those calls.
+    /// Time blocked in calls of Aurora.
     pub waiting: Duration,
     /// Transfers, bytes and packets of this rank's endpoint, sent and received.
     pub traffic: Traffic,
     /// Costs that belong to no object: barriers, the watch over waiting ranks, the end.
     pub job: Costs,
-    /// Costs of objects, by name as in [`World::usage`](crate::World::usage): objects of one name that one line has
-    /// made are counted together. Dropped objects are included. An object that has cost nothing has no entry.
+    /// Costs of objects, by the name that [`World::usage`](crate::World::usage) shows. Objects of one name that one
+    /// line has made are counted together. Dropped objects are included. An object without costs has no entry.
     pub objects: BTreeMap<String, Costs>,
 }
 
-/// Costs by kind. A kind that has cost nothing has no entry.
+/// Costs by kind. A kind without costs has no entry.
 pub type Costs = BTreeMap<Kind, Cost>;
 
-/// What one kind of operation has cost a rank.
+/// The costs of one kind of operation on a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Cost {
-    /// Transfers sent.
+    /// Number of transfers sent.
     pub messages: u64,
-    /// Bytes sent, headers included.
+    /// Number of bytes sent, headers included.
     pub bytes: u64,
-    /// How often the program's thread was blocked.
+    /// Number of times that the program's thread was blocked.
     pub waits: u64,
-    /// For how long in total.
+    /// Total time in which the program's thread was blocked.
     pub waiting: Duration,
 }
 
@@ -90,26 +90,26 @@ impl Cost {
 }
 
 impl Stats {
-    /// The time that has passed: the sum of the three times.
+    /// Returns the time that has passed: the sum of the three times.
     pub fn elapsed(&self) -> Duration {
         self.computing + self.sharing + self.waiting
     }
 
-    /// All costs of the job and of all objects.
+    /// Returns all costs of the job and of all objects.
     pub fn total(&self) -> Cost {
         let mut total = Cost::default();
         self.objects.values().chain([&self.job]).flat_map(Costs::values).for_each(|cost| total.add(cost));
         total
     }
 
-    /// The costs of one kind, of the job and of all objects.
+    /// Returns the costs of one kind, of the job and of all objects.
     pub fn of(&self, kind: Kind) -> Cost {
         let mut total = Cost::default();
         self.objects.values().chain([&self.job]).filter_map(|costs| costs.get(&kind)).for_each(|cost| total.add(cost));
         total
     }
 
-    /// Costs of the objects whose name contains `name`, such as `"GVector<f64> of 200 x 200"`.
+    /// Returns the costs of the objects whose name contains `name`, such as `"GVector<f64> of 200 x 200"`.
     pub fn object(&self, name: &str) -> Costs {
         let mut costs = Costs::new();
         for (_, of_one) in self.objects.iter().filter(|(whole, _)| whole.contains(name)) {
@@ -126,7 +126,7 @@ pub(crate) fn join(costs: &mut Costs, others: &Costs) {
 impl Sub for Stats {
     type Output = Stats;
 
-    /// What happened between two readings of the same rank.
+    /// The difference of two readings of the same rank.
     fn sub(self, earlier: Stats) -> Stats {
         let none = Costs::new();
         let between = |costs: Costs, before: &Costs| -> Costs {

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-/// With more ranks than this a table has rows for the least, the middle and the most.
+/// With more ranks than this a table has rows for the minimum, the median and the maximum.
 const MOST_ROWS: usize = 8;
 
-/// What all ranks of a job have done, in rank order.
+/// The counters of all ranks of a job, in rank order.
 pub(crate) struct Job<'a>(pub(crate) &'a [Stats]);
 
 /// A row of the table of ranks.

@@ -8,7 +8,7 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
-/// The first event says what the file is, so there is always an event before a comma.
+/// The first event names the format, so there is always an event before a comma.
 const BEGIN: &str = concat!(
     "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n",
     "{\"ph\":\"M\",\"name\":\"aurora\",\"pid\":0,\"tid\":0,\"args\":{\"version\":\"",
@@ -43,7 +43,7 @@ fn spare_others(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether this rank can append its part to the file, which another rank has made or will make.
+/// Checks that this rank can append its part to the file, which another rank has made or will make.
 ///
 /// # Errors
 /// `TraceFile` if it cannot.
@@ -91,7 +91,7 @@ pub(super) fn append(path: &Path, events: &[String]) -> io::Result<()> {
 
 /// Writes text, unless the file would exceed this process's limit: then the system would kill the process.
 fn write(file: &mut File, text: &str) -> io::Result<()> {
-    // What is no regular file has no end, and no limit.
+    // A file that is not regular has no end, and no limit.
     let end = if file.metadata()?.is_file() { file.stream_position()? + text.len() as u64 } else { 0 };
     match getrlimit(Resource::Fsize).current.filter(|allowed| *allowed < end) {
         None => file.write_all(text.as_bytes()),

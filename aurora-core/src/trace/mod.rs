@@ -1,14 +1,14 @@
-//! What ranks do and when, as spans of the `tracing` crate; with `AURORA_TRACE` as a file for Perfetto and Chrome.
+//! The activity of ranks as spans of the `tracing` crate; with `AURORA_TRACE` as a file for Perfetto and Chrome.
 //!
 //! | target | span | lasts |
 //! |---|---|---|
 //! | `aurora::scope` | a scoped behaviour | from its opening to its end |
 //! | `aurora::call` | a call that needs other ranks | while the program is in it |
-//! | `aurora::wait` | what it waits for | while it is blocked |
+//! | `aurora::wait` | a wait, with its purpose | while the thread is blocked |
 //! | `aurora::transfer` | a message to another rank | until that rank has it: its acknowledgement over UDP, its place in the ring in shared memory |
-//! | `aurora::deliver` | a message from another rank | while it is acted upon, by whoever drives the transport |
+//! | `aurora::deliver` | a message from another rank | while the thread that drives the transport acts on it |
 //!
-//! If nobody listens, a span costs one read of a number that does not change. Local accesses have no spans.
+//! Without a subscriber, a span costs one read of a number that does not change. Local accesses have no spans.
 //!
 //! A traced rank has a [`Tracer`]: a [subscriber](recorder) on the thread that runs the program and on its daemon. It
 //! keeps events in memory, up to a limit. When `run` ends, also by a panic, it appends its part to the [file](file).
@@ -61,7 +61,7 @@ pub(crate) fn deliver(from: Rank, word: impl FnOnce() -> &'static str, bytes: us
     Some(trace_span!(target: "aurora::deliver", "deliver", name, from = from.index(), bytes).entered())
 }
 
-/// Records what this rank does, until it is dropped: then it appends that to the file.
+/// Records the activity of this rank. When it is dropped, it appends the record to the file.
 pub(crate) struct Tracer {
     path: PathBuf,
     recorder: Arc<Recorder>,

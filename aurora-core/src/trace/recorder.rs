@@ -1,4 +1,4 @@
-//! A `tracing` subscriber that keeps in memory what this rank does, as events of the trace-event format.
+//! A `tracing` subscriber that keeps the activity of this rank in memory, as events of the trace-event format.
 
 use super::time::nanos;
 use aurora_net::Rank;
@@ -42,7 +42,7 @@ struct Open {
     target: &'static str,
     fields: Map<String, Value>,
     begun: u64,
-    /// When its thread has entered it, if it is one that threads enter.
+    /// The time at which its thread has entered the span, if threads enter it.
     entered: Option<u64>,
     /// The span ends when its last handle is dropped.
     handles: usize,
@@ -69,8 +69,8 @@ enum Place {
 const RUN: u32 = 1;
 const DAEMON: u32 = 2;
 
-/// From now on a recorder receives what this thread does, and what threads do that take over its subscriber. The one
-/// before still receives events.
+/// From now on a recorder receives the spans and events of this thread, and of threads that take over its subscriber.
+/// The earlier subscriber still receives events.
 pub(super) fn listen(recorder: &Arc<Recorder>) -> DefaultGuard {
     let before = tracing::dispatcher::get_default(Dispatch::clone);
     tracing::subscriber::set_default(Listener { recorder: recorder.clone(), before })
@@ -94,7 +94,7 @@ fn is_ours(number: u64) -> bool {
     (FIRST..FIRST + MOST_SPANS).contains(&number)
 }
 
-/// Whether spans of this kind overlap freely, so that they lie on no thread.
+/// True if spans of this kind overlap freely, so that they lie on no thread.
 fn is_aside(target: &str) -> bool {
     matches!(target, "aurora::scope" | "aurora::transfer")
 }

@@ -1,11 +1,11 @@
-//! How far the clocks of machines are apart, for traces.
+//! The difference of the clocks of machines, for traces.
 
 use super::World;
 use crate::kernel::watch::Blocked;
 use crate::{Result, Site};
 
 impl World {
-    /// How many nanoseconds the clock of rank 0 is ahead of this rank's.
+    /// Returns the lead of rank 0's clock over this rank's clock, in nanoseconds.
     pub(crate) fn clock_ahead(&self, site: &Site) -> Result<i64> {
         const QUESTIONS: u32 = 10;
         if self.is_root() {

@@ -13,45 +13,45 @@ use aurora_net::{BulkInfo, Endpoint, Rank, Route, Traffic, UdpInfo};
 use std::cmp::Reverse;
 use std::fmt;
 
-/// All ranks of a job, as one of them sees them: given to the closure of [`run`](crate::run).
+/// A rank's handle of its job: the argument of the closure of [`run`](crate::run).
 ///
-/// Neither `Clone`, `Send` nor `Sync`: it belongs to the thread that runs the closure, and so do the shared objects.
+/// Neither `Clone`, `Send` nor `Sync`: a `World` and its shared objects belong to the thread that runs the closure.
 /// Slices of their contents are ordinary data, which other threads may use inside a scope.
 pub struct World {
     link: Link,
     about: JobInfo,
 }
 
-/// How the job was started and how its ranks reach each other.
+/// The launcher of a job, the routes between its ranks, and its nodes.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct JobInfo {
-    /// Who started the ranks.
+    /// The launcher of the ranks.
     pub launcher: Launcher,
-    /// The number of nodes on which they run: machines, or parts of one that cannot share memory.
+    /// The number of nodes on which the ranks run: machines, or parts of a machine that cannot share memory.
     pub nodes: usize,
-    /// The ranks that share memory with this one, and itself, in ascending order.
+    /// This rank and the ranks that share memory with it, in ascending order.
     pub node_ranks: Vec<Rank>,
-    /// What carries messages from this rank to the others: one route, or shared memory to the ranks of its node and
-    /// UDP to all others. Empty if there are no others.
+    /// The carriers of messages from this rank to other ranks: one route, or shared memory to the ranks of its node and
+    /// UDP to all other ranks. Empty if there are no other ranks.
     pub routes: Vec<Route>,
-    /// What moves long transfers between nodes, and why.
+    /// The carrier of long transfers between nodes, and the reason for its choice.
     pub bulk: BulkInfo,
-    /// Whether vectors lie in memory that all ranks share, so that a ReadCache copies nothing.
+    /// True if vectors lie in memory that all ranks share, so that a ReadCache copies nothing.
     pub shared: bool,
 }
 
-/// What one line of the program cost in messages.
+/// The messages that one line of the program cost.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct LineUsage {
-    /// The object; `None` for what belongs to no object.
+    /// The object; `None` for messages that belong to no object.
     pub object: Option<String>,
-    /// What was done: a behaviour, or a default access such as `at`.
+    /// The action: a behaviour, or a default access such as `at`.
     pub action: &'static str,
     /// The line of the program.
     pub site: Option<Site>,
-    /// Its messages and bytes.
+    /// The messages and bytes of the line.
     pub usage: Usage,
 }
 
@@ -71,12 +71,12 @@ impl std::fmt::Display for LineUsage {
 }
 
 impl World {
-    /// `timed`: calls are timed from the begin, because the counters of all ranks will be printed.
+    /// `timed`: calls are timed from the start, because the counters of all ranks will be printed.
     pub(crate) fn new(endpoint: Endpoint<Kernel>, me: Rank, size: usize, about: JobInfo, timed: bool) -> Self {
         World { link: Link::new(endpoint, me, size, timed), about }
     }
 
-    /// This rank.
+    /// Returns this rank.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -93,7 +93,7 @@ impl World {
         self.link.me
     }
 
-    /// Number of ranks.
+    /// Returns the number of ranks.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -109,7 +109,7 @@ impl World {
         self.link.size
     }
 
-    /// Whether this is rank 0.
+    /// True on rank 0.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -126,7 +126,7 @@ impl World {
         self.link.me == 0
     }
 
-    /// How the job was started and how its ranks reach each other.
+    /// Returns the launcher of the job, the routes between its ranks, and its nodes.
     ///
     /// ```
     /// use aurora_core::Launcher;
@@ -143,8 +143,8 @@ impl World {
         &self.about
     }
 
-    /// Collective. Returns when every rank has called it. What was written before it is visible after it. Scopes may
-    /// be open meanwhile, if all ranks have them open.
+    /// Collective. Returns when all ranks have called it. Writes before the barrier are visible after it. Scopes may be
+    /// open at a barrier, if all ranks have them open.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -159,15 +159,15 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// `Mismatch` if a rank is in another collective call, or has entered other scopes than this one; `Leaked` if a
-    /// rank holds a scope open that the others have ended; what ended the job.
+    /// `Mismatch` if a rank is in another collective call, or has entered other scopes than this rank; `Leaked` if a
+    /// rank holds a scope open that other ranks have ended; the error that ended the job.
     #[doc(alias("MPI_Barrier", "MPI_Win_fence", "GA_Sync", "shmem_barrier_all", "fence"))]
     #[track_caller]
     pub fn barrier(&self) -> Result<()> {
         self.link.synchronize("a barrier", &"a barrier", 0, None, &Site::here())
     }
 
-    /// What has passed through this rank's endpoint since the start: transfers, bytes, packets.
+    /// Returns the traffic of this rank's endpoint since the start: transfers, bytes, packets.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -184,7 +184,7 @@ impl World {
         self.link.endpoint.traffic()
     }
 
-    /// This rank's UDP socket, if it has one: buffers, longest datagram, offload.
+    /// Describes this rank's UDP socket, if it has one: buffers, longest datagram, offload.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -199,18 +199,18 @@ impl World {
         self.link.endpoint.udp()
     }
 
-    /// What each line of the program has cost this rank in messages, the most first: it shows where to add a
-    /// behaviour. Dropped objects are included. Objects of one name that one line has made are counted together.
+    /// Returns the messages of this rank by line of the program, the largest number first. It shows where a behaviour
+    /// would help. Dropped objects are included. Objects of one name that one line has made are counted together.
     ///
-    /// It counts what this rank has sent because of the line, not what it has received: `at` sends only a request.
-    /// `barrier` stands for any collective call: a barrier, a construction, a `fill`, a `gather_to` or a reduction. A
-    /// reduction whose data is too long to travel with the barrier also has a line of its own. **What needs no
-    /// message is not counted**: elements of ranks that share this one's memory are read and written in place. So on
-    /// one machine a loop of `at` and `put` looks free, and would send a message for each remote element on a
-    /// cluster. Two settings show it on one machine. With `AURORA_ROUTE=udp` (or
+    /// Messages that this rank has sent because of the line are counted, not those that it has received: `at` sends
+    /// only a request. `barrier` stands for any collective call: a barrier, a construction, a `fill`, a `gather_to` or
+    /// a reduction. A reduction whose data is too long to travel with the barrier also has a line of its own.
+    /// **Accesses without a message are not counted**: elements of ranks that share memory with this rank are read and
+    /// written in place. So on one machine a loop of `at` and `put` looks free, and would send a message for each
+    /// remote element on a cluster. Two settings show such accesses on one machine. With `AURORA_ROUTE=udp` (or
     /// [`Config::route`](crate::Config::route)) no memory is shared and each access is counted here. With
-    /// `AURORA_SCALAR=deny` (or [`Config::deny_scalar`](crate::Config::deny_scalar)) the first access ends the job
-    /// with its line.
+    /// `AURORA_SCALAR=deny` (or [`Config::deny_scalar`](crate::Config::deny_scalar)) the first access ends the job with
+    /// its line.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -239,7 +239,7 @@ impl World {
         &self.link
     }
 
-    /// The end of the closure: waits until all ranks have come. `stats`: rank 0 prints the counters of all ranks.
+    /// The end of the closure: waits until all ranks have ended it. `stats`: rank 0 prints the counters of all ranks.
     pub(crate) fn leave(&self, stats: bool, site: &Site) -> Result<()> {
         let call = self.link.bulk_call("end");
         self.link.act(site, |kernel, out| kernel.leave(out))?;
@@ -263,7 +263,7 @@ impl World {
 }
 
 impl Drop for World {
-    /// During a panic no rank has been told yet, and an object that outlives this must not wait for any rank.
+    /// During a panic the other ranks know nothing of it yet, and an object that outlives `self` must wait for no rank.
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.abandon();

@@ -14,16 +14,16 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// What becomes of the contributions.
+/// The use of the contributions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reduction {
     /// Every rank gets all contributions, combined.
     All,
-    /// One rank gets them.
+    /// One rank gets all contributions, combined.
     To(Rank),
-    /// Each rank gets its own contribution and those of the ranks before it.
+    /// Each rank gets its own contribution and the contributions of the ranks before it, combined.
     Scan,
-    /// Each rank gets the contributions of the ranks before it.
+    /// Each rank gets the contributions of the ranks before it, combined.
     ExclusiveScan,
 }
 
@@ -59,7 +59,8 @@ impl Reduction {
 }
 
 impl World {
-    /// Collective. Combines the values of all ranks with an operation, and gives the result to each: `MPI_Allreduce`.
+    /// Collective. Combines the values of all ranks with an operation, and returns the result on each rank:
+    /// `MPI_Allreduce`.
     ///
     /// Values are combined by [`Op::combine`] in the order of the ranks, `((x0 . x1) . x2) ..`, with the same bits on
     /// all ranks, runs and routes. The operation need not commute. Like a [`barrier`](World::barrier) it orders all
@@ -81,15 +82,15 @@ impl World {
     ///
     /// # Errors
     /// `Mismatch`, with both lines, if a rank makes another collective call, or this one with another type or
-    /// operation; [`Error::ZeroSized`]; what ended the job.
+    /// operation; [`Error::ZeroSized`]; the error that ended the job.
     #[doc(alias("allreduce", "MPI_Allreduce", "co_sum"))]
     #[track_caller]
     pub fn all_reduce<T: Element, O: Op<T>>(&self, op: O, mut value: T) -> Result<T> {
         self.combine(Reduction::All, op, std::slice::from_mut(&mut value), &Site::here()).map(|_| value)
     }
 
-    /// Collective. As [`all_reduce`](World::all_reduce) for each element of a slice of the same length on all ranks:
-    /// each element is replaced by the combination of all ranks' elements at its place.
+    /// Collective. Does an [`all_reduce`](World::all_reduce) for each element of a slice of the same length on all
+    /// ranks: each element is replaced by the combination of all ranks' elements at its index.
     ///
     /// ```
     /// use aurora_core::ops::Sum;
@@ -114,8 +115,8 @@ impl World {
         self.combine(Reduction::All, op, values, &Site::here()).map(drop)
     }
 
-    /// Collective. Combines the values of all ranks as [`all_reduce`](World::all_reduce) does, for rank `root` only:
-    /// `None` on the others. `MPI_Reduce`. It orders all ranks.
+    /// Collective. Combines the values of all ranks as [`all_reduce`](World::all_reduce) does, for rank `root` only.
+    /// Returns `None` on the other ranks. `MPI_Reduce`. It orders all ranks.
     ///
     /// ```
     /// use aurora_core::ops::Sum;
@@ -137,8 +138,8 @@ impl World {
         changed.map(|changed| changed.then_some(value))
     }
 
-    /// Collective. As [`reduce_to`](World::reduce_to) for each element of a slice of the same length on all ranks. On
-    /// `root` each element is replaced by the combination; on the other ranks the slice does not change.
+    /// Collective. Does a [`reduce_to`](World::reduce_to) for each element of a slice of the same length on all ranks.
+    /// On `root` each element is replaced by the combination; on the other ranks the slice does not change.
     ///
     /// ```
     /// use aurora_core::ops::Sum;
@@ -160,7 +161,7 @@ impl World {
         self.combine(Reduction::To(root.into()), op, values, &Site::here()).map(drop)
     }
 
-    /// Collective. Combines the values of ranks 0 to this one, in their order: `MPI_Scan`. It orders all ranks.
+    /// Collective. Combines the values of ranks 0 to this rank, in their order: `MPI_Scan`. It orders all ranks.
     ///
     /// ```
     /// use aurora_core::ops::Sum;
@@ -182,7 +183,7 @@ impl World {
         self.combine(Reduction::Scan, op, std::slice::from_mut(&mut value), &Site::here()).map(|_| value)
     }
 
-    /// Collective. As [`scan`](World::scan) for each element of a slice of the same length on all ranks.
+    /// Collective. Does a [`scan`](World::scan) for each element of a slice of the same length on all ranks.
     ///
     /// ```
     /// use aurora_core::ops::Sum;
@@ -203,16 +204,16 @@ impl World {
         self.combine(Reduction::Scan, op, values, &Site::here()).map(drop)
     }
 
-    /// Collective. Combines the values of the ranks before this one: `MPI_Exscan`. `None` on rank 0. It orders all
-    /// ranks.
+    /// Collective. Combines the values of the ranks before this rank: `MPI_Exscan`. Returns `None` on rank 0. It orders
+    /// all ranks.
     ///
     /// ```
     /// use aurora_core::ops::Sum;
     /// use aurora_core::prelude::*;
     ///
     /// Config::threads(3).run(|world| {
-    ///     let found = 10 * (world.rank().index() + 1); // so many of this rank's elements stay
-    ///     let first = world.exclusive_scan(Sum, found)?.unwrap_or(0); // where they begin among those of all
+    ///     let found = 10 * (world.rank().index() + 1); // the number of this rank's results
+    ///     let first = world.exclusive_scan(Sum, found)?.unwrap_or(0); // the index of the first one, of all ranks
     ///     assert_eq!(first, [0, 10, 30][world.rank().index()]);
     ///     Ok(())
     /// })?;
@@ -228,8 +229,8 @@ impl World {
         changed.map(|changed| changed.then_some(value))
     }
 
-    /// Collective. As [`exclusive_scan`](World::exclusive_scan) for each element of a slice of the same length on all
-    /// ranks. False on rank 0, where the slice does not change.
+    /// Collective. Does an [`exclusive_scan`](World::exclusive_scan) for each element of a slice of the same length on
+    /// all ranks. Returns false on rank 0, where the slice does not change.
     ///
     /// ```
     /// use aurora_core::ops::Sum;
@@ -238,7 +239,7 @@ impl World {
     /// let mut values = [1, 10 + world.rank().index()];
     /// let changed = world.exclusive_scan_slice(Sum, &mut values)?;
     /// assert_eq!(changed, !world.is_root());
-    /// assert_eq!(values, [1, 10]); // on rank 0 its own, on rank 1 those of rank 0
+    /// assert_eq!(values, [1, 10]); // on rank 0 its own values, on rank 1 the values of rank 0
     /// # Ok(())
     /// # })?;
     /// # Ok::<(), Error>(())
@@ -308,7 +309,7 @@ impl World {
     }
 }
 
-/// Whether every rank gets all contributions and combines them by itself. In the node's memory, reading long
+/// True if every rank gets all contributions and combines them by itself. In the node's memory, reading long
 /// contributions takes longer than sharing the work and one more barrier.
 fn is_short(bytes: usize, call: &CollectiveCall<'_>) -> bool {
     const READ: usize = 32 << 10;
@@ -316,8 +317,8 @@ fn is_short(bytes: usize, call: &CollectiveCall<'_>) -> bool {
     fits && (!call.is_on_one_node() || (call.size() - 1) * bytes <= READ)
 }
 
-/// Each rank combines the contributions to a share of the elements, and gives the others the results that they need.
-/// In chunks that fit in a step.
+/// Each rank combines the contributions to a share of the elements, and gives other ranks the results that they need.
+/// Works in chunks that fit in a step.
 fn in_steps<T: Element, O: Op<T>>(call: &mut CollectiveCall<'_>, reduction: Reduction, values: &mut [T]) -> Result<()> {
     let (me, size) = (call.me(), call.size());
     if call.longest() < size * size_of::<T>() {
@@ -379,7 +380,7 @@ fn prefixes<'a, T: Element, O: Op<T>>(into: &mut [T], len: usize, of: impl Fn(us
     }
 }
 
-/// The call in a claim.
+/// The call, in words of an error.
 struct Call<O> {
     reduction: Reduction,
     element: &'static str,

@@ -18,7 +18,7 @@ const BROADCAST_SLICE: u64 = 12;
 const ALL_GATHER: u64 = 13;
 const ALL_GATHER_SLICE: u64 = 14;
 
-/// What a rank sends first: its bytes, if they are short, else their number.
+/// The first message of a rank: its bytes, if they are short, else their number.
 enum Announced {
     Here(Vec<u8>),
     Follows(usize),
@@ -44,8 +44,8 @@ impl Announced {
 }
 
 impl World {
-    /// Collective. The value of rank `root` on every rank, of any type that serde can encode: `MPI_Bcast`. The values
-    /// of the other ranks are ignored. Like a [`barrier`](World::barrier) it orders all ranks.
+    /// Collective. Returns the value of rank `root` on every rank: `MPI_Bcast`. Its type is any type that serde can
+    /// encode. The values of the other ranks are ignored. Like a [`barrier`](World::barrier) it orders all ranks.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -61,7 +61,8 @@ impl World {
     ///
     /// # Errors
     /// `Mismatch`, with both lines, if a rank makes another collective call, or this one with another type or root;
-    /// [`Error::Value`] for a value that serde cannot encode or decode; [`Error::NoSuchRank`]; what ended the job.
+    /// [`Error::Value`] for a value that serde cannot encode or decode; [`Error::NoSuchRank`]; the error that ended the
+    /// job.
     #[doc(alias("bcast", "MPI_Bcast"))]
     #[track_caller]
     pub fn broadcast<V: ScalarValue>(&self, root: impl Into<Rank>, value: V) -> Result<V> {
@@ -95,7 +96,7 @@ impl World {
         }
     }
 
-    /// Collective. The elements of rank `root` replace those of all other ranks. All slices have one length.
+    /// Collective. Replaces the elements of all other ranks by the elements of rank `root`. All slices have one length.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -133,8 +134,8 @@ impl World {
         Ok(())
     }
 
-    /// Collective. The values of all ranks, in rank order, on every rank; of any type that serde can encode.
-    /// `MPI_Allgather`. Like a [`barrier`](World::barrier) it orders all ranks.
+    /// Collective. Returns the values of all ranks, in rank order, on every rank: `MPI_Allgather`. Their type is any
+    /// type that serde can encode. Like a [`barrier`](World::barrier) it orders all ranks.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -149,7 +150,7 @@ impl World {
     ///
     /// # Errors
     /// `Mismatch`, with both lines, if a rank makes another collective call, or this one with another type;
-    /// [`Error::Value`] for a value that serde cannot encode or decode; what ended the job.
+    /// [`Error::Value`] for a value that serde cannot encode or decode; the error that ended the job.
     #[doc(alias("allgather", "MPI_Allgather"))]
     #[track_caller]
     pub fn all_gather<V: ScalarValue>(&self, value: V) -> Result<Vec<V>> {
@@ -169,7 +170,8 @@ impl World {
         all.iter().enumerate().map(of).collect()
     }
 
-    /// Collective. The elements of all ranks, in rank order, on every rank. Lengths may differ. `MPI_Allgatherv`.
+    /// Collective. Returns the elements of all ranks, in rank order, on every rank: `MPI_Allgatherv`. Lengths may
+    /// differ.
     ///
     /// ```
     /// use aurora_core::prelude::*;

@@ -7,12 +7,12 @@ use crate::{Result, Site};
 use std::time::{Duration, Instant};
 
 impl World {
-    /// What this rank has done since `run` began: where its time went, what it has sent and what it has waited for,
-    /// by object and kind of operation. Not collective; takes some microseconds.
+    /// Returns the counters of this rank since `run` began: its times, its messages and its waits, by object and kind
+    /// of operation. Not collective; takes some microseconds.
     ///
     /// For a phase, take the difference of two readings, between barriers if other ranks' phases should not count.
     /// `AURORA_STATS=1` (or [`Config::stats`](crate::Config::stats)) prints the readings of all ranks at the end.
-    /// [`usage`](World::usage) says which line has sent how much.
+    /// [`usage`](World::usage) returns the messages by line of the program.
     ///
     /// ```
     /// use aurora_core::{Config, Kind, prelude::*};
@@ -24,7 +24,7 @@ impl World {
     ///     let load = world.stats() - before;
     ///     assert_eq!(sum, 4950);
     ///     assert_eq!(load.object("GVector<u64> of 100")[&Kind::Load].messages, 1); // its half to the other rank
-    ///     assert_eq!(load.elapsed(), load.computing + load.sharing + load.waiting); // `println!("{load}")` prints a table
+    ///     assert_eq!(load.elapsed(), load.computing + load.sharing + load.waiting); // `println!("{load}")`: a table
     ///     Ok(())
     /// })?;
     /// # Ok::<(), Error>(())
@@ -36,7 +36,7 @@ impl World {
         Stats { rank: self.rank(), computing, sharing, waiting, traffic, job, objects }
     }
 
-    /// Reports this rank's counters to rank 0. Rank 0 prints those of all ranks, or those that arrive in 5 s.
+    /// Reports this rank's counters to rank 0. Rank 0 prints the counters of all ranks, or those that arrive in 5 s.
     pub(crate) fn report_counters(&self, site: &Site) -> Result<()> {
         const LONG: Duration = Duration::from_secs(5);
         let (mine, until) = (self.stats(), Instant::now() + LONG);

@@ -1,4 +1,4 @@
-//! Which ranks a rank really waits for, whether those waits are a circle, and the error that a circle is. Pure.
+//! The ranks that a rank really waits for, the search for a circle of waits, and the error for a circle. Pure.
 
 use super::state::{GuardState, RankState, WaitState};
 use crate::collective::counted;
@@ -16,13 +16,13 @@ pub(super) struct Step {
     /// The ranks in between. `from` has asked the first. Each holds its request back until the next has ended its
     /// scope of that object; the last waits for `to`.
     through: Vec<(Rank, ObjectId)>,
-    /// How many messages each rank of the chain, from `from` on, has received from the next.
+    /// The number of messages that each rank of the chain, from `from` on, has received from the next.
     heard: Vec<u64>,
-    /// If one of several ranks would be enough: all that are stuck beside it, each in this wait.
+    /// If one of several ranks would be enough: all ranks that are also stuck, each in this wait.
     beside: Vec<Stuck>,
 }
 
-/// A rank, the number of its wait, and the counts of the messages that it has received.
+/// A rank, the number of its wait, and the numbers of the messages that it has received.
 type Stuck = (Rank, u64, Vec<u64>);
 
 /// The ranks that `from` really waits for: no message that could end its wait is under way.
@@ -30,8 +30,8 @@ fn steps(from: Rank, states: &BTreeMap<Rank, RankState>) -> Vec<Step> {
     steps_beside(from, states, &BTreeSet::from([from]))
 }
 
-/// Whether a rank can do nothing before other ranks act that can do nothing either. `stuck` has the ranks assumed to
-/// be stuck; ranks that are found to be are added. A rank that has left does nothing any more.
+/// True if a rank can do nothing before other ranks act that can do nothing either. `stuck` has the ranks assumed to
+/// be stuck; ranks that are found to be stuck are added. A rank that has left does nothing any more.
 fn is_stuck(rank: Rank, states: &BTreeMap<Rank, RankState>, stuck: &mut BTreeSet<Rank>) -> bool {
     let Some(state) = states.get(&rank) else {
         return false;
@@ -113,7 +113,7 @@ fn steps_beside(from: Rank, states: &BTreeMap<Rank, RankState>, assumed: &BTreeS
     steps
 }
 
-/// How many messages `by` has received from `from`; `None` if one is still under way.
+/// The number of messages that `by` has received from `from`; `None` if a message is still under way.
 fn all_heard(by: Rank, from: Rank, states: &BTreeMap<Rank, RankState>) -> Option<u64> {
     let heard = states.get(&by)?.received[from.index()];
     (heard == states.get(&from)?.sent[by.index()]).then_some(heard)
@@ -322,7 +322,7 @@ pub(super) mod tests {
         assert_eq!(gone.to, Rank::new(0));
     }
 
-    /// Two nodes. Rank 3 loads. Rank 2 is in a barrier, and receives for both what rank 0 has sent.
+    /// Two nodes. Rank 3 loads. Rank 2 is in a barrier, and receives the block of rank 0 for both ranks.
     fn relayed(relay: Option<Relay>) -> BTreeMap<Rank, RankState> {
         let mut states = states(&[&[], &[2], &[3], &[2]]);
         states.get_mut(&Rank::new(3)).unwrap().wait.as_mut().unwrap().at = Some((ObjectId(1), 5));

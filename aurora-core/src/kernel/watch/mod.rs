@@ -1,6 +1,6 @@
 //! The watch over waits: a wait that can never end is an error, a wait for a late rank is not.
 //!
-//! A rank that has waited for 20 ms asks the ranks that it waits for what they are doing, then asks the ranks that
+//! A rank that has waited for 20 ms asks the awaited ranks for their state, then asks the ranks that
 //! *those* wait for, and so on: a *look*. A circle of waits in which no message is under way can never end. The
 //! answers of one look are not of one moment. So a circle counts only if a second look finds the same waits and the
 //! same message counts: then the whole circle existed at each moment between the two looks.
@@ -35,7 +35,7 @@ const FIRST_LOOK: Duration = Duration::from_millis(20);
 const RARE_LOOKS: Duration = Duration::from_millis(500);
 /// An incomplete look is given up after this many pauses.
 const LONGEST_LOOK: u32 = 8;
-/// After this long a waiting rank prints once which ranks it waits for.
+/// The time after which a waiting rank prints once the ranks that it waits for.
 pub(crate) const NOTICE: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,7 +78,7 @@ pub(crate) struct Waiting {
     noticed: bool,
 }
 
-/// What the kernel has to do for the watch.
+/// The next action of the kernel for the watch.
 #[derive(Debug)]
 pub(crate) enum Act {
     Ask(Rank, u64),
@@ -103,7 +103,7 @@ pub(crate) struct Watch {
     /// The circle that the last look found.
     suspect: Option<Vec<Step>>,
     pause: Duration,
-    /// How many more pauses to wait for answers to this look.
+    /// The number of further pauses to wait for answers to this look.
     patience: u32,
     pub(super) next_look: Option<Instant>,
     limit: Option<Duration>,
@@ -134,14 +134,14 @@ impl Watch {
         self.next_look = Some(now + FIRST_LOOK);
     }
 
-    /// The calling thread has checked, and must wait on.
+    /// The calling thread has checked its condition, and must continue to wait.
     pub(crate) fn evaluated(&mut self) {
         if let Some(waiting) = &mut self.waiting {
             waiting.stale = false;
         }
     }
 
-    /// The wait is over. Returns its length.
+    /// The wait has ended. Returns its length.
     pub(crate) fn done(&mut self, now: Instant) -> Duration {
         self.next_look = None;
         self.waiting.take().map(|waiting| now.saturating_duration_since(waiting.since)).unwrap_or_default()
@@ -154,7 +154,7 @@ impl Watch {
         }
     }
 
-    /// Whether the waiting thread has to look again.
+    /// True if the waiting thread has to look again.
     pub(crate) fn has_progress(&self) -> bool {
         self.waiting.as_ref().is_some_and(|waiting| waiting.stale)
     }
@@ -185,7 +185,7 @@ impl Watch {
         })
     }
 
-    /// It may be time to look: `mine` is this rank's own state, `claim` its wait, `on` the missing ranks.
+    /// Looks, if it is time: `mine` is this rank's own state, `claim` describes its wait, `on` has the missing ranks.
     pub(crate) fn handle_timeout(
         &mut self,
         now: Instant,
@@ -234,7 +234,7 @@ impl Watch {
         }
     }
 
-    /// Whether all ranks that were asked in this look have answered.
+    /// True if all ranks that were asked in this look have answered.
     fn is_complete(&self) -> bool {
         self.look.asked.iter().all(|rank| self.look.states.contains_key(rank))
     }

@@ -1,4 +1,4 @@
-//! What a rank's kernel does for other ranks while its calling thread does something else. Pure.
+//! The work of a rank's kernel for other ranks while its calling thread does something else. Pure.
 //!
 //! The blocks of a streamed load arrive in the background, also those that a rank receives for its node. The home of
 //! a scalar ends the scopes of all ranks. A rank that waits for such work may wait for a rank whose calling thread is
@@ -22,7 +22,7 @@ pub(crate) struct Relay {
 }
 
 impl Relay {
-    /// Whether `wait` can end only after this work, which is on `object`.
+    /// True if `wait` can end only after this work, which is on `object`.
     pub(super) fn serves(&self, wait: &WaitState, object: ObjectId) -> bool {
         let (first, last) = self.waits;
         wait.at.is_some_and(|(of, number)| of == object && (first..=last).contains(&number))

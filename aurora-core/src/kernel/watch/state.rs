@@ -11,22 +11,22 @@ use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct RankState {
-    /// Its wait, unless it computes or has something new to check.
+    /// The wait of the rank, unless it computes or has something new to check.
     pub(crate) wait: Option<WaitState>,
-    /// It has left the closure.
+    /// The rank has left the closure.
     pub(crate) leaving: bool,
     pub(crate) sent: Vec<u64>,
     pub(crate) received: Vec<u64>,
     /// By the ranks that have asked, and the objects.
     pub(crate) parked: BTreeMap<(Rank, ObjectId), Held>,
-    /// Its open scopes whose end all ranks await.
+    /// The open scopes of the rank whose end all ranks await.
     pub(crate) open: BTreeMap<ObjectId, GuardState>,
-    /// For each object at which it waits for answers or holds requests back: the number of collective scopes that it
-    /// has entered, and its last call.
+    /// For each object at which the rank waits for answers or holds requests back: the number of collective
+    /// scopes that it has entered, and its last call.
     pub(crate) last: BTreeMap<ObjectId, (u64, Claim)>,
-    /// Unfinished work of its kernel for other ranks.
+    /// Unfinished work of the rank's kernel for other ranks.
     pub(crate) relays: Vec<(ObjectId, Relay)>,
-    /// The way in which it is idle, even if it has something new to check.
+    /// The way in which the rank is idle, even if it has something new to check.
     pub(crate) idle: Option<Idle>,
 }
 
@@ -36,14 +36,14 @@ impl RankState {
         self.held_of(asker).filter(move |(object, _)| wait.asked.contains(&(me, *object))).map(|(_, held)| held)
     }
 
-    /// All requests of a rank that it holds back, by objects.
+    /// All requests of `asker` that this rank holds back, by objects.
     pub(super) fn held_of(&self, asker: Rank) -> impl Iterator<Item = (ObjectId, &Held)> {
         let of = self.parked.range((asker, ObjectId(0))..=(asker, ObjectId(u64::MAX)));
         of.map(|((_, object), held)| (*object, held))
     }
 }
 
-/// Why the requests of a rank are held back. If all fields are empty, a transfer is under way.
+/// The reasons for which the requests of a rank are held back. If all fields are empty, a transfer is under way.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Held {
     /// Until the rank that was asked enters or ends a scope itself.
@@ -56,7 +56,7 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// All ranks for which it may be held back.
+    /// All ranks for which the request may be held back.
     pub(super) fn ranks(&self) -> impl Iterator<Item = Rank> {
         self.behind.keys().chain(self.any.iter().flat_map(|(ranks, _)| ranks)).copied()
     }
@@ -68,11 +68,11 @@ pub(crate) struct WaitState {
     pub(super) id: u64,
     pub(crate) claim: Claim,
     pub(crate) on: Vec<Rank>,
-    /// It waits for answers: an edge counts only if the other side holds the request back.
+    /// The rank waits for answers: an edge counts only if the other side holds the request back.
     pub(crate) for_answer: bool,
     /// The ranks that it has asked, and the objects.
     pub(crate) asked: BTreeSet<(Rank, ObjectId)>,
-    /// It waits for the end of a scope of this object.
+    /// The rank waits for the end of a scope of this object.
     pub(crate) for_end_of: Option<ObjectId>,
     /// The object at which it waits, and the number of this wait there.
     pub(crate) at: Option<(ObjectId, u64)>,

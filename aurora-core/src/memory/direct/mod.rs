@@ -1,9 +1,10 @@
 //! Elements of a vector without its kernel: single elements of the rank's own block, single elements and ranges of the
 //! blocks of ranks that share memory.
 //!
-//! The [`Permit`], which the kernel sets, says what the rank's own thread may do without asking: nothing while a
-//! scope is unsettled, while a guard of the wrong kind is open, or after a fault. The [latch](super::latch) of
-//! another rank's block, which its owner sets, says what others may do there. Every other access goes to the kernel.
+//! The [`Permit`], which the kernel sets, has the accesses that the rank's own thread may make without asking: none
+//! while a scope is not complete, while a guard of the wrong kind is open, or after a fault. The [latch](super::latch)
+//! of another rank's block, which its owner sets, has the accesses of other ranks. Every other access goes to the
+//! kernel.
 //!
 //! Why the unsafe code is sound:
 //!
@@ -41,11 +42,11 @@ pub(crate) struct Direct<T> {
     permit: Arc<Permit>,
     own: NonNull<T>,
     range: Range<usize>,
-    /// Whether the elements of this rank's block are words.
+    /// True if the elements of this rank's block are words.
     words: bool,
     shared: Option<Shared<T>>,
     alone: bool,
-    /// The last load which is known to be shown by nobody any more, plus 1.
+    /// The last load that is known to be shown by no rank any more, plus 1.
     clear: Cell<Epoch>,
 }
 
@@ -137,7 +138,7 @@ impl<T: Element> Direct<T> {
         self.at_by(self.permit.word(), index, owner)
     }
 
-    /// The same while reads are watched.
+    /// As `at`, while reads are watched.
     pub(crate) fn at_watched(&self, index: usize, owner: impl FnOnce() -> usize) -> Option<T> {
         let (may, epoch) = self.permit.allowed();
         self.at_by(epoch << SCOPES | may, index, owner)
@@ -191,7 +192,7 @@ impl<T: Element> Direct<T> {
         sharing.release_latch(Some(owner))
     }
 
-    /// The same in a job of one rank.
+    /// As `put`, in a job of one rank.
     #[inline]
     fn put_alone(&self, ready: u64, index: usize, value: T) -> bool {
         let local = index.wrapping_sub(self.range.start);
@@ -206,7 +207,7 @@ impl<T: Element> Direct<T> {
         may
     }
 
-    /// Whether nobody shows the memory any more. That stays so until the next load, which needs this rank.
+    /// True if no rank shows the memory any more. That stays so until the next load, which needs this rank.
     #[inline]
     fn is_clear(&self, sharing: &Sharing) -> bool {
         let load = self.permit.load();
@@ -233,7 +234,7 @@ impl<T: Element> Direct<T> {
         self.shared.as_ref().is_some_and(|shared| shared.position(owner).is_some())
     }
 
-    /// Reads the elements at `indices` while all latches admit it. Returns how many; ask the kernel for the rest.
+    /// Reads the elements at `indices` while all latches admit it. Returns their number; ask the kernel for the rest.
     pub(crate) fn at_many(&self, indices: &[usize], values: &mut [T]) -> usize {
         let Some(shared) = self.shared.as_ref().filter(|shared| shared.is_all_here()) else {
             return 0;
@@ -241,7 +242,7 @@ impl<T: Element> Direct<T> {
         self.read(shared, (None, 0..shared.len), indices, values)
     }
 
-    /// The same for elements of `block`, which rank `owner` owns, while its latch admits it.
+    /// As `at_many`, for elements of `block`, which rank `owner` owns, while its latch admits it.
     pub(crate) fn at_many_of(&self, owner: usize, block: Range<usize>, indices: &[usize], values: &mut [T]) -> usize {
         let Some((shared, position)) = self.node_peer(owner) else {
             return 0;
@@ -272,7 +273,8 @@ impl<T: Element> Direct<T> {
         })
     }
 
-    /// Sets elements, in the order given, while all latches admit it. Returns how many; ask the kernel for the rest.
+    /// Sets elements, in the order given, while all latches admit it. Returns their number; ask the kernel for the
+    /// rest.
     pub(crate) fn put_many(&self, writes: &[(usize, T)]) -> usize {
         let all_here = self.shared.as_ref().filter(|shared| cells::is_word::<T>() && shared.is_all_here());
         let Some(shared) = all_here else {
@@ -335,7 +337,7 @@ impl<T: Element> Direct<T> {
 #[cfg(test)]
 impl<T: Element> Direct<T> {
     /// Acquires the latch of the rank at this position and holds it, as if stopped before it sets an element. The
-    /// result continues, and returns whether the write counts.
+    /// result continues, and returns true if the write counts.
     pub(crate) fn stop_holding(&self, owner: usize, index: usize, value: T) -> impl FnOnce() -> bool + '_ {
         let shared = self.shared.as_ref().expect("shared memory");
         let Shared { len, sharing, .. } = shared;
@@ -349,7 +351,7 @@ impl<T: Element> Direct<T> {
         }
     }
 
-    /// The same before it reads an element: the result returns the element too.
+    /// As `stop_holding`, before it reads an element: the result returns the element too.
     pub(crate) fn stop_reading(&self, owner: usize, index: usize) -> impl FnOnce() -> (T, bool) + '_ {
         let shared = self.shared.as_ref().expect("shared memory");
         let Shared { len, sharing, .. } = shared;

@@ -20,7 +20,7 @@ const fn copied_at_once<T>() -> usize {
 }
 
 impl<T: Element> Direct<T> {
-    /// Whether this rank may read elements of its node peers in place, or write them if `mutable`, where their latches
+    /// True if this rank may read elements of its node peers in place, or write them if `mutable`, where their latches
     /// admit it.
     pub(crate) fn is_permitted(&self, mutable: bool) -> bool {
         let (may, _) = self.permit.allowed();
@@ -38,7 +38,7 @@ impl<T: Element> Direct<T> {
         })
     }
 
-    /// The same. `copy` copies a piece while this rank holds the latch.
+    /// As `copy_out`. `copy` copies a piece while this rank holds the latch.
     pub(crate) fn copy_out_by(
         &self,
         owner: usize,
@@ -66,7 +66,7 @@ impl<T: Element> Direct<T> {
     }
 
     /// Copies words in, to element `start` and after it, all of which rank `owner` owns, while its latch admits it and
-    /// no rank shows the memory. Returns how many; ask the kernel for the rest, and for elements that are no words.
+    /// no rank shows the memory. Returns their number; ask the kernel for the rest, and for elements that are no words.
     pub(crate) fn copy_in(&self, owner: usize, start: usize, from: &[T]) -> usize {
         let Some((shared, position)) = self.node_peer(owner).filter(|_| cells::is_word::<T>()) else {
             return 0;
@@ -132,7 +132,7 @@ mod tests {
                 assert_eq!(direct.copy_in(1, each, into), 0, "{mode:?}");
                 latch::set(sharing, 1, LatchMode::Open, 0);
             }
-            // It may have changed its block in between.
+            // The owner may have changed its block in between.
             let done = direct.copy_out_by(1, each, into, |_, _| {
                 latch::set(sharing, 1, LatchMode::Busy, 0);
                 latch::set(sharing, 1, LatchMode::Open, 0);

@@ -1,5 +1,5 @@
 //! The node cache: a slot for each block of another node, in the memory that its ranks share. `memory/README.md` has
-//! the design: when the receiver of a block writes to its slot, *installs* the block, or *forwards* it.
+//! the design: the conditions for the receiver to write to the slot, to *install* the block, or to *forward* it.
 
 use crate::ids::Epoch;
 use crate::memory::{Meter, Shortage, Storage};
@@ -24,7 +24,7 @@ pub(crate) struct Slot {
     settled: Epoch,
 }
 
-/// What this rank knows of a slot.
+/// A slot as this rank knows it.
 #[derive(Clone, Copy, Default)]
 struct Installed {
     version: u64,
@@ -63,7 +63,8 @@ impl NodeCache {
         }
     }
 
-    /// Forgets what was installed up to this load, and gives its memory back. No rank reads it any more.
+    /// Forgets the blocks that were installed up to this load, and gives their memory back. No rank reads them any
+    /// more.
     pub(crate) fn release(&mut self, load: Epoch) {
         self.installed.fill(Installed { version: 0, since: load });
         // An owner may already be one load ahead.
@@ -78,7 +79,7 @@ impl NodeCache {
         self.slots.get_mut(&owner)
     }
 
-    /// Bytes of this rank's slots, and how many of them have not been taken from the system.
+    /// The number of bytes of this rank's slots, and of those that have not been taken from the system.
     pub(crate) fn size(&self) -> (usize, usize) {
         let slots = self.slots.values().map(|slot| (slot.array.byte_len(), slot.meter.untouched()));
         slots.fold((0, 0), |(bytes, untaken), (more, of_it)| (bytes + more, untaken + of_it))
@@ -106,7 +107,7 @@ impl Slot {
         self.open_for == load
     }
 
-    /// Marks this load's block as installed or forwarded. Returns whether it was before.
+    /// Marks this load's block as installed or forwarded. Returns true if it was so before.
     pub(crate) fn settle(&mut self, load: Epoch) -> bool {
         std::mem::replace(&mut self.settled, load) == load
     }

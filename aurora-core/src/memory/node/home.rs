@@ -1,4 +1,4 @@
-//! The place of a rank's block in memory that its node shares, and when the block moves away from it.
+//! The place of a rank's block in memory that its node shares, and the moves of the block away from it.
 //!
 //! A block *at home* is part of the cache of every rank of the node, without being sent. While a node peer still
 //! shows the last load, the owner must not write there. The peer may take long, or may be waiting for this rank. So
@@ -25,10 +25,10 @@ pub(crate) struct Home {
     start: usize,
     /// The pieces of the place from which the block has moved away.
     vacant: Parts,
-    /// The loads that are settled here (every rank has begun them), with the bytes of the whole that they show. A
+    /// The loads that every rank has begun (they are `settled` here), with the bytes of the whole that they show. A
     /// load is left out if a later one shows all of its bytes.
     loads: Vec<(Epoch, Range<usize>)>,
-    /// The mode of the block's latch, and the number of settled scopes that it says.
+    /// The mode of the block's latch, and its number of completed scopes.
     latch: (LatchMode, Epoch),
     /// No rank holds the latch that its mode does not admit.
     none_holds: bool,
@@ -48,7 +48,7 @@ pub(crate) struct Place<T> {
 }
 
 impl<T: Element> Place<T> {
-    /// For a vector of `len` elements in a job of `ranks` ranks. This rank owns `range` and receives `cache`.
+    /// The memory of a vector of `len` elements in a job of `ranks` ranks. This rank owns `range` and receives `cache`.
     pub(crate) fn new(
         sharing: Sharing,
         range: Range<usize>,
@@ -74,7 +74,7 @@ impl<T: Element> Place<T> {
 }
 
 impl Home {
-    /// Whether the pieces of a block that are here lie in their place. An empty block is always at home.
+    /// True if the pieces of a block that are here lie in their place. An empty block is always at home.
     #[inline]
     pub(crate) fn holds(&self, block: &Parts) -> bool {
         block.pieces().iter().all(|piece| self.holds_piece(piece))
@@ -150,7 +150,7 @@ impl Home {
         block.join();
     }
 
-    /// A load of these bytes of the whole is settled: every rank has begun it.
+    /// A load of these bytes of the whole is `settled`: every rank has begun it.
     pub(crate) fn settled(&mut self, load: Epoch, bytes: Range<usize>) {
         /// More loads than this are merged.
         const LOADS: usize = 16;
@@ -200,7 +200,7 @@ impl Home {
         self.flee(block);
     }
 
-    /// The mode that was set, and the number of scopes settled then.
+    /// The mode that was set, and the number of completed scopes then.
     pub(crate) fn latch(&self) -> (LatchMode, Epoch) {
         self.latch
     }
@@ -209,7 +209,7 @@ impl Home {
         &self.sharing
     }
 
-    /// Whether the block of another node may be written to its slot for a load: no rank shows the load before, and no
+    /// True if the block of another node may be written to its slot for a load: no rank shows the load before, and no
     /// rank can complete this one without the block.
     pub(crate) fn is_free_for(&self, load: Epoch) -> bool {
         self.sharing.is_clear(self.cache.before(load), &(0..usize::MAX))
@@ -238,7 +238,8 @@ impl Home {
         Part::of_shared(&self.whole, bytes)
     }
 
-    /// Whether no rank shows these bytes of this rank's block, nor can before the next load. False once given up.
+    /// True if no rank shows these bytes of this rank's block, or can show them before the next load. False once given
+    /// up.
     pub(crate) fn is_clear(&self, range: &Range<usize>) -> bool {
         if self.given_up {
             return false;

@@ -68,7 +68,7 @@ impl Model {
         Model { clocks, epoch: 0, alone, kept, shadow: Shadow::default() }
     }
 
-    /// The element of the first race that the model knows, and whether the shadow has found one there.
+    /// The element of the first race that the model knows, and true if the shadow has found a race there.
     fn access(&mut self, rank: usize, kind: AccessKind, scope: Scope, range: Range<usize>) -> (bool, Option<usize>) {
         let (at, time) = (self.clocks[rank].now(), self.clocks[rank].time());
         let comes_before = |earlier: &Kept| match earlier.scope {
@@ -158,7 +158,7 @@ fn by<'a>(rank: usize, time: &'a Time, shown: &'a [Past]) -> By<'a> {
     By { rank: Rank::new(rank), owner: Rank::new(OWNER), since, at, time, epoch: 0, shown }
 }
 
-/// What a shadow finds when ranks access ranges in turn, without any order.
+/// The races that a shadow finds when ranks access ranges in turn, without any order.
 fn unordered(shadow: &mut Shadow, accesses: &[(usize, AccessKind, Range<usize>)]) -> Vec<Found> {
     let time = Time::default();
     let access = |(rank, kind, range): &(usize, AccessKind, Range<usize>)| {

@@ -8,7 +8,7 @@ use crate::scalar::scopes::{ACCUMULATE, opening};
 use crate::scalar::{GScalar, ScalarValue, encode};
 use std::marker::PhantomData;
 
-/// Holds what this rank has accumulated.
+/// Holds the partial value of this rank.
 pub struct Partial<T, O> {
     value: Option<T>,
     operation: PhantomData<O>,
@@ -27,14 +27,14 @@ impl<T: ScalarValue, O> ScalarBehaviour for Partial<T, O> {
 
 impl<T: ScalarValue> GScalar<T> {
     /// Collective. Opens an `Accumulate`: every rank [updates](ScalarAccumulate::update) a partial value of its own
-    /// with operation `O`, which must be associative. At the end the home merges them into the value **in the order
-    /// of the ranks**, after the value that was there: a sum of floats is the same in every run that accumulates the
-    /// same on each rank, but may differ on another number of ranks. Entering does not wait. The end costs one
-    /// message from each rank to the home and one back.
+    /// with operation `O`, which must be associative. At the end the home merges the partial values into the old value
+    /// **in the order of the ranks**. So a sum of floats is the same in every run in which each rank accumulates the
+    /// same operands, but may differ on another number of ranks. Entering does not wait. The end costs one message from
+    /// each rank to the home and one back.
     ///
     /// # Errors
-    /// `Leaked` where a guard was forgotten; `Mismatch` where other ranks are known to have opened another scope, or
-    /// one with another operation.
+    /// `Leaked` if a guard was forgotten; `Mismatch` if other ranks are known to have opened another scope, or a scope
+    /// with another operation.
     ///
     /// ```
     /// use aurora_core::ops::Sum;
@@ -65,8 +65,8 @@ impl<T: ScalarValue> GScalar<T> {
 }
 
 impl<T: ScalarValue, O: Op<T>> ScalarAccumulate<'_, T, O> {
-    /// Combines an operand with this rank's partial value; the first operand becomes that value. It sends nothing and
-    /// looks at nothing but this value, so it cannot fail: errors are those of the end.
+    /// Combines an operand with this rank's partial value. The first operand becomes the partial value. This sends
+    /// nothing and cannot fail; errors are returned at the end of the scope.
     ///
     /// ```
     /// use aurora_core::ops::Sum;
@@ -90,7 +90,7 @@ impl<T: ScalarValue, O: Op<T>> ScalarAccumulate<'_, T, O> {
         });
     }
 
-    /// This rank's partial value so far; `None` before the first update.
+    /// Returns this rank's partial value so far; `None` before the first update.
     ///
     /// ```
     /// use aurora_core::ops::Max;

@@ -1,6 +1,6 @@
 //! Scoped behaviours of a [`GScalar`], with the rules of a vector's [`Scope`](crate::behaviour::Scope). Every scope
-//! is collective and goes through the home: an entry that shows something, and an end that changes something, cost
-//! one message from each rank to the home and one back.
+//! is collective and goes through the home: an entry that shows a value, and an end that changes the value, cost one
+//! message from each rank to the home and one back.
 
 mod accumulate;
 mod read_cache;
@@ -24,29 +24,29 @@ use crate::scalar::{Entered, GScalar, ScalarFn, ScalarValue, decode, encode};
 use crate::window::Window;
 use std::marker::PhantomData;
 
-/// The value, for reading: [`GScalar::read_cache`].
+/// A scope that shows the value: [`GScalar::read_cache`].
 pub type ScalarReadCache<'s, T> = ScalarScope<'s, Shown<T>>;
-/// The value, buffered until the end: [`GScalar::release_c`].
+/// A scope that sets the value at its end: [`GScalar::release_c`].
 pub type ScalarReleaseC<'s, T> = ScalarScope<'s, Last<T>>;
-/// A partial value of each rank: [`GScalar::accumulate`].
+/// A scope with a partial value on each rank: [`GScalar::accumulate`].
 pub type ScalarAccumulate<'s, T, O> = ScalarScope<'s, Partial<T, O>>;
-/// A replica on every rank that follows the value: [`GScalar::read_mostly`].
+/// A scope with a replica on every rank that follows the value: [`GScalar::read_mostly`].
 pub type ReadMostly<'s, T, O = PutOnly> = ScalarScope<'s, Mostly<T, O>>;
 
-/// A kind of scope of a scalar: what it holds while it is open and how it ends. Not for users to implement.
+/// A kind of scope of a scalar: its contents while it is open, and its end. Not for users to implement.
 pub trait ScalarBehaviour: sealed::Sealed + Sized {
-    /// What the scalar holds.
+    /// The type of the scalar's value.
     type Value: ScalarValue;
 
-    /// The public name.
+    /// The public name of the behaviour.
     #[doc(hidden)]
     const NAME: &'static str;
 
-    /// Whether the end is one that all ranks wait for.
+    /// True if all ranks wait for the end.
     #[doc(hidden)]
     const AWAITED: bool = true;
 
-    /// What this rank contributes at the end, encoded.
+    /// The contribution of this rank at the end, encoded.
     #[doc(hidden)]
     fn take_part(&mut self, _: &Site) -> Result<Option<Vec<u8>>> {
         Ok(None)
@@ -55,8 +55,9 @@ pub trait ScalarBehaviour: sealed::Sealed + Sized {
 
 /// An open scoped behaviour of a scalar: a guard whose `Drop` ends the scope.
 ///
-/// Dropping the guard tells the home without waiting; the next use of the scalar waits until all ranks have ended the
-/// scope. [`ScalarScope::finish`] is the checked end. A guard belongs to its thread, and must not be forgotten.
+/// Dropping the guard sends the end to the home and does not wait. The next use of the scalar waits until all ranks
+/// have ended the scope. [`ScalarScope::finish`] is the checked end. A guard belongs to its thread, and must not be
+/// forgotten.
 #[must_use = "a scope ends when its guard is dropped: keep it, as in `let _guard = ...` (`let _ = ...` drops it at once)"]
 pub struct ScalarScope<'s, B: ScalarBehaviour> {
     scalar: &'s GScalar<B::Value>,
@@ -75,11 +76,11 @@ impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
         ScalarScope { scalar, site, entered, state, guard: Some(guard), not_send: PhantomData }
     }
 
-    /// Ends the scope and reports what went wrong: the checked form of dropping the guard. It returns when every rank
-    /// has ended its scope and the scalar has its value; of a [`ScalarReadCache`], at once.
+    /// Ends the scope and returns its errors: the checked form of dropping the guard. It returns when every rank has
+    /// ended the scope and the scalar has its value. For a [`ScalarReadCache`] it returns at once.
     ///
     /// # Errors
-    /// `Mismatch`, `Leaked` or `Poisoned` of the scalar; whatever ended the job.
+    /// `Mismatch`, `Leaked` or `Poisoned` of the scalar; the error that ended the job.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -148,7 +149,7 @@ impl<B: ScalarBehaviour> std::fmt::Debug for ScalarScope<'_, B> {
 }
 
 impl<T: ScalarValue> GScalar<T> {
-    /// Enters a scope. Waits only if this rank is far ahead of the others.
+    /// Enters a scope. Waits only if this rank is far ahead of the other ranks.
     fn enter(&self, (name, mutable): (&'static str, bool), opening: Opening, site: &Site) -> Result<Entered> {
         let epoch =
             self.link.wait_on(ScalarWait::Settle, site, |object, cx| object.enter_scalar((&opening, mutable), cx))?;

@@ -22,13 +22,13 @@ impl<T: ScalarValue> ScalarBehaviour for Shown<T> {
 }
 
 impl<T: ScalarValue> GScalar<T> {
-    /// Collective. Opens a `ReadCache`: the value, as it is when all ranks have come here, by reference. It stays the
-    /// same while the guard lives, whatever is set. One message goes from each rank to the home, and one back.
+    /// Collective. Opens a `ReadCache`: the guard gives a reference to the value as it is when all ranks have entered.
+    /// The value in the guard does not change. One message goes from each rank to the home, and one back.
     ///
     /// # Errors
-    /// `Mismatch` where ranks open different scopes; `Leaked` where a guard was forgotten or a
-    /// [`ReadMostly`](super::ReadMostly) is still open; [`Error::Value`](crate::Error::Value) where serde cannot decode
-    /// the value; whatever ended the job.
+    /// `Mismatch` if ranks open different scopes; `Leaked` if a guard was forgotten or a
+    /// [`ReadMostly`](super::ReadMostly) is still open; [`Error::Value`](crate::Error::Value) if serde cannot decode
+    /// the value; the error that ended the job.
     ///
     /// ```
     /// use aurora_core::prelude::*;

@@ -30,14 +30,15 @@ impl<T: ScalarValue, O> ScalarBehaviour for Mostly<T, O> {
 
 impl<T: ScalarValue> GScalar<T> {
     /// Collective, also at its end. Opens a `ReadMostly`: every rank has a replica, which it [reads](ReadMostly::get)
-    /// without a message. A value that any rank sets goes to the home, which numbers the values and tells every rank
-    /// at once, so that all see it within one round trip. No rank ever sees an older value after a newer one.
+    /// without a message. A value that any rank sets goes to the home, which numbers the values and sends them to every
+    /// rank at once, so that all ranks see a value within one round trip. No rank ever sees an older value after a
+    /// newer value.
     ///
     /// Entering waits for all ranks, as for a ReadCache. Operations on the scalar itself stay allowed, and ask the
-    /// home; another collective scope of it may be opened only after this one has ended.
+    /// home. Another collective scope of the scalar may be opened only after this scope has ended.
     ///
     /// Entry and end cost one message from each rank to the home and one back. A change costs one message from the
-    /// home to each rank; a rank that is slower than the changes is told only the newest value.
+    /// home to each rank. A rank that is slower than the changes gets only the newest value.
     ///
     /// # Errors
     /// As [`read_cache`](GScalar::read_cache).
@@ -65,9 +66,9 @@ impl<T: ScalarValue> GScalar<T> {
         self.open_mostly(None, opening(READ_MOSTLY, &site), site)
     }
 
-    /// Collective, also at its end. As [`read_mostly`](GScalar::read_mostly), with an operation, associative and
-    /// commutative, whose operands can be [offered](ReadMostly::offer) without waiting; this rank sees its own at
-    /// once. For the bound of a search, [`Min`] or [`Max`].
+    /// Collective, also at its end. Opens a [`ReadMostly`](GScalar::read_mostly) with an associative and commutative
+    /// operation. Operands can be [offered](ReadMostly::offer) without waiting; this rank sees its own offers at once.
+    /// For the bound of a search, [`Min`] or [`Max`].
     ///
     /// # Errors
     /// As [`read_mostly`](GScalar::read_mostly); `Mismatch` also for another operation.
@@ -114,10 +115,11 @@ impl<T: ScalarValue> GScalar<T> {
 }
 
 impl<T: ScalarValue, O> ReadMostly<'_, T, O> {
-    /// The value that this rank knows, without a message; of a number of up to 8 bytes, one atomic load.
+    /// Returns the value of this rank's replica, without a message. For a number of up to 8 bytes it is one atomic
+    /// load.
     ///
     /// # Errors
-    /// `Poisoned`, or another fault of the scalar; [`Error::Value`] where serde cannot decode the value.
+    /// `Poisoned`, or another fault of the scalar; [`Error::Value`] if serde cannot decode the value.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -148,7 +150,7 @@ impl<T: ScalarValue, O> ReadMostly<'_, T, O> {
         let (scalar, replica) = (self.scalar, &self.state.replica);
         if scalar.link.watched() != Level::All {
             replica.wake();
-            // Poisoned once the replica is unlocked: its daemon may hold the kernel and wait for it.
+            // Poisoned once the replica is unlocked: the daemon may hold the kernel and wait for the replica.
             let shown = || replica.read(|value| decode(value, site));
             let shown = scalar.link.poisoned_by_panics((READ_MOSTLY, Some(&self.site)), shown);
             return shown.unwrap_or_else(|| Err(self.why(site)));
@@ -183,7 +185,7 @@ impl<T: ScalarValue, O> ReadMostly<'_, T, O> {
         self.ask(ScalarRequest::Swap, &value, "set", Site::here()).map(drop)
     }
 
-    /// Sets the value and returns the old one, in one round trip. Errors as for [`set`](ReadMostly::set).
+    /// Sets the value and returns the old value, in one round trip. Errors as for [`set`](ReadMostly::set).
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -203,7 +205,7 @@ impl<T: ScalarValue, O> ReadMostly<'_, T, O> {
         self.ask(ScalarRequest::Swap, &value, "swap", Site::here())
     }
 
-    /// Has the home serve a request, after all offers of this rank. Returns the old value.
+    /// Sends a request to the home, which serves it after all offers of this rank. Returns the old value.
     fn ask(&self, request: ScalarRequest, operand: &T, action: &'static str, site: Site) -> Result<T> {
         let (scalar, Entered { epoch, reason, .. }) = (self.scalar, &self.entered);
         let operand = encode(operand, &site)?;
@@ -223,7 +225,7 @@ impl<T: ScalarValue, O> ReadMostly<'_, T, O> {
 }
 
 impl<T: Atomic, O> ReadMostly<'_, T, O> {
-    /// Adds, wrapping for integers, and returns the old value, in one round trip. Errors as for
+    /// Adds `operand`, wrapping for integers, and returns the old value, in one round trip. Errors as for
     /// [`get`](ReadMostly::get).
     ///
     /// ```
@@ -244,8 +246,8 @@ impl<T: Atomic, O> ReadMostly<'_, T, O> {
         self.ask(ScalarRequest::Fetch(OpId::of::<Sum>()), &operand, "fetch_add", Site::here())
     }
 
-    /// Sets the value to the smaller of it and `operand`, and returns the old one, in one round trip. This rank then
-    /// sees the outcome. Errors as for [`get`](ReadMostly::get).
+    /// Sets the value to the minimum of the value and `operand`, and returns the old value, in one round trip. This
+    /// rank then sees the result. Errors as for [`get`](ReadMostly::get).
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -266,8 +268,8 @@ impl<T: Atomic, O> ReadMostly<'_, T, O> {
         self.ask(ScalarRequest::Fetch(OpId::of::<Min>()), &operand, "fetch_min", Site::here())
     }
 
-    /// Sets the value to the larger of it and `operand`, and returns the old one, in one round trip. This rank then
-    /// sees the outcome. Errors as for [`get`](ReadMostly::get).
+    /// Sets the value to the maximum of the value and `operand`, and returns the old value, in one round trip. This
+    /// rank then sees the result. Errors as for [`get`](ReadMostly::get).
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -290,10 +292,10 @@ impl<T: Atomic, O> ReadMostly<'_, T, O> {
 }
 
 impl<T: ScalarValue, O: Op<T>> ReadMostly<'_, T, O> {
-    /// Has the home apply the operation, without waiting: this rank sees the outcome at once, the others when the
-    /// home has told them, at the latest when the scope has ended. Offers made while one is under way are combined into
-    /// one. An offer that changes nothing is sent too: compare it with [`get`](ReadMostly::get) before, where that is
-    /// often so. Errors as for [`set`](ReadMostly::set).
+    /// Applies the operation at the home and does not wait for it. This rank sees the result at once. Other ranks see
+    /// it when the home's update reaches them, at the latest after the end of the scope. Offers that are made while one
+    /// is under way are combined into one. An offer that changes nothing is sent, too: if that happens often, compare
+    /// with [`get`](ReadMostly::get) first. Errors as for [`set`](ReadMostly::set).
     ///
     /// ```
     /// use aurora_core::ops::Min;

@@ -7,7 +7,7 @@ use crate::scalar::scopes::{RELEASE, opening};
 use crate::scalar::{GScalar, ScalarValue, encode};
 use std::marker::PhantomData;
 
-/// Holds what was set last, encoded.
+/// Holds the last value that was set, encoded.
 pub struct Last<T> {
     value: Option<Vec<u8>>,
     of: PhantomData<*const T>,
@@ -25,13 +25,13 @@ impl<T: ScalarValue> ScalarBehaviour for Last<T> {
 }
 
 impl<T: ScalarValue> GScalar<T> {
-    /// Collective. Opens a `ReleaseC`: [`set`](ScalarReleaseC::set) sends nothing; the last value that this rank has
-    /// set travels at the end, and is seen after the scope. Of several ranks that set it, **the one with the highest
-    /// number wins**; if none does, the value stays. Entering does not wait. The end costs one message from each rank
-    /// to the home and one back.
+    /// Collective. Opens a `ReleaseC`: [`set`](ScalarReleaseC::set) sends nothing. The last value that this rank has
+    /// set travels at the end, and is seen after the scope. If several ranks set the value, **the highest rank wins**.
+    /// If no rank sets it, the value stays. Entering does not wait. The end costs one message from each rank to the
+    /// home and one back.
     ///
     /// # Errors
-    /// `Leaked` where a guard was forgotten; `Mismatch` where other ranks are known to have opened another scope.
+    /// `Leaked` if a guard was forgotten; `Mismatch` if other ranks are known to have opened another scope.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -59,7 +59,7 @@ impl<T: ScalarValue> GScalar<T> {
 }
 
 impl<T: ScalarValue> ScalarReleaseC<'_, T> {
-    /// Sets the value, once the scope has ended.
+    /// Sets the value that the scalar has after the scope.
     ///
     /// # Errors
     /// [`Error::Value`](crate::Error::Value) for a value that serde cannot encode.
@@ -72,7 +72,7 @@ impl<T: ScalarValue> ScalarReleaseC<'_, T> {
     /// scope.set(10)?;
     /// scope.set(20 + world.rank().index())?; // the last one counts
     /// scope.finish()?;
-    /// assert_eq!(s.get()?, 21); // that of the highest of 2 ranks
+    /// assert_eq!(s.get()?, 21); // the value of the highest of 2 ranks
     /// # Ok(())
     /// # })?;
     /// # Ok::<(), Error>(())
