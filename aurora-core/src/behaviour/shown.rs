@@ -1,4 +1,4 @@
-//! What a scope shows. The only place that checks global indices and turns them into places in the shown elements.
+//! The elements that a scope shows. Only this module checks global indices and turns them into places among them.
 
 use super::{Behaviour, Scope};
 use crate::error::Result;
