@@ -140,9 +140,9 @@ impl<T: Element> GVector<T> {
     }
 
     /// Collective. As [`accumulate`](GVector::accumulate), merged in a fixed order: into the old value first the value
-    /// that rank 0 has accumulated, in the order of its updates, then the value of rank 1, and so on. The operation need
-    /// not be commutative. The same updates on the same number of ranks give the same bits in every run and over every
-    /// route.
+    /// that rank 0 has accumulated, in the order of its updates, then the value of rank 1, and so on. The operation
+    /// need not be commutative. The same updates on the same number of ranks give the same bits in every run and over
+    /// every route.
     ///
     /// An owner applies the values of a rank when all lower ranks have ended their scopes. So a rank that has more than
     /// half a megabyte for one owner waits at the end of its scope for the lower ranks.

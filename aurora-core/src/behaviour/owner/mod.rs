@@ -221,7 +221,7 @@ impl<T: Element> GVector<T> {
     /// From the first slice to the end of the guard, remote writes to the part wait; remote reads are served.
     ///
     /// # Errors
-    /// Errors of earlier collective scopes, because the call waits for their end; `Leaked` if a write guard was forgotten.
+    /// Errors of earlier collective scopes, for whose end the call waits; `Leaked` if a write guard was forgotten.
     ///
     /// ```
     /// use aurora_core::prelude::*;

@@ -168,7 +168,7 @@ impl<T: Element> GVector<T> {
     /// Opens a `ReleaseC` for this rank alone (the paper's Figure 1): buffered writes, acknowledged when it ends.
     ///
     /// # Errors
-    /// Errors of earlier collective scopes, because the call waits for their end; `Leaked` if a guard was forgotten.
+    /// Errors of earlier collective scopes, for whose end the call waits; `Leaked` if a guard was forgotten.
     ///
     /// ```
     /// use aurora_core::prelude::*;

@@ -35,7 +35,7 @@ impl FlushMessage {
         self.opening().map_or(Kind::Flush, |opening| opening.kind)
     }
 
-    /// True if the message wakes no rank: a batch, because its sender does not wait for it, or [`Self::BatchDone`].
+    /// True if the message wakes no rank: batches and their acknowledgements.
     pub(crate) fn is_lazy(&self) -> bool {
         matches!(self, FlushMessage::Batch { .. } | FlushMessage::BatchDone)
     }

@@ -50,7 +50,7 @@ impl<T: Element, O> Buffered for Together<T, O> {
 }
 
 impl<T: Element, O> Together<T, O> {
-    /// Changes this rank's own block in place if batches of this scope may be applied now. Returns false if they may not.
+    /// Changes this rank's own block in place, if batches of this scope may be applied now. Else returns false.
     pub(crate) fn merge_own(
         &self,
         vector: &GVector<T>,
