@@ -35,7 +35,7 @@ impl FlushMessage {
         self.opening().map_or(Kind::Flush, |opening| opening.kind)
     }
 
-    /// True if the message wakes no rank: batches and their acknowledgements.
+    /// True if the message wakes a rank only if it waits: batches and their acknowledgements.
     pub(crate) fn is_lazy(&self) -> bool {
         matches!(self, FlushMessage::Batch { .. } | FlushMessage::BatchDone)
     }

@@ -39,7 +39,7 @@ impl<T: Element> Transfer for (&mut [T], VectorRange<'_, T>) {
 }
 
 impl<T: Element> Piece<'_, T, &mut [T]> {
-    /// Reads it where it lies. False: its owner has to be asked.
+    /// Reads the piece in place. False: its owner has to be asked.
     fn is_read_in_place(&mut self) -> bool {
         self.vector.direct.copy_out(self.owner.index(), self.first(), self.memory)
     }
