@@ -32,7 +32,7 @@ impl<T> IncastGuard<T> {
         IncastGuard { me, size, held: Vec::new(), asked: BTreeSet::new(), came: None }
     }
 
-    /// True if a read of `bytes` is part of such an exchange. Its rank reads from `owners` other ranks in the same call.
+    /// True if a read of `bytes` is part of such an exchange. Its rank reads from `owners` ranks in the same call.
     pub(crate) fn concerns(&self, bytes: u64, owners: u32) -> bool {
         bytes >= BULK && owners >= 2 && 2 * owners as usize >= self.size - 1
     }

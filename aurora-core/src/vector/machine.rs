@@ -132,7 +132,7 @@ impl Vector {
         self.block.permit.set(epoch, load, may);
     }
 
-    /// Direct access to single elements: only this rank's elements if `own`, else also those of ranks that share memory.
+    /// Direct access to single elements: only this rank's if `own`, else also elements of ranks that share memory.
     pub(crate) fn direct<T: Element>(&self, own: bool) -> Direct<T> {
         let me = self.ledger.me();
         let (permit, range) = (self.block.permit.clone(), self.dist.range(me));

@@ -97,9 +97,9 @@ impl Vector {
         Some(start as usize..end as usize)
     }
 
-    /// True if a write (a call of this rank, or parked work) waits until no transfer reads the block, or until the block
-    /// has left its readers. Long reads are then answered from copies. If each began another transfer from the block,
-    /// overlapping reads would keep the write waiting for ever.
+    /// True if a write (a call of this rank, or parked work) waits until no transfer reads the block, or until the
+    /// block has left its readers. Long reads are then answered from copies. If each began another transfer from the
+    /// block, overlapping reads would keep the write waiting for ever.
     fn is_write_waiting(&self, cx: &Cx<'_>) -> bool {
         let gate = Blocked::Object(cx.id(), VectorWait::Gate.into());
         let is_write = |parked: &Parked| match &parked.work {

@@ -171,7 +171,7 @@ impl SharedObject for Vector {
         self.ends.peer_dropped((from, notice), |last| last.window.is_of(len), &self.ledger, cx)
     }
 
-    /// A faulty vector does not wait for its loads: no rank needs them, and their memory may be what is short.
+    /// A faulty vector does not wait for its loads: no rank needs them, and there may be no memory for them.
     fn is_idle(&self, faulty: bool) -> bool {
         let is_sent = |loan: &VectorLoan| matches!(loan, VectorLoan::Block { .. } | VectorLoan::Detached { .. });
         !self.loans.values().any(is_sent) && (faulty || !self.load.cache.is_in_flight())

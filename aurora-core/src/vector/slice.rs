@@ -87,7 +87,7 @@ impl<T: Element> GVector<T> {
         Slice { vector: self, range: 0..self.len(), outside: None }.slice(range)
     }
 
-    /// The same, also for writing.
+    /// Elements of the vector, to read and to write, for a behaviour of their own.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -125,7 +125,7 @@ impl<T: Element> GVector<T> {
         self.slice(..).rows(rows)
     }
 
-    /// The same, also for writing.
+    /// Rows of a matrix, or elements of a vector that is no matrix, to read and to write.
     ///
     /// ```
     /// # use aurora_core::prelude::*;

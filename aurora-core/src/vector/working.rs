@@ -100,8 +100,8 @@ impl Vector {
     }
 
     /// Does a piece of work, or returns that it must be parked. `None`: a user's operation has panicked in it, and the
-    /// object is poisoned. In this rank's own work the panic continues, because the program is in a call on that object.
-    /// In work of other ranks the panic is caught, because any call, or the daemon, may do that work.
+    /// object is poisoned. In this rank's own work the panic continues, because the program is in a call on that
+    /// object. In work of other ranks the panic is caught, because any call, or the daemon, may do that work.
     pub(crate) fn attempt(&mut self, from: Rank, work: &Work, payload: &[u8], cx: &mut Cx<'_>) -> Option<Outcome> {
         let attempted = if from == cx.me() {
             Ok(self.by_itself(work, cx, |object, cx| object.try_work(from, work, payload, cx)))
@@ -134,8 +134,8 @@ impl Vector {
         })
     }
 
-    /// Poisons the object, because a user's operation in this piece of work has left it half written. `own`: the work is
-    /// this rank's own.
+    /// Poisons the object, because a user's operation in this piece of work has left it half written. `own`: the work
+    /// is this rank's own.
     fn poison(&self, work: &Work, own: bool, cx: &mut Cx<'_>) -> Error {
         let mine = match work {
             Work::Batch { epoch, .. } => self.ledger.find(*epoch).and_then(|record| record.mine.as_ref()),

@@ -56,8 +56,8 @@ impl Held {
         changed
     }
 
-    /// The program gives back the elements `local` of its block. It has written the elements `changed` among them, counted
-    /// from the first. A race is the object's fault from now on.
+    /// The program gives back the elements `local` of its block. It has written the elements `changed` among them,
+    /// counted from the first. A race is the object's fault from now on.
     pub(crate) fn end(self, local: &Range<usize>, changed: Vec<Range<usize>>, object: &mut Vector, cx: &mut Cx<'_>) {
         let me: Rank = cx.me();
         let Held { epoch, mut stamp, .. } = self;

@@ -1,9 +1,9 @@
 //! Checking mode: the race detector ([`race`](crate::race)) of one vector.
 //!
 //! Every access goes through the kernel of the elements' owner, which notes it. A request carries a [`Stamp`] of its
-//! rank; the writes in a batch carry [`Lines`]. The time that a scope releases at its end travels with the messages that
-//! announce the end ([`Vector::released`]). A rank acquires it when it has waited for that end ([`Vector::acquire`]).
-//! A slice that the program holds is noted when it is given back ([`Held`]).
+//! rank; the writes in a batch carry [`Lines`]. The time that a scope releases at its end travels with the messages
+//! that announce the end ([`Vector::released`]). A rank acquires it when it has waited for that end
+//! ([`Vector::acquire`]). A slice that the program holds is noted when it is given back ([`Held`]).
 
 mod held;
 mod lines;
@@ -136,8 +136,7 @@ impl Vector {
         if window.is_whole() { self.ledger.epoch } else { self.ledger.predecessor() }
     }
 
-    /// Notes the writes of a batch that is applied. `stamp`: the stamp of the request; batches of collective scopes have
-    /// none.
+    /// Notes the writes of a batch that is applied. `stamp`: the stamp of the request, none in collective scopes.
     pub(crate) fn note_batch(
         &mut self,
         (from, epoch): (Rank, Epoch),
