@@ -218,7 +218,7 @@ impl<K: MapKey, V: MapValue> SharedObject for Part<K, V> {
 }
 
 impl<K: MapKey, V: MapValue> Part<K, V> {
-    /// Settles an epoch, if one can be settled. Returns true if it has.
+    /// Settles the next epoch, if possible. Returns true if it was possible.
     pub(super) fn settle(&mut self) -> bool {
         let settled = self.ledger.try_settle();
         if let Some((epoch, rule)) = settled {

@@ -304,7 +304,7 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
         if room.map_err(|cause| cannot_travel::<(K, V)>(&cause, self.sent.site()))? {
             return Ok(());
         }
-        // Writes that have left the buffer are lost if they cannot be sent. The program may continue, so the map must fail.
+        // Writes that have left the buffer are lost if they cannot be sent. The program may go on, so the map must fail.
         let opened = self.sent.site().clone();
         let sent = map.link.poisoned_by_panics((NAME, Some(&opened)), || self.send_all());
         sent.inspect_err(|error| map.link.tidy_on(|_, cx| cx.fail(error.clone())))
@@ -360,8 +360,8 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
     ///
     /// # Errors
     /// `Mismatch`, `Leaked` or `Poisoned` of the map; [`Error::OutOfMemory`](crate::Error::OutOfMemory) if an owner has
-    /// no memory for its entries; [`Error::Value`](crate::Error::Value) if a buffered entry cannot be sent, or its owner
-    /// cannot read it, which ends the map on all ranks; the error that ended the job.
+    /// no memory for its entries; [`Error::Value`](crate::Error::Value) if a buffered entry cannot be sent, or if its
+    /// owner cannot read it, which ends the map on all ranks; the error that ended the job.
     ///
     /// ```
     /// use aurora_core::ops::Sum;

@@ -1,4 +1,4 @@
-//! Random programs of all operations, on ranks that are threads, compared with a `HashMap`. Types that fail amid a scope.
+//! Random programs of all operations, on ranks that are threads, compared with a `HashMap`. Types that fail in a scope.
 
 use crate::ops::Sum;
 use crate::prelude::*;
@@ -183,7 +183,7 @@ thread_local! {
     static PANICS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Its first two encodings on a rank only count its bytes. The third fails.
+/// A value whose first two encodings on a rank only count its bytes. The third encoding fails.
 #[derive(Deserialize)]
 struct Third;
 

@@ -132,7 +132,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
         }
     }
 
-    /// A faulty map only answers what is parked, without a pause: its timers may be gone.
+    /// A faulty map only answers parked work, without a pause: its timers may be gone.
     fn is_step_over(&self, cx: &Cx<'_>) -> bool {
         cx.is_sound() && self.until.is_some_and(|until| cx.now() >= until)
     }

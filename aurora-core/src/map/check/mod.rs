@@ -1,7 +1,7 @@
 //! Checking mode: the race detector ([`race`](crate::race)) of one map.
 //!
-//! The owner of a key notes every access to it. A request carries the [`Origin`] of its rank. A rank notes its writes in
-//! a ReleaseC itself ([`Noted`]), and sends these notes as batches in front of the writes. A guard that shows entries
+//! The owner of a key notes every access to it. A request carries the [`Origin`] of its rank. A rank notes its writes
+//! in a ReleaseC itself ([`Noted`]), and sends these notes as batches in front of the writes. A guard that shows entries
 //! is noted when it ends ([`Held`]).
 
 mod held;
@@ -117,7 +117,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
         self.note(by, origin, How::bare(kind), places, cx)
     }
 
-    /// Notes accesses of a rank to keys of this rank.
+    /// Notes accesses to keys of this rank by a rank that has entered `epoch` scopes.
     fn note(
         &mut self,
         (from, epoch): (Rank, Epoch),
