@@ -132,7 +132,7 @@ impl<K: MapKey, V: MapValue> Buffer<K, V> {
     }
 
     /// The first of three steps to update a key in a buffer that no cache holds. Each step prefetches the memory that
-    /// the next step reads. Do each step for many keys before the next, so that the processor waits for all keys at once.
+    /// the next step reads. Do each step for many keys before the next: the processor then waits for all keys at once.
     #[inline]
     pub(super) fn prefetch(&self, hash: u64) {
         self.slots.prefetch(hash);

@@ -304,7 +304,7 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
         if room.map_err(|cause| cannot_travel::<(K, V)>(&cause, self.sent.site()))? {
             return Ok(());
         }
-        // Writes that have left the buffer are lost if they cannot be sent. The program may go on, so the map must fail.
+        // Writes that have left the buffer and cannot be sent are lost. The program may go on, so the map must fail.
         let opened = self.sent.site().clone();
         let sent = map.link.poisoned_by_panics((NAME, Some(&opened)), || self.send_all());
         sent.inspect_err(|error| map.link.tidy_on(|_, cx| cx.fail(error.clone())))

@@ -1,8 +1,8 @@
 //! Checking mode: the race detector ([`race`](crate::race)) of one map.
 //!
 //! The owner of a key notes every access to it. A request carries the [`Origin`] of its rank. A rank notes its writes
-//! in a ReleaseC itself ([`Noted`]), and sends these notes as batches in front of the writes. A guard that shows entries
-//! is noted when it ends ([`Held`]).
+//! in a ReleaseC itself ([`Noted`]), and sends these notes as batches in front of the writes. A guard that shows
+//! entries is noted when it ends ([`Held`]).
 
 mod held;
 mod noted;
