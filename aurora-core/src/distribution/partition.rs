@@ -9,7 +9,7 @@ use std::fmt;
 ///
 /// A [`Shape`] (a number of elements, a [`MatrixDim`], or `(rows, cols)`) stands for equal blocks. The functions below
 /// give each rank a block of its own length, which may be 0: for data that must lie with other data, and for machines
-/// of unequal speed. All ranks must give the same lengths or weights. If each rank knows only its own,
+/// of unequal speed. All ranks must give the same lengths or weights. If each rank knows only its own length or weight,
 /// [`World::all_gather`](crate::World::all_gather) collects them on all ranks.
 ///
 /// ```

@@ -33,7 +33,7 @@ pub struct Accumulated<T: Element, O> {
 }
 
 impl<T: Element, O: Op<T>> Accumulated<T, O> {
-    /// Sends each owner the touched elements of its block; merges those of this rank's own block in place.
+    /// Sends each owner the touched elements of its block. Merges the elements of this rank's own block in place.
     fn merge(&mut self, vector: &GVector<T>, site: &Site) -> Result<()> {
         self.partial.seal();
         let (me, first) = (vector.link.me, self.first);

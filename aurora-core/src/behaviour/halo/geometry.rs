@@ -12,7 +12,7 @@ use std::ops::Range;
 /// The elements beyond the first and the last row of a matrix, or element of a vector.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize)]
 pub enum Boundary {
-    /// There are none.
+    /// No elements lie beyond the ends.
     Fixed,
     /// The elements of the other end: the last row lies before the first.
     Periodic,

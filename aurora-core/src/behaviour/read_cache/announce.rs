@@ -28,7 +28,7 @@ impl Vector {
         let (me, size) = (cx.me(), cx.size());
         let (digest, window) = (opening.digest(), opening.window);
         let epoch = self.enter(opening, cx)?;
-        // In checking mode ranks tell each other more than the barrier does.
+        // In checking mode ranks exchange more than the barrier can carry.
         if self.block.home().is_none() || self.nodes.with(me).len() < size || self.check.is_some() {
             self.announce(epoch, cx);
             return Ok(epoch);

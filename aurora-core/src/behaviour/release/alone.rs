@@ -195,8 +195,8 @@ impl<T: Element> GVector<T> {
     }
 
     /// As [`release_alone`](GVector::release_alone), with updates by operation `O` at the owners. The owners know the
-    /// operations of [`ops`] on primitive numbers. All ranks must have used any other operation before, to enter a
-    /// [`release_c_with`](GVector::release_c_with) or an [`accumulate`](GVector::accumulate) of this vector.
+    /// operations of [`ops`] on primitive numbers. They know another operation after all ranks have entered a
+    /// [`release_c_with`](GVector::release_c_with) or an [`accumulate`](GVector::accumulate) of this vector with it.
     ///
     /// # Errors
     /// As [`release_alone`](GVector::release_alone), and [`Error::UnknownOp`].

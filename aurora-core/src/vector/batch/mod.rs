@@ -1,5 +1,5 @@
-//! Batches: writes on their way to one owner. A batch is made where it will be read: in a `Buffer`, which for an
-//! owner on the same machine is memory that both see.
+//! Batches: writes on their way to one owner. A batch is made where it will be read: in a `Buffer`. For an owner on the
+//! same machine this is memory that both ranks share.
 //!
 //! Layout, little endian: bytes of a place, number of places, number of values, bytes of lines (u64 each), the values,
 //! the places, and in [checking mode](super::check) the lines at which they were written. A place is a local index in

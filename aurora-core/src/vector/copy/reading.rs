@@ -89,7 +89,7 @@ fn read_from_others<T: Element>(
     )
 }
 
-/// Sends one request for each piece, or none; the token is that of the memory for the answer.
+/// Sends one request for each piece, or none. Each token stands for the memory for the answer.
 fn ask_all<'v, T: Element, M>(
     pieces: &[Piece<'v, T, M>],
     request: impl Fn(&Piece<'v, T, M>, usize) -> (Request, Token),
