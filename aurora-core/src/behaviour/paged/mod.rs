@@ -112,8 +112,8 @@ impl<T: Element> Pages<T, true> {
 }
 
 impl<T: Element> PagedMut<'_, T> {
-    /// Collective. Makes the writes of all ranks visible to all ranks: after `sync`, each rank reads the values that all
-    /// ranks wrote before `sync`. Shown elements change only in this call, so no slice can be borrowed during it.
+    /// Collective. Makes the writes of all ranks visible to all ranks: after `sync`, each rank reads the values that
+    /// all ranks wrote before `sync`. Shown elements change only in this call, so no slice can be borrowed during it.
     ///
     /// If two ranks have written one element since the last sync, the value of one of them stays. Setting an element to
     /// the value that it had does not count as a write. Checking mode reports two ranks that have changed one element
