@@ -1,4 +1,4 @@
-//! Elements of shared vectors, and what their owner does to them.
+//! Elements of shared vectors, and the operations that their owner applies.
 
 use crate::memory::Cells;
 use crate::operation::Operations;
@@ -9,7 +9,7 @@ use std::any::TypeId;
 
 /// A type whose values may be elements of a [`GVector`](crate::GVector): plain data without padding or pointers.
 ///
-/// Implemented for every `bytemuck::Pod` type. A struct of your own derives that, without `unsafe`:
+/// Implemented for every `bytemuck::Pod` type. A struct of your own derives `Pod`, without `unsafe`:
 ///
 /// ```
 /// use aurora_core::bytemuck;

@@ -1,10 +1,11 @@
-//! Kinds of scopes, for code that is generic over them, and for types that spell a guard out.
+//! Kinds of scopes, for code that is generic over scopes, and for writing out the type of a guard.
 //!
 //! A guard is a [`Scope`](crate::Scope) of a kind: [`ReadCache<'v, T>`](crate::ReadCache) is `Scope<'v, Cached<T>>`.
 //! The traits say which methods the guards of a kind have. They bound the kind `B` of a `Scope<'_, B>`, not the guard
-//! itself, and they are sealed: the kinds are those of this crate. `guard[i]` is none of them: each guard has its own.
+//! itself, and they are sealed: the kinds are those of this crate. `guard[i]` belongs to none of these traits: guards
+//! implement `Index` directly.
 //!
-//! | trait | of the guards of | methods |
+//! | trait | guards | methods |
 //! |---|---|---|
 //! | [`Behaviour`] | every scope | `finish`, `window` |
 //! | [`ShowsElements`] | OwnerComputes, HaloCache, ReadCache, ReadCacheReleaseC | `get`, `iter`, `iter_rows` |
@@ -45,7 +46,7 @@ use crate::ops::Op;
 use crate::scalar::ScalarValue;
 use std::fmt;
 
-/// A kind shows its name: what its guard shows, the guard tells.
+/// `Debug` of a kind shows its name only; `Debug` of the guard shows the rest.
 macro_rules! named {
     ($([$($generics:tt)*] $kind:ty;)*) => {$(
         impl<$($generics)*> fmt::Debug for $kind {

@@ -7,10 +7,10 @@
 //!
 //! A *job* runs the same program on `size` *ranks*; all of them together are the [`World`]. A [`GVector`] is cut into
 //! *blocks*, one for each rank, its *owner*; they are equal, unless a [`Partition`] gives their lengths. A [`GScalar`]
-//! has a *home*; a key of a [`GMap`] has an owner, by its hash. Indices are *global* everywhere. An operation is
-//! *collective* if every rank must call it, and *one-sided* if only the caller takes part: the owner's *daemon*, a
-//! thread of its own, serves it. A *scoped behaviour* ([`Scope`]) changes how one vector is accessed until its guard
-//! goes out of scope.
+//! has one owner, its *home*. The hash of a key of a [`GMap`] decides which rank owns the key. Indices are *global*
+//! everywhere. An operation is *collective* if every rank must call it, and *one-sided* if only the caller takes part:
+//! the owner's *daemon*, a thread of its own, serves it. A *scoped behaviour* ([`Scope`]) changes how one vector is
+//! accessed until its guard goes out of scope.
 //!
 //! # The smallest whole program
 //!
@@ -39,8 +39,8 @@
 //! }
 //! ```
 //!
-//! Written with [`GVector::put`], a barrier and [`GVector::at`] instead, the same program is correct without any
-//! behaviour: each access to an element on another machine is then a message there and one back.
+//! Written with [`GVector::put`], a barrier and [`GVector::at`] instead, the program is correct without any
+//! behaviour, but each access to an element on another machine then takes a message to its owner and one back.
 //!
 //! # The memory model
 //!
@@ -146,8 +146,8 @@ pub use vector::{
 };
 pub use world::{JobInfo, LineUsage, World};
 
-/// The types and traits of most programs. The operations are in [`ops`]: their names are short, and a program has its
-/// own `Min` or `Sum`.
+/// The types and traits of most programs. It does not contain the operations of [`ops`]: their names are short, and a
+/// program may have its own `Min` or `Sum`.
 pub mod prelude {
     pub use crate::{
         Accumulate, BatchedReads, Config, Element, Error, GMap, GScalar, GVector, GlobalRead, GlobalWrite, Halo,

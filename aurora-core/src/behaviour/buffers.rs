@@ -17,7 +17,7 @@ pub trait Buffered: Behaviour {
     /// The operation of [`Scope::update`], or [`PutOnly`](super::PutOnly).
     type Operation;
 
-    /// The buffers, and what sends them.
+    /// The buffers, and their sender.
     #[doc(hidden)]
     fn parts(&mut self) -> (&mut Buffers<Self::Element>, &mut dyn Sender<Self::Element>);
 
@@ -25,7 +25,7 @@ pub trait Buffered: Behaviour {
     #[doc(hidden)]
     fn op(&self) -> Option<OpId>;
 
-    /// For writes that may have to be sent.
+    /// A writer, for writes that may have to be sent.
     #[doc(hidden)]
     fn writer<'a>(&'a mut self, vector: &'a GVector<Self::Element>, site: &'a Site) -> Writer<'a, Self::Element> {
         let (buffers, sender) = self.parts();
@@ -33,10 +33,10 @@ pub trait Buffered: Behaviour {
     }
 }
 
-/// How buffers are sent: the difference between a collective ReleaseC and that of one rank alone.
+/// The way of sending buffers: the difference between a collective ReleaseC and a ReleaseC of one rank alone.
 #[allow(unnameable_types, reason = "in hidden methods of `Buffered` alone")]
 pub trait Sender<T: Element> {
-    /// Sends a batch to its owner, once the owner may get another, and leaves it empty.
+    /// Sends a batch to its owner, as soon as the owner may get another batch, and empties it.
     #[doc(hidden)]
     fn send(
         &mut self,
@@ -212,7 +212,7 @@ impl<B: Buffered> Scope<'_, B> {
     }
 }
 
-/// Buffers with what sends them.
+/// Buffers with their sender.
 #[allow(missing_debug_implementations, unnameable_types, reason = "in hidden methods of `Buffered` alone")]
 pub struct Writer<'a, T: Element> {
     buffers: &'a mut Buffers<T>,
@@ -273,7 +273,7 @@ impl<T: Element> Writer<'_, T> {
         Ok(())
     }
 
-    /// Sends all that is left.
+    /// Sends all remaining writes.
     pub(super) fn flush(&mut self) -> Result<()> {
         let me = self.vector.link.me;
         for owner in me.others(self.vector.link.size).chain([me]) {

@@ -1,6 +1,6 @@
 //! Consecutive elements that a guard shows: one by one under their global indices, in order, and as a slice.
 //!
-//! Methods that take or return an index, and `len()`, speak of the whole vector. Only slices and iterators without
+//! Methods that take or return an index, and `len()`, refer to the whole vector. Only slices and iterators without
 //! indices begin at the first element shown. So no guard dereferences to a slice: a slice counts from 0.
 
 use super::combined::Combined;
@@ -70,9 +70,9 @@ impl<T: Element> ShowsElementsMut for OwnerMut<T> {
     }
 }
 
-/// Indices are global, and `len()` is that of the vector. Iterators yield the elements of the
-/// [`window`](Scope::window); of an OwnerComputes, those of them that this rank owns; of a HaloCache, this rank's own
-/// part without the halo.
+/// Indices are global, and `len()` is the length of the vector. Iterators yield the elements of the
+/// [`window`](Scope::window). An OwnerComputes yields only the elements of it that this rank owns, a HaloCache only
+/// this rank's own part without the halo.
 ///
 /// ```
 /// use aurora_core::prelude::*;
@@ -109,7 +109,7 @@ impl<B: ShowsElements> Scope<'_, B> {
         B::get(self, index)
     }
 
-    /// The elements that are shown, in order; of a HaloCache, those of this rank's own part.
+    /// The elements that are shown, in order. A HaloCache yields only the elements of this rank's own part.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -165,7 +165,7 @@ impl<B: ShowsElements> Scope<'_, B> {
         self.vector.len()
     }
 
-    /// Whether the whole vector has no elements.
+    /// Returns true if the whole vector has no elements.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -195,7 +195,7 @@ impl<'a, B: ShowsElements> IntoIterator for &'a Scope<'_, B> {
 }
 
 impl<B: ShowsElementsMut> Scope<'_, B> {
-    /// The elements of [`iter`](Scope::iter), to change them; so does a loop over `&mut guard`.
+    /// The elements of [`iter`](Scope::iter), for writing. A loop over `&mut guard` yields the same elements.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -283,7 +283,7 @@ macro_rules! shows_window {
 
 macro_rules! index_by_ranges {
     ($guard:ident by $($index:ty),+) => {$(
-        /// By global indices; an open end is that of the [`window`](Scope::window).
+        /// By global indices. An open bound of the range is the bound of the [`window`](Scope::window).
         impl<T: Element> Index<$index> for $guard<'_, T> {
             type Output = [T];
 

@@ -1,4 +1,4 @@
-//! Which elements of a vector have been touched: a bit for each.
+//! The touched elements of a vector: a bit for each element.
 
 use crate::memory::{self, Shortage};
 use std::ops::Range;
@@ -31,7 +31,7 @@ impl Marks {
         })
     }
 
-    /// Marks an element. Returns whether it was not marked before.
+    /// Marks an element. Returns true if it was not marked before.
     #[inline]
     pub(super) fn mark(&mut self, index: usize) -> bool {
         let (word, bit) = (&mut self.words[index / BITS], 1 << (index % BITS));
@@ -67,7 +67,7 @@ impl Marks {
         })
     }
 
-    /// The first element of a range that is marked, or is not.
+    /// The first element of a range whose mark is `marked`.
     fn find(&self, range: Range<usize>, marked: bool) -> Option<usize> {
         let flip = if marked { 0 } else { u64::MAX };
         let mut at = range.start;

@@ -65,7 +65,7 @@ pub type BatchedReads<'v, T> = Scope<'v, Batched<T>>;
 /// Buffered writes by one rank alone: [`GVector::release_alone`].
 pub type ReleaseAlone<'v, T, O = PutOnly> = Scope<'v, Alone<T, O>>;
 
-/// A kind of scope: what the guard holds while it is open and how it ends. Not for users to implement.
+/// A kind of scope: the state of its guard, and its end. Not for users to implement.
 pub trait Behaviour: sealed::Sealed + Sized {
     /// The type of the vector's elements.
     type Element: Element;
@@ -74,18 +74,18 @@ pub trait Behaviour: sealed::Sealed + Sized {
     #[doc(hidden)]
     const NAME: &'static str;
 
-    /// Whether the end of the scope sends messages.
+    /// True if the end of the scope sends messages.
     #[doc(hidden)]
     const SENDS: bool = false;
 
-    /// Gives back what was lent and sends what is buffered. `checked`: waits until all of it is done on every rank.
+    /// Returns the lent elements and sends the buffered writes. If `checked`, waits as [`Scope::finish`] describes.
     #[doc(hidden)]
     fn close(&mut self, vector: &GVector<Self::Element>, _: &Site, _checked: bool) -> Result<()> {
         self.abandon(vector);
         Ok(())
     }
 
-    /// Gives back what was lent, after a panic. Nothing of the unfinished scope is sent.
+    /// Returns the lent elements after a panic. Nothing of the unfinished scope is sent.
     #[doc(hidden)]
     fn abandon(&mut self, vector: &GVector<Self::Element>);
 }
@@ -97,30 +97,30 @@ pub(crate) mod sealed {
 
 /// An open scoped behaviour: a guard whose `Drop` ends the scope.
 ///
-/// Dropping the guard sends what is left to send; the next use of the vector waits for the other ranks.
-/// [`Scope::finish`] is the checked end: it returns errors at once, not with the next use or from `run`.
+/// Dropping the guard sends the remaining writes; the next use of the vector waits for the other ranks.
+/// [`Scope::finish`] is the checked end: it returns errors at once. After a drop, the next use or `run` returns them.
 ///
 /// A guard belongs to the thread that opened it: it is neither `Send` nor `Sync`, and a closure for other threads
-/// that names the guard does not compile. What the guard shows is ordinary data, so borrow that first: `let all =
-/// guard.as_slice();`, `let mine = guard.local();`, `local_mut()`, `par_rows()`.
+/// that names the guard does not compile. The elements that the guard shows are ordinary data, so borrow them first:
+/// `let all = guard.as_slice();`, `let mine = guard.local();`, `local_mut()`, `par_rows()`.
 ///
 /// A guard must not be forgotten or leaked: ranks that wait for it get [`Error::Leaked`](crate::Error::Leaked).
 #[must_use = "a scope ends when its guard is dropped: keep it, as in `let _guard = ...` (`let _ = ...` drops it at once)"]
 pub struct Scope<'v, B: Behaviour> {
     pub(crate) vector: &'v GVector<B::Element>,
-    /// The part of the vector that the scope is about; `shown`: the same, as indices.
+    /// The part of the vector that the scope is about. `shown` has its indices.
     pub(crate) window: Window,
     shown: Range<usize>,
     pub(crate) site: Site,
     pub(crate) state: B,
-    /// `None`: it has ended.
+    /// `None` after the end of the scope.
     guard: Option<Guard>,
     not_send: PhantomData<*const B>,
 }
 
 impl<'v, B: Behaviour> Scope<'v, B> {
     /// Opens a scope whose end all ranks await. Then retries parked batches: ranks that opened the scope earlier may
-    /// have sent batches that waited for this.
+    /// have sent batches that wait for this opening.
     fn open_together(vector: &'v GVector<B::Element>, window: Window, site: Site, state: B) -> Self {
         let scope = Self::open(vector, window, site, state, true, true);
         vector.link.tidy_on(|object, _| object.has_changed = true);
@@ -147,8 +147,9 @@ impl<'v, B: Behaviour> Scope<'v, B> {
 
     /// Ends the scope and reports errors: the checked form of dropping the guard.
     ///
-    /// For a [`ReleaseC`] or an [`Accumulate`], returns when every rank has ended its scope and all writes to this
-    /// rank's block are applied; for a [`ReleaseAlone`], when its writes are applied; for others, at once.
+    /// For a [`ReleaseC`], a [`ReadCacheReleaseC`], an [`Accumulate`] or a [`Paged`], returns when every rank has ended
+    /// its scope and all writes to this rank's block are applied; for a [`ReleaseAlone`], when its writes are applied;
+    /// for other scopes, at once.
     ///
     /// # Errors
     /// `Mismatch`, `Leaked` or `Poisoned` of the vector; the error that ended the job.
@@ -188,7 +189,7 @@ impl<'v, B: Behaviour> Scope<'v, B> {
 }
 
 impl<T: Element> GVector<T> {
-    /// Tells all ranks that this rank has no memory for a scope: they would wait for this rank.
+    /// Reports to all ranks that this rank has no memory for a scope: otherwise they would wait for this rank.
     fn short_of(&self, shortage: Shortage, purpose: &str, site: &Site) -> Error {
         let error = shortage.error(self.link.me, purpose, self.name(), site);
         self.link.tidy_on(|_, cx| cx.fail(error.clone()));

@@ -11,7 +11,7 @@ struct WholeRows {
     rows: Range<usize>,
     /// 0 if rows are empty; chunks have at least one element.
     cols: usize,
-    /// Their indices among the elements.
+    /// The indices of their elements among the consecutive elements.
     within: Range<usize>,
 }
 
@@ -61,8 +61,8 @@ impl<B: ShowsElementsMut> Scope<'_, B> {
         (whole, elements)
     }
 
-    /// This rank's rows, in order, with their global numbers, for writing. For a HaloCache these are its own rows,
-    /// without the halo; for a slice, the rows that lie in it whole.
+    /// This rank's rows, in order, with their global numbers, for writing. A HaloCache yields this rank's own rows
+    /// without the halo. A scope of a slice yields the rows that lie completely in the slice.
     ///
     /// ```
     /// use aurora_core::prelude::*;

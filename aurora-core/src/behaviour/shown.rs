@@ -1,4 +1,4 @@
-//! What a scope shows. The only place that checks global indices and turns them into places in the shown elements.
+//! The elements that a scope shows. Only this module checks global indices and turns them into places among them.
 
 use super::{Behaviour, Scope};
 use crate::error::Result;
@@ -6,7 +6,7 @@ use crate::{Error, Site};
 use std::ops::Range;
 
 impl<B: Behaviour> Scope<'_, B> {
-    /// The elements of the vector that the scope is about: all, or those of a [`Slice`](crate::Slice).
+    /// The elements of the vector that the scope is about: all elements, or the elements of a [`Slice`](crate::Slice).
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -153,7 +153,7 @@ impl<B: Behaviour> Scope<'_, B> {
         }
     }
 
-    /// A hint for a row outside of those shown whose number looks like the index of a shown element.
+    /// A hint for a row that is not shown and whose number is the index of a shown element.
     pub(crate) fn rows_hint(&self, row: usize, indices: &Range<usize>) -> &'static str {
         let is_matrix = self.vector.dim().is_some_and(|dim| dim.cols > 1);
         match is_matrix && indices.contains(&row) {

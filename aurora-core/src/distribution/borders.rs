@@ -1,30 +1,30 @@
-//! Blocks of lengths that follow no rule: where each ends, and which block an element lies in.
+//! Blocks of any lengths: the end of each block, and the block of an element.
 
 use std::ops::Range;
 
 /// The borders between blocks.
 ///
-/// The search for an owner takes no branch that random indices would mispredict. A grid of cells, each of the same
-/// power of two of elements, says who owns the first element of each. A binary search decides among the ranks that may
-/// own another element of a cell. They are few, and as many for each cell: the most that any has.
+/// The search for an owner takes no branch that random indices would mispredict. The elements are cut into cells of
+/// one size, a power of two. A table has the owner of the first element of each cell. A binary search decides among the
+/// ranks that may own another element of the cell. It searches the same number of ranks for each cell, the maximum.
 #[derive(Debug)]
 pub(super) struct Borders {
-    /// Where the block of each rank ends. Then `usize::MAX`, as often as a search may look beyond the last rank.
+    /// The end of each rank's block, then `usize::MAX` `behind` times, because a search may look beyond the last rank.
     ends: Box<[usize]>,
     ranks: usize,
     /// The owner of the first element of each cell.
     cells: Box<[u32]>,
     /// A cell has `1 << shift` elements.
     shift: u32,
-    /// An element's owner is its cell's, or one of so many ranks behind it.
+    /// An element's owner is the owner of its cell's first element, or one of the next `behind` ranks.
     behind: usize,
 }
 
-/// There are at least so many cells for each rank, and about twice as many at most.
+/// The minimum number of cells for each rank, if there are as many elements. The maximum is about twice that number.
 const CELLS: usize = 4;
 
 impl Borders {
-    /// For blocks that end there, in ascending order.
+    /// Borders of blocks that end at `ends`, in ascending order.
     pub(super) fn new(mut ends: Vec<usize>) -> Self {
         let (ranks, len) = (ends.len(), ends.last().copied().unwrap_or(0));
         let shift = (len / (CELLS * ranks)).checked_ilog2().unwrap_or(0);

@@ -1,7 +1,8 @@
-//! Which rank owns which element: pure arithmetic.
+//! The owners of elements: pure arithmetic.
 //!
 //! A vector is cut into *units*: elements, or whole rows of a matrix. Blocks are equal: the first `units % ranks` ranks
-//! own one unit more than the others. Or a [`Partition`] says the length of each block. Or one rank owns the whole.
+//! own one unit more than the others. Otherwise a [`Partition`] gives the length of each block, or one rank owns the
+//! whole.
 
 mod borders;
 mod partition;
@@ -38,7 +39,7 @@ impl Divisor {
     }
 }
 
-/// How the elements of one vector lie over the ranks.
+/// The distribution of one vector's elements over the ranks.
 #[derive(Clone, Debug)]
 pub struct Distribution {
     shape: Shape,
@@ -58,7 +59,7 @@ pub struct Distribution {
     surplus: isize,
     by_larger: Divisor,
     by_base: Divisor,
-    /// Where the blocks end, if they are not equal.
+    /// The ends of the blocks, if they are not equal.
     borders: Option<Arc<Borders>>,
 }
 
@@ -96,7 +97,7 @@ impl Distribution {
         Distribution { on: Some(rank), first: rank.index(), ..Distribution::block(shape, 1) }
     }
 
-    /// Blocks of as many units as it says for each rank, which add up to the shape's.
+    /// Blocks of `units[r]` units for rank `r`. The sum of `units` is the number of units of the shape.
     ///
     /// # Panics
     /// As [`Distribution::block`].
@@ -122,7 +123,7 @@ impl Distribution {
         self.shape
     }
 
-    /// Where the block of each rank ends, unless blocks are equal.
+    /// The end of each rank's block, or `None` if blocks are equal.
     pub fn ends(&self) -> Option<&[usize]> {
         self.borders.as_ref().map(|borders| borders.ends())
     }
@@ -133,7 +134,7 @@ impl Distribution {
         self.len
     }
 
-    /// Whether there are none.
+    /// True if there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -158,7 +159,7 @@ impl Distribution {
         }
     }
 
-    /// The same for listed borders. `cold`, so that the code around the call is as good for equal blocks as without it.
+    /// [`owner_index`](Self::owner_index) for listed borders. `cold`, so that the call does not slow down equal blocks.
     #[cold]
     #[inline(never)]
     fn listed_owner(&self, index: usize) -> usize {
@@ -222,7 +223,7 @@ mod tests {
         prop_oneof![4 => prop::collection::vec(length, 1..70), 1 => all_on_one]
     }
 
-    /// Of every kind, with the number of ranks.
+    /// Distributions of every kind, with the number of ranks.
     fn distributions() -> impl Strategy<Value = (Distribution, usize)> {
         prop_oneof![
             (shapes(), 1usize..70).prop_map(|(shape, ranks)| (Distribution::block(shape, ranks), ranks)),

@@ -1,16 +1,16 @@
-//! How long the blocks of a vector are.
+//! The lengths of the blocks of a vector.
 
 use super::{Distribution, MatrixDim, Shape};
 use aurora_net::Rank;
 use std::fmt;
 
-/// How a vector is divided into blocks, one for each rank: what [`GVector::new`](crate::GVector::new) and
-/// [`from_fn`](crate::GVector::from_fn) take.
+/// The division of a vector into blocks, one for each rank: an argument of [`GVector::new`](crate::GVector::new) and
+/// [`from_fn`](crate::GVector::from_fn).
 ///
 /// A [`Shape`] (a number of elements, a [`MatrixDim`], or `(rows, cols)`) stands for equal blocks. The functions below
-/// give each rank a block of its own length, which may be 0: for data that follows other data, and for machines of
-/// unequal speed. All ranks must give the same lengths or weights; [`World::all_gather`](crate::World::all_gather)
-/// tells all ranks what each one knows alone.
+/// give each rank a block of its own length, which may be 0: for data that must lie with other data, and for machines
+/// of unequal speed. All ranks must give the same lengths or weights. If each rank knows only its own length or weight,
+/// [`World::all_gather`](crate::World::all_gather) collects them on all ranks.
 ///
 /// ```
 /// use aurora_core::prelude::*;
@@ -43,14 +43,14 @@ enum Blocks<'a> {
     Weighted(Shape, &'a [f64]),
 }
 
-/// Why a vector cannot be divided so.
+/// The reason why a vector cannot be divided as asked.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Refusal {
-    /// There are more elements than numbers for them.
+    /// There are more than `isize::MAX` elements.
     TooLarge,
-    /// There are more rows than numbers for them, all without elements.
+    /// There are more than `usize::MAX` rows, all without elements.
     TooManyRows,
-    /// So many of them are given, which is not one for each rank.
+    /// The name and the number of the given values, if there is not one for each rank.
     Count(&'static str, usize),
     Weight(Rank, f64),
     NoWeight,
@@ -68,12 +68,12 @@ impl<'a> Partition<'a> {
         Partition(Blocks::Rows(rows, cols))
     }
 
-    /// A vector of which rank `r` owns as many elements as its share `weights[r]` of all weights gives, or a matrix of
-    /// which it owns as many rows: `weights` are the speeds of the ranks, in any unit. A rank of weight 0 owns nothing.
+    /// A vector or matrix of which rank `r` owns a share in proportion to `weights[r]`: elements of a vector, rows of a
+    /// matrix. `weights` are the speeds of the ranks, in any unit. A rank of weight 0 owns nothing.
     ///
-    /// Shares are rounded down. Elements that are left go, one each, to the ranks that lost most by that, among equals
-    /// to the lower ones. So equal weights make the blocks that a bare shape makes. The weights decide alone which rows
-    /// a rank owns, not what they hold: a matrix of `n` rows and a vector of `n` elements are cut at the same rows.
+    /// Shares are rounded down. The remaining elements or rows go, one each, to the ranks that lost most by rounding,
+    /// among equals to the lower ranks. So equal weights give the same blocks as a bare shape. The length of a row does
+    /// not matter: a matrix of `n` rows and a vector of `n` elements are cut at the same places.
     pub fn weighted(shape: impl Into<Shape>, weights: &'a [f64]) -> Self {
         Partition(Blocks::Weighted(shape.into(), weights))
     }
@@ -106,7 +106,7 @@ impl<'a> Partition<'a> {
     }
 }
 
-/// The share of each weight in `units`, in whole numbers that add up to them.
+/// The share of each weight in `units`, in whole numbers whose sum is `units`.
 fn shares(units: usize, weights: &[f64]) -> Result<Vec<usize>, Refusal> {
     let is_weight = |weight: f64| weight.is_finite() && weight >= 0.0;
     if let Some((rank, weight)) = weights.iter().enumerate().find(|(_, weight)| !is_weight(**weight)) {
@@ -116,7 +116,7 @@ fn shares(units: usize, weights: &[f64]) -> Result<Vec<usize>, Refusal> {
     if greatest == 0.0 {
         return Err(Refusal::NoWeight);
     }
-    // Whole numbers of at most 63 bits, so that all that follows is exact. To divide by a power of two is exact, too.
+    // Whole numbers of at most 63 bits, so that all later steps are exact. To divide by a power of two is exact, too.
     const EXPONENT: u64 = 0x7ff << 52;
     let below = f64::from_bits(greatest.to_bits() & EXPONENT).max(f64::MIN_POSITIVE);
     let weights: Vec<u128> = weights.iter().map(|weight| (weight / below * 2f64.powi(62)) as u128).collect();
@@ -139,14 +139,14 @@ impl<S: Into<Shape>> From<S> for Partition<'_> {
     }
 }
 
-/// A partition is `Copy`: one that serves several vectors may be passed by reference, too.
+/// A partition that is used for several vectors may be passed by reference.
 impl<'p> From<&Partition<'p>> for Partition<'p> {
     fn from(partition: &Partition<'p>) -> Self {
         *partition
     }
 }
 
-/// All of it: `error::clip` shortens long lists.
+/// The complete lists: `error::clip` shortens long ones.
 impl fmt::Display for Partition<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sum = |units: &[usize]| units.iter().map(|units| *units as u128).sum::<u128>();

@@ -1,4 +1,4 @@
-//! How many elements a vector has, and whether it is cut by elements or by rows.
+//! The number of elements of a vector, and its division by elements or by rows.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -35,7 +35,7 @@ impl MatrixDim {
     /// ```
     ///
     /// # Panics
-    /// If there is no such row or column.
+    /// If the matrix has no such row or column.
     #[inline]
     #[track_caller]
     pub fn index(self, row: usize, col: usize) -> usize {
@@ -49,7 +49,7 @@ impl MatrixDim {
     }
 }
 
-/// Length of a vector, and whether it is cut by elements or by rows.
+/// The length of a vector, cut by elements or by rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Shape {

@@ -1,20 +1,20 @@
-//! How much memory this rank's entries may take.
+//! The memory that this rank's entries may take.
 //!
 //! A map grows while it is used, so its memory cannot be admitted when it is made. Its entries are counted in bytes
-//! as they come, and the system's free memory is looked at before each further part of it is used.
+//! as they arrive, and the system's free memory is looked at before each further part of it is used.
 
 use crate::memory::{Limits, Shortage};
 use std::ops::ControlFlow;
 
-/// Bytes that are taken without a look: they come out of the memory that `Limits` keeps back.
+/// Bytes that are taken without a look: they belong to the memory that `Limits` keeps back.
 const LEAST: usize = 1 << 20;
 
-/// A look allows this part of the free memory: so many ranks may look at the same moment.
+/// A look allows this fraction of the free memory: this number of ranks may look at the same moment.
 const PART: usize = 64;
 
 #[derive(Default)]
 pub(super) struct Allowance {
-    /// Bytes taken so far. What is removed again is not subtracted: it only makes looks more frequent.
+    /// Bytes taken so far. Removed entries are not subtracted: they only make looks more frequent.
     taken: usize,
     /// Bytes in all that may be taken before the next look.
     allowed: usize,
@@ -22,7 +22,7 @@ pub(super) struct Allowance {
 }
 
 impl Allowance {
-    /// Call before something of about so many bytes is kept.
+    /// Counts about `bytes` bytes, before they are kept.
     #[inline]
     pub(super) fn take(&mut self, bytes: usize) -> Result<(), Shortage> {
         self.taken = self.taken.saturating_add(bytes);
@@ -49,7 +49,7 @@ impl Allowance {
         Ok(())
     }
 
-    /// Goes on until so many bytes are taken, or stops: only so many can be had.
+    /// `Continue`: the bytes that may be taken before the next look. `Break`: the bytes that are available in all.
     fn decide(&self, available: usize) -> ControlFlow<usize, usize> {
         let coming = self.taken - self.allowed;
         match available.checked_sub(coming) {

@@ -6,10 +6,10 @@ use super::key::{self, Lookup, MapKey, MapValue};
 use super::slots::Slots;
 use crate::memory::Prefetch;
 
-/// A batch has about so many bytes, or is a single write.
+/// The approximate bytes of a batch, unless it is a single write.
 pub(super) const BATCH: usize = 64 << 10;
 
-/// A batch to this rank itself has at most so many writes: they are applied in one step.
+/// The maximum number of writes in a batch to this rank itself: they are applied in one step.
 pub(super) const OWN_BATCH: usize = 1024;
 
 /// Not the position of any write: [`Buffer::combine`].
@@ -41,7 +41,7 @@ impl<K: MapKey, V: MapValue> Pending<K, V> {
     }
 }
 
-/// The same in a buffer.
+/// A write in a buffer.
 struct Waiting<K, V> {
     hash: u64,
     key: K,
@@ -51,7 +51,7 @@ struct Waiting<K, V> {
 enum Write<V> {
     Insert(V),
     Update(V),
-    /// While an operation computes a new value, and for ever if it panics: the end of the scope notices it.
+    /// No value: an operation computes a new one, or has panicked. The end of the scope notices a panic.
     Lost,
 }
 
@@ -91,22 +91,22 @@ pub(super) struct Buffer<K, V> {
     /// In the order of their first write: frequent keys are among the first, and close to each other.
     writes: Vec<Waiting<K, V>>,
     slots: Slots,
-    /// The size of the writes in bytes, or more: what operations make of operands is not counted at once.
+    /// The size of the writes in bytes, or more: results of operations are not counted at once.
     size: usize,
-    /// From this size on the writes are sent.
+    /// The size from which on the writes are sent.
     limit: usize,
-    /// Operands that were combined with one that waits here, since the last were sent.
+    /// The number of operands that were combined with a buffered write since writes were last sent.
     combined: usize,
 }
 
 impl<K: MapKey, V: MapValue> Buffer<K, V> {
-    /// With room for so many bytes at first.
+    /// A buffer with room for `limit` bytes at first.
     pub(super) fn new(limit: usize) -> Self {
         Buffer { writes: Vec::new(), slots: Slots::new(), size: 0, limit, combined: 0 }
     }
 
-    /// Combines an operand with what waits for its key; the operand comes back if nothing does. `guess`: where it may
-    /// be, or any number.
+    /// Combines an operand with the buffered write to its key, or returns the operand if there is none. `guess`: a
+    /// possible position of the write, or any number.
     #[inline]
     pub(super) fn combine(
         &mut self,
@@ -131,14 +131,14 @@ impl<K: MapKey, V: MapValue> Buffer<K, V> {
         None
     }
 
-    /// The first of three steps to update a key in a buffer that no cache holds: each prefetches what the next reads.
-    /// Each is to be done for many keys before the next, so that the processor waits for the memory of all at once.
+    /// The first of three steps to update a key in a buffer that no cache holds. Each step prefetches the memory that
+    /// the next step reads. Do each step for many keys before the next: the processor then waits for all keys at once.
     #[inline]
     pub(super) fn prefetch(&self, hash: u64) {
         self.slots.prefetch(hash);
     }
 
-    /// The second: where the write to a key of this hash may be.
+    /// The second step: the possible position of the write to a key of this hash.
     #[inline]
     pub(super) fn guess(&self, hash: u64) -> usize {
         let guess = self.slots.find(hash, |_| true).unwrap_or(NOWHERE);
@@ -146,7 +146,7 @@ impl<K: MapKey, V: MapValue> Buffer<K, V> {
         guess
     }
 
-    /// The third. Then [`combine`](Buffer::combine).
+    /// The third step. Then comes [`combine`](Buffer::combine).
     #[inline]
     pub(super) fn prefetch_key(&self, hash: u64, guess: usize) {
         if let Some(there) = self.writes.get(guess).filter(|there| there.hash == hash) {
@@ -154,7 +154,7 @@ impl<K: MapKey, V: MapValue> Buffer<K, V> {
         }
     }
 
-    /// Adds a write for a key for which nothing waits.
+    /// Adds a write for a key that has none in the buffer.
     pub(super) fn add(
         &mut self,
         Pending { pair: Pair { hash, key, value }, is_put }: Pending<K, V>,
@@ -167,7 +167,7 @@ impl<K: MapKey, V: MapValue> Buffer<K, V> {
         Ok(())
     }
 
-    /// Puts a value in the place of what waits for its key, if anything does.
+    /// Replaces the buffered write to a key by this value, or adds it if there is none.
     pub(super) fn put(&mut self, pair: Pair<K, V>) -> postcard::Result<()> {
         match self.slots.find(pair.hash, |at| self.writes[at].is(pair.hash, &pair.key)) {
             Some(at) => {
@@ -190,8 +190,8 @@ impl<K: MapKey, V: MapValue> Buffer<K, V> {
         self.size >= self.limit
     }
 
-    /// The buffer seems to be full: counts anew. If it has combined a fifth of the operands, it grows, as far as
-    /// `may_grow` allows so many bytes. Returns whether there is room now.
+    /// The buffer seems to be full: counts anew. If it has combined a fifth of the operands, it grows, if `may_grow`
+    /// allows the new bytes. Returns true if there is room now.
     pub(super) fn make_room(&mut self, may_grow: impl FnOnce(usize) -> bool) -> postcard::Result<bool> {
         let sizes = self.writes.iter().map(Waiting::encoded_len);
         self.size = sizes.sum::<postcard::Result<usize>>()? + self.writes.len() * Entries::<K, V>::ENTRY;

@@ -1,5 +1,5 @@
-//! How keys and values travel: a primitive number as its bytes, every other type by serde, with its length in front. So
-//! a type that reads less or more than it has written is found, and damages nothing behind it.
+//! The encoding of keys and values: a primitive number as its bytes, every other type by serde, with its length in
+//! front. So a type that reads less or more than it has written is found, and damages nothing behind it.
 
 use super::key::{Lookup, MapKey};
 use crate::scalar::{LEFT_OVER, unreadable};
@@ -32,7 +32,7 @@ macro_rules! numbers {
             Ok(len + if len < LONG as usize { 1 } else { 1 + size_of::<u64>() })
         }
 
-        /// Whether `T` is a primitive number: all its encodings have one length.
+        /// True if `T` is a primitive number: all its encodings have one length.
         #[inline]
         pub(super) fn is_number<T: 'static>() -> bool {
             [$(TypeId::of::<$t>()),*].contains(&TypeId::of::<T>())
@@ -56,12 +56,12 @@ macro_rules! numbers {
 
 numbers! { u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 }
 
-/// Why a key or value cannot be sent, or cannot be read where it arrives.
+/// The reason why a key or value cannot be sent, or cannot be read at its receiver.
 #[derive(Debug)]
 pub(super) enum Fault {
-    /// No rank of this build sends that.
+    /// No rank of this build sends such bytes.
     Malformed,
-    /// The type is to blame: the words of serde, or the mistake of the type.
+    /// The type is at fault: the words of serde, or the mistake of the type.
     Type(String),
 }
 
@@ -80,8 +80,8 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Appends a key that is looked up: its hash, and its encoding by serde, for every type. A borrowed form must have both
-/// in common with the key: the encoding is checked here, the hash by the owner.
+/// Appends a key that is looked up: its hash, and its encoding by serde, for every type. A borrowed form must have the
+/// hash and the encoding of the key: the encoding is checked here, the hash by the owner.
 pub(super) fn write_sought<K: MapKey>(
     hash: u64,
     key: &(impl Lookup<K> + ?Sized),
@@ -97,7 +97,7 @@ pub(super) fn read_sought<K: DeserializeOwned>(bytes: &mut &[u8]) -> Result<(u64
     Ok((hash, read_by_serde(bytes)?))
 }
 
-/// Appends a key as [`write`] does, if it is the same key when it is read.
+/// Appends a key as [`write`] does, if reading gives the same key.
 pub(super) fn write_key<K: MapKey>(key: &K, into: &mut Vec<u8>) -> Result<(), Fault> {
     match is_number::<K>() || TypeId::of::<K>() == TypeId::of::<String>() {
         true => Ok(write(key, into)?),
@@ -187,7 +187,7 @@ mod tests {
         there_and_back(-0.5f32, 4);
         there_and_back(i128::MIN, 16);
         there_and_back(String::from("word"), 6);
-        // Two lengths in front: that of the string, and that of its encoding, which takes 9 bytes from 255 on.
+        // Two lengths in front: of the string, and of its encoding. The second takes 9 bytes from 255 on.
         for (len, encoded) in [(200, 203), (252, 255), (253, 264), (255, 266), (1000, 1011), (70_000, 70_012)] {
             there_and_back("x".repeat(len), encoded);
         }

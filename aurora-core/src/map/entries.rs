@@ -1,9 +1,9 @@
 //! The entries of one rank: a hash table in shards of a few thousand entries.
 //!
-//! A table that is full doubles, which lasts long under the endpoint's lock if it is large. Here only one shard is
-//! changed at a time: a full shard splits in two (extendible hashing). The directory has a power of two of places; a
-//! shard of depth `d` stands in all places whose number ends with the same `d` bits. A key's place is given by the
-//! last bits of its [spread](super::key::spread) hash.
+//! A single table doubles when it is full, which takes long under the endpoint's lock if it is large. Here only one
+//! shard is changed at a time: a full shard splits in two (extendible hashing). The directory has a power of two of
+//! places; a shard of depth `d` stands in all places whose number ends with the same `d` bits. A key's place is given
+//! by the last bits of its [spread](super::key::spread) hash.
 
 use super::key::{Lookup, hash_of, spread};
 use hashbrown::HashTable;
@@ -13,10 +13,10 @@ use std::hash::Hash;
 use std::iter::{FlatMap, FusedIterator};
 use std::slice;
 
-/// A full shard with so many entries splits: 7/8 of 4096 places.
+/// The number of entries at which a full shard splits: 7/8 of 4096 places.
 const MOST: usize = 3584;
 
-/// The directory has at most so many places for each shard. If many keys have one hash, their shard grows instead.
+/// The maximum number of directory places for each shard. If many keys have one hash, their shard grows instead.
 const PLACES_PER_SHARD: usize = 16;
 
 /// An entry with the hash of its key.
@@ -35,8 +35,8 @@ impl<K: Hash, V> Pair<K, V> {
 }
 
 /// The entries of a [`GMap`](crate::GMap) that one rank owns. [`GMap::owner_computes`](crate::GMap::owner_computes) and
-/// [`GMap::owner_computes_mut`](crate::GMap::owner_computes_mut) show them. It is ordinary data: other threads may
-/// borrow it.
+/// [`GMap::owner_computes_mut`](crate::GMap::owner_computes_mut) show them. They are ordinary data: other threads may
+/// borrow them.
 pub struct Entries<K, V> {
     directory: Vec<u32>,
     shards: Vec<Shard<K, V>>,
@@ -63,7 +63,7 @@ impl<K, V> Default for Entries<K, V> {
 }
 
 impl<K, V> Entries<K, V> {
-    /// Bytes of an entry in a table, of which half is used, without what lies behind pointers.
+    /// Bytes of an entry in a table that is half used, without memory behind pointers.
     pub(super) const ENTRY: usize = 2 * (size_of::<Pair<K, V>>() + 1);
 
     #[inline]
@@ -85,7 +85,7 @@ impl<K, V> Entries<K, V> {
         found.ok().map(|entry| entry.remove().0.value)
     }
 
-    /// The entries from a place on, with the place behind each; empty after the last.
+    /// The entries from a place on, each with the next place; empty after the last entry.
     pub(super) fn from(&self, (shard, bucket): Place) -> impl Iterator<Item = (Place, &Pair<K, V>)> {
         (shard..self.shards.len() as u32).flat_map(move |at| {
             let pairs = &self.shards[at as usize].pairs;
@@ -100,7 +100,7 @@ impl<K, V> Entries<K, V> {
         self.directory[spread(hash) as usize & (self.directory.len() - 1)] as usize
     }
 
-    /// The shard for a key of this hash, with room for one more.
+    /// The shard for a key of this hash, with room for one more entry.
     #[inline]
     fn with_room(&mut self, hash: u64) -> &mut HashTable<Pair<K, V>> {
         let mut at = self.shard_of(hash);
@@ -119,8 +119,8 @@ impl<K, V> Entries<K, V> {
         is_full && (1 << depth < places || places < PLACES_PER_SHARD * self.shards.len())
     }
 
-    /// Splits a shard by the next bit. `hash`: of a key of this shard. Both halves are new tables: places of entries
-    /// that are gone would count as used.
+    /// Splits a shard by the next bit. `hash`: the hash of a key of this shard. Both halves are new tables, because
+    /// places of removed entries would count as used.
     fn split(&mut self, at: usize, hash: u64) {
         let (depth, new) = (self.shards[at].depth, self.shards.len() as u32);
         if 1 << depth == self.directory.len() {
@@ -140,9 +140,9 @@ impl<K, V> Entries<K, V> {
     }
 }
 
-/// What a guard shows.
+/// The methods of the entries that a guard shows.
 impl<K, V> Entries<K, V> {
-    /// How many there are.
+    /// The number of entries that this rank owns.
     ///
     /// ```
     /// # use aurora_core::ops::Sum;
@@ -162,7 +162,7 @@ impl<K, V> Entries<K, V> {
         self.shards.iter().map(|shard| shard.pairs.len()).sum()
     }
 
-    /// Whether there are none.
+    /// Returns true if this rank owns no entries.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -181,7 +181,7 @@ impl<K, V> Entries<K, V> {
         self.len() == 0
     }
 
-    /// All entries, in any order; so does a loop over `&guard`.
+    /// All entries, in any order. A loop over `&guard` yields the same entries.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -203,7 +203,7 @@ impl<K, V> Entries<K, V> {
         MapIter(self.shards.iter().flat_map(|shard| shard.pairs.iter()))
     }
 
-    /// All entries, with values that can be changed; so does a loop over `&mut guard`.
+    /// All entries, with values that can be changed. A loop over `&mut guard` yields the same entries.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -264,7 +264,7 @@ impl<K, V> Entries<K, V> {
         self.iter().map(|(_, value)| value)
     }
 
-    /// All values, to change them.
+    /// All values, for writing.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -304,8 +304,8 @@ impl<K, V> Entries<K, V> {
         self.shards.iter_mut().for_each(|shard| shard.pairs.retain(|pair| keep(&pair.key, &mut pair.value)));
     }
 
-    /// The value of a key that this rank owns. `None` also for a key of another rank, and for a form of a key that has
-    /// another hash than the key ([`Lookup`]).
+    /// The value of a key that this rank owns. `None` also for a key that another rank owns, and for a form of a key
+    /// that has another hash than the key ([`Lookup`]).
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -328,7 +328,7 @@ impl<K, V> Entries<K, V> {
         self.find(hash_of(key), |there| key.is(there))
     }
 
-    /// The same, to change the value.
+    /// As [`get`](Entries::get), for writing.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -352,7 +352,7 @@ impl<K, V> Entries<K, V> {
         self.find_mut(hash_of(key), |there| key.is(there))
     }
 
-    /// Whether a key is there. False also for a key of another rank.
+    /// Returns true if this rank owns an entry of the key. Returns false also for a key that another rank owns.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -385,7 +385,7 @@ type InShardMut<'e, K, V> = hash_table::IterMut<'e, Pair<K, V>>;
 /// The pairs of all shards.
 type Pairs<S, P> = FlatMap<S, P, fn(<S as Iterator>::Item) -> P>;
 
-/// The iterators of shared entries, and of those that can be changed.
+/// The iterators of shared entries, and of entries that can be changed.
 macro_rules! iterators {
     ($($iter:ident, $method:ident, $entries:ty, $value:ty, |$pair:ident| $item:expr;)*) => {$(
         impl<'e, K, V> Iterator for $iter<'e, K, V> {
@@ -431,7 +431,7 @@ iterators! {
 }
 
 impl<K: Eq, V> Entries<K, V> {
-    /// Inserts an entry, or replaces the value of its key: then returns the old value.
+    /// Inserts an entry, or replaces the value of its key and returns the old value.
     pub(super) fn insert(&mut self, pair: Pair<K, V>) -> Option<V> {
         match self.entry(&pair) {
             Entry::Occupied(mut there) => Some(std::mem::replace(&mut there.get_mut().value, pair.value)),

@@ -22,19 +22,21 @@ use crate::{Error, Site, World, digest};
 use aurora_net::Rank;
 use std::marker::PhantomData;
 
-/// A hash map that all ranks share. The hash of a key chooses the rank that owns its entry, whose daemon serves it.
+/// A hash map that all ranks share. The hash of a key chooses the rank that owns the key's entry. The owner's daemon
+/// serves accesses of other ranks.
 ///
-/// Reads take `&self` and writes `&mut self`, as those of a `HashMap`; each is atomic, synchronous and one round trip
-/// to the key's owner. A key is found by what it can be borrowed as ([`Lookup`]), a `String` by a `str`. Three scopes
-/// make loops fast: [`release_c`](GMap::release_c) buffers inserts and updates of all ranks,
+/// As in a `HashMap`, reads take `&self` and writes `&mut self`. Each call is atomic, synchronous and one round trip
+/// to the key's owner. A key is found by a borrowed form of it ([`Lookup`]), such as a `String` by a `str`. Three
+/// scopes make loops fast: [`release_c`](GMap::release_c) buffers inserts and updates of all ranks,
 /// [`owner_computes`](GMap::owner_computes) and [`owner_computes_mut`](GMap::owner_computes_mut) show each rank the
 /// entries that it owns.
 ///
-/// Accesses are ordered as those of a [`GVector`](crate::GVector). After a collective scope the next access of the map
-/// sees all that ranks have written in it. An access that nothing orders after a write finds some value of the key.
+/// Accesses are ordered as accesses of a [`GVector`](crate::GVector). After a collective scope, the next access of the
+/// map sees all writes of all ranks in the scope. An access that is not ordered after a write finds some value of the
+/// key.
 ///
-/// Neither `Send` nor `Sync`: it belongs to the thread of its rank. The entries that guards show are ordinary data,
-/// which other threads may use inside a scope.
+/// A map is neither `Send` nor `Sync`: it belongs to the thread of its rank. The entries that guards show are ordinary
+/// data, which other threads may use inside a scope.
 ///
 /// ```
 /// use aurora_core::prelude::*;
@@ -53,25 +55,25 @@ use std::marker::PhantomData;
 /// ```
 ///
 /// # Types
-/// Keys and values are of any types that serde can encode ([`MapKey`], [`MapValue`]). In batches primitive numbers
+/// Keys and values are of any types that serde can encode ([`MapKey`], [`MapValue`]). In batches, primitive numbers
 /// travel as their bytes, other types as postcard encodes them. All ranks hash with the same fixed seed: keys that an
 /// attacker chooses can be made to collide.
 ///
-/// A panic of a key's `Hash` or `Eq`, of an operation, or of a type's serde code poisons the map on all ranks, also if
-/// the rank that asks panics. [`gather_to`](GMap::gather_to) still ends on all ranks.
+/// A panic in a key's `Hash` or `Eq`, in an operation, or in a type's serde code poisons the map on all ranks, also if
+/// it happens on the rank that makes the call. [`gather_to`](GMap::gather_to) still ends on all ranks.
 pub struct GMap<K: MapKey, V: MapValue> {
     pub(super) link: Way<Part<K, V>>,
     pub(super) id: ObjectId,
     name: ObjectName,
-    /// It stays on the thread that runs the rank's program.
+    /// The map stays on the thread that runs the rank's program.
     types: PhantomData<*const (K, V)>,
 }
 
 impl<K: MapKey, V: MapValue> GMap<K, V> {
-    /// Collective. An empty map.
+    /// Collective. Makes an empty map.
     ///
     /// # Errors
-    /// `Mismatch` if ranks construct different objects; what ended the job.
+    /// `Mismatch` if ranks construct different objects; the error that ended the job.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -94,8 +96,8 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         Ok(GMap { link, id, name, types: PhantomData })
     }
 
-    /// The rank that owns a key, whether the key is there or not. For a form that is hashed differently from the key
-    /// ([`Lookup`]), the result may be another rank.
+    /// The rank that owns a key. The map need not contain the key. If `key` is a form that is hashed differently from
+    /// the key ([`Lookup`]), the result may be another rank.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -117,7 +119,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     ///
     /// # Errors
     /// `Leaked`, `Poisoned` or `Mismatch` of the map; [`Error::Value`] if serde cannot encode or decode, or if the key
-    /// is given in a form that is hashed or encoded in another way ([`Lookup`]); what ended the job.
+    /// is given in a form that is hashed or encoded in another way ([`Lookup`]); the error that ended the job.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -142,7 +144,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         })
     }
 
-    /// Whether a key is there. Errors as for [`get`](GMap::get).
+    /// Returns true if the map contains a key. Errors as for [`get`](GMap::get).
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -167,7 +169,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     }
 
     /// Inserts an entry, or replaces the value of its key. Returns the old value. Errors as for [`get`](GMap::get), and
-    /// [`Error::OutOfMemory`] if the owner has no memory for it.
+    /// [`Error::OutOfMemory`] if the owner has no memory for the entry.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -217,9 +219,9 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         })
     }
 
-    /// Applies an operation to the value of a key at its owner, atomically. A key that is not there is inserted with
-    /// `operand` as its value. The owner knows the operations of [`ops`] on primitive numbers, and the operation of
-    /// each [`release_c_with`](GMap::release_c_with) that all ranks have entered.
+    /// Applies an operation to the value of a key at its owner, atomically. If the map does not contain the key, it is
+    /// inserted with `operand` as its value. The owner knows the operations of [`ops`] on primitive numbers, and the
+    /// operation of each [`release_c_with`](GMap::release_c_with) that all ranks have entered.
     ///
     /// # Errors
     /// As for [`insert`](GMap::insert); [`Error::UnknownOp`].
@@ -253,7 +255,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         &self.name
     }
 
-    /// A call in which code of the user's types runs, on this rank too: its panic poisons the map.
+    /// A call in which code of the user's types runs, on this rank too: a panic of that code poisons the map.
     pub(super) fn call<R>(&self, call: impl FnOnce() -> R) -> R {
         self.link.poisoned_by_panics((A_CALL, None), call)
     }
@@ -309,7 +311,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         is_there.then(|| read::<V>(answer, owner, site)).transpose()
     }
 
-    /// Has an owner serve a request, after the scopes that this rank has entered before.
+    /// Sends a request to an owner, which serves it after the scopes that this rank has entered before.
     pub(super) fn ask(
         &self,
         owner: Rank,
@@ -336,7 +338,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         site: &Site,
     ) -> Result<CallId> {
         if self.link.modes.check {
-            // As the owner does: what this rank does next comes after earlier scopes.
+            // As the owner does: the next accesses of this rank are ordered after earlier scopes.
             self.link.wait_on(MapWait::Settle, site, |part, cx| part.poll_usable(request.writes(), cx))?;
         }
         let reason = Reason { action, site: Some(site.clone()) };
@@ -363,7 +365,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     }
 }
 
-/// An owner does not know the line that asks.
+/// Adds the line of the call to an error, because an owner does not know it.
 fn at_line(error: Error, site: &Site) -> Error {
     match error {
         Error::Value { value, cause, .. } => Error::Value { value, cause, site: site.clone() },

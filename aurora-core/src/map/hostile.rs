@@ -24,7 +24,7 @@ fn rank() -> (Kernel, Outbox) {
     rank_that(false)
 }
 
-/// The same, which checks accesses or not.
+/// As [`rank`], in checking mode if `checks`.
 fn rank_that(checks: bool) -> (Kernel, Outbox) {
     let (mut kernel, mut out) = (Kernel::new(Rank::new(0), 2, None), Outbox::default());
     let name = ObjectName { what: "GMap<String, u64>".into(), made_at: Site::here() };
@@ -38,7 +38,7 @@ fn opening() -> Opening {
     Opening::new("ReleaseC", Kind::Flush, Rule::Ended, &Site::here())
 }
 
-/// The fault of the job, and how many entries there are, after a message.
+/// The fault of the job, and the number of entries, after a message.
 fn after(header: &[u8], payload: Vec<u8>) -> (Option<Error>, usize) {
     let (mut kernel, mut out) = rank();
     kernel.deliver(Rank::new(1), header, Received::Bytes(payload), &mut out);
@@ -47,7 +47,7 @@ fn after(header: &[u8], payload: Vec<u8>) -> (Option<Error>, usize) {
     (kernel.core.fault.clone(), len.expect("it lives"))
 }
 
-/// The end of a scope with so many writes of the word.
+/// The end of a scope with `writes` writes of the word.
 fn batch(writes: u64) -> Vec<u8> {
     let hashes = hash_of(&word()).wrapping_mul(writes);
     to_object(OBJECT, &Message::End { epoch: 1, opening: opening(), batches: 1, hashes, time: None }).expect("short")
@@ -59,7 +59,7 @@ fn word() -> String {
     words.find(|word| owner_of(hash_of(word), 2) == Rank::new(0)).expect("every rank owns words")
 }
 
-/// A write of it.
+/// A write of the word.
 fn write(is_put: u8) -> Vec<u8> {
     let mut write = vec![is_put];
     super::code::write_key(&word(), &mut write).expect("plain data");
@@ -145,7 +145,7 @@ fn a_request_that_is_none() {
 /// The length of a list, a string or a batch that no memory has.
 const ENDLESS: [u8; 10] = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
 
-/// Where and when an access of rank 1 was made, and after what: all ranks and moments, if one believes it.
+/// The origin of an access of rank 1. Its time says that it comes after all ranks and moments.
 fn origin(last: u32) -> impl serde::Serialize {
     (Site::here(), (last, last), (last, vec![(0u32, u32::MAX, (last, last))]))
 }
@@ -156,14 +156,14 @@ fn notes(number: u32, is_put: bool, last: u32) -> Vec<u8> {
     postcard::to_allocvec(&notes).expect("plain data")
 }
 
-/// Notes of checking mode are decoded by who does not check, too.
+/// A rank decodes notes of checking mode also if it does not check.
 #[test]
 fn notes_that_are_none() {
     let header = to_object(OBJECT, &Message::Batch { epoch: 1, seq: 0, opening: opening(), hashes: 0, notes: true });
     let header = header.expect("short");
     let whole = notes(0, true, 0);
     let fine = [whole.clone(), notes(0, true, u32::MAX), vec![0, 0]];
-    // Of an origin that is not there, or an update in a scope without an operation; a length that lies.
+    // Notes of an origin that is missing, or of an update in a scope without an operation; a false length.
     let bad = [notes(1, true, 0), notes(u32::MAX, true, 0), notes(0, false, 0), vec![255; 20], ENDLESS.to_vec()];
     let endless = [&[1], &ENDLESS[..]].concat();
     let bad = bad.into_iter().chain([endless]).chain((0..whole.len()).map(|len| whole[..len].to_vec()));
@@ -178,7 +178,7 @@ fn notes_that_are_none() {
     }
 }
 
-/// What a rank of this build sends: headers, each with its payload.
+/// Messages that a rank of this build sends: headers, each with its payload.
 fn messages() -> Vec<(Vec<u8>, Vec<u8>)> {
     let (hashes, time) = (hash_of(&word()), Some(Clock::new(Rank::new(1)).release()));
     let origin = || Some(Box::new(Origin::here(&Site::here(), &Clock::new(Rank::new(1)))));
@@ -240,8 +240,8 @@ fn damage() -> impl Strategy<Value = (bool, Damage)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// Whatever is damaged, in the header or in the payload, the rank that receives it does not panic, which would
-    /// poison the map, and takes no memory for it.
+    /// The receiver of a message whose header or payload is damaged does not panic, which would poison the map, and
+    /// takes no memory for it.
     #[test]
     fn messages_that_are_damaged(
         which in 0..10usize,
@@ -268,7 +268,7 @@ fn fault_after(checks: bool, header: &[u8], payload: Vec<u8>) -> Option<Error> {
     kernel.core.fault.clone().or(of_map.expect("it lives"))
 }
 
-/// What is not damaged is taken.
+/// Messages that are not damaged are accepted.
 #[test]
 fn messages_that_are_whole() {
     for (header, payload) in messages() {

@@ -1,4 +1,4 @@
-//! Keys and values, and which rank owns a key.
+//! Keys and values, and the owner of a key.
 
 use crate::digest;
 use crate::memory::Prefetch;
@@ -10,9 +10,9 @@ use std::any::Any;
 use std::borrow::Borrow;
 use std::hash::{Hash, Hasher};
 
-/// A type whose values may be keys of a [`GMap`](crate::GMap). Implemented for every type that can be one.
+/// A type whose values may be keys of a [`GMap`](crate::GMap). Implemented for every type that can be a key.
 ///
-/// `Hash` must give equal keys the same on all ranks: it may not depend on an address or on a random number.
+/// `Hash` must give equal keys the same hash on all ranks: it must not depend on an address or on a random number.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a key of a `GMap`",
     note = "keys implement `Hash`, `Eq`, `Send`, `Sync`, `serde::Serialize` and `Deserialize`, and borrow nothing: for \
@@ -23,11 +23,11 @@ pub trait MapKey: Hash + Eq + Serialize + DeserializeOwned + Send + Sync + 'stat
 #[diagnostic::do_not_recommend]
 impl<K: Hash + Eq + Serialize + DeserializeOwned + Send + Sync + 'static> MapKey for K {}
 
-/// A type whose values may be values of a [`GMap`](crate::GMap). Implemented for every type that can be one.
+/// A type whose values may be values of a [`GMap`](crate::GMap). Implemented for every type that can be a value.
 ///
 /// Values travel without the names of fields. Serde's attributes that skip a field, or need its name
-/// (`skip_serializing_if`, `untagged`), must not be used: values may then arrive changed. Most such changes, and all of
-/// keys, are [`Error::Value`](crate::Error::Value).
+/// (`skip_serializing_if`, `untagged`), must not be used: values may then arrive changed. Most such changes of values,
+/// and all such changes of keys, are reported as [`Error::Value`](crate::Error::Value).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a value of a `GMap`",
     note = "values implement `serde::Serialize`, `serde::Deserialize`, `Send` and `Sync`, and borrow nothing: for a \
@@ -39,18 +39,18 @@ pub trait MapValue: Serialize + DeserializeOwned + Send + Sync + 'static {}
 #[diagnostic::do_not_recommend]
 impl<V: Serialize + DeserializeOwned + Send + Sync + 'static> MapValue for V {}
 
-/// What finds a key `K` in a [`GMap`](crate::GMap): a `K`, or what a `K` can be borrowed as, such as `str` for
-/// `String`. Implemented for every type that can be one.
+/// A type that finds a key `K` in a [`GMap`](crate::GMap): `K` itself, or a borrowed form of `K`, such as `str` for
+/// `String`. Implemented for every such type.
 ///
-/// The borrowed form must hash and compare as the key does, and serde must encode it as the key. If it does not, calls
-/// return [`Error::Value`](crate::Error::Value). For example, a `[u8]` does not find a `[u8; 4]`, because serde writes
-/// the length of a slice in front of it. Look such a key up by the array itself.
+/// The borrowed form must hash and compare as the key does, and serde must encode it as the key. Otherwise calls return
+/// [`Error::Value`](crate::Error::Value). For example, a `[u8]` does not find a `[u8; 4]`, because serde writes the
+/// length of a slice in front of it. Look such a key up by the array itself.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not find a key of type `{K}`",
     note = "a key is found by a type that it borrows as, if serde encodes it: `String` by `str`, `Vec<T>` by `[T]`"
 )]
 pub trait Lookup<K>: Hash + Serialize {
-    /// Whether it finds this key.
+    /// Returns true if `self` finds this key.
     #[doc(hidden)]
     fn is(&self, key: &K) -> bool;
 }
@@ -63,8 +63,8 @@ impl<K: Borrow<Q>, Q: Hash + Eq + Serialize + ?Sized> Lookup<K> for Q {
     }
 }
 
-/// The hash of a key, the same on all ranks. Each bit of it depends on each bit of the key, which is not so of what the
-/// hasher returns: its low bits are the same for all numbers `k << 46`.
+/// The hash of a key, equal on all ranks. Each bit of it depends on each bit of the key. The hasher's own result does
+/// not have this property: its low bits are equal for all numbers `k << 46`.
 #[inline]
 pub(super) fn hash_of(key: &(impl Hash + ?Sized)) -> u64 {
     let mut hasher = FxHasher::default();
@@ -80,7 +80,7 @@ fn fold(bits: u64) -> u64 {
     product as u64 ^ (product >> 64) as u64
 }
 
-/// Prefetches what a string points to.
+/// Prefetches the memory to which a string points.
 #[inline]
 pub(super) fn prefetch<K: 'static>(key: &K) {
     if let Some(string) = (key as &dyn Any).downcast_ref::<String>() {
@@ -88,7 +88,7 @@ pub(super) fn prefetch<K: 'static>(key: &K) {
     }
 }
 
-/// A hash whose bits are independent of those that a table looks at: the upper half chooses the owner of a key, the
+/// A hash whose bits are independent of the bits that a table uses: the upper half chooses the owner of a key, the
 /// lower half its shard.
 #[inline]
 pub(super) fn spread(hash: u64) -> u64 {
@@ -112,7 +112,7 @@ mod tests {
         assert!("word".is(&String::from("word")) && !"word".is(&String::from("wort")));
     }
 
-    /// The low bits choose a place in a table, the high ones tell apart what lies there.
+    /// The low bits choose a place in a table, the high bits tell apart the keys there.
     #[test]
     fn keys_that_differ_in_a_few_bits_fill_a_table() {
         for shift in 0..=52 {

@@ -11,22 +11,22 @@ use crate::link::Asked;
 use crate::scalar::cannot_travel;
 use aurora_net::Rank;
 
-/// The most keys of a request.
+/// The maximum number of keys of a request.
 const KEYS: usize = 1024;
 
 const ACTION: &str = "get_many";
 
-/// What is asked of one owner: one piece after the other.
+/// The keys that are looked up at one owner, one piece after the other.
 struct Wanted<'k, Q: ?Sized> {
     /// The keys, and their positions in the result.
     keys: Vec<(usize, &'k Q)>,
-    /// So many of them are answered.
+    /// The number of answered keys.
     done: usize,
 }
 
 impl<K: MapKey, V: MapValue> GMap<K, V> {
-    /// The values of many keys, in their order: all owners are asked at once, each in as few messages as hold its keys
-    /// and their values.
+    /// Returns the values of many keys, in their order. All owners get requests at once, each in as few messages as
+    /// hold its keys and their values.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -93,7 +93,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         Ok(values)
     }
 
-    /// Asks an owner for its next keys, if there are any; says for how many.
+    /// Requests the next keys of an owner, if there are any. Returns their number.
     fn ask_more<Q: Lookup<K> + ?Sized>(
         &self,
         owner: Rank,
@@ -109,7 +109,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         Ok(Some((keys, Asked::new(&self.link, call))))
     }
 
-    /// Puts an answer, about the first of so many keys, into the result.
+    /// Puts an answer, about the first of the `asked` keys, into the result.
     fn take<Q: ?Sized>(
         &self,
         owner: Rank,
@@ -131,7 +131,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
 }
 
 impl<Q: ?Sized> Wanted<'_, Q> {
-    /// The next keys, encoded, and how many they are.
+    /// The number of the next keys, and their encoding.
     fn next<K: MapKey>(&self, site: &Site) -> Result<(u32, Vec<u8>)>
     where
         Q: Lookup<K>,

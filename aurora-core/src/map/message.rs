@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Message {
     /// Buffered writes of a scope, to be applied in the order of `seq`. Payload: a batch; `hashes` is the sum of its
-    /// keys' hashes. Checking mode: `notes`, if it is one of notes.
+    /// keys' hashes. Checking mode: `notes` is true for a batch of notes.
     Batch { epoch: Epoch, seq: u64, opening: Opening, hashes: u64, notes: bool },
     /// The sender has applied a batch: there is room for another.
     BatchDone,
@@ -38,15 +38,15 @@ impl Message {
         }
     }
 
-    /// Sends it, counted for the program's line that `reason` names. A batch wakes its owner only once the sender
-    /// waits for room; the news that there is room wakes nobody.
+    /// Sends the message, counted for the program's line that `reason` names. Only `End` wakes a rank that does not
+    /// wait.
     pub(super) fn send(&self, reason: Option<&Reason>, to: Rank, payload: impl Into<Payload>, cx: &mut Cx<'_>) {
         let lazy = !matches!(self, Message::End { .. });
         cx.send(to, self, payload, How { kind: Kind::Flush, lazy, reason });
     }
 }
 
-/// Whether an opening can be one of a map: scopes of maps are about the whole.
+/// True if an opening can be an opening of a map: scopes of maps are about the whole map.
 pub(super) fn fits(opening: &Opening) -> bool {
     opening.window == Window::WHOLE
 }
@@ -56,17 +56,17 @@ pub(super) fn fits(opening: &Opening) -> bool {
 pub(super) struct Asked {
     pub(super) epoch: Epoch,
     pub(super) request: Request,
-    /// Checking mode.
+    /// Checking mode: the origin of the access.
     pub(super) origin: Option<Box<Origin>>,
 }
 
-/// What a one-sided request asks of an owner.
+/// A one-sided request to an owner.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) enum Request {
-    /// The values of so many keys, which are the payload. The answer is about the first of them, as many as the owner
-    /// looks up in one step: for each a byte that is 1 if the key is there, and then the value.
+    /// The values of `keys` keys, which are the payload. The answer is about the first keys, as many as the owner looks
+    /// up in one step: for each a byte that is 1 if the map contains the key, and then the value.
     Get { keys: u32 },
-    /// The same without the values.
+    /// As `Get`, without the values.
     Contains { keys: u32 },
     /// Payload: a key and its new value. The answer is the old value, as for `Get`.
     Insert,

@@ -1,4 +1,4 @@
-//! The distributed hash map: its handle, what a rank has of it, and its scopes.
+//! The distributed hash map: its handle, a rank's part of it, and its scopes.
 
 mod allowance;
 mod buffer;

@@ -33,21 +33,21 @@ pub struct MapOwnerComputesMut<'m, K: MapKey, V: MapValue> {
     taken: Option<Entries<K, V>>,
 }
 
-/// What both have.
+/// The common state of both guards.
 struct Guard<'m, K: MapKey, V: MapValue> {
     map: &'m GMap<K, V>,
     site: Site,
     registered: object::Guard,
-    /// Checking mode.
+    /// Checking mode: the entries that the program holds.
     held: Option<Held>,
 }
 
 impl<K: MapKey, V: MapValue> GMap<K, V> {
-    /// Opens `OwnerComputes` for reading: the entries that this rank owns. No message. While the guard lives, remote
-    /// reads are served and remote writes to these entries wait.
+    /// Opens `OwnerComputes` for reading: the entries that this rank owns. Sends no message. While the guard lives,
+    /// remote reads are served and remote writes to these entries wait.
     ///
     /// # Errors
-    /// Those of earlier collective scopes, for whose end it waits; `Leaked` if a write guard was forgotten.
+    /// Errors of earlier collective scopes, for whose end the call waits; `Leaked` if a write guard was forgotten.
     ///
     /// ```
     /// use aurora_core::ops::Sum;
@@ -75,8 +75,8 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         Ok(MapOwnerComputes { guard: self.open_guard(site, false), shown: Some(shown) })
     }
 
-    /// Opens `OwnerComputes` for writing: the entries that this rank owns. No message. While the guard lives, every
-    /// remote access to these entries waits.
+    /// Opens `OwnerComputes` for writing: the entries that this rank owns. Sends no message. While the guard lives,
+    /// every remote access to these entries waits.
     ///
     /// # Errors
     /// As [`owner_computes`](GMap::owner_computes); `Leaked` if any guard was forgotten.
@@ -93,7 +93,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     ///     let mut own = stock.owner_computes_mut()?;
     ///     own.retain(|part, _| part % 2 == 0);
     ///     own.iter_mut().for_each(|(_, pieces)| *pieces -= 1);
-    ///     drop(own); // what waits for these entries is served from here on
+    ///     drop(own); // now accesses of other ranks to these entries are served
     ///     world.barrier()?;
     ///     assert_eq!(stock.get_many(&[7, 8])?, [None, Some(9)]);
     ///     Ok(())
@@ -110,7 +110,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         // No other guard is open: a forgotten one is an error.
         let taken = taken.expect("one guard that writes at a time");
         let mut scope = MapOwnerComputesMut { guard: self.open_guard(site, true), taken: Some(taken) };
-        // A type's serde code may panic here: then the scope ends, and gives the entries back.
+        // A type's serde code may panic here: then the scope ends and returns the entries.
         if let (Some(held), Some(taken)) = (&mut scope.guard.held, &scope.taken) {
             held.writes(taken);
         }

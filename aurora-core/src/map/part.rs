@@ -1,4 +1,4 @@
-//! A map as its rank's kernel knows it: this rank's entries, the scopes, and the work that waits.
+//! The state of a map in a rank's kernel: this rank's entries, the scopes, and the work that waits.
 
 use super::allowance::Allowance;
 use super::check::Checker;
@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long the machine works before others have their turn.
+/// The time that the machine works before other code gets its turn.
 const STEP: Duration = Duration::from_micros(100);
 
 pub(super) struct Part<K, V> {
@@ -35,13 +35,13 @@ pub(super) struct Part<K, V> {
     /// The scope that the calling thread waits for, if it waits for scopes to end.
     pub(super) awaited: Epoch,
     pub(super) parked: VecDeque<Parked<K, V>>,
-    /// `advance` has to look: an epoch may be settled, or parked work done.
+    /// True if `advance` has to look: an epoch may be completed, or parked work done.
     pub(super) has_changed: bool,
     /// The end of this step: no more work is begun, and long work is interrupted.
     pub(super) until: Option<Instant>,
-    /// Work was interrupted at this time.
+    /// The time at which work was interrupted.
     pub(super) interrupted: Option<Instant>,
-    /// Checking mode: what has accessed which keys.
+    /// Checking mode: the accesses to keys.
     pub(super) check: Option<Box<Checker>>,
     ends: Ends,
 }
@@ -66,19 +66,19 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
 
     /// Enters a scope.
     pub(super) fn enter(&mut self, opening: Opening, cx: &mut Cx<'_>) -> Result<Epoch, Error> {
-        // Ranks that have entered it before may have sent batches that waited for this.
+        // Ranks that have entered the scope before may have sent batches that wait for this entry.
         self.has_changed = true;
         self.ledger.enter_as(opening, &cx.frame.name).inspect_err(|error| cx.fail(error.clone()))
     }
 
-    /// This rank has come to a scope under [`Rule::Met`] and has done its part.
+    /// This rank has entered a scope under [`Rule::Met`] and has done its part.
     pub(super) fn end_met(&mut self, epoch: Epoch) {
         self.ledger.set_settled(epoch);
         self.ledger.forget(epoch);
         self.has_changed = true;
     }
 
-    /// Whether all earlier scopes are over, so that the map may be used (written, if `mutable`). `None`: not yet.
+    /// Ready when all earlier scopes are completed, so that the map may be used (written, if `mutable`).
     pub(super) fn poll_usable(&mut self, mutable: bool, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
         if let Err(error) = cx.usable(mutable, Window::WHOLE) {
             return Some(Err(error));
@@ -86,7 +86,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
         self.poll_settled(self.ledger.epoch, cx)
     }
 
-    /// Whether all scopes up to this one are over. `None`: not yet.
+    /// Ready when all scopes up to this epoch are completed.
     pub(super) fn poll_settled(&mut self, epoch: Epoch, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
         self.awaited = epoch;
         let is_settled = self.ledger.pending(Window::WHOLE, epoch).is_none();
@@ -96,7 +96,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
         cx.frame.sound_if(is_settled)
     }
 
-    /// A guard shows this rank's entries.
+    /// True if a guard shows this rank's entries.
     pub(super) fn is_lent(&self) -> bool {
         self.own.as_ref().is_none_or(|own| Arc::strong_count(own) > 1)
     }
@@ -218,7 +218,7 @@ impl<K: MapKey, V: MapValue> SharedObject for Part<K, V> {
 }
 
 impl<K: MapKey, V: MapValue> Part<K, V> {
-    /// Settles an epoch, if one is ripe.
+    /// Settles the next epoch, if possible. Returns true if it was possible.
     pub(super) fn settle(&mut self) -> bool {
         let settled = self.ledger.try_settle();
         if let Some((epoch, rule)) = settled {

@@ -24,40 +24,40 @@ use std::marker::PhantomData;
 
 const NAME: &str = "ReleaseC";
 
-/// The buffer of a rank has at most so many bytes.
+/// The maximum bytes of a rank's buffer.
 const BUFFER: usize = 32 << 20;
 
-/// It has at first so many for each owner.
+/// The initial bytes of the buffer for each owner.
 const FIRST: usize = 256 << 10;
 
-/// So many keys are looked up at the same time.
+/// The number of keys that are looked up at the same time.
 const TOGETHER: usize = 32;
 
 /// Buffered inserts and updates of all ranks: [`GMap::release_c`] and [`GMap::release_c_with`].
 ///
-/// Dropping the guard sends what is left to send; the next use of the map waits for the other ranks.
+/// Dropping the guard sends the remaining writes; the next use of the map waits for the other ranks.
 /// [`finish`](MapReleaseC::finish) is the checked end. A guard belongs to its thread, and must not be forgotten.
 #[must_use = "a scope ends when its guard is dropped: keep it, as in `let mut scope = ...`"]
 pub struct MapReleaseC<'m, K: MapKey, V: MapValue, O = PutOnly> {
     map: &'m GMap<K, V>,
     sent: Sent,
     buffer: Buffer<K, V>,
-    /// Checking mode.
+    /// Checking mode: notes of the writes.
     noted: Option<Noted>,
-    /// `None`: it has ended.
+    /// `None` after the end of the scope.
     guard: Option<Guard>,
     operation: PhantomData<(*const (), O)>,
 }
 
-/// Writes that are not sent yet: less than a batch to each other owner, by owners, and all of this rank to itself.
+/// Writes that are not sent yet: by owners, less than a batch to each other owner, and all writes to this rank itself.
 struct Last<K, V> {
     batches: Vec<Batch>,
     own: Vec<Pending<K, V>>,
 }
 
 impl<K: MapKey, V: MapValue> GMap<K, V> {
-    /// Collective. Opens a `ReleaseC`: every rank inserts any entries, buffered; they are seen after the scope.
-    /// Inserts of one rank are applied in their order; of two ranks that insert one key, one wins.
+    /// Collective. Opens a `ReleaseC`: every rank may insert any entry. Inserts are buffered, and seen after the scope.
+    /// Inserts of one rank are applied in their order. If two ranks insert one key, the value of one of them stays.
     ///
     /// Entering waits for no rank, unless this rank is eight scopes of the map ahead.
     ///
@@ -86,7 +86,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
 
     /// Collective. Opens a `ReleaseC` in which the value of a key can also be updated by operation `O`. Operands of
     /// one key are combined ([`Op::combine`]) before they are sent; the owner applies them ([`Op::apply`]). All ranks
-    /// must use the same operation. A key that is not there is inserted with the operand as its value.
+    /// must use the same operation. A key that the map does not contain is inserted with the operand as its value.
     ///
     /// # Errors
     /// As [`release_c`](GMap::release_c).
@@ -149,7 +149,7 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
     /// let mut scope = codes.release_c()?;
     /// if world.is_root() {
     ///     scope.insert("Vienna".into(), 1010)?;
-    ///     scope.insert("Vienna".into(), 1020)?; // of two by one rank the last one stays
+    ///     scope.insert("Vienna".into(), 1020)?; // of two inserts by one rank the last one stays
     /// }
     /// drop(scope);
     /// assert_eq!(codes.get("Vienna")?, Some(1020));
@@ -169,7 +169,7 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
     }
 
     /// Applies the scope's operation to the value of a key at its owner, after this rank's earlier writes of the
-    /// scope. The key is copied only if nothing waits for it in the buffer.
+    /// scope. The key is copied only if the buffer has no write for it.
     ///
     /// # Errors
     /// As [`insert`](MapReleaseC::insert); [`Error::Value`](crate::Error::Value) also if `to_owned` makes a key that is
@@ -199,8 +199,8 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
         self.update_at((hash_of(key), key, NOWHERE), operand)
     }
 
-    /// [`update`](MapReleaseC::update) of many keys, each with its operand, in this order. It takes about half of the
-    /// time where no cache holds the buffer: 32 keys are looked up at the same time.
+    /// [`update`](MapReleaseC::update) of many keys, each with its operand, in this order. If no processor cache holds
+    /// the buffer, it takes about half of the time, because 32 keys are looked up at the same time.
     ///
     /// # Errors
     /// As [`insert`](MapReleaseC::insert). After an error, or a panic of the iterator, up to 32 updates that the
@@ -247,7 +247,7 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
         }
     }
 
-    /// An update of a key with this hash, which may wait at this position of the buffer.
+    /// An update of a key with this hash. `guess`: the position in the buffer at which a write to the key may be.
     #[inline]
     #[track_caller]
     fn update_at<Q>(&mut self, (hash, key, guess): (u64, &Q, usize), operand: V) -> Result<()>
@@ -278,7 +278,7 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
         }
     }
 
-    /// An update of a key for which nothing waits.
+    /// An update of a key for which the buffer has no write.
     #[inline(never)]
     fn add(&mut self, pair: Pair<K, V>) -> Result<()> {
         let added = self.buffer.add(Pending { pair, is_put: false });
@@ -304,7 +304,7 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
         if room.map_err(|cause| cannot_travel::<(K, V)>(&cause, self.sent.site()))? {
             return Ok(());
         }
-        // What has left the buffer is lost if it cannot be sent: the program may go on, so the map must not.
+        // Writes that have left the buffer and cannot be sent are lost. The program may go on, so the map must fail.
         let opened = self.sent.site().clone();
         let sent = map.link.poisoned_by_panics((NAME, Some(&opened)), || self.send_all());
         sent.inspect_err(|error| map.link.tidy_on(|_, cx| cx.fail(error.clone())))
@@ -318,8 +318,8 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
         self.send_own(own, true)
     }
 
-    /// Sends the writes, each batch once there is room for it at the owner. `!wait`: at once, and those to this rank
-    /// itself are not sent yet. Returns the last batch to each.
+    /// Sends the writes, each batch once there is room for it at the owner. `!wait`: at once, but not yet the writes to
+    /// this rank itself. Returns the last batch to each owner.
     fn send(&mut self, wait: bool) -> Result<Last<K, V>> {
         let MapReleaseC { map, sent, buffer, noted, .. } = self;
         let (me, size) = (map.link.me, map.link.size);
@@ -360,8 +360,8 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
     ///
     /// # Errors
     /// `Mismatch`, `Leaked` or `Poisoned` of the map; [`Error::OutOfMemory`](crate::Error::OutOfMemory) if an owner has
-    /// no memory for its entries; [`Error::Value`](crate::Error::Value) if a buffered entry cannot be sent, or not be
-    /// read by its owner, which then ends the map on all ranks; what ended the job.
+    /// no memory for its entries; [`Error::Value`](crate::Error::Value) if a buffered entry cannot be sent, or if its
+    /// owner cannot read it, which ends the map on all ranks; the error that ended the job.
     ///
     /// ```
     /// use aurora_core::ops::Sum;
@@ -370,7 +370,7 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
     /// let mut counts = GMap::<u64, u64>::new(world)?;
     /// let mut scope = counts.release_c_with(Sum)?;
     /// scope.update(&5, 1)?; // on each of 2 ranks
-    /// scope.finish()?; // all have ended, and all is applied
+    /// scope.finish()?; // all ranks have ended the scope, and all updates are applied
     /// assert_eq!(counts.get(&5)?, Some(2));
     /// # Ok(())
     /// # })?;
@@ -390,7 +390,7 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
         let map = self.map;
         let _call = map.link.bulk_call(NAME);
         let ended = self.end_to_all().inspect_err(|error| {
-            // Otherwise the other ranks would wait for this one.
+            // Otherwise the other ranks would wait for this rank.
             map.link.tidy_on(|_, cx| cx.fail(error.clone()));
         });
         ended?;

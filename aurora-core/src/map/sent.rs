@@ -1,4 +1,4 @@
-//! What one rank has sent in a scope: batches, and the end.
+//! The messages of one rank in a scope: batches, and the end.
 
 use super::key::{MapKey, MapValue};
 use super::message::Message;
@@ -29,9 +29,9 @@ pub(super) struct Sent {
     pub(super) epoch: Epoch,
     pub(super) opening: Opening,
     pub(super) reason: Reason,
-    /// By owners.
+    /// By owners: the number of batches.
     pub(super) batches: Vec<u64>,
-    /// Checking mode: what this rank releases at the end.
+    /// Checking mode: the time that this rank releases at the end.
     pub(super) time: Option<Time>,
 }
 
@@ -41,7 +41,7 @@ impl Sent {
         self.reason.site.as_ref().expect("scopes have lines")
     }
 
-    /// Sends a batch to its owner, once the owner may get another, or at once if not `wait`.
+    /// Sends a batch to its owner, as soon as the owner may get another batch, or at once if not `wait`.
     pub(super) fn send<K: MapKey, V: MapValue>(
         &mut self,
         map: &GMap<K, V>,
@@ -52,7 +52,7 @@ impl Sent {
         self.send_batch(map, owner, (batch, false), wait)
     }
 
-    /// Checking mode: sends notes of what the next batches to an owner write.
+    /// Checking mode: sends notes of the writes in the next batches to an owner.
     pub(super) fn send_notes<K: MapKey, V: MapValue>(
         &mut self,
         map: &GMap<K, V>,

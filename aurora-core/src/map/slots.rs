@@ -1,4 +1,4 @@
-//! Finds what lies in a list by the hash of its key.
+//! Finds items of a list by the hash of their key.
 //!
 //! A slot has four bytes: the position of an item, and bits of the hash of its key. So the slots of 100 000 items fit
 //! the second cache of a processor, and an item is looked at only if these bits are equal.
@@ -9,8 +9,8 @@ use crate::memory::Prefetch;
 const FIRST: usize = 256;
 
 /// A hash table of positions (open addressing, linear probing). The low bits of a hash are the number of the slot where
-/// a search begins. Of a slot, as many low bits are a position plus one, and the others are bits 32 to 63 of the hash;
-/// 0 is a free slot. At most 4/5 of the slots are used.
+/// a search begins. In a slot, the same number of low bits is a position plus one, and the other bits are bits 32 to 63
+/// of the hash; 0 is a free slot. At most 4/5 of the slots are used.
 pub(super) struct Slots {
     slots: Vec<u32>,
     used: usize,
@@ -39,13 +39,13 @@ impl Slots {
         }
     }
 
-    /// Prefetches what a search for this hash looks at first.
+    /// Prefetches the slot with which a search for this hash begins.
     #[inline]
     pub(super) fn prefetch(&self, hash: u64) {
         Prefetch::of(&self.slots).fetch((hash as u32 & self.mask()) as usize);
     }
 
-    /// Adds the item at the end of a list. `hashes`: of all items of it, with the new one.
+    /// Adds the item at the end of a list. `hashes`: the hashes of all items, with the new one.
     pub(super) fn push(&mut self, mut hashes: impl ExactSizeIterator<Item = u64> + DoubleEndedIterator) {
         debug_assert_eq!(self.used + 1, hashes.len());
         if 5 * hashes.len() > 4 * self.slots.len() {

@@ -1,4 +1,4 @@
-//! Random programs of all operations, on ranks that are threads, beside a `HashMap`. Types that fail amid a scope.
+//! Random programs of all operations, on ranks that are threads, compared with a `HashMap`. Types that fail in a scope.
 
 use crate::ops::Sum;
 use crate::prelude::*;
@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What the rank of each step does while the others wait, or what all do together.
+/// The calls of one rank while the other ranks wait, or of all ranks together.
 #[derive(Clone, Debug)]
 enum Step {
     Insert(u8, u32),
@@ -48,7 +48,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A key of a type that is encoded by serde, or of one that is not.
+/// A key of a type that is encoded by serde, or of a type that is not.
 trait Key: crate::MapKey + Clone + std::fmt::Debug {
     fn of(number: u8) -> Self;
 }
@@ -65,8 +65,8 @@ impl Key for String {
     }
 }
 
-/// An update of a scope adds. Of an entry that a rank inserts in a scope, no other rank may change the value: each
-/// rank inserts keys of its own.
+/// An update of a scope adds. If a rank inserts an entry in a scope, no other rank may change the entry: each rank
+/// inserts keys of its own.
 fn own_key(rank: usize, key: u8) -> u8 {
     (key as usize % 252 / RANKS * RANKS + rank) as u8
 }
@@ -178,12 +178,12 @@ proptest! {
 }
 
 thread_local! {
-    /// What a rank has encoded.
+    /// The number of encodings on a rank.
     static ENCODED: Cell<usize> = const { Cell::new(0) };
     static PANICS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Its first two encodings on a rank only count its bytes. The third fails.
+/// A value whose first two encodings on a rank only count its bytes. The third encoding fails.
 #[derive(Deserialize)]
 struct Third;
 
@@ -210,7 +210,7 @@ fn panics<R>(action: impl FnOnce() -> R) -> bool {
     catch_unwind(AssertUnwindSafe(action)).is_err()
 }
 
-/// A program that goes on after an error of one write, or a panic, does not lose the others without a word.
+/// A program that continues after an error of one write, or a panic, does not lose the other writes without an error.
 #[test]
 fn what_a_full_buffer_cannot_send_ends_the_map() {
     let lost = Config::threads(2).run(|world| {
@@ -222,7 +222,7 @@ fn what_a_full_buffer_cannot_send_ends_the_map() {
             let full = (theirs + 1..).find_map(|key| scope.insert(key, None).err());
             assert!(matches!(full, Some(Error::Value { .. })));
         }
-        // Of the map, or of the other rank, which has ended by it.
+        // The error of the map, or of the other rank, which has ended because of it.
         assert!(scope.finish().is_err() && map.global_len().is_err());
         Ok(())
     });

@@ -1,4 +1,4 @@
-//! What a rank waits for at a map, and for which ranks.
+//! The waits of a rank at a map, and the awaited ranks.
 
 use super::key::{MapKey, MapValue};
 use super::part::Part;
@@ -25,7 +25,7 @@ impl From<MapWait> for Wait {
         let (number, until) = match wait {
             MapWait::Settle => (0, Until::Ended),
             MapWait::Lead => (1, Until::Ended),
-            // It depends on the scopes of others.
+            // This depends on the scopes of other ranks.
             MapWait::OwnRoom => (2, Until::Came),
             MapWait::Room(owner) => (3 + owner.index() as u64, Until::Answered),
         };
@@ -62,7 +62,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
         }
     }
 
-    /// Why a piece of parked work waits.
+    /// The reason why a piece of parked work waits.
     pub(super) fn obstacle(&self, work: &Work) -> Obstacle {
         let ledger = &self.ledger;
         // A batch is part of its scope and waits for earlier scopes only; a call waits for the scope too.

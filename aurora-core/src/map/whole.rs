@@ -1,4 +1,4 @@
-//! What all ranks do with the whole map together.
+//! Collective calls on the whole map.
 
 use super::GMap;
 use super::allowance::Allowance;
@@ -21,29 +21,29 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 const GATHER: &str = "gather_to";
 
 impl<K: MapKey, V: MapValue> GMap<K, V> {
-    /// Collective. The number of entries on all ranks together. Orders all ranks: it counts what any rank has written
-    /// before. The number of this rank's own entries is `owner_computes()?.len()`.
+    /// Collective. Returns the number of entries on all ranks together. Orders all ranks: earlier writes of any rank
+    /// are counted. The number of this rank's own entries is `owner_computes()?.len()`.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
     /// # Config::threads(2).run(|world| {
     /// let mut ranks = GMap::<usize, ()>::new(world)?;
     /// ranks.insert(world.rank().index(), ())?;
-    /// assert_eq!(ranks.global_len()?, world.size()); // no barrier between
+    /// assert_eq!(ranks.global_len()?, world.size()); // no barrier is needed before
     /// # Ok(())
     /// # })?;
     /// # Ok::<(), Error>(())
     /// ```
     ///
     /// # Errors
-    /// `Mismatch`, `Leaked` or `Poisoned`; what ended the job.
+    /// `Mismatch`, `Leaked` or `Poisoned`; the error that ended the job.
     #[doc(alias = "len")]
     #[track_caller]
     pub fn global_len(&self) -> Result<usize> {
         self.count(&Site::here())
     }
 
-    /// Collective. Whether there are no entries on any rank. As [`global_len`](GMap::global_len).
+    /// Collective. Returns true if no rank has entries. Order and errors as for [`global_len`](GMap::global_len).
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -79,7 +79,8 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         sum.map(|sum| sum as usize).map_err(|_| malformed(self.link.me))
     }
 
-    /// Collective. All entries on rank `root`, in any order; `None` on the others. Orders all ranks before and after.
+    /// Collective. Returns all entries on rank `root`, in any order, and `None` on other ranks. Orders all ranks before
+    /// and after.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -102,7 +103,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     ///
     /// # Errors
     /// As [`global_len`](GMap::global_len); [`Error::NoSuchRank`]; [`Error::OutOfMemory`] if `root` has no memory
-    /// for all; [`Error::Value`] if an entry cannot be sent or read.
+    /// for all entries; [`Error::Value`] if an entry cannot be sent or read.
     #[doc(alias("collect", "gather"))]
     #[track_caller]
     pub fn gather_to(&self, root: impl Into<Rank>) -> Result<Option<Vec<(K, V)>>> {
@@ -115,7 +116,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         let text = format!("the gathering of {} on {root}", self.name());
         let key = digest::add(self.id.0, 2 + root.index() as u64);
         self.link.synchronize("a gather", &text, key, refusal, &site)?;
-        // The others wait for this rank at the end, also if a type panics here.
+        // The other ranks wait for this rank at the end, also if a type panics here.
         let collected = catch_unwind(AssertUnwindSafe(|| {
             (root == self.link.me).then(|| self.call(|| self.fetch_all(&site))).transpose()
         }));
@@ -158,15 +159,15 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         Ok(fetched.all)
     }
 
-    /// Collective. Removes all entries. Orders all ranks: earlier writes are gone, later accesses of any rank find the
-    /// map empty.
+    /// Collective. Removes all entries. Orders all ranks: it removes all earlier writes of any rank, and later accesses
+    /// of any rank find the map empty.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
     /// # Config::threads(2).run(|world| {
     /// let mut ranks = GMap::<usize, ()>::new(world)?;
     /// ranks.insert(world.rank().index(), ())?;
-    /// ranks.clear()?; // no barrier between
+    /// ranks.clear()?; // no barrier is needed before
     /// assert!(!ranks.contains(&0)?);
     /// # Ok(())
     /// # })?;
@@ -194,7 +195,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         Ok(())
     }
 
-    /// The error that forbids a use, once earlier scopes are over.
+    /// The error that forbids a use, once earlier scopes are completed.
     fn unusable(&self, mutable: bool, site: &Site) -> Option<Error> {
         self.link.wait_on(MapWait::Settle, site, |part, cx| part.poll_usable(mutable, cx)).err()
     }
@@ -207,7 +208,7 @@ struct Fetched<K, V> {
 }
 
 impl<K: MapKey, V: MapValue> Fetched<K, V> {
-    /// Adds a piece of an owner's entries. Returns where the next begins; `None`: there are no more.
+    /// Adds a piece of an owner's entries. Returns the place where the next piece begins; `None`: there are no more.
     fn add(&mut self, map: &GMap<K, V>, owner: Rank, answer: &[u8], site: &Site) -> Result<Option<Place>> {
         let (head, mut rest) = answer.split_first_chunk::<SCAN_HEAD>().ok_or_else(|| malformed(owner))?;
         let [shard, bucket, entries] = bytemuck::cast::<_, [[u8; 4]; 3]>(*head).map(u32::from_le_bytes);

@@ -24,10 +24,10 @@ use std::vec;
 /// Entries between two looks at the clock.
 const BETWEEN_LOOKS: usize = 32;
 
-/// An answer has about so many bytes at most, or is that of a single entry.
+/// The approximate maximum bytes of an answer, unless it is the answer about a single entry.
 pub(super) const ANSWER: usize = 256 << 10;
 
-/// The bytes in front of the entries of a scan: the place behind them, and their number.
+/// The bytes in front of the entries of a scan: the place behind the entries, and their number.
 pub(super) const SCAN_HEAD: usize = 3 * size_of::<u32>();
 
 /// A piece of work that cannot be done yet, or is done in part.
@@ -49,16 +49,16 @@ pub(super) enum Work {
         op: Option<OpId>,
         /// The sum of its keys' hashes at another rank, less the hashes here of the keys that are applied already.
         hashes: u64,
-        /// Checking mode: it is one of notes.
+        /// Checking mode: true for a batch of notes.
         notes: bool,
-        /// Its sender waits for room and must be told when it is applied.
+        /// True if the sender waits for room and must get a message when the batch is applied.
         acknowledge: bool,
     },
 }
 
-/// What a piece of work is about.
+/// The content of a piece of work.
 pub(super) enum Content<K, V> {
-    /// Bytes; so many of them have been read.
+    /// Bytes, and the number of bytes that have been read.
     Sent(Received, usize),
     /// A batch of this rank to itself.
     Own(vec::IntoIter<Pending<K, V>>),
@@ -68,7 +68,7 @@ enum Outcome {
     Done(Result<Payload, Error>),
     /// Other ranks, or this rank's program, have to act first.
     Park,
-    /// The step is over.
+    /// The step has ended.
     Interrupted,
 }
 
@@ -106,7 +106,7 @@ impl<K: MapKey, V: MapValue> Content<K, V> {
 }
 
 impl<K: MapKey, V: MapValue> Part<K, V> {
-    /// Settles epochs and does parked work for as long as possible, or until the step is over.
+    /// Settles epochs and does parked work for as long as possible, or until the step has ended.
     pub(super) fn settle_and_retry(&mut self, cx: &mut Cx<'_>) {
         self.has_changed = false;
         loop {
@@ -132,7 +132,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
         }
     }
 
-    /// A faulty map only answers what is parked, without a pause: its timers may be gone.
+    /// A faulty map only answers parked work, without a pause: its timers may be gone.
     fn is_step_over(&self, cx: &Cx<'_>) -> bool {
         cx.is_sound() && self.until.is_some_and(|until| cx.now() >= until)
     }
@@ -140,8 +140,8 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
     /// Does a piece of work or parks it; true if it is done.
     pub(super) fn work_or_park(&mut self, mut parked: Parked<K, V>, cx: &mut Cx<'_>) -> bool {
         let (from, work) = (parked.from, parked.work.clone());
-        // In this rank's own work a panic continues, because the program is in a call on the map. In work that others
-        // have sent it is caught, because any call, or the daemon, may do that work.
+        // In this rank's own work a panic continues, because the program is in a call on the map. In work of other
+        // ranks the panic is caught, because any call, or the daemon, may do that work.
         let attempted = match from == cx.me() {
             true => Ok(self.attempt(&mut parked, cx)),
             false => capture(cx.me(), || self.attempt(&mut parked, cx)),
@@ -161,7 +161,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
             Outcome::Done(answer) => answer,
             Outcome::Park | Outcome::Interrupted => {
                 if let Content::Sent(received, _) = &mut parked.content {
-                    // It may stay parked for long, and its sender needs the memory back.
+                    // The work may stay parked for long, and its sender needs the memory back.
                     received.detach();
                 }
                 self.parked.push_back(parked);
@@ -230,7 +230,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
         }
     }
 
-    /// Applies what is left of a batch, until the step is over.
+    /// Applies the rest of a batch, until the step has ended.
     fn apply(
         &mut self,
         from: Rank,
@@ -296,7 +296,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
         }))
     }
 
-    /// Serves a request. Returns the answer, and for how many of the keys it is. `None`: a guard has lent this rank's
+    /// Serves a request. Returns the answer, and the number of answered keys. `None`: a guard has lent this rank's
     /// entries.
     fn serve(
         &mut self,
@@ -342,7 +342,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
         Ok(Some((answer, 1)))
     }
 
-    /// Looks up keys, until all are done, or the step is over.
+    /// Looks up keys, until all are done, or the step has ended.
     fn look_up(
         &self,
         keys: u32,
@@ -389,7 +389,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
     }
 }
 
-/// What the memory of entries is called in errors.
+/// The name of the memory of entries in errors.
 pub(super) const ITS_PART: &str = "its part";
 
 /// Takes a key that this rank owns, and that has the hash with which it was sent.
@@ -401,12 +401,12 @@ fn read_key<K: MapKey>(payload: &mut &[u8], cx: &Cx<'_>) -> Result<(u64, K), Err
     }
 }
 
-/// No bytes are left of a request: else those of its key were not all read.
+/// Checks that no bytes are left of a request: otherwise its key was not read completely.
 fn is_over<K>(rest: &[u8], cx: &Cx<'_>) -> Result<(), Error> {
     if rest.is_empty() { Ok(()) } else { Err(another_key::<K>(&cx.frame.name.made_at)) }
 }
 
-/// A key is not the same where it arrives.
+/// The error of a key that its receiver reads as a different key.
 pub(super) fn another_key<T>(site: &Site) -> Error {
     cannot_travel::<T>(code::ANOTHER_KEY, site)
 }

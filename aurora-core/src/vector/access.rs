@@ -25,7 +25,7 @@ pub trait GlobalRead<T: Element> {
     /// Number of elements of the whole vector.
     fn len(&self) -> usize;
 
-    /// Whether there are none.
+    /// Returns true if the whole vector has no elements.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -33,8 +33,8 @@ pub trait GlobalRead<T: Element> {
     /// Element `index`.
     ///
     /// # Errors
-    /// An index outside the vector, or outside what the behaviour shows on this rank; of the bare vector also whatever
-    /// keeps its owner from answering.
+    /// An index outside the vector, or outside the elements that the behaviour shows on this rank. For the bare vector
+    /// also every error of [`GVector::at`](crate::GVector::at).
     #[track_caller]
     fn at(&self, index: usize) -> Result<T>;
 }

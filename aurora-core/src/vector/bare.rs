@@ -5,7 +5,7 @@ use super::GVector;
 use crate::element::Element;
 use std::ops::Index;
 
-/// An index of a bare vector: there is none.
+/// A type that indexes a bare vector: there is none.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(
     message = "a bare `GVector` cannot be indexed",

@@ -31,7 +31,7 @@ pub(crate) struct VectorPlan {
 }
 
 impl VectorPlan {
-    /// Checks what this rank can check alone. A refusal is kept: the other ranks must hear of it too.
+    /// Does the checks that this rank can do alone. A refusal is kept, because the other ranks must get it, too.
     pub(crate) fn new<T: Element>(world: &World, partition: Partition<'_>, on: Option<Rank>, site: Site) -> Self {
         let dist = distribute::<T>(world, partition, on, &site);
         let placed = on.map_or(String::new(), |rank| format!(" on {rank}"));
@@ -45,13 +45,13 @@ impl VectorPlan {
         VectorPlan { plan, dist }
     }
 
-    /// Collective. Checks, before large blocks are made, that those of each node fit into its memory together. True
-    /// once all ranks have agreed on that; false for a small vector, which is not checked here.
+    /// Collective. Checks, before large blocks are made, that the blocks of each node fit into its memory together.
+    /// True once all ranks have agreed on that; false for a small vector, which is not checked here.
     pub(crate) fn admit<T: Element>(&self, world: &World, id: ObjectId) -> Result<bool> {
         /// Bytes of the whole vector, so that all ranks decide alike. Smaller blocks are checked by each rank alone.
         const LARGE: usize = 8 << 20;
-        // A rank that refuses has planned a vector of no elements, skips this, and tells the others when they come
-        // together.
+        // A rank that refuses has planned a vector of no elements. It skips this, and reports its refusal in the next
+        // collective call.
         if self.dist.len() * size_of::<T>() < LARGE {
             return Ok(false);
         }
@@ -81,7 +81,7 @@ impl VectorPlan {
         Ok(Some(Place::new(sharing, dist.range(me), dist.len(), (link.size, abroad))))
     }
 
-    /// Whether ranks of a node share such a vector: the same on all ranks, also on one that is alone on its node.
+    /// True if ranks of a node share such a vector. Equal on all ranks, also on a rank that is alone on its node.
     fn is_shared<T: Element>(&self) -> bool {
         !self.dist.is_empty() && Sharing::suits::<T>()
     }

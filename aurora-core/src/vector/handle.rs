@@ -31,18 +31,19 @@ use std::ops::Range;
 /// A vector whose elements are distributed over all ranks of a job (paper section 2.1).
 ///
 /// Each rank owns one block, cut by elements, or by whole rows for a [`MatrixDim`]; the first blocks are one unit
-/// longer if a remainder is left. Or each block has a length of its own, which may be 0: a [`Partition`] gives the
-/// lengths, or the weights of the ranks. Or one rank owns it whole ([`GVector::on`]). **All indices are global.**
+/// longer if a remainder is left. With a [`Partition`], which gives lengths or the weights of the ranks, each block has
+/// its own length, which may be 0. With [`GVector::on`], one rank owns the whole vector. **All indices are global.**
 ///
 /// There is no `v[i]`. Without a behaviour every access is synchronous: [`at`](GVector::at) and [`put`](GVector::put)
-/// of an element on another machine are one message to the owner's daemon and one back; of a rank that shares memory
-/// with this one they are a load and a store. A *scoped behaviour*, opened by one of the methods below and ended when
-/// its guard goes out of scope, makes a phase fast.
+/// of an element on another machine are one message to the owner's daemon and one back. For an element of a rank that
+/// shares memory with this rank, they are a load and a store. A *scoped behaviour* makes a phase of the program fast:
+/// one of the methods below opens it, and it ends when its guard goes out of scope.
 ///
-/// Dropping it sends one message to each rank and waits for none; its block is served until every rank has dropped it.
+/// Dropping a vector sends one message to each rank and waits for none. A block is served until every rank has dropped
+/// the vector.
 ///
-/// Neither `Send` nor `Sync`: it belongs to the thread of its rank. Slices that guards show are ordinary data,
-/// which other threads may use inside a scope.
+/// A vector is neither `Send` nor `Sync`: it belongs to the thread of its rank. Slices that guards show are ordinary
+/// data, which other threads may use inside a scope.
 pub struct GVector<T: Element> {
     pub(crate) link: Way<Vector>,
     pub(crate) id: ObjectId,
@@ -57,9 +58,9 @@ pub struct GVector<T: Element> {
 }
 
 impl<T: Element> GVector<T> {
-    /// Collective. A vector of zeros. `partition` is a [`Shape`], for equal blocks: a number of elements, or a
-    /// [`MatrixDim`], which can be written as `(rows, cols)`. Or it is a [`Partition`], for blocks of given lengths, or
-    /// by the weights of ranks.
+    /// Collective. Makes a vector of zeros. `partition` is a [`Shape`], for equal blocks: a number of elements, or a
+    /// [`MatrixDim`], which can be written as `(rows, cols)`. Or it is a [`Partition`], for blocks of given lengths or
+    /// in proportion to the weights of ranks.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -74,8 +75,8 @@ impl<T: Element> GVector<T> {
     /// ```
     ///
     /// # Errors
-    /// `Mismatch` where ranks construct different objects; [`Error::ZeroSized`]; [`Error::TooLarge`];
-    /// [`Error::OutOfMemory`] where some rank's memory has no room for its block; for a `Partition` also
+    /// `Mismatch` if ranks construct different objects; [`Error::ZeroSized`]; [`Error::TooLarge`];
+    /// [`Error::OutOfMemory`] if some rank's memory has no room for its block; for a `Partition` also
     /// [`Error::OneForEachRank`], [`Error::TooManyRows`], [`Error::BadWeight`] and [`Error::NoWeight`]: on all ranks.
     #[doc(alias("NGA_Create", "symmetric heap", "MPI_Win_allocate_shared"))]
     #[track_caller]
@@ -83,7 +84,7 @@ impl<T: Element> GVector<T> {
         Self::construct(VectorPlan::new::<T>(world, partition.into(), None, Site::here()), world, None)
     }
 
-    /// Collective. A vector with element `i` set to `value(i)`; each rank computes its own. Errors as for
+    /// Collective. Makes a vector whose element `i` is `value(i)`; each rank computes its own elements. Errors as for
     /// [`new`](Self::new).
     ///
     /// ```
@@ -104,8 +105,8 @@ impl<T: Element> GVector<T> {
         Self::construct(VectorPlan::new::<T>(world, partition.into(), None, Site::here()), world, Some(&mut value))
     }
 
-    /// Collective. A vector of zeros of which rank `r` owns `lengths[r]` elements: [`new`](Self::new) with
-    /// [`Partition::lengths`]. Rows of a matrix: [`Partition::rows`].
+    /// Collective. Makes a vector of zeros of which rank `r` owns `lengths[r]` elements: [`new`](Self::new) with
+    /// [`Partition::lengths`]. For rows of a matrix use [`Partition::rows`].
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -121,8 +122,8 @@ impl<T: Element> GVector<T> {
         Self::new(world, Partition::lengths(lengths))
     }
 
-    /// Collective. A vector or matrix of zeros in blocks by the ranks' weights: [`new`](Self::new) with
-    /// [`Partition::weighted`].
+    /// Collective. Makes a vector or matrix of zeros in blocks in proportion to the ranks' weights: [`new`](Self::new)
+    /// with [`Partition::weighted`].
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -138,8 +139,8 @@ impl<T: Element> GVector<T> {
         Self::new(world, Partition::weighted(shape, weights))
     }
 
-    /// Collective. A vector of zeros that lies whole on `rank` (the paper's `Sample`, section 3.4). Errors as for
-    /// [`GVector::new`], and [`Error::NoSuchRank`].
+    /// Collective. Makes a vector of zeros that `rank` owns as a whole (the paper's `Sample`, section 3.4). Errors as
+    /// for [`GVector::new`], and [`Error::NoSuchRank`].
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -205,7 +206,7 @@ impl<T: Element> GVector<T> {
         self.dist.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if the vector has no elements.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -221,7 +222,7 @@ impl<T: Element> GVector<T> {
         self.dist.is_empty()
     }
 
-    /// Rows and columns, if it is a matrix.
+    /// Rows and columns, if the vector is a matrix.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -240,7 +241,7 @@ impl<T: Element> GVector<T> {
         }
     }
 
-    /// Elements of a row: 0 of a matrix without columns, 1 of a vector that is no matrix.
+    /// Elements of a row: 0 for a matrix without columns, 1 for a vector that is no matrix.
     #[inline]
     pub(crate) fn row_len(&self) -> usize {
         self.dist.shape().unit()
@@ -259,7 +260,7 @@ impl<T: Element> GVector<T> {
     /// ```
     ///
     /// # Panics
-    /// If there is no such element.
+    /// If the vector has no such element.
     #[track_caller]
     pub fn owner(&self, index: usize) -> Rank {
         assert!(index < self.len(), "index {index} is outside a vector of {} elements", self.len());
@@ -282,7 +283,7 @@ impl<T: Element> GVector<T> {
         self.direct.range()
     }
 
-    /// The global numbers of the rows that this rank owns; of a vector that is no matrix every element is a row.
+    /// The global numbers of the rows that this rank owns. If the vector is no matrix, each element is a row.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -336,8 +337,8 @@ impl<T: Element> GVector<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::IndexOutside`]; `Leaked`, `Poisoned` or `Mismatch` of the object; whatever ended the job. For an
-    /// element of another rank [`Error::Denied`], under [`deny_scalar`](crate::Config::deny_scalar).
+    /// [`Error::IndexOutside`]; `Leaked`, `Poisoned` or `Mismatch` of the vector; the error that ended the job. With
+    /// [`deny_scalar`](crate::Config::deny_scalar), [`Error::Denied`] for an element of another rank.
     #[doc(alias("get", "load", "rget", "MPI_Get", "shmem_get"))]
     #[inline]
     #[track_caller]
@@ -424,15 +425,15 @@ impl<T: Element> GVector<T> {
         self.ask(owner, request, bytemuck::bytes_of(&value).to_vec(), "put", &site).map(drop)
     }
 
-    /// Collective. Sets every element to `value`. Orders all ranks: earlier writes are overwritten, later accesses of
-    /// any rank see the new value. Errors as for [`World::barrier`].
+    /// Collective. Sets every element to `value`. Orders all ranks: earlier writes of any rank are overwritten, and
+    /// later accesses of any rank see the new value. Errors as for [`World::barrier`].
     ///
     /// ```
     /// # use aurora_core::prelude::*;
     /// # Config::threads(2).run(|world| {
     /// let mut v = GVector::<u64>::from_fn(world, 10, |i| i as u64)?;
     /// v.fill(3)?;
-    /// assert_eq!(v.at(9)?, 3); // no barrier between
+    /// assert_eq!(v.at(9)?, 3); // no barrier is needed before
     /// # Ok(())
     /// # })?;
     /// # Ok::<(), Error>(())
@@ -447,7 +448,7 @@ impl<T: Element> GVector<T> {
             "a fill",
             &format_args!("the filling of {}", self.name()),
             key,
-            // An error is told to all ranks, which come here too.
+            // The error goes to all ranks, because they make this call, too.
             settled.err(),
             &site,
         )?;
@@ -463,7 +464,7 @@ impl<T: Element> GVector<T> {
         })
     }
 
-    /// Collective. The whole vector on rank `root`, `None` on the others. Orders all ranks before and after.
+    /// Collective. Returns the whole vector on rank `root`, `None` on other ranks. Orders all ranks before and after.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -477,7 +478,7 @@ impl<T: Element> GVector<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`World::barrier`]; [`Error::NoSuchRank`]; [`Error::OutOfMemory`] where `root` has no room for the whole.
+    /// As [`World::barrier`]; [`Error::NoSuchRank`]; [`Error::OutOfMemory`] if `root` has no room for the whole vector.
     #[doc(alias("gather", "collect", "MPI_Gather"))]
     #[track_caller]
     pub fn gather_to(&self, root: impl Into<Rank>) -> Result<Option<Vec<T>>> {
@@ -535,8 +536,8 @@ impl<T: Element> GVector<T> {
         Err(Error::Denied { access: access.into(), index, owner, object: Box::new(self.name()), site: site.clone() })
     }
 
-    /// Checking mode: waits for earlier scopes of a part, as the owners of the elements do: what this rank does next
-    /// comes after them.
+    /// Checking mode: waits for earlier scopes of a part, as the owners of the elements do. The next accesses of this
+    /// rank are ordered after these scopes.
     pub(crate) fn order_after_scopes(&self, window: Window, site: &Site) -> Result<()> {
         if !self.link.modes.check {
             return Ok(());
@@ -563,7 +564,7 @@ impl<T: Element> GVector<T> {
         Reason { action, site: Some(site.clone()) }
     }
 
-    /// Reads our own block once all earlier scopes are over.
+    /// Reads our own block once all earlier scopes are completed.
     pub(crate) fn read_own<R>(&self, site: &Site, read: impl FnOnce(&[T]) -> R) -> Result<R> {
         let mut read = Some(read);
         self.link.wait_on(VectorWait::Settle, site, |object, cx| {
@@ -575,8 +576,8 @@ impl<T: Element> GVector<T> {
         })
     }
 
-    /// The bytes of single elements of our own block, given by their places, once all earlier scopes of `window`,
-    /// which holds them, are over: scopes of other parts may be open.
+    /// The bytes of single elements of our own block, given by their places, once all earlier scopes of `window`, which
+    /// contains the elements, are completed. Scopes of other parts may be open.
     pub(crate) fn read_own_in(&self, window: Window, places: &[usize], site: &Site) -> Result<Vec<u8>> {
         self.link.wait_on(VectorWait::Settle, site, |object, cx| match object.poll_usable(false, window, cx)? {
             Ok(()) => object.block.read_elements(places).map(Ok),
@@ -584,7 +585,7 @@ impl<T: Element> GVector<T> {
         })
     }
 
-    /// Writes our own block, once all earlier scopes are over and no transfer reads the block.
+    /// Writes our own block, once all earlier scopes are completed and no transfer reads the block.
     pub(crate) fn write_own(&self, site: &Site, write: impl FnOnce(&mut [T])) -> Result<()> {
         self.link.wait_on(VectorWait::Settle, site, |object, cx| object.poll_usable(true, Window::WHOLE, cx))?;
         let mut write = Some(write);
@@ -622,7 +623,7 @@ impl<T: Element> GVector<T> {
         self.received(call, action, site).map(Received::into_vec)
     }
 
-    /// The same, without copying the answer.
+    /// As [`answer`](Self::answer), without copying the answer.
     pub(crate) fn received(&self, call: crate::ids::CallId, action: &'static str, site: &Site) -> Result<Received> {
         let what = Blocked::Calls { object: self.id, action, kind: Kind::of_action(action) };
         self.link

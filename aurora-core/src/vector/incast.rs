@@ -4,9 +4,9 @@ use aurora_net::Rank;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-/// How long to wait for the next request.
+/// The maximum wait for the next request.
 const QUIET: Duration = Duration::from_millis(2);
-/// How long to wait in all.
+/// The maximum wait in all.
 const MOST: Duration = Duration::from_millis(10);
 /// Shorter reads are answered at once.
 const BULK: u64 = 32 << 10;
@@ -14,16 +14,16 @@ const BULK: u64 = 32 << 10;
 /// Holds back answers to ranks that read from most others at once (the exchange of a parallel sort) until all of them
 /// have asked, or no more seem to come.
 ///
-/// An exchange of all with all runs at line rate when each sender spreads what it sends over all receivers from the
-/// start. If the first to ask were answered at once, all would send to it alone, and its port of the switch would
-/// overflow: that costs far more than this wait. The last to ask, which decides when the exchange ends, never waits.
+/// An exchange of all with all runs at line rate if each sender spreads its data over all receivers from the start. If
+/// the first request were answered at once, all ranks would send to its rank alone, and that rank's switch port would
+/// overflow: that costs far more than this wait. The last request, which decides when the exchange ends, never waits.
 #[derive(Debug)]
 pub(crate) struct IncastGuard<T> {
     me: Rank,
     size: usize,
     held: Vec<(Rank, T)>,
     asked: BTreeSet<Rank>,
-    /// When the first and the last of the held requests came.
+    /// The arrival times of the first and the last held request.
     came: Option<(Instant, Instant)>,
 }
 
@@ -32,7 +32,7 @@ impl<T> IncastGuard<T> {
         IncastGuard { me, size, held: Vec::new(), asked: BTreeSet::new(), came: None }
     }
 
-    /// Whether a read of `bytes` is part of such an exchange; its rank reads from `owners` others in the same call.
+    /// True if a read of `bytes` is part of such an exchange. Its rank reads from `owners` ranks in the same call.
     pub(crate) fn concerns(&self, bytes: u64, owners: u32) -> bool {
         bytes >= BULK && owners >= 2 && 2 * owners as usize >= self.size - 1
     }
@@ -43,12 +43,12 @@ impl<T> IncastGuard<T> {
         self.held.push((from, request));
     }
 
-    /// When the wait is over, if there is one.
+    /// The end of the wait, if there is one.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         self.came.map(|(first, last)| (last + QUIET).min(first + MOST))
     }
 
-    /// All requests held back, beginning with the rank after ours; none before the wait is over.
+    /// All requests held back, beginning with the rank after ours; none before the wait has ended.
     pub(crate) fn release(&mut self, now: Instant) -> Vec<T> {
         let all_are_here = self.asked.len() + 1 == self.size;
         if !all_are_here && self.poll_timeout().is_none_or(|due| now < due) {

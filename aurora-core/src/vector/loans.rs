@@ -8,7 +8,7 @@ use crate::object::{Cx, Loan};
 use aurora_net::{Payload, Rank, Token};
 use std::sync::Arc;
 
-/// What a loan of a vector stands for.
+/// The purpose of a loan of a vector's memory.
 pub(crate) enum VectorLoan {
     /// Our block, from byte `base` on.
     Block { base: usize },
@@ -18,7 +18,7 @@ pub(crate) enum VectorLoan {
     CacheOut { serial: u64, base: usize },
     /// Another rank's part of a cache that is being loaded.
     CacheIn { epoch: Epoch, base: usize, len: usize },
-    /// A block of another node, on its way into the memory that this one shares.
+    /// A block of another node, on its way into this node's shared memory.
     RoomIn { owner: Rank, epoch: Epoch, len: usize },
     /// A neighbour's edge, on its way into the halo of an exchange.
     EdgeIn { exchange: Exchange, from: Rank },
@@ -30,7 +30,7 @@ impl Vector {
         cx.lent(self.loans.add(loan), len)
     }
 
-    /// Ends the loan into which a payload has been written; returns what it stood for.
+    /// Ends the loan into which a payload has been written. Returns its purpose.
     pub(crate) fn end_loan(&mut self, token: Token) -> Option<VectorLoan> {
         self.loans.end(Loan::of(token))
     }

@@ -46,7 +46,7 @@ pub(crate) enum Work {
         epoch: Epoch,
         seq: u64,
         op: Option<OpId>,
-        /// Its sender waits for room and must be told when it is applied.
+        /// True if the sender waits for room and must get a message when the batch is applied.
         acknowledge: bool,
     },
     /// Changes of pages of this block, before sync number `sync` of the scope.
@@ -55,7 +55,7 @@ pub(crate) enum Work {
     },
 }
 
-/// What became of a piece of work. `Gather`: answer with `len` bytes of scattered elements, whose places have `width`
+/// The result of a piece of work. `Gather`: answer with `len` bytes of scattered elements, whose places have `width`
 /// bytes each. `Pages`: answer with `len` bytes of pages. `ReplyFromBlock`: answer with these bytes, sent from the
 /// block itself.
 pub(crate) enum Outcome {
@@ -73,9 +73,9 @@ pub(crate) struct Vector {
     pub(crate) block: Block,
     /// Memory that the transport reads or writes at this moment.
     pub(crate) loans: Loans<VectorLoan>,
-    /// Checking mode: who has written what.
+    /// Checking mode: the accesses of all ranks to the block.
     pub(crate) check: Option<Box<Checker>>,
-    /// Makes memory for a copy of so many elements.
+    /// Makes memory for a copy with the given number of elements.
     pub(crate) fresh: Arc<dyn Fn(usize) -> Fresh + Send + Sync>,
     pub(crate) ops: Operations<ApplyFn>,
     pub(crate) access: Access,
@@ -86,28 +86,29 @@ pub(crate) struct Vector {
     pub(crate) flush: Flush,
     /// The protocol of edges: HaloCaches.
     pub(crate) halo: Edges,
-    /// The protocol of pages, while a scope of pages is not settled.
+    /// The protocol of pages, while a scope of pages is not completed.
     pub(crate) pages: Option<Box<Paging>>,
-    /// Which ranks share its memory.
+    /// The ranks that share memory.
     pub(crate) nodes: Arc<Nodes>,
-    /// What the calling thread waits for, if it waits for scopes to end: those of this part, up to this epoch.
+    /// If the calling thread waits for scopes to end: their part of the vector, and their last epoch.
     pub(crate) awaited_scopes: (Window, Epoch),
     pub(crate) parked: VecDeque<Parked>,
     /// Holds back bulk reads that come at once; only between nodes, because only a switch overflows.
     pub(crate) incast: Option<IncastGuard<Parked>>,
-    /// `advance` has to look: an epoch may be settled, or parked work done.
+    /// True if `advance` has to look: an epoch may be completed, or parked work done.
     pub(crate) has_changed: bool,
-    /// How far the ranks that have dropped it got with its scopes.
+    /// The last scopes of the ranks that have dropped the vector.
     pub(crate) ends: Ends,
 }
 
 impl Vector {
-    /// Sets anew what the calling thread and other ranks may do to the block without its kernel.
+    /// Sets anew the accesses to the block that the calling thread and other ranks may make without its kernel.
     pub(crate) fn refresh_permit(&mut self, cx: &Cx<'_>) {
         self.set_permit(cx.core.is_usable() && cx.is_sound(), &cx.frame.open);
     }
 
-    /// The same, with these guards open on this rank. If the object is not `usable`, nothing.
+    /// As [`refresh_permit`](Self::refresh_permit), with these guards open on this rank. If the object is not `usable`,
+    /// nothing is permitted.
     pub(super) fn set_permit(&mut self, usable: bool, open: &[OpenGuard]) {
         let Ledger { epoch, settled, .. } = self.ledger;
         if !usable {
@@ -131,7 +132,7 @@ impl Vector {
         self.block.permit.set(epoch, load, may);
     }
 
-    /// Direct access to single elements: `own` ones only, or also those of the ranks that share its memory.
+    /// Direct access to single elements: only this rank's if `own`, else also elements of ranks that share memory.
     pub(crate) fn direct<T: Element>(&self, own: bool) -> Direct<T> {
         let me = self.ledger.me();
         let (permit, range) = (self.block.permit.clone(), self.dist.range(me));
@@ -151,7 +152,7 @@ impl Vector {
         }
     }
 
-    /// Why a piece of parked work waits, for the watch.
+    /// The reason why a piece of parked work waits, for the watch.
     pub(crate) fn obstacle(&self, from: Rank, work: &Work) -> Obstacle {
         let (epoch, batch) = match work {
             Work::Call { asked, .. } => (asked.epoch, false),
@@ -170,7 +171,7 @@ impl Vector {
         };
         if let Some(next) = ledger.pending(window, upto) {
             let behind = match mine(next).map(|opening| opening.rule) {
-                // Not known yet, or over on all other ranks.
+                // The scope is not known yet, or has ended on all other ranks.
                 None | Some(Rule::Met) => Vec::new(),
                 Some(_) => ledger.awaited(next).collect(),
             };
@@ -200,7 +201,7 @@ impl Vector {
         self.ask_into((to, reason, when), request, payload, None, cx)
     }
 
-    /// The same; the answer goes to the memory of `landing`.
+    /// As [`ask`](Self::ask). The answer goes to the memory of `landing`.
     pub(crate) fn ask_into(
         &self,
         (to, reason, when): (Rank, &Reason, When),
@@ -215,7 +216,7 @@ impl Vector {
         self.ask_stamped((to, reason, when), Asked { epoch, request, stamp }, payload, landing, cx)
     }
 
-    /// The same with a stamp of the caller's.
+    /// As [`ask`](Self::ask), with a stamp of the caller.
     pub(crate) fn ask_stamped(
         &self,
         (to, reason, when): (Rank, &Reason, When),
@@ -230,7 +231,7 @@ impl Vector {
         cx.ask_as(asking, &asked, payload).expect("headers of vectors are short")
     }
 
-    /// What its writes are counted under.
+    /// The kind under which writes are counted.
     pub(crate) fn writing(&self) -> Kind {
         let kind = self.ledger.last.as_ref().filter(|last| last.has_writes()).map(|last| last.kind);
         kind.unwrap_or(Kind::Flush)

@@ -21,18 +21,18 @@ use std::collections::VecDeque;
 /// Positions in an answer have 32 bits.
 const AT_ONCE: usize = 1 << 31;
 
-/// The most bytes of a request, and of its answer.
+/// The maximum bytes of a request, and of its answer.
 const PIECE: usize = 64 << 10;
 
-/// Requests under way to one owner: while it answers one, the next is made and the one before is read.
+/// Requests under way to one owner: while it answers one, the next is made and the answer before is read.
 const AHEAD: usize = 4;
 
-/// What is read from one owner.
+/// The elements that are read from one owner.
 struct Wanted<'a> {
     /// The first element of its block.
     start: usize,
     places: PlacesBuilder,
-    /// The position of each in the caller's result.
+    /// The position of each element in the caller's result.
     positions: Vec<u32>,
     asked: VecDeque<Question<'a>>,
 }
@@ -48,19 +48,20 @@ struct Reading<'a, T: Element> {
     vector: &'a GVector<T>,
     site: &'a Site,
     reason: &'a Reason,
-    /// The part that holds them: scopes of other parts may be open.
+    /// The part that contains the elements: scopes of other parts may be open.
     window: Window,
     values: &'a mut [T],
     wanted: Vec<Wanted<'a>>,
-    /// The most elements of a request.
+    /// The maximum number of elements of a request.
     piece: usize,
     /// Memory for reuse.
     spare: Vec<Vec<u32>>,
 }
 
 impl<T: Element> GVector<T> {
-    /// The elements at `indices`, in their order: all owners are asked at once, except those that share memory with
-    /// this rank. Errors as for [`GVector::at`]; an index outside the vector is found before anything is read.
+    /// Returns the elements at `indices`, in their order. Requests go to all owners at once. Owners that share memory
+    /// with this rank need no request. Errors as for [`GVector::at`]; an index outside the vector is found before
+    /// anything is read.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -80,7 +81,8 @@ impl<T: Element> GVector<T> {
         Ok(values)
     }
 
-    /// The same into `values`, of the same length, for a scope of the part `window`, which holds the elements.
+    /// As [`at_many`](Self::at_many), into `values` of the same length, for a scope of `window`, which contains the
+    /// elements.
     pub(crate) fn read_many(
         &self,
         indices: &[usize],
@@ -172,7 +174,7 @@ impl<'a, T: Element> Reading<'a, T> {
         Ok(())
     }
 
-    /// Asks an owner for what is collected for it so far, and makes room for more.
+    /// Requests the elements that are collected for an owner so far, and makes room for more.
     #[cold]
     #[inline(never)]
     fn make_room(&mut self, owner: usize) -> Result<()> {
@@ -279,8 +281,9 @@ fn read_of_node_peer<T: Element>(
 }
 
 impl<T: Element> GVector<T> {
-    /// Sets many elements, in the order given: all owners are told at once, or not at all where all ranks share
-    /// memory. Errors as for [`GVector::at`]; an index outside the vector is found before anything is written.
+    /// Sets many elements, in the order given. Batches go to all owners at once. If all ranks share memory, elements
+    /// of 1, 2, 4 or 8 bytes are stored directly, unless an owner's guard prevents that. Errors as for [`GVector::at`];
+    /// an index outside the vector is found before anything is written.
     ///
     /// ```
     /// # use aurora_core::prelude::*;

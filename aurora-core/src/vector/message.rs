@@ -15,7 +15,7 @@ use crate::window::Window;
 use aurora_net::{Payload, Rank};
 use serde::{Deserialize, Serialize};
 
-/// A message: its protocol, in one byte of the header, and what that protocol says.
+/// A message: its protocol, in one byte of the header, and the message of that protocol.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Message {
     Load(LoadMessage),
@@ -46,8 +46,8 @@ impl Message {
         }
     }
 
-    /// Whether it wakes a rank only if that waits: an edge is needed only once the rank comes to the same exchange, and
-    /// changes of pages once it comes to the same sync.
+    /// True if the message wakes a rank only if the rank waits. An edge is needed only once the rank is in the same
+    /// exchange, and changes of pages once it is in the same sync.
     fn is_lazy(&self) -> bool {
         match self {
             Message::Load(_) => false,
@@ -56,16 +56,16 @@ impl Message {
         }
     }
 
-    /// Sends it, counted for the program's line that `reason` names.
+    /// Sends the message, counted for the program's line that `reason` names.
     pub(crate) fn send(&self, reason: &Reason, to: Rank, payload: Payload, cx: &mut Cx<'_>) {
         cx.send(to, self, payload, How { kind: self.kind(), lazy: self.is_lazy(), reason: Some(reason) });
     }
 }
 
-/// What a one-sided request asks of a block.
+/// A one-sided request about a block.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Request {
-    /// Elements from local index `start` on, by a call that reads from so many `owners` at once.
+    /// Elements from local index `start` on, by a call that reads from `owners` owners at once.
     Read { start: u64, len: u64, owners: u32 },
     /// Scattered elements, for a scope of a part that holds them; payload: their local indices, of `width` bytes each.
     ReadMany { width: u8, window: Window },
@@ -80,7 +80,7 @@ pub(crate) enum Request {
 }
 
 impl Request {
-    /// The part of the vector that it is about: earlier scopes of this part come before it.
+    /// The part of the vector that the request is about: the request is served after earlier scopes of this part.
     pub(crate) fn window(&self) -> Window {
         match self {
             Request::Write { window, .. } | Request::ReadMany { window, .. } | Request::Ended { window, .. } => *window,
@@ -102,7 +102,7 @@ impl Request {
 pub(crate) struct Asked {
     pub(crate) epoch: Epoch,
     pub(crate) request: Request,
-    /// Checking mode.
+    /// Checking mode: the origin of the request.
     pub(crate) stamp: Option<Box<Stamp>>,
 }
 

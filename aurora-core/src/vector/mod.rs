@@ -1,4 +1,4 @@
-//! The shared vector: its handle, what a rank's kernel knows of it, and one-sided access.
+//! The shared vector: its handle, its state in a rank's kernel, and one-sided access.
 
 mod access;
 mod bare;

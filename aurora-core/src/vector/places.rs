@@ -1,5 +1,5 @@
 //! Places of elements in an owner's block, on their way to it: numbers of 32 bits each, or of 64 for a longer block.
-//! The top bit of a number is free for those who write them.
+//! The top bit of a number is free for use by the writer.
 
 use crate::element::Element;
 use crate::memory::Prefetch;
@@ -22,7 +22,7 @@ pub(crate) struct PlacesBuilder {
 }
 
 impl PlacesBuilder {
-    /// For a block of `len` elements; without memory.
+    /// A builder for a block of `len` elements; without memory.
     pub(crate) fn new(len: usize) -> Self {
         PlacesBuilder { memory: Buffer::own(Vec::new()), width: Places::width_for(len), len: 0 }
     }
@@ -31,12 +31,12 @@ impl PlacesBuilder {
         self.width
     }
 
-    /// Takes memory, while it is empty and has none.
+    /// Takes memory, while the builder is empty and has none.
     pub(crate) fn open(&mut self, memory: Buffer) {
         self.memory = memory;
     }
 
-    /// Whether there is no memory for another place.
+    /// True if there is no memory for another place.
     #[inline(always)]
     pub(crate) fn is_full(&self) -> bool {
         self.len + self.width > self.memory.len()
@@ -66,7 +66,7 @@ pub(crate) fn write_place(memory: &mut [u8], width: usize, place: u64) {
     }
 }
 
-/// Places that have arrived, wherever they lie in memory.
+/// Places that have arrived, at any position in memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Places<'b> {
     Narrow(&'b [[u8; 4]]),
@@ -77,9 +77,9 @@ pub(crate) enum Places<'b> {
 pub(crate) trait Place: Copy {
     /// Its number, without the top bit.
     fn number(self) -> usize;
-    /// Whether the top bit is set.
+    /// True if the top bit is set.
     fn is_marked(self) -> bool;
-    /// Whether it is below `len`, its top bit being a part of it.
+    /// True if the place, including its top bit, is below `len`.
     fn is_below(self, len: usize) -> bool;
 }
 
@@ -158,7 +158,7 @@ impl<'b> Places<'b> {
         }
     }
 
-    /// Whether none is marked and all are below `len`.
+    /// True if no place is marked and all are below `len`.
     pub(crate) fn are_below(self, len: usize) -> bool {
         match self {
             Places::Narrow(places) => are_below(places, len.min(MOST_NARROW)),

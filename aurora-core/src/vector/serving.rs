@@ -12,12 +12,12 @@ use crate::race::{AccessKind, Scope};
 use aurora_net::Rank;
 use std::ops::Range;
 
-/// Replies up to this length are copied. Longer ones are sent from the block itself, which cannot be written until
-/// they are acknowledged; while a write waits for that, they are copied too.
+/// Replies up to this length are copied. Longer replies are sent from the block itself, which cannot be written until
+/// they are acknowledged. While a write waits for that, longer replies are copied, too.
 const COPIED_REPLY: usize = 16 * 1024;
 
 impl Vector {
-    /// Does a piece of work on our block, or says that it must be parked.
+    /// Does a piece of work on our block, or returns that it must be parked.
     pub(crate) fn try_work(&mut self, from: Rank, work: &Work, payload: &[u8], cx: &mut Cx<'_>) -> Outcome {
         if let Err(fault) = cx.sound() {
             return Outcome::Refuse(fault);
@@ -91,14 +91,14 @@ impl Vector {
         })
     }
 
-    /// These elements of our block, if there are so many.
+    /// These elements of our block, if the block has them.
     pub(crate) fn run(&self, start: u64, len: u64) -> Option<Range<usize>> {
         let end = start.checked_add(len).filter(|end| *end <= self.block.len() as u64)?;
         Some(start as usize..end as usize)
     }
 
-    /// Whether a write waits until no transfer reads the block, or until the block has left its readers: a call of this
-    /// rank's own, or parked work. Long reads are then answered from copies. If each began another transfer from the
+    /// True if a write (a call of this rank, or parked work) waits until no transfer reads the block, or until the
+    /// block has left its readers. Long reads are then answered from copies. If each began another transfer from the
     /// block, overlapping reads would keep the write waiting for ever.
     fn is_write_waiting(&self, cx: &Cx<'_>) -> bool {
         let gate = Blocked::Object(cx.id(), VectorWait::Gate.into());

@@ -153,7 +153,7 @@ impl SharedObject for Vector {
         self.arrive_with_pages()
     }
 
-    /// Sums.
+    /// Adds up the words of ranks.
     fn merge(&self, all: &mut Vec<u8>, more: &[u8]) {
         merge_sums(all, more);
     }
@@ -171,7 +171,7 @@ impl SharedObject for Vector {
         self.ends.peer_dropped((from, notice), |last| last.window.is_of(len), &self.ledger, cx)
     }
 
-    /// A faulty vector does not wait for its loads: no rank needs them, and their memory may be what is short.
+    /// A faulty vector does not wait for its loads: no rank needs them, and there may be no memory for them.
     fn is_idle(&self, faulty: bool) -> bool {
         let is_sent = |loan: &VectorLoan| matches!(loan, VectorLoan::Block { .. } | VectorLoan::Detached { .. });
         !self.loans.values().any(is_sent) && (faulty || !self.load.cache.is_in_flight())
@@ -179,7 +179,7 @@ impl SharedObject for Vector {
 
     fn awaits(&self, wait: Wait, name: &ObjectName) -> Awaited {
         let (wait, me) = (wait.into(), self.ledger.me());
-        // Data of this rank itself arrive without its program.
+        // Data of this rank itself arrive without help of its program.
         let ranks = self.awaited(wait).into_iter().filter(|rank| *rank != me).collect();
         Awaited { ranks, doing: self.doing(wait, name) }
     }
@@ -249,7 +249,7 @@ impl Vector {
     }
 
     fn serve_now(&mut self, parked: Parked, cx: &mut Cx<'_>) {
-        // A write may complete a block that is being settled.
+        // A write may complete an epoch.
         self.has_changed |= matches!(&parked.work, Work::Call { asked, .. } if !asked.request.is_read());
         self.work(parked, cx);
     }

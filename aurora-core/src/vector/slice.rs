@@ -1,4 +1,4 @@
-//! Parts of a vector, each to be given a behaviour of its own.
+//! Parts of a vector. Each part can have a behaviour of its own.
 
 use super::GVector;
 use crate::behaviour::{
@@ -15,13 +15,14 @@ use std::ops::{Range, RangeBounds};
 
 /// A part of a vector, to read: [`GVector::slice`], [`GVector::rows`].
 ///
-/// A behaviour of a part costs what the part costs: a [`read_cache`](Slice::read_cache) loads only what it shows, and
-/// a guard delays only accesses to the same elements. **Indices and rows stay global**: element 700 of the vector is
-/// `[700]` and `get(700)` in every scope that shows it, and `len()` is that of the vector. A collective behaviour has
-/// the same range on all ranks; for a range of one rank's choice there is [`distmemcpy`](crate::distmemcpy).
+/// A behaviour of a part affects only the elements of the part: a [`read_cache`](Slice::read_cache) loads only these
+/// elements, and a guard delays only accesses to them. **Indices and rows stay global**: element 700 of the vector is
+/// `[700]` and `get(700)` in every scope that shows it, and `len()` is the length of the vector. A collective behaviour
+/// has the same range on all ranks; for a range that one rank chooses there is [`distmemcpy`](crate::distmemcpy).
 ///
-/// Opening a behaviour of a part has the errors of that of the whole vector; besides, [`Error::RangeOutside`] or
-/// [`Error::NotShown`] for a range that does not exist, and `Mismatch` if the ranges of a collective one differ.
+/// Opening a behaviour of a part has the errors of the behaviour of the whole vector. In addition there is
+/// [`Error::RangeOutside`] or [`Error::NotShown`] for a range that does not exist, and `Mismatch` if the ranges of a
+/// collective behaviour differ between ranks.
 ///
 /// ```
 /// use aurora_core::prelude::*;
@@ -46,14 +47,15 @@ use std::ops::{Range, RangeBounds};
 pub struct Slice<'v, T: Element> {
     vector: &'v GVector<T>,
     range: Range<usize>,
-    /// What it was cut from, if it lies outside of that.
+    /// The part from which this part was cut, if this part lies outside of it.
     outside: Option<Range<usize>>,
 }
 
 /// A part of a vector, borrowed mutably, to read and to write: [`GVector::slice_mut`], [`GVector::rows_mut`],
 /// [`GVector::split_at_mut`]. Errors as for [`Slice`].
 ///
-/// Opening a behaviour consumes it. To keep it, open the behaviour on a part of it: `part.slice_mut(..).release_c()?`.
+/// Opening a behaviour consumes the part. To keep it, open the behaviour on `part.slice_mut(..)`, such as
+/// `part.slice_mut(..).release_c()?`.
 #[must_use = "a part does nothing before it is given a behaviour"]
 pub struct SliceMut<'v, T: Element> {
     shown: Slice<'v, T>,
@@ -67,7 +69,8 @@ impl<T: Element> Clone for Slice<'_, T> {
 }
 
 impl<T: Element> GVector<T> {
-    /// Elements of the vector, for a behaviour of their own. If one does not exist, opening the behaviour is an error.
+    /// Elements of the vector, for a behaviour of their own. If the range does not exist, opening the behaviour is an
+    /// error.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -84,7 +87,7 @@ impl<T: Element> GVector<T> {
         Slice { vector: self, range: 0..self.len(), outside: None }.slice(range)
     }
 
-    /// The same, also for writing.
+    /// Elements of the vector, to read and to write, for a behaviour of their own.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -105,7 +108,7 @@ impl<T: Element> GVector<T> {
         SliceMut::of(self.slice(range))
     }
 
-    /// Rows of a matrix, or elements of a vector that is no matrix.
+    /// Rows of a matrix, or elements of a vector that is no matrix, for a behaviour of their own.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -122,7 +125,7 @@ impl<T: Element> GVector<T> {
         self.slice(..).rows(rows)
     }
 
-    /// The same, also for writing.
+    /// Rows of a matrix, or elements of a vector that is no matrix, to read and to write.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -143,8 +146,8 @@ impl<T: Element> GVector<T> {
         SliceMut::of(self.rows(rows))
     }
 
-    /// The elements before `at`, and those from `at` on. Both parts can have scopes open at the same time. Panics if
-    /// `at` is beyond the end.
+    /// The elements before `at`, and the elements from `at` on. Both parts can have scopes open at the same time.
+    /// Panics if `at` is beyond the end.
     ///
     /// ```
     /// use aurora_core::ops::Sum;
@@ -168,7 +171,7 @@ impl<T: Element> GVector<T> {
 }
 
 impl<'v, T: Element> Slice<'v, T> {
-    /// The global indices of its elements.
+    /// The global indices of the part's elements.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -184,7 +187,7 @@ impl<'v, T: Element> Slice<'v, T> {
         self.range.clone()
     }
 
-    /// Some of its elements, by their global indices.
+    /// Some of the part's elements, by their global indices.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -204,7 +207,7 @@ impl<'v, T: Element> Slice<'v, T> {
         Slice { vector: self.vector, range, outside }
     }
 
-    /// Some of its rows, by their global numbers.
+    /// Some of the part's rows, by their global numbers.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -212,7 +215,7 @@ impl<'v, T: Element> Slice<'v, T> {
     /// let m = GVector::<u64>::from_fn(world, (4, 3), |i| i as u64)?;
     /// let part = m.slice(2..11);
     /// assert_eq!(part.rows(2..3).range(), 6..9);
-    /// assert_eq!(part.rows(..).range(), 3..9); // the rows that lie in it whole
+    /// assert_eq!(part.rows(..).range(), 3..9); // the rows that lie completely in the part
     /// # Ok(())
     /// # })?;
     /// # Ok::<(), Error>(())
@@ -223,7 +226,7 @@ impl<'v, T: Element> Slice<'v, T> {
         self.slice(rows.start.saturating_mul(cols)..rows.end.saturating_mul(cols))
     }
 
-    /// Opens a behaviour of it for the caller's line; an error for a range that does not exist.
+    /// Opens a behaviour of the part for the caller's line. Returns an error for a range that does not exist.
     #[track_caller]
     fn open<R>(self, open: impl FnOnce(&'v GVector<T>, Window, Site) -> Result<R>) -> Result<R> {
         let Slice { vector, range, outside } = self;
@@ -241,7 +244,7 @@ impl<'v, T: Element> Slice<'v, T> {
         }
     }
 
-    /// What this rank owns of it: [`GVector::owner_computes`].
+    /// The elements of the part that this rank owns: [`GVector::owner_computes`].
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -258,8 +261,9 @@ impl<'v, T: Element> Slice<'v, T> {
         self.open(GVector::open_owner)
     }
 
-    /// Collective. All of it, on every rank: [`GVector::read_cache`]. If all ranks are on one machine the guard shows
-    /// the elements' own memory. Otherwise each owner sends its elements to all ranks on other machines, every time.
+    /// Collective. The whole part, on every rank: [`GVector::read_cache`]. If all ranks are on one machine, the guard
+    /// shows the elements' own memory. Otherwise each owner sends its elements, every time, to all ranks on other
+    /// machines.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -276,7 +280,7 @@ impl<'v, T: Element> Slice<'v, T> {
         self.open(GVector::open_cache)
     }
 
-    /// Single elements of it, read in batches: [`GVector::batched_reads`].
+    /// Single elements of the part, read in batches: [`GVector::batched_reads`].
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -301,7 +305,7 @@ impl<'v, T: Element> SliceMut<'v, T> {
         SliceMut { shown, alone: PhantomData }
     }
 
-    /// The global indices of its elements.
+    /// The global indices of the part's elements.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -317,7 +321,7 @@ impl<'v, T: Element> SliceMut<'v, T> {
         self.shown.range()
     }
 
-    /// Some of its elements, by their global indices, to read.
+    /// Some of the part's elements, by their global indices, to read.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -334,7 +338,7 @@ impl<'v, T: Element> SliceMut<'v, T> {
         self.shown.slice(range)
     }
 
-    /// Some of its elements, by their global indices.
+    /// Some of the part's elements, by their global indices.
     ///
     /// ```
     /// use aurora_core::ops::Sum;
@@ -354,7 +358,7 @@ impl<'v, T: Element> SliceMut<'v, T> {
         SliceMut::of(self.shown.slice(range))
     }
 
-    /// Some of its rows, by their global numbers, to read.
+    /// Some of the part's rows, by their global numbers, to read.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -372,7 +376,7 @@ impl<'v, T: Element> SliceMut<'v, T> {
         self.shown.rows(rows)
     }
 
-    /// Some of its rows, by their global numbers.
+    /// Some of the part's rows, by their global numbers.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -394,7 +398,8 @@ impl<'v, T: Element> SliceMut<'v, T> {
         SliceMut::of(self.shown.rows(rows))
     }
 
-    /// Its elements before element `at` of the vector, and those from `at` on. Panics if `at` is outside of it.
+    /// The part's elements before element `at` of the vector, and its elements from `at` on. Panics if `at` is outside
+    /// of the part.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -474,7 +479,7 @@ impl<'v, T: Element> SliceMut<'v, T> {
         self.shown.batched_reads()
     }
 
-    /// What this rank owns of it, for writing: [`GVector::owner_computes_mut`].
+    /// The elements of the part that this rank owns, for writing: [`GVector::owner_computes_mut`].
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -496,7 +501,7 @@ impl<'v, T: Element> SliceMut<'v, T> {
         self.shown.open(GVector::open_owner_mut)
     }
 
-    /// Collective. Buffered writes of all ranks to it: [`GVector::release_c`].
+    /// Collective. Buffered writes of all ranks to the part: [`GVector::release_c`].
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -517,7 +522,7 @@ impl<'v, T: Element> SliceMut<'v, T> {
         self.shown.open(|vector, window, site| vector.open_together(None, window, site))
     }
 
-    /// Collective. The same, with an operation: [`GVector::release_c_with`].
+    /// Collective. Buffered writes of all ranks, with an operation: [`GVector::release_c_with`].
     ///
     /// ```
     /// use aurora_core::ops::Max;
@@ -538,7 +543,7 @@ impl<'v, T: Element> SliceMut<'v, T> {
         self.shown.open(GVector::open_together_with)
     }
 
-    /// Collective. All of it to read and to write: [`GVector::read_cache_release_c`].
+    /// Collective. The whole part, to read and to write: [`GVector::read_cache_release_c`].
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -559,7 +564,7 @@ impl<'v, T: Element> SliceMut<'v, T> {
         self.shown.open(GVector::open_combined)
     }
 
-    /// Collective. Updates by all ranks, each into a partial copy of it: [`GVector::accumulate`].
+    /// Collective. Updates by all ranks, each into its own partial copy: [`GVector::accumulate`].
     ///
     /// ```
     /// use aurora_core::ops::Sum;
@@ -580,7 +585,7 @@ impl<'v, T: Element> SliceMut<'v, T> {
         self.shown.open(|vector, window, site| vector.open_accumulate(false, window, site))
     }
 
-    /// Collective. The same, merged in the order of the ranks: [`GVector::accumulate_in_order`].
+    /// Collective. Updates by all ranks, merged in the order of the ranks: [`GVector::accumulate_in_order`].
     ///
     /// ```
     /// use aurora_core::ops::Sum;
@@ -623,7 +628,7 @@ impl<'v, T: Element> SliceMut<'v, T> {
         self.shown.open(|vector, window, site| vector.open_alone(None, window, site))
     }
 
-    /// The same, with an operation: [`GVector::release_alone_with`].
+    /// Buffered writes of this rank alone, with an operation: [`GVector::release_alone_with`].
     ///
     /// ```
     /// use aurora_core::ops::Sum;

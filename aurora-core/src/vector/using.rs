@@ -1,4 +1,4 @@
-//! Entering collective scopes, whether a vector may be used now, and lending its block.
+//! Entering collective scopes, waiting until a vector may be used, and lending its block.
 
 use crate::Error;
 use crate::epoch::Opening;
@@ -12,21 +12,21 @@ use std::sync::Arc;
 
 impl Vector {
     pub(crate) fn enter(&mut self, opening: Opening, cx: &mut Cx<'_>) -> Result<Epoch, Error> {
-        // Announcements that others have sent before, of which perhaps only the first packets are here.
+        // Announcements that other ranks have sent before; perhaps only their first packets are here.
         self.take_announcements(cx);
         let entered = self.ledger.enter_as(opening, &cx.frame.name);
         self.refresh_permit(cx);
         entered.inspect_err(|error| cx.fail(error.clone()))
     }
 
-    /// `fill` is over on this rank. Its epoch needs no other rank: all have met before.
+    /// Ends a `fill` on this rank. Its epoch needs no other rank, because all ranks have met before.
     pub(crate) fn end_fill(&mut self, epoch: Epoch) {
         self.ledger.set_settled(epoch);
         self.ledger.forget(epoch);
         self.has_changed = true;
     }
 
-    /// Whether all earlier scopes of a part are over, so that it may be used (written, if `mutable`). `None`: not yet.
+    /// Ready when all earlier scopes of a part are completed, so that it may be used (written, if `mutable`).
     pub(crate) fn poll_usable(&mut self, mutable: bool, window: Window, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
         if let Err(error) = cx.usable(mutable, window) {
             return Some(Err(error));
@@ -48,7 +48,7 @@ impl Vector {
         if self.block.is_in_flight() {
             return None;
         }
-        // A block that has moved away, and whose place no guard shows any more, is better written in its place.
+        // A block that has moved away is better written in its place, if no guard shows the place any more.
         if !self.block.is_at_home() {
             self.block.go_home();
         }
@@ -75,7 +75,7 @@ impl Vector {
         self.block.take_part(&bytes)
     }
 
-    /// Gives back the memory of copies; all ranks have come to do so.
+    /// Frees the memory of copies, in a call that all ranks make.
     pub(crate) fn release_cache(&mut self) {
         self.load.release();
         self.halo.release();

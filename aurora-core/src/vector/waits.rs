@@ -1,4 +1,4 @@
-//! What a rank waits for at a vector, for which ranks, and what the vector does for others in the background.
+//! The waits of a rank at a vector, the awaited ranks, and the vector's work for other ranks in the background.
 
 use crate::error::ObjectName;
 use crate::ids::Epoch;
@@ -39,7 +39,7 @@ impl From<VectorWait> for Wait {
             VectorWait::Settle => (2, 0, Until::Ended),
             VectorWait::Lead => (3, 0, Until::Ended),
             VectorWait::Room(owner) => (4, owner.index() as u64, Until::Answered),
-            // It depends on the scopes of others.
+            // This depends on the scopes of other ranks.
             VectorWait::OwnRoom => (5, 0, Until::Came),
             VectorWait::Gate => (6, 0, Until::Came),
             VectorWait::Pages => (7, 0, Until::Answered),
@@ -101,7 +101,7 @@ impl Vector {
             VectorWait::Halo => {
                 let doing = self.halo.exchange();
                 let action = if doing.number == 0 { "opens" } else { "refreshes" };
-                // Several may be open: the number says which.
+                // Several HaloCaches may be open: the number tells them apart.
                 format!("{action} a HaloCache of {name}, scope {} of it", doing.epoch)
             }
             VectorWait::Load(_) => format!("opens a ReadCache of {name}"),
@@ -124,7 +124,7 @@ impl Vector {
         if let Some(stream) = &self.load.stream {
             let (epoch, me) = (stream.epoch, self.ledger.me());
             let behind = self.load_awaits(epoch).into_iter().filter(|rank| *rank != me).collect();
-            // Nobody enters a later load before this one is complete.
+            // No rank enters a later load before this load is complete.
             held.work(epoch..=LAST, Obstacle { by_itself: false, behind });
         }
     }

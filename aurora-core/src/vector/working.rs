@@ -41,7 +41,7 @@ impl Vector {
         };
         let marks = self.ledger.find(epoch).map_or(0, |record| record.marks[me.index()]);
         if marks > self.load.write_marks.applied {
-            // Others have seen more writes than this rank has applied, which cannot be.
+            // Other ranks have seen more writes than this rank has applied: that is impossible.
             cx.fail(cx.frame.nonsense());
             return true;
         }
@@ -63,7 +63,7 @@ impl Vector {
         let from = work.from;
         let answer = match outcome {
             Outcome::Park => {
-                // It may stay parked for long, and its sender needs the memory back.
+                // The work may stay parked for long, and its sender needs the memory back.
                 work.payload.detach();
                 self.parked.push_back(work);
                 return false;
@@ -99,9 +99,9 @@ impl Vector {
         true
     }
 
-    /// Does a piece of work, or says that it must be parked. `None`: a user's operation has panicked in it, and the
+    /// Does a piece of work, or returns that it must be parked. `None`: a user's operation has panicked in it, and the
     /// object is poisoned. In this rank's own work the panic continues, because the program is in a call on that
-    /// object; in work that others have sent it is caught, because any call, or the daemon, may do that work.
+    /// object. In work of other ranks the panic is caught, because any call, or the daemon, may do that work.
     pub(crate) fn attempt(&mut self, from: Rank, work: &Work, payload: &[u8], cx: &mut Cx<'_>) -> Option<Outcome> {
         let attempted = if from == cx.me() {
             Ok(self.by_itself(work, cx, |object, cx| object.try_work(from, work, payload, cx)))
@@ -134,7 +134,8 @@ impl Vector {
         })
     }
 
-    /// Poisons the object, which a user's operation in this piece of work, our `own` or not, has left half written.
+    /// Poisons the object, because a user's operation in this piece of work has left it half written. `own`: the work
+    /// is this rank's own.
     fn poison(&self, work: &Work, own: bool, cx: &mut Cx<'_>) -> Error {
         let mine = match work {
             Work::Batch { epoch, .. } => self.ledger.find(*epoch).and_then(|record| record.mine.as_ref()),

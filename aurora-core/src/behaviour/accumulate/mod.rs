@@ -25,7 +25,7 @@ const NAME: &str = "Accumulate";
 /// Bytes of this rank's own block that are merged before messages are served again.
 const AT_A_TIME: usize = 256 * 1024;
 
-/// What this rank has accumulated of the elements from `first` on, and the ReleaseC that sends it.
+/// The values that this rank has accumulated for the elements from `first` on, and the ReleaseC that sends them.
 pub struct Accumulated<T: Element, O> {
     partial: Partial<T>,
     first: usize,
@@ -33,7 +33,7 @@ pub struct Accumulated<T: Element, O> {
 }
 
 impl<T: Element, O: Op<T>> Accumulated<T, O> {
-    /// Sends each owner the touched elements of its block; merges those of this rank's own block in place.
+    /// Sends each owner the touched elements of its block. Merges the elements of this rank's own block in place.
     fn merge(&mut self, vector: &GVector<T>, site: &Site) -> Result<()> {
         self.partial.seal();
         let (me, first) = (vector.link.me, self.first);
@@ -100,17 +100,17 @@ impl<T: Element> GVector<T> {
     /// partial copy of its own. At the end the owners merge all partial copies into the old values; the merged values
     /// are seen after the scope. All ranks must use the same operation.
     ///
-    /// Inside the scope nothing is sent, received or shown. A partial copy takes memory for the touched elements: for
-    /// few a hash table, for many a copy of the whole vector; the table turns into the copy as it grows. So an
-    /// Accumulate is for elements that each rank updates often, such as counters, forces or the entries of a matrix
-    /// that is assembled. If most updates touch an element for the first time,
-    /// [`release_c_with`](GVector::release_c_with) needs less memory and sends during the scope.
+    /// Inside the scope nothing is sent, received or shown. A partial copy takes memory for the touched elements. At
+    /// first it is a hash table; if many elements are touched, it becomes a copy of the whole vector. So an Accumulate
+    /// is for elements that each rank updates often, such as counters, forces or the entries of a matrix that is
+    /// assembled. If most updates touch an element for the first time, [`release_c_with`](GVector::release_c_with)
+    /// needs less memory and sends during the scope.
     ///
-    /// Operands are combined before they are sent ([`Op::combine`]), those of several ranks in any order: the
-    /// operation must be associative and commutative. Sums of `f32` and `f64` may differ in their last bits from run
-    /// to run; use [`accumulate_in_order`](GVector::accumulate_in_order) if they must not.
+    /// Operands are combined before they are sent ([`Op::combine`]), and the owners merge the ranks' copies in any
+    /// order: the operation must be associative and commutative. Sums of `f32` and `f64` may differ in their last bits
+    /// from run to run; use [`accumulate_in_order`](GVector::accumulate_in_order) if they must not.
     ///
-    /// The end may wait until the owners have entered the scope: at most half a megabyte for each is sent before.
+    /// The end may wait until the owners have entered the scope: before that, each is sent at most half a megabyte.
     ///
     /// # Errors
     /// `Leaked` if a guard was forgotten; `Mismatch` if another rank is known to have opened a different scope.
@@ -139,12 +139,13 @@ impl<T: Element> GVector<T> {
         self.open_accumulate(false, Window::WHOLE, Site::here())
     }
 
-    /// Collective. As [`accumulate`](GVector::accumulate), merged in a fixed order: into the old value first what
-    /// rank 0 has accumulated, in the order of its updates, then that of rank 1, and so on. The operation need not be
-    /// commutative. The same updates on as many ranks give the same bits in every run and over every route.
+    /// Collective. As [`accumulate`](GVector::accumulate), merged in a fixed order: into the old value first the value
+    /// that rank 0 has accumulated, in the order of its updates, then the value of rank 1, and so on. The operation
+    /// need not be commutative. The same updates on the same number of ranks give the same bits in every run and over
+    /// every route.
     ///
-    /// An owner applies what a rank sends when all ranks before it have ended their scopes. So a rank that has more
-    /// than half a megabyte for one owner waits at its end for the ranks before it.
+    /// An owner applies the values of a rank when all lower ranks have ended their scopes. So a rank that has more than
+    /// half a megabyte for one owner waits at the end of its scope for the lower ranks.
     ///
     /// # Errors
     /// As [`accumulate`](GVector::accumulate); also `Mismatch` if another rank opens an `accumulate`.
@@ -170,7 +171,7 @@ impl<T: Element> GVector<T> {
         self.open_accumulate(true, Window::WHOLE, Site::here())
     }
 
-    /// The caller has exclusive use of that part.
+    /// The caller has exclusive use of the window.
     pub(crate) fn open_accumulate<O: Op<T>>(
         &self,
         in_order: bool,
@@ -194,7 +195,7 @@ impl<T: Element, O: Op<T>> Accumulate<'_, T, O> {
     /// [`Error::IndexOutside`](crate::Error::IndexOutside); [`Error::NotShown`](crate::Error::NotShown) outside of
     /// the scope's slice; [`Error::OutOfMemory`](crate::Error::OutOfMemory) if this rank has no room for another
     /// element; [`Error::CacheLimit`](crate::Error::CacheLimit) if the copy of the whole that is needed now is larger
-    /// than allowed. After an error of memory all ranks that use the vector get the error.
+    /// than allowed. After a memory error all ranks that use the vector get the error.
     ///
     /// ```
     /// # use aurora_core::ops::Max;

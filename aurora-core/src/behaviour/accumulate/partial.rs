@@ -1,4 +1,4 @@
-//! What one rank has accumulated: for each touched element, all its operands combined.
+//! The values that one rank has accumulated: for each touched element, all its operands combined.
 //!
 //! The first operand of an element is stored as it is, and every later one combined with it, so an operation needs no
 //! neutral element. Elements that are not touched are not sent. At first a table holds the touched elements; when its
@@ -21,7 +21,7 @@ pub(super) struct Partial<T> {
 enum Form<T> {
     /// Touched elements only.
     Sparse(Sparse<T>),
-    /// All elements; those that are not touched have any value.
+    /// All elements; elements that are not touched have any value.
     Dense { values: Array<T>, touched: Marks },
 }
 
@@ -46,7 +46,7 @@ impl<T: Element> Partial<T> {
         }
     }
 
-    /// Adds operands to consecutive elements. Returns how many; for the next one the partial copy must grow first.
+    /// Adds operands to consecutive elements. Returns their number; for the next one the partial copy must grow first.
     pub(super) fn update_slice(&mut self, start: usize, operands: &[T], combine: impl Fn(T, T) -> T) -> usize {
         match &mut self.form {
             Form::Dense { values, touched } => {
@@ -110,7 +110,7 @@ impl<T: Element> Partial<T> {
         }
     }
 
-    /// Empties it. Returns the memory of a copy of the whole, if it has some, for a later scope.
+    /// Empties the partial copy. Returns its memory for a later scope, if it is a copy of the whole.
     pub(super) fn end(&mut self) -> Array<T> {
         match std::mem::replace(&mut self.form, Form::Sparse(Sparse::new())) {
             Form::Dense { values, .. } => values,

@@ -43,7 +43,7 @@ impl<T: Element> Sparse<T> {
         FEWEST.max(2 * self.slots.len())
     }
 
-    /// Combines a value with that of an element, or stores it if there is none. False: the table has to grow first.
+    /// Combines a value with an element's value, or stores it if there is none. False: the table has to grow first.
     #[inline]
     pub(super) fn update(&mut self, index: usize, value: T, combine: impl Fn(T, T) -> T) -> bool {
         let last = self.slots.len().wrapping_sub(1);

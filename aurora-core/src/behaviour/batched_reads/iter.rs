@@ -8,20 +8,20 @@ use std::iter::{FusedIterator, Repeat, Zip, repeat};
 
 /// The elements at the indices of another iterator, each with a key: [`BatchedReads::pairs`](crate::BatchedReads).
 ///
-/// It takes indices ahead: enough to keep four requests of 64 KiB to each owner under way, but at most 16 MiB of
-/// values. Dropping it gives up its requests.
+/// The iterator takes indices ahead: enough to keep four requests of 64 KiB to each owner under way, but at most
+/// 16 MiB of values. Dropping it abandons its requests.
 ///
 /// An error is the last item. The error of an index comes after the values of the indices before it; the error of an
 /// owner that cannot answer comes at once.
 #[must_use = "iterators read nothing before they are used"]
 pub struct BatchedPairs<'g, T: Element, K, I> {
     queue: BatchedQueue<'g, T, K>,
-    /// None once it is exhausted.
+    /// `None` once the source is exhausted.
     source: Option<I>,
     window: usize,
-    /// With this many elements queued it takes more indices; 0 once there are no more.
+    /// The number of queued elements at which more indices are taken; 0 once there are no more.
     low: usize,
-    /// The error of an index, returned after what is queued.
+    /// The error of an index, returned after the queued elements.
     outside: Option<Error>,
 }
 

@@ -51,13 +51,13 @@ pub(super) struct Lane<'g, T: Element> {
     most: usize,
     /// The queue's number of refills when the first wanted element was added.
     pub(super) since: u64,
-    /// In the order of their requests.
+    /// Batches in the order of their requests.
     batches: VecDeque<Batch<'g, T>>,
-    /// So many of the first batches are received.
+    /// The number of received batches. They are the first ones.
     here: usize,
-    /// So many batches are under way.
+    /// The number of batches under way.
     asked: usize,
-    /// The batch from which values are taken, and how many were.
+    /// The batch from which values are taken, and the number of values taken.
     values: Vec<T>,
     taken: usize,
 }
@@ -108,7 +108,7 @@ impl<'g, T: Element> Lane<'g, T> {
         }
     }
 
-    /// Whether [`make_room`](Lane::make_room) is needed before the next element.
+    /// True if [`make_room`](Lane::make_room) is needed before the next element.
     #[inline]
     pub(super) fn is_full(&self) -> bool {
         match &self.wanted {
@@ -171,7 +171,7 @@ impl<'g, T: Element> Lane<'g, T> {
         Ok(())
     }
 
-    /// Requests what is wanted, or reads it if its memory is here.
+    /// Requests the wanted elements, or reads them if their memory is here.
     pub(super) fn send(&mut self, reader: &Reader<'g, T>) -> Result<()> {
         if !self.has_wanted() {
             return Ok(());

@@ -36,9 +36,9 @@ impl<T: Element> GVector<T> {
     /// Opens `BatchedReads`: many elements, wherever they lie, read in batches. One-sided: entry and end send nothing.
     ///
     /// An element in memory that this rank shares is read there, without a message. For other elements each owner
-    /// gets requests of 64 KiB, which its daemon answers. A value is that of some moment between its request and its
-    /// return: concurrent writes of other ranks may be seen or not, element by element. All values come after earlier
-    /// collective scopes. A read waits for a block that its owner shows for writing, as [`at`](GVector::at) does.
+    /// gets requests of 64 KiB, which its daemon answers. Each element is read at some moment between its request and
+    /// its return, so a concurrent write of another rank may be seen or not. Values contain all writes of earlier
+    /// collective scopes. As with [`at`](GVector::at), a read of a block waits while its owner shows it for writing.
     ///
     /// # Errors
     /// `Leaked` if a write guard was forgotten; `Poisoned` or `Mismatch` of the vector; the error that ended the job.
@@ -51,18 +51,18 @@ impl<T: Element> GVector<T> {
     ///     let gather = v.batched_reads()?;
     ///     // A list at a time,
     ///     assert_eq!(gather.read(&[999, 0, 500])?, [9990, 0, 5000]);
-    ///     // or one by one, while the next are on their way;
+    ///     // or one by one, while the next values are under way;
     ///     let mut sum = 0;
     ///     for value in gather.iter((0..1000).rev().step_by(10)) {
     ///         sum += value?;
     ///     }
     ///     assert_eq!(sum, 504_000);
-    ///     // each with something to know it by,
+    ///     // each with a key,
     ///     for pair in gather.pairs([('a', 1), ('b', 998)]) {
     ///         let (name, value) = pair?;
     ///         assert_eq!(value, if name == 'a' { 10 } else { 9980 });
     ///     }
-    ///     // or as the program comes to know what it needs.
+    ///     // or in a queue, if later indices depend on earlier values.
     ///     let mut queue = gather.queue();
     ///     queue.push(7)?;
     ///     while let Some(value) = queue.pop()? {
@@ -85,7 +85,7 @@ impl<T: Element> GVector<T> {
             // The opening belongs to the look that follows: a program that polls may open the scope for each look.
             self.link.during_look(|| self.link.on(&site, |_, cx| cx.usable(false, Window::WHOLE)))?;
         } else {
-            // A request comes after what is settled here, and scopes of other parts may be open.
+            // A request is ordered after all scopes that are completed here; scopes of other parts may be open.
             self.link.wait_on(VectorWait::Settle, &site, |object, cx| object.poll_usable(false, window, cx))?;
         }
         Ok(Scope::open(self, window, site, Batched(PhantomData), false, false))
@@ -93,7 +93,7 @@ impl<T: Element> GVector<T> {
 }
 
 impl<T: Element> BatchedReads<'_, T> {
-    /// The elements at `indices`, in their order. All owners are asked at the same time.
+    /// The elements at `indices`, in their order. All owners get their requests at the same time.
     ///
     /// # Errors
     /// [`Error::IndexOutside`], with the place in the list, and [`Error::NotShown`] outside of a slice, before any
@@ -145,7 +145,7 @@ impl<T: Element> BatchedReads<'_, T> {
     }
 
     /// The elements at the indices that `indices` yields, in order, as an iterator that requests the next elements
-    /// while the earlier are used. See [`BatchedPairs`] for how far ahead, and for errors.
+    /// while earlier ones are used. [`BatchedPairs`] describes the look-ahead and the errors.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -238,7 +238,7 @@ impl<T: Element> BatchedReads<'_, T> {
     }
 }
 
-/// One element at a time, as without a behaviour, so that one loop runs on both.
+/// One element at a time, as without a behaviour, so that one loop runs on a vector and on a scope.
 impl<T: Element> GlobalRead<T> for BatchedReads<'_, T> {
     fn len(&self) -> usize {
         self.vector.len()

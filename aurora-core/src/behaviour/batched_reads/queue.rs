@@ -18,11 +18,11 @@ const LOOK_AHEAD: usize = 16 << 20;
 
 /// A queue of elements to be read: `queue` and `keyed_queue` of [`BatchedReads`](crate::BatchedReads).
 ///
-/// Indices are pushed and values popped in the same order. An owner gets a request as soon as 64 KiB of it are
-/// wanted, at most four at a time; the rest is requested by [`send`](BatchedQueue::send) or by the pop that needs it.
-/// An element is read between its push and its pop. Dropping a queue gives up its requests.
+/// Indices are pushed and values popped in the same order. An owner gets a request as soon as 64 KiB of its elements
+/// are wanted, at most four at a time; [`send`](BatchedQueue::send), or the pop that needs them, requests the rest.
+/// An element is read between its push and its pop. Dropping a queue abandons its requests.
 ///
-/// After an error other than that of an index, every push and pop returns that error again.
+/// After any error except the error of an index, every push and pop returns that error again.
 pub struct BatchedQueue<'g, T: Element, K = ()> {
     reader: Reader<'g, T>,
     shown: Range<usize>,
@@ -61,7 +61,7 @@ impl<T: Element> BatchedQueue<'_, T> {
         self.push_with((), index)
     }
 
-    /// The value of the element that was pushed first, waiting for it if necessary; `None` if all have been popped.
+    /// Returns the value of the oldest queued element, and waits for it if necessary; `None` if the queue is empty.
     ///
     /// # Errors
     /// `Leaked`, `Poisoned` or `Mismatch` of the vector; the error that ended the job.
@@ -160,7 +160,7 @@ impl<'g, T: Element, K> BatchedQueue<'g, T, K> {
         Ok(())
     }
 
-    /// The value of the element that was pushed first, with its key.
+    /// The value of the oldest queued element, with its key.
     ///
     /// # Errors
     /// As [`BatchedQueue::pop`].
@@ -217,7 +217,7 @@ impl<'g, T: Element, K> BatchedQueue<'g, T, K> {
         self.keys.len()
     }
 
-    /// Whether no element is queued.
+    /// Returns true if no element is queued.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -237,7 +237,7 @@ impl<'g, T: Element, K> BatchedQueue<'g, T, K> {
         self.keys.is_empty()
     }
 
-    /// Requests all that is queued, so that the transfer runs while this rank computes.
+    /// Requests all queued elements, so that the transfer runs while this rank computes.
     ///
     /// # Errors
     /// As [`BatchedQueue::pop`].
@@ -259,14 +259,14 @@ impl<'g, T: Element, K> BatchedQueue<'g, T, K> {
     pub fn send(&mut self) -> Result<()> {
         self.sound()?;
         let reader = &self.reader;
-        // From the next rank on, so that not all ranks ask the same owner first.
+        // Starts at the next rank, so that not all ranks ask the same owner first.
         let lanes = self.lanes.len();
         let first = (reader.vector.link.me.index() + 1) % lanes;
         let outcome = (0..lanes).try_for_each(|lane| self.lanes[(first + lane) % lanes].send(reader));
         outcome.map_err(|error| self.break_off(error))
     }
 
-    /// The most elements that are worth queueing: they keep enough requests under way.
+    /// The number of queued elements that keeps enough requests under way.
     pub(super) fn window(&self) -> usize {
         match self.lanes.len() {
             1 => AHEAD * most_read::<T>(),
@@ -284,7 +284,7 @@ impl<'g, T: Element, K> BatchedQueue<'g, T, K> {
         outcome.map_err(|error| self.break_off(error))
     }
 
-    /// Forgets all that is queued, and takes no more.
+    /// Forgets all queued elements, and takes no more.
     pub(super) fn clear(&mut self) {
         self.lanes.iter_mut().for_each(Lane::shut);
         self.order.clear();

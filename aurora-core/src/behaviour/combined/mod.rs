@@ -13,7 +13,7 @@ use crate::vector::{GVector, GlobalWrite};
 use crate::window::Window;
 use std::ops::{IndexMut, Range};
 
-/// Holds what was loaded and, from the first write on, a copy of it.
+/// The loaded elements and, from the first write on, a copy of them.
 pub struct Combined<T: Element> {
     loaded: Cached<T>,
     /// Taken on entry: a write cannot report a lack of memory.
@@ -75,16 +75,16 @@ impl<T: Element> Behaviour for Combined<T> {
 }
 
 impl<T: Element> GVector<T> {
-    /// Collective. Opens a `ReadCache` and a `ReleaseC` in one: the whole vector, as it is when all ranks have
-    /// entered, in a copy of this rank's own. A rank reads its own writes there, so `v[i] += x` works. The written
-    /// elements go to their owners at the end, and are seen after the scope.
+    /// Collective. Opens a `ReadCache` and a `ReleaseC` in one: a private copy of the whole vector, as it is when all
+    /// ranks have entered. A rank reads its own writes in the copy, so `v[i] += x` works. The written elements go to
+    /// their owners at the end, and are seen after the scope.
     ///
-    /// Of two ranks that write one element, one wins, also with `+=`: see
+    /// If two ranks write one element, the value of one of them stays, also with `+=`. For sums use
     /// [`release_c_with`](GVector::release_c_with).
     ///
     /// # Errors
     /// As [`read_cache`](GVector::read_cache) and [`release_c`](GVector::release_c). The copy needs memory on entry,
-    /// in addition to that of the ReadCache: [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// in addition to the memory of the ReadCache: [`Error::OutOfMemory`](crate::Error::OutOfMemory),
     /// [`Error::CacheLimit`](crate::Error::CacheLimit).
     ///
     /// ```
@@ -99,7 +99,7 @@ impl<T: Element> GVector<T> {
     ///     }
     ///     drop(all);
     ///     assert_eq!(v.at(0)?, 50);
-    ///     assert_eq!(v.at(3)?, 23); // of the value that element 2 had on entry
+    ///     assert_eq!(v.at(3)?, 23); // from the value of element 2 on entry
     ///     Ok(())
     /// })?;
     /// # Ok::<(), Error>(())
@@ -109,7 +109,7 @@ impl<T: Element> GVector<T> {
         self.open_combined(Window::WHOLE, Site::here())
     }
 
-    /// The caller has exclusive use of that part.
+    /// The caller has exclusive use of the window.
     pub(crate) fn open_combined(&self, window: Window, site: Site) -> Result<ReadCacheReleaseC<'_, T>> {
         const COPY: &str = "the copy of a ReadCache + ReleaseC";
         let shown = window.range(self.len());
@@ -131,7 +131,7 @@ impl<T: Element> GVector<T> {
 }
 
 impl<T: Element> ReadCacheReleaseC<'_, T> {
-    /// Row `row` for writing: all of it counts as written.
+    /// Row `row`, for writing. All its elements count as written.
     ///
     /// # Panics
     /// If the guard does not show this row.
@@ -155,7 +155,7 @@ impl<T: Element> ReadCacheReleaseC<'_, T> {
         self.written_at(places)
     }
 
-    /// The elements of a range, for writing: all of them count as written.
+    /// The elements of a range, for writing. All of them count as written.
     ///
     /// # Panics
     /// If the guard does not show all of them.

@@ -1,4 +1,4 @@
-//! Which elements lie around a block, and which rank sends them to which: pure arithmetic.
+//! The elements around a block, and the ranks that send and receive them: pure arithmetic.
 //!
 //! A rank needs the elements within the halo's width around its own block. The distance is the same from both sides,
 //! so a rank sends to exactly the ranks from which it receives.
@@ -9,24 +9,24 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Range;
 
-/// What lies beyond the first and the last row of a matrix, or element of a vector.
+/// The elements beyond the first and the last row of a matrix, or element of a vector.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize)]
 pub enum Boundary {
-    /// Nothing.
+    /// No elements lie beyond the ends.
     Fixed,
-    /// The other end of the whole: the last row lies before the first.
+    /// The elements of the other end: the last row lies before the first.
     Periodic,
 }
 
-/// How much a HaloCache shows around each rank's own block.
+/// The rows or elements that a HaloCache shows around each rank's own block.
 ///
 /// A number alone is a width with a fixed boundary: `v.halo_cache(1)` is `v.halo_cache(Halo::fixed(1))`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Halo {
-    /// Rows of a matrix, or elements of a vector, on either side.
+    /// The number of rows of a matrix, or elements of a vector, on either side.
     pub width: usize,
-    /// What lies beyond the ends of the whole.
+    /// The elements beyond the ends of the vector or matrix.
     pub boundary: Boundary,
 }
 
@@ -58,23 +58,23 @@ impl fmt::Display for Halo {
     }
 }
 
-/// What one rank exchanges with another, as ranges of elements.
+/// The elements that one rank exchanges with a neighbour, as ranges.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Neighbour {
     pub(crate) rank: Rank,
-    /// What is sent to it, in this order: local indices.
+    /// The local indices of the elements that are sent to the neighbour, in this order.
     pub(crate) sends: Vec<Range<usize>>,
-    /// The places in this rank's halo of what it sends.
+    /// The places, in this rank's halo, of the elements that the neighbour sends.
     pub(crate) fills: Vec<Range<usize>>,
 }
 
 impl Neighbour {
-    /// Elements that are sent to it.
+    /// The number of elements that are sent to the neighbour.
     pub(crate) fn gets(&self) -> usize {
         self.sends.iter().map(ExactSizeIterator::len).sum()
     }
 
-    /// Elements that it sends.
+    /// The number of elements that the neighbour sends.
     pub(crate) fn gives(&self) -> usize {
         self.fills.iter().map(ExactSizeIterator::len).sum()
     }
@@ -96,7 +96,7 @@ impl Neighbour {
     }
 }
 
-/// What one rank has around its block, and where it comes from.
+/// The elements around one rank's block, and the ranks that send them.
 ///
 /// The *halo* is one array: the elements before the block, then those behind it. If a periodic halo reaches around
 /// the whole more than once, only the nearest round is exchanged and then [repeated](Plan::repeat).
@@ -104,11 +104,11 @@ impl Neighbour {
 pub(crate) struct Plan {
     /// Elements before the block.
     pub(crate) before: usize,
-    /// Elements behind it.
+    /// Elements behind the block.
     pub(crate) behind: usize,
-    /// The other ranks that own some of them; these are the ranks to send to.
+    /// The other ranks that own elements of the halo. This rank sends to the same ranks.
     pub(crate) neighbours: Vec<Neighbour>,
-    /// Elements of this rank's own block in its periodic halo: local indices, and where they go.
+    /// Elements of this rank's own block in its periodic halo: local indices, and the place in the halo.
     pub(crate) around: Vec<(Range<usize>, usize)>,
     /// Elements of the whole.
     whole: usize,
@@ -150,7 +150,7 @@ impl Plan {
         self.neighbours.iter().find(|neighbour| neighbour.rank == rank)
     }
 
-    /// Fills in the rounds beyond the nearest, which the halo already has. `element`: bytes of an element.
+    /// Fills in the rounds beyond the nearest round, which the halo already has. `element`: bytes of an element.
     pub(crate) fn repeat(&self, halo: &mut [u8], element: usize) {
         let whole = self.whole * element;
         let (before, all) = (self.before * element, (self.before + self.behind) * element);
@@ -173,7 +173,7 @@ impl Plan {
 struct Piece {
     owner: Rank,
     elements: Range<usize>,
-    /// Where in the halo they begin.
+    /// The start of the elements in the halo.
     at: usize,
 }
 

@@ -50,14 +50,14 @@ impl<T: Element> GVector<T> {
     /// Collective with the neighbours. Opens a `HaloCache` for reading: this rank's own part and the rows around it
     /// that `halo` asks for, all by global index. If the vector is no matrix, each element is a row.
     ///
-    /// Every rank sends each neighbour the edge that it needs, and waits for the edges of its neighbours only. With a
-    /// halo no wider than a block these are two messages, or one at the ends. The halo is a copy: each element is as
-    /// it was when its owner entered. A rank whose block is empty exchanges nothing and has no halo. Earlier `put`s of
-    /// other ranks are seen after a [`barrier`](crate::World::barrier). The memory, twice the halo, is kept for the
-    /// next HaloCache of that width, until [`release_cache`](GVector::release_cache).
+    /// Every rank sends its edges to its neighbours, and waits only for the edges of its neighbours. If the halo is not
+    /// wider than a block, a rank sends two messages, or one at the ends. The halo is a copy: each element has the
+    /// value of the moment when its owner entered. A rank whose block is empty exchanges nothing and has no halo.
+    /// Earlier `put`s of other ranks are seen after a [`barrier`](crate::World::barrier). The memory, twice the halo,
+    /// is kept for the next HaloCache of that width, until [`release_cache`](GVector::release_cache).
     ///
     /// # Errors
-    /// Those of earlier collective scopes, for whose end it waits; `Mismatch` if ranks open different scopes or
+    /// Errors of earlier collective scopes, for whose end the call waits; `Mismatch` if ranks open different scopes or
     /// halos; `Leaked` if a write guard was forgotten; [`Error::OutOfMemory`](crate::Error::OutOfMemory) if a rank
     /// has no room for the halo; [`Error::CacheLimit`](crate::Error::CacheLimit) if the halo is larger than allowed;
     /// the error that ended the job.
@@ -83,7 +83,7 @@ impl<T: Element> GVector<T> {
     }
 
     /// Collective with the neighbours. Opens a `HaloCache` for writing: as [`halo_cache`](GVector::halo_cache), and
-    /// this rank's own part can be written. [`refresh`](Scope::refresh) shows the neighbours what was written.
+    /// this rank's own part can be written. [`refresh`](Scope::refresh) shows the written values to the neighbours.
     ///
     /// # Errors
     /// As [`halo_cache`](GVector::halo_cache); `Leaked` if any guard was forgotten.
@@ -152,7 +152,7 @@ impl<O: ShowsOwnPart> Haloed<O> {
         Ok(())
     }
 
-    /// Shows nothing of the halo any more: an exchange may overwrite it.
+    /// Hides the halo, because an exchange may overwrite it.
     fn hide(&mut self) {
         (self.around, self.reach) = (Arc::default(), (0, 0));
     }
@@ -166,11 +166,11 @@ impl<O: ShowsOwnPart> Haloed<O> {
 }
 
 impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
-    /// Collective with the neighbours: sends them this rank's edges as they are now, and waits for theirs of the same
-    /// refresh. One message to each neighbour; none to a neighbour that shares this rank's memory, unless the edge is
-    /// longer than 21 KiB. If several HaloCaches are open, all ranks refresh them in the same order.
+    /// Collective with the neighbours. Sends them this rank's current edges, and waits for the neighbours' edges of the
+    /// same refresh. Each neighbour gets one message; a neighbour that shares this rank's memory gets none, unless the
+    /// edge is longer than 21 KiB. If several HaloCaches are open, all ranks must refresh them in the same order.
     ///
-    /// After an error the scope shows its own part, and no halo.
+    /// After an error the scope shows this rank's own part, and no halo.
     ///
     /// # Errors
     /// `Poisoned`, `Mismatch` or `Leaked` of the vector; `RankLeft` or `Mismatch` if a neighbour will
@@ -183,7 +183,7 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
     /// let mut h = v.halo_cache_mut(1)?;
     /// h.local_mut().iter_mut().for_each(|x| *x += 1);
     /// h.refresh()?;
-    /// assert_eq!((h[4], h[5]), (41, 51)); // one of them is in the halo
+    /// assert_eq!((h[4], h[5]), (41, 51)); // one of the two is in the halo
     /// # Ok(())
     /// # })?;
     /// # Ok::<(), Error>(())

@@ -38,7 +38,7 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
         panic!("row {row} is outside rows {rows}: use a wider halo, or `read_cache` of the matrix{wrap}{hint}")
     }
 
-    /// What is shown, as a range of indices or rows.
+    /// The shown range of indices or rows, in words.
     fn in_words(&self, Range { start, end }: Range<usize>) -> String {
         let around = if self.state.halo.boundary == Boundary::Periodic { " around the ends" } else { "" };
         format!("{start}..{end}{around}, the part and the halo that this rank shows")
@@ -55,7 +55,7 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
         }
     }
 
-    /// Why there is nothing beyond the ends of `len` elements or rows.
+    /// The reason why there is nothing beyond the ends of `len` elements or rows.
     fn beyond(&self, index: usize, len: usize) -> String {
         match self.state.halo.boundary {
             Boundary::Fixed => {

@@ -1,4 +1,4 @@
-//! What a HaloCache shows: by global index, by row, and as slices.
+//! The elements that a HaloCache shows: by global index, by row, and as slices.
 
 use super::Haloed;
 use super::geometry::{Boundary, Halo};
@@ -21,7 +21,7 @@ pub(super) enum Place {
 
 /// An own element is always shown from the own part, also if a periodic halo contains it.
 impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
-    /// The halo that was asked for.
+    /// The halo with which the scope was opened.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -74,7 +74,7 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
     /// Row `row` of the matrix, in the own part or in the halo, by its global number.
     ///
     /// # Panics
-    /// If the row is in neither.
+    /// If neither of them contains the row.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -152,7 +152,7 @@ impl<T: Element> HaloCacheMut<'_, T> {
     /// let mut h = v.halo_cache_mut(1)?;
     /// h.local_mut().fill(7);
     /// h.refresh()?;
-    /// assert_eq!((h[4], h[5]), (7, 7)); // one of them is in the halo
+    /// assert_eq!((h[4], h[5]), (7, 7)); // one of the two is in the halo
     /// # Ok(())
     /// # })?;
     /// # Ok::<(), Error>(())
@@ -271,7 +271,7 @@ impl<O: ShowsOwnPart> HasOwnPart for Haloed<O> {
     }
 }
 
-/// In order the own part only; by global index also the halo.
+/// Iterators show the own part only; access by global index shows the halo, too.
 impl<O: ShowsOwnPart> ShowsElements for Haloed<O> {
     #[inline]
     fn elements<'a>(&'a self, vector: &GVector<O::Element>) -> (usize, &'a [O::Element]) {

@@ -15,23 +15,23 @@ use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Holds this rank's own part for reading, from the first slice on.
+/// This rank's own part for reading, held from the first slice on.
 pub struct Owner<T> {
     part: Part,
     shown: OnceCell<Shown<T>>,
 }
 
-/// Holds this rank's own part for writing, from the first slice on.
+/// This rank's own part for writing, held from the first slice on.
 pub struct OwnerMut<T> {
     part: Part,
     taken: OnceCell<Array<T>>,
 }
 
-/// What a guard shows, as local indices.
+/// The elements that a guard shows, as local indices.
 pub(super) struct Part {
     local: Range<usize>,
     window: Window,
-    /// Checking mode: the guard's line, and since when the program holds a slice.
+    /// Checking mode: the guard's line. `held`: the slice that the program holds, if any.
     line: Option<Site>,
     held: OnceCell<Option<Held>>,
 }
@@ -42,14 +42,14 @@ impl Part {
         Part { local: vector.own_part(window), window, line, held: OnceCell::new() }
     }
 
-    /// The program gets a slice; `written`: its elements, if it may write to them.
+    /// Notes that the program gets a slice. `written`: the slice's elements, if the program may write to them.
     fn hold<T: Element>(&self, vector: &GVector<T>, written: Option<&[T]>) {
         if let Some(line) = &self.line {
             self.held.get_or_init(|| Held::begin(vector, self.window, line, written));
         }
     }
 
-    /// The slice with the elements of `slice` is given back.
+    /// Notes that the program returns its slice, whose elements are `slice`.
     fn give_back<T: Element>(&mut self, vector: &GVector<T>, slice: &[T]) {
         if let Some(held) = self.held.take().flatten() {
             let (local, changed) = (self.local.clone(), held.changed(slice));
@@ -60,14 +60,14 @@ impl Part {
 
 /// Elements of this rank's block that no code may write to.
 struct Shown<T> {
-    /// The memory in which they lie, from element `from` on.
+    /// The memory in which the elements lie, from element `from` on.
     pieces: Vec<Arc<Array<T>>>,
     from: usize,
     /// A copy of all of them, if other guards hold the block in several pieces.
     copy: Option<Array<T>>,
 }
 
-/// A behaviour that shows this rank's own part, alone or with what lies around it.
+/// A behaviour that shows this rank's own part, alone or with elements around it.
 pub trait HasOwnPart: Behaviour {
     #[doc(hidden)]
     fn part<'a>(&'a self, vector: &GVector<Self::Element>) -> &'a [Self::Element];
@@ -216,12 +216,12 @@ impl<T: Element> OwnerMut<T> {
 }
 
 impl<T: Element> GVector<T> {
-    /// Opens `OwnerComputes` for reading: this rank's own part, as a slice. No message.
+    /// Opens `OwnerComputes` for reading: this rank's own part, as a slice. Sends no message.
     ///
     /// From the first slice to the end of the guard, remote writes to the part wait; remote reads are served.
     ///
     /// # Errors
-    /// Those of earlier collective scopes, for whose end it waits; `Leaked` if a write guard was forgotten.
+    /// Errors of earlier collective scopes, for whose end the call waits; `Leaked` if a write guard was forgotten.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -232,7 +232,7 @@ impl<T: Element> GVector<T> {
     ///     for i in mine.indices() {
     ///         assert_eq!(mine[i], i as u64); // global indices
     ///     }
-    ///     assert_eq!(mine.local().len(), mine.indices().len()); // the same as a slice, which begins with its element 0
+    ///     assert_eq!(mine.local().len(), mine.indices().len()); // the part as a slice, which counts from 0
     ///     Ok(())
     /// })?;
     /// # Ok::<(), Error>(())
@@ -251,7 +251,7 @@ impl<T: Element> GVector<T> {
         Ok(Scope::open(self, window, site, state, false, false))
     }
 
-    /// Opens `OwnerComputes` for writing: this rank's own part, as a mutable slice. No message.
+    /// Opens `OwnerComputes` for writing: this rank's own part, as a mutable slice. Sends no message.
     ///
     /// From the first slice to the end of the guard, every remote access to the part waits.
     ///
@@ -269,8 +269,8 @@ impl<T: Element> GVector<T> {
     ///             mine[(row, col)] = (row * col) as u64;
     ///         }
     ///     }
-    ///     drop(mine); // what waits for this rank's part is served from here on
-    ///     world.barrier()?; // nothing is collective here: without it a rank reads what its owner may not have written
+    ///     drop(mine); // now accesses of other ranks to this rank's part are served
+    ///     world.barrier()?; // the scope is not collective: without a barrier the owner may not have written yet
     ///     assert_eq!(table.at(4 * 10 + 9)?, 36);
     ///     Ok(())
     /// })?;
@@ -282,7 +282,7 @@ impl<T: Element> GVector<T> {
         self.open_owner_mut(Window::WHOLE, Site::here())
     }
 
-    /// The caller has exclusive use of that part.
+    /// The caller has exclusive use of the window.
     pub(crate) fn open_owner_mut(&self, window: Window, site: Site) -> Result<OwnerComputesMut<'_, T>> {
         self.link.wait_on(VectorWait::Settle, &site, |object, cx| object.poll_usable(true, window, cx))?;
         self.link.wait_on(VectorWait::Gate, &site, |object, cx| {

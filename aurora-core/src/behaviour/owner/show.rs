@@ -1,4 +1,4 @@
-//! What an `OwnerComputes` shows: by global index, by row, and as a slice.
+//! The elements that an `OwnerComputes` shows: by global index, by row, and as a slice.
 
 use super::{HasOwnPart, ShowsOwnPart};
 use crate::Site;
@@ -9,7 +9,7 @@ use crate::vector::{GlobalRead, GlobalWrite};
 use crate::window::common;
 use std::ops::{Index, IndexMut, Range};
 
-/// Why the program accesses an element or row that this rank does not own: the panic's advice depends on it.
+/// The kind of an access to an element or row that this rank does not own. The panic's advice depends on it.
 #[derive(Clone, Copy, PartialEq)]
 enum Aim {
     Read,
@@ -53,7 +53,7 @@ impl<B: HasOwnPart> Scope<'_, B> {
         if self.window.is_whole() { own } else { common(&own, &self.window()) }
     }
 
-    /// The same as [`indices`](Scope::indices), under the vector's name for it, so that one loop runs on both.
+    /// Equal to [`indices`](Scope::indices). The vector has a method of this name, too, so one loop runs on both.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -149,7 +149,7 @@ impl<B: ShowsOwnPart> Scope<'_, B> {
         index - own.start
     }
 
-    /// The same for `at` and `put`, with an error.
+    /// As [`local_index`](Self::local_index), for `at` and `put`: returns an error instead of a panic.
     #[track_caller]
     fn shown(&self, index: usize) -> Result<usize> {
         let own = self.indices();

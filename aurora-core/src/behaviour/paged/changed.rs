@@ -5,18 +5,18 @@ use crate::window::common;
 use aurora_net::Rank;
 use std::ops::Range;
 
-/// Bytes of one part of a push, about, and the most that is pushed before others may use the kernel.
+/// The approximate bytes of one part of a push, and the maximum that is pushed before other code may use the kernel.
 pub(super) const PART: usize = 256 << 10;
 
-/// So many runs are kept. If there are more, changes are kept by pages: then a holder gets whole pages.
+/// The maximum number of runs that are kept. If there are more, changes are kept by pages: a holder gets whole pages.
 const MOST_RUNS: usize = 1 << 16;
 
-/// Looking at so many runs or pages takes about as long as copying a part.
+/// The number of runs or pages that can be looked at in about the time of copying a part.
 const LOOKED_AT: usize = 1 << 13;
 
 /// Changed elements, by local indices.
 pub(super) enum Changed {
-    /// With the rank that has changed them.
+    /// Runs of elements, each with the rank that has changed it.
     Runs(Vec<(Rank, Range<usize>)>),
     Pages(Vec<bool>),
 }
@@ -29,7 +29,7 @@ impl Changed {
         }
     }
 
-    /// Adds elements that a rank has changed, in a block of this length.
+    /// Adds elements that rank `by` has changed, in a block of `block` elements.
     pub(super) fn add(&mut self, by: Rank, run: Range<usize>, of_block: PageGrid, block: usize) {
         if run.is_empty() {
             return;

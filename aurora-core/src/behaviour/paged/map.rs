@@ -9,7 +9,7 @@ use std::ops::Range;
 /// Bytes of a page, unless an element is longer.
 const PAGE: usize = 4096;
 
-/// How blocks are cut into pages: runs of elements, such as rows, each in equal pages.
+/// The division of blocks into pages: runs of elements, such as rows, each in equal pages.
 #[derive(Clone, Copy)]
 pub(super) struct PageGrid {
     /// Elements of a run; the last run of a block may have fewer.
@@ -23,7 +23,7 @@ pub(super) struct PageGrid {
 }
 
 impl PageGrid {
-    /// Of elements of so many bytes, in units that are elements or rows.
+    /// The grid for elements of `element` bytes, in units of `unit` elements: single elements or rows.
     pub(super) fn new(element: usize, unit: usize) -> Self {
         let most = (PAGE / element).max(1);
         let unit = unit.max(1);
@@ -43,17 +43,17 @@ impl PageGrid {
         run * self.of_run + self.by_page.divide(place - run * self.run)
     }
 
-    /// The pages of consecutive elements of a block; there are some.
+    /// The pages of consecutive elements of a block. `run` is not empty.
     pub(super) fn over(&self, run: &Range<usize>) -> Range<usize> {
         self.of(run.start)..self.of(run.end - 1) + 1
     }
 
-    /// The number of pages of a block of so many elements.
+    /// The number of pages of a block of `block` elements.
     pub(super) fn count(&self, block: usize) -> usize {
         if block == 0 { 0 } else { self.of(block - 1) + 1 }
     }
 
-    /// The elements of a page of such a block.
+    /// The elements of a page of a block of `block` elements.
     pub(super) fn elements(&self, page: usize, block: usize) -> Range<usize> {
         let (run, part) = (page / self.of_run, page % self.of_run);
         let start = run * self.run + part * self.page;
@@ -65,11 +65,11 @@ impl PageGrid {
 pub(super) struct PageMap {
     dist: Distribution,
     pages: PageGrid,
-    /// Of each rank's block. Behind the last stand the numbers of all elements and pages.
+    /// The begin of each rank's block. A last entry has the numbers of all elements and pages.
     blocks: Vec<Begin>,
 }
 
-/// Where a block begins.
+/// The begin of a block.
 #[derive(Clone, Copy)]
 struct Begin {
     element: usize,
@@ -120,7 +120,7 @@ impl PageMap {
 
     /// The owner of a page, and the number of the page inside the owner's block.
     pub(super) fn home(&self, page: usize) -> (Rank, usize) {
-        // Ranks without elements have no pages: the last of equal numbers is that of the owner.
+        // Ranks without elements have no pages: among equal numbers, the last belongs to the owner.
         let owner = self.blocks.partition_point(|block| block.page <= page) - 1;
         (Rank::new(owner), page - self.blocks[owner].page)
     }

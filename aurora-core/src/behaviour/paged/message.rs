@@ -25,7 +25,7 @@ impl Vector {
     ) -> Result<(), Malformed> {
         let (PagesMessage::Flush { epoch, .. } | PagesMessage::Push { epoch, .. }) = message;
         let Some(pages) = self.pages.as_mut().filter(|pages| pages.epoch() == epoch) else {
-            // Another rank may have sent it before it heard of a fault.
+            // Another rank may have sent the message before it received the report of a fault.
             return if cx.is_sound() { Err(Malformed) } else { Ok(()) };
         };
         match message {

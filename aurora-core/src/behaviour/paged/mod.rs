@@ -35,7 +35,7 @@ const NAME: &str = "Paged";
 /// The name of a view in errors about memory.
 const A_VIEW: &str = "the view of a Paged scope";
 
-/// Holds a rank's view of the vector, which is written too if `WRITES`.
+/// A rank's view of the vector, for writing too if `WRITES`.
 pub struct Pages<T: Element, const WRITES: bool> {
     view: RefCell<View>,
     shown: Shown<T>,
@@ -55,7 +55,7 @@ impl<T: Element, const WRITES: bool> Behaviour for Pages<T, WRITES> {
 
     fn close(&mut self, vector: &GVector<T>, site: &Site, checked: bool) -> Result<()> {
         self.shown = Shown::default();
-        // The vector is faulty on all ranks, or the job is over: nobody waits for this end.
+        // The vector is faulty on all ranks, or the job has ended: no rank waits for this end.
         self.sound()?;
         let (scope, mut ending) = (&self.scope, Ending::new(vector.link.size));
         self.view.get_mut().take_changes(|changes| {
@@ -81,7 +81,7 @@ impl<T: Element, const WRITES: bool> Pages<T, WRITES> {
 }
 
 impl<T: Element> Pages<T, true> {
-    /// Says that this rank has come to a sync, and sends its changes to the homes.
+    /// Records that this rank begins a sync, and sends its changes to the homes.
     fn flush(&mut self, vector: &GVector<T>, site: &Site) -> Result<()> {
         let opening = Opening::new(NAME, Kind::Page, Rule::EndedInSteps, site).with(format!("sync {}", self.syncs));
         self.scope.opening = opening.clone();
@@ -95,7 +95,7 @@ impl<T: Element> Pages<T, true> {
         self.syncs += 1;
         let number = self.syncs;
         match self.sound().and_then(|()| self.flush(vector, site)) {
-            // All ranks come to this sync, so this one does not leave them alone in its barrier.
+            // All other ranks wait in the barrier of this sync, so this rank enters it, too.
             Ok(()) | Err(Error::Race { .. }) => {}
             Err(error) => return Err(error),
         }
@@ -112,20 +112,20 @@ impl<T: Element> Pages<T, true> {
 }
 
 impl<T: Element> PagedMut<'_, T> {
-    /// Collective. Makes the writes of all ranks visible to all: every rank reads after its `sync` the values that any
-    /// rank wrote before its own. A rank's view changes in no other call, so no slice of it can be borrowed meanwhile.
+    /// Collective. Makes the writes of all ranks visible to all ranks: after `sync`, each rank reads the values that
+    /// all ranks wrote before `sync`. Shown elements change only in this call, so no slice can be borrowed during it.
     ///
-    /// Of two ranks that have written one element since the last sync, one wins. An element that a rank has set to the
-    /// value that it had counts as not written: it does not win. Checking mode reports two ranks that have changed one
-    /// element as a race.
+    /// If two ranks have written one element since the last sync, the value of one of them stays. Setting an element to
+    /// the value that it had does not count as a write. Checking mode reports two ranks that have changed one element
+    /// as a race.
     ///
-    /// The changed elements go to their owners in one message to each, and from each changed owner to the ranks that
-    /// hold pages of its block; between them is one barrier.
+    /// Each rank sends its changed elements to their owners, in one message for up to 64 changed pages of an owner.
+    /// After one barrier, each owner sends the changes of its block to the ranks that hold pages of them.
     ///
     /// # Errors
     /// As [`World::barrier`](crate::World::barrier); `Mismatch` if another rank ends its scope instead. A `Race`
-    /// that is found before the barrier is returned after it, so that no rank waits there alone; other ranks may get it
-    /// in a later call. After an error the scope shows nothing: the next access returns that error.
+    /// that is found before the barrier is returned after it, so that the other ranks do not wait for this rank; they
+    /// may get the race in a later call. After an error the scope shows nothing: the next access returns that error.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -153,20 +153,20 @@ impl<T: Element> PagedMut<'_, T> {
 }
 
 impl<T: Element> GVector<T> {
-    /// Collective. Opens a `Paged` scope for reading and writing (TreadMarks' way of sharing): each rank has a private
-    /// view of the whole vector, into which pages of up to 4 KiB are copied when they are touched. Several ranks may
-    /// write one page. [`sync`](PagedMut::sync) makes the writes of all ranks visible to all, and so does the end of
-    /// the scope, for accesses after it.
+    /// Collective. Opens a `Paged` scope for reading and writing (as in TreadMarks): each rank has a private view of
+    /// the whole vector, into which pages of up to 4 KiB are copied when they are touched. Several ranks may write one
+    /// page. [`sync`](PagedMut::sync) makes the writes of all ranks visible to all ranks. The end of the scope makes
+    /// them visible to later accesses.
     ///
-    /// For a loop that touches elements which nobody knows in advance: every access to a page that is here costs no
-    /// message. Entering is a barrier. All elements are shown: [`slice`](PagedMut::slice), [`at`](PagedMut::at),
-    /// [`slice_mut`](PagedMut::slice_mut), [`put`](PagedMut::put). [`fetch`](PagedMut::fetch) asks for many pages at
-    /// once. To read alone, [`paged`](GVector::paged) is enough.
+    /// Use it for loops that touch elements which are not known in advance: an access to a page that is already here
+    /// needs no message. Entering is a barrier. All elements are shown: [`slice`](PagedMut::slice),
+    /// [`at`](PagedMut::at), [`slice_mut`](PagedMut::slice_mut), [`put`](PagedMut::put). [`fetch`](PagedMut::fetch)
+    /// requests many pages at once. For reading only, [`paged`](GVector::paged) is enough.
     ///
     /// # Errors
-    /// Those of earlier collective scopes, for whose end it waits; `Mismatch` if ranks open different scopes; `Leaked`
-    /// if a guard was forgotten; [`Error::CacheLimit`](crate::Error::CacheLimit) if the view would be larger than a
-    /// copy may be; [`Error::OutOfMemory`](crate::Error::OutOfMemory); the error that ended the job.
+    /// Errors of earlier collective scopes, for whose end the call waits; `Mismatch` if ranks open different scopes;
+    /// `Leaked` if a guard was forgotten; [`Error::CacheLimit`](crate::Error::CacheLimit) if the view would be larger
+    /// than a copy may be; [`Error::OutOfMemory`](crate::Error::OutOfMemory); the error that ended the job.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -174,10 +174,10 @@ impl<T: Element> GVector<T> {
     /// Config::threads(3).run(|world| {
     ///     let n = 1000;
     ///     let mut next = GVector::<u32>::from_fn(world, n, |i| (7 * i as u32 + 1) % n as u32)?;
-    ///     let mut next = next.paged_mut()?; // the one line: without it each step is a message there and one back
+    ///     let mut next = next.paged_mut()?; // the one line: without it each step is a round trip to the owner
     ///     let mut at = world.rank().index();
     ///     for _ in 0..10_000 {
-    ///         at = next.at(at)? as usize; // nobody knows where it goes
+    ///         at = next.at(at)? as usize; // the path is not known in advance
     ///     }
     ///     next.sync()?;
     ///     next.put(world.rank().index(), at as u32)?; // neighbours in one page
@@ -195,7 +195,7 @@ impl<T: Element> GVector<T> {
 
     /// Collective. Opens a `Paged` scope for reading: as [`paged_mut`](GVector::paged_mut), for elements that no rank
     /// writes meanwhile. No rank changes the vector before all ranks have ended the scope, so each page is as it was
-    /// when all ranks had entered. While the guard lives, this rank reads the vector through the guard alone.
+    /// when all ranks had entered. While the guard lives, this rank reads the vector only through the guard.
     ///
     /// # Errors
     /// As [`paged_mut`](GVector::paged_mut).
@@ -206,10 +206,10 @@ impl<T: Element> GVector<T> {
     /// Config::threads(3).run(|world| {
     ///     let n = 1000;
     ///     let next = GVector::<u32>::from_fn(world, n, |i| (7 * i as u32 + 1) % n as u32)?;
-    ///     let next = next.paged()?; // the one line: without it each step is a message there and one back
+    ///     let next = next.paged()?; // the one line: without it each step is a round trip to the owner
     ///     let mut at = world.rank().index();
     ///     for _ in 0..10_000 {
-    ///         at = next.at(at)? as usize; // nobody knows where it goes
+    ///         at = next.at(at)? as usize; // the path is not known in advance
     ///     }
     ///     assert!(at < n);
     ///     next.finish()

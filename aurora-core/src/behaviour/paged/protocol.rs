@@ -1,9 +1,9 @@
-//! The state of the protocol of pages on one rank, as the home of its own block and as a holder of others' pages.
+//! The state of the protocol of pages on one rank, as the home of its own block and as a holder of other homes' pages.
 //!
-//! A *sync* is numbered from 1 in each scope. In it a rank sends its changes to the homes, says in the barrier how
-//! many batches each home gets, and departs with the sums of all ranks. A home is *done* with a sync when all
-//! these batches are applied and every holder has been sent the changes of the pages that it holds. Until then it
-//! serves no page to a rank that has left the sync, and applies no batch of the next one.
+//! A *sync* is numbered from 1 in each scope. In a sync a rank sends its changes to the homes, puts the number of
+//! batches for each home into the barrier, and departs with the sums of all ranks. A home is *done* with a sync when
+//! all these batches are applied and every holder has been sent the changes of the pages that it holds. Until then the
+//! home serves no page to a rank that has left the sync, and applies no batch of the next sync.
 
 use super::changed::{Changed, PART};
 use super::map::PageGrid;
@@ -40,20 +40,20 @@ pub(crate) struct Paging {
     pages: PageGrid,
     /// By homes: batches sent since the last sync.
     sent: Vec<u32>,
-    /// Syncs at which this rank has arrived, those from which it has departed, those with which its block is done.
+    /// Number of syncs at which this rank has arrived, from which it has departed, with which its block is done.
     begun: u64,
     departed: u64,
     done: u64,
-    /// Batches of the next sync that are applied, and those that ranks have announced for it.
+    /// Batches of the next sync that are applied, and batches that ranks have announced for it.
     applied: u64,
     announced: u64,
     /// Elements of the block that were changed since the last sync.
     changed: Changed,
-    /// By ranks: the pages of this block that the rank holds; empty if none.
+    /// By ranks: the pages of this block that the rank holds; empty if it holds none.
     holders: Vec<Vec<bool>>,
     /// The push to be sent next.
     pushing: Pushing,
-    /// When to send it.
+    /// The time at which to send the next push.
     next_step: Option<Instant>,
     /// By ranks: the rank has been asked for pages of its block.
     held: Vec<bool>,
@@ -61,12 +61,12 @@ pub(crate) struct Paging {
     pushes: Vec<Pushed>,
 }
 
-/// How far a home is in pushing its changes.
+/// The progress of a home in pushing its changes.
 #[derive(Default)]
 struct Pushing {
     /// The rank that gets the next part.
     holder: usize,
-    /// The changes that it has got so far, and the parts that were sent to it.
+    /// The place in the list up to which the holder has got changes, and the number of parts that were sent to it.
     upto: usize,
     parts: u32,
 }
@@ -118,17 +118,17 @@ impl Paging {
         self.opened.clone()
     }
 
-    /// When [`Vector::advance_pages`] is to send more parts of pushes.
+    /// The time at which [`Vector::advance_pages`] is to send more parts of pushes.
     pub(crate) fn next_step(&self) -> Option<Instant> {
         self.next_step
     }
 
-    /// Whether a batch for this sync may arrive now: a rank may be one sync ahead of this home, not more.
+    /// True if a batch for this sync may arrive now: a rank may be one sync ahead of this home, not more.
     pub(super) fn awaits_flush(&self, sync: u64) -> bool {
         (self.done + 1..=self.done + 2).contains(&sync)
     }
 
-    /// A part of a push has arrived. It is kept until this rank takes it, which may not have departed yet.
+    /// Keeps a part of a push that has arrived until this rank takes it. This rank may not have departed yet.
     pub(super) fn pushed(&mut self, from: Rank, sync: u64, parts: u32, mut payload: Received) -> Result<(), Malformed> {
         let pushed = &mut self.pushes[from.index()];
         let is_expected = !pushed.is_whole() && (pushed.parts == 0 || parts == 0);
@@ -147,7 +147,7 @@ impl Paging {
         missing.map(|(rank, _)| Rank::new(rank))
     }
 
-    /// Whether all that this rank has waited for in its last sync is here.
+    /// True if this rank's block is done with its last sync, and all awaited pushes are here.
     fn is_synced(&self) -> bool {
         self.done == self.begun && self.awaited().next().is_none()
     }
@@ -222,7 +222,7 @@ impl Vector {
         Ok(self.ask_stamped((owner, &reason, when), asked, numbers, None, cx))
     }
 
-    /// Shows `copy` a page of this rank's own block, which from now on counts as held.
+    /// Shows `copy` the pages of this rank's own block, which from now on count as held.
     pub(crate) fn show_own_pages(
         &mut self,
         pages: &[u32],
@@ -338,7 +338,7 @@ impl Vector {
         noted.map_or_else(Outcome::Refuse, |()| Outcome::Applied)
     }
 
-    /// This rank arrives at a sync. Returns how many batches it has sent to each home; empty if none.
+    /// This rank arrives at a sync. Returns the number of batches that it has sent to each home; empty if none.
     pub(crate) fn arrive_with_pages(&mut self) -> Vec<u8> {
         let Some(paging) = &mut self.pages else {
             return Vec::new();
@@ -384,7 +384,7 @@ impl Vector {
         if paging.applied < paging.announced {
             return;
         }
-        // A sync that has changed nothing is over.
+        // A sync that has changed nothing is done.
         let mut left = if paging.applied > 0 { PART } else { 0 };
         while left > 0 && self.paging().pushing.holder < cx.size() {
             left = left.saturating_sub(self.push_part(cx));
@@ -415,7 +415,7 @@ impl Vector {
         let (runs, next) = paging.changed.part((holder, held), paging.pushing.upto, paging.pages, (len, element));
         let (parts, sync) = (paging.pushing.parts + 1, paging.departed);
         paging.pushing = match next {
-            // Nothing of that is for this rank.
+            // None of these changes is for this holder.
             Some(upto) if runs.is_empty() => {
                 paging.pushing.upto = upto;
                 return PART;

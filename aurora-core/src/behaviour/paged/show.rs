@@ -1,4 +1,4 @@
-//! Reading and writing a view: each call first fetches the pages that are absent, in one request to each owner.
+//! Reading and writing a view: each call first fetches the absent pages, from all their owners at once.
 
 use super::Pages;
 use super::view::Wanted;
@@ -13,7 +13,7 @@ use crate::memory::Shown;
 use crate::vector::{GVector, GlobalRead, GlobalWrite};
 use std::ops::{Index, IndexMut, Range};
 
-/// Bytes of pages that are asked of one owner at a time, about: it copies them in one go.
+/// The approximate bytes of pages in one request to an owner, which copies them in one go.
 const AT_ONCE: usize = 512 << 10;
 
 impl<T: Element, const WRITES: bool> Pages<T, WRITES> {
@@ -34,7 +34,7 @@ impl<T: Element, const WRITES: bool> Pages<T, WRITES> {
         if wanted.is_empty() {
             return Ok(());
         }
-        // The owner that comes next after this rank is asked first.
+        // The next owner after this rank is asked first.
         let first = wanted.partition_point(|(owner, _)| *owner < me);
         wanted.rotate_left(first);
         let _call = vector.link.bulk_call(super::NAME);
@@ -105,7 +105,7 @@ impl<T: Element, const WRITES: bool> Pages<T, WRITES> {
 }
 
 impl<T: Element, const WRITES: bool> Scope<'_, Pages<T, WRITES>> {
-    /// The elements of a range. Absent pages are fetched: one request to each owner of some.
+    /// The elements of a range. Absent pages are fetched, in requests of up to 512 KiB to all their owners at once.
     ///
     /// # Errors
     /// [`Error::RangeOutside`](crate::Error::RangeOutside); [`Error::OutOfMemory`](crate::Error::OutOfMemory);
@@ -133,7 +133,7 @@ impl<T: Element, const WRITES: bool> Scope<'_, Pages<T, WRITES>> {
     /// [`slice`](Self::slice).
     ///
     /// # Panics
-    /// If there is no such row.
+    /// If the matrix has no such row.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -150,8 +150,8 @@ impl<T: Element, const WRITES: bool> Scope<'_, Pages<T, WRITES>> {
         self.slice(self.places_of_row(row))
     }
 
-    /// Fetches the absent pages of all these ranges at once, with one request to each owner, so that they are here
-    /// when the elements are read or written. Of one range [`slice`](Self::slice) does the same.
+    /// Fetches the absent pages of all these ranges, in requests of up to 512 KiB to all owners at once, so that they
+    /// are here when the elements are read or written. For one range, [`slice`](Self::slice) has the same effect.
     ///
     /// # Errors
     /// As [`slice`](Self::slice); a range outside the vector is found before anything is fetched.
@@ -218,7 +218,7 @@ impl<T: Element, const WRITES: bool> Scope<'_, Pages<T, WRITES>> {
         self.vector.len()
     }
 
-    /// Whether the whole vector has no elements.
+    /// Returns true if the whole vector has no elements.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -269,8 +269,8 @@ impl<T: Element, const WRITES: bool> Scope<'_, Pages<T, WRITES>> {
 }
 
 impl<T: Element> PagedMut<'_, T> {
-    /// The elements of a range, for writing. Those that differ at the next [`sync`](Self::sync), or at the end of the
-    /// scope, count as written. Other ranks may write other elements of the same pages.
+    /// The elements of a range, for writing. Elements that have changed at the next [`sync`](Self::sync), or at the end
+    /// of the scope, count as written. Other ranks may write other elements of the same pages.
     ///
     /// # Errors
     /// As [`slice`](Self::slice).
@@ -301,7 +301,7 @@ impl<T: Element> PagedMut<'_, T> {
     /// Row `row` of the matrix, for writing. As [`row`](Self::row) and [`slice_mut`](Self::slice_mut).
     ///
     /// # Panics
-    /// If there is no such row.
+    /// If the matrix has no such row.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -351,8 +351,8 @@ impl<T: Element> PagedMut<'_, T> {
     }
 }
 
-/// By global index. An absent page is fetched; an error of that is a panic with its text, which poisons the vector.
-/// [`at`](PagedMut::at) is several times faster, and so is one long [`slice`](PagedMut::slice) for many elements.
+/// By global index. An absent page is fetched; if that fails, the access panics with the error and poisons the vector.
+/// [`at`](PagedMut::at) is several times faster. For many elements, one long [`slice`](PagedMut::slice) is, too.
 impl<T: Element, const WRITES: bool> Index<usize> for Scope<'_, Pages<T, WRITES>> {
     type Output = T;
 

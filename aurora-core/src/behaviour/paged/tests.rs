@@ -38,11 +38,11 @@ fn word(number: u32) -> Word {
 /// The state of a rank's program.
 enum Doing {
     Computes,
-    /// It waits for pages.
+    /// The rank waits for pages.
     Fetches(Vec<(Wanted, CallId)>),
-    /// It has arrived at a sync.
+    /// The rank has arrived at a sync.
     Arrived,
-    /// It has departed, and waits for changes.
+    /// The rank has departed, and waits for changes.
     Departed,
     Ended,
 }
@@ -88,7 +88,7 @@ struct Simulation {
     words: Vec<Option<Vec<u8>>>,
     /// The merged word, for the ranks that have not departed.
     merged: Vec<Option<Vec<u8>>>,
-    /// By elements: the values that it may have after the last sync. One, in a program without races.
+    /// By elements: the values that the element may have after the last sync. One, in a program without races.
     reference: Vec<BTreeSet<u32>>,
     /// By elements: the writes of ranks since then, with the sync that each rank comes to next.
     written: Vec<Vec<(usize, usize, u32)>>,
@@ -96,7 +96,7 @@ struct Simulation {
     writers: Option<Vec<usize>>,
     next: u32,
     syncs: usize,
-    /// One of so many accesses is a write. With few writes a sync often changes nothing of a block.
+    /// One access in this number is a write. With few writes a sync often changes nothing of a block.
     one_write_in: usize,
 }
 
@@ -373,7 +373,7 @@ impl Simulation {
         }
     }
 
-    /// The scope is settled on all ranks, and the blocks have the values that were written last.
+    /// Checks that the scope is completed on all ranks, and the blocks have the values that were written last.
     fn check_end(&mut self) {
         self.settle();
         let mut at = 0;

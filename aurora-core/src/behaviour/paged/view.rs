@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Changes of at most so many pages travel in one batch.
+/// The maximum number of pages whose changes travel in one batch.
 const PAGES_OF_BATCH: usize = 64;
 
 /// Adds the runs of elements that differ, counted from `first` on. Both have whole elements.
@@ -67,7 +67,7 @@ fn count(runs: &[Range<usize>]) -> usize {
 enum State {
     Absent,
     Here,
-    /// It may have been written since the last sync: there is a twin, a copy of how it was.
+    /// The page may have been written since the last sync: there is a twin, a copy of its old elements.
     Twinned,
 }
 
@@ -82,7 +82,7 @@ pub(super) struct View {
     states: Vec<State>,
     /// The pages that have a twin, in the order in which they were first written.
     twinned: Vec<usize>,
-    /// Their copies, each at its place; made when the first page is written.
+    /// The twins, each at the place of its page; made when the first page is written.
     twins: Option<Metered>,
     fresh: Arc<dyn Fn(usize) -> Fresh + Send + Sync>,
     /// Checking mode: the last line that wrote to each page.
@@ -94,7 +94,7 @@ pub(crate) struct Changes {
     pub(crate) home: Rank,
     /// A batch.
     pub(crate) batch: Vec<u8>,
-    /// Checking mode: of how many of its values, in turn, which line was the last that wrote to their page.
+    /// Checking mode: for consecutive values of the batch, their number and the last line that wrote to their page.
     pub(crate) lines: Vec<(usize, Site)>,
 }
 
@@ -118,7 +118,7 @@ impl View {
         elements.start * self.element..elements.end * self.element
     }
 
-    /// Whether all pages of these elements are here.
+    /// True if all pages of these elements are here.
     #[inline]
     pub(super) fn has(&self, elements: &Range<usize>) -> bool {
         self.states[self.map.over(elements)].iter().all(|state| *state != State::Absent)
@@ -165,10 +165,10 @@ impl View {
         self.map.elements_of(owner, number as usize).len() * self.element
     }
 
-    /// An absent page is here.
+    /// Stores a page that was absent.
     ///
     /// # Panics
-    /// If its length is another: a bug of ours.
+    /// If `bytes` has the wrong length: a bug of Aurora.
     pub(super) fn fill(&mut self, owner: Rank, number: u32, bytes: &[u8]) -> std::result::Result<(), Shortage> {
         let page = self.map.page_of(owner, number as usize).expect("it was asked for");
         let place = self.bytes_of(&self.map.elements_of(owner, number as usize));

@@ -22,13 +22,13 @@ const ANNOUNCED_WRITES: usize = 32;
 const COPIED_BLOCK: usize = 1024;
 
 impl Vector {
-    /// Enters a ReadCache. If all ranks share memory, arrives at their node barrier, where ranks learn whether all
-    /// blocks are at home and no rank has anything to announce; else announces the load at once.
+    /// Enters a ReadCache. If all ranks share memory, arrives at their node barrier: there ranks find out if all blocks
+    /// are at home and no rank has anything to announce. Otherwise announces the load at once.
     pub(crate) fn enter_read_cache(&mut self, opening: Opening, cx: &mut Cx<'_>) -> Result<Epoch, Error> {
         let (me, size) = (cx.me(), cx.size());
         let (digest, window) = (opening.digest(), opening.window);
         let epoch = self.enter(opening, cx)?;
-        // In checking mode ranks tell each other more than the barrier does.
+        // In checking mode ranks exchange more than the barrier can carry.
         if self.block.home().is_none() || self.nodes.with(me).len() < size || self.check.is_some() {
             self.announce(epoch, cx);
             return Ok(epoch);
@@ -48,7 +48,7 @@ impl Vector {
         Some((self.block.home()?.sharing(), self.load.node_barrier?))
     }
 
-    /// All have passed the node barrier. `agreed`: no rank has anything to announce, so all announcements are known.
+    /// All ranks have passed the node barrier. `agreed`: no rank has anything to announce, all announcements are known.
     pub(crate) fn pass_node_barrier(&mut self, epoch: Epoch, agreed: bool, cx: &mut Cx<'_>) {
         self.load.node_barrier = None;
         if !agreed {

@@ -18,7 +18,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Holds what has arrived of a load.
+/// The part of a load that has arrived.
 pub struct Streamed<T: Element> {
     epoch: Epoch,
     opened: Instant,
@@ -49,13 +49,13 @@ impl<T: Element> Behaviour for Streamed<T> {
 
 impl<T: Element> GVector<T> {
     /// Collective. Opens a streaming `ReadCache`: as [`read_cache`](GVector::read_cache), but returns before the
-    /// blocks are here, and shows [`blocks`](Scope::blocks) as they arrive, so that a rank computes meanwhile.
+    /// blocks are here, and shows [`blocks`](Scope::blocks) as they arrive. The rank can compute during the transfer.
     ///
-    /// Nothing is shown before every rank has entered: this hides the transfer, not a late rank. Everything that is
-    /// shown is final, and does not change while the guard lives. Some ranks may call this and others `read_cache`:
-    /// they send the same. If all ranks are on one machine, this waits for all ranks, and then the whole is here.
+    /// No element is shown before every rank has entered: the scope hides the transfer, not a late rank. All shown
+    /// elements are final, and do not change while the guard lives. Some ranks may call this and others `read_cache`.
+    /// If all ranks are on one machine, the call waits for all ranks, and then the whole vector is here.
     ///
-    /// If the guard is dropped early, the load goes on in the background; the vector's next ReadCache waits for it.
+    /// If the guard is dropped early, the load goes on in the background. The vector's next ReadCache waits for it.
     ///
     /// # Errors
     /// As [`read_cache`](GVector::read_cache).
@@ -72,7 +72,7 @@ impl<T: Element> GVector<T> {
     ///         assert_eq!(elements.len(), range.len());
     ///         sum += elements.iter().sum::<u64>();
     ///     }
-    ///     // All of it is here now, in one piece.
+    ///     // Now the whole vector is here, in one piece.
     ///     assert_eq!(stream.whole()?.len(), 10);
     ///     Ok(sum)
     /// })?;
@@ -93,10 +93,10 @@ impl<T: Element> GVector<T> {
 
 impl<T: Element> ReadCacheBlocks<'_, T> {
     /// The vector in pieces, each with its global indices: this rank's own block first, then the longest piece that
-    /// is here. A piece lies in one rank's block, and is all of it or the part that has arrived. The pieces cover
-    /// each element once. Another call begins again, with what is already here.
+    /// is here. A piece is one rank's block, or a part of it that has arrived. The pieces cover each element once.
+    /// Another call begins again, with the pieces that are already here.
     ///
-    /// Each step waits for the next piece. An error is the last item; [`whole`](Self::whole) returns the same.
+    /// Each step waits for the next piece. An error is the last item; [`whole`](Self::whole) returns the same error.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -140,7 +140,7 @@ impl<T: Element> ReadCacheBlocks<'_, T> {
         blocks.map(move |block| block.map(|(range, rows)| (range.start / cols..range.end / cols, rows)))
     }
 
-    /// Waits for the load, and shows the whole: from now on this is a [`ReadCache`](crate::ReadCache).
+    /// Waits for the load, and returns the whole vector: from then on this is a [`ReadCache`](crate::ReadCache).
     ///
     /// # Errors
     /// The error that prevented a block from arriving.
@@ -164,7 +164,7 @@ impl<T: Element> ReadCacheBlocks<'_, T> {
         Ok(self.try_whole().expect("the load is complete: waiting for it has returned no error"))
     }
 
-    /// The whole, if it is here. If all ranks share memory it always is.
+    /// The whole vector, if it is here. If all ranks share memory, it always is.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -188,8 +188,8 @@ impl<T: Element> ReadCacheBlocks<'_, T> {
         Some(self.state.whole.get_or_init(show).elements())
     }
 
-    /// How long the load has taken, from the call that opened this guard to the last byte; `None` before the last
-    /// byte. What this rank has not waited of this time was hidden behind its computing.
+    /// The duration of the load, from the call that opened this guard to the last byte; `None` before the last byte.
+    /// The part of this time that this rank has not waited was hidden behind its computation.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -199,7 +199,7 @@ impl<T: Element> ReadCacheBlocks<'_, T> {
     /// for block in stream.blocks() {
     ///     block?;
     /// }
-    /// assert!(stream.load_time().is_some()); // all of it has come
+    /// assert!(stream.load_time().is_some()); // all blocks have arrived
     /// # Ok(())
     /// # })?;
     /// # Ok::<(), Error>(())

@@ -1,4 +1,4 @@
-//! Copies of a vector or of its parts: the last copy of the whole, those being loaded, and those being sent.
+//! Copies of a vector or of its parts: the last copy of the whole, copies being loaded, and copies being sent.
 //!
 //! A load never overwrites memory that a live guard shows: it takes over the last copy only if no guard holds it and
 //! nothing is sent from it. At most two loads are under way, the second for ranks that are one scope ahead.
@@ -17,17 +17,17 @@ pub(crate) const LOADS: usize = 2;
 pub(crate) struct Replica {
     serial: u64,
     window: Window,
-    /// Bytes that are final are shown while others are being written.
+    /// Final bytes are shown while other bytes are being written.
     pub(super) array: Arriving,
     /// Bytes of the copy that this load has received.
     pub(super) come: Ranges,
-    /// The version of each rank's block in it; 0 is none.
+    /// The version of each rank's block in the copy; 0: no version.
     pub(crate) have: Vec<u64>,
-    /// Transfers that read it.
+    /// The number of transfers that read the copy.
     in_flight: usize,
     /// Charges memory when it is written for the first time.
     pub(super) meter: Meter,
-    /// Why there is no memory for the copy: it will never be complete.
+    /// The shortage because of which the copy will never be complete.
     pub(super) short: Option<Shortage>,
 }
 
@@ -76,15 +76,15 @@ impl Replica {
 /// A byte offset in the part of a block that lies in the load's window, and the new bytes there.
 pub(crate) type Change = (usize, Vec<u8>);
 
-/// What has arrived of one rank's block, or of its part that lies in the load's window.
+/// The arrived part of one rank's block within the load's window.
 pub(crate) struct BlockArrived {
-    /// Its bytes within the copy.
+    /// The place of the bytes within the copy.
     pub(crate) range: Range<usize>,
-    /// Its version when it was announced.
+    /// The version of the block when it was announced.
     pub(crate) version: u64,
-    /// It lies in memory that this rank shares.
+    /// True if the block lies in memory that this rank shares.
     pub(crate) at_home: bool,
-    /// The version of the block with its correction, and what that changes.
+    /// The version of the block with its correction, and the changes of the correction.
     pub(crate) correction: Option<(u64, Vec<Change>)>,
 }
 
@@ -126,8 +126,8 @@ impl Cache {
         self.loading.values().any(|replica| replica.window.is_whole())
     }
 
-    /// Whether a load of the whole has used memory of this rank's own. Then every load of the whole must be begun in
-    /// its order, even one that probably needs no memory, because the next load may take over the last copy.
+    /// True if a load of the whole has used memory of this rank's own. Then all loads of the whole must begin in their
+    /// order, even a load that probably needs no memory, because the next load may take over the last copy.
     pub(crate) fn is_used(&self) -> bool {
         self.latest.is_some() || self.is_loading_whole()
     }
@@ -145,7 +145,7 @@ impl Cache {
         self.retired.extend(copy.filter(|copy| copy.in_flight > 0));
     }
 
-    /// Whether a message of another rank may begin a load for `epoch`. The distance between two epochs says nothing:
+    /// True if a message of another rank may begin a load for `epoch`. The distance between two epochs has no limit:
     /// an owner that still waits for the writes of a ReleaseC may be many scopes behind an owner that already pushes.
     pub(crate) fn may_load(&self, epoch: Epoch) -> bool {
         self.loading.contains_key(&epoch) || self.loading.len() < LOADS

@@ -17,7 +17,7 @@ use crate::{Error, Site};
 use aurora_net::{Payload, Rank, Received};
 use std::ops::Range;
 
-/// What this rank has done with a block that it may receive for its node.
+/// The result of a step with a block that this rank may receive for its node.
 enum Outcome {
     /// The block is in its slot, in this version.
     Installed(u64),
@@ -29,7 +29,7 @@ enum Outcome {
 
 impl Vector {
     /// Once all ranks have announced a load: installs or forwards the complete blocks that this rank receives for its
-    /// node. Returns whether all blocks of other nodes can be read here.
+    /// node. Returns true if all blocks of other nodes can be read here.
     pub(crate) fn install_all(&mut self, epoch: Epoch, site: &Site, cx: &mut Cx<'_>) -> Result<bool, Error> {
         let me = cx.me();
         if self.block.home().is_none() || self.ledger.find(epoch).is_none() {
@@ -179,13 +179,13 @@ impl Vector {
         &self.ledger.find(epoch).expect("a load is remembered until it is complete").from[owner.index()]
     }
 
-    /// Whether the final version of a block of another node is in its slot. Slots hold whole blocks.
+    /// True if the final version of a block of another node is in its slot. Slots hold whole blocks.
     pub(crate) fn is_installed(&self, owner: Rank, (epoch, window): (Epoch, Window)) -> bool {
         let version = self.arrival(owner, epoch).final_version();
         window.is_whole() && self.block.home().is_some_and(|home| home.cache.installed(owner) == version)
     }
 
-    /// Whether the final version of the block can be read here: in its slot, or in a copy of this rank's own.
+    /// True if the final version of the block can be read here: in its slot, or in a copy of this rank's own.
     fn has_from_other_node(&self, owner: Rank, load: (Epoch, Window)) -> bool {
         let version = self.arrival(owner, load.0).final_version();
         self.is_installed(owner, load) || self.load.cache.find_block(load, owner, version).is_some()

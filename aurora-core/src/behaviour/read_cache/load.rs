@@ -1,7 +1,7 @@
-//! The receiving side of a ReadCache: announcements and blocks arrive, the epoch settles, the replica is completed.
+//! The receiving side of a ReadCache: announcements and blocks arrive, then the replica is completed.
 //!
 //! An announcement is the header of its block's transfer, so a rank knows it when the first bytes of the block
-//! arrive. An epoch may be settled while blocks are still arriving; a streamed load shows what has arrived of them.
+//! arrive. All announcements may be here while blocks are still arriving; a streamed load shows the arrived parts.
 
 use super::cache::{BlockArrived, Cache, LOADS};
 use super::memory::A_CACHE;
@@ -22,7 +22,7 @@ use crate::{Error, Site};
 use aurora_net::{Payload, Rank, Received};
 use std::ops::Range;
 
-/// An announcement that is not recorded yet: the rank, its opening, and whether its block follows and has a place in
+/// An announcement that is not recorded yet: the rank, its opening, and true if its block follows and has a place in
 /// this rank's memory.
 type PendingAnnouncement = (Rank, (Epoch, Opening), (Announced, bool));
 
@@ -31,9 +31,9 @@ type PendingAnnouncement = (Rank, (Epoch, Opening), (Announced, bool));
 pub(crate) struct Load {
     /// Copies in memory of this rank's own.
     pub(crate) cache: Cache,
-    /// A load that is not complete, and whose guard shows what has arrived or was dropped already.
+    /// A load that is not complete. Its guard shows the arrived blocks, or was dropped already.
     pub(crate) stream: Option<Stream>,
-    /// Of writes by one-sided calls.
+    /// The marks of writes by one-sided calls.
     pub(crate) write_marks: WriteMarks,
     /// Announcements whose header has arrived, to be recorded when messages can be sent.
     pub(crate) pending: Vec<PendingAnnouncement>,
@@ -69,7 +69,7 @@ impl Vector {
         cx: &Cx<'_>,
     ) -> Place {
         let me = cx.me();
-        // An object may be faulty because there is no memory for this block. If the epoch is settled, this rank has
+        // An object may be faulty because there is no memory for this block. If the epoch is completed, this rank has
         // opened a different scope: the announcement will report the mismatch.
         if !cx.is_sound() || self.ledger.is_settled(epoch) {
             return Place::Discard;
@@ -165,7 +165,7 @@ impl Vector {
         self.has_changed = true;
     }
 
-    /// All ranks have announced the load: sends as a correction what was written after this rank's push.
+    /// All ranks have announced the load: sends as a correction the elements that were written after this rank's push.
     pub(crate) fn settle_load(&mut self, epoch: Epoch, cx: &mut Cx<'_>) {
         let (me, others, window) = (cx.me(), cx.others(), self.ledger.scope_of(epoch).0);
         let (element, len, shown) = (self.block.element, self.block.len(), window.range(self.dist.len()));
@@ -215,7 +215,7 @@ impl Vector {
         };
         let (changes, nothing) =
             (bytes::Bytes::from(changes), bytes::Bytes::from(batch_of_runs(len, element, std::iter::empty())));
-        // Node peers that see the block in place, or get it from a node peer, only need the news that it is final.
+        // Node peers that see the block in place, or get it from a node peer, need only the message that it is final.
         let for_peers = if in_place { &nothing } else { &changes };
         if announced_at_home {
             self.ledger.record(epoch).from[me.index()].correction = Some((version, for_peers.to_vec()));
@@ -309,12 +309,12 @@ impl Vector {
         true
     }
 
-    /// What has arrived of a rank's block for a load whose blocks are all here.
+    /// A rank's block as it has arrived for a load whose blocks are all here.
     fn block_arrived(&self, rank: Rank, me: Rank, (epoch, window): (Epoch, Window)) -> BlockArrived {
         let arrival = &self.ledger.find(epoch).expect("a load is remembered until it is complete").from[rank.index()];
         let range = self.within(rank, window);
         if self.block.home().is_some() && !self.nodes.same_node(rank, me) {
-            // The rank that received it for this node has already applied the correction.
+            // The rank that received the block for this node has already applied the correction.
             let (version, at_home) = (arrival.final_version(), self.is_installed(rank, (epoch, window)));
             return BlockArrived { range, version, at_home, correction: None };
         }

@@ -1,4 +1,4 @@
-//! Memory for the copy of a load: how much a rank may take, and taking it.
+//! Memory for the copy of a load: the limit for a rank, and the taking.
 
 use super::cache::Replica;
 use crate::memory::STEP;
@@ -10,7 +10,7 @@ use crate::{Error, Site};
 pub(crate) const A_CACHE: &str = "a ReadCache";
 
 impl Vector {
-    /// Whether this rank may take the memory that a load needs. If all ranks share memory it needs none.
+    /// Checks that this rank may take the memory that a load needs. If all ranks share memory, a load needs none.
     pub(crate) fn admit_cache(&mut self, window: Window, site: &Site, cx: &mut Cx<'_>) -> Result<(), Error> {
         let (has_others, bytes) = (self.has_other_nodes(cx), self.block.bytes_of(&window.range(self.dist.len())).len());
         let epoch = self.ledger.epoch + 1;
@@ -34,7 +34,7 @@ impl Vector {
         taken.map_err(|shortage| cx.no_memory(shortage, A_CACHE, site))
     }
 
-    /// Whether some rank does not share memory with this one. If all do, a load of a part probably needs no copy.
+    /// True if some rank does not share memory with this rank. Otherwise a load of a part probably needs no copy.
     fn has_other_nodes(&self, cx: &Cx<'_>) -> bool {
         self.nodes.with(cx.me()).len() < cx.size()
     }

@@ -1,4 +1,4 @@
-//! The messages of the load protocol, and what each of them does.
+//! The messages of the load protocol, and their effects.
 
 use crate::epoch::{Announced, Opening};
 use crate::ids::Epoch;
@@ -13,7 +13,7 @@ pub(crate) enum LoadMessage {
     Enter { epoch: Epoch, opening: Opening, said: Announced },
     /// The write marks for which the announcement had no room. Payload: pairs of owner and number.
     Made { epoch: Epoch },
-    /// A correction: what late writes changed in a block that had already been pushed. Payload: a batch.
+    /// A correction: the changes of late writes in a block that had already been pushed. Payload: a batch.
     Correct { epoch: Epoch, version: u64, writes: u64 },
     /// Blocks that the sender has installed in the node cache for this load. Payload: pairs of owner and version.
     Installed { epoch: Epoch },
@@ -31,7 +31,7 @@ impl LoadMessage {
 }
 
 impl Vector {
-    /// Where the payload of a message goes. An announcement is kept, to be recorded before its block is complete.
+    /// The place for the payload of a message. An announcement is kept, to be recorded before its block is complete.
     pub(crate) fn place_load(&mut self, from: Rank, message: LoadMessage, len: usize, cx: &Cx<'_>) -> Place {
         match message {
             LoadMessage::Enter { epoch, opening, said } => {

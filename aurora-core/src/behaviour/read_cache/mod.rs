@@ -27,7 +27,7 @@ use crate::vector::waits::VectorWait;
 use crate::window::Window;
 use aurora_net::BarrierState;
 
-/// What a rank does next on its way into a load.
+/// The next step of a rank that enters a load.
 enum Step {
     Again,
     /// Wait: an earlier load of this rank is not complete.
@@ -35,7 +35,7 @@ enum Step {
     Enter,
 }
 
-/// Holds the copy, or keeps other ranks from writing to the shared memory that it shows.
+/// The copy, or the shared memory that the guard shows, to which other ranks cannot write meanwhile.
 pub struct Cached<T> {
     /// Exactly the window of the scope: another part may be lent for writing.
     part: Kept<T>,
@@ -73,7 +73,7 @@ impl<T: Element> GVector<T> {
     /// If all ranks are on one machine, the guard shows the memory in which their blocks lie, and nothing is copied.
     /// Otherwise every owner pushes its block once to each other machine, whose ranks share the received copy; if no
     /// memory is shared, the push goes to every rank. A block that has not changed since the last ReadCache is not
-    /// sent again. The elements do not change while the guard lives, whatever is written to the vector.
+    /// sent again. The elements do not change while the guard lives, even if ranks write to the vector.
     ///
     /// # Errors
     /// `Mismatch` if ranks open different scopes; `Leaked` if a write guard was forgotten;
@@ -86,11 +86,11 @@ impl<T: Element> GVector<T> {
     /// Config::threads(3).run(|world| {
     ///     let mut v = GVector::<f64>::from_fn(world, 100, |i| i as f64)?;
     ///     let before = v.read_cache()?;
-    ///     assert_eq!(before[99], 99.0); // `before` shows all elements, whoever owns them
+    ///     assert_eq!(before[99], 99.0); // `before` shows the elements of all owners
     ///     let mean = before.iter().sum::<f64>() / before.len() as f64;
     ///     drop(before);
     ///     v.owner_computes_mut()?.local_mut().iter_mut().for_each(|x| *x -= mean);
-    ///     let after = v.read_cache()?; // no barrier: it shows what all ranks have written before they entered
+    ///     let after = v.read_cache()?; // no barrier: it shows the writes of each rank before its entry
     ///     assert_eq!(after.iter().sum::<f64>(), 0.0);
     ///     Ok(())
     /// })?;
@@ -211,7 +211,7 @@ impl<T: Element> GVector<T> {
             Ok(()) => (object.load.stream.as_ref().map(|stream| stream.epoch), None),
             Err(error) => (None, Some(error)),
         });
-        // Its guard was dropped before the load was complete. The barrier reports an error of it.
+        // The guard was dropped before the load was complete. The barrier reports an error of the load.
         let refusal = refusal.or(streamed.and_then(|epoch| self.await_stream(epoch, &site).err()));
         let text = format!("the release of the cache of {}", self.name());
         // Differs from the key of a `fill` or a `gather_to` of the same vector.

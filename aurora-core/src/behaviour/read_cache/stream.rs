@@ -1,7 +1,7 @@
 //! A load that a guard shows while it arrives.
 //!
 //! All ranks have announced long before all blocks are here (`load.rs`). From then on a block is *final* if it
-//! contains all announced writes, and what has arrived of it is shown in pieces. A block that awaits a correction, or
+//! contains all announced writes, and its arrived parts are shown in pieces. A block that awaits a correction, or
 //! whose place is not known yet, is shown when the load is complete.
 //!
 //! The load continues without the calling thread, after each call on the vector, even if that thread computes or has
@@ -21,8 +21,8 @@ use std::ops::{Range, RangeInclusive};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-/// A piece is at least this fraction of its block: what a rank that computes faster than data arrives has left when
-/// the last byte arrives. A slower rank finds longer pieces anyway.
+/// A piece is at least this fraction of its block. If a rank computes faster than data arrives, one such piece is left
+/// when the last byte arrives. A slower rank finds longer pieces anyway.
 const PART: usize = 8;
 
 /// Bounds of that minimum, in bytes: 8 KiB are worth the few microseconds of a piece, which 64 KiB make negligible.
@@ -32,7 +32,7 @@ pub(crate) struct Stream {
     pub(crate) epoch: Epoch,
     site: Site,
     outcome: Arc<Outcome>,
-    /// Its guard was dropped.
+    /// True if the guard was dropped.
     pub(super) unread: bool,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Piece {
     pub(crate) part: Part,
 }
 
-/// Where a block can be read.
+/// The memory in which a block can be read.
 #[derive(Clone, Copy)]
 enum Place {
     Home,
@@ -62,7 +62,7 @@ impl Vector {
         outcome
     }
 
-    /// Its guard was dropped. The load itself continues.
+    /// Notes that the guard was dropped. The load itself continues.
     pub(crate) fn stop_reading(&mut self, epoch: Epoch) {
         if let Some(stream) = self.load.stream.as_mut().filter(|stream| stream.epoch == epoch) {
             stream.unread = true;
@@ -89,7 +89,7 @@ impl Vector {
         }
     }
 
-    /// Whether the streamed load is complete, or its error.
+    /// Ready when the streamed load is complete or has failed.
     pub(crate) fn poll_streamed(&mut self, cx: &mut Cx<'_>) -> Option<Result<(), Error>> {
         self.take_announcements(cx);
         self.advance_stream(cx);
@@ -97,7 +97,7 @@ impl Vector {
     }
 
     /// The next piece of a streamed load, in whole `unit`s of elements: of this rank's own block first, then the
-    /// longest that is here. `read`: elements already shown of each block. `None` within: the load is complete.
+    /// longest piece that is here. `read`: elements already shown of each block. `None` within: the load is complete.
     pub(crate) fn next_piece(
         &mut self,
         epoch: Epoch,
@@ -143,7 +143,7 @@ impl Vector {
         Some(Ok(Some(Piece { owner, range, part })))
     }
 
-    /// Up to which element a rank's block is here and final, once all ranks have announced the load.
+    /// The end of the part of a rank's block that is here and final, once all ranks have announced the load.
     fn shown_up_to(&mut self, owner: Rank, me: Rank, epoch: Epoch) -> Option<(usize, Place)> {
         let block = self.dist.range(owner);
         let record = self.ledger.find(epoch)?;

@@ -1,14 +1,14 @@
-//! Which writes by one-sided calls a load has to contain.
+//! The writes by one-sided calls that a load has to contain.
 //!
 //! An owner numbers the writes that it applies for other ranks, and its answer to each write carries the number. A
 //! rank that enters a load announces its *write marks*: for each owner, the highest number answered since its last
-//! load. A block pushed before its owner had applied so many writes needs a correction. No load waits for a write
-//! that is not applied yet: it belongs to a scope of another part, which may be open around the load, or to a call
-//! that has failed.
+//! load. A block pushed before its owner had applied that many writes needs a correction. No load waits for a write
+//! that is not applied yet: such a write belongs to a scope of another part, which may be open around the load, or to
+//! a call that has failed.
 
 use aurora_net::Rank;
 
-/// What one rank knows of the one-sided writes to one vector.
+/// One rank's knowledge of the one-sided writes to one vector.
 #[derive(Debug, Default)]
 pub(crate) struct WriteMarks {
     /// The number of the last write that this rank, as an owner, has applied for another rank.
@@ -22,7 +22,7 @@ impl WriteMarks {
         WriteMarks { applied: 0, marks: vec![0; owners] }
     }
 
-    /// This rank has applied a write of another rank. Returns the answer to it.
+    /// Counts a write of another rank that this rank has applied. Returns the answer to the write.
     pub(crate) fn apply(&mut self) -> Vec<u8> {
         self.applied += 1;
         self.applied.to_le_bytes().to_vec()

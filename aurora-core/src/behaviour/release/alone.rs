@@ -54,7 +54,7 @@ impl<T: Element, O> Buffered for Alone<T, O> {
 }
 
 impl Calls {
-    /// Checking mode: what the owner of written elements is told.
+    /// Checking mode: the stamp that goes to the owner of written elements.
     fn stamp(&mut self, owner: Rank, object: &Vector, cx: &Cx<'_>) -> Option<Box<Stamp>> {
         let check = object.check.as_ref()?;
         self.wrote[owner.index()] = true;
@@ -130,7 +130,7 @@ impl<T: Element> Sender<T> for Calls {
         let _call = link.call("ReleaseC alone");
         self.wait_for(vector, owner, site)?;
         let request = Request::Write { op, window: self.window };
-        // No rank waits for it before there is another batch, or the scope ends.
+        // This rank waits for the call only before the next batch and at the end of the scope.
         let call = link.on(site, |object, cx| {
             let (epoch, stamp) = (object.comes_after(self.window), self.stamp(owner, object, cx));
             let asked = Asked { epoch, request, stamp };
@@ -168,7 +168,7 @@ impl<T: Element> GVector<T> {
     /// Opens a `ReleaseC` for this rank alone (the paper's Figure 1): buffered writes, acknowledged when it ends.
     ///
     /// # Errors
-    /// Those of earlier collective scopes, for whose end it waits; `Leaked` if a guard was forgotten.
+    /// Errors of earlier collective scopes, for whose end the call waits; `Leaked` if a guard was forgotten.
     ///
     /// ```
     /// use aurora_core::prelude::*;
@@ -176,11 +176,11 @@ impl<T: Element> GVector<T> {
     /// Config::threads(3).run(|world| {
     ///     let mut table = GVector::<u64>::new(world, 1000)?;
     ///     if world.is_root() {
-    ///         let mut table = table.release_alone()?; // the others need not know of it
+    ///         let mut table = table.release_alone()?; // no other rank takes part
     ///         for i in (0..1000).step_by(10) {
     ///             table.put(i, i as u64)?;
     ///         }
-    ///         table.finish()?; // here all owners have it
+    ///         table.finish()?; // now all owners have applied the writes
     ///     }
     ///     world.barrier()?;
     ///     assert_eq!(table.at(990)?, 990);
@@ -194,9 +194,9 @@ impl<T: Element> GVector<T> {
         self.open_alone(None, Window::WHOLE, Site::here())
     }
 
-    /// As [`release_alone`](GVector::release_alone), with operation `O` at the owners. They must know it:
-    /// those of [`ops`] on primitive numbers, or an operation with which all ranks have entered a
-    /// [`release_c_with`](GVector::release_c_with) or an [`accumulate`](GVector::accumulate) of this vector before.
+    /// As [`release_alone`](GVector::release_alone), with updates by operation `O` at the owners. The owners know the
+    /// operations of [`ops`] on primitive numbers. They know another operation after all ranks have entered a
+    /// [`release_c_with`](GVector::release_c_with) or an [`accumulate`](GVector::accumulate) of this vector with it.
     ///
     /// # Errors
     /// As [`release_alone`](GVector::release_alone), and [`Error::UnknownOp`].
@@ -209,7 +209,7 @@ impl<T: Element> GVector<T> {
     ///     let mut best = GVector::<u64>::from_fn(world, 9, |_| u64::MAX)?;
     ///     let me = world.rank().index() as u64;
     ///     let mut mine = best.release_alone_with(Min)?;
-    ///     mine.update(8, 30 - me)?; // of all ranks at once: none is lost
+    ///     mine.update(8, 30 - me)?; // by all ranks at once: no update is lost
     ///     mine.finish()?;
     ///     world.barrier()?;
     ///     assert_eq!(best.at(8)?, 28);
@@ -223,7 +223,7 @@ impl<T: Element> GVector<T> {
         self.open_alone_with(Window::WHOLE, Site::here())
     }
 
-    /// The caller has exclusive use of that part.
+    /// The caller has exclusive use of the window.
     pub(crate) fn open_alone_with<O: Op<T>>(&self, window: Window, site: Site) -> Result<ReleaseAlone<'_, T, O>> {
         let known = self.link.tidy_on(|object, _| object.ops.knows::<O>());
         if !known {
@@ -232,7 +232,7 @@ impl<T: Element> GVector<T> {
         self.open_alone(Some(OpId::of::<O>()), window, site)
     }
 
-    /// The caller has exclusive use of that part.
+    /// The caller has exclusive use of the window.
     pub(crate) fn open_alone<O>(&self, op: Option<OpId>, window: Window, site: Site) -> Result<ReleaseAlone<'_, T, O>> {
         self.link.wait_on(VectorWait::Settle, &site, |object, cx| object.poll_usable(true, window, cx))?;
         let (reason, under_way) = (self.reason("ReleaseC alone", &site), vec![None; self.link.size]);

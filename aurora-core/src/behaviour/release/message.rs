@@ -1,4 +1,4 @@
-//! The messages of the protocol of buffered writes, and what each of them does.
+//! The messages of the protocol of buffered writes, and their effects.
 
 use crate::epoch::Opening;
 use crate::ids::Epoch;
@@ -17,7 +17,7 @@ pub(crate) enum FlushMessage {
     /// The sender has applied a batch: there is room for another.
     BatchDone,
     /// The sender's scope has ended, with `batches` to this receiver. Payload: the last of them, with `op`, or none.
-    /// Checking mode: what the sender releases.
+    /// `time`, in checking mode: the vector time that the sender releases.
     End { epoch: Epoch, opening: Opening, batches: u64, op: Option<OpId>, time: Option<Time> },
     /// The sender has entered this scope.
     Come { epoch: Epoch },
@@ -35,7 +35,7 @@ impl FlushMessage {
         self.opening().map_or(Kind::Flush, |opening| opening.kind)
     }
 
-    /// Whether it wakes no rank: a batch while its sender does not wait for room, and the news that there is room.
+    /// True if the message wakes a rank only if it waits: batches and their acknowledgements.
     pub(crate) fn is_lazy(&self) -> bool {
         matches!(self, FlushMessage::Batch { .. } | FlushMessage::BatchDone)
     }
@@ -72,7 +72,7 @@ impl Vector {
                 }
                 self.has_changed = true;
             }
-            // Later messages of the sender may have arrived before, and that scope may be settled.
+            // Later messages of the sender may have arrived before, and the scope may be completed here.
             FlushMessage::Come { epoch } => self.ledger.has_entered(from, epoch),
         }
         Ok(())

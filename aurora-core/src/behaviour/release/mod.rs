@@ -1,7 +1,7 @@
 //! `ReleaseC`: writes are buffered per owner and leave in batches (paper sections 2.1 and 2.2).
 //!
-//! Together with all ranks ([`GVector::release_c`]), its end orders the writes of all ranks. Alone
-//! ([`GVector::release_alone`], the paper's Figure 1), it concerns one rank, and its end waits for acknowledgements.
+//! All ranks open [`GVector::release_c`], and its end orders the writes of all ranks. One rank alone opens
+//! [`GVector::release_alone`] (the paper's Figure 1), and its end waits for acknowledgements.
 
 mod alone;
 pub(crate) mod message;
@@ -11,6 +11,6 @@ mod together;
 pub use alone::Alone;
 pub use together::Together;
 
-/// No operation: a scope whose writes replace what was there.
+/// No operation: writes of the scope replace the old values.
 #[derive(Clone, Copy, Debug)]
 pub struct PutOnly;

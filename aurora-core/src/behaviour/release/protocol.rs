@@ -132,7 +132,7 @@ impl Vector {
         }
     }
 
-    /// Whether batches of this rank and epoch may be applied.
+    /// True if batches of this rank and epoch may be applied.
     pub(crate) fn is_due(&self, from: Rank, epoch: Epoch) -> bool {
         self.ledger.may_apply(epoch) && self.ledger.may_apply_from(epoch, from)
     }

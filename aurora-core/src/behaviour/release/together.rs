@@ -1,4 +1,4 @@
-//! `ReleaseC` of all ranks together: an owner applies a batch once earlier scopes of that part are settled.
+//! `ReleaseC` of all ranks together: an owner applies a batch once earlier scopes of that part are completed.
 
 use super::protocol::ReleaseScope;
 use crate::Site;
@@ -50,7 +50,7 @@ impl<T: Element, O> Buffered for Together<T, O> {
 }
 
 impl<T: Element, O> Together<T, O> {
-    /// Changes this rank's own block in place, if batches of this scope may be applied now. Returns whether they may.
+    /// Changes this rank's own block in place, if batches of this scope may be applied now. Else returns false.
     pub(crate) fn merge_own(
         &self,
         vector: &GVector<T>,
@@ -126,8 +126,8 @@ impl<T: Element, O> Behaviour for Together<T, O> {
 }
 
 impl<T: Element> GVector<T> {
-    /// Collective. Opens a `ReleaseC`: every rank writes any elements, buffered; the values are seen after the scope.
-    /// Writes of one rank are applied in their order; of two ranks that write one element, one wins.
+    /// Collective. Opens a `ReleaseC`: every rank may write any element. Writes are buffered, and seen after the scope.
+    /// Writes of one rank are applied in their order. If two ranks write one element, the value of one of them stays.
     ///
     /// Entering waits for no rank, unless this rank is eight scopes of the vector ahead. The old value is not
     /// available, so `v[i] += x` does not exist here: for sums use [`release_c_with`](GVector::release_c_with).
@@ -144,10 +144,10 @@ impl<T: Element> GVector<T> {
     ///     let mut reversed = GVector::<u64>::new(world, n)?;
     ///     let mut scope = reversed.release_c()?;
     ///     for i in (me..n).step_by(p) {
-    ///         scope.put(n - 1 - i, i as u64)?; // buffered, wherever it lies
+    ///         scope.put(n - 1 - i, i as u64)?; // buffered, for any owner
     ///     }
     ///     drop(scope); // one message to each other rank
-    ///     assert_eq!(reversed.at(0)?, 299); // no barrier: the end orders the writes of all
+    ///     assert_eq!(reversed.at(0)?, 299); // no barrier: the end orders the writes of all ranks
     ///     Ok(())
     /// })?;
     /// # Ok::<(), Error>(())
@@ -158,8 +158,8 @@ impl<T: Element> GVector<T> {
         self.open_together(None, Window::WHOLE, Site::here())
     }
 
-    /// Collective. Opens a `ReleaseC` in which elements can also be updated by operation `O` at their owners: the sum
-    /// of all ranks' [`Sum`](crate::ops::Sum)s is exact. All ranks must use the same operation.
+    /// Collective. Opens a `ReleaseC` in which elements can also be updated by operation `O`. Owners apply the updates
+    /// of all ranks, so [`Sum`](crate::ops::Sum) loses none. All ranks must use the same operation.
     ///
     /// # Errors
     /// As [`release_c`](GVector::release_c).
@@ -187,7 +187,7 @@ impl<T: Element> GVector<T> {
         self.open_together_with(Window::WHOLE, Site::here())
     }
 
-    /// Waits until all ranks have ended a scope that this rank has ended, and all that is written in it is applied.
+    /// Waits until all ranks have ended a scope that this rank has ended, and all its writes are applied.
     pub(crate) fn await_end(&self, scope: &ReleaseScope, site: &Site) -> Result<()> {
         let (epoch, window) = (scope.epoch, scope.opening.window);
         self.link.wait_on(VectorWait::Settle, site, |object, cx| {
@@ -197,7 +197,7 @@ impl<T: Element> GVector<T> {
         })
     }
 
-    /// The caller has exclusive use of that part.
+    /// The caller has exclusive use of the window.
     pub(crate) fn open_together_with<O: Op<T>>(&self, window: Window, site: Site) -> Result<ReleaseC<'_, T, O>> {
         self.open_together(Some(self.know::<O>(&site)?), window, site)
     }
@@ -209,7 +209,7 @@ impl<T: Element> GVector<T> {
         })
     }
 
-    /// The caller has exclusive use of that part.
+    /// The caller has exclusive use of the window.
     pub(crate) fn open_together<O: 'static>(
         &self,
         op: Option<OpId>,

@@ -17,18 +17,18 @@ use std::ops::Range;
 /// All places.
 const ALL: Range<usize> = 0..usize::MAX;
 
-/// Since when the program holds its entries. Which of them it reads is unknown; those that it has changed or removed
-/// differ, at the end, from what they were at the beginning.
+/// The entries that the program holds. Its reads are unknown. Changed or removed entries differ, at the end, from the
+/// entries at the beginning.
 pub(in crate::map) struct Held {
     epoch: Epoch,
     origin: Origin,
-    /// Of a guard that writes: by places, the entries.
+    /// The entries at the beginning, by places, if the guard writes.
     before: BTreeMap<usize, (Place, Option<u64>)>,
     changed: Vec<Place>,
 }
 
 impl Held {
-    /// `None` unless accesses are checked. `line`: of the guard.
+    /// `None` unless accesses are checked. `line`: the line of the guard.
     pub(in crate::map) fn begin<K, V>(part: &Part<K, V>, line: &Site, cx: &Cx<'_>) -> Option<Self> {
         part.check.as_ref()?;
         let origin = Origin::here(line, &cx.core.order);

@@ -1,7 +1,7 @@
 //! Checking mode: the race detector ([`race`](crate::race)) of one map.
 //!
-//! The owner of a key notes every access to it. A request carries the [`Origin`] of its rank. What a rank writes in a
-//! ReleaseC it notes by itself ([`Noted`]), and sends these notes as batches in front of the writes. A guard that shows
+//! The owner of a key notes every access to it. A request carries the [`Origin`] of its rank. A rank notes its writes
+//! in a ReleaseC itself ([`Noted`]), and sends these notes as batches in front of the writes. A guard that shows
 //! entries is noted when it ends ([`Held`]).
 
 mod held;
@@ -29,10 +29,10 @@ use aurora_net::Rank;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// So many keys have names: as many as the shadow has entries.
+/// The maximum number of keys with names, equal to the number of entries of the shadow.
 const MOST_NAMES: usize = 400_000;
 
-/// What a rank knows of the accesses to a map.
+/// A rank's record of the accesses to a map.
 #[derive(Default)]
 pub(super) struct Checker {
     /// The last accesses to its own keys, by their places.
@@ -42,7 +42,7 @@ pub(super) struct Checker {
     released: Released,
 }
 
-/// How something is accessed, and in which scope.
+/// The kind of an access, and its scope.
 struct How {
     kind: AccessKind,
     scope: Scope,
@@ -67,8 +67,8 @@ impl Checker {
 }
 
 impl<K: MapKey, V: MapValue> Part<K, V> {
-    /// Notes that a request has been served, if accesses are checked. `payload`: that of the request; so many of its
-    /// keys are done, and the rank asks again for the others.
+    /// Notes that a request has been served, if accesses are checked. `payload`: the payload of the request, and the
+    /// number of its keys that are done. The rank asks again for the other keys.
     pub(super) fn note_call(
         &mut self,
         from: Rank,
@@ -82,7 +82,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
         }
     }
 
-    /// The same for a request of this rank itself.
+    /// As [`note_call`](Self::note_call), for a request of this rank itself.
     pub(super) fn note_own_call(
         &mut self,
         request: Request,
@@ -109,7 +109,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
             Request::Get { .. } | Request::Contains { .. } => AccessKind::Read,
             Request::Insert | Request::Remove => AccessKind::Write,
             Request::Update(op) => AccessKind::Update(op),
-            // Between two calls of all ranks.
+            // A scan runs between two calls of all ranks.
             Request::Scan { .. } => return Ok(()),
         };
         let keys = (0..keys).map_while(|_| code::read_sought::<K>(&mut payload).ok());
@@ -117,7 +117,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
         self.note(by, origin, How::bare(kind), places, cx)
     }
 
-    /// Notes accesses of a rank, after so many scopes, to these keys of ours.
+    /// Notes accesses to keys of this rank by a rank that has entered `epoch` scopes.
     fn note(
         &mut self,
         (from, epoch): (Rank, Epoch),
@@ -150,7 +150,7 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
         found.report(&later, (&cx.frame.name, me), strict, name).inspect_err(|race| cx.fail(race.clone()))
     }
 
-    /// Applies a batch of notes: what a rank has written in the scope of this epoch.
+    /// Applies a batch of notes: the writes of a rank in the scope of this epoch.
     pub(super) fn apply_notes(
         &mut self,
         (from, epoch): (Rank, Epoch),
@@ -176,14 +176,14 @@ impl<K: MapKey, V: MapValue> Part<K, V> {
         Ok(())
     }
 
-    /// A rank has ended its part of a scope, and releases what it did before.
+    /// Notes that a rank has ended its part of a scope, and releases its earlier accesses.
     pub(super) fn released(&mut self, epoch: Epoch, time: Option<&Time>) {
         if let (Some(check), Some(time)) = (&mut self.check, time) {
             check.released.add(epoch, Window::WHOLE, time, |epoch| self.ledger.is_settled(epoch));
         }
     }
 
-    /// What this rank's program does from now on comes after the scopes that are settled.
+    /// Orders the next accesses of this rank's program after the completed scopes.
     pub(super) fn acquire(&mut self, cx: &mut Cx<'_>) {
         let ledger = &self.ledger;
         if let Some(check) = &mut self.check {

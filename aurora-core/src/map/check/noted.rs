@@ -1,4 +1,4 @@
-//! What a rank has written in a scope, on its way to the owners.
+//! Notes of a rank's writes in a scope, on their way to the owners.
 
 use super::place::Place;
 use crate::Site;
@@ -9,13 +9,13 @@ use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A batch has at most so many notes: they are applied in one step.
+/// The maximum number of notes in a batch: they are applied in one step.
 const BATCH: usize = 256;
 
-/// Notes of a scope that have not been sent. Of each key the first insert and the first update are noted: what races
-/// with a later one races with the first.
+/// Notes of a scope that have not been sent. For each key the first insert and the first update are noted: an access
+/// that races with a later one also races with the first.
 pub(in crate::map) struct Noted {
-    /// By owners: the places, and whether they are inserted.
+    /// By owners: the places, each with true for an insert and false for an update.
     owners: Vec<BTreeMap<(usize, bool), (Place, Origin)>>,
 }
 
@@ -24,7 +24,7 @@ impl Noted {
         Noted { owners: (0..ranks).map(|_| BTreeMap::new()).collect() }
     }
 
-    /// This rank writes a key of this hash at this line; `is_put`: it inserts it.
+    /// Notes that this rank writes a key of this hash at this line. `is_put`: the write is an insert.
     #[cold]
     pub(in crate::map) fn note<K: MapKey, V: MapValue>(
         &mut self,
@@ -60,7 +60,7 @@ impl Noted {
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct Notes {
     origins: Vec<Origin>,
-    /// The number of the origin, whether the key is inserted, and the key.
+    /// The number of the origin, true for an insert, and the key.
     notes: Vec<(u32, bool, Place)>,
 }
 

@@ -3,11 +3,11 @@ use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use std::ops::Range;
 
-/// A name has at most so many characters.
+/// The maximum number of characters of a name.
 const LONGEST: usize = 60;
 
 /// A key as the detector knows it: its place among all keys, which is a digest of its encoding, and its name. The hash
-/// of a key is no place: different keys may have the same.
+/// of a key is no place, because different keys may have the same hash.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Place {
     digest: u64,
@@ -15,14 +15,14 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// `None` if serde cannot encode it.
+    /// The place of `key`, or `None` if serde cannot encode it.
     pub(super) fn of(key: &(impl Serialize + ?Sized)) -> Option<Self> {
         let encoded = postcard::to_allocvec(key).ok()?;
         let name = serde_json::to_string(key).unwrap_or_else(|_| hexadecimal(&encoded));
         Some(Place { digest: digest::of(&encoded), name: cut(name) })
     }
 
-    /// Behind every place there is another.
+    /// The range of this place alone: no place is the last number.
     pub(super) fn range(&self) -> Range<usize> {
         let place = (self.digest >> 1) as usize;
         place..place + 1

@@ -21,7 +21,7 @@ pub struct BatchBuilder<T> {
     width: usize,
     /// Elements that fit, even if each has a place of its own.
     capacity: usize,
-    /// Where places begin while it is being filled.
+    /// The offset of the places while the batch is being filled.
     places_at: usize,
     values: usize,
     places: usize,
@@ -38,7 +38,7 @@ pub struct BatchBuilder<T> {
 const NOWHERE: usize = usize::MAX;
 
 impl<T: Element> BatchBuilder<T> {
-    /// For a block of `len` elements; without memory.
+    /// A batch for a block of `len` elements; without memory.
     pub(crate) fn new(len: usize) -> Self {
         BatchBuilder {
             memory: Buffer::own(Vec::new()),
@@ -54,31 +54,31 @@ impl<T: Element> BatchBuilder<T> {
         }
     }
 
-    /// With the line of each value, which must be [noted](Self::note).
+    /// Adds the line of each value, which must be [noted](Self::note).
     pub(crate) fn with_lines(self) -> Self {
         BatchBuilder { lines: Some(Lines::default()), ..self }
     }
 
-    /// The last `values` values were written at this line and moment, after that time.
+    /// Notes that the last `values` values were written at `line` and at moment `at`, after `time`.
     pub(crate) fn note(&mut self, values: usize, line: &Site, at: Moment, time: &Time) {
         if let Some(lines) = &mut self.lines {
             lines.note(values, line, at, time);
         }
     }
 
-    /// Bytes of memory that suit it.
+    /// The bytes of memory that suit the batch.
     pub(crate) fn wanted(&self) -> usize {
         BATCH.max(HEAD + size_of::<T>() + self.width)
     }
 
-    /// Takes memory of [`wanted`](Self::wanted) bytes, while it is empty and has none.
+    /// Takes memory of [`wanted`](Self::wanted) bytes, while the batch is empty and has none.
     pub(crate) fn open(&mut self, memory: Buffer) {
         self.capacity = (memory.len() - HEAD) / (size_of::<T>() + self.width);
         self.places_at = HEAD + self.capacity * size_of::<T>();
         self.memory = memory;
     }
 
-    /// Elements that it can take: none before it has memory.
+    /// The number of elements that the batch can take: none before it has memory.
     pub(crate) fn capacity(&self) -> usize {
         self.capacity
     }
@@ -92,7 +92,7 @@ impl<T: Element> BatchBuilder<T> {
         self.values == 0
     }
 
-    /// Appends one element, for which there is room; an element beside the last one lengthens its run.
+    /// Appends one element, for which there is room. An element directly after the last one lengthens its run.
     #[inline(always)]
     pub(crate) fn push(&mut self, start: usize, value: T) {
         if start == self.next {
@@ -177,7 +177,7 @@ impl<T: Element> BatchBuilder<T> {
         self.memory = Buffer::own(memory);
     }
 
-    /// Empties it, but keeps its memory.
+    /// Empties the batch, but keeps its memory.
     pub(crate) fn clear(&mut self) {
         self.places_at = HEAD + self.capacity * size_of::<T>();
         (self.values, self.places, self.next, self.run) = (0, 0, NOWHERE, NOWHERE);

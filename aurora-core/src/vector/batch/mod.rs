@@ -1,10 +1,10 @@
-//! Batches: writes on their way to one owner. A batch is made where it will be read: in a `Buffer`, which for an
-//! owner on the same machine is memory that both see.
+//! Batches: writes on their way to one owner. A batch is made where it will be read: in a `Buffer`. For an owner on the
+//! same machine this is memory that both ranks share.
 //!
 //! Layout, little endian: bytes of a place, number of places, number of values, bytes of lines (u64 each), the values,
 //! the places, and in [checking mode](super::check) the lines at which they were written. A place is a local index in
-//! the owner's block and stands for the next value; one whose top bit is set is followed by the length of a run, and
-//! stands for so many values. Scattered writes cost one place each, consecutive ones two for all.
+//! the owner's block and stands for the next value. A place whose top bit is set is followed by the length of a run,
+//! and stands for that many values. A scattered write costs one place; a run of consecutive writes costs two.
 
 mod builder;
 
@@ -44,7 +44,7 @@ pub(crate) fn batch_of_runs<'b>(
     [head.as_flattened(), &values, &places].concat()
 }
 
-/// Adds encoded lines to such a batch, which has none.
+/// Adds encoded lines to a batch that has none.
 pub(crate) fn add_lines(batch: &mut Vec<u8>, lines: &[u8]) {
     const LINES: Range<usize> = 3 * size_of::<u64>()..HEAD;
     batch[LINES].copy_from_slice(&(lines.len() as u64).to_le_bytes());
@@ -58,12 +58,12 @@ pub(crate) struct Batch<'b> {
     values: &'b [u8],
     lines: &'b [u8],
     count: usize,
-    /// Without runs.
+    /// True if the batch has no runs.
     scattered: bool,
 }
 
 impl<'b> Batch<'b> {
-    /// `None` if it does not fit a block of `len` elements of `element` bytes: nothing of it may be applied.
+    /// `None` if the batch does not fit a block of `len` elements of `element` bytes: nothing of it may be applied.
     pub(crate) fn parse(bytes: &'b [u8], element: usize, len: usize) -> Option<Self> {
         let (head, rest) = bytes.split_at_checked(HEAD)?;
         let word = |at: usize| usize::try_from(u64::from_le_bytes(*head.as_chunks().0.get(at)?)).ok();
@@ -103,14 +103,14 @@ impl<'b> Batch<'b> {
         }
     }
 
-    /// The bytes of the block that its writes lie within, with elements of `element` bytes.
+    /// The range of the block's bytes that contains all writes, with elements of `element` bytes.
     pub(crate) fn range(&self, element: usize) -> Range<usize> {
         let runs = self.runs(element);
         let (starts, ends) = (runs.iter().map(|(run, _)| run.start), runs.iter().map(|(run, _)| run.end));
         starts.min().unwrap_or(0) * element..ends.max().unwrap_or(0) * element
     }
 
-    /// Its writes to the elements `part` of the block, as the bytes of a batch for that part alone.
+    /// The batch's writes to the elements `part` of the block, as the bytes of a batch for that part alone.
     pub(crate) fn cut(&self, element: usize, part: &Range<usize>) -> Vec<u8> {
         let inside = |(run, bytes): (Range<usize>, &'b [u8])| {
             let own = common(part, &run);
@@ -121,7 +121,7 @@ impl<'b> Batch<'b> {
         batch_of_runs(part.len(), element, self.runs(element).into_iter().map(inside))
     }
 
-    /// Its runs and the bytes of their values, of `element` bytes each.
+    /// The batch's runs and the bytes of their values, of `element` bytes each.
     pub(crate) fn runs(&self, element: usize) -> Vec<(Range<usize>, &'b [u8])> {
         let mut values = self.values;
         let mut cut = |run: Range<usize>| {
@@ -166,7 +166,7 @@ fn runs<P: Place>(places: &[P]) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Whether places stand for `count` elements of a block of `len`.
+/// True if places stand for `count` elements of a block of `len`.
 fn fit<P: Place>(places: &[P], count: usize, len: usize) -> bool {
     let mut left = count;
     let inside = runs(places).all(|run| {
@@ -187,12 +187,12 @@ mod tests {
 
     fn open<T: Element>(len: usize) -> BatchBuilder<T> {
         let mut batch = BatchBuilder::new(len);
-        // Of any content.
+        // Memory of any content.
         batch.open(Buffer::own(vec![0xa5; batch.wanted()]));
         batch
     }
 
-    /// What a block of zeros becomes.
+    /// A block of zeros after the batch.
     fn applied(bytes: &[u8], len: usize) -> Vec<u16> {
         let mut block = vec![0; len];
         Batch::parse(bytes, 2, len)

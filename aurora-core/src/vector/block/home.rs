@@ -1,4 +1,4 @@
-//! A block in its place in the node's shared memory, and how far its [`LatchMode`] is open to other ranks.
+//! A block in its place in the node's shared memory, and its [`LatchMode`], which admits accesses of other ranks.
 
 use super::Block;
 use crate::element::Element;
@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 impl Block {
-    /// Moves it to its place in shared memory.
+    /// Moves the block to its place in shared memory.
     pub(crate) fn settle_down<T: Element>(&mut self, mut place: Place<T>) {
         let block = self.storage().expect("nobody has seen it yet");
         place.own.bytes_mut().copy_from_slice(block.bytes());
@@ -26,24 +26,24 @@ impl Block {
         self.home.as_ref()
     }
 
-    /// Whether all of it lies in its place in shared memory.
+    /// True if the whole block lies in its place in shared memory.
     pub(crate) fn is_at_home(&self) -> bool {
         self.is_all_here() && self.home.as_ref().is_some_and(|home| home.holds(&self.parts))
     }
 
-    /// The same of a range.
+    /// True if this range of the block lies in its place in shared memory.
     pub(crate) fn has_at_home(&self, range: &Range<usize>) -> bool {
         self.home.as_ref().is_some_and(|home| home.holds_range(&self.parts, range))
     }
 
-    /// Moves it to its place, if possible. Returns whether it is there now.
+    /// Moves the block to its place, if possible. Returns true if it is there now.
     pub(crate) fn go_home(&mut self) -> bool {
         self.bring_home(&(0..self.bytes))
     }
 
-    /// The same, if possible; returns whether this range is there now.
+    /// Moves the block to its place, if possible. Returns true if this range is there now.
     pub(crate) fn bring_home(&mut self, range: &Range<usize>) -> bool {
-        // What is lent or being sent stays where it is.
+        // Parts that are lent or being sent stay in their memory.
         let in_flight = self.in_flight > 0;
         let Some(home) = &mut self.home else {
             return false;
@@ -58,31 +58,31 @@ impl Block {
         home.holds_range(&self.parts, range)
     }
 
-    /// No other rank may change it until a load is settled: it is sent to other nodes.
+    /// Until a load is completed no other rank may change the block, because it is sent to other nodes.
     pub(crate) fn freeze(&mut self) {
         self.frozen = true;
         self.set_latch(LatchMode::ReadOnly);
     }
 
-    /// That load is settled.
+    /// Ends [`freeze`](Self::freeze): the load is completed.
     pub(crate) fn thaw(&mut self) {
         self.frozen = false;
     }
 
-    /// No other rank may touch it from now on. Holders of its latch are waited for only if it is used once more.
+    /// From now on no other rank may touch the block. Holders of its latch are awaited only if it is used once more.
     pub(crate) fn close(&mut self) {
         (self.closed, self.leaving) = (true, None);
         self.reopen(self.home.as_ref().map_or(0, |home| home.latch().1));
     }
 
-    /// Waits for ranks that hold its latch now: one that does not release it is detected before anything is lent.
+    /// Waits for ranks that hold the latch now: a rank that does not release it is detected before anything is lent.
     pub(crate) fn await_latch_holders(&mut self) {
         if self.home.as_ref().is_some_and(|home| home.sharing().has_holders()) {
             drop(Held::new(self, LatchMode::Busy));
         }
     }
 
-    /// Opens it to others as far as they may touch it, and tells them what is settled.
+    /// Opens the block to other ranks as far as they may touch it, and publishes the `settled` epoch.
     pub(crate) fn reopen(&mut self, settled: Epoch) {
         let mode = self.resting_mode();
         if let Some(home) = &mut self.home {
@@ -100,21 +100,21 @@ impl Block {
         }
     }
 
-    /// Lets other ranks do no more than `mode` admits. Returns once none does, or may do at any later time.
+    /// Lets other ranks do no more than `mode` admits. Returns when no rank does more, now or at any later time.
     pub(super) fn set_latch(&mut self, mode: LatchMode) {
         if let Some(home) = &mut self.home {
             let (before, settled) = home.latch();
             home.set_latch(mode.max(before), settled);
             home.await_holders(&mut self.parts);
             if !home.holds(&self.parts) {
-                // It must not be read in its old place.
+                // The block must not be read in its old place.
                 self.permit.close();
             }
         }
     }
 }
 
-/// A block in use by one of its methods; dropping this sets its latch back, also after a panic.
+/// A block in use by one of its methods. Dropping it sets the latch back, also after a panic.
 pub(super) struct Held<'b> {
     pub(super) block: &'b mut Block,
     before: Option<(LatchMode, Epoch)>,

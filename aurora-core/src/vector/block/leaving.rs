@@ -5,17 +5,17 @@ use crate::memory::{LatchMode, Metered, Piece, Shortage};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// How long a write waits for readers to leave before the block moves away.
+/// The time that a write waits for readers to leave before the block moves away.
 const PATIENCE: Duration = Duration::from_micros(50);
 
 /// Bytes copied in a step: about 100 us, in memory that is touched for the first time.
 const COPIED_AT_ONCE: usize = 512 << 10;
 
-/// A write waits until nobody reads where it writes, or until the block has moved away from there.
+/// The wait of a write until no rank reads its bytes, or until the block has moved away from there.
 pub(super) struct Leaving {
     /// The bytes of the block that are to be written.
     range: Range<usize>,
-    /// When the move begins.
+    /// The time at which the move begins.
     due: Option<Instant>,
     copy: Option<Copying>,
 }
@@ -43,8 +43,8 @@ impl Copying {
 }
 
 impl Block {
-    /// Whether these bytes may be written where they lie. If another rank reads there, the block begins to leave: until
-    /// [that is over](Block::leave) nothing of the block may be written.
+    /// True if these bytes may be written in place. If another rank reads them, the block begins to leave: until it
+    /// [has left](Block::leave), nothing of the block may be written.
     pub(crate) fn is_writable(&mut self, range: &Range<usize>) -> bool {
         if self.leaving.is_none() && self.piece_with_readers(range).is_some() {
             self.leaving = Some(Leaving { range: range.clone(), due: None, copy: None });
@@ -52,7 +52,7 @@ impl Block {
         self.leaving.is_none()
     }
 
-    /// Does a step. True: writes can be tried again.
+    /// Does a step of leaving. True: writes can be tried again.
     pub(crate) fn leave(&mut self, now: impl FnOnce() -> Instant) -> Result<bool, Shortage> {
         let Some(mut leaving) = self.leaving.take() else {
             return Ok(false);
@@ -64,7 +64,7 @@ impl Block {
                 self.leaving = Some(leaving);
                 return Ok(false);
             }
-            // From now on no node peer writes to the place either; one that does not leave has the place given up.
+            // From now on no node peer writes to the place either. If a peer does not leave, the place is given up.
             self.set_latch(LatchMode::ReadOnly);
         }
         let Some(found) = self.piece_with_readers(&leaving.range) else {
@@ -85,7 +85,7 @@ impl Block {
         Ok(has_left)
     }
 
-    /// Some of it is about to change: what has been copied so far is out of date.
+    /// Some of the block is about to change: the bytes copied so far are out of date.
     pub(super) fn begin_leaving_anew(&mut self) {
         if let Some(leaving) = &mut self.leaving {
             leaving.copy = None;
@@ -97,19 +97,19 @@ impl Block {
         self.leaving.is_some()
     }
 
-    /// When the next step is due. A piece that is copied, but still shown or sent, moves with the call that ends that.
+    /// The time of the next step. A copied piece that is still shown or sent moves with the call that ends that use.
     #[inline]
     pub(crate) fn next_step(&self) -> Option<Instant> {
         let Leaving { due, copy, .. } = self.leaving.as_ref()?;
         due.filter(|_| copy.as_ref().is_none_or(|copy| copy.done < copy.piece.len()))
     }
 
-    /// Whether a copy is being made, during which nobody may write to the place.
+    /// True while a copy is being made: no rank may write to the place then.
     pub(super) fn is_moving(&self) -> bool {
         self.leaving.as_ref().is_some_and(|leaving| leaving.copy.is_some())
     }
 
-    /// The position of the first piece of a range that lies where another rank reads.
+    /// The position of the first piece of a range that another rank reads.
     fn piece_with_readers(&self, range: &Range<usize>) -> Option<usize> {
         self.home.as_ref()?.piece_with_readers(&self.parts, range)
     }

@@ -6,13 +6,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 impl Block {
-    /// Whether a guard holds some of it.
+    /// True if a guard holds some of the block.
     pub(crate) fn is_lent(&self) -> bool {
         !self.is_all_here() || self.parts.pieces().iter().any(|piece| Arc::strong_count(&piece.array) > 1)
     }
 
-    /// Lends a range for reading: the pieces that hold it, each with its start. If other guards hold pieces that reach
-    /// beyond the range, it is a copy: a guard must not hold more than it shows, or it would block writes to the rest.
+    /// Lends a range for reading: the pieces that contain it, each with its start. If other guards hold pieces that
+    /// reach beyond the range, lends a copy: a guard that held more than it shows would block writes to the rest.
     pub(crate) fn share_part(&mut self, range: &Range<usize>) -> Option<Vec<(usize, Arc<dyn Storage>)>> {
         self.set_latch(LatchMode::ReadOnly);
         self.parts.join();
@@ -55,7 +55,7 @@ impl Block {
         self.parts.insert(at, storage);
     }
 
-    /// Joins what was cut for guards that are gone, and brings it into one place again.
+    /// Joins the pieces that were cut for ended guards, and brings the block into one place again.
     pub(crate) fn mend(&mut self) {
         if self.parts.pieces().len() < 2 {
             return;
@@ -75,7 +75,7 @@ impl Block {
         }
     }
 
-    /// A transfer reads it from now on. Nothing of it is lent for writing.
+    /// From now on a transfer reads the block. Nothing of it is lent for writing.
     pub(crate) fn lend_to_transfer(&mut self) {
         self.in_flight += 1;
         self.set_latch(LatchMode::ReadOnly);

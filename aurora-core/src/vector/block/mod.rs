@@ -1,4 +1,4 @@
-//! The part of a vector that a rank owns: its memory, what of it is lent, and what others may do to it meanwhile.
+//! The part of a vector that a rank owns: its memory, its lent ranges, and the accesses that other ranks may make.
 
 mod home;
 mod leaving;
@@ -14,8 +14,8 @@ use std::sync::Arc;
 /// A block. Ranges of it are in bytes. A range is cut off before it is lent, so that the rest can be served; while
 /// nothing is lent the block is one piece.
 ///
-/// Ranks that share its memory may access single elements themselves, by its [`LatchMode`], except while some of it
-/// is lent, being sent, or used by a method.
+/// Ranks that share the block's memory may access single elements themselves, by its [`LatchMode`], except while some
+/// of the block is lent, being sent, or used by a method.
 pub(crate) struct Block {
     parts: Parts,
     bytes: usize,
@@ -23,17 +23,17 @@ pub(crate) struct Block {
     pub(crate) element: usize,
     /// Counts changes, from 1.
     pub(crate) version: u64,
-    /// Transfers that read it at this moment: then all of it is here.
+    /// The number of transfers that read the block at this moment: meanwhile all of it is here.
     in_flight: usize,
-    /// Its place in the node's shared memory, if it has one.
+    /// The block's place in the node's shared memory, if it has one.
     home: Option<Home>,
     /// The move away from there for which a write waits.
     leaving: Option<Leaving>,
-    /// What the calling thread may do without the kernel.
+    /// The accesses that the calling thread may make without the kernel.
     pub(crate) permit: Arc<Permit>,
-    /// It is sent to other nodes: no other rank may change it.
+    /// True while the block is sent to other nodes: no other rank may change it.
     frozen: bool,
-    /// No other rank may touch it any more: its object is faulty, or the job over.
+    /// True if no other rank may touch the block any more: its object is faulty, or the job has ended.
     closed: bool,
 }
 
@@ -57,17 +57,17 @@ impl Block {
         self.bytes / self.element
     }
 
-    /// These elements, in bytes.
+    /// The range of these elements, in bytes.
     pub(crate) fn bytes_of(&self, elements: &Range<usize>) -> Range<usize> {
         elements.start * self.element..elements.end * self.element
     }
 
-    /// All of it as one piece of memory. Only while no other rank knows of the block.
+    /// The whole block as one piece of memory. Only while no other rank knows of the block.
     pub(crate) fn storage(&self) -> Option<Arc<dyn Storage>> {
         self.parts.whole(self.bytes).cloned()
     }
 
-    /// Whether nothing of this range is lent for writing.
+    /// True if nothing of this range is lent for writing.
     pub(crate) fn is_here(&self, range: &Range<usize>) -> bool {
         self.parts.find(range).is_some()
     }
@@ -76,7 +76,7 @@ impl Block {
         self.is_here(&(0..self.bytes))
     }
 
-    /// Whether some of it is lent apart from the rest.
+    /// True if some of the block is lent apart from the rest.
     pub(crate) fn is_cut(&self) -> bool {
         self.parts.whole(self.bytes).is_none()
     }
@@ -126,7 +126,8 @@ impl Block {
         self.change(|block| 0..block.bytes, |storage| fill(storage.bytes_mut()))
     }
 
-    /// The same for any thread, element by element, in `range`, which is computed only if other ranks may read some.
+    /// As [`write`](Self::write), for any thread: element by element, in `range`, which is computed only if other ranks
+    /// may read the block.
     pub(crate) fn write_cells<R>(
         &mut self,
         range: impl FnOnce() -> Range<usize>,
@@ -156,7 +157,7 @@ impl Block {
         Some(change(Arc::get_mut(held.block.parts.whole_mut(all)?)?))
     }
 
-    /// Of a block that is cut, the pieces that hold these ranges, if they are free to be written one by one.
+    /// The pieces of a cut block that contain these ranges, if they are free to be written one by one.
     pub(crate) fn pieces_of(&mut self, ranges: impl Iterator<Item = Range<usize>>) -> Option<Vec<Range<usize>>> {
         let mut wanted = Vec::new();
         for range in ranges {
@@ -218,7 +219,7 @@ mod tests {
         let piece = block.pieces_of(std::iter::once(22..24)).expect("it is free").pop().expect("one");
         assert_eq!(piece, 20..40);
         assert!(block.write_piece(&piece, |cells| cells.elements::<u16>().set(1, 77)).is_some());
-        // A guard beside it, and one around that.
+        // A guard next to it, and a guard around both.
         let shared = block.share_part(&(20..24)).expect("it is here");
         let around = block.share_part(&(20..40)).expect("it is here");
         assert_eq!((shared.len(), around.len()), (1, 2));

@@ -13,8 +13,8 @@ use crate::window::Window;
 use aurora_net::Rank;
 use std::ops::Range;
 
-/// Since when the program holds a slice. Which elements it reads is unknown; what it has written differs, when the
-/// slice is given back, from a copy made now.
+/// A slice that the program holds since the moment of `stamp`. Its reads are unknown. When the slice is given back, its
+/// writes are the elements that differ from `copy`.
 pub(crate) struct Held {
     epoch: Epoch,
     stamp: Stamp,
@@ -22,7 +22,7 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// `None` unless accesses are checked. `line`: of the guard.
+    /// `None` unless accesses are checked. `line`: the line of the guard.
     pub(crate) fn begin<T: Element>(
         vector: &GVector<T>,
         window: Window,
@@ -33,7 +33,7 @@ impl Held {
             let stamp = Stamp::here(object.check.as_ref()?, cx.me(), line, cx);
             Some((object.comes_after(window), stamp))
         })?;
-        // Without memory for a copy nothing is known of what is written: it may be any element.
+        // Without memory for a copy the written elements are unknown: any element may be one.
         let copy = written.and_then(|slice| {
             let mut copy = memory::zeros(size_of_val(slice)).ok()?;
             copy.copy_from_slice(bytemuck::cast_slice(slice));
@@ -56,8 +56,8 @@ impl Held {
         changed
     }
 
-    /// The program gives back the elements `local` of its block, of which it has written `changed`, counted from the
-    /// first of them. A race is the object's fault from now on.
+    /// The program gives back the elements `local` of its block. It has written the elements `changed` among them,
+    /// counted from the first. A race is the object's fault from now on.
     pub(crate) fn end(self, local: &Range<usize>, changed: Vec<Range<usize>>, object: &mut Vector, cx: &mut Cx<'_>) {
         let me: Rank = cx.me();
         let Held { epoch, mut stamp, .. } = self;

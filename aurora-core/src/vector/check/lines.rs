@@ -1,4 +1,4 @@
-//! The program's lines at which writes are made, and when, for checking mode.
+//! The program's lines at which writes are made, and their times, for checking mode.
 
 use crate::Site;
 use crate::race::{Moment, Origin, Time};
@@ -13,7 +13,7 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// The next values were written at this line and moment, after that time.
+    /// Notes that the next `values` values were written at `line` and at moment `at`, after `time`.
     pub(crate) fn note(&mut self, values: usize, line: &Site, at: Moment, time: &Time) {
         let write = Origin { line: line.clone().clipped(), at, time: time.clone() };
         let number = self.writes.iter().rposition(|other| *other == write).unwrap_or_else(|| {
@@ -40,7 +40,7 @@ impl Lines {
         postcard::from_bytes(bytes).unwrap_or_default()
     }
 
-    /// How many values in turn were written where, of `values` in all; `None`: their line is not known.
+    /// For consecutive values, of `values` in all, their number and their origin; `None`: their line is not known.
     pub(super) fn of_runs(&self, values: usize) -> Vec<(usize, Option<&Origin>)> {
         let mut left = values;
         let mut known = Vec::new();

@@ -1,8 +1,8 @@
 //! Checking mode: the race detector ([`race`](crate::race)) of one vector.
 //!
 //! Every access goes through the kernel of the elements' owner, which notes it. A request carries a [`Stamp`] of its
-//! rank; the writes in a batch carry [`Lines`]. What a scope releases at its end travels with the messages that
-//! announce the end ([`Vector::released`]), and is acquired by a rank when it has waited for that end
+//! rank; the writes in a batch carry [`Lines`]. The time that a scope releases at its end travels with the messages
+//! that announce the end ([`Vector::released`]). A rank acquires it when it has waited for that end
 //! ([`Vector::acquire`]). A slice that the program holds is noted when it is given back ([`Held`]).
 
 mod held;
@@ -24,32 +24,32 @@ use aurora_net::Rank;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// What errors call a ReleaseC of one rank alone.
+/// The name of a ReleaseC of one rank alone in errors.
 pub(crate) const ALONE: &str = "ReleaseC alone";
 
-/// What a rank knows of the accesses to a vector.
+/// A rank's record of the accesses to a vector.
 #[derive(Default)]
 pub(crate) struct Checker {
     /// The last accesses to its own block.
     shadow: Shadow,
     released: Released,
-    /// What this rank and its neighbours have shown each other, by global indices.
+    /// The elements that this rank and its neighbours have shown each other, by global indices.
     shown: Vec<Past>,
-    /// The number of this rank's last scope alone.
+    /// The number of this rank's last ReleaseC alone.
     alone: u64,
 }
 
-/// What a request says of its rank.
+/// The origin of a request: its rank's time and line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Stamp {
     at: Moment,
-    /// Of a slice: when the program got it.
+    /// The moment at which the program got a slice, if the access is a slice.
     since: Option<Moment>,
     time: Time,
     line: Site,
-    /// What the receiver's block and the sender have been shown of each other, by global indices.
+    /// The elements that the receiver and the sender have shown each other, by global indices.
     shown: Vec<Past>,
-    /// The scope alone whose writes these are.
+    /// The ReleaseC of one rank alone to which the writes belong.
     pub(crate) alone: Option<Alone>,
     /// The scope of the access, as the owner knows it.
     #[serde(skip)]
@@ -64,9 +64,9 @@ pub(crate) struct Alone {
 }
 
 impl Stamp {
-    /// Of the present, for accesses to a block of `to`.
+    /// The stamp of the present moment, for accesses to a block of `to`.
     pub(crate) fn here(check: &Checker, to: Rank, line: &Site, cx: &Cx<'_>) -> Self {
-        /// More do not fit a header.
+        /// The maximum number of shown ranges that fit a header.
         const MOST_SHOWN: usize = 4;
         let order = &cx.core.order;
         let (at, mut time, line) = (order.now(), order.time(), line.clone().clipped());
@@ -136,7 +136,7 @@ impl Vector {
         if window.is_whole() { self.ledger.epoch } else { self.ledger.predecessor() }
     }
 
-    /// Notes the writes of a batch that is applied. `stamp`: of the request; a batch of a collective scope has none.
+    /// Notes the writes of a batch that is applied. `stamp`: the stamp of the request, none in collective scopes.
     pub(crate) fn note_batch(
         &mut self,
         (from, epoch): (Rank, Epoch),
@@ -198,28 +198,28 @@ impl Vector {
         Ok(())
     }
 
-    /// A rank has ended its scope alone of this number, at the moment of the stamp.
+    /// Notes that a rank has ended its ReleaseC alone of this number, at the moment of the stamp.
     pub(crate) fn ended_alone(&mut self, from: Rank, number: u64, stamp: &Stamp) {
         if let Some(check) = &mut self.check {
             check.shadow.ended(from, number, stamp.at);
         }
     }
 
-    /// The number of the scope alone that this rank opens.
+    /// The number of the ReleaseC alone that this rank opens.
     pub(crate) fn next_alone(&mut self) -> u64 {
         let check = self.check.get_or_insert_default();
         check.alone += 1;
         check.alone
     }
 
-    /// A rank has ended or announced its part of a scope, and releases what it did before.
+    /// Notes that a rank has ended or announced its part of a scope, and releases its earlier accesses.
     pub(crate) fn released(&mut self, epoch: Epoch, window: Window, time: Option<&Time>) {
         if let (Some(check), Some(time)) = (&mut self.check, time) {
             check.released.add(epoch, window, time, |epoch| self.ledger.is_settled(epoch));
         }
     }
 
-    /// What this rank's program does from now on comes after the scopes of a part that are settled.
+    /// Orders the next accesses of this rank's program after the completed scopes of a part.
     pub(crate) fn acquire(&mut self, window: Window, cx: &mut Cx<'_>) {
         let ledger = &self.ledger;
         if let Some(check) = &mut self.check {
@@ -228,7 +228,7 @@ impl Vector {
         }
     }
 
-    /// What the scopes before this one, of the same part, have released.
+    /// The time that earlier scopes of the same part have released.
     fn released_before(&self, epoch: Epoch) -> Time {
         let before = |check: &Checker| {
             let window = self.ledger.scope_of(epoch).0;
@@ -237,7 +237,7 @@ impl Vector {
         self.check.as_deref().map_or_else(Time::default, before)
     }
 
-    /// A neighbour has shown us these elements, and we have shown it ours, at this moment of the neighbour.
+    /// Notes that a neighbour, at this moment, and this rank have shown each other these elements.
     pub(crate) fn was_shown(&mut self, rank: Rank, upto: Moment, ranges: impl IntoIterator<Item = Range<usize>>) {
         let Some(check) = &mut self.check else {
             return;

@@ -27,7 +27,7 @@ pub struct VectorRangeMut<'v, T: Element> {
     site: Site,
 }
 
-/// The indices that a range names; an open end is that of `within`.
+/// The indices that a range names. An open bound is the bound of `within`.
 pub(crate) fn resolve(range: impl RangeBounds<usize>, within: &Range<usize>) -> Range<usize> {
     let start = match range.start_bound() {
         Bound::Included(start) => *start,
@@ -114,22 +114,23 @@ fn check<T: Element>(vector: &GVector<T>, range: &Range<usize>, other: usize, in
     note = "local memory is given as a slice: `&mut buffer[..]` or `&buffer[..]`; a vector's part as `v.range(a..b)` or `v.range_mut(a..b)`"
 )]
 pub trait Transfer: Sized {
-    /// Copies all pairs, in the library's own order.
+    /// Copies all pairs, in an order that the library chooses.
     #[doc(hidden)]
     fn copy_all(pairs: Vec<Self>) -> Result<()>;
 }
 
-/// Copies a range of a vector to local memory, local memory to a range of a vector, or one vector's range to another's.
-/// One-sided: only the caller takes part. When it returns, the destination is written. Local memory is given as a
-/// slice: `&mut buffer[..]`, `&buffer[..]`. Both sides must have the same length.
+/// Copies a range of a vector to local memory, local memory to a range of a vector, or a range to a range of another
+/// vector. One-sided: only the caller takes part. When the call returns, the destination is written. Local memory is
+/// given as a slice: `&mut buffer[..]`, `&buffer[..]`. Both sides must have the same length.
 ///
-/// Blocks of ranks that share memory with the caller are copied where they lie, without a message. All other blocks are
-/// copied by the daemons of their owners. So are blocks of which the owner holds a slice that does not admit the copy,
-/// and writes of elements that do not have 1, 2, 4 or 8 bytes.
+/// Blocks of ranks that share memory with the caller are copied directly, without a message. The daemons of the owners
+/// copy all other blocks. They also copy blocks of which the owner holds a slice that does not admit the copy, and do
+/// writes of elements that do not have 1, 2, 4 or 8 bytes.
 ///
 /// # Errors
 /// [`Error::RangeOutside`] and [`Error::LengthsDiffer`] before anything is copied; `Leaked`, `Poisoned` or `Mismatch`
-/// of a vector; [`Error::OutOfMemory`]; whatever ended the job. Local memory may then be written in part.
+/// of a vector; [`Error::OutOfMemory`]; the error that ended the job. After an error, local memory may be written in
+/// part.
 ///
 /// ```
 /// use aurora_core::prelude::*;
@@ -158,8 +159,9 @@ where
 }
 
 /// Copies many pairs as one operation: all are under way at once, in an order that spreads them over the owners.
-/// Errors as for [`distmemcpy`]. All pairs of a call have the same direction. A call writes one range of each vector,
-/// because it borrows that mutably; to write many ranges of one vector use [`GVector::release_c`] and `put_slice`.
+/// Errors as for [`distmemcpy`]. All pairs of a call have the same direction. A call can write only one range of each
+/// vector, because it borrows the vector mutably; to write many ranges of one vector use [`GVector::release_c`] and
+/// `put_slice`.
 ///
 /// ```
 /// use aurora_core::prelude::*;

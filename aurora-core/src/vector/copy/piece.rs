@@ -11,7 +11,7 @@ use aurora_net::Rank;
 pub(super) struct Piece<'v, T: Element, M> {
     pub(super) vector: &'v GVector<T>,
     pub(super) owner: Rank,
-    /// Its first element within the block.
+    /// The place of the first element within the block.
     pub(super) start: usize,
     pub(super) memory: M,
     pub(super) site: Site,
@@ -28,12 +28,12 @@ impl<T: Element, M> Piece<'_, T, M> {
         self.owner == self.vector.link.me
     }
 
-    /// Whether it lies in memory that its owner shares with this rank.
+    /// True if the piece lies in memory that its owner shares with this rank.
     pub(super) fn is_here(&self) -> bool {
         self.vector.direct.is_here(self.owner.index())
     }
 
-    /// Its first element, by its global index.
+    /// The global index of the first element.
     pub(super) fn first(&self) -> usize {
         self.vector.dist.range(self.owner).start + self.start
     }
@@ -50,7 +50,7 @@ pub(super) fn begin<T: Element, M>(pieces: &[Piece<'_, T, M>], mutable: bool) ->
     }
 }
 
-/// Whether the vectors of these pieces may be used; an error is reported for the vector that has it.
+/// Checks that the vectors of these pieces may be used. An error is reported for the vector that has it.
 fn usable<T: Element, M>(pieces: &[Piece<'_, T, M>], mutable: bool) -> Result<()> {
     pieces.chunk_by(|a, b| a.vector.id == b.vector.id).try_for_each(|of_one| {
         let Piece { vector, site, .. } = &of_one[0];

@@ -39,7 +39,7 @@ impl<T: Element> Transfer for (&mut [T], VectorRange<'_, T>) {
 }
 
 impl<T: Element> Piece<'_, T, &mut [T]> {
-    /// Reads it where it lies. False: its owner has to be asked.
+    /// Reads the piece in place. False: its owner has to be asked.
     fn is_read_in_place(&mut self) -> bool {
         self.vector.direct.copy_out(self.owner.index(), self.first(), self.memory)
     }
@@ -89,7 +89,7 @@ fn read_from_others<T: Element>(
     )
 }
 
-/// Sends one request for each piece, or none; the token is that of the memory for the answer.
+/// Sends one request for each piece, or none. Each token stands for the memory for the answer.
 fn ask_all<'v, T: Element, M>(
     pieces: &[Piece<'v, T, M>],
     request: impl Fn(&Piece<'v, T, M>, usize) -> (Request, Token),

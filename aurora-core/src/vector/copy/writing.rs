@@ -45,7 +45,7 @@ impl<T: Element> Transfer for (VectorRangeMut<'_, T>, &[T]) {
 }
 
 impl<T: Element> Piece<'_, T, &[T]> {
-    /// Writes it where it belongs. Returns the rest, which the owner has to be sent.
+    /// Writes the piece in place. Returns the rest, which has to be sent to the owner.
     fn write_in_place(mut self) -> Option<Self> {
         let done = self.vector.direct.copy_in(self.owner.index(), self.first(), self.memory);
         self.memory = &self.memory[done..];
@@ -145,7 +145,7 @@ impl<'a, T: Element> Writing<'a, T> {
         let what = Blocked::Calls { object: vector.id, action: "distmemcpy", kind: Kind::of_action("distmemcpy") };
         let mut outcome = meanwhile();
         let answered = link.wait(what, site, |kernel, out| self.advance(&mut outcome, kernel, out).then_some(Ok(())));
-        // Some are left only if the job is over.
+        // Some calls are left only if the job has ended.
         link.tidy(|kernel, _| self.asked.iter().for_each(|asked| kernel.core.give_up(asked.call)));
         answered.and(outcome)
     }

@@ -2,12 +2,12 @@
 //!
 //! An *exchange* is the entry of a HaloCache or one of its refreshes. A rank waits for the ranks to which it sends,
 //! so a neighbour that is ahead waits in its next exchange: an arriving edge belongs to the exchange under way or to
-//! the next. For these two there is memory, in halves. The guard shows one half; the next exchange goes straight into
-//! the other; during an exchange the guard shows neither.
+//! the next. The memory has a half for each of these two. The guard shows one half; the next exchange writes directly
+//! into the other half; during an exchange the guard shows neither half.
 //!
-//! The first edge of a HaloCache may arrive before this rank enters it. It names the halo, so the memory is taken
-//! then, as far as it is filled. A mailbox comes with a first edge, and is freed when both ranks have ended the
-//! scope.
+//! The first edge of a HaloCache may arrive before this rank enters the scope. The edge names the halo, so the memory
+//! is taken then, as far as it is filled. A mailbox comes with a first edge, and is freed when both ranks have ended
+//! the scope.
 
 mod surroundings;
 
@@ -42,7 +42,7 @@ pub(crate) struct Exchange {
 /// The state of the HaloCaches of one object on this rank.
 #[derive(Default)]
 pub(crate) struct Edges {
-    /// Those that are open here, and those that a neighbour has entered earlier than this rank.
+    /// The HaloCaches that are open here or that a neighbour has entered earlier than this rank.
     halos: BTreeMap<Epoch, Surroundings>,
     /// The HaloCache whose exchange is under way, or was the last.
     current: Epoch,
@@ -76,7 +76,7 @@ impl Edges {
 }
 
 impl Vector {
-    /// The memory of the HaloCache of `epoch`, made on first mention; a neighbour may have made it of another halo.
+    /// The memory of the HaloCache of `epoch`, made on first mention. A neighbour may have made it for another halo.
     fn surroundings(&mut self, epoch: Epoch, halo: Halo) -> &mut Surroundings {
         let (dist, me, element, fresh) = (&self.dist, self.ledger.me(), self.block.element, self.fresh.clone());
         let Edges { halos, spare, .. } = &mut self.halo;
@@ -86,7 +86,7 @@ impl Vector {
         })
     }
 
-    /// Whether an edge of so many bytes is expected.
+    /// True if an edge of `len` bytes is expected.
     fn admits(&mut self, from: Rank, exchange: Exchange, halo: Option<Halo>, len: usize) -> bool {
         let Exchange { epoch, number } = exchange;
         if epoch > self.ledger.epoch
@@ -137,7 +137,7 @@ impl Vector {
         Ok(epoch)
     }
 
-    /// Begins an exchange: sends every neighbour its edge, and copies what a periodic halo contains of the own block.
+    /// Begins an exchange: sends every neighbour its edge, and copies elements of the own block into a periodic halo.
     pub(crate) fn push_edges(
         &mut self,
         Exchange { epoch, number }: Exchange,
@@ -183,8 +183,8 @@ impl Vector {
         is_complete.then(|| Ok(halo.complete(block.element)))
     }
 
-    /// Checking mode: this rank comes after what its neighbours did to the elements that it shows, and to its own,
-    /// before they came to this exchange.
+    /// Checking mode: orders this rank after its neighbours' accesses, before this exchange, to the elements that this
+    /// rank shows or owns.
     pub(crate) fn edges_seen(&mut self, Exchange { epoch, number }: Exchange, cx: &Cx<'_>) {
         let (own, len) = (self.dist.range(cx.me()), self.dist.len());
         let Some(halo) = self.halo.halos.get_mut(&epoch) else {
@@ -207,7 +207,7 @@ impl Vector {
         }
     }
 
-    /// Where the edge of another rank goes. An edge with a mailbox stays in its buffer.
+    /// The place for the edge of another rank. An edge with a mailbox stays in its buffer.
     pub(crate) fn place_edge(&mut self, from: Rank, message: &HaloMessage, len: usize, cx: &Cx<'_>) -> Place {
         if message.mailbox {
             return Place::Buffer;
@@ -256,14 +256,14 @@ impl Vector {
             if epoch > ledger.epoch {
                 cx.fail_job(malformed(from));
             }
-            // Else the scope has ended here.
+            // Otherwise the scope has ended here.
             return;
         };
         if let (Some(shortage), Some((opening, _))) = (halo.short().cloned(), &entry) {
             return drop(cx.no_memory(shortage, A_HALO, &opening.site));
         }
         if !is_here {
-            // A neighbour's edge, still arriving, made this of another halo: its opening will report the mismatch.
+            // A neighbour's edge, still arriving, made this for another halo: its opening will report the mismatch.
             if asked.is_none_or(|asked| asked == halo.halo) {
                 cx.fail_job(malformed(from));
             }
@@ -278,7 +278,7 @@ impl Vector {
     }
 }
 
-/// Memory for an edge; of a kind that its receiver can read in place if it is short.
+/// Memory for an edge. The receiver can read a short edge in place.
 fn memory_for(len: usize, to: Rank, out: &Outbox) -> Result<Buffer, Shortage> {
     /// Shorter edges are allocated without asking whether there is memory.
     const SHORT: usize = 1 << 20;

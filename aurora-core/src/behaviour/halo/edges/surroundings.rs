@@ -12,11 +12,11 @@ use std::sync::Arc;
 pub(super) struct Surroundings {
     pub(super) halo: Halo,
     pub(super) plan: Plan,
-    /// In the order of the plan's neighbours.
+    /// The mailboxes, in the order of the plan's neighbours.
     posts: Vec<Post>,
-    /// Of the neighbours that use mailboxes; filled when the entry is complete.
+    /// Letters of the neighbours that use mailboxes; filled when the entry is complete.
     letters: Arc<[LetterCount]>,
-    /// For exchanges of even and of odd numbers.
+    /// One half for exchanges with even numbers, one for odd numbers.
     halves: [Half; 2],
     /// The exchange under way, or the last one.
     pub(super) number: u64,
@@ -40,7 +40,7 @@ struct Half {
 pub(super) struct ByMessage {
     pub(super) to: Rank,
     pub(super) edge: Buffer,
-    /// With a mailbox behind it.
+    /// True if a mailbox lies behind the edge.
     pub(super) mailbox: bool,
 }
 
@@ -61,12 +61,12 @@ impl Surroundings {
         Surroundings { halo, plan, posts, letters: Arc::default(), halves, number: 0, moments: Vec::new() }
     }
 
-    /// What is sent to neighbours, as local indices.
+    /// The elements that are sent to neighbours, as local indices.
     pub(super) fn sends(&self) -> Vec<Range<usize>> {
         self.plan.neighbours.iter().flat_map(|neighbour| neighbour.sends.clone()).collect()
     }
 
-    /// The elements that a neighbour shows this rank, whose own are `own`, of a whole of `len`.
+    /// The elements that a neighbour sends to this rank, which owns `own` of the vector's `len` elements.
     pub(super) fn fills(&self, rank: Rank, own: &Range<usize>, len: usize) -> Vec<Range<usize>> {
         let before = self.plan.before;
         let index = |place: usize| match place < before {
@@ -77,7 +77,7 @@ impl Surroundings {
         fills.iter().filter(|fill| !fill.is_empty()).map(|fill| index(fill.start)..index(fill.end - 1) + 1).collect()
     }
 
-    /// Begins an exchange: copies what the halo has of this block, fills mailboxes, returns edges to be sent.
+    /// Begins an exchange: copies this block's elements into the halo, fills mailboxes, returns edges to be sent.
     pub(super) fn begin(
         &mut self,
         (number, mailboxes): (u64, bool),
@@ -123,12 +123,12 @@ impl Surroundings {
         missing.map(|(neighbour, _)| neighbour.rank)
     }
 
-    /// Whether an edge of that exchange may arrive now.
+    /// True if an edge of exchange `number` may arrive now.
     pub(super) fn is_due(&self, number: u64) -> bool {
         number == self.number || number == self.number + 1
     }
 
-    /// Whether an edge of so many bytes is missing.
+    /// True if an edge of `len` bytes is missing.
     pub(super) fn wants(&mut self, from: Rank, number: u64, len: usize, element: usize) -> bool {
         let gives = self.plan.neighbour(from).map(|neighbour| neighbour.gives() * element);
         self.is_due(number) && gives == Some(len) && !half_of(&mut self.halves, number).came.contains(&from)
@@ -157,7 +157,7 @@ impl Surroundings {
     }
 
     /// Takes the letters of the exchange under way; a neighbour that is ahead may have put one for the next, too.
-    /// Returns whether all edges are in the halo: false if a letter arrives after this look.
+    /// Returns true if all edges are in the halo, and false if a letter is still missing.
     pub(super) fn take_letters(&mut self, element: usize) -> bool {
         let Surroundings { plan, posts, halves, number, .. } = self;
         let Half { memory, came } = half_of(halves, *number);
@@ -174,7 +174,7 @@ impl Surroundings {
         came.len() == plan.neighbours.len()
     }
 
-    /// Bytes of the memory, and how many of them the system has not given yet.
+    /// Bytes of the memory, and the number of them that the system has not given yet.
     pub(super) fn size(&self) -> (usize, usize) {
         let [(bytes, untaken), (more, of_it)] = self.halves.each_ref().map(|half| half.memory.size());
         (bytes + more, untaken + of_it)
