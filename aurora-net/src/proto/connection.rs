@@ -241,7 +241,7 @@ impl Connection {
         self.incoming.held()
     }
 
-    /// Handles the frames of a packet. Returns whether the packet asks for an acknowledgement, and for one without delay.
+    /// Handles the frames of a packet. Returns whether it asks for an acknowledgement, and for one without delay.
     fn handle_frames(
         &mut self,
         now: Instant,
@@ -318,7 +318,7 @@ impl Connection {
         self.counters.mtu_probes += 1;
     }
 
-    /// Appends one packet, if needed, and returns its length. `bulk`: it may carry bulk data; `more`: another may follow.
+    /// Appends a packet, if needed, and returns its length. `bulk`: it may carry bulk data; `more`: one may follow it.
     fn build(
         &mut self,
         now: Instant,

@@ -21,7 +21,7 @@ pub const CHECKSUM: usize = 4;
 pub struct Packet<'a> {
     /// The packet's number.
     pub number: PacketNumber,
-    /// The sender's oldest packet in flight: lower numbers need no acknowledgement.
+    /// The oldest packet that the sender waits for: lower numbers need no acknowledgement.
     pub floor: PacketNumber,
     /// The packet's frames, encoded.
     pub frames: &'a [u8],
@@ -72,7 +72,7 @@ pub fn begin(buf: &mut Vec<u8>, key: u64, from: Rank, number: PacketNumber, floo
     buf.extend_from_slice(&key.to_le_bytes());
     buf.extend_from_slice(&(from.index() as u32).to_le_bytes());
     put_u48(buf, number.0);
-    // A lower floor than necessary does no harm.
+    // If clipped, the receiver ignores packets that are further behind, and their data is sent again.
     let distance = u16::try_from(number.0 - floor.0).unwrap_or(u16::MAX);
     buf.extend_from_slice(&distance.to_le_bytes());
 }
