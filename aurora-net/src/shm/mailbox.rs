@@ -5,8 +5,8 @@
 //!
 //! A mailbox holds two letters. The sender counts letters put, the receiver letters taken. Each stores its counter
 //! after it has finished with the bytes (release), and loads the other counter before it touches any (acquire). Letter
-//! `n` lies in half `n` modulo 2. The sender owns that half until it has put letter `n`, and again after the receiver has
-//! taken it. A sender that is two letters ahead finds no room; it never waits.
+//! `n` lies in half `n` modulo 2. The sender owns that half until it has put letter `n`, and again after the receiver
+//! has taken it. A sender that is two letters ahead finds no room; it never waits.
 //!
 //! The sender puts a letter first and rings second (`doorbell.rs`), so a waiting thread sees the letter or is woken.
 //!

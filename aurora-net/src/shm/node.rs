@@ -124,8 +124,8 @@ impl Node {
     }
 
     /// Collective over the node's ranks. Returns `len` zero bytes that all these ranks map: the leader creates the
-    /// memory and sends it to the others. `id` and `len` are the same on all ranks; ids start above 0 and increase. A rank may
-    /// skip an id (after an error of its own).
+    /// memory and sends it to the others. `id` and `len` are the same on all ranks; ids start above 0 and increase. A
+    /// rank may skip an id (after an error of its own).
     ///
     /// The leader does not wait. The other ranks wait for the leader's call, so call this only if all ranks will.
     ///
