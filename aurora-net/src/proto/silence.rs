@@ -1,4 +1,4 @@
-//! How long a reply of the peer has been missing.
+//! The time for which a reply of the peer has been missing.
 
 use super::Instant;
 use std::time::Duration;
@@ -40,7 +40,7 @@ impl Silence {
         (self.silent_for >= self.limit).then_some(self.silent_for)
     }
 
-    /// When the limit will be reached if a reply stays due.
+    /// The time at which the limit is reached if a reply stays due.
     pub(super) fn deadline(&self) -> Instant {
         self.last + self.limit.saturating_sub(self.silent_for)
     }
