@@ -61,7 +61,7 @@ pub(crate) type NodeRank = usize;
 pub(crate) enum Presence {
     Here,
     Closed,
-    /// It has ended without closing its endpoint.
+    /// The rank has ended without closing its endpoint.
     Dead,
 }
 

@@ -90,7 +90,7 @@ pub(crate) trait Cells {
 
     fn head(&self) -> &Self::Position;
     fn tail(&self) -> &Self::Position;
-    /// Not 0: the writer waits for room.
+    /// The writer's request; not 0: the writer waits for room.
     fn wanting(&self) -> &Self::Flag;
     /// The capacity in bytes, equal on both sides: a power of two.
     fn capacity(&self) -> usize;
@@ -151,7 +151,7 @@ impl<C: Cells> Writer<C> {
 
     fn look(&mut self) -> Result<(), Corrupt> {
         let tail = self.cells.tail().load(Ordering::Acquire);
-        // Invariant 2: the position only grows and does not pass what has been published.
+        // Invariant 2: the position only grows and does not pass the published bytes.
         if !(self.tail..=self.shown).contains(&tail) {
             return Err(Corrupt);
         }
@@ -251,7 +251,7 @@ impl<C: Cells> Reader<C> {
         Ok(self.known())
     }
 
-    /// Whether [`Reader::available`] would return something other than 0. Cheap where many rings are empty.
+    /// True if [`Reader::available`] would not return 0. Cheap if many rings are empty.
     pub fn has_more(&self) -> bool {
         self.cells.head().load(Ordering::Acquire) != self.read
     }
@@ -268,7 +268,7 @@ impl<C: Cells> Reader<C> {
         let mut done = 0;
         for (at, part) in parts(self.read, len, self.capacity()) {
             if part > 0 {
-                // SAFETY: invariant 3: just checked, and what is not released yet is the reader's.
+                // SAFETY: invariant 3: just checked, and bytes that are not released yet belong to the reader.
                 unsafe { self.cells.with(at, part, |bytes| show(done, bytes)) };
             }
             done += part;
@@ -299,7 +299,7 @@ impl<C: Cells> Reader<C> {
         }
         self.released = self.read;
         self.cells.tail().store(self.released, Ordering::Release);
-        // Only now: while more is unread, a later call comes here.
+        // Only at half of the ring: while more is unread, a later call gets here.
         self.known() <= self.capacity() / 2 && self.cells.wanting().swap(0, Ordering::AcqRel) != 0
     }
 }

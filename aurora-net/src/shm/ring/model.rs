@@ -100,7 +100,7 @@ impl Sleeper {
         }
     }
 
-    /// As an endpoint: looks, and sleeps only if the doorbell has not rung since it began to look.
+    /// Waits as an endpoint does: looks, and sleeps only if the doorbell has not rung since it began to look.
     pub fn until(&self, mut look: impl FnMut() -> bool) {
         *self.waiter.lock().unwrap() = true;
         loop {
