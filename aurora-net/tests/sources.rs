@@ -35,7 +35,7 @@ struct Watcher {
     actions: HashMap<Source, Action>,
     calls: Vec<Source>,
     read: HashMap<Source, Vec<u8>>,
-    /// The number of reports of the other rank's doorbell there.
+    /// The number of messages by which the other rank has confirmed reports of its doorbell.
     delivered: usize,
     is_calm: bool,
     other_is_calm: bool,
