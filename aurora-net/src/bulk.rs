@@ -57,7 +57,7 @@ pub struct Probe {
     pub mpi: Duration,
 }
 
-/// MPI is chosen only if it saves more than one part in this many of UDP's time.
+/// MPI is chosen only if it saves more than the fraction 1 / `NOTABLY` of UDP's time.
 const NOTABLY: u32 = 20;
 
 /// Fewer rounds prove nothing. If there is no time for more, the network is so slow that UDP reaches its line rate.

@@ -44,7 +44,7 @@ pub enum UdpTrouble {
     },
     /// No datagram of the peer has ever arrived.
     NeverHeard {
-        /// The rank that has heard nothing.
+        /// The rank that has received nothing from the peer.
         rank: Rank,
         /// The network interface of this rank and its address.
         interface: String,

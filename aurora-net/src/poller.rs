@@ -56,7 +56,7 @@ pub(crate) struct Poller {
     news: AtomicU8,
 }
 
-/// The most events per call; further ones come with the next call.
+/// The maximum number of events per call; the next call returns further events.
 const EVENTS: usize = 4;
 
 /// The kinds of events, as bits.
@@ -72,7 +72,7 @@ pub(crate) struct News {
     pub source: bool,
 }
 
-/// The most sources per call of [`Poller::ready_sources`]. While more are ready, each gets its turn.
+/// The maximum number of sources per call of [`Poller::ready_sources`]. If more are ready, they take turns.
 const SOURCES: usize = 32;
 
 impl Poller {

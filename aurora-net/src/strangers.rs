@@ -20,7 +20,7 @@ const PROTECTED: Duration = Duration::from_millis(100);
 
 const MOST: usize = 64;
 
-/// The most bytes of a stranger's proof.
+/// The maximum length of a stranger's proof in bytes.
 pub(crate) const LONGEST: usize = 256;
 
 #[derive(Debug)]
@@ -117,7 +117,7 @@ impl<T> Strangers<T> {
         self.waiting.push_back(Stranger { channel, since: (!is_known).then_some(now) });
     }
 
-    /// Reads all strangers, and closes those whose time is over. `poll` returns a stranger whose proof is incomplete.
+    /// Reads all strangers, and closes those whose time has ended. `poll` returns a stranger whose proof is incomplete.
     pub fn poll(&mut self, now: Instant, mut poll: impl FnMut(T) -> Option<T>) {
         for Stranger { channel, since } in std::mem::take(&mut self.waiting) {
             // Read first: a proof sent in time counts, even if it is read late.

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The most transfers received before the lock is released.
+/// The maximum number of transfers received before the lock is released.
 const BATCH: usize = 64;
 
 /// A thread that always finds work never sleeps on the poller, which reports the sources. So it also asks for ready
@@ -91,7 +91,7 @@ impl<H: Handler> Core<H> {
         (outcome, called)
     }
 
-    /// The waiting thread is about to evaluate its condition again, which names the ranks to nudge anew.
+    /// The waiting thread is about to evaluate its condition again, which will name the ranks to nudge again.
     pub fn forget_nudges(&mut self) {
         self.nudges.clear();
     }

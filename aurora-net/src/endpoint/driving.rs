@@ -53,7 +53,7 @@ use crate::{Handler, Outbox, Rank};
 use std::sync::{Arc, Condvar};
 use std::time::Instant;
 
-/// The most rounds of one [`Endpoint::look`](super::Endpoint::look).
+/// The maximum number of rounds of one [`Endpoint::look`](super::Endpoint::look).
 const LOOKS: usize = 16;
 
 pub(super) struct Shared<H> {

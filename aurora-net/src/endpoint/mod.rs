@@ -57,8 +57,8 @@ impl<H: Handler> Endpoint<H> {
         outcome.expect("an action runs once")
     }
 
-    /// Runs `action` like [`Endpoint::act`], but wakes waiting threads only if its second result is true: that is, if
-    /// it may have met the condition of a [wait](Endpoint::wait).
+    /// Runs `action` like [`Endpoint::act`]. Wakes waiting threads only if the second result of `action` is true (it
+    /// may have met the condition of a [wait](Endpoint::wait)), or if sending has called the handler.
     pub fn act_quietly<R>(&self, action: impl FnOnce(&mut H, &mut Outbox) -> (R, bool)) -> R {
         let (mut action, mut outcome) = (Some(action), None);
         self.owner.shared.act_quietly(&mut |handler, out| {

@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Small, so that few bytes reach every limit.
 const WINDOW: u64 = 8 << 10;
 const MTU: usize = 1200;
-/// The most datagrams in flight; older ones are lost.
+/// The maximum number of datagrams in flight; older ones are lost.
 const ON_THE_WAY: usize = 8;
 /// The number of a connection's timers, each of which may be due.
 const TIMERS: usize = 5;

@@ -31,7 +31,8 @@ pub struct Config {
     pub me: Rank,
     /// The rank at the other end.
     pub peer: Rank,
-    /// The longest datagram at first, in bytes of UDP payload; at least [`Config::MIN_MTU`]. Longer ones are accepted.
+    /// The longest datagram at first, in bytes of UDP payload; at least [`Config::MIN_MTU`]. Longer arriving datagrams
+    /// are accepted.
     pub mtu: usize,
     /// The longest datagram to probe for: the one that the interfaces at both ends carry. Not above `mtu`: no probes.
     pub mtu_limit: usize,

@@ -235,7 +235,7 @@ impl SendQueue {
         self.settled = settled;
     }
 
-    /// The payload has been withdrawn: tells the peer not to wait for the rest.
+    /// The payload has been withdrawn: a RESET tells the peer not to wait for the rest.
     fn abandon(&mut self, slot: u32) {
         self.settled.withdrawn += 1;
         let transfer = self.slots.get(slot);

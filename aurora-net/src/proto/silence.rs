@@ -6,7 +6,7 @@ use std::time::Duration;
 /// A caller that is late by more than this was itself stopped or suspended.
 const STALL: Duration = Duration::from_millis(500);
 
-/// Adds up the time in which a reply was due, none came, and this end was running.
+/// Adds up the time in which a reply was due, no reply arrived, and this end was running.
 #[derive(Clone, Debug)]
 pub(super) struct Silence {
     limit: Duration,

@@ -40,7 +40,7 @@ pub(super) struct Window {
     peers: u64,
     /// The next packet may not leave before this time, since our share is less than a packet.
     resume: Option<Instant>,
-    /// The most bytes in flight in this round trip: an unused window does not grow.
+    /// The maximum of bytes in flight in this round trip: an unused window does not grow.
     peak: u64,
     /// Packets from this number on belong to the present round trip.
     round: u64,

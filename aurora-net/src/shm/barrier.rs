@@ -5,8 +5,8 @@
 //! barrier ahead of another, so each rank needs only two words, used alternately.
 //!
 //! A rank that stops spinning stores the number in [`BarrierEntry::Asleep`] and checks once more. An arriving rank
-//! stores its number first and then looks for sleepers. Both sides execute a fence in between, so either the first sees
-//! that all have arrived, or the second sees the sleeper. The last rank to arrive wakes all sleepers.
+//! stores its number first and then looks for sleepers. Both ranks execute a fence in between, so either the former
+//! sees that all have arrived, or the latter sees the sleeper. The last rank to arrive wakes all sleepers.
 
 use super::ring::Position;
 use super::spin_budget::SpinBudget;

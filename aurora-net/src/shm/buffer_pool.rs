@@ -10,7 +10,7 @@
 //! 2. A [`SharedBuffer`] is made only for a free buffer of this rank's own pool, one at a time ([`Reservation`]). While
 //!    it exists nothing else accesses its bytes. It ends before the buffer is handed over.
 //! 3. A [`SharedView`] is made only by changing the ownership word from "handed to this rank" to "read by this rank",
-//!    which one call can do. While it exists nobody writes the bytes. It ends before the buffer is released.
+//!    which one call can do. While it exists no rank writes the bytes. It ends before the buffer is released.
 //! 4. Node peers keep to 2 and 3: they run the same program. Indices received from them are checked, so no access
 //!    leaves the segment.
 #![allow(unsafe_code)]

@@ -16,7 +16,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The most descriptors in one message (Linux permits 253).
+/// The maximum number of descriptors in one message (Linux permits 253).
 pub(super) const MOST_DESCRIPTORS: usize = 128;
 
 #[derive(Debug)]

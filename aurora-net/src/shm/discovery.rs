@@ -4,7 +4,7 @@
 //! boot id of the running system. Once contacts are exchanged, each rank tries to connect to the ranks with its own
 //! boot id, lowest first. The first one that accepts is its *leader*; a rank that reaches itself in that order is a
 //! leader. Only processes in one network namespace can connect, so the ranks with the same leader form a node. A second
-//! exchange tells all ranks every rank's leader. Host names are not used: they repeat, and containers share them.
+//! exchange gives all ranks every rank's leader. Host names are not used: they repeat, and containers share them.
 //!
 //! On connecting, a rank proves its rank by the job's key (`handshake.rs`) and sends its eventfd. It does both before
 //! the second exchange, so after that exchange all node peers have connected to the leader's acceptor (`acceptor.rs`),

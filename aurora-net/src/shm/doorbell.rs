@@ -5,7 +5,7 @@
 //! either the rank sees the data, or the ring follows the acknowledgement and the rank finds the word changed when it
 //! prepares to sleep.
 //!
-//! The thread that acknowledges must look everywhere before it, or another thread of its rank, sleeps.
+//! The thread that acknowledges must look at all data before that thread, or another thread of its rank, sleeps.
 //!
 //! A *lazy* ring wakes the rank only if one of its threads waits. Lazy data for a computing rank stays where it is
 //! until the rank next looks, or until a normal ring.

@@ -10,7 +10,7 @@
 //! | 8 | length of the whole payload |
 //! | | header, padded to a multiple of 16; payload part (kind 5: index of the sender's buffer, 8 bytes), padded too |
 //!
-//! A long transfer goes in fragments as the ring empties, one such transfer at a time. Short transfers overtake it.
+//! A long transfer is sent in fragments as the ring empties, one such transfer at a time. Short transfers overtake it.
 
 use super::buffer_pool::BufferPool;
 use super::control::{NodeRank, Ring, RingEnds};
@@ -25,7 +25,7 @@ const UNIT: usize = 16;
 
 const NUMBER: usize = size_of::<u64>();
 
-/// The most records received before the lock is released.
+/// The maximum number of records received before the lock is released.
 const BATCH: usize = 64;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -45,11 +45,11 @@ pub(crate) trait Halves {
     fn taken(&self) -> &Self::Count;
 
     /// # Safety
-    /// Nobody writes this half meanwhile.
+    /// No thread writes this half meanwhile.
     unsafe fn with<R>(&self, half: usize, show: impl FnOnce(&[u8]) -> R) -> R;
 
     /// # Safety
-    /// Nobody else accesses this half meanwhile.
+    /// No other thread accesses this half meanwhile.
     unsafe fn with_mut(&self, half: usize, fill: impl FnOnce(&mut [u8]));
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct Sender<H> {
 
 impl<H: Halves> Sender<H> {
     /// # Safety
-    /// It is the mailbox's only sender, ever, and the mailbox is empty.
+    /// This is the mailbox's only sender, ever, and the mailbox is empty.
     pub unsafe fn new(halves: H) -> Self {
         Sender { halves, put: 0 }
     }
@@ -86,7 +86,7 @@ pub(crate) struct Receiver<H> {
 
 impl<H: Halves> Receiver<H> {
     /// # Safety
-    /// It is the mailbox's only receiver, ever, and no letter has been taken.
+    /// This is the mailbox's only receiver, ever, and no letter has been taken.
     pub unsafe fn new(halves: H) -> Self {
         Receiver { halves, taken: 0 }
     }
@@ -163,7 +163,7 @@ impl Halves for MailboxMemory {
     }
 
     unsafe fn with<R>(&self, half: usize, show: impl FnOnce(&[u8]) -> R) -> R {
-        // SAFETY: invariant 3; the caller guarantees that nobody writes it.
+        // SAFETY: invariant 3; the caller guarantees that no thread writes this half.
         show(unsafe { std::slice::from_raw_parts(self.half(half), self.len) })
     }
 

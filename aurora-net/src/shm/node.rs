@@ -272,7 +272,7 @@ fn next(channel: &Channel, early: &mut Option<Shared>, id: u64) -> Result<Option
     }
 }
 
-/// The leader's next message. `None`: the leader is gone. Of the system's errors only a refusal says more than that.
+/// The leader's next message. `None`: the leader is gone. Only a refusal by the system is an error of its own.
 pub(super) fn receive(channel: &Channel) -> Result<Option<Message>, Error> {
     match channel.receive() {
         Err(error @ (Errno::MFILE | Errno::PERM | Errno::NOSYS)) => {
@@ -282,7 +282,7 @@ pub(super) fn receive(channel: &Channel) -> Result<Option<Message>, Error> {
     }
 }
 
-/// Sends to a node peer. Only a lack of descriptors is an error here: a node peer's end is reported elsewhere.
+/// Sends to a node peer. Only a lack of descriptors is an error here: the end of a node peer is reported elsewhere.
 pub(super) fn send(channel: &Channel, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> Result<(), Error> {
     match channel.send(bytes, descriptors) {
         Err(error @ Errno::TOOMANYREFS) => Err(Error::system("send a descriptor to a rank of this node")(error)),

@@ -1,9 +1,9 @@
 //! The node barrier: a barrier of all ranks of a node at which each contributes data for the others to read.
 //!
-//! It uses the algorithm of `barrier.rs`. Before a rank arrives, it may write a *contribution* into the control
-//! segment. Once all have arrived, each rank reads the others' contributions in place. Each rank has two
-//! contributions, used alternately: it writes for barrier n + 2 only after barrier n + 1, where the others arrive
-//! only after they have read the contributions to barrier n. So no contribution is written while it is read. An inline
+//! The node barrier uses the algorithm of `barrier.rs`. Before a rank arrives, it may write a *contribution* into the
+//! control segment. Once all have arrived, each rank reads the others' contributions in place. Each rank has two
+//! contributions, used alternately: it writes for barrier n + 2 only after barrier n + 1, where the others arrive only
+//! after they have read the contributions to barrier n. So no contribution is written while it is read. An inline
 //! contribution of 16 bytes works in the same way. It shares a cache line with the rank's barrier entries, which the
 //! others load in any case.
 //!

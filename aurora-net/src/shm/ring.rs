@@ -3,12 +3,12 @@
 //! Bytes are numbered from 0 in the order of writing. `head` is the number of bytes written, `tail` the number read;
 //! byte `n` lies at `n` modulo the capacity. The writer owns the bytes from `head` to `tail + capacity`, the reader
 //! those from `tail` to `head`. Each side gives bytes away by storing its own position (release) and gets them by
-//! loading the other's (acquire). Each keeps a private copy of its own position, so the only value that it takes from
-//! the other side is one position, which it checks.
+//! loading the other side's position (acquire). Each side keeps a private copy of its own position. So it takes only
+//! one value from the other side, its position, and checks this value.
 //!
 //! A writer without room sets `wanting`. The reader clears it after making room, and then has to wake the writer. Both
-//! use atomic exchanges of that word: either the writer's comes second and it sees the room, or the reader's does and
-//! it sees the request.
+//! use atomic exchanges of that word: if the writer's exchange is second, the writer sees the room; if the reader's is
+//! second, the reader sees the request.
 //!
 //! The memory is generic, for the model checker ([`Cells`], `ring/model.rs`).
 //!
@@ -96,11 +96,11 @@ pub(crate) trait Cells {
     fn capacity(&self) -> usize;
 
     /// # Safety
-    /// Bytes `at..at + len` lie inside the capacity, and nobody writes them meanwhile.
+    /// Bytes `at..at + len` lie inside the capacity, and no side writes them meanwhile.
     unsafe fn with<R>(&self, at: usize, len: usize, show: impl FnOnce(&[u8]) -> R) -> R;
 
     /// # Safety
-    /// Bytes `at..at + len` lie inside the capacity, and nobody else accesses them meanwhile.
+    /// Bytes `at..at + len` lie inside the capacity, and only the caller accesses them meanwhile.
     unsafe fn with_mut<R>(&self, at: usize, len: usize, fill: impl FnOnce(&mut [u8]) -> R) -> R;
 }
 
@@ -128,7 +128,7 @@ pub(crate) struct Writer<C> {
 
 impl<C: Cells> Writer<C> {
     /// # Safety
-    /// It is the ring's only writer, ever, and the ring is empty.
+    /// This is the ring's only writer, ever, and the ring is empty.
     pub unsafe fn new(cells: C) -> Self {
         Writer { cells, shown: 0, written: 0, tail: 0 }
     }
@@ -228,7 +228,7 @@ pub(crate) struct Reader<C> {
 
 impl<C: Cells> Reader<C> {
     /// # Safety
-    /// It is the ring's only reader, ever, and nothing has been read.
+    /// This is the ring's only reader, ever, and nothing has been read.
     pub unsafe fn new(cells: C) -> Self {
         Reader { cells, released: 0, read: 0, head: 0 }
     }

@@ -132,7 +132,7 @@ mod tests {
         let segment = Segment::create(100_000).unwrap();
         segment.populate(5..99_999).unwrap();
         segment.populate(7..7).unwrap();
-        // SAFETY: inside the segment, which nobody else has.
+        // SAFETY: inside the segment, which no other thread has.
         #[allow(unsafe_code)]
         let bytes = unsafe { std::slice::from_raw_parts(segment.as_ptr(), 100_000) };
         assert!(bytes.iter().all(|byte| *byte == 0));
@@ -143,7 +143,7 @@ mod tests {
         let len = 10 * rustix::param::page_size();
         let segment = Segment::create(len).unwrap();
         let bytes = |from: usize| {
-            // SAFETY: inside the segment, which nobody else has.
+            // SAFETY: inside the segment, which no other thread has.
             #[allow(unsafe_code)]
             let (start, left) = (unsafe { segment.as_ptr().add(from) }, len - from);
             // SAFETY: as above.

@@ -15,7 +15,7 @@ use std::io::{self, ErrorKind, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// The most messages received by one call.
+/// The maximum number of messages received by one call.
 const BATCH: usize = 8;
 
 /// The longest message, joined by GRO or not.

@@ -4,7 +4,7 @@ use super::carrier::{Carrier, Completion, Piece};
 use super::{Message, Rendezvous};
 use crate::{Handler, Outbox, Rank};
 
-/// The most completions handled before the lock is released.
+/// The maximum number of completions handled before the lock is released.
 const BATCH: usize = 64;
 
 impl Rendezvous {
