@@ -7,12 +7,12 @@
 //! | `GVector<int> vector1(1024)` | `GVector::<i32>::new(world, 1024)?` |
 //! | `vector1[i] = x`, synchronous | `vector1.put(i, x)?` |
 //! | `NewBehaviour(vector1, GVReleaseC, int)` | `let mut vector1 = vector1.release_alone()?` |
-//! | `GVReleaseC`, entered by the one thread of the figure | `release_alone()`: by one rank; the others go on |
+//! | `GVReleaseC`, entered by the one thread of the figure | `release_alone()`: by one rank; the others continue |
 //! | `GVReleaseC`, entered by a team (section 3.4) | `release_c()`: by all ranks |
-//! | `// End scope` flushes the buffers | the guard's `Drop`; `finish()?` also says what went wrong |
+//! | `// End scope` flushes the buffers | the guard's `Drop`; `finish()?` also returns errors |
 //!
-//! As in the paper, the handle inside the scope hides the vector outside it by having the same name, so that the loop
-//! itself stays as it is.
+//! As in the paper, the handle inside the scope has the name of the vector and hides it. So the loop itself does not
+//! change.
 
 use aurora_core::prelude::*;
 
@@ -24,7 +24,7 @@ fn main() -> Result<()> {
     aurora_core::run(|world| {
         let mut vector1 = GVector::<i32>::new(world, 1024)?;
 
-        // (a) The original loop, on one rank: each element of another rank is a message there and one back.
+        // (a) The original loop, on one rank: each element of another rank costs a message to that rank and a reply.
         let before = world.traffic();
         if world.is_root() {
             for i in 0..1024 {

@@ -1,12 +1,12 @@
 //! Threads inside a rank: slices of guards under rayon's parallel iterators.
 //!
 //! Run it with `AURORA_RANKS=1 cargo run --release -p aurora-apps --example threads`, then with more ranks: one for
-//! each node or socket, and threads for its cores. `RAYON_NUM_THREADS` says how many each rank uses (default: all
-//! cores).
+//! each node or socket, and threads for its cores. `RAYON_NUM_THREADS` sets the number of threads of each rank
+//! (default: all cores).
 //!
-//! Guards and vectors belong to the thread that runs the closure. What they show is ordinary data: `local()`, `row(i)`
-//! and a whole ReadCache are slices that threads may share, `local_mut()` is one that they may divide. rustc sees to
-//! the rest.
+//! Guards and vectors belong to the thread that runs the closure. Their elements are ordinary data: `local()`, `row(i)`
+//! and a whole ReadCache are slices that threads may share; `local_mut()` is a slice that threads may divide. The
+//! compiler checks this.
 
 use aurora_core::prelude::*;
 use rayon::prelude::*;
@@ -44,7 +44,7 @@ fn main() -> Result<()> {
     })
 }
 
-/// The same, one number after the other.
+/// The same result, computed sequentially.
 fn expected() -> f64 {
     let (a, b) = (|i: usize| (i % 7) as f64, |i: usize| (i % 5) as f64);
     let cell = |i: usize| -> f64 { (0..DIM.cols).map(|k| a(i * DIM.cols + k) * b(k * DIM.cols + i)).sum() };

@@ -1,4 +1,4 @@
-//! Memory for a payload that is being made.
+//! Memory for a payload that is being built.
 //!
 //! Invariants that the unsafe code here relies on:
 //!
@@ -16,7 +16,7 @@ use std::ptr::NonNull;
 /// memory with this rank, it reads the payload in place, without a copy.
 pub struct Buffer {
     memory: Memory,
-    /// Of either kind of memory, so that writes need no case distinction.
+    /// The first byte, whichever kind of memory it is: writes need no case distinction.
     start: NonNull<u8>,
     len: usize,
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
-/// What moves long transfers between nodes, if both ranks wait. Everything else goes by UDP.
+/// The carrier of long transfers between nodes whose two ranks both wait. Everything else goes by UDP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bulk {
@@ -40,13 +40,13 @@ pub struct BulkInfo {
     pub mpi_from: Option<usize>,
     /// The results of the probe, if there was one, by length.
     pub probe: Vec<Probe>,
-    /// The number of rounds with each length, at least. Fewer than three prove nothing: UDP is chosen.
+    /// The minimum number of rounds with each length. Fewer than three prove nothing: UDP is chosen.
     pub rounds: usize,
     /// The duration of the probe on all ranks.
     pub probed_for: Option<Duration>,
 }
 
-/// One transfer from each node to the next, all at the same time: the time until all had arrived.
+/// Measured times of one transfer from each node to the next, all at once: from the start until all had arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Probe {
     /// Bytes of payload.
@@ -57,28 +57,28 @@ pub struct Probe {
     pub mpi: Duration,
 }
 
-/// MPI is chosen only if it saves more than one part in this many of UDP's time.
+/// MPI is chosen only if it saves more than the fraction 1 / `NOTABLY` of UDP's time.
 const NOTABLY: u32 = 20;
 
 /// Fewer rounds prove nothing. If there is no time for more, the network is so slow that UDP reaches its line rate.
 const ENOUGH: usize = 3;
 
 impl Probe {
-    /// Whether MPI saves enough: with MPI, data to a computing rank does not move.
+    /// True if MPI saves enough time: with MPI, data to a computing rank does not move.
     fn is_for_mpi(&self) -> bool {
         self.mpi + self.udp / NOTABLY < self.udp
     }
 }
 
 impl BulkInfo {
-    /// For shorter payloads a request to send does not pay.
+    /// The shortest payload for which a request to send pays.
     pub(crate) const WORTH_ASKING: usize = 64 << 10;
 
     pub(crate) fn without_probe(asked: Bulk, mpi_from: Option<usize>) -> Self {
         BulkInfo { asked, mpi_from, ..BulkInfo::default() }
     }
 
-    /// The result of a probe: MPI moves payloads from the shortest length on at and above which it was faster.
+    /// The result of a probe. MPI moves payloads from length `n` on if it was faster with `n` and all longer ones.
     pub(crate) fn of_probe(probe: Vec<Probe>, rounds: usize, probed_for: Duration) -> Self {
         let for_mpi = probe.iter().rev().take_while(|probe| rounds >= ENOUGH && probe.is_for_mpi());
         let mpi_from = for_mpi.last().map(|probe| probe.bytes);
@@ -86,7 +86,7 @@ impl BulkInfo {
     }
 }
 
-/// In words, such as `mpi from 65536 bytes on (asked for)`.
+/// Text such as `mpi from 65536 bytes on (asked for)`.
 impl fmt::Display for BulkInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.mpi_from {
@@ -124,7 +124,7 @@ pub(crate) fn plan(job: &Job, transport: &Transport) -> Result<Bulk, Error> {
     }
 }
 
-/// Checks that all ranks have the same plan, since otherwise some would wait for others.
+/// Checks that all ranks have the same plan: with different plans, ranks would wait for each other.
 pub(crate) fn agree(contacts: &[Contact]) -> Result<(), Error> {
     let first = contacts[0].bulk;
     match contacts.iter().position(|contact| contact.bulk != first) {

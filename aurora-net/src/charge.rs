@@ -15,7 +15,7 @@ const PAGED: usize = 960;
 /// Longer contents always lie in pages of their own.
 const LONGEST_LINEAR: usize = 16 << 10;
 
-/// Bytes that Linux charges a socket's receive buffer for a datagram with `len` bytes of contents: the memory that they
+/// Bytes that Linux charges to a receive buffer for a datagram with `len` bytes of contents: the memory that they
 /// occupy, rounded up to a power of two. The sender does not know which of its two layouts Linux uses, so this is the
 /// larger charge (4 KiB pages; measured in `udp/tests.rs`).
 pub(crate) fn charge(len: usize) -> usize {

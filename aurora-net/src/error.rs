@@ -1,4 +1,4 @@
-//! Errors of connecting a rank.
+//! The errors of connecting a rank.
 
 use crate::bootstrap::{BUILD_WITH_MPI, Failure, Launcher};
 use crate::{Bulk, Rank, Route, limits};
@@ -6,7 +6,7 @@ use rustix::io::Errno;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-/// Why a rank could not connect to the others.
+/// The reasons why a rank could not connect to the others.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -16,7 +16,7 @@ pub enum Error {
     /// The system refused a necessary call.
     #[error("cannot {doing}: {source}{}", limits::of_refusing(.source))]
     System {
-        /// What was being done.
+        /// The refused action, in words.
         doing: &'static str,
         /// The system's error.
         source: io::Error,
@@ -35,7 +35,7 @@ pub enum Error {
          (`ulimit -n`, LimitNOFILE of a service)"
     )]
     OpenFiles {
-        /// What was being done.
+        /// The refused action, in words.
         doing: &'static str,
         /// The limit of open files of this process (`RLIMIT_NOFILE`).
         allowed: u64,
@@ -75,7 +75,7 @@ pub enum Error {
     NoRoute {
         /// The requested route.
         route: Route,
-        /// What has started the ranks.
+        /// The launcher that has started the ranks.
         launcher: Launcher,
     },
     /// MPI was requested for bulk data, but has not started the ranks.
@@ -84,7 +84,7 @@ pub enum Error {
          the program with mpirun, or use `auto`. {BUILD_WITH_MPI}"
     )]
     NoMpi {
-        /// What has started the ranks.
+        /// The launcher that has started the ranks.
         launcher: Launcher,
     },
     /// Ranks have different settings for bulk data.
@@ -96,7 +96,7 @@ pub enum Error {
         first: Bulk,
         /// The first rank with another setting.
         rank: Rank,
-        /// Its setting.
+        /// The setting of that rank.
         other: Bulk,
     },
     /// A rank shares no memory with this one.
@@ -147,7 +147,7 @@ pub enum Error {
     NotLetIn {
         /// The lowest rank of this node.
         rank: Rank,
-        /// How long this rank has waited.
+        /// The time that this rank has waited, in seconds.
         seconds: u64,
     },
     /// The leader of this node has skipped a call that this rank has made.
@@ -165,9 +165,9 @@ pub enum Error {
     MtuAllowed {
         /// Requested length of an IP packet in bytes.
         asked: usize,
-        /// The least length that Aurora needs.
+        /// The minimum length that Aurora needs.
         least: usize,
-        /// The greatest length that IP permits.
+        /// The maximum length that IP permits.
         most: usize,
     },
     /// The interface's packets are too short.
@@ -178,9 +178,9 @@ pub enum Error {
     MtuCarried {
         /// The address to bind.
         address: IpAddr,
-        /// The length of its IP packets in bytes.
+        /// The longest IP packet of the interface, in bytes.
         carried: usize,
-        /// The least length that Aurora needs.
+        /// The minimum length that Aurora needs.
         least: usize,
     },
     /// No network interface has the requested name.
@@ -194,7 +194,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The failure of a job whose `rank` could not connect. If a node peer is gone, that rank's failure is the origin.
+    /// The failure of a job whose `rank` could not connect. If a node peer is gone, the peer's failure is the origin.
     pub fn into_failure(self, rank: Rank) -> Failure {
         match self {
             Error::Failed(failure) => failure,

@@ -5,7 +5,7 @@
 //! asks the handler for bytes when it builds a packet, and passes bytes on when a packet arrives. So they are copied
 //! once on each side.
 //!
-//! All methods are called under the endpoint's lock, by the thread that drives it at the moment. None may block.
+//! The endpoint calls the handler's methods under its lock, on the thread that drives it. No method may block.
 
 use crate::poller::Poller;
 use crate::shm::{BUFFER, BufferPool, NodeRank};
@@ -50,7 +50,7 @@ impl Payload {
         }
     }
 
-    /// Whether the length is 0.
+    /// Returns true if the length is 0.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -80,7 +80,8 @@ pub enum Placement {
     At(Token),
 }
 
-/// Where a payload goes that arrives in parts. A buffer grows with the bytes that arrive, not with what is announced.
+/// The destination of a payload that arrives in parts. A buffer grows with the bytes that arrive, not with the
+/// announced length.
 #[derive(Debug)]
 pub(crate) enum Destination {
     Buffer(Vec<u8>),
@@ -99,16 +100,16 @@ impl Destination {
 /// The payload of a delivered transfer.
 #[derive(Debug)]
 pub enum Received {
-    /// In a buffer of the transport; empty without a payload.
+    /// Bytes in a buffer of the transport; empty if the transfer has no payload.
     Bytes(Vec<u8>),
-    /// In place, in a buffer of the sender, who gets it back when this is dropped. Drop it soon.
+    /// A view of the sender's buffer. Dropping the view gives the buffer back to the sender: drop it soon.
     Shared(SharedView),
-    /// Already written to the place chosen by [`Handler::place`].
+    /// The bytes are already at the place that [`Handler::place`] has returned.
     Placed(Token),
 }
 
 impl Received {
-    /// The bytes, unless placed.
+    /// The bytes; empty if they were placed.
     pub fn bytes(&self) -> &[u8] {
         match self {
             Received::Bytes(bytes) => bytes,
@@ -117,7 +118,7 @@ impl Received {
         }
     }
 
-    /// The bytes in private memory.
+    /// The bytes in private memory; empty if they were placed.
     pub fn into_vec(self) -> Vec<u8> {
         match self {
             Received::Bytes(bytes) => bytes,
@@ -134,10 +135,10 @@ impl Received {
     }
 }
 
-/// The library above the transport. What has a default need not be implemented by a handler that lends and places no
-/// memory, has no timers, ignores lost peers and watches no sources.
+/// The library above the transport. The methods with a default suffice for a handler that lends and places no memory,
+/// has no timers, ignores lost peers and watches no sources.
 pub trait Handler: Send + 'static {
-    /// The header of a transfer from `from` has arrived; its payload has `len > 0` bytes. Returns where they go.
+    /// The header of a transfer from `from` has arrived; its payload has `len > 0` bytes. Returns their place.
     fn place(&mut self, from: Rank, header: &[u8], len: usize) -> Placement;
 
     /// Bytes of a placed payload from `offset` on have arrived. Ignore them if the token is no longer valid.
@@ -154,7 +155,7 @@ pub trait Handler: Send + 'static {
     /// A transfer has arrived.
     fn deliver(&mut self, from: Rank, header: &[u8], payload: Received, out: &mut Outbox);
 
-    /// A lent payload is no longer needed: acknowledged, abandoned, or its peer is lost.
+    /// A lent payload is no longer needed: it is acknowledged or abandoned, or its peer is lost.
     fn released(&mut self, token: Token, out: &mut Outbox) {
         let _ = (token, out);
     }
@@ -170,23 +171,23 @@ pub trait Handler: Send + 'static {
         let _ = (rank, loss, out);
     }
 
-    /// Whether the job has failed, so that transfers in progress need not complete.
+    /// Returns true if the job has failed: transfers in progress need not complete then.
     fn has_failed(&self) -> bool {
         false
     }
 
-    /// When to call [`Handler::handle_timeout`], if at all.
+    /// The time at which to call [`Handler::handle_timeout`]; `None`: never.
     fn poll_timeout(&self) -> Option<Instant> {
         None
     }
 
-    /// The requested time has come.
+    /// The time that [`Handler::poll_timeout`] has returned is reached.
     fn handle_timeout(&mut self, now: Instant, out: &mut Outbox) {
         let _ = (now, out);
     }
 
     /// A source from [`Outbox::watch`] is readable or at its end, or one from [`Outbox::doorbell`] has been rung.
-    /// Reads what is there, or calls [`Outbox::unwatch`]; a descriptor that is readable afterwards is reported again.
+    /// Reads the descriptor, or calls [`Outbox::unwatch`]; a descriptor that is still readable is reported again.
     fn ready(&mut self, source: Source, out: &mut Outbox) {
         out.unwatch(source);
     }
@@ -200,7 +201,7 @@ pub struct Outbox {
     sources: Sources,
 }
 
-/// What the endpoint takes out of an [`Outbox`] after a call of the handler.
+/// The content of an [`Outbox`], which the endpoint takes out after a call of the handler.
 #[derive(Debug, Default)]
 pub(crate) struct Queued {
     /// Oldest first.
@@ -222,15 +223,15 @@ pub(crate) struct Lender {
 pub struct Outgoing {
     /// The receiver; never the sender itself.
     pub to: Rank,
-    /// For the handler there: 1 to [`MAX_HEADER`] bytes. (Messages between endpoints have none.)
+    /// The header, for the receiver's handler: 1 to [`MAX_HEADER`] bytes. (Messages between endpoints have none.)
     pub header: Bytes,
     /// The payload.
     pub payload: Payload,
-    /// Whether it wakes only a waiting thread.
+    /// True: the transfer wakes only a waiting thread.
     pub lazy: bool,
 }
 
-/// The maximal length of a header in bytes. Longer information belongs into the payload.
+/// The maximal length of a header in bytes. Longer information belongs in the payload.
 pub const MAX_HEADER: usize = 1024;
 
 impl Outbox {
@@ -239,15 +240,15 @@ impl Outbox {
         self.push(Outgoing { to, header: header.into(), payload, lazy: false });
     }
 
-    /// As [`Outbox::send`], but lazily: a receiver that shares memory with this rank is woken only if one of its
+    /// Queues a transfer lazily: a receiver that shares memory with this rank is woken only if one of its
     /// threads waits. Otherwise it receives the transfer when it next looks, after about a second, or after
     /// [`Outbox::nudge`].
     pub fn send_lazily(&mut self, to: Rank, header: impl Into<Bytes>, payload: Payload) {
         self.push(Outgoing { to, header: header.into(), payload, lazy: true });
     }
 
-    /// For the condition of [`Endpoint::wait`](crate::Endpoint::wait): before the waiting thread sleeps, makes a rank
-    /// look for lazy transfers.
+    /// Makes rank `to` look for lazy transfers before the waiting thread sleeps. Call this in the condition of
+    /// [`Endpoint::wait`](crate::Endpoint::wait).
     pub fn nudge(&mut self, to: Rank) {
         self.queued.nudges.push(to);
     }
@@ -258,7 +259,7 @@ impl Outbox {
         self.queued.transfers.push(outgoing);
     }
 
-    /// A buffer of `len` bytes with arbitrary content for a payload to `to`: in shared memory if possible.
+    /// Returns a buffer of `len` bytes with arbitrary content for a payload to `to`: in shared memory if possible.
     pub fn buffer(&self, to: Rank, len: usize) -> Buffer {
         let lender = self.lender.as_ref().filter(|lender| len <= BUFFER && lender.node_ranks[to.index()].is_some());
         match lender.and_then(|lender| lender.pool.take()) {
@@ -271,8 +272,8 @@ impl Outbox {
         }
     }
 
-    /// As [`Outbox::buffer`], with a mailbox behind it for further payloads of this length. `None` if `to` shares no
-    /// memory with this rank, or there is no room. The receiver must know of the mailbox and call
+    /// Returns a buffer in shared memory with a mailbox behind it for further payloads of this length. `None` if `to`
+    /// shares no memory with this rank, or there is no room. The receiver must know of the mailbox and call
     /// [`SharedView::into_mailbox`].
     pub fn mailbox(&self, to: Rank, len: usize) -> Option<(Buffer, MailboxSender)> {
         let lender = self.lender.as_ref()?;
@@ -303,7 +304,7 @@ impl Outbox {
         self.sources.doorbell()
     }
 
-    /// Watches `source` no more: [`Handler::ready`] is not called for it again. Does nothing if it is not watched.
+    /// Stops watching `source`: [`Handler::ready`] is not called for it again. Does nothing if it is not watched.
     pub fn unwatch(&mut self, source: Source) {
         self.sources.unwatch(source);
     }
@@ -330,7 +331,7 @@ impl Outbox {
         self.queued.recycled.push(buffer);
     }
 
-    /// Whether nothing is queued.
+    /// Returns true if nothing is queued.
     pub fn is_empty(&self) -> bool {
         let Queued { transfers, recycled, nudges } = &self.queued;
         transfers.is_empty() && recycled.is_empty() && nudges.is_empty()

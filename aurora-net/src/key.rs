@@ -15,7 +15,7 @@ const LEN: usize = 32;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct JobKey([u8; LEN]);
 
-/// A value that only a rank of the job can compute, for one claim.
+/// A value that only a rank of the job can compute, for one statement.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Proof([u8; LEN]);
 
@@ -43,10 +43,10 @@ impl JobKey {
         JobKey(bytes)
     }
 
-    /// The proof that a rank of this job makes `claim`; `about` tells claims of one kind apart.
+    /// The proof that a rank of this job makes the statement `claim`; `about` distinguishes statements of one kind.
     pub fn prove(&self, claim: &str, about: &[u128]) -> Proof {
         let mut hasher = HMAC::new(self.0);
-        // The length first, so that different claims are hashed differently.
+        // The length first, so that different statements are hashed differently.
         hasher.update((claim.len() as u64).to_le_bytes());
         hasher.update(claim.as_bytes());
         for number in about {

@@ -31,7 +31,7 @@
 //!         }
 //!     });
 //!     let count = endpoint.wait(|book, _| (book.0.len() == 2).then_some(book.0.len()));
-//!     seat.finish()?; // Until then other ranks may need this rank's daemon.
+//!     seat.finish()?; // Until this returns, other ranks may need this rank's daemon.
 //!     Ok(count)
 //! });
 //! assert_eq!(greetings, Ok(2));
@@ -52,9 +52,9 @@
 //! |---|---|
 //! | node, node peers, leader | ranks that share memory; the other ranks of a node; its lowest rank |
 //! | daemon, waiter | an endpoint's thread; a thread in [`Endpoint::wait`], which drives the endpoint |
-//! | doorbell, lazy, nudge | wakes a rank; a message that wakes only a waiter; makes a rank look for such messages |
+//! | doorbell, lazy message, nudge | wakes a rank; wakes only a waiter; makes a rank read its lazy messages |
 //! | buffer pool, mailbox | shared buffers handed over without a copy; repeated letters of one length |
-//! | rendezvous, carrier | a long transfer that both ends agree on first; what moves it: MPI |
+//! | rendezvous, carrier | the agreement of both ends before a long transfer; the library that moves it: MPI |
 //! | source | a descriptor, or a doorbell of the process's own threads, that a handler watches |
 //! | stranger | a connection that has not proved yet that it belongs to the job |
 

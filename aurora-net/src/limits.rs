@@ -21,7 +21,7 @@ pub(crate) fn file_size(len: usize) -> Option<u64> {
     getrlimit(Resource::Fsize).current.filter(|allowed| *allowed < len as u64)
 }
 
-/// Advice for a call that the system refuses whatever its arguments are.
+/// Advice for a call that the system refuses with any arguments.
 pub(crate) fn of_refusing(refused: &io::Error) -> &'static str {
     match Errno::from_io_error(refused) {
         Some(Errno::PERM | Errno::NOSYS) => {
@@ -76,7 +76,7 @@ pub(crate) fn boot_id() -> Result<String, Error> {
     fs::read_to_string(path).map_err(proc_file(path))
 }
 
-/// For `map_err` after reading a file below `/proc`.
+/// Converts an error of reading a file below `/proc`, for `map_err`.
 pub(crate) fn proc_file(path: &'static str) -> impl FnOnce(io::Error) -> Error {
     move |source| match open_files(&source) {
         Some(allowed) => Error::OpenFiles { doing: "read a file below /proc", allowed },

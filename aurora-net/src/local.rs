@@ -29,7 +29,7 @@ pub(crate) struct Inbox {
     doorbell: Arc<Doorbell>,
 }
 
-/// Wakes the receiver once for all transfers that it then finds.
+/// Wakes the receiver once for all transfers that are then in its queue.
 #[derive(Debug)]
 struct Doorbell {
     rung: AtomicBool,

@@ -1,4 +1,4 @@
-//! The loss of a peer, and what the network is known to have to do with it.
+//! The loss of a peer, and the known part of the network in it.
 
 use crate::Rank;
 use serde::{Deserialize, Serialize};
@@ -7,12 +7,12 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// How a peer was lost.
+/// The loss of a peer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Loss {
-    /// How long it had been silent while something waited for its acknowledgement; zero if it is known to be dead.
+    /// The time of the peer's silence while something waited for its acknowledgement; zero if the peer has died.
     pub silent_for: Duration,
-    /// The part of the network in it, if this rank knows one.
+    /// The cause in the network, if this rank knows one.
     pub trouble: Option<UdpTrouble>,
 }
 
@@ -26,7 +26,7 @@ impl Loss {
     }
 }
 
-/// Why UDP does not reach a peer, as far as a rank can see. Displayed as a clause that says what to do.
+/// The reason why UDP does not reach a peer, as far as a rank can see. Its text includes advice.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum UdpTrouble {
     /// The system refuses to send to the peer, or to receive.
@@ -35,16 +35,16 @@ pub enum UdpTrouble {
         rank: Rank,
         /// The network interface of the rank, and its address.
         interface: String,
-        /// The address of the peer; none if it is the receiving that is refused.
+        /// The address of the peer; `None` if the system refuses to receive.
         to: Option<SocketAddr>,
         /// The number of calls that have failed since the last one that succeeded.
         calls: u64,
         /// The number of the system's error.
         errno: i32,
     },
-    /// No datagram of the peer has ever come.
+    /// No datagram of the peer has ever arrived.
     NeverHeard {
-        /// The rank that has heard nothing.
+        /// The rank that has received nothing from the peer.
         rank: Rank,
         /// The network interface of this rank and its address.
         interface: String,

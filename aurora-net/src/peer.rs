@@ -11,7 +11,7 @@ use rustix::process::geteuid;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// The process that has connected, or the listening one.
+/// The process at the other end: the one that has connected, or the listening one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Peer {
     /// Its process id, as seen by this process; 0 if not visible.

@@ -14,8 +14,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-/// Wakes one thread that sleeps on the poller or polls this descriptor, or that is about to. Clones are the same
-/// eventfd.
+/// Wakes one thread that sleeps on the poller or polls this descriptor, or is about to do so. Clones share one eventfd.
 #[derive(Clone, Debug)]
 pub(crate) struct Waker(Arc<OwnedFd>);
 
@@ -33,7 +32,7 @@ impl Waker {
         &self.0
     }
 
-    /// Never blocks; any thread may call it.
+    /// Wakes a thread. Never blocks; any thread may call this.
     pub fn kick(&self) {
         // Every write is an event. If the counter is full, one is pending anyway.
         let _ = write(&self.0, &1u64.to_ne_bytes());
@@ -57,10 +56,10 @@ pub(crate) struct Poller {
     news: AtomicU8,
 }
 
-/// The most events per call; further ones come with the next call.
+/// The maximum number of events per call; the next call returns further events.
 const EVENTS: usize = 4;
 
-/// The kinds of events that are told apart: bits.
+/// The kinds of events, as bits.
 const SOMETHING: u64 = 0;
 const AN_END: u64 = 1;
 const A_SOURCE: u64 = 2;
@@ -73,7 +72,7 @@ pub(crate) struct News {
     pub source: bool,
 }
 
-/// The most sources per call of [`Poller::ready_sources`]. While more are ready, each gets its turn.
+/// The maximum number of sources per call of [`Poller::ready_sources`]. If more are ready, they take turns.
 const SOURCES: usize = 32;
 
 impl Poller {
@@ -97,7 +96,7 @@ impl Poller {
         Ok(())
     }
 
-    /// The events since the last call. For an endpoint without node peers and sources: a load.
+    /// The events since the last call. Costs one load in an endpoint without node peers and sources.
     pub fn take_news(&self) -> News {
         let kinds = match self.news.load(Ordering::Relaxed) {
             0 => 0,
@@ -125,7 +124,7 @@ impl Poller {
     }
 
     pub fn forget_source(&self, fd: impl AsFd) {
-        // It fails only if the program has closed the descriptor, which removes it too.
+        // Fails only if the program has closed the descriptor; closing removes the source too.
         let _ = self.sources.get().map(|sources| epoll::delete(sources, fd));
     }
 
@@ -137,7 +136,7 @@ impl Poller {
         events.into_iter().take(count)
     }
 
-    /// Sets whether room in the socket wakes: only while data waits, since Linux reports it after each datagram.
+    /// Starts or stops watching for room in the socket. Only for waiting data: Linux reports room after each datagram.
     pub fn watch_room(&self, socket: impl AsFd, wanted: bool) {
         let mut flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
         flags.set(epoll::EventFlags::OUT, wanted);
@@ -147,7 +146,7 @@ impl Poller {
         }
     }
 
-    /// Wakes when something can be read.
+    /// Wakes when `fd` is readable.
     pub fn watch(&self, fd: impl AsFd) -> io::Result<()> {
         let data = epoll::EventData::new_u64(SOMETHING);
         epoll::add(&self.epoll, fd, data, epoll::EventFlags::IN | epoll::EventFlags::ET)?;
@@ -173,7 +172,7 @@ impl Poller {
         self.sleep_for(Some(&timespec(Duration::ZERO)));
     }
 
-    /// Sleeps until an event. The caller then looks everywhere.
+    /// Sleeps until an event. The caller then looks at all routes.
     pub fn sleep(&self) {
         self.sleep_for(None);
     }

@@ -37,7 +37,7 @@ impl PartialEq<usize> for Rank {
     }
 }
 
-/// An index that does not fit becomes the largest rank, which no job has: it is refused like any unknown rank.
+/// An index that does not fit 32 bits becomes the largest rank. No job has this rank: it is refused as unknown.
 impl From<usize> for Rank {
     fn from(index: usize) -> Self {
         Rank(u32::try_from(index).unwrap_or(u32::MAX))

@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-/// How bytes get from one rank to another.
+/// A kind of connection between two ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Route {
@@ -42,14 +42,14 @@ pub struct Transport {
     /// The silence after which a peer is lost ([`Handler::peer_lost`](crate::Handler::peer_lost)), counted while
     /// something waits for its acknowledgement.
     pub silence: Duration,
-    /// The users of the network.
+    /// The users of the network: this job alone, or others too.
     pub network: Network,
-    /// What moves bulk data between nodes.
+    /// The carrier of bulk data between nodes.
     pub bulk: Bulk,
     /// For tests: the shortest payload that MPI moves, if MPI was requested; `None`: where it pays.
     #[doc(hidden)]
     pub mpi_from: Option<usize>,
-    /// The longest IP packet in bytes, within [`Transport::MTU`]; `None`: what the path carries. On the loopback
+    /// The longest IP packet in bytes, within [`Transport::MTU`]; `None`: as the path permits. On the loopback
     /// interface, which carries all lengths, this is the length of full packets.
     pub mtu: Option<usize>,
     /// For tests: simulates nodes of this many ranks each on one machine.
@@ -80,25 +80,25 @@ impl Default for Transport {
     }
 }
 
-/// How a rank can be reached. Exchanged when the job starts.
+/// The addresses of a rank. Ranks exchange them when the job starts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Contact {
-    /// Its queue; never leaves the process.
+    /// The rank's queue; never leaves the process.
     #[serde(skip)]
     pub local: Option<LocalAddress>,
     pub udp: Option<UdpContact>,
     pub shm: Option<ShmContact>,
-    /// Its leader, sent in the second exchange, after discovery.
+    /// The rank's leader, sent in the second exchange, after discovery.
     pub leader: Option<Rank>,
-    /// Its plan for bulk data: MPI, UDP or a probe.
+    /// The rank's plan for bulk data: MPI, UDP or a probe.
     pub bulk: Bulk,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct UdpContact {
     pub address: SocketAddr,
-    /// The bytes that each sender may have in flight to it.
+    /// The bytes that each sender may have in flight to this rank.
     pub window: u64,
-    /// The longest datagram of its interface, in bytes of UDP payload.
+    /// The longest datagram of the rank's interface, in bytes of UDP payload.
     pub mtu: usize,
 }

@@ -1,4 +1,4 @@
-//! Sources: what a handler watches besides its transfers and its timer.
+//! Sources: descriptors and doorbells that a handler watches besides its transfers and its timer.
 
 use crate::Error;
 use crate::poller::{Poller, Waker};
@@ -18,8 +18,8 @@ pub struct Source(u64);
 pub struct Doorbell(Waker);
 
 impl Doorbell {
-    /// Has [`Handler::ready`](crate::Handler::ready) called soon: at least once after this, possibly once for several
-    /// rings. That call sees what the ringing thread has written before. Never blocks. Without effect after
+    /// Requests a call of [`Handler::ready`](crate::Handler::ready), which follows soon. Several rings may share one.
+    /// The call sees all that the ringing thread has written before. Never blocks. Without effect after
     /// [`Outbox::unwatch`](crate::Outbox::unwatch) and after the end of the endpoint.
     pub fn ring(&self) {
         self.0.kick();
@@ -39,7 +39,7 @@ impl Sources {
         Sources { poller: Some(poller), ..Sources::default() }
     }
 
-    /// `once`: reports each write to the descriptor once, whether it is read or not.
+    /// Watches a descriptor. `once`: reports each write to it once, read or not.
     pub fn watch(&mut self, descriptor: Arc<OwnedFd>, once: bool) -> Result<Source, Error> {
         let source = Source(self.last + 1);
         if let Some(poller) = &self.poller {

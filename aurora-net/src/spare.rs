@@ -1,8 +1,8 @@
 //! Reuse of large buffers.
 //!
 //! Allocating a large buffer is expensive if the system clears and maps new pages each time. So the handler gives
-//! buffers back for the next payloads. At most as many are kept as were taken, since transfers on other routes reach
-//! the handler in buffers that are not taken here.
+//! buffers back for the next payloads. The number of kept buffers is limited to the number of taken ones, since
+//! transfers on other routes reach the handler in buffers that are not taken here.
 
 /// Smaller buffers are kept by the allocator itself.
 const SMALLEST: usize = 64 << 10;
@@ -38,7 +38,7 @@ impl Spare {
     }
 
     pub(crate) fn take(&mut self, capacity: usize) -> Vec<u8> {
-        // Not one that is far too large, since a small payload may hold it for long.
+        // Far too large buffers are not used, since a small payload may hold one for long.
         let fits = |buffer: &Vec<u8>| (capacity..=4 * capacity).contains(&buffer.capacity());
         let buffer = match self.buffers.iter().rposition(fits) {
             Some(at) => {

@@ -3,7 +3,7 @@
 //! Any process of this user can connect. So a stranger may send only a few bytes, within [`TIMEOUT`], and the number of
 //! strangers is limited. If there is no room for a new connection, the oldest stranger is closed once it has had
 //! [`PROTECTED`]; until then no connection is accepted. A rank sends its proof right after connecting, so it needs less
-//! time. A connection known by its process id to belong to the job has no time limit and is never closed for others.
+//! time. A connection known by its process id to belong to the job has no time limit and is never closed for another.
 
 use crate::peer::Peer;
 use rustix::io::Errno;
@@ -20,7 +20,7 @@ const PROTECTED: Duration = Duration::from_millis(100);
 
 const MOST: usize = 64;
 
-/// The most bytes of a stranger's proof.
+/// The maximum length of a stranger's proof in bytes.
 pub(crate) const LONGEST: usize = 256;
 
 #[derive(Debug)]
@@ -33,16 +33,16 @@ pub(crate) struct Strangers<T> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Room {
     Here,
-    /// Not yet: accepting has been suspended for a moment.
+    /// No room yet: accepting has been suspended for a moment.
     Later,
-    /// Never: all connections belong to the job.
+    /// No room ever: all connections belong to the job.
     None,
 }
 
 #[derive(Debug)]
 struct Stranger<T> {
     channel: T,
-    /// When it connected; `None` if it is known to belong to the job.
+    /// The time of its connection; `None` if it is known to belong to the job.
     since: Option<Instant>,
 }
 
@@ -117,7 +117,7 @@ impl<T> Strangers<T> {
         self.waiting.push_back(Stranger { channel, since: (!is_known).then_some(now) });
     }
 
-    /// Reads all strangers, and closes those whose time is over. `poll` returns a stranger whose proof is incomplete.
+    /// Reads all strangers, and closes those whose time has ended. `poll` returns a stranger whose proof is incomplete.
     pub fn poll(&mut self, now: Instant, mut poll: impl FnMut(T) -> Option<T>) {
         for Stranger { channel, since } in std::mem::take(&mut self.waiting) {
             // Read first: a proof sent in time counts, even if it is read late.
@@ -129,7 +129,7 @@ impl<T> Strangers<T> {
         }
     }
 
-    /// When to poll again even if nothing arrives.
+    /// The time at which to poll again even if nothing arrives.
     pub fn deadline(&self, now: Instant) -> Option<Instant> {
         let over = self.waiting.iter().filter_map(|stranger| stranger.since).min().map(|since| since + TIMEOUT);
         let opened = self.closed_until.filter(|until| now < *until);
@@ -174,7 +174,7 @@ mod tests {
             assert_eq!(strangers.room(now), Room::Here);
             strangers.admit(channel, false, now);
         }
-        // Not before it has had time to send its proof.
+        // A stranger is not closed before it has had time to send its proof.
         assert_eq!((strangers.room(now), strangers.is_open(now)), (Room::Later, false));
         assert_eq!(strangers.deadline(now), Some(now + PROTECTED));
         let now = now + PROTECTED;

@@ -28,7 +28,7 @@ pub struct Traffic {
     pub carried_bytes_in: u64,
     /// Datagrams dropped because they lack the job's key or do not come from the address of the rank that they name.
     pub datagrams_foreign: u64,
-    /// Datagrams dropped because they are damaged or malformed, with the job's key.
+    /// Datagrams with the job's key that were dropped because they are damaged or malformed.
     pub datagrams_corrupt: u64,
 }
 
@@ -58,7 +58,7 @@ impl Traffic {
 impl Sub for Traffic {
     type Output = Traffic;
 
-    /// The difference between two readings; zero where `earlier` is the later one.
+    /// The difference between two readings, by counter; zero if the counter of `earlier` is larger.
     fn sub(self, earlier: Traffic) -> Traffic {
         self.by_field(earlier, u64::saturating_sub)
     }

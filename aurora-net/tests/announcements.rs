@@ -1,6 +1,6 @@
 //! Entering or ending a scope sends an announcement to all others at once: p - 1 messages per rank. The alternative is
-//! rounds, in each of which a rank passes what it knows to one other rank: log2(p) messages, one after another. This
-//! test compares both on a simulated network, in virtual time, so equally on all machines.
+//! rounds, in each of which a rank passes all its knowledge to one other rank: log2(p) messages, one after another.
+//! This test compares both on a simulated network, in virtual time, with equal results on all machines.
 
 use aurora_net::sim::{Pattern, Scenario};
 use std::time::Duration;
@@ -8,8 +8,8 @@ use std::time::Duration;
 /// The length of a message without data.
 const BYTES: usize = 48;
 
-/// Until all ranks have heard from this many others. Ranks need no time, except for their wires, which favours rounds:
-/// there a rank must be woken in each round.
+/// The time until all ranks have a message from this many others. Ranks take no time except on their wires. This
+/// favours rounds, in each of which a real rank must be woken.
 fn time(ranks: usize, mbit: u64, others: Option<usize>) -> Duration {
     let scenario = Scenario {
         rate: mbit * 1_000_000 / 8,

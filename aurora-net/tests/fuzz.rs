@@ -325,7 +325,7 @@ fn connection_seeds() -> Vec<(String, Vec<u8>)> {
     seeds
 }
 
-/// The seeds are what these functions create, beside those named `found-`.
+/// These functions create all seeds, except those named `found-`.
 #[test]
 fn seeds_are_as_made() {
     for (target, made) in [("packet", packet_seeds()), ("connection", connection_seeds())] {

@@ -119,7 +119,7 @@ fn fault_trial(fault: &str, rank: usize, place: &str) -> Outcome {
         "error" => "out of tea",
         "panic" => "panicked: out of cheese (at aurora-net/tests/",
         "exit0" | "exit3" => "the program called `exit` inside `run`",
-        // The message is mpirun's, or that of a rank that has waited for it.
+        // The message is from mpirun, or from a rank that has waited for mpirun.
         _ => "",
     };
     let text = format!("{}{}", ended.stdout, ended.stderr);

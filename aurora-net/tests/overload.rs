@@ -68,7 +68,7 @@ struct Case {
     pause: Duration,
 }
 
-/// The number of datagrams dropped by Linux, of packets sent again, and of all packets.
+/// The numbers of datagrams dropped by Linux, of packets sent again, and of all packets.
 fn overload(case: &Case) -> (u64, u64, u64) {
     let counts = [const { AtomicU64::new(0) }; 3];
     run(Launch::Threads(case.senders + 1), Options::default(), |seat| {

@@ -154,7 +154,7 @@ fn fault_trial(fault: &str, rank: usize, place: &str) -> Outcome {
 }
 
 fn orphans(signal: &str) -> Outcome {
-    // Background jobs of a script ignore Ctrl-C, and so would their children.
+    // Background jobs of a script ignore Ctrl-C, and their children inherit this.
     let job = Job::start(&["env", "--default-signal=INT"], 3, &["fault", "none", "9", "compute", "2000"]);
     let deadline = Instant::now() + LIMIT;
     while job.processes().len() < 3 {

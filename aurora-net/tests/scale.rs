@@ -10,7 +10,7 @@ use std::alloc::System;
 use std::fmt::Write;
 use std::time::Duration;
 
-// All threads of a process share it, so this test has a binary of its own.
+// All threads of a process share the allocator, so this test has a binary of its own.
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
@@ -23,7 +23,7 @@ const ETHERNET: usize = 1472;
 struct Table(String);
 
 impl Table {
-    /// Memory: of a rank's connections at the end, and of each one.
+    /// The memory of a rank's connections at the end, and the memory of each connection.
     fn head(&mut self, title: &str) {
         let _ = writeln!(self.0, "{title}\n{:40} {}  KiB/rank  each", "", Outcome::HEADING);
     }

@@ -13,15 +13,15 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-/// What a [`Watcher`] does when a source is ready.
+/// The action of a [`Watcher`] when a source is ready.
 enum Action {
-    /// Counts.
+    /// Counts the report.
     Note,
-    /// Counts, if the endpoint still keeps the descriptor open.
+    /// Counts the report, if the endpoint still keeps the descriptor open.
     Open(Weak<OwnedFd>),
-    /// Reads at most so many bytes; unwatches the source at its end.
+    /// Reads at most this number of bytes; unwatches the source at its end.
     Read(Arc<OwnedFd>, usize),
-    /// Reads at most so many bytes and ignores the end.
+    /// Reads at most this number of bytes and ignores the end.
     ReadOn(Arc<OwnedFd>, usize),
     /// Unwatches these sources.
     Unwatch(Vec<Source>),
@@ -29,13 +29,13 @@ enum Action {
     Send(Rank),
 }
 
-/// Watches sources and counts what they report, in order.
+/// Watches sources and counts their reports, in order.
 #[derive(Default)]
 struct Watcher {
     actions: HashMap<Source, Action>,
     calls: Vec<Source>,
     read: HashMap<Source, Vec<u8>>,
-    /// How often the other rank's doorbell was reported there.
+    /// The number of messages by which the other rank has confirmed reports of its doorbell.
     delivered: usize,
     is_calm: bool,
     other_is_calm: bool,
@@ -166,7 +166,7 @@ fn a_source_is_reported_while_the_program_computes_and_while_it_waits() {
                 _ => wait(endpoint, |watcher| done(watcher).then_some(())),
             }
         }
-        // From another thread, while this one sleeps, and while two do.
+        // Rung by another thread, while one thread sleeps, and while two threads sleep.
         std::thread::scope(|scope| {
             for waiters in [1, 2] {
                 scope.spawn(|| {
@@ -219,7 +219,7 @@ fn what_was_ready_before_is_reported() {
         until(endpoint, |watcher| watcher.read(source) == b"early");
         let error = endpoint.act(|_, out| out.watch(reader.clone())).unwrap_err();
         assert!(error.to_string().starts_with("cannot watch a descriptor: File exists"), "{error}");
-        // It may be watched again, by another number.
+        // The descriptor may be watched again, with another number.
         endpoint.act(|_, out| out.unwatch(source));
         writer.write_all(b"late").unwrap();
         let again = endpoint.act(watch);
@@ -269,7 +269,7 @@ fn a_descriptor_at_its_end_does_not_keep_the_endpoint_busy() {
 fn many_sources_all_get_their_turn() {
     on_each_route(|endpoint| {
         let mut pipes: Vec<_> = (0..150).map(|_| watched_pipe(endpoint, |reader| Action::Read(reader, 1))).collect();
-        // One that is never read: it must not keep the others from being reported.
+        // A source that is never read must not prevent reports of the others.
         let (greedy, mut writer) = watched_pipe(endpoint, |_| Action::Note);
         writer.write_all(b"x").unwrap();
         for (_, writer) in &mut pipes {
@@ -289,7 +289,7 @@ fn many_sources_all_get_their_turn() {
 #[test]
 fn unwatched_inside_of_a_report_a_source_is_never_reported_again() {
     on_each_route(|endpoint| {
-        // Whichever comes first unwatches all of them.
+        // The first reported source unwatches all of them.
         let mut writers = Vec::new();
         endpoint.act(|watcher, out| {
             let mut sources = Vec::new();
@@ -341,7 +341,7 @@ fn a_file_is_refused_and_a_closed_endpoint_closes_its_sources() {
     });
 }
 
-/// Each transfer is answered by another one, so that the waiting threads always find something to do.
+/// Each transfer is answered by another one, so that the waiting threads always have work.
 #[test]
 fn sources_are_reported_while_transfers_never_pause() {
     for route in ROUTES {
@@ -358,7 +358,7 @@ fn sources_are_reported_while_transfers_never_pause() {
                 watcher.is_calm = true;
                 out.send(other, CALM, Payload::Empty);
             });
-            // The other rank may still wait for its own bell.
+            // The other rank may still wait for its own doorbell.
             wait(&endpoint, |watcher| watcher.other_is_calm.then_some(()));
             seat.finish()
         });
@@ -366,7 +366,7 @@ fn sources_are_reported_while_transfers_never_pause() {
     }
 }
 
-/// Without an endpoint, as in a simulation, whoever drives the handler says what is ready and when.
+/// Without an endpoint, as in a simulation, the driver of the handler reports ready sources at times that it chooses.
 #[test]
 fn a_simulation_makes_sources_ready_itself() {
     let (mut watcher, mut out) = (Watcher::default(), Outbox::default());

@@ -249,7 +249,7 @@ fn what_is_asked_for_inside_of_a_call_is_done_behind_it() {
             (0..3).for_each(|_| soon(done.clone()));
             assert!(done.is(1));
         });
-        // No other thread takes the lock: the daemon runs it.
+        // No other thread takes the lock: the daemon runs the action.
         let until = Instant::now() + Duration::from_secs(20);
         while !done.is(4) && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(1));

@@ -1,6 +1,6 @@
 //! The figures of Aurora on one machine, as a table and as a section of `benches/RESULTS.md`.
 //!
-//! `benches/one-node` builds what this needs and starts it.
+//! `benches/one-node` builds this program and the programs that it needs, and starts it.
 
 mod report;
 mod row;
@@ -13,10 +13,10 @@ use row::ROWS;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Its part of the results.
+/// The heading of its section in the results.
 const HEADING: &str = "# Measured on one node";
 
-/// Measure Aurora on this machine beside Open MPI and rayon, or beside another build of it.
+/// Measure Aurora on this machine, compared with Open MPI and rayon, or with another build of Aurora.
 #[derive(Parser, Debug)]
 #[command(name = "one-node")]
 struct Arguments {

@@ -13,7 +13,7 @@ pub const HEAD: &str = "\
 | row | what | ranks | to be reached | Aurora: min / median / max | reached | beside: min / median / max | cores busy |
 |---|---|---|---|---|---|---|---|";
 
-/// Ours, and the best of the others.
+/// The figures of Aurora, and the best figures of the other systems.
 fn both(measured: &Measured) -> (&Share, Option<&Share>) {
     let ours = measured.ours().next().expect("a complete row has ours");
     (ours, measured.best().first().copied())
@@ -71,7 +71,7 @@ mod tests {
         assert!(missing.is_none(), "run benches/one-node: {missing:?}");
     }
 
-    /// `benches/one-node` finds them there.
+    /// `benches/one-node` finds the rows at the beginnings of lines.
     #[test]
     fn a_row_begins_a_line() {
         assert_eq!(include_str!("row.rs").matches("\n    row(\"").count(), ROWS.len());

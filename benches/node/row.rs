@@ -71,7 +71,7 @@ const fn copied(figure: Figure) -> Figure {
 
 const FASTER: Reach = OfBeside(1.0);
 
-/// All of them.
+/// All rows of the table.
 pub const ROWS: [Row; 55] = [
     row("load-4", "ReadCache of 4 MiB, ready after the last rank has entered", LOAD_4, READY, Limit(5.0)),
     row("load-64", "ReadCache of 64 MiB, ready", LOAD_64, READY, Limit(5.0)),

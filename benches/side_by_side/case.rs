@@ -1,61 +1,61 @@
-//! What is measured, by whom, and what each of these is called: `read_cache/4MiB/2ranks/aurora`.
+//! The cases to measure, their implementations, and their ids: `read_cache/4MiB/2ranks/aurora`.
 
 use super::scope::Scope;
 use aurora_apps::bench::{Access, Operation, Target};
 use aurora_apps::implementation::{Implementation, Offer, Program};
 
-/// Elements of the tables that are updated and read.
+/// The number of elements of the tables that are updated and read.
 pub const TABLE: usize = 1_000_000;
 
-/// What each rank updates or reads in one iteration.
+/// The number of elements that each rank updates or reads in one iteration.
 pub const PLACES: usize = 1_000_000;
 
-/// Reads at once.
+/// The number of elements in one call of a read.
 const BATCH: usize = 65_536;
 
-/// What an iteration does.
+/// The work of one iteration.
 #[derive(Clone, Copy, Debug)]
 pub enum Work {
     /// An operation.
     Operation(Operation),
     /// A load, together with one full read of it by every rank.
     WithRead(Operation),
-    /// Something in a scope of Aurora's.
+    /// An action in a scope of Aurora.
     Scope(Scope),
-    /// A program with so many rows of a matrix, or keys.
+    /// A program with this number of rows of a matrix, or of keys.
     Program(Program, usize),
 }
 
-/// What an iteration has to do with, for rates.
+/// The amount of data of one iteration, for rates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Amount {
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(usize),
-    /// So many places of a table, or keys.
+    /// A number of elements of a table, or of keys.
     Elements(usize),
 }
 
-/// Something to measure, by one implementation.
+/// A case to measure, by one implementation.
 #[derive(Clone, Debug)]
 pub struct Variant {
-    /// Those of a group are shown together.
+    /// The group. The variants of a group are shown together.
     pub group: &'static str,
-    /// What it is called there: `4MiB/2ranks/aurora`.
+    /// The name within the group: `4MiB/2ranks/aurora`.
     pub name: String,
-    /// What an iteration does.
+    /// The work of one iteration.
     pub work: Work,
-    /// By whom.
+    /// The implementation.
     pub by: Implementation,
 }
 
 impl Variant {
-    /// What it is called: `read_cache/4MiB/2ranks/aurora`.
+    /// The id: `read_cache/4MiB/2ranks/aurora`.
     pub fn id(&self) -> String {
         format!("{}/{}", self.group, self.name)
     }
 }
 
-/// All that is measured, group by group: the group, the size, what an iteration does.
+/// All cases, group by group: the group, the size, the work of one iteration.
 fn cases() -> Vec<(&'static str, &'static str, Work)> {
     let operation = |group, size, operation| (group, size, Work::Operation(operation));
     let load = |bytes| Operation::ReadCache { bytes, late: None };
@@ -85,8 +85,8 @@ fn cases() -> Vec<(&'static str, &'static str, Work)> {
     cases
 }
 
-/// All cases by all who can carry them out on so many ranks, side by side. Figures of a route that Aurora has been told
-/// to take are others than those of its own choice.
+/// All cases by all implementations that run on `ranks` ranks, side by side. `route`: the route that the user has
+/// requested for Aurora. It is a part of the names, since its figures differ from those of Aurora's own choice.
 pub fn variants(ranks: usize, route: Option<&str>) -> Vec<Variant> {
     let mut variants = Vec::new();
     for (group, size, work) in cases() {
@@ -106,13 +106,13 @@ impl Work {
             Work::Program(program, _) => program,
             Work::Scope(_) => return vec![Implementation::Aurora],
         };
-        // A program element by element takes minutes; one rank alone is measured with every repetition of the others.
+        // `Naive` takes minutes. `Sequential` is measured with every repetition of the other implementations.
         let is_slow = |by: &Implementation| matches!(by, Implementation::Naive | Implementation::Sequential);
         let is_meant = |by: &Implementation| !is_slow(by) && offer.least_ranks(*by) <= ranks;
         offer.implementations().iter().copied().filter(is_meant).collect()
     }
 
-    /// What an iteration on `ranks` ranks has to do with, if it is more than one thing.
+    /// The amount of data of one iteration on `ranks` ranks; `None` if a rate makes no sense.
     pub fn amount(self, ranks: usize) -> Option<Amount> {
         Some(match self {
             Work::Operation(Operation::Updates { updates: places, .. } | Operation::Reads { reads: places, .. }) => {
@@ -157,7 +157,7 @@ mod tests {
             assert!(ids.iter().any(|known| known == id), "{id} is not in {ids:?}");
         }
         assert_eq!(BTreeSet::from_iter(&ids).len(), ids.len(), "{ids:?}");
-        // What would be two words of a line between the driver and its job.
+        // An id is one word of a line between the driver and its job.
         assert!(ids.iter().all(|id| !id.contains(char::is_whitespace)), "{ids:?}");
     }
 

@@ -1,4 +1,4 @@
-//! The job: every rank carries out what rank 0 wants.
+//! The job: every rank executes the orders of rank 0.
 
 use super::case::{Variant, Work, variants};
 use super::scope::Scopes;
@@ -10,18 +10,18 @@ use aurora_apps::report::Measured;
 use aurora_core::prelude::*;
 use std::time::Duration;
 
-/// A rank's part of it.
+/// A rank's part of the job.
 pub struct Job<'w> {
     world: &'w World,
-    /// All that these ranks can carry out.
+    /// All variants that these ranks can execute.
     pub known: Vec<Variant>,
-    /// What was measured last, by its number.
+    /// The variant that was measured last, with its number in `known`.
     current: Option<(usize, Stage<'w>)>,
     damage: bool,
 }
 
 impl<'w> Job<'w> {
-    /// With `damage` all that is moved is wrong, to show that this is seen.
+    /// With `damage` all moved data are wrong, to show that the verification detects this.
     pub fn new(world: &'w World, damage: bool) -> Self {
         let has_mpi = cfg!(feature = "mpi") && Conditions::of(world).under_mpirun;
         let has = |variant: &Variant| has_mpi || !variant.by.is_mpi();
@@ -30,29 +30,29 @@ impl<'w> Job<'w> {
         Job { world, known, current: None, damage }
     }
 
-    /// Collective, with the others in [`serve`](Job::serve). What so many iterations of a known variant take;
-    /// `progress` hears of each, or of some at a time.
+    /// Collective, while the other ranks are in [`serve`](Job::serve). Returns the time of `iterations` iterations of a
+    /// known variant. Calls `progress` after each iteration, or after several at a time.
     pub fn measure(&mut self, number: usize, iterations: u64, progress: &mut dyn FnMut()) -> Result<Duration> {
         let took = self.step(Some((number, iterations)), progress)?;
         took.ok_or_else(|| Error::user("the job is over"))
     }
 
-    /// Collective, with the others in [`serve`](Job::serve). There is nothing more to do.
+    /// Collective, while the other ranks are in [`serve`](Job::serve). Ends the job.
     pub fn finish(mut self) -> Result<()> {
         self.step(None, &mut || ()).map(drop)
     }
 
-    /// Collective. Carries out what rank 0 wants until that is nothing.
+    /// Collective. Executes the orders of rank 0 until it ends the job.
     pub fn serve(mut self) -> Result<()> {
         while self.step(None, &mut || ())?.is_some() {}
         Ok(())
     }
 
-    /// Collective. Rank 0's order, on all ranks; theirs do not count.
+    /// Collective. Executes rank 0's order on all ranks. The orders of other ranks are ignored.
     fn step(&mut self, order: Option<(usize, u64)>, progress: &mut dyn FnMut()) -> Result<Option<Duration>> {
         let Some((number, iterations)) = self.world.broadcast(0, order)? else { return Ok(None) };
         let variant = &self.known[number];
-        // What was measured before does not keep its memory.
+        // The memory of another variant is freed before this one is set up.
         let kept = self.current.take().filter(|(kept, _)| *kept == number);
         let ready = kept.map_or_else(|| stage(self.world, variant, self.damage), |(_, ready)| Ok(ready))?;
         let (_, stage) = self.current.insert((number, ready));
@@ -65,10 +65,10 @@ impl<'w> Job<'w> {
     }
 }
 
-/// Collective. Carries out so many iterations; who waits hears of each, or of some at a time.
+/// Collective. Executes a number of iterations, and calls its second argument after each, or after several at a time.
 type Stage<'w> = Box<dyn FnMut(u64, &mut dyn FnMut()) -> Result<Took> + 'w>;
 
-/// Collective. A variant, ready to run, with its memory. With `damage` its results are wrong.
+/// Collective. Prepares a variant and its memory. With `damage` its results are wrong.
 fn stage<'w>(world: &'w World, variant: &Variant, damage: bool) -> Result<Stage<'w>> {
     let implementations = vec![variant.by];
     Ok(match variant.work {
@@ -81,7 +81,7 @@ fn stage<'w>(world: &'w World, variant: &Variant, damage: bool) -> Result<Stage<
             let mut scopes = Scopes::new(world, scope, damage)?;
             Box::new(move |iterations, progress| scopes.run(iterations, progress))
         }
-        // A program makes its memory by itself, and its first repetition, which touches that, does not count.
+        // A program allocates its memory itself. Its first repetition, which touches the memory, does not count.
         Work::Program(program, size) => Box::new(move |iterations, progress| {
             let reps = usize::try_from(iterations).unwrap_or(usize::MAX).saturating_add(1);
             let (implementations, progress) = (implementations.clone(), &mut |_| progress());
@@ -101,7 +101,7 @@ fn stage<'w>(world: &'w World, variant: &Variant, damage: bool) -> Result<Stage<
 mod tests {
     use super::*;
 
-    /// What a job of two threads says to these orders, one after the other.
+    /// The result of a job of two threads that executes these orders, one after the other.
     fn measured(orders: &[(&str, u64)], damage: bool) -> Result<()> {
         Config::threads(2).run(|world| {
             let mut job = Job::new(world, damage);

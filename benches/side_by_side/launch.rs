@@ -1,5 +1,5 @@
-//! How the job is started: by mpirun where there is one, with Aurora and MPI side by side in it; else by itself, with
-//! Aurora alone.
+//! The start of the job: by mpirun if there is one, with Aurora and MPI side by side; otherwise by itself, with Aurora
+//! alone.
 
 use crate::machine;
 use crate::mpi::{self, Flavour};
@@ -8,40 +8,40 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
-/// The variable that a process of the job has.
+/// The environment variable of the job's processes.
 pub const JOB: &str = "SIDE_BY_SIDE";
 
-/// Its value where results shall be wrong.
+/// The value of [`JOB`] with which results are made wrong.
 pub const DAMAGED: &str = "damaged";
 
-/// How many ranks, unless `AURORA_RANKS` says it.
+/// The number of ranks, unless `AURORA_RANKS` sets it.
 const RANKS: usize = 2;
 
-/// How the job is started.
+/// The way in which the job is started.
 #[derive(Clone, Debug)]
 pub struct Launch {
-    /// How many ranks it has.
+    /// The number of ranks.
     pub ranks: usize,
-    /// The launcher with its options, or why there are no variants of MPI.
+    /// The launcher with its options, or the reason why there are no variants of MPI.
     pub mpirun: Result<String, Skipped>,
 }
 
-/// Why there are no variants of MPI, and how to have them.
+/// The reason why there are no variants of MPI, with advice.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Skipped {
-    /// In words.
+    /// The reason, in words.
     pub why: String,
-    /// Whether they are wanted, and MPI is not installed.
+    /// True if this binary was built with MPI, but no mpirun is installed.
     pub is_missing: bool,
 }
 
 impl Launch {
-    /// What the environment and this binary allow.
+    /// Chooses the start that the environment and this binary allow.
     pub fn detect() -> Result<Launch, String> {
         if LaunchInfo::detect() != LaunchInfo::Alone {
             return Err("this starts its job by itself: run it without mpirun or srun".into());
         }
-        // Also what is wrong with those variables that only the job reads.
+        // This also reports errors in the variables that only the job reads.
         let planned = Config::default().planned_ranks().map_err(|error| error.to_string())?;
         let is_set = std::env::var("AURORA_RANKS").is_ok_and(|ranks| !ranks.is_empty());
         let ranks = planned.filter(|_| is_set).unwrap_or(RANKS);
@@ -65,7 +65,7 @@ impl Launch {
     }
 }
 
-/// The mpirun that is named or else the one that is installed, with what it is told; options of the user's last.
+/// The named mpirun, otherwise the installed one, with its options; the user's options come last.
 fn mpirun(
     is_built: bool,
     named: Option<String>,
@@ -81,9 +81,9 @@ fn mpirun(
     let named = named.map_or_else(installed, Ok).map_err(missing)?;
     let mut words: Vec<_> = named.split_whitespace().collect();
     let program = *words.first().ok_or_else(|| skipped("MPIRUN is empty; unset it, or name an mpirun in it", false))?;
-    // Said only where it is true: Open MPI's ranks yield then while they wait. MPICH takes it for granted.
+    // Only with more ranks than cores: Open MPI's waiting ranks then yield. MPICH needs no such option.
     let more = if ranks > machine::allowed_cores() && !program.contains("mpich") { " --oversubscribe" } else { "" };
-    // Ranks that compute should not be kept on a core with who serves them.
+    // A computing rank should not be bound to one core together with the daemon that serves it.
     let told = format!("{program} -n {ranks} --bind-to none{more}");
     words[0] = &told;
     Ok(words.join(" "))

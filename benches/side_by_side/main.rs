@@ -1,7 +1,7 @@
 //! `cargo bench`: operations and programs by Aurora and by MPI, side by side, as criterion measures. See
 //! `benches/README.md`.
 //!
-//! The process that cargo starts becomes a job of several ranks; what that is made of is `aurora_suite::side_by_side`.
+//! The process that cargo starts becomes a job of several ranks. The job's parts are in `aurora_suite::side_by_side`.
 
 use aurora_core::prelude::*;
 use aurora_suite::side_by_side::case::{Amount, Variant};
@@ -26,12 +26,12 @@ fn main() -> ExitCode {
     outcome.map_or_else(|error| complain(&error), |()| ExitCode::SUCCESS)
 }
 
-/// Becomes the job, or says why not.
+/// Replaces this process by the job. Returns only with an error.
 fn start() -> Result<(), String> {
     let launch = Launch::detect()?;
     if let Err(Skipped { why, is_missing }) = &launch.mpirun {
         say(&format!("skipped: the variants of MPI, because {why}"));
-        // Whoever checks everything wants to know that this was not.
+        // A run in CI must check everything: a missing mpirun is an error.
         if *is_missing && std::env::var("CI").is_ok_and(|ci| ci == "true") {
             return Err("CI=true, and not all can be measured".into());
         }
@@ -39,7 +39,7 @@ fn start() -> Result<(), String> {
     let own = std::env::current_exe().expect("Linux knows the file that runs");
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
     if !arguments.iter().any(|argument| argument.starts_with("--color") || argument.starts_with("-c")) {
-        // A rank does not see whether somebody reads this on a terminal: Open MPI gives each one of its own.
+        // A rank cannot see whether the output goes to a terminal: Open MPI gives each rank a terminal of its own.
         arguments.push(format!("--color={}", if io::stdout().is_terminal() { "always" } else { "never" }));
     }
     let mut command = launch.command(&own, arguments);
@@ -47,9 +47,9 @@ fn start() -> Result<(), String> {
     Err(format!("the job cannot be started: {}: {error}", command.get_program().to_string_lossy()))
 }
 
-/// Criterion's side, on rank 0; its filter decides what is measured.
+/// Runs criterion on rank 0. Criterion's filter selects the variants.
 fn drive(ranks: usize, mut job: Job<'_>) -> Result<()> {
-    // Its arguments go before these.
+    // Criterion's arguments override these values.
     let (warm_up, measurement) = (Duration::from_millis(300), Duration::from_secs(2));
     let criterion = Criterion::default().sample_size(10).warm_up_time(warm_up).measurement_time(measurement);
     let mut criterion = criterion.configure_from_args();
@@ -69,7 +69,7 @@ fn drive(ranks: usize, mut job: Job<'_>) -> Result<()> {
                     watch.sees(Some(&variant.id()));
                     let took = job.measure(*number, iterations, &mut || watch.sign());
                     watch.sees(None);
-                    // Criterion takes nothing but a time.
+                    // Criterion accepts only a time, so an error ends the process.
                     took.unwrap_or_else(|error| {
                         let _ = complain(&format!("{}: {error}", variant.id()));
                         std::process::exit(1)
@@ -90,6 +90,6 @@ fn complain(error: &str) -> ExitCode {
 }
 
 fn say(text: &str) {
-    // A reader that has gone has heard enough.
+    // An error is ignored: the reader of stderr has ended.
     let _ = writeln!(io::stderr(), "{text}");
 }

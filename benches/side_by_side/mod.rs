@@ -1,8 +1,9 @@
 //! Operations and programs by Aurora and by MPI, side by side, for `cargo bench`. See `benches/README.md`.
 //!
 //! Criterion measures in one process, which is rank 0 of a job of several ranks; the process that cargo starts becomes
-//! what starts that job ([`launch`]). Rank 0 tells the others what to carry out how often; all do, and verify it
-//! ([`job`], [`scope`]). A job that does not go on is ended ([`watch`]). What there is to measure: [`case`].
+//! the launcher of that job ([`launch`]). Rank 0 sends each order to all ranks: a variant and a number of iterations.
+//! All ranks execute and verify it ([`job`], [`scope`]). A job without progress is ended ([`watch`]). The cases:
+//! [`case`].
 
 pub mod case;
 pub mod job;

@@ -1,4 +1,4 @@
-//! What scopes of Aurora's cost that no operation between ranks shows: opened for nothing, used in another way.
+//! Costs of Aurora's scopes that no operation between ranks shows: of empty scopes, and of other uses.
 
 use super::case::{PLACES, TABLE};
 use aurora_apps::agree;
@@ -8,23 +8,23 @@ use aurora_core::ops::{Max, Sum};
 use aurora_core::prelude::*;
 use std::time::Instant;
 
-/// Something to do in a scope. Every rank does it.
+/// An action in a scope, on every rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
-    /// Opens BatchedReads and closes it.
+    /// Opens and closes a BatchedReads scope.
     BatchedOpen,
-    /// Random reads of a table in BatchedReads, a list of all at once.
+    /// Reads random elements of a table in BatchedReads, by one list of all of them.
     BatchedRead,
-    /// The same reads by an iterator that runs ahead.
+    /// Reads the elements of `BatchedRead` by an iterator that reads ahead.
     BatchedIter,
-    /// Writes the next rank's part of a table in a ReleaseC, element after element.
+    /// Writes the next rank's part of a table in a ReleaseC, element by element.
     PutInOrder,
 }
 
-/// How often a scope that is opened for nothing is, between two looks at the time.
+/// The number of openings of an empty scope between two readings of the clock.
 const OPENINGS: u64 = 100_000;
 
-/// A scope, with the table that it is of.
+/// A scope and its table.
 pub struct Scopes<'w> {
     world: &'w World,
     scope: Scope,
@@ -37,12 +37,11 @@ pub struct Scopes<'w> {
 }
 
 impl<'w> Scopes<'w> {
-    /// Collective. With `damage` one element of the table is wrong. One iteration comes before all others and does not
-    /// count.
+    /// Collective. Runs one iteration that does not count. With `damage` results are wrong.
     pub fn new(world: &'w World, scope: Scope, damage: bool) -> Result<Self> {
         let seed = agree::seed(world, None)?;
         let (entries, places) = (Stream::new(seed, 0), Stream::new(seed, 1 + world.rank().index() as u64));
-        // The one that is damaged is read for certain.
+        // Each rank reads the damaged element, number 0.
         let index = |i: usize| if i == 0 { 0 } else { places.bits(i as u64) as usize % TABLE };
         let reads = if matches!(scope, Scope::BatchedRead | Scope::BatchedIter) { PLACES } else { 0 };
         let (indices, values) = ((0..reads).map(index).collect(), vec![0; reads]);
@@ -61,8 +60,8 @@ impl<'w> Scopes<'w> {
         Ok(scopes)
     }
 
-    /// Collective. So many iterations: the slowest rank's seconds, and how much was wrong on all. `progress` hears of
-    /// each, or of some at a time.
+    /// Collective. Returns the slowest rank's seconds for this number of iterations, and the number of wrong elements
+    /// on all ranks. Calls `progress` after each iteration, or after several at a time.
     pub fn run(&mut self, iterations: u64, progress: &mut dyn FnMut()) -> Result<Took> {
         let at_once = if self.scope == Scope::BatchedOpen { OPENINGS } else { 1 };
         let (mut took, mut left) = (Took::default(), iterations);
@@ -108,15 +107,15 @@ impl<'w> Scopes<'w> {
         }
     }
 
-    /// What is wrong with what this rank has read, or with its part of what was written.
+    /// The number of wrong elements among those that this rank has read, or in this rank's part of a written table.
     fn wrong(&mut self) -> Result<usize> {
         Ok(match self.scope {
-            // Nothing moves.
+            // No data move.
             Scope::BatchedOpen => 0,
             Scope::BatchedRead | Scope::BatchedIter => {
                 let entries = self.entries;
                 let read = self.indices.iter().zip(&mut self.values);
-                // What was read is taken away: the next iteration has to bring it again.
+                // Each value is reset: the next iteration has to read it again.
                 let wrong = read.map(|(index, value)| std::mem::take(value) != entries.bits(*index as u64));
                 wrong.filter(|wrong| *wrong).count()
             }

@@ -1,22 +1,22 @@
-//! A job that does not go on is ended, and says what it was doing.
+//! Ends a job without progress, with a message that names its task.
 
 use std::process;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Ten times what the slowest machine should take between two signs of life.
+/// Ten times the longest expected time between two signs of progress on the slowest machine.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// What goes on, and since when without a sign of life.
+/// The present task, and the time of its last sign of progress.
 type Task = Option<(String, Instant)>;
 
-/// Ends the process when what goes on gives no sign of life for a minute.
+/// Ends the process when its task gives no sign of progress for a minute.
 #[derive(Clone, Debug, Default)]
 pub struct Watch(Arc<Mutex<Task>>);
 
 impl Watch {
-    /// One that looks each second.
+    /// Starts a thread that checks the task every second.
     #[allow(clippy::print_stderr)]
     pub fn start() -> Self {
         let watch = Watch::default();
@@ -33,12 +33,12 @@ impl Watch {
         watch
     }
 
-    /// This begins, or still goes on; none: nothing does.
+    /// Sets the present task. `None`: there is no task.
     pub fn sees(&self, what: Option<&str>) {
         self.with(|task| *task = what.map(|what| (what.into(), Instant::now())));
     }
 
-    /// What goes on is alive.
+    /// Notes a sign of progress of the present task.
     pub fn sign(&self) {
         self.with(|task| task.iter_mut().for_each(|(_, since)| *since = Instant::now()));
     }

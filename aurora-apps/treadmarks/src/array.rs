@@ -1,4 +1,4 @@
-//! Arrays, and the guards that show their elements.
+//! Arrays, and the guards that give access to their elements.
 
 use crate::error::Misuse;
 use crate::grid::Grid;
@@ -10,13 +10,13 @@ use std::fmt;
 use std::ops::{Deref, DerefMut, Range};
 use std::rc::Rc;
 
-/// A shared array: [`Tmk::array`](crate::Tmk::array) makes it. This rank has a copy of all of its pages.
+/// A shared array, created by [`Tmk::array`](crate::Tmk::array). This rank has a copy of all of its pages.
 ///
-/// The memory lives as long as the [`Tmk`](crate::Tmk), also if the array is dropped.
+/// The memory lives as long as the [`Tmk`](crate::Tmk), even if the array is dropped.
 ///
-/// One guard of an array is alive at a time, because another access may bring pages up to date. To read and write parts
-/// of one array together, take one range that has both, or copy one part (`to_vec`). Guards of several arrays may be
-/// alive together.
+/// Only one guard of an array is alive at a time, because another access may bring pages up to date. To read and write
+/// parts of one array together, take one range that includes both, or copy one part (`to_vec`). Guards of several
+/// arrays may be alive together.
 pub struct Array<T> {
     inner: Rc<Inner>,
     grid: Grid,
@@ -42,7 +42,7 @@ pub(crate) struct Open {
     pub(crate) taken: Site,
 }
 
-/// Its number in the table of guards that are alive.
+/// A guard's number in the table of guards that are alive.
 struct Guard {
     inner: Rc<Inner>,
     number: u64,
@@ -54,13 +54,13 @@ impl Drop for Guard {
     }
 }
 
-/// Elements of an array, for reading: a slice. It must be dropped before the rank synchronises.
+/// Elements of an array, for reading: a slice. Drop it before the rank synchronises.
 pub struct Reading<'a, T> {
     elements: Ref<'a, [T]>,
     _guard: Guard,
 }
 
-/// Elements of an array, for writing: a slice. It must be dropped before the rank synchronises.
+/// Elements of an array, for writing: a slice. Drop it before the rank synchronises.
 pub struct Writing<'a, T> {
     elements: RefMut<'a, [T]>,
     _guard: Guard,
@@ -72,18 +72,18 @@ impl<T: Element> Array<T> {
         Array { inner, grid, len, memory }
     }
 
-    /// Number of elements.
+    /// The number of elements.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether it has no elements.
+    /// Returns true if the array has no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// These elements. Pages that other ranks have written since are brought up to date first: one request for each
-    /// page and rank that has to be asked, one page after the other, as TreadMarks does in its page faults.
+    /// Returns a guard for reading these elements. Invalid pages are brought up to date first, one page after the
+    /// other: each takes one request to each rank that has to be asked, as TreadMarks does in its page faults.
     ///
     /// # Errors
     /// [`Misuse::Outside`]; [`Misuse::GuardAlive`] if a guard of this array was forgotten; the error that ended the
@@ -96,11 +96,11 @@ impl<T: Element> Array<T> {
         Ok(Reading { elements, _guard })
     }
 
-    /// These elements, for reading and writing. Their pages count as written, and are brought up to date as for
-    /// [`read`](Self::read). Other ranks see the writes after the next synchronisation of both.
+    /// Returns a guard for reading and writing these elements. Their pages count as written, and are brought up to date
+    /// as by [`read`](Self::read). Another rank sees the writes after the next synchronisation of both ranks.
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// The errors of [`read`](Self::read).
     #[track_caller]
     pub fn write(&mut self, elements: Range<usize>) -> Result<Writing<'_, T>> {
         self.bring(&elements)?;

@@ -1,4 +1,4 @@
-//! Messages and bytes by their causes.
+//! Counts of messages and bytes by their causes.
 
 use crate::machine::{Diff, Message, PAGE, Peer, WORD};
 use bytemuck::{Pod, Zeroable};
@@ -6,42 +6,42 @@ use std::collections::BTreeMap;
 use std::iter::Sum;
 use std::ops::{Add, Sub};
 
-/// Messages and bytes of a rank. The comparison of TreadMarks with message passing names four causes of its extra
+/// The messages and bytes of a rank. The comparison of TreadMarks with message passing names four causes of its extra
 /// messages and bytes (section 4 of the paper): barriers and locks apart from data, one request for each page, false
 /// sharing, and accumulated differences. Counts can be added (also by `sum()`) and subtracted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
 pub struct Counts {
-    /// Messages of barriers that it has sent.
+    /// Messages of barriers that the rank has sent.
     pub barrier: u64,
-    /// Messages of locks that it has sent.
+    /// Messages of locks that the rank has sent.
     pub lock: u64,
-    /// Requests for differences that it has sent.
+    /// Requests for differences that the rank has sent.
     pub requests: u64,
-    /// Answers to such requests that it has sent.
+    /// Answers to such requests that the rank has sent.
     pub answers: u64,
-    /// Pages that it has brought up to date.
+    /// Pages that the rank has brought up to date.
     pub misses: u64,
-    /// Of its requests: those that one request to each rank for all pages between two synchronisations would have
+    /// Of `requests`: the requests that one request to each rank for all pages between two synchronisations would have
     /// saved.
     pub one_request_a_page: u64,
-    /// Of its requests: those that a page with one writer would not have needed.
+    /// Of `requests`: the requests that a page with a single writer would not have needed.
     pub false_sharing: u64,
-    /// Bytes of the differences that it has fetched.
+    /// Bytes of the differences that the rank has fetched.
     pub data: u64,
-    /// Of these: bytes of words that a later difference of the same page has overwritten.
+    /// Of `data`: bytes of words that a later difference of the same page has overwritten.
     pub accumulated: u64,
-    /// Bytes of the messages that it has sent: differences, intervals, times.
+    /// Bytes of the messages that the rank has sent: differences, intervals, times.
     pub bytes: u64,
 }
 
 impl Counts {
-    /// Messages that it has sent.
+    /// The number of messages that the rank has sent.
     pub fn messages(&self) -> u64 {
         self.barrier + self.lock + self.requests + self.answers
     }
 
-    /// A message of `bytes` bytes is sent.
+    /// Counts a message of `bytes` bytes that is sent.
     pub(crate) fn sent(&mut self, message: &Message, bytes: usize) {
         let count = match message {
             Message::Arrive { .. } | Message::Depart { .. } => &mut self.barrier,
@@ -53,7 +53,7 @@ impl Counts {
         self.bytes += bytes as u64;
     }
 
-    /// The differences of a page are applied.
+    /// Counts the differences of a page that are applied.
     pub(crate) fn applied(&mut self, diffs: &[Diff]) {
         let mut words = [false; PAGE / WORD];
         for diff in diffs {
@@ -100,7 +100,7 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    /// A page is missed: these ranks are asked for differences.
+    /// Counts a miss of a page, for which the ranks `asked` are asked for differences.
     pub(crate) fn missed(&mut self, counts: &mut Counts, asked: impl Iterator<Item = Peer>) {
         counts.misses += 1;
         let mut writers = 0;
@@ -113,7 +113,7 @@ impl Requests {
         counts.false_sharing += u64::from(writers > 1) * (writers - 1);
     }
 
-    /// The rank synchronises.
+    /// The rank synchronises: later requests are counted from zero.
     pub(crate) fn synchronised(&mut self) {
         self.asked.clear();
     }

@@ -2,11 +2,11 @@ use aurora_core::{Error as CoreError, Site};
 use std::ops::Range;
 use thiserror::Error;
 
-/// A call that TreadMarks cannot carry out. A call returns it as an [`Error::User`](aurora_core::Error), from which
-/// [`Misuse::of`] takes it.
+/// A call that TreadMarks cannot execute. The call returns an [`Error::User`](aurora_core::Error), from which
+/// [`Misuse::of`] takes the misuse.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum Misuse {
-    /// A guard of an array is alive where the rank synchronises.
+    /// A guard of an array is alive while the rank synchronises.
     #[error(
         "a guard of elements {elements:?} of an array, taken at {taken}, is alive at this {call}: drop it first, \
          because other ranks' writes become visible where the ranks synchronise"
@@ -14,9 +14,9 @@ pub enum Misuse {
     GuardAlive {
         /// The synchronisation.
         call: &'static str,
-        /// The elements that the guard shows.
+        /// The elements of the guard.
         elements: Range<usize>,
-        /// The line that has taken it.
+        /// The line that has created the guard.
         taken: Site,
     },
     /// The rank holds the lock already.
@@ -24,7 +24,7 @@ pub enum Misuse {
     Held {
         /// The lock.
         lock: u32,
-        /// The line that has acquired it.
+        /// The line that has acquired the lock.
         since: Site,
     },
     /// The rank does not hold the lock.
@@ -33,33 +33,33 @@ pub enum Misuse {
         /// The lock.
         lock: u32,
     },
-    /// A range that the array does not have.
+    /// A range beyond the end of the array.
     #[error("elements {elements:?} lie outside of an array of {len} elements")]
     Outside {
         /// The range.
         elements: Range<usize>,
-        /// The elements of the array.
+        /// The number of elements of the array.
         len: usize,
     },
-    /// Elements of which several lie in one word, or whose ends do not lie at the end of a word.
+    /// The elements do not consist of whole words of 4 bytes.
     #[error(
         "an element of {bytes} bytes is not made of words of 4 bytes: ranks that write neighbours in one word would \
          overwrite each other; use a wider type"
     )]
     NoWords {
-        /// Bytes of an element.
+        /// The size of an element in bytes.
         bytes: usize,
     },
     /// An array with too many pages.
     #[error("an array of {bytes} bytes has too many pages: all arrays together have {} at most", u32::MAX)]
     TooManyPages {
-        /// Bytes of the array.
+        /// The size of the array in bytes.
         bytes: usize,
     },
 }
 
 impl Misuse {
-    /// The misuse that an error is, if it is one.
+    /// Returns the misuse in an error; `None` if the error is another one.
     pub fn of(error: &CoreError) -> Option<&Misuse> {
         match error {
             CoreError::User { source: Some(source), .. } => source.downcast_ref(),

@@ -3,14 +3,14 @@
 use crate::machine::{PAGE, Page};
 use std::ops::Range;
 
-/// The pages of an array: each of its rows begins a page, and a row longer than a page has several.
+/// The pages of an array. Each row of the array begins a page; a row longer than a page has several pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Grid {
     /// The first page.
     first: Page,
-    /// Bytes of the array.
+    /// The bytes of the array.
     len: usize,
-    /// Bytes of a row.
+    /// The bytes of a row.
     row: usize,
 }
 
@@ -31,7 +31,7 @@ impl Grid {
         rows * self.pages_of_a_row() + rest.div_ceil(PAGE)
     }
 
-    /// The page behind its last one.
+    /// The page behind the last page of the array.
     pub fn end(&self) -> Page {
         self.first + self.count() as Page
     }
@@ -41,7 +41,7 @@ impl Grid {
         byte / self.row * self.pages_of_a_row() + byte % self.row / PAGE
     }
 
-    /// The pages of some bytes of the array.
+    /// The pages of a range of bytes of the array.
     pub fn pages(&self, bytes: &Range<usize>) -> Range<Page> {
         if bytes.is_empty() {
             return self.first..self.first;
@@ -50,7 +50,7 @@ impl Grid {
         self.first + first as Page..self.first + last as Page + 1
     }
 
-    /// Whether a page is of this array.
+    /// Returns true if a page belongs to this array.
     pub fn has(&self, page: Page) -> bool {
         page.checked_sub(self.first).is_some_and(|page| (page as usize) < self.count())
     }

@@ -9,11 +9,11 @@ use aurora_core::prelude::*;
 use aurora_core::{ObjectName, Site};
 use std::collections::BTreeMap;
 
-/// For the departure from a barrier.
+/// A wait for the departure from a barrier.
 pub(crate) const BARRIER: Wait = Wait { number: 0, until: Until::Came };
-/// For differences of a page.
+/// A wait for differences of a page.
 pub(crate) const DIFFS: Wait = Wait { number: 1, until: Until::Answered };
-/// For a lock.
+/// A wait for a lock.
 pub(crate) const LOCK: Wait = Wait { number: 2, until: Until::Answered };
 
 pub(crate) struct Node {
@@ -22,7 +22,7 @@ pub(crate) struct Node {
     pub(crate) requests: Requests,
     /// The locks that this rank holds, and the lines that have acquired them.
     pub(crate) held: BTreeMap<u32, Site>,
-    /// Bytes of history that it may keep.
+    /// The maximum bytes of history that the rank may keep.
     limit: usize,
 }
 
@@ -32,7 +32,7 @@ impl Node {
         Node { machine, counts: Counts::default(), requests: Requests::default(), held: BTreeMap::new(), limit }
     }
 
-    /// Sends messages of the machine; those of a call of the program for a reason.
+    /// Sends messages of the machine. Messages of a call of the program have a reason.
     pub(crate) fn send(&mut self, sent: Vec<(Peer, Message)>, reason: Option<&Reason>, cx: &mut Cx<'_>) {
         for (to, message) in sent {
             let bytes = match postcard::to_allocvec(&message) {
@@ -86,7 +86,7 @@ impl SharedObject for Node {
         Awaited { ranks, doing }
     }
 
-    /// A rank to which this one owes a lock waits for this rank's program.
+    /// Reports the ranks to which this rank owes a lock: they wait for this rank's program.
     fn holds(&self, held: &mut Holds<'_>) {
         for peer in self.machine.owed() {
             held.call(Rank::new(peer.into()), Obstacle { by_itself: true, behind: Vec::new() });

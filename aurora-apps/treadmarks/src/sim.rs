@@ -1,4 +1,5 @@
-//! The protocol in virtual time: machines of all ranks in one thread, programs of steps, a network with a latency.
+//! The protocol in virtual time: the machines of all ranks in one thread, programs as steps, and a network with a
+//! latency.
 //!
 //! ```
 //! use aurora_treadmarks::Counts;
@@ -19,8 +20,8 @@
 //! # Ok::<(), aurora_treadmarks::sim::Stuck>(())
 //! ```
 //!
-//! One run is determined by its programs and its [`Network`]. Counts are the same with any network if the ranks meet
-//! at barriers alone, and if no page is read by one rank and written by another between two of them.
+//! The programs and the [`Network`] determine a run. The counts do not depend on the network if the ranks synchronise
+//! by barriers alone, and if no page is read by one rank and written by another between two barriers.
 
 use crate::counts::{Counts, Requests};
 use crate::grid::Grid;
@@ -33,12 +34,12 @@ use thiserror::Error;
 /// A step of the program of a rank. Arrays are numbered from 0; ranges and offsets are in bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// Computes for so many nanoseconds.
+    /// Computes for this number of nanoseconds.
     Compute(u64),
     /// Reads these bytes of the array with this number. Pages that are not up to date are fetched first.
     Read(usize, Range<usize>),
-    /// Writes, into the array with this number, from this offset on, these bytes. Pages that are not up to date are
-    /// fetched first.
+    /// Writes into the array with this number, at this offset, these bytes. Pages that are not up to date are fetched
+    /// first.
     Write(usize, usize, Vec<u8>),
     /// Arrives at a barrier.
     Barrier,
@@ -51,11 +52,12 @@ pub enum Step {
 /// The network between the ranks.
 #[derive(Clone, Debug)]
 pub struct Network {
-    /// Nanoseconds from the sender to the receiver.
+    /// The latency from the sender to the receiver, in nanoseconds.
     pub latency: u64,
-    /// Picoseconds for each byte of a message, beside the latency.
+    /// The time for each byte of a message, in addition to the latency, in picoseconds.
     pub byte: u64,
-    /// With a seed: each message takes up to 8 times as long, by chance. Messages overtake each other then.
+    /// The seed of random delays: each message takes up to 8 times as long, so messages overtake each other. `None`: no
+    /// random delays.
     pub jitter: Option<u64>,
 }
 
@@ -77,7 +79,7 @@ impl Network {
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("the ranks wait for each other: {}", waiting.join("; "))]
 pub struct Stuck {
-    /// For each waiting rank its lock or its step.
+    /// For each waiting rank, its lock or its step.
     pub waiting: Vec<String>,
 }
 
@@ -93,39 +95,39 @@ pub struct Sim<'a> {
     now: u64,
 }
 
-/// Something that happens at a time.
+/// An event, and its time.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Due {
     at: u64,
     entry: u64,
     to: usize,
-    /// A message of a rank, encoded; else the rank's program goes on.
+    /// The message of a rank, encoded; `None`: the rank's program continues.
     from: Option<(Peer, Vec<u8>)>,
 }
 
 struct Node<'a> {
     machine: Machine,
-    /// By arrays.
+    /// The memory of the rank, by array.
     memory: Vec<Vec<u8>>,
     program: Box<dyn Iterator<Item = Step> + 'a>,
-    /// The step under way.
+    /// The step that is being executed.
     step: Option<Step>,
     counts: Counts,
     requests: Requests,
     held: BTreeSet<u32>,
 }
 
-/// How a rank waits.
+/// The wait of a rank.
 enum Wait {
-    /// Until this later time.
+    /// A wait of this number of nanoseconds.
     For(u64),
-    /// For messages.
+    /// A wait for messages.
     ForOthers,
 }
 
 impl<'a> Sim<'a> {
-    /// Ranks with these programs, and arrays of so many bytes in rows of so many bytes, which are zero. A program is
-    /// asked for its next step when the step before is done.
+    /// Creates ranks with these programs, and arrays that are zero. `arrays` has the bytes of each array and of its
+    /// rows. The next step of a program is taken when the step before is done.
     ///
     /// # Panics
     /// If an array or a row is not made of words of 4 bytes.
@@ -178,7 +180,7 @@ impl<'a> Sim<'a> {
     /// that it has read. Returns the virtual time in nanoseconds.
     ///
     /// # Errors
-    /// The ranks wait for each other, or for a rank whose program is over.
+    /// The ranks wait for each other, or for a rank whose program has ended.
     ///
     /// # Panics
     /// If a step names an array or bytes that do not exist, acquires a lock that its rank holds, or releases one that
@@ -203,7 +205,7 @@ impl<'a> Sim<'a> {
         self.nodes.iter().map(|node| node.counts)
     }
 
-    /// The bytes of an array on a rank, as the rank has them.
+    /// The bytes of an array in the copy of a rank.
     pub fn memory(&self, rank: usize, array: usize) -> &[u8] {
         &self.nodes[rank].memory[array]
     }
@@ -217,7 +219,7 @@ impl<'a> Sim<'a> {
         }
     }
 
-    /// The program of a rank goes on as far as it can. `is_waiting`: it goes on only if its step is under way.
+    /// Continues the program of a rank as far as possible. `is_waiting`: only if a step is being executed.
     fn go_on(&mut self, rank: usize, is_waiting: bool, look: &mut impl FnMut(usize, &Step, &[u8])) {
         if is_waiting && matches!(self.nodes[rank].step, None | Some(Step::Compute(_))) {
             return;
@@ -289,7 +291,7 @@ impl<'a> Sim<'a> {
 }
 
 impl Sim<'_> {
-    /// Brings the pages of some bytes up to date, one after the other.
+    /// Brings the pages of a range of bytes up to date, one after the other.
     fn bring(&mut self, rank: usize, array: usize, range: &Range<usize>) -> Option<Wait> {
         let grid = self.grids[array];
         for page in grid.pages(range) {

@@ -16,19 +16,19 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// Bytes of intervals and differences that a rank keeps at most, unless a program sets another limit.
+/// The maximum bytes of intervals and differences that a rank keeps, unless a program sets another limit.
 const HISTORY: usize = 1 << 30;
 
-/// Pages whose contents one call of the kernel copies.
+/// The number of pages whose contents one call of the kernel copies.
 const AT_ONCE: usize = 64;
 
-/// A rank's part of a shared memory after TreadMarks: arrays, one barrier, locks with any numbers.
+/// A rank's part of a shared memory like that of TreadMarks: arrays, one barrier, locks with any numbers.
 ///
 /// Memory is lazily release-consistent (section 2.2.2 of the comparison with PVM). A rank sees the writes of another
-/// after both have come to a [`barrier`](Self::barrier), or after it has acquired a lock that the other has released.
-/// Other calls that order ranks, such as [`World::barrier`], do not order accesses to arrays. Ranks may write other
-/// words of one page at the same time. If two write one word and nothing orders them, ranks may see different values
-/// from then on; `AURORA_CHECK=1` does not report it.
+/// rank after both have passed a [`barrier`](Self::barrier), or after it has acquired a lock that the other rank has
+/// released. Other calls that order ranks, such as [`World::barrier`], do not order accesses to arrays. Ranks may write
+/// different words of one page at the same time. If two ranks write one word and nothing orders the writes, ranks may
+/// see different values from then on; `AURORA_CHECK=1` does not report such a race.
 ///
 /// ```
 /// use aurora_core::prelude::*;
@@ -59,7 +59,7 @@ pub struct Tmk {
 
 pub(crate) struct Inner {
     shared: Shared<Node>,
-    /// By pages: whether the program's copy lacks changes, and whether this rank has written it in this interval.
+    /// For each page: whether the program's copy lacks changes, and whether this rank has written it in this interval.
     states: RefCell<Vec<PageState>>,
     /// The pages that this rank has written in this interval.
     written: RefCell<Vec<Page>>,
@@ -69,7 +69,7 @@ pub(crate) struct Inner {
     guards: Cell<u64>,
 }
 
-/// An array, as the pages of all arrays need it.
+/// The pages and the memory of an array.
 struct Part {
     grid: Grid,
     memory: Rc<RefCell<dyn Memory>>,
@@ -82,20 +82,20 @@ struct PageState {
 }
 
 impl Tmk {
-    /// Collective. A shared memory without arrays.
+    /// Collective. Creates a shared memory without arrays.
     ///
     /// # Errors
-    /// As [`World::share`].
+    /// The errors of [`World::share`].
     #[track_caller]
     pub fn new(world: &World) -> Result<Self> {
         Tmk::with_history(world, HISTORY)
     }
 
-    /// Collective. The same, where each rank keeps at most so many bytes of intervals and differences. Nothing of them
-    /// is ever forgotten; a rank that has more fails. [`Tmk::new`] allows 1 GiB.
+    /// Collective. Creates a shared memory in which each rank keeps at most `bytes` bytes of intervals and differences.
+    /// These are never freed; a rank that has more fails. [`Tmk::new`] allows 1 GiB.
     ///
     /// # Errors
-    /// As [`World::share`]; `Mismatch` if the limits of ranks differ.
+    /// The errors of [`World::share`]; `Mismatch` if the limits of ranks differ.
     #[track_caller]
     pub fn with_history(world: &World, bytes: usize) -> Result<Self> {
         let node = |making: &Making| Ok(Node::new(making.rank, making.size, bytes));
@@ -111,12 +111,12 @@ impl Tmk {
         Ok(Tmk { inner: Rc::new(inner) })
     }
 
-    /// Collective. An array of `len` elements, all zero. Each `row` elements begin a new page; other pages have 4096
-    /// bytes. For an array without rows `row` is `len` or 0. Each rank has a copy of the whole array, and up to two
-    /// more of the pages that it writes.
+    /// Collective. Creates an array of `len` elements, all zero. Every `row` elements a new page begins; the other
+    /// pages of a row have 4096 bytes. For an array without rows `row` is `len` or 0. Each rank has a copy of the whole
+    /// array, and up to two more copies of the pages that it writes.
     ///
     /// # Errors
-    /// `Mismatch` if ranks ask for different arrays; [`Misuse::NoWords`]; [`Misuse::TooManyPages`];
+    /// `Mismatch` if ranks create different arrays; [`Misuse::NoWords`]; [`Misuse::TooManyPages`];
     /// [`Error::CacheLimit`] or [`Error::OutOfMemory`] if there is no memory for the copy.
     #[track_caller]
     pub fn array<T: Element>(&self, len: usize, row: usize) -> Result<Array<T>> {
@@ -124,7 +124,7 @@ impl Tmk {
         let made = inner.allocate::<T>(len, row);
         let refusal = made.as_ref().err().cloned();
         if let Ok((grid, _)) = &made {
-            // Before any rank can write to the array.
+            // Done before any rank can write to the array.
             inner.shared.tidy(|node, _| node.machine.grow_to(grid.end()));
         }
         let words = format!("an array of {len} {} in rows of {row}", type_name::<T>());
@@ -136,10 +136,10 @@ impl Tmk {
         Ok(Array::new(Rc::clone(inner), grid, memory))
     }
 
-    /// Collective. Returns once all ranks have come. A rank then sees all that ranks wrote before.
+    /// Collective. Returns once all ranks have arrived. A rank then sees all earlier writes of all ranks.
     ///
     /// # Errors
-    /// [`Misuse::GuardAlive`]; `Mismatch`, `Deadlock` or a similar error if a rank never comes; the error that ended
+    /// [`Misuse::GuardAlive`]; `Mismatch`, `Deadlock` or a similar error if a rank never arrives; the error that ended
     /// the job.
     #[track_caller]
     pub fn barrier(&self) -> Result<()> {
@@ -147,13 +147,13 @@ impl Tmk {
         self.inner.await_until(BARRIER, |machine| !machine.is_in_barrier())
     }
 
-    /// Acquires a lock; waits while another rank holds it. This rank then sees all that the ranks that had the lock saw
-    /// or wrote before they released it. The manager of the lock is rank `lock mod n`. The rank holds the lock until it
-    /// [releases](Self::release) it, also if the program leaves a function by `?`.
+    /// Acquires a lock; waits while another rank holds it. This rank then sees all writes that earlier holders of the
+    /// lock made or saw before they released it. The manager of the lock is rank `lock mod n`. The rank holds the lock
+    /// until it [releases](Self::release) it, even if the program leaves a function by `?`.
     ///
     /// # Errors
-    /// [`Misuse::GuardAlive`]; [`Misuse::Held`]; `Deadlock` if ranks wait for each other's locks; `RankLeft` if a rank
-    /// has left that holds it; the error that ended the job.
+    /// [`Misuse::GuardAlive`]; [`Misuse::Held`]; `Deadlock` if ranks wait for each other's locks; `RankLeft` if the
+    /// rank that holds the lock has left; the error that ended the job.
     #[track_caller]
     pub fn acquire(&self, lock: u32) -> Result<()> {
         let (inner, site) = (&self.inner, Site::here());
@@ -194,8 +194,8 @@ impl Tmk {
         })
     }
 
-    /// The counts of this rank so far. It also sends while its program does other things: answers, and locks for which
-    /// it is asked.
+    /// The counts of this rank so far. They include messages that the rank sends while its program does other things:
+    /// answers to requests, and grants of locks.
     pub fn counts(&self) -> Counts {
         self.inner.shared.tidy(|node, _| node.counts)
     }
@@ -203,7 +203,7 @@ impl Tmk {
     /// Collective. The sums of the counts of all ranks, up to this call.
     ///
     /// # Errors
-    /// As [`World::all_reduce`].
+    /// The errors of [`World::all_reduce`].
     #[track_caller]
     pub fn total_counts(&self, world: &World) -> Result<Counts> {
         world.barrier()?; // no rank waits for answers or locks
@@ -218,7 +218,7 @@ impl Op<Counts> for Sum {
 }
 
 impl Inner {
-    /// The memory of an array, and its pages.
+    /// Allocates the memory of an array, and numbers its pages.
     #[track_caller]
     fn allocate<T: Element>(&self, len: usize, row: usize) -> Result<(Grid, Vec<T>)> {
         let size = size_of::<T>();
@@ -243,7 +243,7 @@ impl Inner {
         self.no_guards_of(None, call)
     }
 
-    /// Fails if a guard is alive, of this array if one is given.
+    /// Fails if a guard is alive; with `array`, if a guard of that array is alive.
     #[track_caller]
     pub(crate) fn no_guards_of(&self, array: Option<Grid>, call: &'static str) -> Result<()> {
         match self.open.borrow().values().find(|open| array.is_none_or(|array| array == open.array)) {
@@ -280,7 +280,7 @@ impl Inner {
         })
     }
 
-    /// The contents of pages, each of any array.
+    /// Calls `each` with the contents of pages of any arrays.
     fn with_pages(&self, pages: &[Page], mut each: impl FnMut(Page, &[u8])) {
         let arrays = self.arrays.borrow();
         for page in pages {
@@ -299,7 +299,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Brings the pages of some bytes of an array up to date, one after the other.
+    /// Brings the pages of a range of bytes of an array up to date, one after the other.
     #[track_caller]
     pub(crate) fn bring(&self, grid: &Grid, bytes: &Range<usize>, memory: &mut [u8]) -> Result<()> {
         let site = Site::here();
@@ -334,7 +334,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Notes that the program is about to write to some bytes of an array, which are up to date.
+    /// Notes that the program is about to write to a range of bytes of an array, which are up to date.
     #[track_caller]
     pub(crate) fn begin_writes(&self, grid: &Grid, bytes: &Range<usize>, memory: &[u8]) -> Result<()> {
         let mut states = self.states.borrow_mut();

@@ -1,9 +1,9 @@
-//! A launcher's announcement: the ranks that it says it has started.
+//! A launcher's announcement of the ranks that it has started.
 
 use super::BUILD_WITH_MPI;
 
-/// The announcement that a launcher has left in the environment. Programs that were not started by the launcher inherit
-/// it too, for example in a shell inside an allocation.
+/// The announcement that a launcher has left in the environment. Programs that the launcher has not started may inherit
+/// it, for example in a shell inside an allocation.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Announced {
     /// The number of ranks, if it is announced.
@@ -13,7 +13,7 @@ pub struct Announced {
 }
 
 impl Announced {
-    /// The error of a program that was built without MPI, and of which there may be several.
+    /// The error message of a program that was built without MPI, and may be one of several processes.
     pub fn without_mpi(&self) -> String {
         let by_hand = match self.variables[..] {
             [] => "Start it without mpirun, and set AURORA_RANKS".into(),
@@ -22,7 +22,7 @@ impl Announced {
         format!("{}, but it was built without MPI. {by_hand}. {BUILD_WITH_MPI}", self.said())
     }
 
-    /// The error of a program to which MPI reports another number of ranks. `library` is its MPI.
+    /// The error message of a program to which its MPI, `library`, reports another number of ranks.
     #[cfg(feature = "mpi")]
     pub(super) fn other_size(&self, size: usize, library: &str) -> String {
         let here = match self.size {

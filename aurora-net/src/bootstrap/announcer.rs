@@ -13,11 +13,11 @@ use std::time::Duration;
 /// Time for mpirun to forward the message: MPICH's drops output that it has not forwarded when a job aborts.
 const FORWARDING: Duration = Duration::from_millis(100);
 
-/// How long a rank that has only heard of a failure waits to be killed. Open MPI can take 3 s to kill ranks of other
-/// machines. A longer wait would make other ranks report this silent rank as lost.
+/// The time that a rank that was only notified of a failure waits to be killed. Open MPI can take 3 s to kill ranks of
+/// other machines. A longer wait would make other ranks report this silent rank as lost.
 pub(super) const WAIT_TO_BE_ENDED: Duration = Duration::from_secs(3);
 
-/// The most datagrams read from the announcement socket: more than the system keeps for a socket that nobody reads.
+/// The maximum number of datagrams read from the announcement socket: more than the system keeps in a socket.
 const LOOKS: usize = 1024;
 
 /// The right to announce why the job ends: the rank that first binds the job's abstract socket on a machine has it.
@@ -25,13 +25,13 @@ const LOOKS: usize = 1024;
 /// abstract socket of its own.
 ///
 /// All processes of a machine can see bound names and send to them. So each name is derived from the job's key: a
-/// process that knows one name cannot derive the next. A datagram must prove that it comes from the job. Nobody
+/// process that knows one name cannot derive the next. A datagram must prove that it comes from the job. No process
 /// connects to these sockets, so there is no connection queue to fill.
 pub(super) struct Announcer {
     key: JobKey,
     size: usize,
     held: Mutex<Option<UnixDatagram>>,
-    /// Where other ranks report that they have announced the failure.
+    /// The socket at which other ranks report that they have announced the failure.
     announced: Option<UnixDatagram>,
 }
 
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!([&b, &a, &c, &b].map(Announcer::is_first), [true, false, false, false]);
     }
 
-    /// A rank that detects the failure late may outlive the rank that announced it.
+    /// A rank that detects the failure late may live longer than the rank that announced it.
     #[test]
     fn nor_does_another_when_the_first_has_gone() {
         let [a, b, c] = announcers();

@@ -101,7 +101,8 @@ impl ControlPlane for ControlClient {
         state.failure.get_or_insert_with(|| failure.clone());
         drop(state);
         self.notices.changed.notify_all();
-        // Outside the lock, as in `leave`: this may close an endpoint whose daemon is about to report a failure.
+        // Dropped outside the lock, as in `leave`: this may close an endpoint whose daemon is about to report a
+        // failure.
         drop(callback);
         (self.reporter)(Report::Failed(failure.clone()));
     }
@@ -118,7 +119,7 @@ impl ControlPlane for ControlClient {
     }
 
     fn leave(&self) {
-        // Outside the lock: this may close an endpoint whose daemon is about to report a failure.
+        // Dropped outside the lock: this may close an endpoint whose daemon is about to report a failure.
         let callback = self.notices.lock().on_failure.take();
         drop(callback);
     }

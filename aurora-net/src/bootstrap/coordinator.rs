@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Report {
     Contact(Contact),
-    /// The rank needs no other rank any more. It serves the others until all have finished.
+    /// The rank needs no other rank any more. It serves the other ranks until all have finished.
     Finished,
-    /// The rank has failed, or has heard that another has.
+    /// The rank has failed, or knows that another rank has failed.
     Failed(Failure),
 }
 
@@ -33,7 +33,7 @@ impl Coordinator {
         Coordinator { contacts: vec![None; size], finished: vec![false; size], failure: None }
     }
 
-    /// The failure to report for the job: the first reported by the rank that it happened to, otherwise the first.
+    /// The failure to report for the job: the first one reported by the rank that failed, otherwise the first one.
     pub fn failure(&self) -> Option<&Failure> {
         self.failure.as_ref()
     }

@@ -1,4 +1,4 @@
-//! Why a job ended early.
+//! The reason why a job ended early.
 
 use crate::Rank;
 use serde::{Deserialize, Serialize};
@@ -6,28 +6,28 @@ use std::fmt;
 use std::io::{self, Write};
 use std::panic::Location;
 
-/// A job's failure, as all its ranks learn it.
+/// The failure of a job, as all its ranks learn it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, thiserror::Error)]
 pub struct Failure {
     /// The rank that failed; `None` if the job could not start.
     pub rank: Option<Rank>,
-    /// What happened, in words.
+    /// The cause, in words.
     pub cause: String,
     /// The source position, as `file:line:column`.
     pub at: Option<String>,
-    /// True on the rank that the failure happened to; false on ranks that have only heard of it.
+    /// True on the rank that has failed; false on ranks that were only notified.
     pub origin: bool,
-    /// The error itself, encoded for the other ranks, if equal on all and naming the ranks concerned; else empty.
+    /// The encoded error, for the other ranks, if it is equal on all and names the ranks concerned; else empty.
     pub error: Vec<u8>,
 }
 
 impl Failure {
-    /// `rank` failed because of `cause`.
+    /// Creates the failure of `rank` because of `cause`.
     pub fn of(rank: Rank, cause: impl fmt::Display) -> Self {
         Failure { rank: Some(rank), cause: cause.to_string(), at: None, origin: true, error: Vec::new() }
     }
 
-    /// The job could not start because of `cause`.
+    /// Creates the failure of a job that could not start because of `cause`.
     pub fn start(cause: impl fmt::Display) -> Self {
         Failure { rank: None, cause: cause.to_string(), at: None, origin: true, error: Vec::new() }
     }
@@ -39,7 +39,7 @@ impl Failure {
         self
     }
 
-    /// Prints why the job ends, in one write: a launcher may put what others say between two.
+    /// Prints why the job ends, in one write: a launcher may insert output of other ranks between two writes.
     pub(super) fn print(&self) {
         // Nothing can be done about a closed stderr.
         let _ = io::stderr().write_all(format!("aurora: {self}\n").as_bytes());

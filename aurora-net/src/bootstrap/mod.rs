@@ -44,7 +44,7 @@ pub const BUILD_WITH_MPI: &str = "To build it with MPI, write `features = [\"mpi
      Cargo.toml, or build it by `cargo build --features aurora-spmd/mpi` (a program of Aurora's own workspace: \
      `--features mpi`); that needs an MPI with its compiler wrapper, and libclang";
 
-/// How the ranks are started.
+/// The way in which the ranks are started.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Launch {
     /// This many threads of this process. Rank 0 is the calling thread; its value is returned.
@@ -55,20 +55,20 @@ pub enum Launch {
     /// A process started by [`Launch::Processes`], with the contents of [`VARIABLE`], unless [`is_inherited`]. [`run`]
     /// ends the process; it returns only if there is no such job.
     Child(String),
-    /// Processes started by an MPI launcher. Each rank returns its own value. If MPI reports another size than the
-    /// launcher has announced in the environment, or one rank where the announcement names no size, the launcher
-    /// belongs to another MPI, or has not started this process: an error.
+    /// Processes started by an MPI launcher. Each rank returns its own value. An error if MPI reports another size than
+    /// the launcher has announced in the environment, or one rank where the announcement names no size: then the
+    /// launcher belongs to another MPI, or has not started this process.
     Mpi(Announced),
 }
 
-/// What has started the ranks.
+/// The launcher that has started the ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Launcher {
     /// The ranks are threads of this process.
     Threads,
-    /// Rank 0 has started the other ranks on this machine.
+    /// The ranks are processes; rank 0 has started the others on this machine.
     Processes,
-    /// An MPI launcher, or a compatible one.
+    /// An MPI launcher, or a compatible one, has started the ranks.
     Mpi,
 }
 
@@ -85,11 +85,11 @@ impl fmt::Display for Launcher {
 /// Options for a job's start and end.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How long the ranks have to return from their bodies after a failure.
+    /// The time within which the ranks must return from their bodies after a failure.
     pub grace: Duration,
-    /// The network interface. By default loopback if all ranks run on one machine, otherwise one in a network of all.
+    /// The network interface. Default: loopback if all ranks run on one machine, otherwise one in a common network.
     pub interface: Option<String>,
-    /// The command line for [`Launch::Processes`]. By default that of this process.
+    /// The command line for [`Launch::Processes`]. Default: the command line of this process.
     pub arguments: Option<Vec<OsString>>,
 }
 
@@ -99,9 +99,9 @@ impl Default for Options {
     }
 }
 
-/// Starts a job, or joins the one that this process belongs to, and runs `body` on each of its ranks.
+/// Starts a job, or joins the job that this process belongs to, and runs `body` on each of its ranks.
 ///
-/// Returns when every rank has left its body; [`Launch`] says whose value.
+/// Returns when every rank has left its body. [`Launch`] tells which rank's value is returned.
 ///
 /// # Errors
 /// The first failure of any rank, or the reason why the job could not start.

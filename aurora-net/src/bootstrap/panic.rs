@@ -8,7 +8,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
 
 thread_local! {
-    /// Whether this thread runs a body whose panics become failures.
+    /// True if this thread runs a body whose panics become failures.
     static CAPTURING: Cell<bool> = const { Cell::new(false) };
     /// The source position of this thread's last captured panic.
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
@@ -18,7 +18,7 @@ thread_local! {
 /// with the failure; with `RUST_BACKTRACE` set it is printed as usual, for the backtrace.
 ///
 /// # Errors
-/// That failure.
+/// The failure, if `body` panics.
 pub fn capture<R>(rank: Rank, body: impl FnOnce() -> R) -> Result<R, Failure> {
     install_hook();
     let nested = CAPTURING.replace(true);
@@ -27,7 +27,7 @@ pub fn capture<R>(rank: Rank, body: impl FnOnce() -> R) -> Result<R, Failure> {
     outcome.map_err(|payload| failure(rank, &*payload))
 }
 
-/// Apart from `capture`, of which there is a copy for each body.
+/// Separate from `capture`, which is compiled once for each body.
 #[cold]
 fn failure(rank: Rank, payload: &(dyn Any + Send)) -> Failure {
     Failure { at: PLACE.take(), ..Failure::of(rank, format_args!("panicked: {}", message(payload))) }

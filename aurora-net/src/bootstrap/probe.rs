@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 const SIZES: [usize; 2] = [32 << 10, 128 << 10];
 
-/// The most rounds with each length and carrier.
+/// The maximum number of rounds with each length and carrier.
 const MOST: usize = 9;
 
 /// The time for all rounds. The next rounds' time is estimated from the earlier ones.
@@ -52,7 +52,7 @@ struct Course<'a> {
     endpoint: Endpoint<Prober>,
     control: &'a dyn ControlPlane,
     me: Rank,
-    /// The rank to send to. A rank without one receives nothing either, but takes part in the synchronisation.
+    /// The rank to send to. A rank with `None` receives nothing either, but takes part in the synchronisation.
     next: Option<Rank>,
     begun: Instant,
     round: u32,
@@ -73,7 +73,7 @@ impl Times {
 }
 
 impl Course<'_> {
-    /// The results for the lengths that there was time for, and the number of rounds with each length, at least.
+    /// The results for the lengths that were measured in time, and the minimum number of rounds with each length.
     fn run(&mut self) -> Result<(Vec<Probe>, usize), Error> {
         let mut times = [Times::default(), Times::default()];
         // Opens the connections and lets them find the path's MTU.
@@ -103,7 +103,7 @@ impl Course<'_> {
     fn round(&mut self, bytes: usize, by_mpi: bool) -> Result<(Duration, Duration), Error> {
         self.round += 1;
         let number = self.round;
-        // Before the synchronisation, so that all ranks attend when the first one sends.
+        // Attends before the synchronisation, so that all ranks attend when the first rank sends.
         let attending = by_mpi.then(|| self.endpoint.attend()).flatten();
         self.control.slowest(Default::default());
         let begun = Instant::now();

@@ -84,7 +84,7 @@ impl Seat {
         self.job.nodes()
     }
 
-    /// What has started the ranks.
+    /// The launcher that has started the ranks.
     pub fn launcher(&self) -> Launcher {
         self.job.launcher
     }
@@ -92,7 +92,7 @@ impl Seat {
     /// Collective. Connects this rank to all others.
     ///
     /// # Errors
-    /// The system refuses a socket, the route does not exist here, or the job fails meanwhile.
+    /// The system refuses a socket, the route does not exist between these ranks, or the job fails meanwhile.
     pub fn connect<H: Handler>(&self, handler: H, transport: Transport) -> Result<Endpoint<H>, Error> {
         let launcher = self.job.launcher;
         if transport.route == Some(Route::Local) && launcher != Launcher::Threads && self.size() > 1 {
@@ -116,7 +116,7 @@ impl Seat {
         };
         let endpoint = setup.start(handler, &contacts, (node, nodes), carried, self.control.alarm())?;
         if let Some(advice) = endpoint.udp().and_then(|udp| udp.advice()).filter(|_| self.rank() == 0) {
-            // Once per job, since its machines are usually alike.
+            // Printed once per job, since its machines are usually alike.
             tracing::warn!("{advice}");
         }
         Ok(endpoint)
@@ -135,23 +135,23 @@ impl Seat {
         Ok((info, carriage))
     }
 
-    /// Registers a callback for the failure of another rank. It is called once: from another thread than the rank's
-    /// own, or at once if the failure is already known. It is not called for a failure that this rank has reported.
+    /// Registers a callback for the failure of another rank. The callback runs once: on another thread than the rank's
+    /// own, or at once if the failure is already known. It does not run for a failure that this rank has reported.
     pub fn on_failure(&self, callback: Box<dyn Fn(Failure) + Send + Sync>) {
         self.control.on_failure(callback);
     }
 
-    /// Reports that this rank has failed, or gives up because another has. Errors that the body returns are reported
-    /// by [`run`](super::run).
+    /// Reports that this rank has failed, or gives up because another rank has failed. [`run`](super::run) reports the
+    /// errors that the body returns.
     pub fn fail(&self, failure: &Failure) {
         self.control.fail(failure);
     }
 
-    /// Collective. Returns when every rank has called it: until then other ranks may need this rank's daemon. A body
-    /// that returns without this call makes it at its end.
+    /// Collective. Returns when every rank has called it: until then other ranks may need this rank's daemon. For a
+    /// body that returns without this call, [`run`](super::run) makes it.
     ///
     /// # Errors
-    /// The job's failure, if it happens first.
+    /// The job's failure, if the job fails first.
     pub fn finish(&self) -> Result<(), Failure> {
         self.control.finish()
     }
@@ -162,7 +162,7 @@ thread_local! {
     static BODY_OF: Cell<Option<Rank>> = const { Cell::new(None) };
 }
 
-/// The failure of a rank that has called `exit`: of the calling thread's rank, or of `otherwise` if it has none.
+/// The failure of a rank that has called `exit`: the calling thread's rank, or `otherwise` if the thread has none.
 pub(crate) fn exited(otherwise: Rank) -> Failure {
     let rank = BODY_OF.get().unwrap_or(otherwise);
     Failure::of(rank, "the program called `exit` inside `run`")

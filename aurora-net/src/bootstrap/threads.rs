@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-/// The stack size of a main thread, so that all ranks have the same.
+/// The stack size of a main thread, so that all ranks have equal stacks.
 const STACK: usize = 8 << 20;
 
 pub(super) fn run<R: Send>(
@@ -38,7 +38,7 @@ pub(super) fn run<R: Send>(
             let started = thread::Builder::new()
                 .name(format!("aurora-rank-{}", rank.index()))
                 .stack_size(STACK)
-                // Its value is not returned; only its failure matters.
+                // The value of this rank is not returned; only its failure matters.
                 .spawn_scoped(scope, move || drop(rank_body(rank)));
             match started {
                 Ok(thread) => others.push(thread),
@@ -70,7 +70,7 @@ struct Control {
 impl Control {
     fn report(&self, from: Rank, report: Report) {
         let notices = self.lock().handle(from, report);
-        // Outside the lock: a failure callback may take a while.
+        // Handled outside the lock: a failure callback may take a while.
         for (to, notice) in notices {
             self.notices[to.index()].handle(notice);
         }

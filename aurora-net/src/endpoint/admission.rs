@@ -7,12 +7,12 @@ use std::net::SocketAddr;
 
 /// Checks, before a datagram is parsed, that it carries the job's key and comes from the socket of the rank that it
 /// names. The key excludes senders that have never seen a packet of this job. The address excludes senders that have
-/// seen one, but cannot forge a source address. All others must be kept off the network: nothing is encrypted.
+/// seen one, but cannot forge a source address. All other hosts must be kept off the network: nothing is encrypted.
 /// Address translation between ranks is not supported: a translated address cannot be told from a forged one.
 #[derive(Debug)]
 pub(super) struct Admission {
     key: u64,
-    /// By rank; `None` for ranks that are not reached by datagrams.
+    /// Addresses by rank; `None` for ranks that are reached by another route.
     addresses: Vec<Option<SocketAddr>>,
     warned: bool,
 }
@@ -29,7 +29,7 @@ impl Admission {
     /// Checks a datagram from `source`. The error is the reason to drop it.
     pub(super) fn admit(&mut self, source: SocketAddr, datagram: &[u8]) -> Result<(), DatagramError> {
         let claimed = sender_of(self.key, datagram)?;
-        // A rank that does not exist or is not reached by datagrams: most likely the datagram is damaged.
+        // The rank does not exist or has another route: most likely the datagram is damaged.
         let known = self.addresses.get(claimed.index()).copied().flatten().ok_or(DatagramError::Corrupt)?;
         if known == source {
             return Ok(());

@@ -1,4 +1,4 @@
-//! How a thread waits for a carrier, which has to be polled because it wakes nobody.
+//! The pauses of a thread that waits for a carrier. A carrier wakes no thread, so it has to be polled.
 
 use crate::poller::Poller;
 use std::thread;
@@ -21,7 +21,7 @@ impl Backoff {
     pub fn wait(&mut self, moved: bool, poller: Option<&Poller>) {
         self.idle = if moved { 0 } else { self.idle.saturating_add(1) };
         match (self.length(), poller) {
-            // Yields even where each rank has a core.
+            // Yields even if each rank has a core.
             (None, _) => thread::yield_now(),
             (Some(pause), Some(poller)) => poller.sleep_at_most(pause),
             (Some(pause), None) => thread::sleep(pause),

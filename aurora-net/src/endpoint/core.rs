@@ -1,4 +1,4 @@
-//! The part of an endpoint that works under its lock: runs the handler, sends what it queues, and receives.
+//! The part of an endpoint that works under its lock: runs the handler, sends the queued transfers, and receives.
 
 use super::datagrams::Datagrams;
 use super::rendezvous::carrier::Carrier;
@@ -15,7 +15,7 @@ use bytes::Bytes;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The most transfers received before the lock is released.
+/// The maximum number of transfers received before the lock is released.
 const BATCH: usize = 64;
 
 /// A thread that always finds work never sleeps on the poller, which reports the sources. So it also asks for ready
@@ -26,7 +26,7 @@ const SOURCES_EVERY: u8 = 8;
 pub(crate) struct Progress {
     pub handled: bool,
     pub more: bool,
-    /// A time for which doing nothing costs no performance.
+    /// The time for which a pause costs no performance.
     pub lull: Option<Duration>,
 }
 
@@ -35,7 +35,7 @@ pub(crate) enum Peer {
     /// This rank itself; every rank once the endpoint is closed.
     Unreachable,
     Local(LocalAddress),
-    /// Through shared memory: its index in [`Rings`].
+    /// A peer reached through shared memory: its index in [`Rings`].
     Shm(usize),
     Udp,
 }
@@ -49,7 +49,7 @@ pub(crate) struct Core<H> {
     peers: Vec<Peer>,
     pub(super) rendezvous: Option<Rendezvous>,
     nudges: Vec<Rank>,
-    /// Whether a source may be ready.
+    /// True if a source may be ready.
     sources: bool,
     looks: u8,
     closed: bool,
@@ -84,14 +84,14 @@ impl<H: Handler> Core<H> {
         Core { handler, traffic, me, outbox, ways, peers, rendezvous, nudges, sources: false, looks: 0, closed: false }
     }
 
-    /// Runs `action` on the handler and sends what it queues. True: this called the handler.
+    /// Runs `action` on the handler and sends the transfers that it queues. True: sending has called the handler.
     pub fn run<R>(&mut self, action: impl FnOnce(&mut H, &mut Outbox) -> R) -> (R, bool) {
         let outcome = action(&mut self.handler, &mut self.outbox);
         let called = !self.outbox.is_empty() && self.settle();
         (outcome, called)
     }
 
-    /// The waiting thread is about to evaluate its condition again, which names the ranks to nudge anew.
+    /// The waiting thread is about to evaluate its condition again, which will name the ranks to nudge again.
     pub fn forget_nudges(&mut self) {
         self.nudges.clear();
     }
@@ -105,7 +105,7 @@ impl<H: Handler> Core<H> {
         }
     }
 
-    /// Receives what has arrived, up to a limit, and handles timeouts and sources.
+    /// Receives arrived transfers, up to a limit, and handles timeouts and sources.
     pub fn take_in(&mut self, now: Instant, news: News) -> Progress {
         let mut progress = Progress::default();
         if self.closed {
@@ -141,7 +141,7 @@ impl<H: Handler> Core<H> {
         progress
     }
 
-    /// When to call [`Core::take_in`] even if nothing arrives.
+    /// The time at which to call [`Core::take_in`] even if nothing arrives.
     pub fn poll_timeout(&mut self) -> Option<Instant> {
         if self.closed {
             return None;
@@ -188,7 +188,7 @@ impl<H: Handler> Core<H> {
         self.peers.fill_with(|| Peer::Unreachable);
     }
 
-    /// Calls the handler for the sources that are ready. The second look finds nothing if the handler has read all.
+    /// Calls the handler for the ready sources. The second look finds nothing if the handler has read everything.
     fn take_in_sources(&mut self, progress: &mut Progress) {
         for _ in 0..2 {
             self.sources = false;
@@ -244,7 +244,8 @@ impl<H: Handler> Core<H> {
         self.handler.deliver(from, &header, received, &mut self.outbox);
     }
 
-    /// Sends what is queued and calls the handler with the consequences until nothing is left. True: it was called.
+    /// Sends queued transfers and reports the results to the handler until nothing is left. True: the handler was
+    /// called.
     fn settle(&mut self) -> bool {
         let mut called = false;
         loop {
@@ -290,7 +291,7 @@ impl<H: Handler> Core<H> {
         messages.iter().for_each(|(from, message)| rendezvous.handle_message(*from, message, &mut self.handler));
         lost.iter().for_each(|rank| rendezvous.lose(*rank));
         let effects = rendezvous.effects();
-        // A message alone is reason for the attending thread to poll the carrier.
+        // A message alone is a reason for the attending thread to poll the carrier.
         let heard = !messages.is_empty() || !effects.is_empty();
         self.apply(effects);
         called | heard

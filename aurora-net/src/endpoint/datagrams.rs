@@ -180,7 +180,7 @@ impl Datagrams {
         self.connections.send(to, Bytes::new(), Payload::Bytes(message));
     }
 
-    /// Takes the messages received, and the peers lost, since the last call.
+    /// Takes the messages that were received, and the peers that were lost, since the last call.
     pub fn messages(&mut self) -> (Vec<(Rank, Vec<u8>)>, Vec<Rank>) {
         (std::mem::take(&mut self.messages), std::mem::take(&mut self.lost))
     }

@@ -1,6 +1,6 @@
-//! Which thread drives an endpoint, which threads sleep, and how they are woken.
+//! The threads of an endpoint: the one that drives it, those that sleep, and how they are woken.
 //!
-//! # Who drives
+//! # The driving thread
 //!
 //! An endpoint has one lock, which protects the [`Handler`] and the connections, and one epoll instance. A thread
 //! *drives* the endpoint when it sleeps on that epoll instance and, once woken, takes the lock and handles everything
@@ -17,14 +17,14 @@
 //! None of this depends on *which* thread wakes:
 //!
 //! 1. A thread that takes an event then takes the lock and looks *everywhere* (queue, rings, socket, timer) until
-//!    nothing is left, or continues at once. Whatever arrives after that look is a new event.
+//!    nothing is left, or continues at once. Every arrival after that look is a new event.
 //! 2. A thread that may have made a waiter's condition true ([`Endpoint::act`](super::Endpoint::act)) kicks the eventfd
 //!    and notifies the followers.
 //! 3. An event may wake the daemon while the waiter is about to sleep, or is busy after an earlier event. A daemon that
 //!    finds a waiter kicks the eventfd and stands aside: it sleeps on the condition variable until that waiter has
-//!    left. Now no other thread can take the kick, so the waiter sees what the daemon has handled. During bulk
+//!    left. Now no other thread can take the kick, so the waiter sees the daemon's changes. During bulk
 //!    transfers this also keeps the two from alternating at the lock. Then the daemon sleeps on the epoll instance as
-//!    before, even beside a new waiter, since that waiter evaluated its condition after the daemon had handled its
+//!    before, even if there is a new waiter, since that waiter evaluated its condition after the daemon had handled its
 //!    event.
 //! 4. A waiter that leaves work undone kicks the eventfd, so that the daemon continues, and notifies the followers, one
 //!    of which becomes the waiter.
@@ -53,13 +53,13 @@ use crate::{Handler, Outbox, Rank};
 use std::sync::{Arc, Condvar};
 use std::time::Instant;
 
-/// The most rounds of one [`Endpoint::look`](super::Endpoint::look).
+/// The maximum number of rounds of one [`Endpoint::look`](super::Endpoint::look).
 const LOOKS: usize = 16;
 
 pub(super) struct Shared<H> {
     pub me: Rank,
     pub poller: Arc<Poller>,
-    /// For this rank's doorbell; `None`: this rank is alone on its node.
+    /// Has this rank's doorbell; `None`: this rank is alone on its node.
     pub control: Option<Arc<Control>>,
     /// `None`: transfers arrive by routes that do not ring the doorbell.
     pub spin: Option<SpinBudget>,
@@ -68,21 +68,21 @@ pub(super) struct Shared<H> {
     pub later: Later<H>,
     /// Followers, and a daemon that stands aside, sleep here.
     pub notify: Condvar,
-    /// Whether a thread has a carrier for this endpoint.
+    /// True if a thread has a carrier for this endpoint.
     pub is_carried: bool,
 }
 
 pub(super) struct State<H> {
     pub core: Core<H>,
-    /// Whether a waiter drives.
+    /// True if a waiter drives.
     pub waiter: bool,
     /// The number of waiters that have driven so far.
     pub turns: u64,
     pub parked: usize,
-    /// Whether the poller also reports room in the socket.
+    /// True if the poller also reports room in the socket.
     pub wants_room: bool,
     pub timer: Option<Instant>,
-    /// Closed, or the daemon has panicked.
+    /// True: the endpoint is closed, or the daemon has panicked.
     pub ended: bool,
 }
 
@@ -105,7 +105,7 @@ impl<H: Handler> Shared<H> {
         state
     }
 
-    /// [`Endpoint::act`](super::Endpoint::act). Takes a `dyn`, as [`Shared::wait`] does, so that what surrounds an
+    /// [`Endpoint::act`](super::Endpoint::act). Takes a `dyn`, as [`Shared::wait`] does, so that the code around an
     /// action is compiled once, and not again for each closure of each program.
     pub fn act(&self, action: &mut dyn FnMut(&mut H, &mut Outbox)) {
         let mut state = self.enter();
@@ -159,7 +159,7 @@ impl<H: Handler> Shared<H> {
             }
             self.arrange(&mut state);
             assert!(!state.ended, "waiting on the endpoint of {}, which is closed", self.me);
-            // Polled, since a carrier wakes nobody.
+            // The carrier is polled, since it wakes no thread.
             let carries = carrier.is_some() && state.core.rendezvous.as_ref().is_some_and(Rendezvous::is_moving);
             if driving.active || !state.waiter {
                 if !std::mem::replace(&mut driving.active, true) {
@@ -176,7 +176,7 @@ impl<H: Handler> Shared<H> {
                     }
                     false => self.rest(driving.progress, true),
                 }
-                // Remains if the handler panics.
+                // This value remains if the handler panics.
                 driving.progress = Progress { more: true, ..Progress::default() };
                 state = self.enter();
                 driving.progress = self.take_in(&mut state);
@@ -190,7 +190,7 @@ impl<H: Handler> Shared<H> {
         }
     }
 
-    /// The carrier has made progress, which other threads may wait for.
+    /// The carrier has made progress: other threads may wait for it.
     fn moved(&self, state: &State<H>, by_waiter: bool) {
         if state.waiter && !by_waiter {
             self.wake();
@@ -257,7 +257,7 @@ impl<H: Handler> Shared<H> {
 
     /// A thread that has looked leaves: wakes the daemon for the remaining work.
     fn depart(&self, state: &State<H>, left: Progress) {
-        // Messages since the last look have woken nobody. A waiter, if there is one, will see them.
+        // Messages since the last look have woken no thread. A waiter, if there is one, will see them.
         let rings = |control: &Arc<Control>| control.own_doorbell().stop_polling() == Look::Again;
         let rung = !state.waiter && self.control.as_ref().is_some_and(rings);
         if left.more || rung {
@@ -299,7 +299,7 @@ impl<H: Handler> Shared<H> {
         self.poller.waker().kick();
     }
 
-    /// Sleeps until there is something to do; not at all after `progress.more`. `spins`: polls the doorbell first.
+    /// Sleeps until there is work; does not sleep after `progress.more`. `spins`: polls the doorbell first.
     fn rest(&self, progress: Progress, spins: bool) {
         if progress.more {
             return;
@@ -325,10 +325,10 @@ impl<H: Handler> Shared<H> {
         control.own_doorbell().prepare_sleep()
     }
 
-    /// The daemon's last check. While a thread waits, the doorbell is in the waiter's charge. Otherwise lazy messages
-    /// stay unread: once awake, the daemon would handle each of them.
+    /// The daemon's last check. While a thread waits, that waiter handles the doorbell. Otherwise lazy messages stay
+    /// unread: once awake, the daemon would handle each of them.
     fn withdraw(&self, control: &Control) -> Look {
-        // Under the lock: a new waiter comes entirely before or after this.
+        // Under the lock, so that a new waiter starts either before or after this.
         let state = self.lock.lock();
         if state.waiter { Look::Sleep } else { control.own_doorbell().stop_polling() }
     }
@@ -351,8 +351,8 @@ impl<H: Handler> Shared<H> {
         }
     }
 
-    /// Leaves the driving to the waiter: makes it look at what the daemon has handled, and sleeps until it has left. A
-    /// next waiter has evaluated its condition itself and need not wake the daemon when it leaves.
+    /// Leaves the driving to the waiter: makes the waiter look at the daemon's changes, and sleeps until it has left. A
+    /// later waiter has evaluated its condition itself and need not wake the daemon when it leaves.
     fn stand_aside(&self, mut state: Locked<'_, State<H>>) {
         self.poller.waker().kick();
         let turn = state.turns;
@@ -392,7 +392,7 @@ impl<H: Handler> Driving<'_, H> {
         self.shared.notify_parked(state);
         self.shared.depart(state, self.progress);
         if state.ended {
-            // Possibly only this thread was woken for the end.
+            // Perhaps only this thread was woken for the end.
             self.shared.poller.waker().kick();
         }
     }

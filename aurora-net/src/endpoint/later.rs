@@ -9,7 +9,7 @@ pub(super) type Action<H> = Box<dyn FnOnce(&mut H, &mut Outbox) + Send>;
 
 pub(super) struct Later<H> {
     actions: Mutex<VecDeque<Action<H>>>,
-    /// Whether there are any: checked each time the lock is taken.
+    /// True if there are actions: checked each time the lock is taken.
     any: AtomicBool,
 }
 

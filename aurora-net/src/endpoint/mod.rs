@@ -49,16 +49,16 @@ impl<H: Handler> fmt::Debug for Endpoint<H> {
 }
 
 impl<H: Handler> Endpoint<H> {
-    /// Runs `action` on the handler and sends what it queues as far as flow control permits; the rest follows
-    /// automatically. Never waits for a peer.
+    /// Runs `action` on the handler and sends the transfers that it queues, as far as flow control permits; the rest
+    /// follows automatically. Never waits for a peer.
     pub fn act<R>(&self, action: impl FnOnce(&mut H, &mut Outbox) -> R) -> R {
         let (mut action, mut outcome) = (Some(action), None);
         self.owner.shared.act(&mut |handler, out| outcome = action.take().map(|action| action(handler, out)));
         outcome.expect("an action runs once")
     }
 
-    /// As [`Endpoint::act`]. The action also returns whether a [wait](Endpoint::wait) may end by it: if not, waiting
-    /// threads are not woken.
+    /// Runs `action` like [`Endpoint::act`]. Wakes waiting threads only if the second result of `action` is true (it
+    /// may have met the condition of a [wait](Endpoint::wait)), or if sending has called the handler.
     pub fn act_quietly<R>(&self, action: impl FnOnce(&mut H, &mut Outbox) -> (R, bool)) -> R {
         let (mut action, mut outcome) = (Some(action), None);
         self.owner.shared.act_quietly(&mut |handler, out| {
@@ -70,8 +70,8 @@ impl<H: Handler> Endpoint<H> {
         outcome.expect("an action runs once")
     }
 
-    /// As [`Endpoint::act`]. If this thread is inside a call of this endpoint, the action runs after that call. For
-    /// destructors, which may run anywhere.
+    /// Runs `action` like [`Endpoint::act`]. If this thread is inside a call of this endpoint, the action runs after
+    /// that call. For destructors, which may run anywhere.
     pub fn act_soon(&self, action: impl FnOnce(&mut H, &mut Outbox) + Send + 'static) {
         let shared = &*self.owner.shared;
         if !shared.lock.is_mine() {
@@ -81,11 +81,11 @@ impl<H: Handler> Endpoint<H> {
     }
 
     /// Evaluates `condition` on the handler after every change until it returns `Some`. The calling thread drives the
-    /// transport meanwhile. A `condition` that returns `None` may queue transfers, but must not change what another
-    /// waiter waits for.
+    /// transport meanwhile. A `condition` that returns `None` may queue transfers, but must not change the result of
+    /// another waiter's condition.
     ///
     /// # Panics
-    /// If the endpoint is closed, or its daemon has panicked, while the condition is not met: it could never be met.
+    /// If the endpoint is closed, or its daemon has panicked, while the condition is not met.
     pub fn wait<R>(&self, mut condition: impl FnMut(&mut H, &mut Outbox) -> Option<R>) -> R {
         let mut outcome = None;
         self.owner.shared.wait(&mut |handler, out| {
@@ -95,12 +95,12 @@ impl<H: Handler> Endpoint<H> {
         outcome.expect("a wait ends when its condition is met")
     }
 
-    /// Until the returned guard is dropped, the calling thread attends to the carrier that moves long transfers
-    /// between nodes. Transfers that this rank sends meanwhile to other attending ranks go by the carrier. `None` if
-    /// there is no carrier, or it belongs to another thread.
+    /// Makes the calling thread attend to the carrier, which moves long transfers between nodes, until the returned
+    /// guard is dropped. Long transfers that this rank sends meanwhile to other attending ranks go by the carrier.
+    /// `None` if there is no carrier, or it belongs to another thread.
     ///
-    /// Hold the guard for one operation and do not compute meanwhile: other ranks may wait for this thread to poll
-    /// the carrier. Dropping it waits until the accepted transfers are complete; their other ends attend too.
+    /// Hold the guard for one operation and do not compute meanwhile: other ranks may wait for this thread to poll the
+    /// carrier. Dropping the guard waits until all accepted transfers are complete; their other ends attend too.
     pub fn attend(&self) -> Option<Attending<'_, H>> {
         let shared = &*self.owner.shared;
         shared.carrier()?;
@@ -108,12 +108,12 @@ impl<H: Handler> Endpoint<H> {
         Some(Attending { shared, not_send: PhantomData })
     }
 
-    /// Receives what has arrived, so that the daemon need not be woken. Does nothing while another thread waits.
+    /// Receives all arrived transfers, so that the daemon need not be woken. Does nothing while another thread waits.
     pub fn look(&self) {
         self.owner.shared.look();
     }
 
-    /// Reads the handler, together with the counters of the same moment.
+    /// Runs `read` on the handler. Returns its result and the counters of the same moment.
     pub fn read<R>(&self, read: impl FnOnce(&H) -> R) -> (R, Traffic) {
         let state = self.owner.shared.lock.lock();
         (read(&state.core.handler), state.core.traffic())
@@ -129,7 +129,7 @@ impl<H: Handler> Endpoint<H> {
         self.owner.shared.lock.lock().core.port().map(UdpPort::info)
     }
 
-    /// The ranks that share memory with this one. This rank alone with [`Route::Local`] or [`Route::Udp`].
+    /// The ranks that share memory, including this one: this rank alone with [`Route::Local`] or [`Route::Udp`].
     pub fn node(&self) -> &Arc<Node> {
         &self.owner.node
     }
@@ -149,7 +149,7 @@ impl<H: Handler> Endpoint<H> {
         &self.owner.routes
     }
 
-    /// What moves bulk data between the nodes, and why.
+    /// The carrier of bulk data between the nodes, and the reason for it.
     pub fn bulk(&self) -> &BulkInfo {
         &self.owner.bulk
     }
@@ -165,7 +165,7 @@ impl<H: Handler> Endpoint<H> {
 #[must_use = "the thread attends for as long as this lives"]
 pub struct Attending<'a, H: Handler> {
     shared: &'a Shared<H>,
-    /// The carrier belongs to this thread.
+    /// Not `Send`, since the carrier belongs to this thread.
     not_send: PhantomData<*const ()>,
 }
 
@@ -200,7 +200,7 @@ struct Owner<H: Handler> {
 
 pub(crate) struct Nodes {
     pub count: usize,
-    /// Of each rank's node; the rank itself if it shares memory with no other rank.
+    /// By rank: the leader of its node; the rank itself if it shares memory with no other rank.
     pub leaders: Vec<Rank>,
 }
 

@@ -13,12 +13,12 @@ pub(crate) struct Rings {
     node: Arc<Node>,
     control: Arc<Control>,
     pool: Arc<BufferPool>,
-    /// In the order of their ranks.
+    /// The node peers, in the order of their ranks.
     peers: Vec<NodePeer>,
     /// Node peers with queued transfers that may find room.
     busy: Vec<usize>,
     silence: Duration,
-    /// When to check whether all node peers read.
+    /// The time at which to check whether all node peers read.
     due: Option<Instant>,
     deaths: u32,
     /// The time between a node peer's end and its report as lost.
@@ -30,9 +30,9 @@ struct NodePeer {
     number: usize,
     duplex: Duplex,
     is_busy: bool,
-    /// Its read position with something left to read, and when that position was first seen.
+    /// The read position of a peer that has something left to read, and the time at which it was first seen.
     stuck: Option<(u64, Instant)>,
-    /// It has died and will be reported as lost at this time.
+    /// The node peer has died and will be reported as lost at this time.
     lost_at: Option<Instant>,
     is_lost: bool,
 }
@@ -85,7 +85,7 @@ impl Rings {
         }
     }
 
-    /// Receives what has arrived. Returns whether the handler was called, and whether more is waiting.
+    /// Receives arrived records. Returns whether the handler was called, and whether more records wait.
     pub fn receive(
         &mut self,
         handler: &mut impl Handler,
@@ -176,7 +176,7 @@ impl Rings {
         self.due
     }
 
-    /// Checks whether all node peers read what this rank sends. True: the handler was called.
+    /// Checks that all node peers read this rank's messages. True: the handler was called.
     pub fn handle_timeout(&mut self, now: Instant, handler: &mut impl Handler, out: &mut Outbox) -> bool {
         if self.due.is_none_or(|due| due > now) {
             return false;

@@ -24,8 +24,8 @@ use std::time::Duration;
 /// After a rank's death or abort, mpirun ends the remaining ranks and reports the cause within this time.
 const MPIRUN_ENDS_ALL: Duration = Duration::from_secs(2);
 
-/// How long a rank waits for rank 0's notice of a failure before it reports an ended node peer as the cause: a rank
-/// that ends because of a failure may be gone before that notice arrives.
+/// The time that a rank waits for rank 0's notice of a failure before it reports an ended node peer as the cause: a
+/// rank that ends because of a failure may be gone before that notice arrives.
 const CAUSE_IS_HEARD: Duration = Duration::from_millis(100);
 
 /// An endpoint whose sockets exist, but which does not know the other ranks yet.
@@ -36,7 +36,7 @@ pub(crate) struct Setup {
     poller: Arc<Poller>,
     local: Option<(LocalAddress, Inbox)>,
     udp: Option<(UdpPort, UdpContact)>,
-    /// Why there is no socket, unless none is asked for.
+    /// The reason why there is no socket; `None` if there is one, or none is requested.
     no_udp: Option<Error>,
     offer: Option<Offer>,
     grace: Duration,

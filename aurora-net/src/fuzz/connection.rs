@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Small, so that few bytes reach every limit.
 const WINDOW: u64 = 8 << 10;
 const MTU: usize = 1200;
-/// The most datagrams in flight; older ones are lost.
+/// The maximum number of datagrams in flight; older ones are lost.
 const ON_THE_WAY: usize = 8;
 /// The number of a connection's timers, each of which may be due.
 const TIMERS: usize = 5;
@@ -20,7 +20,7 @@ const TIMERS: usize = 5;
 const ENDLESS: usize = 2000;
 
 /// Applies the operations in `data` (see [`Op`]) to a connection, whose peer keeps to the protocol. Panics if the
-/// connection panics, exceeds its memory limits, spins, or repeats what must happen once.
+/// connection panics, exceeds its memory limits, spins, or reports an event twice that must happen once.
 pub fn connection(data: &[u8]) {
     let mut rig = Rig::new();
     for op in Script(data) {
@@ -80,7 +80,7 @@ impl End {
         }
     }
 
-    /// Does what a shell does, until no timer is due.
+    /// Does the work of a shell until no timer is due.
     fn drive(&mut self, now: Instant) {
         for calls in 0.. {
             self.transmit(now);
@@ -212,7 +212,7 @@ fn built(choices: &[u8]) -> Vec<u8> {
             0 => wire::put_ping(&mut frames),
             1 => wire::put_reset(&mut frames, transfer),
             2 => {
-                // Announcing too little is malformed, which other operations try.
+                // A length that is too small is malformed; other operations test that.
                 let header: &[u8] = if kind >= 128 { &[PLACE] } else { b"" };
                 wire::put_open(&mut frames, transfer, header, size.max(len as u64), len);
                 frames.extend(std::iter::repeat_n(kind, len));

@@ -1,7 +1,7 @@
 //! Scripts: operations on a connection, encoded as bytes.
 
-/// An operation. Each begins with a byte of its own. Numbers are little endian. Missing bytes at the end are 0, and
-/// lengths are limited to the bytes that exist.
+/// An operation. Each kind begins with a byte of its own. Numbers are little endian. Missing bytes at the end are 0,
+/// and lengths are limited to the bytes that exist.
 #[derive(Clone, Debug)]
 pub enum Op<'a> {
     /// `0, len u16, bytes`: a datagram.
@@ -12,10 +12,10 @@ pub enum Op<'a> {
         number: u16,
         /// The distance to its floor.
         distance: u16,
-        /// Possibly malformed.
+        /// The frames, possibly malformed.
         frames: &'a [u8],
     },
-    /// `2, flaw u8, len u16, bytes`: as `Sealed`, but with a flaw in its envelope.
+    /// `2, flaw u8, len u16, bytes`: a packet like `Sealed`, but with a flaw in its envelope.
     Flawed {
         /// The flaw: see `flawed`.
         flaw: u8,
@@ -33,14 +33,14 @@ pub enum Op<'a> {
     Pass(u16),
     /// `5, u8, u16`: we send a transfer.
     Send {
-        /// Whether its payload is lent.
+        /// True: the payload is lent.
         lent: bool,
         /// Length of the payload.
         len: u16,
     },
     /// `6, u8, u16`: the peer sends a transfer.
     PeerSends {
-        /// Whether its payload is placed.
+        /// True: the payload is placed.
         placed: bool,
         /// Length of the payload.
         len: u16,

@@ -1,11 +1,12 @@
-//! The peer's packets that have arrived, and when to acknowledge them.
+//! The peer's packets that have arrived, and the times to acknowledge them.
 
 use super::Instant;
 use super::range_set::RangeSet;
 use super::rtt::MAX_ACK_DELAY;
 use crate::wire::{self, PacketNumber};
 
-/// The most ranges kept. Beyond that the lowest numbers are merged, and their packets sent again.
+/// The maximum number of ranges. Beyond it the lowest range is dropped. Unacknowledged packets below its end are sent
+/// again.
 const MAX_RANGES: usize = 64;
 /// This many packets are acknowledged without delay.
 const BATCH: u32 = 2;
@@ -22,17 +23,17 @@ pub(super) struct ReceivedPackets {
     owed: u32,
     /// An acknowledgement is due at the next chance to send.
     due: bool,
-    /// Otherwise it becomes due at this time.
+    /// If not yet due, the acknowledgement becomes due at this time.
     deadline: Option<Instant>,
 }
 
 impl ReceivedPackets {
-    /// Whether packet `number` is new. Packets below the floor do not count as new.
+    /// True if packet `number` is new. Packets below the floor do not count as new.
     pub(super) fn is_new(&self, number: PacketNumber) -> bool {
         number.0 >= self.floor && !self.ranges.covers(&(number.0..number.0 + 1))
     }
 
-    /// Records a new packet. `eliciting`: it asks for an acknowledgement; `urgent`: without delay.
+    /// Records a new packet. `eliciting`: it asks for an acknowledgement; `urgent`: it asks for one without delay.
     pub(super) fn record(&mut self, now: Instant, packet: &wire::Packet<'_>, eliciting: bool, urgent: bool) {
         let number = packet.number.0;
         let in_order = self.largest.is_none_or(|largest| largest + 1 == number);
@@ -74,12 +75,12 @@ impl ReceivedPackets {
         }
     }
 
-    /// Whether an acknowledgement must leave now, alone if necessary.
+    /// True if an acknowledgement must leave now, alone if necessary.
     pub(super) fn is_due(&self) -> bool {
         self.due
     }
 
-    /// Whether an acknowledgement is worth adding to a packet that leaves anyway.
+    /// True if an acknowledgement should be added to a packet that leaves anyway.
     pub(super) fn is_owed(&self) -> bool {
         self.owed > 0
     }

@@ -35,7 +35,7 @@ pub(super) struct Finished {
 }
 
 impl Assembler {
-    /// Asks the handler where the payload (not empty) goes. `reserve`: the most memory to reserve at once.
+    /// Asks the handler for the place of the payload (not empty). `reserve`: the maximum memory to reserve at once.
     pub(super) fn new(from: Rank, header: &[u8], total: u64, reserve: u64, io: &mut impl Payloads) -> Self {
         Assembler {
             header: Bytes::copy_from_slice(header),
@@ -77,8 +77,8 @@ impl Assembler {
     }
 
     /// Stores received bytes, each only the first time. Refuses bytes beyond the end, more separate pieces than
-    /// `pieces`, and bytes that lie behind a gap and more than `ahead` beyond what has arrived. A sender that keeps
-    /// to its window causes none of these errors.
+    /// `pieces`, and bytes that lie behind a gap and more than `ahead` beyond the bytes that have arrived. A sender
+    /// that keeps to its window causes none of these errors.
     pub(super) fn write(
         &mut self,
         offset: u64,
@@ -129,7 +129,7 @@ impl Assembler {
     }
 }
 
-/// Writes `piece` at `at`, which is not beyond the end of `buffer`, and appends what exceeds the buffer.
+/// Writes `piece` at `at`, which is not beyond the end of `buffer`. The buffer grows if necessary.
 fn put(buffer: &mut Vec<u8>, at: usize, piece: &[u8]) {
     let (inside, beyond) = piece.split_at(piece.len().min(buffer.len() - at));
     buffer[at..at + inside.len()].copy_from_slice(inside);

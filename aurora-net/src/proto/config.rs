@@ -6,19 +6,19 @@ use std::time::Duration;
 /// The users of the network between the ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Network {
-    /// This job alone. The rate is unknown and switches may have short queues; a little loss counts as damage.
+    /// The job alone. The rate is unknown and switches may have short queues; a little loss counts as damage.
     #[default]
     Dedicated,
-    /// Other users too: any loss counts as congestion.
+    /// The job and other users: any loss counts as congestion.
     Shared,
 }
 
 /// The competitors of a connection, as its rank sees them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Crowd {
-    /// Peers that this rank has bulk data for: they share its interface.
+    /// The number of peers that this rank has bulk data for: they share its interface.
     pub destinations: u32,
-    /// Peers that send bulk data to this rank: they share its switch port.
+    /// The number of peers that send bulk data to this rank: they share its switch port.
     pub sources: u32,
 }
 
@@ -31,9 +31,10 @@ pub struct Config {
     pub me: Rank,
     /// The rank at the other end.
     pub peer: Rank,
-    /// The longest datagram at first, in bytes of UDP payload; at least [`Config::MIN_MTU`]. Longer ones are accepted.
+    /// The longest datagram at first, in bytes of UDP payload; at least [`Config::MIN_MTU`]. Longer arriving datagrams
+    /// are accepted.
     pub mtu: usize,
-    /// The longest datagram to probe for: what the interfaces at both ends carry. Not above `mtu`: no probes.
+    /// The longest datagram to probe for: the one that the interfaces at both ends carry. Not above `mtu`: no probes.
     pub mtu_limit: usize,
     /// The bytes that the peer may have in flight to this rank, in Linux's accounting of receive buffers.
     /// Acknowledgements carry the peer's own value; until the first one, this value is used for both directions.

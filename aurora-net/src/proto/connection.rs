@@ -16,14 +16,14 @@ use std::time::Duration;
 /// A packet longer than this is acknowledged without delay.
 const LARGE: usize = 4096;
 
-/// One end of the path to one peer: decides what to send and when, without I/O.
+/// One end of the path to one peer. It decides which datagrams to send and when, without I/O.
 ///
 /// The caller (the shell) has to:
 /// - after any call that takes `now` or queues something, call [`poll`](Self::poll) until `None` and queue the replies
 ///   to its events, so that they carry acknowledgements; then [`poll_transmit`](Self::poll_transmit) until `None` or
 ///   until the socket is full; then ask for [`poll_timeout`](Self::poll_timeout) again;
 /// - call [`handle_timeout`](Self::handle_timeout) at that time;
-/// - forget datagrams that could not be sent: they count as lost.
+/// - forget datagrams that it could not send: they count as lost.
 ///
 /// There is no handshake and no end. An idle connection sends nothing.
 #[derive(Debug)]
@@ -85,7 +85,7 @@ impl Connection {
     /// Handles a datagram.
     ///
     /// # Errors
-    /// The reason why it was dropped. The connection is not affected.
+    /// The reason why the datagram was dropped. The connection is not affected.
     pub fn handle_datagram(
         &mut self,
         now: Instant,
@@ -164,18 +164,18 @@ impl Connection {
         (count > 0).then(|| Transmit { segment_size: (buf.len() - start).min(mtu), segments: count })
     }
 
-    /// Sets the competitors. To be called before [`poll_transmit`](Self::poll_transmit).
+    /// Sets the competitors. Call this before [`poll_transmit`](Self::poll_transmit).
     pub fn set_crowd(&mut self, crowd: Crowd) {
         self.crowd = crowd;
         self.recovery.window.set_crowd(crowd);
     }
 
-    /// Whether it has bulk data to send.
+    /// Returns true if bulk data is queued.
     pub fn has_bulk(&self) -> bool {
         self.queue.has_bulk()
     }
 
-    /// Whether it has bulk data to send or in flight.
+    /// Returns true if bulk data is queued or in flight.
     pub fn is_sending(&self) -> bool {
         self.queue.has_bulk() || self.recovery.window.is_used()
     }
@@ -185,19 +185,19 @@ impl Connection {
         self.incoming.missing()
     }
 
-    /// How long the shell may leave received data unread: a part of the round trip too small to matter.
+    /// The time for which the shell may leave received data unread: a small part of the round trip.
     pub fn lull(&self) -> Option<Duration> {
         self.config.network?;
         Some(self.recovery.rtt.smoothed()? / 8)
     }
 
-    /// Whether the peer is sending bulk data.
+    /// Returns true if the peer is sending bulk data.
     pub fn is_receiving(&self) -> bool {
         !self.incoming.is_empty()
     }
 
-    /// When to call [`handle_timeout`](Self::handle_timeout), if at all. A time is not reported again once the call
-    /// has been made, even while the socket is full.
+    /// The time at which to call [`handle_timeout`](Self::handle_timeout); `None`: never. After that call the same time
+    /// is not reported again, even while the socket is full.
     pub fn poll_timeout(&self) -> Option<Instant> {
         if self.lost {
             return None;
@@ -215,7 +215,7 @@ impl Connection {
             .or_else(|| self.verdict.take())
     }
 
-    /// Whether nothing is queued or waits for an acknowledgement.
+    /// Returns true if nothing is queued or waits for an acknowledgement.
     pub fn is_idle(&self) -> bool {
         self.queue.is_empty() && !self.recovery.is_in_flight()
     }
@@ -241,7 +241,7 @@ impl Connection {
         self.incoming.held()
     }
 
-    /// Handles the frames of a packet. Returns whether it asks for an acknowledgement, and whether without delay.
+    /// Handles the frames of a packet. Returns whether it asks for an acknowledgement, and for one without delay.
     fn handle_frames(
         &mut self,
         now: Instant,
@@ -264,7 +264,7 @@ impl Connection {
                     self.incoming.open(transfer, header, total, bytes, io)?
                 }
                 Frame::Data { transfer, offset, bytes } => match self.incoming.data(transfer, offset, bytes, io) {
-                    // No room for more data before its header: that header may be the next frame.
+                    // No room for more data whose header is missing. The header may be the next frame: go on.
                     Err(error @ DatagramError::Excess { .. }) => {
                         excess = Some(error);
                         continue;
@@ -274,7 +274,7 @@ impl Connection {
                 Frame::Reset { transfer } => self.incoming.reset(transfer)?,
             };
             eliciting = true;
-            // The peer does not know that repeated data had arrived.
+            // The peer does not know that data that it repeats had arrived.
             urgent |= match progress {
                 Progress::New => false,
                 Progress::Complete => !whole,
@@ -284,7 +284,7 @@ impl Connection {
         excess.map_or(Ok((eliciting, urgent)), Err)
     }
 
-    /// Whether sent data waits for the peer's acknowledgement.
+    /// True if sent data waits for the peer's acknowledgement.
     fn answer_is_due(&self) -> bool {
         self.recovery.is_in_flight() || self.recovery.is_probing() || self.queue.has_lost()
     }
@@ -318,7 +318,7 @@ impl Connection {
         self.counters.mtu_probes += 1;
     }
 
-    /// Appends one packet, if needed. Returns its length. `bulk`: may carry bulk data; `more`: the train may go on.
+    /// Appends a packet, if needed, and returns its length. `bulk`: it may carry bulk data; `more`: one may follow it.
     fn build(
         &mut self,
         now: Instant,

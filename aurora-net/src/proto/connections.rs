@@ -1,4 +1,4 @@
-//! All connections of a rank: which one sends next, whose timer expires, which one has events.
+//! All connections of a rank: the next one to send, the timers, the events.
 
 use super::scheduler::Scheduler;
 use super::timers::Timers;
@@ -7,25 +7,25 @@ use crate::{Payload, Rank};
 use bytes::Bytes;
 use std::time::Duration;
 
-/// With fewer missing bytes than this, any packet may be the one that is waited for.
+/// While fewer bytes than this are missing, any packet may complete a transfer that a thread waits for.
 const MUCH: u64 = 128 * 1024;
 /// With a longer pause an interface might run out of data to send.
 const LONGEST_LULL: Duration = Duration::from_millis(1);
 /// A shorter pause is not worth sleeping.
 const SHORTEST_LULL: Duration = Duration::from_micros(100);
 
-/// Limits on the datagrams of one send.
+/// Limits on one train: the datagrams of one send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Trains {
-    /// The number of datagrams.
+    /// The maximum number of datagrams.
     pub segments: usize,
-    /// Bytes to the only peer that is sent bulk data: as much as the system takes at once.
+    /// The bytes if one peer alone is sent bulk data: as many as the system takes at once.
     pub alone: usize,
-    /// Bytes where several peers are sent bulk data: so few that a short switch queue holds trains of several senders.
+    /// The bytes if several peers are sent bulk data: a short switch queue must hold trains of several senders.
     pub in_turns: usize,
 }
 
-/// The connections of a rank to all others. Like a [`Connection`] it does no I/O, and its caller has the same duties.
+/// The connections of a rank to all others. Like a [`Connection`], it does no I/O, and its caller has the same duties.
 /// The cost of a call depends on the number of active peers, not of all peers.
 #[derive(Debug)]
 pub struct Connections {
@@ -77,7 +77,7 @@ impl Connections {
         self.connections.iter().flatten().map(Box::as_ref)
     }
 
-    /// Whether nothing is queued or waits for an acknowledgement.
+    /// Returns true if nothing is queued or waits for an acknowledgement.
     pub fn is_idle(&self) -> bool {
         self.busy.len() == 0
     }
@@ -95,7 +95,7 @@ impl Connections {
     /// Handles a datagram.
     ///
     /// # Errors
-    /// The reason why it was dropped.
+    /// The reason why the datagram was dropped.
     pub fn handle_datagram(
         &mut self,
         now: Instant,
@@ -104,7 +104,7 @@ impl Connections {
     ) -> Result<(), DatagramError> {
         let from = sender_of(self.key, datagram)?.index();
         let connection = self.connections.get_mut(from).and_then(Option::as_deref_mut);
-        // A rank that does not exist or is not reached by datagrams: most likely the datagram is damaged.
+        // The rank does not exist or has another route: most likely the datagram is damaged.
         let outcome = connection.ok_or(DatagramError::Corrupt)?.handle_datagram(now, datagram, io);
         self.touch(from);
         outcome
@@ -121,7 +121,7 @@ impl Connections {
         }
     }
 
-    /// When to call [`handle_timeouts`](Self::handle_timeouts), if at all.
+    /// The time at which to call [`handle_timeouts`](Self::handle_timeouts); `None`: never.
     pub fn poll_timeout(&mut self) -> Option<Instant> {
         self.refresh();
         self.timers.next()
@@ -168,8 +168,8 @@ impl Connections {
         None
     }
 
-    /// How long received data may be left unread. While much is missing and round trips are long because of full
-    /// interface queues, a short pause does no harm, and costs far less than a wake-up for each packet.
+    /// The time for which received data may be left unread. While many bytes are missing and full interface queues make
+    /// round trips long, a short pause does no harm, and costs far less than a wake-up for each packet.
     pub fn lull(&self) -> Option<Duration> {
         let mut missing = 0;
         let mut lull = LONGEST_LULL;

@@ -23,7 +23,7 @@ pub struct Counters {
     pub packets_resent: u64,
     /// Probe time-outs.
     pub probes: u64,
-    /// Probes of the path's MTU. Lost ones are not counted in `packets_lost`.
+    /// Probes of the path's MTU. `packets_lost` does not count lost probes.
     pub mtu_probes: u64,
     /// Packets received again, or too late.
     pub duplicates: u64,

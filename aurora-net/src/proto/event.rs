@@ -8,9 +8,9 @@ use std::time::Duration;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TransferId(pub u64);
 
-/// Memory outside of the core, from which payloads are read and to which they are written. Each byte is copied once.
+/// Memory outside of the core: payloads are read from it and written to it. Each byte is copied once.
 pub trait Payloads {
-    /// The header of a transfer has arrived; its payload has `len > 0` bytes. Returns where they go.
+    /// The header of a transfer has arrived; its payload has `len > 0` bytes. Returns their place.
     fn place(&mut self, from: Rank, header: &[u8], len: usize) -> Placement;
 
     /// Returns an empty buffer of this capacity for a payload that is not placed.
@@ -35,11 +35,11 @@ pub enum Event {
         /// The payload, buffered or placed.
         payload: Received,
     },
-    /// A lent payload is no longer needed: acknowledged, abandoned, or the peer is lost. Reported once for each `send`.
+    /// A lent payload is no longer needed: it is acknowledged or abandoned, or the peer is lost. Once for each `send`.
     Released(Token),
-    /// The peer has been silent for [`Config::silence`](super::Config::silence). Reported once; then nothing is sent.
+    /// The peer has been silent for [`Config::silence`](super::Config::silence). Reported once; later nothing is sent.
     Silent {
-        /// The silence, without times in which this end itself did not run.
+        /// The duration of the silence, without times in which this end itself did not run.
         silent_for: Duration,
     },
 }
@@ -49,6 +49,6 @@ pub enum Event {
 pub struct Transmit {
     /// The length of each datagram; the last may be shorter.
     pub segment_size: usize,
-    /// Their number, at least 1.
+    /// The number of datagrams, at least 1.
     pub segments: usize,
 }

@@ -19,13 +19,13 @@ impl Instant {
         self.0
     }
 
-    /// Time since `earlier`; zero if that is later.
+    /// Time since `earlier`; zero if `earlier` is later than this time.
     pub const fn saturating_since(self, earlier: Instant) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 }
 
-/// The earlier of two times, if there is any.
+/// The earlier of two times; `None` if there is neither.
 pub(crate) fn earlier<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),
@@ -51,7 +51,7 @@ impl AddAssign<Duration> for Instant {
 impl Sub<Instant> for Instant {
     type Output = Duration;
 
-    /// As [`saturating_since`](Instant::saturating_since): clocks of different threads may differ slightly.
+    /// Saturates like [`saturating_since`](Instant::saturating_since): clocks of different threads may differ slightly.
     fn sub(self, earlier: Instant) -> Duration {
         self.saturating_since(earlier)
     }

@@ -9,12 +9,12 @@ use bytes::Bytes;
 /// The smallest part of a bulk transfer that is used to fill up a packet.
 pub(super) const MIN_PART: usize = 128;
 
-/// Each byte is unsent, in flight, lost or acknowledged: so counting the unacknowledged ones is enough.
+/// Each byte is unsent, in flight, lost or acknowledged. So a count of the unacknowledged bytes is enough.
 #[derive(Debug)]
 pub(super) struct Outgoing {
-    /// Its number on the wire; `None` until its OPEN frame is built.
+    /// The transfer's number on the wire; `None` until its OPEN frame is built.
     pub(super) number: Option<u64>,
-    /// It fits into one packet and is never split.
+    /// True: the transfer fits into one packet and is never split.
     pub(super) small: bool,
     /// All payload bytes before this have been sent at least once.
     pub(super) next: u64,

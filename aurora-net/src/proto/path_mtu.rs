@@ -4,12 +4,13 @@ use super::{Config, Instant};
 use crate::charge::charge;
 use std::time::Duration;
 
-/// The lengths to try below the limit, in bytes of UDP payload: jumbo Ethernet; the longest that Linux stores in 8 and
-/// 4 KiB, which are also below what tunnels and clouds leave of a jumbo frame (8950, 8896, 8500) and below older sizes
-/// above Ethernet's (4470, 4352, 4096); IP over InfiniBand. Lengths in between are not worth a search.
+/// The lengths to try below the limit, in bytes of UDP payload: jumbo Ethernet; the longest that Linux stores in 8 KiB
+/// and in 4 KiB; IP over InfiniBand. The lengths for Linux are also below the MTUs of jumbo frames through tunnels and
+/// clouds (8950, 8896, 8500) and below older MTUs above Ethernet's (4470, 4352, 4096). Lengths in between are not worth
+/// a search.
 const SIZES: [usize; 4] = [8972, 7752, 3656, 2016];
 
-/// The tries of each length, so that ordinary loss is not taken for the path's limit.
+/// The number of tries of each length, so that ordinary loss is not taken for the path's limit.
 const TRIES: u32 = 3;
 /// The pause after a length's first failed try; ten times as long after the second.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -75,7 +76,7 @@ impl PathMtu {
         self.granted = granted;
     }
 
-    /// This much bulk data has been queued. Less than one packet of the limit in total is not worth a probe.
+    /// Notes that `bytes` of bulk data were queued. Less than one packet of the limit in total is not worth a probe.
     pub(super) fn want(&mut self, bytes: usize) {
         self.demand = self.demand.saturating_add(bytes).min(self.limit);
     }

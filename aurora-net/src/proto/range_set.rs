@@ -18,7 +18,7 @@ impl RangeSet {
         self.ranges.iter().rev().cloned()
     }
 
-    /// Whether the set contains all of `range` (not empty).
+    /// True if the set contains all of `range` (not empty).
     pub(super) fn covers(&self, range: &Range<u64>) -> bool {
         let at = self.first_ending_after(range.start);
         (self.ranges.get(at)).is_some_and(|found| found.start <= range.start && range.end <= found.end)

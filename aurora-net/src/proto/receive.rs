@@ -27,13 +27,13 @@ pub(crate) struct Held {
     pub(crate) transfers: usize,
 }
 
-/// All incomplete transfers, and the numbers of the delivered ones. Its limits follow from the granted window: a sender
+/// All incomplete transfers, and the numbers of the delivered ones. The limits follow from the granted window: a sender
 /// that keeps to the window never reaches them.
 #[derive(Debug)]
 pub(super) struct ReceiveState {
     peer: Rank,
     window: u64,
-    /// The limit for incomplete transfers, for pieces of one, and for gaps between delivered ones.
+    /// The limit for incomplete transfers, for pieces of one transfer, and for gaps between delivered transfers.
     most: usize,
     incoming: BTreeMap<u64, Incoming>,
     finished: RangeSet,
@@ -150,7 +150,7 @@ impl ReceiveState {
         self.gaps = 0;
     }
 
-    /// The memory held, counted anew.
+    /// The memory held, counted from scratch.
     pub(super) fn held(&self) -> Held {
         let mut held = Held { transfers: self.incoming.len(), ..Held::default() };
         for incoming in self.incoming.values() {
@@ -181,7 +181,7 @@ impl ReceiveState {
         self.finished.covers(&(number..number + 1))
     }
 
-    /// Whether another incomplete transfer (unless `known`) and another gap are permitted.
+    /// Checks that another incomplete transfer (unless `known`) and another gap are permitted.
     fn admit(&self, number: u64, known: bool) -> Result<(), DatagramError> {
         let limit = self.most;
         if !known && self.incoming.len() >= limit {

@@ -48,12 +48,12 @@ impl Recovery {
         self.sent.in_flight() > 0
     }
 
-    /// Whether the next packet is a probe, which leaves even if the window is full.
+    /// True if the next packet is a probe, which leaves even if the window is full.
     pub(super) fn is_probing(&self) -> bool {
         self.probes > 0
     }
 
-    /// The length of an MTU probe that should precede further bulk data, and whether the window has room for it.
+    /// The length of an MTU probe that should precede further bulk data. True: the window has room for it.
     pub(super) fn mtu_probe(&self, now: Instant) -> Option<(usize, bool)> {
         let len = self.path.candidate(now).filter(|_| !self.is_probing())?;
         Some((len, self.window.has_room_for(now, charge(len) as u64)))
@@ -125,8 +125,8 @@ impl Recovery {
         }
     }
 
-    /// The last bulk data has left. One more packet follows at once: its acknowledgement tells whether the last ones
-    /// have arrived. A time-out would tell it late while much data waits in this rank's own interface.
+    /// The last bulk data has left. One more packet follows at once: its acknowledgement tells whether the last data
+    /// packets have arrived. A time-out would be late while much data waits in this rank's own interface.
     pub(super) fn ask(&mut self) {
         self.probes = self.probes.max(1);
     }
@@ -140,7 +140,7 @@ impl Recovery {
         let delay = self.rtt.loss_delay();
         let lost = (self.sent).detect_losses(now, delay, |frame| queue.on_lost(frame));
         if let Some(charge) = lost.probe {
-            // This tells about packets of this length, not about congestion.
+            // The loss concerns packets of this length and is no sign of congestion.
             self.path.on_probe_lost(now);
             self.window.on_probe_lost(charge);
         }
@@ -167,7 +167,7 @@ impl Recovery {
         }
     }
 
-    /// When to probe, unless a probe is already about to be sent.
+    /// The time at which to probe, unless a probe is already about to be sent.
     fn probe_at(&self) -> Option<Instant> {
         let is_due = self.is_in_flight() && self.probes == 0;
         is_due.then(|| self.sent.last_eliciting() + self.rtt.probe_timeout(self.backoff))

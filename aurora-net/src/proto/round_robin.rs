@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// The most transfers that share the path. It bounds what the receiver must hold open.
+/// The maximum number of transfers that share the path. It limits the transfers that the receiver must hold open.
 pub(super) const MAX_ACTIVE: usize = 64;
 
 /// Slots of the transfers with unsent data: some in round-robin order, the others waiting.

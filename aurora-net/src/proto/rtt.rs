@@ -7,7 +7,7 @@ const MIN_PROBE: Duration = Duration::from_millis(2);
 /// The largest probe time-out: after an outage the path is used again within this time.
 const MAX_PROBE: Duration = Duration::from_millis(250);
 const FIRST_PROBE: Duration = Duration::from_millis(10);
-/// The inaccuracy of timers, and the least delay after which an overtaken packet counts as lost.
+/// The inaccuracy of timers, and the minimum delay after which an overtaken packet counts as lost.
 const GRANULARITY: Duration = Duration::from_micros(250);
 pub(super) const MAX_ACK_DELAY: Duration = Duration::from_millis(1);
 
@@ -39,7 +39,8 @@ impl Rtt {
         self.smoothed
     }
 
-    /// The time without an acknowledgement after which to probe, for the `backoff`-th time in a row.
+    /// The time without an acknowledgement before a probe; `backoff`: the number of time-outs since the last
+    /// acknowledgement.
     pub(super) fn probe_timeout(&self, backoff: u32) -> Duration {
         let base = match self.smoothed {
             None => FIRST_PROBE,

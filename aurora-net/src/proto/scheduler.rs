@@ -1,4 +1,4 @@
-//! Which peer to send to next.
+//! The order in which peers are served.
 
 use crate::Rank;
 use std::collections::{BTreeSet, VecDeque};
@@ -12,7 +12,7 @@ pub(super) struct Scheduler {
     me: usize,
     lane: Vec<Lane>,
     small: VecDeque<u32>,
-    /// As distances from `me`.
+    /// Peers with bulk data, as distances from `me`.
     bulk: BTreeSet<usize>,
     /// The next turn belongs to this distance, or to the next one after it.
     next: usize,
@@ -37,7 +37,7 @@ impl Scheduler {
         }
     }
 
-    /// `peer` may have data to send, `bulk` or only small.
+    /// Adds `peer`, which may have data to send. `bulk`: it may have bulk data.
     pub(super) fn add(&mut self, peer: usize, bulk: bool) {
         match (self.lane[peer], bulk) {
             (Lane::Nowhere, false) => {

@@ -1,4 +1,4 @@
-//! Outgoing transfers, and which of them goes next.
+//! Outgoing transfers, and their order.
 
 use super::outgoing::{MIN_PART, Outgoing};
 use super::round_robin::RoundRobin;
@@ -59,7 +59,7 @@ impl SendQueue {
         !small
     }
 
-    /// Whether a small transfer or a RESET is to be sent.
+    /// True if a small transfer or a RESET is to be sent.
     pub(super) fn has_small(&self) -> bool {
         !(self.resets.is_empty() && self.small_lost.is_empty() && self.small_new.is_empty())
     }
@@ -68,7 +68,7 @@ impl SendQueue {
         !self.bulk_lost.is_empty() || self.bulk_new.front().is_some()
     }
 
-    /// Whether bulk data has waited for so many small packets that the next one begins with it.
+    /// True if bulk data has waited for so many small packets that the next packet begins with it.
     pub(super) fn is_bulks_turn(&self) -> bool {
         self.without_bulk >= MOST_WITHOUT_BULK && self.has_bulk()
     }
@@ -149,7 +149,7 @@ impl SendQueue {
         space.buf.len() - before
     }
 
-    /// Writes unsent data: the header and what fits beside it, or more of the payload.
+    /// Writes unsent data: the header and as much payload as fits, or more of the payload.
     fn put_new(&mut self, slot: u32, space: &mut Space<'_>, io: &mut impl Payloads) -> Put {
         let Some(transfer) = self.slots.get_mut(slot) else {
             return Put::Gone;
@@ -178,7 +178,7 @@ impl SendQueue {
         put
     }
 
-    /// Writes lost data again. What does not fit stays lost.
+    /// Writes lost data again. Data that does not fit stays lost.
     fn put_again(&mut self, part: &Part, space: &mut Space<'_>, io: &mut impl Payloads) -> Put {
         let Some(transfer) = self.slots.opened(part.slot, part.transfer) else {
             return Put::Gone;
@@ -235,7 +235,7 @@ impl SendQueue {
         self.settled = settled;
     }
 
-    /// The payload has been withdrawn: tells the peer not to wait for the rest.
+    /// The payload has been withdrawn: a RESET tells the peer not to wait for the rest.
     fn abandon(&mut self, slot: u32) {
         self.settled.withdrawn += 1;
         let transfer = self.slots.get(slot);

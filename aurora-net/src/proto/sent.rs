@@ -1,4 +1,4 @@
-//! Sent packets: what each one carried, and which ones are acknowledged or lost.
+//! Sent packets: the content of each packet, and the acknowledged and lost packets.
 
 use super::Instant;
 use super::space::SentFrame;
@@ -7,16 +7,16 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::time::Duration;
 
-/// A packet counts as lost once one with a number higher by this has arrived.
+/// A packet counts as lost once a packet with a number higher by this has arrived.
 const REORDERING: u64 = 3;
 
 /// The frames of a packet that must arrive. Bulk packets carry one frame, which needs no allocation.
 #[derive(Clone, Debug, Default)]
 pub(super) enum Content {
-    /// None: an acknowledgement or a ping.
+    /// No frames: an acknowledgement or a ping.
     #[default]
     None,
-    /// None: an MTU probe.
+    /// No frames: an MTU probe.
     Probe,
     One(SentFrame),
     Many(Vec<SentFrame>),
@@ -51,7 +51,7 @@ impl Content {
 struct Sent {
     at: Instant,
     charge: u32,
-    /// Longer than the base length.
+    /// True: longer than the base length.
     long: bool,
     in_flight: bool,
     content: Content,
@@ -63,9 +63,9 @@ pub(super) struct Acked {
     pub(super) charge: u64,
     /// The newest of them and when it was sent.
     pub(super) newest: Option<(u64, Instant)>,
-    /// Whether one of them was an MTU probe.
+    /// True if one of them was an MTU probe.
     pub(super) probe: bool,
-    /// Whether another one was long.
+    /// True if another one was long.
     pub(super) long: bool,
 }
 
@@ -102,7 +102,7 @@ pub(super) struct SentPackets {
     largest_acked: Option<u64>,
     in_flight: usize,
     last_eliciting: Instant,
-    /// When the oldest packet in flight will count as lost by its age.
+    /// The time at which the oldest packet in flight will count as lost by its age.
     loss_at: Option<Instant>,
 }
 

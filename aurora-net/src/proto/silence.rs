@@ -1,4 +1,4 @@
-//! How long a reply of the peer has been missing.
+//! The time for which a reply of the peer has been missing.
 
 use super::Instant;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 /// A caller that is late by more than this was itself stopped or suspended.
 const STALL: Duration = Duration::from_millis(500);
 
-/// Adds up the time in which a reply was due, none came, and this end was running.
+/// Adds up the time in which a reply was due, no reply arrived, and this end was running.
 #[derive(Clone, Debug)]
 pub(super) struct Silence {
     limit: Duration,
@@ -40,7 +40,7 @@ impl Silence {
         (self.silent_for >= self.limit).then_some(self.silent_for)
     }
 
-    /// When the limit will be reached if a reply stays due.
+    /// The time at which the limit is reached if a reply stays due.
     pub(super) fn deadline(&self) -> Instant {
         self.last + self.limit.saturating_sub(self.silent_for)
     }

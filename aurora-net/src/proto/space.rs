@@ -17,7 +17,7 @@ pub(super) struct Part {
     pub(super) transfer: u64,
     pub(super) offset: u64,
     pub(super) len: u32,
-    /// In the OPEN frame, behind the header.
+    /// True: in the OPEN frame, behind the header.
     pub(super) opens: bool,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct Space<'a> {
     /// `buf` must not grow beyond this.
     pub(super) end: usize,
     pub(super) content: Content,
-    /// Whether it carries data that an earlier packet carried.
+    /// True if the packet carries data that an earlier packet carried.
     pub(super) resent: bool,
 }
 

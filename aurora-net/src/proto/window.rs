@@ -1,4 +1,4 @@
-//! How many bytes may be in flight.
+//! The limit of bytes in flight.
 
 use super::{Config, Crowd, Instant, Network};
 use crate::charge::charge;
@@ -40,7 +40,7 @@ pub(super) struct Window {
     peers: u64,
     /// The next packet may not leave before this time, since our share is less than a packet.
     resume: Option<Instant>,
-    /// The most bytes in flight in this round trip: an unused window does not grow.
+    /// The maximum of bytes in flight in this round trip: an unused window does not grow.
     peak: u64,
     /// Packets from this number on belong to the present round trip.
     round: u64,
@@ -89,8 +89,8 @@ impl Window {
         self.destinations = u64::from(crowd.destinations.max(1));
     }
 
-    /// Whether another full packet may leave. `keep_some`: and leave some room, so that a small transfer need not wait
-    /// for an acknowledgement of bulk data.
+    /// True if another full packet may leave. `keep_some`: true only if some room is left then, so that a small
+    /// transfer need not wait for an acknowledgement of bulk data.
     pub(super) fn has_room(&self, now: Instant, keep_some: bool) -> bool {
         if self.in_flight == 0 {
             return !keep_some || self.resume.is_none_or(|at| at <= now);
@@ -100,7 +100,7 @@ impl Window {
         self.in_flight + self.packet + kept <= limit
     }
 
-    /// When a packet may leave that only the crowd holds back.
+    /// The time at which a packet may leave that only the crowd limit holds back.
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         if self.in_flight == 0 { self.resume } else { None }
     }
@@ -109,7 +109,7 @@ impl Window {
         self.resume = self.resume.filter(|at| *at > now);
     }
 
-    /// Whether more than a packet is in flight.
+    /// True if more than a packet is in flight.
     pub(super) fn is_used(&self) -> bool {
         self.in_flight > self.packet
     }
@@ -163,12 +163,12 @@ impl Window {
         }
     }
 
-    /// An MTU probe is lost, which says nothing about congestion.
+    /// An MTU probe is lost, which is no sign of congestion.
     pub(super) fn on_probe_lost(&mut self, charge: u64) {
         self.in_flight -= charge;
     }
 
-    /// Several probes in a row were unanswered: nothing is known of the path any more.
+    /// Several probes in a row were unanswered: the state of the path is unknown.
     pub(super) fn collapse(&mut self) {
         let before = self.congestion / 10 * 7;
         self.shrink_to(0);
@@ -201,11 +201,11 @@ impl Window {
     fn pause(&self, after: Duration) -> Option<Duration> {
         let crowd = self.crowd().max(1);
         let missing = self.packet.checked_sub(crowd)?;
-        // No longer than for a port whose queue is full of others' packets.
+        // At most as long as for a port whose queue is full of packets of other ranks.
         Some(after.mul_f64(missing as f64 / crowd as f64).min(Duration::from_millis(100)))
     }
 
-    /// What is always safe on a dedicated network: half of what the port holds, divided among the sources.
+    /// The minimum of the congestion window: two packets on a shared network, otherwise half of this rank's share.
     fn least(&self) -> u64 {
         let two = 2 * self.packet;
         match self.network {
@@ -239,7 +239,7 @@ mod tests {
         Window::new(&config(Some(network), 1))
     }
 
-    /// Sends while there is room, then acknowledges everything. Returns how much it was.
+    /// Sends while there is room, then acknowledges everything. Returns the number of bytes.
     fn round_trip(window: &mut Window, next: &mut u64) -> u64 {
         let first = *next;
         while window.has_room(at(0), false) {

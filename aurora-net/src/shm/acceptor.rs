@@ -38,7 +38,7 @@ impl Accepted {
     }
 }
 
-/// The most connections accepted at a time, however fast strangers connect.
+/// The maximum number of connections accepted at a time, however fast strangers connect.
 const FULL_QUEUE: usize = Listener::QUEUE as usize + 1;
 
 const TAKING: &str = "accept a connection of a rank of this machine";
@@ -166,7 +166,7 @@ fn check(channel: Channel, handshake: &Handshake, accepted: &mut Accepted) -> Op
     None
 }
 
-/// Without `poll`, which may be the call that the system refuses.
+/// Waits without `poll`, which may be the call that the system refuses.
 fn wait_for(waker: &Waker) {
     while rustix::io::read(waker, &mut [0; 8]).is_err() {
         thread::sleep(RETRY_INTERVAL);

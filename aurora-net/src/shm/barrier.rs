@@ -5,8 +5,8 @@
 //! barrier ahead of another, so each rank needs only two words, used alternately.
 //!
 //! A rank that stops spinning stores the number in [`BarrierEntry::Asleep`] and checks once more. An arriving rank
-//! stores its number first and then looks for sleepers. Both sides execute a fence in between, so either the first sees
-//! that all have arrived, or the second sees the sleeper. The last rank to arrive wakes all sleepers.
+//! stores its number first and then looks for sleepers. Both ranks execute a fence in between, so either the former
+//! sees that all have arrived, or the latter sees the sleeper. The last rank to arrive wakes all sleepers.
 
 use super::ring::Position;
 use super::spin_budget::SpinBudget;
@@ -33,8 +33,8 @@ pub(crate) trait Table {
 
 /// Shared memory for the barriers of [`Node::arrive_at`](super::Node::arrive_at).
 pub trait BarrierMemory {
-    /// An entry of a rank, by its index in [`Node::ranks`](super::Node::ranks). Only that rank writes it. All words
-    /// start as 0. Different ranks' entries, and [`BarrierEntry::Asleep`], should lie on cache lines of their own.
+    /// Returns a word of the rank with this index in [`Node::ranks`](super::Node::ranks). Only that rank writes it. All
+    /// words start as 0. Words of different ranks, and [`BarrierEntry::Asleep`], should lie on different cache lines.
     fn entry(&self, rank: usize, entry: BarrierEntry) -> &AtomicU64;
 }
 
@@ -92,7 +92,7 @@ pub(crate) fn state_of<T: Table>(table: &T, me: usize, number: u64) -> BarrierSt
     if (0..table.ranks()).all(|rank| word(rank) == own) { BarrierState::Agreed } else { BarrierState::Disagreed }
 }
 
-/// As [`state_of`]. If the state is `Waiting`, rank `me` will be woken when all have arrived.
+/// Returns [`state_of`]. If the state is `Waiting`, rank `me` will be woken when all have arrived.
 pub(crate) fn prepare_sleep<T: Table>(table: &T, me: usize, number: u64) -> BarrierState {
     table.entry(me, BarrierEntry::Asleep).store(number, Ordering::Relaxed);
     T::Position::fence();

@@ -10,7 +10,7 @@
 //! 2. A [`SharedBuffer`] is made only for a free buffer of this rank's own pool, one at a time ([`Reservation`]). While
 //!    it exists nothing else accesses its bytes. It ends before the buffer is handed over.
 //! 3. A [`SharedView`] is made only by changing the ownership word from "handed to this rank" to "read by this rank",
-//!    which one call can do. While it exists nobody writes the bytes. It ends before the buffer is released.
+//!    which one call can do. While it exists no rank writes the bytes. It ends before the buffer is released.
 //! 4. Node peers keep to 2 and 3: they run the same program. Indices received from them are checked, so no access
 //!    leaves the segment.
 #![allow(unsafe_code)]
@@ -74,13 +74,13 @@ pub(crate) struct BufferPool {
 }
 
 impl BufferPool {
-    /// Call this once per rank, as [`Control::take_rings`].
+    /// Creates the pool. Call this once per rank, like [`Control::take_rings`].
     pub fn new(control: Arc<Control>) -> Arc<Self> {
         let reservations = Mutex::new(vec![0; control.buffers()]);
         Arc::new(BufferPool { control, reservations })
     }
 
-    /// Takes a free buffer. The lowest index is the most likely to be in the processor's cache.
+    /// Takes the free buffer with the lowest index, which is most likely to be in the processor's cache.
     pub fn take(self: &Arc<Self>) -> Option<SharedBuffer> {
         let me = self.control.me();
         let mut reservations = self.reservations();
@@ -116,7 +116,7 @@ impl BufferPool {
     }
 }
 
-/// Keeps a buffer of this rank out of its pool, whoever owns it at the moment.
+/// Keeps a buffer of this rank out of its pool, even while a node peer owns the buffer.
 #[derive(Debug)]
 pub(super) struct Reservation {
     pool: Arc<BufferPool>,
@@ -218,7 +218,7 @@ impl fmt::Debug for SharedBuffer {
     }
 }
 
-/// The content of a buffer that a node peer has handed to this rank, in place. Dropping it releases the buffer.
+/// The content, in place, of a buffer that a node peer has handed to this rank. Dropping this releases the buffer.
 pub struct SharedView {
     control: Arc<Control>,
     owner: NodeRank,
@@ -228,7 +228,8 @@ pub struct SharedView {
 }
 
 impl SharedView {
-    /// The mailbox behind the content, if the node peer has created one: then the content has the length of a letter.
+    /// Returns the mailbox behind the content; `None` if the buffer has no room for one. Call this only if the node
+    /// peer has created a mailbox there. Its letters have the content's length.
     pub fn into_mailbox(self) -> Option<MailboxReceiver> {
         MailboxReceiver::behind(self)
     }

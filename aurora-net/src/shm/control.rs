@@ -61,7 +61,7 @@ pub(crate) type NodeRank = usize;
 pub(crate) enum Presence {
     Here,
     Closed,
-    /// It has ended without closing its endpoint.
+    /// The rank has ended without closing its endpoint.
     Dead,
 }
 
@@ -364,7 +364,7 @@ impl Cells for Ring {
 
     unsafe fn with<R>(&self, at: usize, len: usize, show: impl FnOnce(&[u8]) -> R) -> R {
         self.check(at, len);
-        // SAFETY: invariants 1 and 2; bounds checked above; the caller guarantees that nobody writes these bytes.
+        // SAFETY: invariants 1 and 2; bounds checked above; the caller guarantees that no side writes these bytes.
         show(unsafe { std::slice::from_raw_parts(self.at(self.bytes + at), len) })
     }
 

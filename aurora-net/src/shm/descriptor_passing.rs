@@ -16,7 +16,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The most descriptors in one message (Linux permits 253).
+/// The maximum number of descriptors in one message (Linux permits 253).
 pub(super) const MOST_DESCRIPTORS: usize = 128;
 
 #[derive(Debug)]
@@ -50,7 +50,7 @@ impl Listener {
     pub fn bind(name: &[u8]) -> Result<Self, Errno> {
         let socket = socket()?;
         bind(&socket, &SocketAddrUnix::new_abstract_name(name)?)?;
-        // As long as the system permits: all ranks of a node may connect before the first is accepted.
+        // The longest queue that the system permits: all ranks of a node may connect before the first is accepted.
         listen(&socket, Self::QUEUE)?;
         rustix::io::ioctl_fionbio(&socket, true)?;
         Ok(Listener(socket))
@@ -104,7 +104,8 @@ impl Channel {
         }
     }
 
-    /// Waits for the next message. `None`: the channel is closed. `MFILE`: no descriptor is left for those sent.
+    /// Waits for the next message. `None`: the channel is closed. `MFILE`: this process has no room for the
+    /// descriptors.
     pub fn receive(&self) -> Result<Option<Message>, Errno> {
         self.receive_with(RecvFlags::empty())
     }
@@ -121,7 +122,7 @@ impl Channel {
         let received = loop {
             let mut into = [IoSliceMut::new(&mut bytes)];
             match recvmsg(&self.0, &mut into, &mut control, flags | RecvFlags::CMSG_CLOEXEC) {
-                // The other side has closed with unread messages. Reported once; its own can still be read.
+                // The other side has closed with unread messages. Reported once; its messages can still be read.
                 Err(Errno::INTR | Errno::CONNRESET) => {}
                 outcome => break outcome?,
             }

@@ -1,10 +1,10 @@
-//! Discovery: which ranks run on this rank's node, and how they get their shared memory.
+//! Discovery: finds the ranks of this rank's node, and shares memory with them.
 //!
 //! Each rank first listens on an abstract unix socket ([`Offer`]). Its contact carries the socket's random name and the
 //! boot id of the running system. Once contacts are exchanged, each rank tries to connect to the ranks with its own
 //! boot id, lowest first. The first one that accepts is its *leader*; a rank that reaches itself in that order is a
 //! leader. Only processes in one network namespace can connect, so the ranks with the same leader form a node. A second
-//! exchange tells all ranks every rank's leader. Host names are not used: they repeat, and containers share them.
+//! exchange gives all ranks every rank's leader. Host names are not used: they repeat, and containers share them.
 //!
 //! On connecting, a rank proves its rank by the job's key (`handshake.rs`) and sends its eventfd. It does both before
 //! the second exchange, so after that exchange all node peers have connected to the leader's acceptor (`acceptor.rs`),
@@ -28,11 +28,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-/// What other ranks of the node need in order to find a rank.
+/// The data by which other ranks of the node find a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct ShmContact {
     boot: u128,
-    /// The random part of its socket's name, which all processes of the machine can see.
+    /// The random part of the socket's name, which all processes of the machine can see.
     name: u128,
     /// Used once, so that a recorded proof is worthless elsewhere.
     pub(super) nonce: Nonce,
@@ -61,7 +61,7 @@ impl Offer {
     /// # Errors
     /// The system refuses sockets or shared memory.
     pub fn new() -> Result<Self, Error> {
-        // The profiles of some containers refuse it: better now, while this rank can use UDP.
+        // The profiles of some containers refuse shared memory. An error here lets this rank use UDP.
         Segment::create(0)?;
         let random = |_| Error::system("get random numbers")(io::Error::from(io::ErrorKind::Other));
         let (name, nonce) = (nonce().map_err(random)?, nonce().map_err(random)?);
@@ -94,7 +94,7 @@ impl Offer {
                 Err(error @ (Errno::MFILE | Errno::NFILE)) => {
                     return Err(Error::system("connect to a rank of this machine")(error));
                 }
-                // Whatever the reason, this rank's memory cannot be shared.
+                // Memory cannot be shared with that rank, whatever the reason.
                 Err(_) => continue,
             };
             if !peer::is_same_user(&channel) {
@@ -106,7 +106,7 @@ impl Offer {
                 Errno::PIPE | Errno::CONNRESET => Error::NodePeerGone { rank: leader },
                 _ => Error::system("send a descriptor to a rank of this node")(error),
             })?;
-            // Other ranks may have connected to this one first: they are not answered and try the next rank.
+            // Other ranks may have connected to this rank first. They get no answer and try the next rank.
             let role = Seeker::Follower { channel, handshake, _listener: listener };
             return Ok(Found { me, leader, role, waker });
         }
@@ -140,7 +140,7 @@ impl Found {
         let Found { me, leader, role, waker } = self;
         let gone = || Error::NodePeerGone { rank: leader };
         if leaders[leader.index()] != Some(leader) {
-            // It has another leader, which this rank could not reach.
+            // The leader has another leader, which this rank could not reach.
             return Err(gone());
         }
         let ranks = (0..leaders.len()).map(Rank::new).filter(|rank| leaders[rank.index()] == Some(leader));

@@ -5,7 +5,7 @@
 //! either the rank sees the data, or the ring follows the acknowledgement and the rank finds the word changed when it
 //! prepares to sleep.
 //!
-//! The thread that acknowledges must look everywhere before it, or another thread of its rank, sleeps.
+//! The thread that acknowledges must look at all data before that thread, or another thread of its rank, sleeps.
 //!
 //! A *lazy* ring wakes the rank only if one of its threads waits. Lazy data for a computing rank stays where it is
 //! until the rank next looks, or until a normal ring.
@@ -17,9 +17,9 @@ use std::sync::atomic::Ordering;
 const ASLEEP: u32 = 0;
 /// A thread looks, and checks this word again before it sleeps.
 const AWAKE: u32 = 1;
-/// As `AWAKE`; the doorbell has rung since the acknowledgement.
+/// A thread looks; the doorbell has rung since the acknowledgement.
 const RUNG: u32 = 2;
-/// As `AWAKE`; the doorbell has rung lazily only.
+/// A thread looks; the doorbell has rung since the acknowledgement, lazily only.
 const RUNG_LAZILY: u32 = 3;
 /// No thread looks, but one waits: the rank has to be woken for lazy rings too.
 const WAITING: u32 = 4;
@@ -27,12 +27,12 @@ const WAITING: u32 = 4;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Doorbell<'a, F>(pub &'a F);
 
-/// What a thread has to do next.
+/// The next step of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Look {
     /// Sleep: the doorbell has not rung since it was acknowledged.
     Sleep,
-    /// Look again: it has.
+    /// Look again: the doorbell has rung.
     Again,
 }
 
@@ -63,13 +63,13 @@ impl<F: Flag> Doorbell<'_, F> {
         self.0.swap(AWAKE, Ordering::AcqRel);
     }
 
-    /// The caller polls from now on, without a ring: nobody has to wake this rank until it prepares to sleep. True: no
-    /// thread looked before, so lazy data may be waiting.
+    /// The caller polls from now on, without a ring: no sender has to wake this rank until it prepares to sleep. True:
+    /// no thread looked before, so lazy data may be waiting.
     pub fn start_polling(&self) -> bool {
         self.change(ASLEEP, AWAKE) || self.change(WAITING, AWAKE)
     }
 
-    /// Whether the doorbell has rung, lazily or not, since it was acknowledged. A plain load.
+    /// True if the doorbell has rung, lazily or not, since it was acknowledged. Costs a plain load.
     pub fn has_rung(&self) -> bool {
         matches!(self.0.load(Ordering::Relaxed), RUNG | RUNG_LAZILY)
     }
@@ -79,7 +79,7 @@ impl<F: Flag> Doorbell<'_, F> {
         loop {
             match self.0.load(Ordering::Relaxed) {
                 AWAKE if self.change(AWAKE, WAITING) => return Look::Sleep,
-                // Another thread of this rank already sleeps and would take the wake-up, but not for lazy rings.
+                // Another thread of this rank already sleeps. It would take the wake-up, but not for lazy rings.
                 ASLEEP if self.change(ASLEEP, AWAKE) => return Look::Again,
                 WAITING => return Look::Sleep,
                 RUNG | RUNG_LAZILY => return Look::Again,

@@ -10,7 +10,7 @@
 //! | 8 | length of the whole payload |
 //! | | header, padded to a multiple of 16; payload part (kind 5: index of the sender's buffer, 8 bytes), padded too |
 //!
-//! A long transfer goes in fragments as the ring empties, one such transfer at a time. Short transfers overtake it.
+//! A long transfer is sent in fragments as the ring empties, one such transfer at a time. Short transfers overtake it.
 
 use super::buffer_pool::BufferPool;
 use super::control::{NodeRank, Ring, RingEnds};
@@ -25,7 +25,7 @@ const UNIT: usize = 16;
 
 const NUMBER: usize = size_of::<u64>();
 
-/// The most records received before the lock is released.
+/// The maximum number of records received before the lock is released.
 const BATCH: usize = 64;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -96,7 +96,7 @@ pub(crate) enum Sent {
     Nothing,
     /// Lazy transfers only: the node peer need not be woken.
     Lazily,
-    /// Transfers that the node peer has to be woken for, or a full ring.
+    /// Transfers for which the node peer has to be woken, or a full ring.
     Waking,
 }
 
@@ -110,7 +110,7 @@ enum Step {
 pub(crate) struct TakenIn {
     pub handled: bool,
     pub more: bool,
-    /// The node peer waits for room, there is some, and it has to be woken.
+    /// The node peer waits for room. There is room now, and the node peer has to be woken.
     pub nudge: bool,
 }
 
@@ -146,18 +146,18 @@ impl Duplex {
         }
     }
 
-    /// Whether a transfer waits for room in the ring.
+    /// True if a transfer waits for room in the ring.
     pub fn is_waiting(&self) -> bool {
         !(self.short.is_empty() && self.long.is_empty())
     }
 
-    /// Whether nothing has arrived and nothing waits for room: there is no need to call [`Duplex::receive`].
+    /// True if nothing has arrived and nothing waits for room: [`Duplex::receive`] need not be called.
     #[inline]
     pub fn is_quiet(&self) -> bool {
         !self.reader.has_more() && !self.is_waiting()
     }
 
-    /// Whether a long transfer is arriving, or a transfer waits for room.
+    /// True if a long transfer is arriving, or a transfer waits for room.
     pub fn is_moving(&self) -> bool {
         self.incoming.is_some() || self.is_waiting()
     }
@@ -256,7 +256,7 @@ impl Duplex {
         self.incoming = None;
     }
 
-    /// Receives what has arrived, up to [`BATCH`] records.
+    /// Receives arrived records, at most [`BATCH`].
     pub fn receive(
         &mut self,
         from: Rank,

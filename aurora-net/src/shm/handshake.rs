@@ -1,7 +1,7 @@
 //! The handshake between a leader and a node peer: each proves to the other that it belongs to the job.
 //!
 //! The key itself is not sent. Each side sends a keyed hash of two nonces that the two ranks made for this start and
-//! exchanged in their contacts. So a recorded handshake is worthless at any other socket.
+//! exchanged in their contacts. So a recorded handshake is useless at any other socket.
 
 use super::discovery::ShmContact;
 use crate::Rank;
@@ -13,7 +13,7 @@ const RANK: usize = size_of::<u64>();
 pub(super) struct Handshake {
     key: JobKey,
     leader: Rank,
-    /// By rank; `None` for ranks without shared memory.
+    /// Nonces by rank; `None` for ranks without shared memory.
     nonces: Vec<Option<Nonce>>,
 }
 

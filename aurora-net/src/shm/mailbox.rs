@@ -4,9 +4,9 @@
 //! costs a copy, a counter and a lazy ring, without header, queue or endpoint lock; the receiver polls the counter.
 //!
 //! A mailbox holds two letters. The sender counts letters put, the receiver letters taken. Each stores its counter
-//! after it has finished with the bytes (release), and loads the other's before it touches any (acquire). Letter `n`
-//! lies in half `n` modulo 2. The sender owns that half until it has put letter `n`, and again after the receiver has
-//! taken it. A sender that is two letters ahead finds no room; it never waits.
+//! after it has finished with the bytes (release), and loads the other counter before it touches any (acquire). Letter
+//! `n` lies in half `n` modulo 2. The sender owns that half until it has put letter `n`, and again after the receiver
+//! has taken it. A sender that is two letters ahead finds no room; it never waits.
 //!
 //! The sender puts a letter first and rings second (`doorbell.rs`), so a waiting thread sees the letter or is woken.
 //!
@@ -45,11 +45,11 @@ pub(crate) trait Halves {
     fn taken(&self) -> &Self::Count;
 
     /// # Safety
-    /// Nobody writes this half meanwhile.
+    /// No thread writes this half meanwhile.
     unsafe fn with<R>(&self, half: usize, show: impl FnOnce(&[u8]) -> R) -> R;
 
     /// # Safety
-    /// Nobody else accesses this half meanwhile.
+    /// No other thread accesses this half meanwhile.
     unsafe fn with_mut(&self, half: usize, fill: impl FnOnce(&mut [u8]));
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct Sender<H> {
 
 impl<H: Halves> Sender<H> {
     /// # Safety
-    /// It is the mailbox's only sender, ever, and the mailbox is empty.
+    /// This is the mailbox's only sender, ever, and the mailbox is empty.
     pub unsafe fn new(halves: H) -> Self {
         Sender { halves, put: 0 }
     }
@@ -86,7 +86,7 @@ pub(crate) struct Receiver<H> {
 
 impl<H: Halves> Receiver<H> {
     /// # Safety
-    /// It is the mailbox's only receiver, ever, and no letter has been taken.
+    /// This is the mailbox's only receiver, ever, and no letter has been taken.
     pub unsafe fn new(halves: H) -> Self {
         Receiver { halves, taken: 0 }
     }
@@ -163,7 +163,7 @@ impl Halves for MailboxMemory {
     }
 
     unsafe fn with<R>(&self, half: usize, show: impl FnOnce(&[u8]) -> R) -> R {
-        // SAFETY: invariant 3; the caller guarantees that nobody writes it.
+        // SAFETY: invariant 3; the caller guarantees that no thread writes this half.
         show(unsafe { std::slice::from_raw_parts(self.half(half), self.len) })
     }
 
@@ -181,14 +181,14 @@ pub struct MailboxSender {
 }
 
 impl MailboxSender {
-    /// In the reserved buffer, which has no other mailbox and has not been handed to `to` yet.
+    /// Creates the sender in a reserved buffer that has no other mailbox and has not been handed to `to` yet.
     pub(super) fn new(memory: MailboxMemory, reservation: Reservation, to: NodeRank) -> Self {
         memory.clear();
         // SAFETY: invariants 1 and 3.
         MailboxSender { end: unsafe { Sender::new(memory) }, reservation, to }
     }
 
-    /// Writes the next letter and wakes the receiver if it waits. False: the mailbox is full.
+    /// Writes the next letter and wakes the receiver if it waits. Returns false if the mailbox is full.
     pub fn put(&mut self, fill: impl FnOnce(&mut [u8])) -> bool {
         let put = self.end.put(fill);
         if put {
@@ -218,17 +218,17 @@ impl MailboxReceiver {
         Some(MailboxReceiver { end: unsafe { Receiver::new(memory) }, view: Arc::new(view) })
     }
 
-    /// Whether a letter has arrived.
+    /// Returns true if a letter has arrived.
     pub fn has_come(&self) -> bool {
         self.end.has_come()
     }
 
-    /// Takes the next letter, if it has arrived.
+    /// Takes the next letter; `None` if it has not arrived.
     pub fn take<R>(&mut self, read: impl FnOnce(&[u8]) -> R) -> Option<R> {
         self.end.take(read)
     }
 
-    /// A read-only counter of the letters that have arrived.
+    /// Returns a read-only counter of the letters that have arrived.
     pub fn count(&self) -> LetterCount {
         let memory = MailboxMemory::behind(self.view.start(), self.view.len()).expect("it is there");
         LetterCount { memory, _view: self.view.clone() }
@@ -243,7 +243,7 @@ pub struct LetterCount {
 }
 
 impl LetterCount {
-    /// The number so far.
+    /// The number of letters so far.
     pub fn get(&self) -> u64 {
         self.memory.put().load(Ordering::Acquire)
     }

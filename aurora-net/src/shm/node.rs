@@ -31,12 +31,12 @@ pub struct Node {
 #[derive(Debug)]
 pub(super) enum Role {
     Leader {
-        /// To all node peers, in their order.
+        /// The channels to all node peers, in the order of their ranks.
         channels: Vec<Channel>,
     },
     Follower {
         channel: Channel,
-        /// Received before this rank asked for it.
+        /// A message that was received before this rank asked for it.
         early: Mutex<Option<Shared>>,
     },
 }
@@ -101,14 +101,14 @@ impl Node {
         }
     }
 
-    /// Whether a rank, by its index in [`Node::ranks`], is known to have ended without closing its endpoint.
+    /// Returns true if a rank, by its index in [`Node::ranks`], is known to have ended without closing its endpoint.
     pub fn has_ended(&self, peer: usize) -> bool {
         self.note_ends();
         self.control.as_ref().is_some_and(|control| control.presence(peer) == Presence::Dead)
     }
 
-    /// Whether the end of a rank would still be detected. Only the leader sees the ends of all others, so this is false
-    /// once the leader has closed its endpoint or has ended.
+    /// Returns true if the end of a rank would be detected. Only the leader sees the ends of all other ranks, so this
+    /// is false once the leader has closed its endpoint or has ended.
     pub fn notes_ends(&self) -> bool {
         self.control.as_ref().is_none_or(|control| control.presence(0) == Presence::Here)
     }
@@ -123,14 +123,14 @@ impl Node {
         self.ranks[0]
     }
 
-    /// Collective over the node's ranks. Returns `len` zero bytes that all of them have mapped: the leader creates the
+    /// Collective over the node's ranks. Returns `len` zero bytes that all these ranks map: the leader creates the
     /// memory and sends it to the others. `id` and `len` are the same on all ranks; ids start above 0 and increase. A
     /// rank may skip an id (after an error of its own).
     ///
-    /// The leader does not wait. The others wait for the leader's call, so call this only if all ranks will.
+    /// The leader does not wait. The other ranks wait for the leader's call, so call this only if all ranks will.
     ///
     /// # Errors
-    /// [`Error::Segment`], [`Error::FileSize`]: the leader could not create it; all ranks get the same error.
+    /// [`Error::Segment`], [`Error::FileSize`]: the leader could not create the memory; all ranks get the same error.
     /// [`Error::OpenFiles`]: the leader, or this rank, has no descriptor left. [`Error::NodePeerGone`]: the leader has
     /// ended or closed its endpoint, or this rank has closed its own. [`Error::ShareSkipped`]: the leader has skipped
     /// this id.
@@ -172,21 +172,21 @@ impl Node {
     }
 
     /// Collective over the node's ranks. Arrives at the next barrier in `place`, without waiting. `number` counts up
-    /// from 1, equally on all ranks; `word` is compared with the others' words. For a rank alone the barrier is
-    /// complete at once.
+    /// from 1, equally on all ranks; `word` is compared with the words of the other ranks. For a rank alone
+    /// the barrier is complete at once.
     pub fn arrive_at(&self, place: &impl BarrierMemory, number: u64, word: u64) -> BarrierState {
         self.barrier_in(place, |table, control| {
             barrier::arrive(table, control.me(), number, word, |peer| control.ring(peer))
         })
     }
 
-    /// Polls that barrier for a very short time. Nothing that arrives is handled meanwhile.
+    /// Polls the barrier of [`Node::arrive_at`] for a very short time. No arriving transfer is handled meanwhile.
     pub fn spin_at(&self, place: &impl BarrierMemory, number: u64) -> BarrierState {
         self.barrier_in(place, |table, control| barrier::spin(table, control.me(), number, self.budget))
     }
 
-    /// The state of the last barrier in `place`. For the condition of [`Endpoint::wait`](crate::Endpoint::wait), which
-    /// is evaluated again when all ranks have arrived.
+    /// The state of the barrier of [`Node::arrive_at`]. Use it as the condition of
+    /// [`Endpoint::wait`](crate::Endpoint::wait), which is evaluated again when all ranks have arrived.
     pub fn poll_at(&self, place: &impl BarrierMemory, number: u64) -> BarrierState {
         self.barrier_in(place, |table, control| barrier::prepare_sleep(table, control.me(), number))
     }
@@ -200,18 +200,18 @@ impl Node {
         self.control.as_deref().map_or(BarrierState::Agreed, |control| act(&table, control))
     }
 
-    /// The ranks that have not arrived at that barrier.
+    /// The ranks that have not arrived at the barrier of [`Node::arrive_at`].
     pub fn absent_at(&self, place: &impl BarrierMemory, number: u64) -> Vec<Rank> {
         barrier::absent(&TableIn(place, self.ranks.len()), number).map(|peer| self.ranks[peer]).collect()
     }
 
-    /// Polls `has_come` for a very short time, for values that node peers write to shared memory. Nothing that arrives
-    /// is handled meanwhile. Polls only once if there are more ranks than cores. Returns whether it became true.
+    /// Polls `has_come` for a very short time, for values that node peers write to shared memory. No arriving transfer
+    /// is handled meanwhile. Polls only once if there are more ranks than cores. Returns true if `has_come` did.
     pub fn spin(&self, has_come: impl FnMut() -> bool) -> bool {
         self.budget.spin(has_come)
     }
 
-    /// Ends [`Node::share`] on this rank, and on all ranks that need this one for it. For a job that has failed.
+    /// Ends [`Node::share`] on this rank, and on all ranks that wait for this rank in it. For a job that has failed.
     pub fn close(&self) {
         if let Some(control) = &self.control {
             // First, so that ranks that see a hang-up know that it was intended.
@@ -272,7 +272,7 @@ fn next(channel: &Channel, early: &mut Option<Shared>, id: u64) -> Result<Option
     }
 }
 
-/// The leader's next message. `None`: the leader is gone. Of the system's errors only a refusal says more than that.
+/// The leader's next message. `None`: the leader is gone. Only a refusal by the system is an error of its own.
 pub(super) fn receive(channel: &Channel) -> Result<Option<Message>, Error> {
     match channel.receive() {
         Err(error @ (Errno::MFILE | Errno::PERM | Errno::NOSYS)) => {
@@ -282,7 +282,7 @@ pub(super) fn receive(channel: &Channel) -> Result<Option<Message>, Error> {
     }
 }
 
-/// Sends to a node peer. Only a lack of descriptors is an error here: a node peer's end is reported elsewhere.
+/// Sends to a node peer. Only a lack of descriptors is an error here: the end of a node peer is reported elsewhere.
 pub(super) fn send(channel: &Channel, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> Result<(), Error> {
     match channel.send(bytes, descriptors) {
         Err(error @ Errno::TOOMANYREFS) => Err(Error::system("send a descriptor to a rank of this node")(error)),

@@ -1,9 +1,9 @@
 //! The node barrier: a barrier of all ranks of a node at which each contributes data for the others to read.
 //!
-//! It uses the algorithm of `barrier.rs`. Before a rank arrives, it may write a *contribution* into the control
-//! segment. Once all have arrived, each rank reads the others' contributions in place. Each rank has two
-//! contributions, used alternately: it writes for barrier n + 2 only after barrier n + 1, where the others arrive
-//! only after they have read what belongs to barrier n. So no contribution is written while it is read. An inline
+//! The node barrier uses the algorithm of `barrier.rs`. Before a rank arrives, it may write a *contribution* into the
+//! control segment. Once all have arrived, each rank reads the others' contributions in place. Each rank has two
+//! contributions, used alternately: it writes for barrier n + 2 only after barrier n + 1, where the others arrive only
+//! after they have read the contributions to barrier n. So no contribution is written while it is read. An inline
 //! contribution of 16 bytes works in the same way. It shares a cache line with the rank's barrier entries, which the
 //! others load in any case.
 //!
@@ -70,7 +70,7 @@ impl NodeBarrier {
         NodeBarrier { control, budget, last: LastBarrier::NONE }
     }
 
-    /// The maximal length of a contribution in bytes, equal on all ranks: 256 KiB, less with very many ranks.
+    /// The maximum length of a contribution in bytes, equal on all ranks: 256 KiB, less with very many ranks.
     pub fn longest(&self) -> usize {
         self.control.longest_contribution()
     }
@@ -95,7 +95,7 @@ impl NodeBarrier {
         unsafe { inline.as_mut() }
     }
 
-    /// Collective over the node's ranks. Arrives at the next barrier without waiting; all ranks' words are compared.
+    /// Collective over the node's ranks. Arrives at the next barrier without waiting. All ranks' words are compared.
     ///
     /// # Panics
     /// If the last barrier is not complete.
@@ -104,13 +104,13 @@ impl NodeBarrier {
         self.last.arrive(&**control, control.me(), word, |peer| control.ring(peer))
     }
 
-    /// Polls for a very short time. Nothing that arrives is handled meanwhile.
+    /// Polls the last barrier for a very short time. No arriving transfer is handled meanwhile.
     pub fn spin(&mut self) -> BarrierState {
         self.last.state = barrier::spin(&*self.control, self.control.me(), self.last.number, self.budget);
         self.last.state
     }
 
-    /// The state of the last barrier. For the condition of [`Endpoint::wait`](crate::Endpoint::wait), which is
+    /// The state of the last barrier. Use it as the condition of [`Endpoint::wait`](crate::Endpoint::wait), which is
     /// evaluated again when all ranks have arrived.
     pub fn poll(&mut self) -> BarrierState {
         self.last.state = barrier::prepare_sleep(&*self.control, self.control.me(), self.last.number);
@@ -164,7 +164,7 @@ mod tests {
         let mut last = LastBarrier::NONE;
         for number in 1..=barriers {
             let own = &contributed[me][last.next() % contributions];
-            // SAFETY: what is tested.
+            // SAFETY: the property under test.
             own.with_mut(|place| unsafe { *place = 10 * number + me as u64 });
             last.arrive(table, me, 0, |rank| table.kicks[rank].notify());
             while last.state == BarrierState::Waiting {
@@ -174,7 +174,7 @@ mod tests {
                 }
             }
             for (rank, contributed) in contributed.iter().enumerate() {
-                // SAFETY: what is tested.
+                // SAFETY: the property under test.
                 let found = contributed[last.last() % contributions].with(|place| unsafe { *place });
                 assert_eq!(found, 10 * number + rank as u64);
             }

@@ -3,12 +3,12 @@
 //! Bytes are numbered from 0 in the order of writing. `head` is the number of bytes written, `tail` the number read;
 //! byte `n` lies at `n` modulo the capacity. The writer owns the bytes from `head` to `tail + capacity`, the reader
 //! those from `tail` to `head`. Each side gives bytes away by storing its own position (release) and gets them by
-//! loading the other's (acquire). Each keeps a private copy of its own position, so the only value that it takes from
-//! the other side is one position, which it checks.
+//! loading the other side's position (acquire). Each side keeps a private copy of its own position. So it takes only
+//! one value from the other side, its position, and checks this value.
 //!
 //! A writer without room sets `wanting`. The reader clears it after making room, and then has to wake the writer. Both
-//! use atomic exchanges of that word: either the writer's comes second and it sees the room, or the reader's does and
-//! it sees the request.
+//! use atomic exchanges of that word: if the writer's exchange is second, the writer sees the room; if the reader's is
+//! second, the reader sees the request.
 //!
 //! The memory is generic, for the model checker ([`Cells`], `ring/model.rs`).
 //!
@@ -90,17 +90,17 @@ pub(crate) trait Cells {
 
     fn head(&self) -> &Self::Position;
     fn tail(&self) -> &Self::Position;
-    /// Not 0: the writer waits for room.
+    /// The writer's request; not 0: the writer waits for room.
     fn wanting(&self) -> &Self::Flag;
     /// The capacity in bytes, equal on both sides: a power of two.
     fn capacity(&self) -> usize;
 
     /// # Safety
-    /// Bytes `at..at + len` lie inside the capacity, and nobody writes them meanwhile.
+    /// Bytes `at..at + len` lie inside the capacity, and no side writes them meanwhile.
     unsafe fn with<R>(&self, at: usize, len: usize, show: impl FnOnce(&[u8]) -> R) -> R;
 
     /// # Safety
-    /// Bytes `at..at + len` lie inside the capacity, and nobody else accesses them meanwhile.
+    /// Bytes `at..at + len` lie inside the capacity, and only the caller accesses them meanwhile.
     unsafe fn with_mut<R>(&self, at: usize, len: usize, fill: impl FnOnce(&mut [u8]) -> R) -> R;
 }
 
@@ -128,7 +128,7 @@ pub(crate) struct Writer<C> {
 
 impl<C: Cells> Writer<C> {
     /// # Safety
-    /// It is the ring's only writer, ever, and the ring is empty.
+    /// This is the ring's only writer, ever, and the ring is empty.
     pub unsafe fn new(cells: C) -> Self {
         Writer { cells, shown: 0, written: 0, tail: 0 }
     }
@@ -151,7 +151,7 @@ impl<C: Cells> Writer<C> {
 
     fn look(&mut self) -> Result<(), Corrupt> {
         let tail = self.cells.tail().load(Ordering::Acquire);
-        // Invariant 2: the position only grows and does not pass what has been published.
+        // Invariant 2: the position only grows and does not pass the published bytes.
         if !(self.tail..=self.shown).contains(&tail) {
             return Err(Corrupt);
         }
@@ -228,7 +228,7 @@ pub(crate) struct Reader<C> {
 
 impl<C: Cells> Reader<C> {
     /// # Safety
-    /// It is the ring's only reader, ever, and nothing has been read.
+    /// This is the ring's only reader, ever, and nothing has been read.
     pub unsafe fn new(cells: C) -> Self {
         Reader { cells, released: 0, read: 0, head: 0 }
     }
@@ -251,7 +251,7 @@ impl<C: Cells> Reader<C> {
         Ok(self.known())
     }
 
-    /// Whether [`Reader::available`] would return something other than 0. Cheap where many rings are empty.
+    /// True if [`Reader::available`] would not return 0. Cheap if many rings are empty.
     pub fn has_more(&self) -> bool {
         self.cells.head().load(Ordering::Acquire) != self.read
     }
@@ -268,7 +268,7 @@ impl<C: Cells> Reader<C> {
         let mut done = 0;
         for (at, part) in parts(self.read, len, self.capacity()) {
             if part > 0 {
-                // SAFETY: invariant 3: just checked, and what is not released yet is the reader's.
+                // SAFETY: invariant 3: just checked, and bytes that are not released yet belong to the reader.
                 unsafe { self.cells.with(at, part, |bytes| show(done, bytes)) };
             }
             done += part;
@@ -299,7 +299,7 @@ impl<C: Cells> Reader<C> {
         }
         self.released = self.read;
         self.cells.tail().store(self.released, Ordering::Release);
-        // Only now: while more is unread, a later call comes here.
+        // Only at half of the ring: while more is unread, a later call gets here.
         self.known() <= self.capacity() / 2 && self.cells.wanting().swap(0, Ordering::AcqRel) != 0
     }
 }

@@ -18,7 +18,7 @@ const HUGE_PAGE: usize = 2 << 20;
 
 /// Memory shared by ranks of one node: a sealed memfd, mapped. Clones refer to the same mapping, which ends with the
 /// last clone. The memory ends with the last mapping of the last process. Other ranks write to it at any time, so it
-/// is never exposed as a slice. Code that makes a slice of a part must ensure that nobody writes there.
+/// is never exposed as a slice. Code that makes a slice of a part must ensure that no rank writes there.
 #[derive(Clone)]
 pub struct Segment {
     map: Arc<MmapRaw>,
@@ -39,15 +39,15 @@ impl Segment {
         self.len
     }
 
-    /// Whether the length is 0.
+    /// Returns true if the length is 0.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Allocates the pages of these bytes, which would otherwise happen at the first access.
+    /// Allocates the pages of these bytes now instead of at the first access. On Linux before 5.14 this does nothing.
     ///
     /// # Errors
-    /// There is not enough memory. On Linux before 5.14 this does nothing.
+    /// There is not enough memory.
     pub fn populate(&self, bytes: Range<usize>) -> io::Result<()> {
         match self.map.advise_range(Advice::PopulateWrite, bytes.start, bytes.len()) {
             Err(error) if error.raw_os_error() != Some(Errno::INVAL.raw_os_error()) => Err(error),
@@ -55,11 +55,11 @@ impl Segment {
         }
     }
 
-    /// Returns whole pages inside this range to the system, for all ranks that have mapped them. The bytes read as 0
-    /// afterwards, and take memory again when touched. Does nothing where the system cannot do it.
+    /// Returns the whole pages inside this range to the system, for all ranks that have mapped them. The bytes are 0
+    /// afterwards, and take memory again when touched. Does nothing if the system does not support it.
     ///
     /// # Safety
-    /// Nobody else accesses these bytes meanwhile: the call counts as a write.
+    /// No other thread or rank accesses these bytes meanwhile: the call counts as a write.
     #[allow(unsafe_code)]
     pub unsafe fn discard(&self, bytes: Range<usize>) {
         let page = rustix::param::page_size();
@@ -108,7 +108,7 @@ fn map(memory: &OwnedFd, len: usize) -> io::Result<Segment> {
     // An empty mapping is one page that is never touched.
     let map = MmapOptions::new().len(len).map_raw(memory)?;
     if len >= HUGE_PAGE {
-        // Only as `/sys/kernel/mm/transparent_hugepage/shmem_enabled` permits.
+        // Linux follows this only as far as `/sys/kernel/mm/transparent_hugepage/shmem_enabled` permits.
         let _ = map.advise(Advice::HugePage);
     }
     Ok(Segment { map: Arc::new(map), len })
@@ -132,7 +132,7 @@ mod tests {
         let segment = Segment::create(100_000).unwrap();
         segment.populate(5..99_999).unwrap();
         segment.populate(7..7).unwrap();
-        // SAFETY: inside the segment, which nobody else has.
+        // SAFETY: inside the segment, which no other thread has.
         #[allow(unsafe_code)]
         let bytes = unsafe { std::slice::from_raw_parts(segment.as_ptr(), 100_000) };
         assert!(bytes.iter().all(|byte| *byte == 0));
@@ -143,7 +143,7 @@ mod tests {
         let len = 10 * rustix::param::page_size();
         let segment = Segment::create(len).unwrap();
         let bytes = |from: usize| {
-            // SAFETY: inside the segment, which nobody else has.
+            // SAFETY: inside the segment, which no other thread has.
             #[allow(unsafe_code)]
             let (start, left) = (unsafe { segment.as_ptr().add(from) }, len - from);
             // SAFETY: as above.

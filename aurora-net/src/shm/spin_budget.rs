@@ -1,4 +1,4 @@
-//! How long a waiting rank polls before it sleeps.
+//! The number of polls of a waiting rank before it sleeps.
 
 use std::hint;
 use std::thread;
@@ -17,7 +17,7 @@ pub(crate) struct SpinBudget {
 }
 
 impl SpinBudget {
-    /// Without a core for each of the node's `ranks`, spinning would only delay the rank that is waited for.
+    /// If the node has fewer cores than `ranks`, the budget has no spins: they would delay the rank that is waited for.
     pub fn of(ranks: usize) -> Self {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let spins = if ranks <= cores { SPINS } else { 0 };

@@ -121,7 +121,7 @@ impl OtherNetwork {
             }
             let _ = keeper.wait();
         }
-        // Not by a macro, whose output the test harness captures.
+        // Not printed by a macro, whose output the test harness captures.
         let _ =
             writeln!(io::stderr(), "SKIPPED: a test of two networks on one host needs root, for network namespaces");
         None
@@ -149,7 +149,7 @@ fn another_network_of_the_same_host_is_another_node() {
     let Some(other) = OtherNetwork::new() else {
         return;
     };
-    // Ranks 1, 3 and 4 run there.
+    // Ranks 1, 3 and 4 run in the other namespace.
     let there = [false, true, false, true, true];
     let offer = |there: bool| if there { other.inside(Offer::new) } else { Offer::new() };
     let offers: Vec<Offer> = there.iter().map(|there| offer(*there).unwrap()).collect();

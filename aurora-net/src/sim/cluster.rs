@@ -23,7 +23,7 @@ pub struct Cluster {
     pub hosts: Vec<Host>,
     /// The limits of one send.
     pub trains: Trains,
-    /// The longest random delay after which a host notices an arrival or room in its socket: the time to wake it.
+    /// The longest random delay before a host notices an arrival or room in its socket: the time to wake it.
     pub wake_up: Duration,
     random: Random,
     /// The hosts' planned wake-ups. Entries may be outdated; none is missing.
@@ -37,7 +37,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// `size` ranks over `link`s. `configure` may change the configuration of all connections.
+    /// Creates `size` ranks over links like `link`. `configure` may change the configuration of all connections.
     pub fn new(size: usize, seed: u64, link: &Link, configure: impl Fn(&mut Config)) -> Self {
         let now = Instant::from_nanos(1_000_000_000);
         let host = |me| {
@@ -61,13 +61,13 @@ impl Cluster {
         }
     }
 
-    /// Queues a transfer and sends what can be sent.
+    /// Queues a transfer, and sends as far as flow control permits.
     pub fn send(&mut self, from: usize, to: usize, header: &[u8], payload: Payload) {
         self.queue(from, to, header, payload);
         self.drive(Rank::new(from));
     }
 
-    /// Queues a transfer. The next [`step`](Self::step) sends it, at the same moment, with all others queued so far.
+    /// Queues a transfer. The next [`step`](Self::step) sends all transfers queued so far, at the same moment.
     pub fn queue(&mut self, from: usize, to: usize, header: &[u8], payload: Payload) {
         let (from, to) = (Rank::new(from), Rank::new(to));
         self.hosts[from.index()].send(self.now, to, Bytes::copy_from_slice(header), payload);
@@ -75,7 +75,7 @@ impl Cluster {
         self.wake(from, self.now);
     }
 
-    /// Queues a transfer of lent memory, sends what can be sent, and returns the token.
+    /// Queues a transfer of lent memory, sends as far as flow control permits, and returns the token.
     pub fn lend(&mut self, from: usize, to: usize, header: &[u8], bytes: impl Into<Bytes>) -> Token {
         let payload = self.hosts[from].memory.lend(bytes);
         let token = payload.token().expect("lend() lends");
@@ -83,12 +83,12 @@ impl Cluster {
         token
     }
 
-    /// Stops `host` for this time; arriving datagrams wait.
+    /// Stops `host` for `duration`. Arriving datagrams wait.
     pub fn stop(&mut self, host: usize, duration: Duration) {
         self.hosts[host].stopped_until = self.now + duration;
     }
 
-    /// Advances to the next event. False: there is none.
+    /// Advances to the next event. Returns false if there is none.
     ///
     /// # Panics
     /// If time does not advance.
@@ -119,7 +119,7 @@ impl Cluster {
         true
     }
 
-    /// Steps until `done`, or for at most `limit`. Returns whether it is done.
+    /// Steps until `done` returns true, or for at most `limit`. Returns the last result of `done`.
     pub fn run(&mut self, limit: Duration, done: impl Fn(&Cluster) -> bool) -> bool {
         let end = self.now + limit;
         while !done(self) {
@@ -132,7 +132,7 @@ impl Cluster {
         true
     }
 
-    /// Whether no connection has anything to do.
+    /// Returns true if no connection has anything to do.
     pub fn is_idle(&self) -> bool {
         self.busy == 0
     }
@@ -175,7 +175,7 @@ impl Cluster {
         self.busy = self.busy + usize::from(is_busy) - usize::from(was_busy);
     }
 
-    /// Does what a shell does at each wake-up.
+    /// Does the work of a shell at a wake-up.
     fn drive(&mut self, me: Rank) {
         let now = self.now;
         let host = &mut self.hosts[me.index()];
@@ -198,7 +198,7 @@ impl Cluster {
                 self.network.send(now, Datagram { from: me, to, bytes: bytes.to_vec() });
             }
         };
-        // Events of payloads that turned out to be withdrawn.
+        // Events of payloads that the sends above have found withdrawn.
         host.take_events(now);
         let due = host.connections.poll_timeout();
         self.settle(me);

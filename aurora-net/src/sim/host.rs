@@ -10,9 +10,9 @@ use std::time::Duration;
 /// A delivered transfer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Delivery {
-    /// When it arrived.
+    /// The time of its arrival.
     pub at: Instant,
-    /// Its sender.
+    /// The sender.
     pub from: Rank,
     /// The header, as sent.
     pub header: Bytes,
@@ -23,11 +23,11 @@ pub struct Delivery {
 /// A peer that has been given up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LostPeer {
-    /// Its rank.
+    /// The lost rank.
     pub peer: Rank,
-    /// When it was given up.
+    /// The time at which it was given up.
     pub at: Instant,
-    /// How long it had been silent.
+    /// The duration of its silence.
     pub silent_for: Duration,
 }
 
@@ -40,9 +40,9 @@ pub struct Host {
     pub memory: Memory,
     /// Delivered transfers, in order.
     pub delivered: Vec<Delivery>,
-    /// The number of transfers to [`Memory::SINK`].
+    /// The number of transfers whose header begins with [`Memory::SINK`].
     pub sunk: u64,
-    /// When the last transfer of any kind arrived.
+    /// The arrival of the last transfer of any kind.
     pub last_delivery: Instant,
     /// Released payloads, in order.
     pub released: Vec<Token>,
@@ -50,7 +50,7 @@ pub struct Host {
     pub silent: Vec<LostPeer>,
     /// Dropped datagrams.
     pub dropped: Vec<DatagramError>,
-    /// Replies to transfers at once.
+    /// The function that replies to transfers at once.
     pub responder: Option<Responder>,
     me: Rank,
     /// The configuration of all connections, except for the peer.
@@ -61,7 +61,7 @@ pub struct Host {
     pub(super) stopped_until: Instant,
     pub(super) socket: Vec<Datagram>,
     pub(super) wakes_at: Option<Instant>,
-    /// As counted by the cluster.
+    /// True if the cluster counts this host as busy.
     pub(super) is_busy: bool,
 }
 
@@ -99,7 +99,7 @@ impl Host {
     /// The connection to `peer`.
     ///
     /// # Panics
-    /// If it has not been used yet.
+    /// If the connection has not been used yet.
     pub fn connection(&self, peer: Rank) -> &Connection {
         self.connections.connection(peer).expect("made when it was first needed")
     }

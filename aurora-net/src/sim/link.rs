@@ -7,23 +7,23 @@ use std::time::Duration;
 pub struct Link {
     /// The delay, in addition to the time for sending at [`rate`](Self::rate).
     pub latency: Duration,
-    /// The longest additional random delay. It keeps the order.
+    /// The longest additional random delay. The order of datagrams is kept.
     pub jitter: Duration,
     /// The probability of loss.
     pub loss: f64,
     /// The probability of a duplicate, which arrives later.
     pub duplication: f64,
-    /// The probability of an additional delay of up to four latencies, without keeping the order.
+    /// The probability of an additional delay of up to four latencies, which may change the order.
     pub reorder: f64,
     /// The probability of one to three flipped bits.
     pub corruption: f64,
-    /// Longer datagrams are lost.
+    /// The longest datagram. Longer datagrams are lost.
     pub mtu: usize,
     /// Bytes per second of the receiver's switch port, shared by all senders; `None`: no limit.
     pub rate: Option<u64>,
-    /// The queue of that port in bytes. Datagrams that do not fit are lost.
+    /// The queue of the receiver's port in bytes. Datagrams that do not fit are lost.
     pub queue: usize,
-    /// False: everything is lost.
+    /// False: all datagrams are lost.
     pub up: bool,
 }
 

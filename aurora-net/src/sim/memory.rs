@@ -19,7 +19,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// The beginning of headers whose payloads are dropped: for runs that would not fit one machine's memory.
+    /// The beginning of a header whose payload is dropped: for runs that would not fit one machine's memory.
     pub const SINK: &[u8] = b"sink";
 
     /// Lends `bytes`.

@@ -26,7 +26,7 @@ pub struct Datagram {
 pub struct Tally {
     /// Datagrams sent.
     pub sent: u64,
-    /// Their bytes.
+    /// The bytes of these datagrams.
     pub bytes: u64,
     /// Datagrams lost by chance, by a link that is down, or by the MTU.
     pub lost: u64,
@@ -42,9 +42,9 @@ pub struct Network {
     nics: Vec<Nic>,
     link: Link,
     other_links: BTreeMap<usize, Link>,
-    /// When each host's port will have sent its queue.
+    /// The time at which each host's port will have sent its queue.
     busy_until: Vec<Instant>,
-    /// When the last datagram of each link arrives, since jitter keeps the order.
+    /// The arrival of the last datagram of each link, since jitter keeps the order.
     last_arrival: Vec<Instant>,
     on_the_way: Journeys,
     random: Random,
@@ -57,14 +57,14 @@ enum Stage {
     Host,
 }
 
-/// The time, a sequence number, the station, and the datagram's number: in this order.
+/// An arrival: the time, a sequence number, the station, and the datagram's number, compared in this order.
 type Arrival = (Instant, u64, Stage, u32);
 
 #[derive(Clone, Debug, Default)]
 struct Journeys {
     arrivals: BinaryHeap<Reverse<Arrival>>,
     sequence: u64,
-    /// By number. Kept apart from the heap, which moves its entries.
+    /// Datagrams by number. Kept apart from the heap, which moves its entries.
     datagrams: Vec<Option<Datagram>>,
     free: Vec<u32>,
 }
@@ -92,7 +92,7 @@ impl Journeys {
 }
 
 impl Network {
-    /// `size` hosts, each pair connected by two of `link`. Their interfaces have no limits at first.
+    /// Creates `size` hosts, each pair connected by two links like `link`. The interfaces have no limits at first.
     pub fn new(size: usize, seed: u64, link: &Link) -> Self {
         Network {
             size,
@@ -123,7 +123,7 @@ impl Network {
         self.nics.fill(nic.clone());
     }
 
-    /// `None`: the socket of `host` accepts a train. Otherwise when it will.
+    /// The time at which the socket of `host` will accept a train; `None`: it accepts one now.
     pub fn full_until(&mut self, now: Instant, host: Rank) -> Option<Instant> {
         self.nics[host.index()].full_until(now)
     }

@@ -17,9 +17,9 @@ pub struct Nic {
     pub rate: Option<u64>,
     /// The send buffer in bytes with Linux's charges: twice the value set by `SO_SNDBUF`; `None`: no limit.
     pub send_buffer: Option<usize>,
-    /// When all queued datagrams will have left.
+    /// The time at which all queued datagrams will have left.
     busy_until: Instant,
-    /// When each datagram will have left, and its charge.
+    /// For each datagram, the time at which it will have left, and its charge.
     waiting: VecDeque<(Instant, usize)>,
     charged: usize,
 }
@@ -30,7 +30,7 @@ impl Nic {
         Nic { rate: Some(rate), send_buffer: Some(send_buffer), ..Nic::default() }
     }
 
-    /// Accepts a datagram of `len` bytes. Returns when its last bit will have left.
+    /// Accepts a datagram of `len` bytes. Returns the time at which its last bit will have left.
     pub(super) fn take(&mut self, now: Instant, len: usize) -> Instant {
         let Some(rate) = self.rate else { return now };
         let nanos = (len + FRAMING) as u64 * 1_000_000_000 / rate;
@@ -42,7 +42,7 @@ impl Nic {
         self.busy_until
     }
 
-    /// `None`: there is room for a train. Otherwise when the socket will be writable again.
+    /// The time at which the socket will be writable again; `None`: there is room for a train now.
     pub(super) fn full_until(&mut self, now: Instant) -> Option<Instant> {
         let size = self.send_buffer?;
         while let Some(&(_, charge)) = self.waiting.front().filter(|(left, _)| *left <= now) {

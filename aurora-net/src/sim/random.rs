@@ -5,7 +5,7 @@
 pub struct Random(u64);
 
 impl Random {
-    /// The sequence of `seed`.
+    /// Starts the sequence of `seed`.
     pub fn new(seed: u64) -> Self {
         Random(seed)
     }

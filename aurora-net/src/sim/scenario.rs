@@ -1,4 +1,4 @@
-//! Bulk operations on a simulated network, and how long they take.
+//! Bulk operations on a simulated network, and their durations.
 
 use super::{Cluster, Host, Link, Memory, Nic, Random, Tally};
 use crate::Rank;
@@ -11,14 +11,14 @@ use std::time::Duration;
 /// The limit of a run, which only a hanging one exceeds.
 const LIMIT: Duration = Duration::from_secs(10_000);
 
-/// Which ranks send to which.
+/// The senders and receivers of a bulk operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pattern {
     /// Every rank sends its block to all others, as a `ReadCache` does.
     Allgather,
-    /// Every rank sends an equal part of its bytes to each other, as a sort does.
+    /// Every rank sends an equal part of its bytes to each other rank, as a sort does.
     Exchange,
-    /// All others send to rank 0.
+    /// All other ranks send to rank 0.
     Gather,
     /// Rank 0 sends to rank 1.
     Stream,
@@ -27,7 +27,7 @@ pub enum Pattern {
 /// A bulk operation on a network with one switch.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// Which ranks send to which.
+    /// The senders and receivers.
     pub pattern: Pattern,
     /// The number of ranks.
     pub ranks: usize,
@@ -36,13 +36,13 @@ pub struct Scenario {
     /// In [`Allgather`](Pattern::Allgather) and [`Exchange`](Pattern::Exchange) each rank sends only to this many ranks
     /// after it, as if to all: a large world in little memory. `None`: to all.
     pub neighbours: Option<usize>,
-    /// Parts of an [`Exchange`](Pattern::Exchange) differ from equal ones by up to this fraction.
+    /// The maximum difference of the parts of an [`Exchange`](Pattern::Exchange) from equal parts, as a fraction.
     pub uneven: f64,
     /// Bytes per second of each interface and port.
     pub rate: u64,
     /// The longest datagram of the network, in bytes of UDP payload.
     pub mtu: usize,
-    /// The length of datagrams that connections assume at first.
+    /// The length of datagrams that connections use at first.
     pub known_mtu: usize,
     /// The queue of each switch port in bytes.
     pub queue: usize,
@@ -50,9 +50,9 @@ pub struct Scenario {
     pub loss: f64,
     /// The delay of each datagram, in addition to the time for sending it twice.
     pub latency: Duration,
-    /// Ranks enter the operation within this time, at random.
+    /// The time within which the ranks enter the operation, at random.
     pub skew: Duration,
-    /// The last rank enters later by this time.
+    /// The additional delay of the last rank's entry.
     pub late: Duration,
     /// See [`Cluster::wake_up`].
     pub wake_up: Duration,
@@ -67,7 +67,7 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// On the paper's network: 155 Mbit/s, jumbo frames, port queues of 128 KB.
+    /// Creates a scenario on the paper's network: 155 Mbit/s, jumbo frames, port queues of 128 KB.
     pub fn new(pattern: Pattern, ranks: usize, bytes: usize) -> Self {
         Scenario {
             pattern,
@@ -147,7 +147,7 @@ impl Scenario {
             config.mtu_limit = self.mtu;
             config.peers = self.ranks - 1;
             config.network = Some(self.network);
-            // As a socket grants it.
+            // The window that a socket would grant.
             let share = (self.receive_buffer / 2 / config.peers) as u64;
             config.window = share.clamp(2 * charge(self.mtu) as u64, 1 << 20);
         });
@@ -159,7 +159,8 @@ impl Scenario {
         cluster
     }
 
-    /// Lets all ranks enter and queue their transfers. Returns when the first rank enters, or the late one.
+    /// Lets all ranks enter and queue their transfers. Returns the time of the first entry. With
+    /// a late rank, returns the earliest time of that rank's entry.
     fn enter(&self, cluster: &mut Cluster) -> Instant {
         let mut random = Random::new(self.seed);
         let mut at = |rank| {
@@ -193,7 +194,7 @@ impl Scenario {
         }
     }
 
-    /// The number of ranks that each rank sends to, if all do the same.
+    /// The number of ranks that each rank sends to, in a symmetric pattern.
     fn peers(&self) -> usize {
         self.neighbours.unwrap_or(usize::MAX).min(self.ranks - 1)
     }

@@ -1,8 +1,9 @@
 //! One non-blocking UDP socket per rank, used in batches where Linux supports it.
 //!
-//! It sends by GSO (one call for many datagrams of one length) and receives by `recvmmsg` and GRO where available;
-//! `quinn-udp` finds out and falls back. Nothing here is reliable: datagrams that the system refuses are lost. The
-//! exception is a full send buffer, which makes the sender wait, and so paces bulk data at the rate of the interface.
+//! The socket sends by GSO (one call for many datagrams of one length) and receives by `recvmmsg` and GRO where
+//! available; `quinn-udp` detects this and falls back. Nothing here is reliable: datagrams that the system refuses are
+//! lost. The exception is a full send buffer, which makes the sender wait, and so paces bulk data at the rate of the
+//! interface.
 
 pub(crate) mod address;
 mod mtu;
@@ -18,26 +19,26 @@ use std::net::SocketAddr;
 /// Properties of an endpoint's UDP socket.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UdpInfo {
-    /// Its bound address.
+    /// The address that the socket is bound to.
     pub address: SocketAddr,
-    /// Its receive buffer in bytes, in Linux's accounting, which includes each datagram's overhead.
+    /// The receive buffer in bytes, in Linux's accounting, which includes each datagram's overhead.
     pub receive_buffer: usize,
     /// The requested receive buffer.
     pub receive_buffer_wanted: usize,
-    /// Its send buffer in bytes.
+    /// The send buffer in bytes.
     pub send_buffer: usize,
-    /// The longest datagram that it sends at first, in bytes.
+    /// The longest datagram that the socket sends at first, in bytes.
     pub mtu: usize,
-    /// The longest datagram of its interface, which it sends once the path is found to carry it.
+    /// The longest datagram of the interface. The socket sends it once a probe has shown that the path carries it.
     pub mtu_limit: usize,
-    /// The most datagrams of one send call.
+    /// The maximum number of datagrams of one send call.
     pub gso_segments: usize,
-    /// Whether Linux joins arriving datagrams (GRO).
+    /// True if Linux joins arriving datagrams (GRO).
     pub gro: bool,
 }
 
 impl UdpInfo {
-    /// Advice if the receive buffer is smaller than requested.
+    /// Advice to print if the receive buffer is smaller than requested; otherwise `None`.
     pub fn advice(&self) -> Option<String> {
         (self.receive_buffer < self.receive_buffer_wanted).then(|| {
             format!(

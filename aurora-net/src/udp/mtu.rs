@@ -11,7 +11,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 /// The assumed MTU of an unknown interface: Ethernet's.
 const ETHERNET: usize = 1500;
 
-/// The longest useful datagram: just below what Linux stores in 32 KiB. Twice that is slower.
+/// The longest useful datagram: just below the longest that Linux stores in 32 KiB. Datagrams twice as long are slower.
 const LARGEST: usize = 31 << 10;
 
 /// Lengths of datagrams, in bytes of UDP payload.
@@ -19,12 +19,12 @@ const LARGEST: usize = 31 << 10;
 pub(crate) struct Mtu {
     /// The length assumed to arrive: on the loopback interface all that it carries, on a network Ethernet's.
     pub base: usize,
-    /// What the interface carries. The path may carry less.
+    /// The longest datagram of the interface. The path may carry less.
     pub limit: usize,
 }
 
 impl Mtu {
-    /// For a socket bound to `ip`; `allowed`: the user's limit of IP packets in bytes.
+    /// The lengths for a socket bound to `ip`; `allowed`: the user's limit of IP packets in bytes.
     pub fn of(ip: IpAddr, allowed: Option<usize>) -> Result<Self, Error> {
         let (least, most) = Transport::MTU.into_inner();
         if let Some(asked) = allowed.filter(|asked| !Transport::MTU.contains(asked)) {
@@ -32,7 +32,7 @@ impl Mtu {
         }
         let carried = match carried(ip) {
             Ok(carried) => carried,
-            // If the system does not tell, assume that the path carries Ethernet's packets.
+            // If the system does not know, assume that the path carries Ethernet's packets.
             Err(error) if limits::open_files(&error).is_none() => ETHERNET,
             Err(error) => return Err(Error::system("ask an interface for its MTU")(error)),
         };

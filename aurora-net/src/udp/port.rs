@@ -15,7 +15,7 @@ use std::io::{self, ErrorKind, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// The most messages received by one call.
+/// The maximum number of messages received by one call.
 const BATCH: usize = 8;
 
 /// The longest message, joined by GRO or not.
@@ -24,7 +24,7 @@ const LONGEST: usize = 64 << 10;
 /// The longest train of datagrams in one send call, in bytes.
 const LONGEST_TRAIN: usize = 65_000;
 
-/// The same where the trains of several senders may meet in a short switch queue: a quarter of 32 KiB.
+/// The longest train if trains of several senders may meet in a short switch queue: a quarter of 32 KiB.
 const TRAIN_IN_TURNS: usize = 8 << 10;
 
 /// The receive buffer to request. Linux doubles it and charges each datagram's overhead to it.
@@ -50,7 +50,7 @@ impl Reach {
     }
 }
 
-/// The send buffer is full. What did not fit is kept and goes first.
+/// The send buffer is full. The datagrams that did not fit are kept and go first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Full;
 
@@ -72,7 +72,7 @@ pub(crate) struct UdpPort {
     unsent: Option<Unsent>,
     /// Destinations to which the last call has failed.
     unreached: HashMap<SocketAddr, Failing>,
-    /// Whether the last call to receive has failed.
+    /// The failures to receive, if the last call has failed.
     deaf: Option<Failing>,
 }
 
@@ -182,7 +182,7 @@ impl UdpPort {
             Err(error) => {
                 let failing = self.deaf.get_or_insert_default();
                 failing.again(&error);
-                // An ICMP error for an earlier send comes once. A system that always refuses is not asked without end.
+                // An ICMP error for an earlier send comes once. If the system always refuses, stop asking.
                 return failing.calls < BATCH as u64;
             }
         };
@@ -205,7 +205,7 @@ impl UdpPort {
             .inspect_err(|Full| self.unsent = Some(Unsent { to, segment_size, bytes: bytes.to_vec() }))
     }
 
-    /// Sends what an earlier [`UdpPort::send`] has kept, unless the buffer is [`Full`] again.
+    /// Sends the datagrams that an earlier [`UdpPort::send`] has kept. [`Full`]: they are still kept.
     pub fn send_rest(&mut self) -> Result<(), Full> {
         let Some(unsent) = self.unsent.take() else {
             return Ok(());
@@ -217,7 +217,7 @@ impl UdpPort {
         self.unsent.is_some()
     }
 
-    /// Why a peer that has been silent is not reached by this `rank`, if its socket knows.
+    /// The reason why this `rank` does not reach a silent peer, if the rank's socket knows.
     pub fn trouble(&self, rank: Rank, to: SocketAddr, was_heard: bool) -> Option<UdpTrouble> {
         let sends = self.unreached.get(&to).map(|failing| (Some(to), *failing));
         let interface = || interface_of(self.address.ip());
@@ -335,7 +335,7 @@ mod tests {
         let never = from.trouble(me, to.address(), false).unwrap().to_string();
         assert!(never.starts_with("no UDP datagram has ever come to rank 3 from 127.0.0.1:"), "{never}");
         assert!(never.contains(" by the interface lo (127.0.0.1)"), "{never}");
-        // A destination that works again is no trouble any more.
+        // A destination that works again is not reported any more.
         from.unreached.insert(to.address(), Failing { calls: 7, errno: 1 });
         let told = from.trouble(me, to.address(), false).unwrap().to_string();
         assert!(told.contains("7 calls in a row have failed, with `Operation not permitted (os error 1)`"), "{told}");

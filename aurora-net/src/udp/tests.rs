@@ -1,4 +1,5 @@
-//! How Linux treats our datagrams: with real sockets, on the loopback interface and between two network namespaces.
+//! Tests how Linux treats our datagrams, with real sockets: on the loopback interface and between two network
+//! namespaces.
 
 use super::mtu::carried;
 use crate::charge::charge;
@@ -22,7 +23,7 @@ impl Wire {
     /// `None`: not permitted here, which has been printed.
     fn new(test: &str) -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
-            // Not by a macro, whose output the test harness captures.
+            // Not printed by a macro, whose output the test harness captures.
             let _ = writeln!(io::stderr(), "SKIPPED: a test of packets on a wire needs root, for network namespaces");
             return None;
         }
@@ -129,7 +130,7 @@ fn the_kernel_charges_what_we_expect_on_a_wire() {
     let address = to.local_addr().unwrap();
     let look = || wire.at(1, || charged(address));
     check(&from, &to, look, &LENGTHS);
-    // If the interface does not split a train, Linux does before.
+    // If the interface does not split a train, Linux splits it before.
     ip(&format!("netns exec {} ethtool -K eth0 tx-udp-segmentation off", wire.names[0]));
     check(&from, &to, look, &LENGTHS);
 }
@@ -139,7 +140,7 @@ fn an_interface_is_asked_for_its_mtu_in_its_own_namespace() {
     let Some(wire) = Wire::new("mtu") else { return };
     let ask = |end: usize| wire.at(end, || carried(IpAddr::from(ENDS[end])).unwrap());
     assert_eq!([ask(0), ask(1)], [9000, 9000]);
-    // Whatever the routing table says.
+    // The routing table does not matter.
     ip(&format!("-n {} link set lo up", wire.names[0]));
     ip(&format!("-n {} route add default dev lo", wire.names[0]));
     assert_eq!(ask(0), 9000);

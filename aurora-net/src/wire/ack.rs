@@ -12,15 +12,15 @@ use super::{PacketNumber, frame::ACK};
 use std::ops::Range;
 use std::time::Duration;
 
-/// The most ranges in a frame, which limits its length.
+/// The maximum number of ranges in a frame, which limits the frame's length.
 pub const MAX_ACK_RANGES: usize = 32;
 
 /// An acknowledgement of packets that have arrived.
 #[derive(Clone, Debug)]
 pub struct Ack<'a> {
-    /// The largest of them.
+    /// The largest of their numbers.
     pub largest: PacketNumber,
-    /// The time between the arrival of the largest and this acknowledgement.
+    /// The time between the arrival of packet `largest` and this acknowledgement.
     pub delay: Duration,
     /// The bytes that the peer may have in flight.
     pub window: u32,
@@ -30,7 +30,7 @@ pub struct Ack<'a> {
     rest: &'a [u8],
 }
 
-/// The maximal length of the frame.
+/// The maximum length of the frame.
 pub const MAX_ACK_LEN: usize = 1 + 6 + 4 + 4 + 2 + 1 + 2 + 4 * (MAX_ACK_RANGES - 1);
 
 /// Appends an acknowledgement of `ranges`: at least one, disjoint, not touching, the highest first.
@@ -74,7 +74,7 @@ fn clip(range: &Range<u64>) -> u16 {
 }
 
 impl<'a> Ack<'a> {
-    /// Reads what follows the type byte. `None`: malformed.
+    /// Reads the bytes after the type byte. `None`: malformed.
     pub(super) fn parse(reader: &mut Reader<'a>) -> Option<Self> {
         let largest = PacketNumber(reader.u48()?);
         let delay = Duration::from_nanos(u64::from(reader.u32()?));

@@ -1,4 +1,4 @@
-//! Why a datagram was dropped.
+//! The reasons for dropping a datagram.
 
 use crate::Rank;
 use thiserror::Error;
@@ -6,25 +6,25 @@ use thiserror::Error;
 /// A datagram that was counted and dropped. Never fatal: any process may send datagrams, and networks damage packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum DatagramError {
-    /// Too short for a packet.
+    /// The datagram is too short for a packet.
     #[error("a datagram of {len} bytes is too short to be a packet")]
     Truncated {
-        /// Its length.
+        /// The length in bytes.
         len: usize,
     },
-    /// Without this job's key.
+    /// The datagram does not carry this job's key.
     #[error("a datagram without this job's key")]
     ForeignKey,
-    /// Not from the address of the rank that it names.
+    /// The datagram does not come from the address of the rank that it names.
     #[error("a packet of {claimed} from an address that is not its own")]
     ForeignAddress {
         /// The rank that the packet names.
         claimed: Rank,
     },
-    /// The checksum is wrong: damaged, or for another rank.
+    /// The checksum is wrong: the datagram is damaged, or is for another rank.
     #[error("a packet with a wrong checksum")]
     Corrupt,
-    /// Intact, but not from this connection's peer.
+    /// The datagram is intact, but not from this connection's peer.
     #[error("a packet of {claimed} on the connection to {peer}")]
     ForeignRank {
         /// The rank that the packet names.
@@ -32,16 +32,16 @@ pub enum DatagramError {
         /// The connection's peer.
         peer: Rank,
     },
-    /// Intact, but with a malformed frame.
+    /// The datagram is intact, but has a malformed frame.
     #[error("a packet with a malformed {frame} frame")]
     Malformed {
         /// The kind of frame.
         frame: &'static str,
     },
-    /// It would take more memory than the granted window permits. The sender will repeat it.
+    /// The packet would take more memory than the granted window permits. The sender will repeat its data.
     #[error("a packet beyond the limit of {limit} {what}")]
     Excess {
-        /// What is limited.
+        /// The limited items, in words.
         what: &'static str,
         /// The limit.
         limit: usize,

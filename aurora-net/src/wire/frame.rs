@@ -44,16 +44,16 @@ pub enum Frame<'a> {
         header: &'a [u8],
         /// Length of the whole payload.
         total: u64,
-        /// Its first bytes.
+        /// The first bytes of the payload.
         bytes: &'a [u8],
     },
-    /// More of a payload.
+    /// A further part of a payload.
     Data {
         /// The transfer's number.
         transfer: u64,
         /// The position in the payload.
         offset: u64,
-        /// At least one byte.
+        /// The bytes of this part, at least one.
         bytes: &'a [u8],
     },
     /// The sender has abandoned the transfer.

@@ -6,9 +6,9 @@
 //! key u64 | sender u32 | packet number u48 | distance u16 | frames ... | CRC32C u32
 //! ```
 //!
-//! The frames have 24 bytes around them. The *distance* is the difference between this packet's number and that of the
-//! sender's oldest packet in flight: lower numbers need no acknowledgement. The checksum includes the receiving rank,
-//! so a datagram that reaches the wrong rank is dropped.
+//! A packet has 24 bytes besides its frames. The *distance* is the difference between this packet's number and that of
+//! the sender's oldest packet in flight: lower numbers need no acknowledgement. The checksum includes the receiving
+//! rank, so a datagram that reaches the wrong rank is dropped.
 
 mod ack;
 mod error;

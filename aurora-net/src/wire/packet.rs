@@ -9,7 +9,7 @@ use crc_fast::CrcAlgorithm;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PacketNumber(pub u64);
 
-/// Bytes of a packet beside its frames.
+/// Bytes of a packet besides its frames.
 pub const OVERHEAD: usize = HEADER + CHECKSUM;
 
 const HEADER: usize = 8 + 4 + 6 + 2;
@@ -19,11 +19,11 @@ pub const CHECKSUM: usize = 4;
 /// A packet with a valid envelope.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
-    /// Its number.
+    /// The packet's number.
     pub number: PacketNumber,
-    /// Lower numbers need no acknowledgement.
+    /// The oldest packet that the sender waits for: lower numbers need no acknowledgement.
     pub floor: PacketNumber,
-    /// Its frames, encoded.
+    /// The packet's frames, encoded.
     pub frames: &'a [u8],
 }
 
@@ -56,7 +56,7 @@ pub fn open(key: u64, from: Rank, to: Rank, datagram: &[u8]) -> Result<Packet<'_
     if checksum_of(to, sealed) != u32::from_le_bytes(*checksum) {
         return Err(DatagramError::Corrupt);
     }
-    // After the checksum, so that damage is not taken for a foreign rank.
+    // Checked after the checksum, so that damage is not taken for a foreign rank.
     if claimed != from {
         return Err(DatagramError::ForeignRank { claimed, peer: from });
     }
@@ -72,7 +72,7 @@ pub fn begin(buf: &mut Vec<u8>, key: u64, from: Rank, number: PacketNumber, floo
     buf.extend_from_slice(&key.to_le_bytes());
     buf.extend_from_slice(&(from.index() as u32).to_le_bytes());
     put_u48(buf, number.0);
-    // A lower floor than necessary does no harm.
+    // If clipped, the receiver ignores packets that are further behind, and their data is sent again.
     let distance = u16::try_from(number.0 - floor.0).unwrap_or(u16::MAX);
     buf.extend_from_slice(&distance.to_le_bytes());
 }

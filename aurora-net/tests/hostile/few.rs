@@ -1,5 +1,5 @@
 //! Jobs with few descriptors, without files of any length, or without `/proc`. Each job either works or quickly reports
-//! what is missing; none hangs.
+//! the missing resource; no job hangs.
 
 use super::support::job::{Ended, Job, Outcome, check};
 use libtest_mimic::Trial;

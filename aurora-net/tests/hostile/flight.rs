@@ -16,7 +16,7 @@ use std::time::Duration;
 
 const ALLOWED: u64 = 100;
 
-/// How long other processes keep the descriptors in flight.
+/// The time for which other processes keep the descriptors in flight.
 const KEPT: Duration = Duration::from_millis(300);
 
 pub fn trials() -> Vec<Trial> {
@@ -31,7 +31,7 @@ fn waited_for() -> Outcome {
     check(ended.status.success() && ended.stdout == "shared by 4 of 4\n", || format!("{ended:?}"))
 }
 
-/// Changes to a user with the maximal number of descriptors in flight. They are received a little later.
+/// Changes to a user with the maximum number of descriptors in flight. They are received a little later.
 pub fn begin() -> JoinHandle<()> {
     set_thread_uid(Uid::from_raw(54_321)).expect("root may become anybody");
     let maximum = getrlimit(Resource::Nofile).maximum;

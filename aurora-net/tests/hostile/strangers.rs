@@ -159,7 +159,7 @@ fn memory(pid: u32) -> usize {
     line.and_then(|line| line.trim().trim_end_matches("kB").trim().parse().ok()).unwrap_or(0)
 }
 
-/// Sends something every 100 ms until the other side closes. False: that takes too long.
+/// Sends something every 100 ms until the other side closes. False: the other side does not close in time.
 fn closed_in_time(mut say: impl FnMut(&mut UnixStream) -> bool) -> Outcome {
     let waiting = Waiting::start(&[]);
     let mut line = stranger(&waiting.socket("aurora-")?)?;

@@ -95,7 +95,7 @@ pub fn body(seat: &Seat, name: &str, rest: &[String]) -> Result<String, Failure>
                         if let Some(failure) = endpoint.act(|checker, _| checker.failure.clone()) {
                             return Err(failure);
                         }
-                        // The leader's failure is reported by others.
+                        // Other ranks report the leader's failure.
                         let shared = endpoint.node().share(id, 1 << 16);
                         shared.map_err(|error| Failure::of(me, error).heard())?;
                         std::thread::sleep(Duration::from_millis(1));
@@ -120,7 +120,7 @@ pub const LAST_WORDS: u64 = 300;
 fn last_words(seat: &Seat) -> Result<String, Failure> {
     let endpoint = connect(seat, Some(Route::Shm))?;
     if seat.rank() == 1 {
-        // Not before rank 2 has stopped reading.
+        // Waits until rank 2 has stopped reading.
         std::thread::sleep(Duration::from_millis(200));
         endpoint.act(|checker, out| {
             (0..LAST_WORDS).for_each(|id| checker.send(Rank::new(2), Kind::Data, 2 * id, 100, out));
@@ -137,12 +137,12 @@ fn last_words(seat: &Seat) -> Result<String, Failure> {
     let heard = endpoint.wait(|checker, _| checker.died.map(|_| checker.received[1]));
     let faults = endpoint.act(|checker, _| std::mem::take(&mut checker.faults));
     print(&format!("heard {heard}, faults {faults:?}"));
-    // The first rank that leaves ends all of them.
+    // The first rank that leaves ends all ranks.
     std::thread::sleep(Duration::from_secs(1));
     Ok("done".into())
 }
 
-/// By its name; the best one without a name.
+/// The route with this name; the best route without a name.
 fn route(name: Option<&String>) -> Option<Route> {
     let route = [Route::Local, Route::Shm, Route::Udp].into_iter().find(|route| Some(&route.to_string()) == name);
     assert_eq!(route.is_some(), name.is_some());

@@ -1,4 +1,4 @@
-//! A job under test: starts it, and checks its end and what it leaves behind.
+//! A job under test: starts the job, and checks its end and that it leaves nothing behind.
 
 use super::Random;
 use std::ffi::OsStr;
@@ -46,7 +46,7 @@ impl Job {
             .args(words)
             .args(["body", &marker, &size.to_string()])
             .args(body)
-            // With it a panic is printed as usual beside the failure.
+            // With it a panic is printed as usual, in addition to the failure.
             .env_remove("RUST_BACKTRACE")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

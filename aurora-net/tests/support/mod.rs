@@ -22,7 +22,7 @@ pub fn content(from: Rank, id: u64, len: usize) -> Vec<u8> {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// Counted and checked.
+    /// A transfer that is counted and checked.
     Data = 0,
     Ask = 1,
     Answer = 2,
@@ -177,7 +177,7 @@ pub fn wait<R>(
             return Some(Err(failure.clone()));
         }
         if let Some(rank) = checker.died {
-            // Its launcher knows the cause.
+            // The launcher of that rank knows the cause.
             return Some(Err(Failure::of(rank, "it is gone").heard()));
         }
         if let Some(rank) = checker.lost.first() {

@@ -55,7 +55,7 @@ impl Diff {
         })
     }
 
-    /// Whether it is made of whole runs that a page of `len` bytes has.
+    /// Returns true if all runs are whole and lie in a page of `len` bytes.
     pub fn fits(&self, len: usize) -> bool {
         self.runs().all(|run| run.is_some_and(|(offset, words)| offset + words.len() <= len))
     }
@@ -67,23 +67,23 @@ impl Diff {
         }
     }
 
-    /// Marks the words that it has. Returns how many of them were marked.
+    /// Marks the words of the difference. Returns the number of words that were marked before.
     pub(crate) fn mark(&self, words: &mut [bool]) -> usize {
         let places = self.runs().flatten().flat_map(|(offset, run)| (offset..offset + run.len()).step_by(WORD));
         places.filter(|place| std::mem::replace(&mut words[place / WORD], true)).count()
     }
 
-    /// Bytes of the changed words.
+    /// The bytes of the changed words.
     pub fn data(&self) -> usize {
         self.runs().flatten().map(|(_, words)| words.len()).sum()
     }
 
-    /// Bytes with the heads of the runs.
+    /// The bytes of the changed words and of the heads of the runs.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether no word has changed.
+    /// Returns true if no word has changed.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,10 +1,10 @@
-//! Locks. Each has a manager, rank `lock mod n`, which remembers the rank that was the last to want the lock.
+//! Locks. Each lock has a manager, rank `lock mod n`, which remembers the last rank that has requested the lock.
 
 use super::Machine;
 use super::message::{Malformed, Message, Peer, Time};
 use std::collections::BTreeMap;
 
-/// The locks that a rank has to do with.
+/// The locks that a rank manages or has requested.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Locks {
     of: BTreeMap<u32, Lock>,
@@ -15,13 +15,13 @@ pub(super) struct Locks {
 /// A lock, as one rank knows it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Lock {
-    /// The rank was the last to have it, and may acquire it again without a message.
+    /// True: the rank was the last one to have the lock, and may acquire it again without a message.
     here: bool,
-    /// The program holds it.
+    /// True: the program holds the lock.
     held: bool,
-    /// The rank that gets it next, and the intervals that this rank knows.
+    /// The rank that gets the lock next, and the vector time of that rank's request.
     next: Option<(Peer, Time)>,
-    /// At the manager: the rank that was the last to want it.
+    /// At the manager: the last rank that has requested the lock.
     last: Peer,
 }
 
@@ -36,7 +36,7 @@ impl Machine {
         self.locks.of.entry(lock).or_insert(Lock { here, held: false, next: None, last: manager })
     }
 
-    /// Whether acquiring this lock takes no message.
+    /// Returns true if acquiring this lock takes no message.
     pub fn has_lock(&self, lock: u32) -> bool {
         self.locks.of.get(&lock).map_or(self.manager(lock) == self.me, |lock| lock.here)
     }
@@ -52,7 +52,7 @@ impl Machine {
     }
 
     /// The program acquires a lock that it does not hold. It has [closed](Machine::close) its interval, unless this
-    /// rank [has](Machine::has_lock) the lock. It holds the lock when it [awaits](Machine::awaited_lock) none.
+    /// rank [has](Machine::has_lock) the lock. It holds the lock once [`Machine::awaited_lock`] is `None`.
     pub fn acquire(&mut self, lock: u32) -> Vec<(Peer, Message)> {
         let (me, manager, time) = (self.me, self.manager(lock), self.time());
         let known = self.lock(lock);
@@ -83,7 +83,7 @@ impl Machine {
         (to, Message::Grant { lock, news: self.news_beyond(time) })
     }
 
-    /// To the manager: another rank wants a lock.
+    /// Handles a request at the manager: another rank wants a lock.
     pub(super) fn wanted_by(&mut self, from: Peer, lock: u32, time: Time) -> Result<Vec<(Peer, Message)>, Malformed> {
         if self.manager(lock) != self.me || time.len() != self.ranks {
             return Err(Malformed);
@@ -95,7 +95,7 @@ impl Machine {
         if last == from { Err(Malformed) } else { Ok(vec![(last, Message::Forward { lock, rank: from, time })]) }
     }
 
-    /// To the rank that was the last to want a lock: `rank` wants it now.
+    /// Handles a forwarded request at the last rank that has requested a lock: `rank` wants the lock now.
     pub(super) fn forwarded(&mut self, rank: Peer, lock: u32, time: Time) -> Result<Vec<(Peer, Message)>, Malformed> {
         let is_wanted = self.locks.wanted == Some(lock);
         let is_rank = usize::from(rank) < self.ranks && rank != self.me && time.len() == self.ranks;

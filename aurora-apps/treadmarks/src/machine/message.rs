@@ -3,7 +3,7 @@
 use super::diff::Diff;
 use serde::{Deserialize, Serialize};
 
-/// The number of a page, over all arrays.
+/// The number of a page, counted over all arrays.
 pub type Page = u32;
 
 /// The number of a rank.
@@ -12,7 +12,7 @@ pub type Peer = u16;
 /// A vector time: for each rank the number of its intervals that precede a moment.
 pub type Time = Vec<u32>;
 
-/// The name of an interval: its rank, and how many intervals of that rank precede it.
+/// The name of an interval: its rank, and the number of intervals of that rank that precede it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Stamp {
     /// The rank.
@@ -24,16 +24,16 @@ pub struct Stamp {
 /// The work of a rank between two synchronisations, as other ranks know it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Interval {
-    /// The time at its end, itself included.
+    /// The vector time at the end of the interval, which includes the interval itself.
     pub time: Time,
-    /// The pages that the rank has written in it, ascending: the write notices.
+    /// The pages that the rank has written in the interval, in ascending order: the write notices.
     pub pages: Vec<Page>,
 }
 
-/// Intervals of one rank that another does not know yet.
+/// Intervals of one rank that another rank does not know yet.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct News {
-    /// The first of them.
+    /// The first of the intervals.
     pub from: Stamp,
     /// The intervals.
     pub intervals: Vec<Interval>,
@@ -46,10 +46,10 @@ pub enum Message {
     Arrive {
         /// The intervals that the rank knows.
         time: Time,
-        /// Its own new ones.
+        /// The rank's own new intervals.
         news: News,
     },
-    /// All have arrived: from the manager, with the intervals that the rank lacks.
+    /// All ranks have arrived at a barrier: from the manager, with the intervals that the rank lacks.
     Depart {
         /// The intervals.
         news: Vec<News>,
@@ -61,11 +61,11 @@ pub enum Message {
         /// The intervals that the rank knows.
         time: Time,
     },
-    /// The same: to the rank that was the last to want the lock.
+    /// A rank wants a lock: to the last rank that has requested the lock.
     Forward {
         /// The lock.
         lock: u32,
-        /// The rank that wants it.
+        /// The rank that wants the lock.
         rank: Peer,
         /// The intervals that the rank knows.
         time: Time,
@@ -81,10 +81,10 @@ pub enum Message {
     Want {
         /// The page.
         page: Page,
-        /// The intervals whose differences it lacks.
+        /// The intervals whose differences the rank lacks.
         stamps: Vec<Stamp>,
     },
-    /// These differences, in the order of the request.
+    /// The requested differences, in the order of the request.
     Diffs {
         /// The page.
         page: Page,
@@ -94,11 +94,11 @@ pub enum Message {
 }
 
 impl Message {
-    /// Words for the kinds of messages, by their numbers.
+    /// The names of the kinds of messages, by their numbers.
     pub const KINDS: [&str; 7] =
         ["arrival", "departure", "acquire", "forwarded acquire", "grant", "diff request", "diffs"];
 
-    /// The number of its kind.
+    /// The number of the message's kind.
     pub fn kind(&self) -> u8 {
         match self {
             Message::Arrive { .. } => 0,

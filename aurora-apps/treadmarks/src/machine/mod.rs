@@ -1,7 +1,7 @@
-//! The protocol on one rank, as a state machine: events in, messages out. It does no I/O, knows no time but vector
-//! times, and never sees the memory of the program: contents of pages are arguments.
+//! The protocol on one rank, as a state machine: events in, messages out. It does no I/O, has no clock,
+//! and never sees the memory of the program: contents of pages are arguments.
 //!
-//! The program's side calls, in this order: [`miss`](Machine::miss) for a page that is not
+//! The caller is the program's side. It calls, in this order: [`miss`](Machine::miss) for a page that is not
 //! [valid](Machine::is_valid), then [`take`](Machine::take); [`write`](Machine::write) before the first write to a page
 //! in an interval; [`snapshot`](Machine::snapshot) of each written page and [`close`](Machine::close) before a
 //! synchronisation; then [`barrier`](Machine::barrier), [`acquire`](Machine::acquire) or [`release`](Machine::release).
@@ -17,7 +17,7 @@ pub use message::{Interval, Malformed, Message, News, Page, Peer, Stamp, Time};
 use locks::Locks;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Bytes of a difference beside its runs, and of an interval beside its time and pages, about.
+/// The approximate bytes of a difference without its runs, and of an interval without its time and pages.
 const DIFF: usize = 80;
 const INTERVAL: usize = 96;
 
@@ -29,38 +29,38 @@ const MANAGER: Peer = 0;
 pub struct Machine {
     me: Peer,
     ranks: usize,
-    /// Pages of all arrays.
+    /// The number of pages of all arrays.
     all: Page,
-    /// By ranks: the intervals that this rank knows.
+    /// The intervals that this rank knows, by rank.
     known: Vec<Vec<Interval>>,
     pages: BTreeMap<Page, Known>,
     /// Pages that the program has written since the last close.
     written: BTreeSet<Page>,
-    /// Pages that were invalidated since the program last asked.
+    /// Pages that were invalidated since the last [`Machine::take_invalidated`].
     invalidated: Vec<Page>,
     fetch: Option<Fetch>,
     barrier: Barrier,
     locks: Locks,
-    /// Bytes of intervals and differences.
+    /// The bytes of all kept intervals and differences.
     history: usize,
 }
 
-/// A page that was written or is written.
+/// A page that any rank has written.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 struct Known {
     /// Intervals of other ranks whose changes the program's copy does not have.
     missing: Vec<Stamp>,
     diffs: BTreeMap<Stamp, Diff>,
-    /// The own interval for which there is no difference yet. Until somebody asks for that, later intervals in which
-    /// the page is written need no notice of it.
+    /// The own interval for which there is no difference yet. Until a rank requests the difference, later intervals in
+    /// which the page is written need no notice of it.
     undiffed: Option<u32>,
-    /// The page before the writes of that interval, or of the one under way.
+    /// The page before the writes of that interval, or of the present one.
     twin: Option<Box<[u8]>>,
     /// The page at the last close.
     closed: Option<Box<[u8]>>,
 }
 
-/// The differences of a page that are on their way.
+/// The differences of a page that were requested and have not been applied.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Fetch {
     page: Page,
@@ -72,12 +72,12 @@ struct Barrier {
     is_waiting: bool,
     /// At the manager: the ranks that have arrived.
     arrived: BTreeMap<Peer, (Time, News)>,
-    /// Own intervals at the last barrier.
+    /// The number of own intervals at the last barrier.
     since: u32,
 }
 
 impl Known {
-    /// Makes the difference that is still to be made, and returns its bytes. `is_open`: the program has written the
+    /// Makes the missing difference, if there is one, and returns its bytes. `is_open`: the program has written the
     /// page since the last close. Then the next difference begins where this one ends.
     fn make_diff(&mut self, me: Peer, is_open: bool) -> usize {
         let Some(index) = self.undiffed.take() else {
@@ -96,7 +96,7 @@ impl Known {
 }
 
 impl Machine {
-    /// Rank `me` of so many.
+    /// Creates the state of rank `me` of `ranks` ranks.
     pub fn new(me: usize, ranks: usize) -> Self {
         assert!(me < ranks && ranks <= usize::from(Peer::MAX), "ranks are numbered from 0, 65,535 at most");
         Machine {
@@ -114,12 +114,12 @@ impl Machine {
         }
     }
 
-    /// All arrays together have so many pages now. New ones are zero.
+    /// Sets the number of pages of all arrays together. New pages are zero.
     pub fn grow_to(&mut self, pages: Page) {
         self.all = pages;
     }
 
-    /// Bytes of the intervals and differences that it keeps. Nothing is ever forgotten.
+    /// The bytes of the intervals and differences that the rank keeps. They are never freed.
     pub fn history(&self) -> usize {
         self.history
     }
@@ -132,12 +132,12 @@ impl Machine {
         &self.known[usize::from(stamp.rank)][stamp.index as usize]
     }
 
-    /// Whether the program's copy of a page has all changes that it has to have.
+    /// Returns true if the program's copy of a page has all changes that it must have.
     pub fn is_valid(&self, page: Page) -> bool {
         self.pages.get(&page).is_none_or(|known| known.missing.is_empty())
     }
 
-    /// The pages that were invalidated since the last call.
+    /// Takes the pages that were invalidated since the last call.
     pub fn take_invalidated(&mut self) -> Vec<Page> {
         std::mem::take(&mut self.invalidated)
     }
@@ -155,7 +155,7 @@ impl Machine {
         self.written.iter().copied()
     }
 
-    /// The content of a written page at the end of the interval, before [`close`](Self::close).
+    /// Stores the content of a written page at the end of the interval. Call this before [`close`](Self::close).
     pub fn snapshot(&mut self, page: Page, content: &[u8]) {
         let closed = &mut self.pages.entry(page).or_default().closed;
         match closed {
@@ -185,17 +185,18 @@ impl Machine {
         self.known[usize::from(self.me)].push(interval);
     }
 
-    /// The number of its own intervals.
+    /// The number of the rank's own intervals.
     fn own(&self) -> u32 {
         self.known[usize::from(self.me)].len() as u32
     }
 
-    /// Whether the program waits for the others at a barrier.
+    /// Returns true if the program waits for other ranks at a barrier.
     pub fn is_in_barrier(&self) -> bool {
         self.barrier.is_waiting
     }
 
-    /// The ranks for which the program waits in a barrier: the manager, or at the manager those that have not arrived.
+    /// The ranks for which the program waits in a barrier: the manager; at the manager, the ranks that have not
+    /// arrived.
     pub fn awaited_in_barrier(&self) -> impl Iterator<Item = Peer> + '_ {
         self.others().filter(|rank| match self.me {
             MANAGER => !self.barrier.arrived.contains_key(rank),
@@ -203,7 +204,7 @@ impl Machine {
         })
     }
 
-    /// All ranks but this one.
+    /// All ranks except this one.
     pub fn others(&self) -> impl Iterator<Item = Peer> + use<> {
         let me = self.me;
         (0..self.ranks as Peer).filter(move |rank| *rank != me)
@@ -221,7 +222,7 @@ impl Machine {
         vec![(MANAGER, Message::Arrive { time: self.time(), news })]
     }
 
-    /// At the manager: if all have arrived, tells each the intervals that it lacks.
+    /// At the manager: if all ranks have arrived, sends each rank the intervals that it lacks.
     fn meet(&mut self) -> Vec<(Peer, Message)> {
         if !self.barrier.is_waiting || self.barrier.arrived.len() + 1 < self.ranks {
             return Vec::new();
@@ -239,7 +240,7 @@ impl Machine {
         self.barrier = Barrier { since: self.own(), ..Barrier::default() };
     }
 
-    /// The intervals that this rank knows and a rank at `time` does not.
+    /// The intervals that this rank knows and a rank with vector time `time` does not know.
     fn news_beyond(&self, time: &Time) -> Vec<News> {
         let beyond = self.known.iter().zip(time).enumerate().map(|(rank, (known, index))| News {
             from: Stamp { rank: rank as Peer, index: *index },
@@ -248,7 +249,7 @@ impl Machine {
         beyond.filter(|news| !news.intervals.is_empty()).collect()
     }
 
-    /// Whether these intervals continue those that this rank knows.
+    /// Returns true if these intervals continue the intervals that this rank knows.
     fn makes_sense(&self, news: &News) -> bool {
         let News { from: Stamp { rank, index }, intervals } = news;
         let Some(known) = self.known.get(usize::from(*rank)) else {
@@ -264,7 +265,7 @@ impl Machine {
             })
     }
 
-    /// Learns intervals of other ranks: pages that these have written are invalid from now on.
+    /// Adds intervals of other ranks. The pages that were written in them are invalid from now on.
     fn learn(&mut self, news: Vec<News>) {
         for News { from: Stamp { rank, index }, intervals } in news {
             let known = self.known[usize::from(rank)].len();
@@ -286,9 +287,9 @@ impl Machine {
         }
     }
 
-    /// The program accesses a page that is not valid: asks for the missing differences. Each is asked of one rank. A
-    /// rank is asked only if no later interval of the page follows its last one: it has the differences of all that
-    /// precede.
+    /// The program accesses a page that is not valid: requests each missing difference from one rank. A rank is asked
+    /// only if no interval of the page follows the rank's last one: such a rank has the differences of all intervals
+    /// that precede.
     pub fn miss(&mut self, page: Page) -> Vec<(Peer, Message)> {
         let missing = &self.pages.get(&page).expect("only a known page is invalid").missing;
         let mut last = BTreeMap::<Peer, u32>::new();
@@ -305,7 +306,7 @@ impl Machine {
         for stamp in missing {
             let by_itself = asked.iter().find(|asked| asked.rank == stamp.rank);
             let of = by_itself.or_else(|| asked.iter().find(|asked| precedes(stamp, asked)));
-            // The last ones follow all others, but for times of another build.
+            // The last intervals follow all others, except with vector times from another build.
             wanted.entry(of.map_or(stamp.rank, |of| of.rank)).or_default().push(*stamp);
         }
         let messages = wanted.iter().map(|(rank, stamps)| (*rank, Message::Want { page, stamps: stamps.clone() }));
@@ -314,26 +315,27 @@ impl Machine {
         messages
     }
 
-    /// Whether the program has asked for differences that it has not taken.
+    /// Returns true if the program has requested differences that it has not taken.
     pub fn is_fetching(&self) -> bool {
         self.fetch.is_some()
     }
 
-    /// The ranks whose differences are on their way.
+    /// The ranks whose differences have not arrived yet.
     pub fn asked(&self) -> impl Iterator<Item = Peer> + '_ {
         self.fetch.iter().flat_map(|fetch| fetch.wanted.keys().copied())
     }
 
-    /// The differences that the program now applies to its copy of a page, in this order. The page is valid then.
+    /// Takes the differences that the program must now apply to its copy of a page, in this order. The page is then
+    /// valid.
     ///
     /// # Panics
-    /// If some are still on their way.
+    /// If a requested difference has not arrived.
     pub fn take(&mut self, page: Page) -> Vec<Diff> {
         assert!(self.asked().next().is_none(), "all differences are here");
         self.fetch = None;
         let known = self.pages.get_mut(&page).expect("only a known page is invalid");
         let mut missing = std::mem::take(&mut known.missing);
-        // A sum of a time grows from an interval to each that follows it.
+        // The sum of a vector time grows from an interval to each interval that follows it.
         let known_intervals = &self.known;
         missing.sort_by_key(|stamp| {
             let time = &known_intervals[usize::from(stamp.rank)][stamp.index as usize].time;

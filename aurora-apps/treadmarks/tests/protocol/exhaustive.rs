@@ -1,8 +1,8 @@
-//! All programs of few operations, in all orders in which messages can arrive: 3 ranks, 2 pages, 4 operations. States
-//! that are equal are visited once.
+//! All programs of few operations, with all orders of the messages: 3 ranks, 2 pages, 4 operations. Equal states are
+//! visited once.
 //!
 //! A page has a word for each rank, which the rank alone writes, and a word that belongs to the lock. A word counts its
-//! writes. So a read is right if it sees as many writes of each word as precede it, or more.
+//! writes. So a read is correct if each word has at least the number of the writes that precede the read.
 
 use aurora_treadmarks::machine::{Machine, Message, Page, Peer, WORD};
 use std::collections::HashSet;
@@ -14,7 +14,7 @@ const PAGES: usize = 2;
 const LOCKED: usize = RANKS;
 const LOCK: u32 = 1;
 
-/// For each page and word a number of writes.
+/// For each page and word, a number of writes.
 type Words = [[u32; RANKS + 1]; PAGES];
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -36,13 +36,13 @@ struct Node {
     machine: Machine,
     memory: Words,
     doing: Option<Operation>,
-    /// It holds the lock.
+    /// True: the rank holds the lock.
     holds: bool,
-    /// The writes that precede its next operation.
+    /// The writes that precede the rank's next operation.
     before: Words,
-    /// The same once it has left the barrier in which it waits.
+    /// The writes that precede its next operation once it has left the barrier in which it waits.
     met: Words,
-    /// Barriers to which it has come.
+    /// The number of barriers at which it has arrived.
     barriers: usize,
 }
 
@@ -81,7 +81,7 @@ impl State {
         State { nodes: std::array::from_fn(node), flying: Vec::new(), left, written: zero, released: zero }
     }
 
-    /// All states that may follow.
+    /// All states that may follow this state.
     fn next(&self) -> Vec<State> {
         let mut next = Vec::new();
         for message in 0..self.flying.len() {
@@ -92,7 +92,7 @@ impl State {
             state.go_on(to.into(), false);
             next.push(state);
         }
-        // All ranks come to a barrier to which one has come.
+        // All ranks arrive at a barrier at which one rank has arrived.
         let barriers = self.nodes.iter().map(|node| node.barriers).max();
         for rank in (0..RANKS).filter(|rank| self.nodes[*rank].doing.is_none()) {
             for operation in ALL {
@@ -115,7 +115,7 @@ impl State {
 
     fn send(&mut self, from: usize, sent: Vec<(Peer, Message)>) {
         self.flying.extend(sent.into_iter().map(|(to, message)| (from as Peer, to, message)));
-        // The order of messages under way makes no state another.
+        // States that differ only in the order of messages in flight are equal.
         self.flying.sort_by_key(hash);
     }
 
@@ -126,7 +126,7 @@ impl State {
         machine.close();
     }
 
-    /// The operation of a rank goes on as far as it can.
+    /// Continues the operation of a rank as far as possible.
     fn go_on(&mut self, rank: usize, is_new: bool) {
         match self.nodes[rank].doing {
             None => return,
@@ -193,7 +193,7 @@ impl State {
         self.nodes[rank].doing = None;
     }
 
-    /// Whether the page is up to date.
+    /// Requests missing differences of a page. Returns true if the page is up to date.
     fn bring(&mut self, rank: usize, page: Page) -> bool {
         let machine = &mut self.nodes[rank].machine;
         if machine.is_valid(page) {
@@ -232,7 +232,7 @@ impl State {
         }
     }
 
-    /// All ranks meet and read everything.
+    /// Lets all ranks pass a barrier and read everything.
     fn end(mut self) {
         let ends = [Barrier, Read(0), Read(1)].into_iter();
         for (operation, rank) in ends.flat_map(|end| (0..RANKS).map(move |rank| (end, rank))) {

@@ -30,7 +30,7 @@ fn messages_that_make_no_sense_are_refused() {
     let right = arrive(news(1, 0, &[0, 1, 0], &[0, 3]));
     assert!(manager.clone().handle(1, right.clone()).is_ok());
     refused(&machine(1), 2, arrive(news(2, 0, &[0, 0, 1], &[0]))); // to another rank than the manager
-    refused(&manager, 2, right.clone()); // another rank's
+    refused(&manager, 2, right.clone()); // of another rank
     refused(&manager, 0, right.clone()); // its own
     refused(&manager, RANKS as Peer, right.clone());
     refused(&manager, 1, Message::Arrive { time: vec![0; 2], news: news(1, 0, &[0, 1, 0], &[0]) });
@@ -52,7 +52,7 @@ fn messages_that_make_no_sense_are_refused() {
     refused(&waiting, 0, Message::Grant { lock: 0, news: Vec::new() });
 
     let time = || vec![0; RANKS];
-    refused(&manager, 1, Message::Acquire { lock: 1, time: time() }); // another manager's
+    refused(&manager, 1, Message::Acquire { lock: 1, time: time() }); // a lock of another manager
     refused(&manager, 1, Message::Acquire { lock: 0, time: vec![] });
     refused(&manager, 1, Message::Forward { lock: 1, rank: 2, time: time() }); // it has not had that lock
     refused(&manager, 1, Message::Forward { lock: 0, rank: 0, time: time() });
@@ -63,11 +63,11 @@ fn messages_that_make_no_sense_are_refused() {
     let mut held = manager.clone();
     held.acquire(0);
     held.handle(1, Message::Acquire { lock: 0, time: time() }).expect("it makes sense");
-    refused(&held, 1, Message::Forward { lock: 0, rank: 2, time: time() }); // rank 1 is the next one
+    refused(&held, 1, Message::Forward { lock: 0, rank: 2, time: time() }); // rank 1 is next already
 
     let stamps = vec![Stamp { rank: 0, index: 0 }];
     refused(&manager, 1, Message::Want { page: 0, stamps: stamps.clone() }); // no such interval
-    refused(&manager, 1, Message::Diffs { page: 0, diffs: Vec::new() }); // nobody has asked
+    refused(&manager, 1, Message::Diffs { page: 0, diffs: Vec::new() }); // not requested
     let mut asking = machine(1);
     asking.barrier();
     asking.handle(0, Message::Depart { news: vec![news(0, 0, &[1, 0, 0], &[0])] }).expect("it makes sense");
@@ -77,7 +77,7 @@ fn messages_that_make_no_sense_are_refused() {
     refused(&asking, 0, Message::Diffs { page: 0, diffs: Vec::new() });
 }
 
-/// A machine takes a damaged message or refuses it. It does not panic, nor does its program.
+/// A machine accepts a damaged message or refuses it. Neither the machine nor its program panics.
 #[test]
 fn damaged_messages_are_refused_or_taken() {
     with_seeds(60, |random| {
@@ -148,7 +148,7 @@ fn take_damaged(mut machine: Machine, from: Peer, bytes: &[u8]) {
     }
 }
 
-/// The contents of written pages are copied before the interval is closed. A request may come in between.
+/// The contents of written pages are copied before the interval is closed. A request may arrive in between.
 #[test]
 fn a_request_between_the_copies_and_the_close() {
     let (mut writer, mut reader) = (machine(0), machine(1));

@@ -6,7 +6,7 @@ mod messages;
 mod patterns;
 mod random;
 
-/// Runs `test` with so many seeds; `SEED=` begins with another one. A panic says which seed replays it.
+/// Runs `test` with `count` seeds; `SEED=` sets the first seed. A panic prints the seed that replays it.
 fn with_seeds(count: u64, test: impl Fn(&mut fastrand::Rng)) {
     let first = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok());
     let first = first.unwrap_or_else(|| fastrand::u64(..1 << 48));

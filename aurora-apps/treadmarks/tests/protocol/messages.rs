@@ -1,11 +1,11 @@
-//! Single situations, and the messages that they take.
+//! Single situations, and their messages.
 
 use aurora_treadmarks::counts::Counts;
 use aurora_treadmarks::sim::{Network, Sim, Step};
 
 const PAGE: usize = 4096;
 
-/// Long after everything before.
+/// A time long after all earlier events.
 const LATER: u64 = 1_000_000_000_000;
 
 fn word(at: usize, value: u32) -> Step {
@@ -74,13 +74,13 @@ fn of_a_chain_of_writers_the_last_one_is_asked() {
     assert_eq!(counts.map(|counts| counts.answers), [1, 1, 1, 0], "the second asked the first, the third the second");
     assert_eq!((counts[3].data, counts[3].false_sharing), (3 * 4, 0));
     assert_eq!(seen[3][0][..3], [1; 3]);
-    // Writers that know nothing of each other are asked each.
+    // Each of several concurrent writers is asked.
     let write = |at| vec![word(at, 1), Step::Barrier];
     let (counts, seen) = run([write(0), write(1), write(2), reader.clone()]);
     assert_eq!((counts[3].requests, counts[3].false_sharing), (3, 2));
     assert_eq!(counts.map(|counts| counts.answers), [1, 1, 1, 0]);
     assert_eq!(seen[3][0][..3], [1; 3]);
-    // Of two chains both ends.
+    // The last writers of two chains are both asked.
     reader.insert(0, Step::Compute(0));
     let link = |lock, turn, at| {
         vec![Step::Compute(turn * LATER), Step::Acquire(lock), word(at, 1), Step::Release(lock), Step::Barrier]

@@ -1,4 +1,4 @@
-//! The access patterns of four of the nine programs that TreadMarks was compared with PVM on, without their
+//! The access patterns of four of the nine programs of the comparison of TreadMarks with PVM, without their
 //! arithmetic. The expected numbers are those of the comparison, or follow from its text.
 
 use aurora_treadmarks::counts::Counts;

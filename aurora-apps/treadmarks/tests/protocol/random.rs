@@ -1,5 +1,5 @@
 //! Random programs, with messages that overtake each other, against happens-before (hb1): a read sees a write unless
-//! another write of the word lies between them. Programs without races have one such write for each read.
+//! another write of the word lies between them. In programs without races there is one such write for each read.
 
 use crate::with_seeds;
 use aurora_treadmarks::sim::{Network, Sim, Step};
@@ -7,26 +7,26 @@ use std::collections::BTreeMap;
 
 const WORD: usize = 4;
 
-/// A write of a word: its rank, and the writer's clock.
+/// A write of a word: the writer's rank and clock.
 struct Write {
     rank: usize,
     clock: u32,
-    /// By ranks: the number of steps that precede it, itself included.
+    /// For each rank: the number of steps that precede the write, the write included.
     after: Vec<u32>,
 }
 
-/// Follows a run. Each write has a number of its own, and this number is its value; 0 is the word as it was.
+/// Follows a run. Each write has its own number, which is the written value; 0 is the initial value.
 struct Hb {
-    /// By ranks: the steps that precede its next one, as a number for each rank.
+    /// For each rank: the steps that precede its next step, as a number for each rank.
     clocks: Vec<Vec<u32>>,
-    /// By ranks: barriers that it has passed.
+    /// For each rank: the number of barriers that it has passed.
     barriers: Vec<usize>,
-    /// By barriers: the steps that precede those after it.
+    /// For each barrier: the steps that precede all steps after it.
     met: Vec<Vec<u32>>,
-    /// By locks: the steps that precede the next acquire.
+    /// For each lock: the steps that precede the next acquire.
     released: BTreeMap<u32, Vec<u32>>,
     writes: Vec<Write>,
-    /// By arrays and words: numbers of writes.
+    /// For each array and word: the numbers of its writes.
     words: BTreeMap<(usize, usize), Vec<u32>>,
 }
 
@@ -70,7 +70,7 @@ impl Hb {
                 let number = self.barriers[rank];
                 self.barriers[rank] += 1;
                 if self.met.len() == number {
-                    // All have arrived, and this rank is the first that goes on.
+                    // All ranks have arrived, and this rank is the first to continue.
                     let mut all = vec![0; self.clocks.len()];
                     self.clocks.iter().for_each(|clock| join(&mut all, clock));
                     self.met.push(all);
@@ -103,10 +103,10 @@ impl Hb {
     }
 }
 
-/// The arrays: bytes and rows. Some pages are shorter than 4096 bytes.
+/// The arrays: their bytes and the bytes of a row. Some pages are shorter than 4096 bytes.
 const ARRAYS: [(usize, usize); 3] = [(8192, 8192), (80, 20), (12, 12)];
 
-/// Programs of all ranks. They come to the same barriers.
+/// The programs of all ranks. All programs pass the same barriers.
 fn programs(ranks: usize, random: &mut fastrand::Rng) -> Vec<Vec<Step>> {
     let phases = random.usize(1..6);
     let mut number = 0;

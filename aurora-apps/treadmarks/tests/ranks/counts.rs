@@ -1,4 +1,4 @@
-//! Counts of ranks are those of the simulator with the same data.
+//! The counts of ranks equal the counts of the simulator with the same data.
 
 use aurora_core::prelude::*;
 use aurora_core::{Kind, Route};
@@ -6,13 +6,13 @@ use aurora_treadmarks::sim::{Network, Sim, Step};
 use aurora_treadmarks::{Counts, Tmk};
 
 const RANKS: usize = 8;
-/// Elements of a row: one page and a half.
+/// The elements of a row: one and a half pages.
 const ROW: usize = 1536;
 const BAND: usize = 4;
 const ROWS: usize = RANKS * BAND;
 const HALF_SWEEPS: usize = 9;
 
-/// An element after so many half-sweeps. Some elements keep their values.
+/// The value of an element after half-sweep number `sweep`, counted from 0. Some elements keep their values.
 fn value(half: usize, sweep: usize, element: usize) -> u32 {
     let changes = (0..=sweep).filter(|sweep| sweep % 2 == half && !(element + sweep).is_multiple_of(7)).count();
     changes as u32 * 3 + 1
@@ -72,7 +72,7 @@ fn sor_on_ranks_counts_as_in_the_simulator() {
         let check = |world: &World| {
             let counts = on_a_rank(world)?;
             assert_eq!(counts, simulated[world.rank().index()]);
-            // They are the messages of the object, which `stats` counts too.
+            // `stats` counts the messages of the object too.
             let sent = world.stats().of(Kind::Object).messages;
             assert_eq!(sent, counts.messages());
             Ok(())

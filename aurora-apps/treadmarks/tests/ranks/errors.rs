@@ -1,4 +1,4 @@
-//! Programs that go wrong: each ends with an error that names lines of the program.
+//! Wrong programs: each ends with an error that names lines of the program.
 
 use aurora_core::prelude::*;
 use aurora_treadmarks::{Misuse, Tmk};
@@ -28,7 +28,7 @@ fn a_circle_of_locks() {
     let error = fails(2, |world, tmk| {
         let (first, second) = if world.is_root() { (0, 1) } else { (1, 0) };
         tmk.acquire(first)?;
-        world.barrier()?; // both have their first one
+        world.barrier()?; // both ranks have their first lock
         tmk.acquire(second)
     });
     assert!(matches!(error, Error::Deadlock { .. }), "{error}");
@@ -97,7 +97,7 @@ fn guards_that_live_over_a_synchronisation() {
         assert_eq!((*call, elements.clone()), (name, 5..9));
         says(&error, &["ranks/errors.rs", "drop it first"]);
     }
-    // A forgotten one, also where the array is used again.
+    // A forgotten guard, also if the array is used again.
     let error = fails(1, |_, tmk| {
         let mut array = tmk.array::<u32>(100, 100)?;
         let mut other = tmk.array::<u32>(100, 100)?;

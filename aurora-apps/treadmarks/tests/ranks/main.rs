@@ -1,4 +1,4 @@
-//! The shared object on ranks that are threads: its counts, and its errors when a program goes wrong.
+//! The shared object on ranks that are threads: its counts, and the errors of wrong programs.
 
 mod counts;
 mod errors;

@@ -1,4 +1,4 @@
-//! The memory itself.
+//! The contents of the shared memory.
 
 use aurora_core::Route;
 use aurora_core::prelude::*;
@@ -19,7 +19,7 @@ fn increments_under_locks_are_not_lost() {
     on_all_routes([1, 2, 3, 5], |world| {
         let (me, p) = (world.rank().index(), world.size());
         let tmk = Tmk::new(world)?;
-        // Words of four locks lie in one page, and others in a page of their own.
+        // In `near`, words of four locks share a page. In `far`, each has a page of its own.
         let (mut near, mut far) = (tmk.array::<u32>(4, 4)?, tmk.array::<u64>(4 * 600, 600)?);
         for turn in 0..TURNS {
             let lock = (turn * (me + 1) + me) % 4;
@@ -36,7 +36,7 @@ fn increments_under_locks_are_not_lost() {
     });
 }
 
-/// Element `i` is written by rank `i mod p`, by another in each round.
+/// Element `i` is written by rank `i mod p` at first, and by another rank in each round.
 #[test]
 fn all_ranks_write_all_pages() {
     on_all_routes([2, 4], |world| {

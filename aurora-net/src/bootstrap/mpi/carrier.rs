@@ -24,7 +24,7 @@ use std::collections::VecDeque;
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 
-/// The most buffers kept for later pieces.
+/// The maximum number of buffers kept for later pieces.
 const SPARE: usize = 32;
 
 pub(super) struct MpiCarrier {
@@ -48,7 +48,7 @@ impl MpiCarrier {
     /// Collective.
     pub fn new(world: &SimpleCommunicator) -> Self {
         let world = world.duplicate();
-        // A program that has initialised MPI itself may have errors returned, which a duplicate inherits.
+        // A program that has initialised MPI itself may have set MPI to return errors, which a duplicate inherits.
         // SAFETY: invariant 2, and the communicator belongs to this carrier alone.
         unsafe { ffi::MPI_Comm_set_errhandler(world.as_raw(), ffi::RSMPI_ERRORS_ARE_FATAL) };
         MpiCarrier {
@@ -62,7 +62,7 @@ impl MpiCarrier {
         }
     }
 
-    /// Whether a send is still active. A receive that is still active belongs to a transfer that was given up.
+    /// True if a send is still active. A receive that is still active belongs to a transfer that was given up.
     pub fn is_busy(&mut self) -> bool {
         self.test();
         self.slots.iter().any(|slot| !slot.receives)

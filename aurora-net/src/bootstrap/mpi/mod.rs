@@ -8,10 +8,10 @@
 //! MPI stays initialised after a job, so that a program can run several. It is finalised when that thread ends, unless
 //! the program has initialised MPI itself.
 //!
-//! After a failure the rank that it happened to announces it and aborts the job; mpirun kills the other ranks, and
+//! After a failure the rank that has failed announces the failure and aborts the job; mpirun kills the other ranks, and
 //! may print messages of its own. If several ranks detect a failure at the same time, one rank of each machine
 //! announces it ([`Announcer`]); each rank waits a little longer than the one before it, so that mpirun kills ranks
-//! of other machines first. A rank that has only heard of a failure waits to be killed. `run` returns an error only
+//! of other machines first. A rank that was only notified of a failure waits to be killed. `run` returns an error only
 //! if the job cannot start.
 
 mod carrier;
@@ -51,7 +51,7 @@ const LONGEST_STAGGER: Duration = Duration::from_millis(1500);
 const FIRST_PAUSE: Duration = Duration::from_micros(50);
 const LONGEST_PAUSE: Duration = Duration::from_millis(5);
 
-/// Polls without a pause, where microseconds are measured.
+/// The number of polls without a pause at first, in waits whose microseconds are measured.
 const EAGER: u32 = 2000;
 
 thread_local! {
@@ -67,7 +67,7 @@ pub(super) fn run<R>(
     let universe = initialise()?;
     let world = SimpleCommunicator::world();
     let size = world.size() as usize;
-    // An announcement without a size: each of several processes may see itself alone.
+    // The announcement has no size: each of several processes may see itself alone.
     let is_doubtful = announced.size.is_none() && !announced.variables.is_empty() && size == 1;
     if is_doubtful || announced.size.is_some_and(|announced| announced != size) {
         return Err(Failure::start(announced.other_size(size, &library())));
@@ -131,9 +131,9 @@ fn share_key(world: &SimpleCommunicator, rank: Rank) -> Result<JobKey, Failure> 
     Ok(JobKey::from_bytes(key))
 }
 
-/// Finds out on which machine each rank is.
+/// Finds the machine of each rank.
 fn join(world: &SimpleCommunicator, rank: Rank, key: JobKey, options: &Options) -> Result<Job, Failure> {
-    // MPI's own notion of a node uses host names, which repeat.
+    // MPI identifies a node by its host name, which may repeat.
     let refused = |error: Error| Failure::of(rank, error);
     let own = Network::own().map_err(refused)?;
     let networks: Vec<Network> = gather(world, &own).map_err(|error| garbled(rank, &error))?;
@@ -216,7 +216,7 @@ impl MpiControl {
     /// Announces the failure if it happened here, and ends the job.
     fn end(&self, failure: &Failure) -> ! {
         if !failure.origin {
-            // Meanwhile the rank that the failure happened to should announce it and end the job.
+            // Meanwhile the rank that has failed should announce the failure and end the job.
             thread::sleep(WAIT_TO_BE_ENDED);
         }
         thread::sleep((STAGGER * self.rank.index() as u32).min(LONGEST_STAGGER));

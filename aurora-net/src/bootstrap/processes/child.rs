@@ -54,7 +54,7 @@ pub(in super::super) fn run<R>(
 
     let say = move |message: &Up| {
         let mut socket = outgoing.lock().unwrap_or_else(PoisonError::into_inner);
-        // A parent that does not read any more will kill us soon.
+        // A parent that does not read any more will kill this process soon.
         let _ = socket.write_all(&encode(message));
     };
     let rank = ticket.rank;
@@ -99,7 +99,7 @@ fn join(ticket: &Ticket) -> io::Result<(Incoming, UnixStream)> {
     }
 }
 
-/// Handles notices until rank 0 closes the connection or the grace after a failure is over; then ends the process.
+/// Handles notices until rank 0 closes the connection or the grace after a failure has ended; then ends the process.
 fn control(incoming: &mut Incoming, notices: &Notices, grace: Duration) {
     while let Ok(Down::Notice(notice)) = incoming.next() {
         if matches!(notice, Notice::Failed(_)) && incoming.end_after(grace).is_err() {
@@ -120,7 +120,7 @@ impl Incoming {
         self.frames.receive(Trust::Rank, |chunk| self.socket.read(chunk))
     }
 
-    /// From now on, this much silence is an error.
+    /// Makes a silence of this duration an error from now on.
     fn end_after(&self, grace: Duration) -> io::Result<()> {
         self.socket.set_read_timeout(Some(grace.max(Duration::from_millis(1))))
     }

@@ -23,8 +23,8 @@ pub(super) struct Children(pub Vec<ChildRank>);
 pub(super) struct ChildRank {
     pub rank: Rank,
     pub process: Child,
-    /// Wakes rank 0 when the process ends. `None`: the system refuses it, as the profiles of some containers do; then
-    /// the end is noticed by the process's pipes, or by the next tick.
+    /// Wakes rank 0 when the process ends. `None`: the system refuses a pidfd, as the profiles of some containers do;
+    /// the end is then noticed by the process's pipes, or by the next tick.
     pub pidfd: Option<OwnedFd>,
     pub output: [OutputPipe; 2],
     pub connection: Option<ControlSocket>,
@@ -66,8 +66,8 @@ impl Children {
         }
     }
 
-    /// Kills those that have not ended. Then wait for them in reverse: the first may be the first of a namespace of
-    /// process numbers, which ends after all others have been waited for.
+    /// Kills the processes that have not ended. Wait for them in reverse order: the first one may be the first of a
+    /// namespace of process numbers, which ends after all others have been waited for.
     pub fn kill(&mut self) {
         for child in self.0.iter_mut().filter(|child| !child.ended) {
             // An error means that it is already dead.
@@ -75,7 +75,7 @@ impl Children {
         }
     }
 
-    /// Whether this is the process id of a child that has not ended. The id of an ended process may have been reused.
+    /// True if this is the process id of a child that has not ended. The id of an ended process may have been reused.
     pub fn has(&self, process: i32) -> bool {
         self.0.iter().any(|child| !child.ended && Pid::from_child(&child.process).as_raw_pid() == process)
     }
@@ -92,7 +92,7 @@ impl Children {
                     child.connection = Some(stranger);
                 }
             }
-            // Not a child: the connection is closed.
+            // The process is no child: its connection is closed.
             Ok(Some(_)) | Err(_) => {}
         }
         None
@@ -131,7 +131,7 @@ impl ControlSocket {
         ControlSocket { socket: Arc::new(socket), frames: Frames::default() }
     }
 
-    /// The next message, if it has arrived. An error means that no further one will.
+    /// The next message, if it has arrived. After an error no further message will arrive.
     pub fn next(&mut self, trust: Trust) -> io::Result<Option<Up>> {
         match self.frames.receive(trust, |chunk| Ok(recv(&self.socket, chunk, RecvFlags::DONTWAIT)?.1)) {
             Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),

@@ -7,13 +7,13 @@ use std::io::{self, ErrorKind};
 
 const LENGTH: usize = 4;
 
-/// More than the contacts of any job need.
+/// The maximum length of a message: more than the contacts of any job need.
 const LONGEST: usize = 16 << 20;
 
 /// The permitted length of a message, by its sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Trust {
-    /// A process that has not proved yet that it belongs to the job.
+    /// The sender has not proved yet that it belongs to the job.
     Stranger,
     Rank,
 }

@@ -3,9 +3,9 @@
 //! # How processes end
 //!
 //! Rank 0 is the process that the user has started. It starts the others from the thread that calls `run`, and listens
-//! on an abstract unix socket, which leaves no file behind. Its thread `aurora-control` receives the others' reports,
-//! prints their output, and detects when they end (by pidfd, where there is one) or are stopped (by checking twice a
-//! second; an idle job does nothing else).
+//! on an abstract unix socket, which leaves no file behind. Its thread `aurora-control` receives the reports of the
+//! other ranks, prints their output, and detects when they end (by pidfd, where there is one) or are stopped (by
+//! checking twice a second; an idle job does nothing else).
 //!
 //! | event | detected by | consequence |
 //! |---|---|---|
@@ -58,7 +58,7 @@ use serde::{Deserialize, Serialize};
 /// The environment variable with a started process's ticket.
 pub const VARIABLE: &str = "AURORA_JOB";
 
-/// The claims that rank 0 and a started process prove to each other.
+/// The statements that rank 0 and a started process prove to each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Claim {
     /// "I am this rank."
@@ -77,7 +77,7 @@ impl Claim {
     }
 }
 
-/// From a started process to rank 0.
+/// A message from a started process to rank 0.
 #[derive(Debug, Serialize, Deserialize)]
 enum Up {
     /// The first message: the rank, and a nonce that both sides' proofs refer to.
@@ -91,7 +91,7 @@ enum Up {
     Left,
 }
 
-/// From rank 0 to a started process.
+/// A message from rank 0 to a started process.
 #[derive(Debug, Serialize, Deserialize)]
 enum Down {
     Welcome { proof: Proof },

@@ -28,7 +28,7 @@ use std::time::Duration;
 /// The time limit for writing to a process that does not read. The supervisor will find it stopped or dead.
 const WRITE_LIMIT: Duration = Duration::from_secs(1);
 
-/// How long the supervisor may take, after the grace, until all processes have ended.
+/// The time that the supervisor may take, after the grace, until all processes have ended.
 const SEEING_OUT: Duration = Duration::from_secs(5);
 
 pub(in super::super) fn run<R>(
@@ -66,7 +66,7 @@ pub(in super::super) fn run<R>(
         Arc::new(move || {
             control.set_body(Body::Exiting);
             control.report(root, Report::Failed(exited(root)));
-            // Meanwhile the supervisor prints the failure and ends the process, unless the job is already over.
+            // Meanwhile the supervisor prints the failure and ends the process, unless the job has already ended.
             thread::sleep(limit);
         })
     });
@@ -118,7 +118,7 @@ fn spawn(ticket: &Ticket, options: &Options) -> io::Result<Child> {
         .spawn()
 }
 
-/// The words that have started this process: the name of its executable, those that a program does not see, and its
+/// The command line of this process: the name of its executable, the words that a program does not see, and its
 /// arguments. If the dynamic loader was called by its name (`ld.so --its-options ./program arguments`), the loader is
 /// the executable, and the program sees the words from `./program` on.
 fn own_words() -> (OsString, Vec<OsString>, Vec<OsString>) {
@@ -200,7 +200,7 @@ impl Control {
             return false;
         }
         *place = Some(socket.clone());
-        // Under the lock, so that it precedes any notice.
+        // Sent under the lock, so that it precedes any notice.
         send(&socket, &Down::Welcome { proof: Claim::Root.proof(&self.key, rank, nonce) });
         if let Some(failure) = state.coordinator.failure() {
             send(&socket, &Down::Notice(Notice::Failed(failure.heard())));

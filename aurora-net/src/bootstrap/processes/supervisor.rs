@@ -28,12 +28,12 @@ const TICK: Duration = Duration::from_millis(500);
 /// job (Ctrl-Z) stops the checks too.
 const STOPPED_TICKS: u32 = 4;
 
-/// The most connections accepted at a time.
+/// The maximum number of connections accepted at a time.
 const BATCH: usize = 128;
 
 const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
-/// How long a process may take to end after the job has finished.
+/// The time that a process may take to end after the job has finished.
 const ENDING: Duration = Duration::from_secs(10);
 
 pub(super) struct Supervisor {
@@ -44,7 +44,7 @@ pub(super) struct Supervisor {
     children: Children,
     strangers: Strangers<ControlSocket>,
     grace: Duration,
-    /// When processes that have not ended are killed.
+    /// The time at which processes that have not ended are killed.
     deadline: Option<Instant>,
     next_tick: Instant,
 }
@@ -139,7 +139,7 @@ impl Supervisor {
     fn refuse(&mut self, error: Errno) {
         let failure = Failure::of(Rank::new(0), Error::system("accept the connection of a started rank")(error));
         for child in self.children.0.iter_mut().filter(|child| child.connection.is_none() && !child.ended) {
-            // Reported in the child's name, so that all others are notified; the child itself cannot be notified.
+            // Reported in the child's name, so that all other ranks are notified; the child itself cannot be notified.
             self.control.report(child.rank, Report::Failed(failure.clone()));
             let _ = child.process.kill();
         }
@@ -185,8 +185,8 @@ impl Supervisor {
         }
     }
 
-    /// After a failure other processes end as its consequence. Exception: the known failure is of this rank and was
-    /// reported by another one; then this end is the origin.
+    /// After a failure other processes end as its consequence. Exception: another rank has reported a failure of this
+    /// rank; then this end is the origin.
     fn report_end(&self, index: usize, failure: Failure) {
         let rank = self.children.0[index].rank;
         let failure = match self.control.failure() {

@@ -1,4 +1,4 @@
-//! What a started process needs in order to join its job, in one environment variable.
+//! The ticket of a started process: the data that it needs to join its job, in one environment variable.
 
 use crate::Rank;
 use crate::key::JobKey;
@@ -15,8 +15,8 @@ pub(crate) struct Ticket {
     pub key: JobKey,
 }
 
-/// Whether this process has inherited `ticket` from the rank that it was made for: its parent is not rank 0, and rank 0
-/// still runs. A rank of a job whose rank 0 has ended has another parent too, but must not start a job of its own.
+/// Returns true if this process has inherited `ticket` from a started rank: its parent is not rank 0, and rank 0 still
+/// runs. A rank of a job whose rank 0 has ended has another parent too, but must not start a job of its own.
 pub fn is_inherited(ticket: &str) -> bool {
     // 0: the parent is outside this process's namespace of process numbers.
     let own = std::os::unix::process::parent_id();

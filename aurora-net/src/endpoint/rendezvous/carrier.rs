@@ -1,4 +1,4 @@
-//! What a carrier does for an endpoint, and how its thread finds it.
+//! The interface of a carrier to an endpoint, and the registry by which a thread finds its carrier.
 
 use crate::Rank;
 use std::cell::RefCell;
@@ -38,7 +38,7 @@ pub(crate) struct Piece {
 #[derive(Debug)]
 #[cfg_attr(not(any(feature = "mpi", test)), expect(dead_code, reason = "MPI's carrier alone makes them"))]
 pub(crate) enum Completion {
-    /// Its buffer is free. The piece need not have arrived.
+    /// The buffer of this piece is free. The piece may not have arrived yet.
     Sent(Piece),
     Received(Piece, Vec<u8>),
 }

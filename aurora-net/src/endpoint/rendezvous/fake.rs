@@ -21,7 +21,7 @@ pub(super) struct Wire {
     sent: BTreeMap<Rank, VecDeque<Piece>>,
     /// Reports sends at once, as MPI may do with short messages; otherwise when matched, as MPI does with long ones.
     pub is_eager: bool,
-    /// Flips a bit of a piece after this many others.
+    /// Flips a bit of the next piece after this many pieces.
     pub damages: Option<usize>,
 }
 
@@ -88,7 +88,7 @@ impl Carrier for Fake {
             return Some(Completion::Sent(piece));
         }
         wire.go_on(self.me);
-        // The newest first: completions may come in any order.
+        // The newest completion first: completions may come in any order.
         let (piece, bytes) = wire.met.get_mut(&self.me)?.pop()?;
         Some(Completion::Received(piece, bytes))
     }

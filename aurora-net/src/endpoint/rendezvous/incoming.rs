@@ -6,7 +6,7 @@ use crate::handler::Destination;
 use crate::{Handler, Placement, Received};
 use bytes::Bytes;
 
-/// It exists until all its pieces have arrived.
+/// An incoming transfer. It exists until all its pieces have arrived.
 #[derive(Debug)]
 pub(super) struct IncomingTransfer {
     pub header: Bytes,

@@ -17,7 +17,7 @@ use bytes::Bytes;
 pub(super) enum Message {
     /// Request to send: the sender could send a transfer by the carrier.
     Rts { id: u64, len: u64, header: Bytes },
-    /// Clear to send: the receiver expects it with this tag.
+    /// Clear to send: the receiver expects the transfer with this tag.
     Cts { id: u64, tag: Tag },
     /// The receiver declines: the transfer goes by UDP.
     Nack { id: u64 },

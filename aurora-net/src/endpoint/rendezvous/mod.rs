@@ -30,7 +30,7 @@ pub(super) struct Limits {
     pub ahead: usize,
     /// Concurrent pieces sent, of all transfers.
     pub in_flight: usize,
-    /// Concurrent posted receives, of all transfers. A transfer without any gets one beyond this limit.
+    /// Concurrent posted receives, of all transfers. A transfer without a posted receive gets one beyond this limit.
     pub posted: usize,
     pub incoming: usize,
 }
@@ -122,17 +122,17 @@ impl Rendezvous {
         self.sessions -= 1;
     }
 
-    /// Whether a thread that attends no more may stop polling: no transfer depends on the carrier.
+    /// True if a thread that no longer attends may stop polling: no transfer depends on the carrier.
     pub fn may_leave(&self) -> bool {
         self.sessions > 0 || self.is_idle()
     }
 
-    /// Whether no transfer depends on the carrier or on a reply.
+    /// True if no transfer depends on the carrier or on a reply.
     pub fn is_idle(&self) -> bool {
         self.outgoing.is_empty() && self.incoming.is_empty()
     }
 
-    /// Whether the carrier has to be polled: a transfer has been accepted.
+    /// True if the carrier has to be polled: a transfer has been accepted.
     pub fn is_moving(&self) -> bool {
         !self.incoming.is_empty() || self.outgoing.values().any(|outgoing| outgoing.tag.is_some())
     }
@@ -184,7 +184,7 @@ impl Rendezvous {
         }
     }
 
-    /// Replies at once, so that no rank waits for one that computes.
+    /// Replies at once, so that no rank waits for a rank that computes.
     fn handle_rts(&mut self, from: Rank, id: u64, len: u64, header: Bytes, handler: &mut impl Handler) {
         if self.failed || self.overtaken.remove(&(from, id)) {
             return self.message(from, &Message::Abort { id, by_sender: false });

@@ -5,13 +5,13 @@ use super::checksum::append;
 use crate::{Handler, Payload, Rank};
 use bytes::Bytes;
 
-/// It exists until its receiver has declined it or has all of it.
+/// An outgoing transfer. It exists until its receiver has declined it or has all of it.
 #[derive(Debug)]
 pub(super) struct OutgoingTransfer {
     pub to: Rank,
     pub header: Bytes,
     pub payload: Payload,
-    /// `None` until it is accepted.
+    /// The tag of an accepted transfer; `None` until the receiver accepts.
     pub tag: Option<Tag>,
     /// Pieces that the carrier is sending.
     pub in_flight: usize,

@@ -4,7 +4,7 @@ use super::carrier::{Carrier, Completion, Piece};
 use super::{Message, Rendezvous};
 use crate::{Handler, Outbox, Rank};
 
-/// The most completions handled before the lock is released.
+/// The maximum number of completions handled before the lock is released.
 const BATCH: usize = 64;
 
 impl Rendezvous {
@@ -70,7 +70,7 @@ impl Rendezvous {
     }
 
     fn sent(&mut self, piece: Piece) {
-        // Otherwise its receiver has already sent FIN.
+        // If it is not there, its receiver has already sent FIN.
         if let Some(outgoing) = self.outgoing.get_mut(&piece.id) {
             outgoing.in_flight -= 1;
             self.in_flight -= 1;
@@ -87,7 +87,7 @@ impl Rendezvous {
             Ok(false) => {}
             Ok(true) => self.arrived(peer, id, handler, out),
             Err(damaged) => {
-                // Before the transfer's other pieces complete it: they may have arrived already.
+                // Removed before its other pieces, which may have arrived already, complete the transfer.
                 self.remove_incoming(peer, id);
                 tracing::error!("{damaged} by MPI from {peer}, which is given up");
                 self.effects.broken.push(peer);

@@ -107,7 +107,7 @@ fn after_the_guard_accepted_transfers_go_on_and_none_starts() {
     cluster.send(0, 1, 1, 50);
     cluster.send(1, 0, 2, 60);
     cluster.ends[0].rendezvous.shut();
-    // Rank 0 gets the request too late, but its own was accepted in time.
+    // Rank 0 gets the request too late, but its own request was accepted in time.
     cluster.deliver_messages();
     assert_eq!((cluster.ends[0].by_udp, cluster.ends[1].by_udp), (0, 1));
     cluster.send(0, 1, 4, 70);
@@ -274,7 +274,7 @@ fn a_failed_job_ends_all_transfers() {
         for from in 0..3 {
             Rank::new(from).others(3).for_each(|to| cluster.send(from, to.index(), 1, 40));
         }
-        // Also before any request has arrived.
+        // The job also fails before any request has arrived.
         for step in 0..seed {
             cluster.pump(step as usize % 3);
             if step % 2 == 0 && !cluster.messages.is_empty() {

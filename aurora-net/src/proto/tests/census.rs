@@ -15,13 +15,13 @@ const TICK: Duration = Duration::from_micros(10);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Census {
-    /// With transfers.
+    /// Packets with transfers.
     payload: usize,
     with_ack: usize,
     bytes: usize,
-    /// With an acknowledgement only.
+    /// Packets with an acknowledgement only.
     acks: usize,
-    /// With a ping only.
+    /// Packets with a ping only.
     pings: usize,
 }
 

@@ -140,7 +140,7 @@ fn mad_frame() -> impl Strategy<Value = Vec<u8>> {
     (0..5, number, size, 0usize..30, any::<bool>()).prop_map(|(kind, number, size, len, place)| {
         let mut buf = Vec::new();
         let header: &[u8] = if place { b"place" } else { b"buffer" };
-        // A placed payload is bounded by the handler; this one allocates what it is told.
+        // The handler limits a placed payload; the handler of this test allocates any length.
         let total = if place { size.min(1 << 20) } else { size };
         match kind {
             0 => wire::put_ping(&mut buf),
@@ -202,7 +202,7 @@ fn a_header_is_read_behind_data_that_there_is_no_room_for() {
     let (mut receiver, mut memory) = (connection(1), Memory::default());
     let mut frames = Vec::new();
     let mut number = 0;
-    // All of a transfer but its header, which was lost, until nothing more is kept.
+    // All of a transfer except its header, which was lost, until the receiver keeps nothing more.
     loop {
         frames.clear();
         wire::put_data(&mut frames, 5, 1 + number * 1000, 1000);
@@ -212,7 +212,7 @@ fn a_header_is_read_behind_data_that_there_is_no_room_for() {
             break;
         }
     }
-    // The sender's next packet has more of that before another header. If dropped, it is built again unchanged.
+    // The sender's next packet has more of that data before another header. If dropped, it is built again unchanged.
     wire::put_open(&mut frames, 9, b"buffer", 3, 3);
     frames.extend(*b"abc");
     let outcome = receiver.handle_datagram(NOW, &sealed(number + 1, 0, &frames), &mut memory);

@@ -1,4 +1,4 @@
-//! Packets grow to what the path carries, which may be less than the interfaces do.
+//! Packets grow to the length that the path carries, which may be less than the interfaces' length.
 
 use super::*;
 use crate::Payload;

@@ -1,4 +1,4 @@
-//! Two ends in one test: what one transmits, the other receives.
+//! Two ends in one test: one transmits, the other receives.
 
 use super::*;
 use crate::poller::Waker;
@@ -7,7 +7,7 @@ use crate::shm::control::Control;
 use crate::shm::segment::Segment;
 use std::collections::HashMap;
 
-/// Lends memory as told and keeps what arrives.
+/// Lends the memory that a test gives it, and keeps all arriving transfers.
 #[derive(Default)]
 struct Library {
     lent: HashMap<u64, Vec<u8>>,
@@ -300,7 +300,7 @@ fn a_mailbox_comes_with_a_buffer_and_goes_when_both_sides_let_go() {
         first.truncate(len);
         let mut sender = first.mailbox(1).unwrap();
         near.send(outgoing(" ", Payload::Shared(first)));
-        // Nobody has to wait until it is handed over.
+        // Letters can be put before the buffer is handed over.
         assert!(sender.put(|letter| letter.fill(1)) && sender.put(|letter| letter.fill(2)));
         assert!(!sender.put(|_| panic!("there is no room")));
         exchange(&mut near, &mut far, &mut Library::default(), &mut receiving);

@@ -100,7 +100,7 @@ impl Sleeper {
         }
     }
 
-    /// As an endpoint: looks, and sleeps only if the doorbell has not rung since it began to look.
+    /// Waits as an endpoint does: looks, and sleeps only if the doorbell has not rung since it began to look.
     pub fn until(&self, mut look: impl FnMut() -> bool) {
         *self.waiter.lock().unwrap() = true;
         loop {
@@ -239,7 +239,7 @@ fn a_waiting_thread_is_woken_by_lazy_rings() {
             move || {
                 let waiter = rank.waiter.lock().unwrap();
                 Doorbell(&rank.doorbell).acknowledge();
-                // It finds nothing, or leaves the lazy data to the waiting thread.
+                // This thread finds nothing, or leaves the lazy data to the waiting thread.
                 match *waiter {
                     true => rank.kick.notify(),
                     false => drop(Doorbell(&rank.doorbell).stop_polling()),
