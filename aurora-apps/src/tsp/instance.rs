@@ -70,7 +70,7 @@ pub enum Named {
 }
 
 impl Named {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Named; 3] = [Named::Burma14, Named::Gr17, Named::Gr21];
 
     /// Its name in TSPLIB.

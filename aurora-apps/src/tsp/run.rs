@@ -26,18 +26,18 @@ pub enum Source {
     File(PathBuf),
 }
 
-/// What to run. Every rank must ask for the same.
+/// The parameters of a run. Every rank must pass the same parameters.
 #[derive(Clone, Debug)]
 pub struct Tsp {
     /// Which instance.
     pub source: Source,
     /// Parts of the search that a rank takes at a time.
     pub chunk: u64,
-    /// Who searches, in turns.
+    /// The implementations, which take turns.
     pub implementations: Vec<Implementation>,
-    /// How often.
+    /// The number of repetitions.
     pub reps: usize,
-    /// What random instances are made from; `None` draws a new seed.
+    /// The seed of random instances; `None` draws a new seed.
     pub seed: Option<u64>,
     /// Visits a city twice in each result, to show that the verification can fail.
     pub damage: bool,
@@ -159,7 +159,7 @@ fn instance(world: &World, job: &Tsp, seed: u64) -> Result<Instance> {
     }
 }
 
-/// One implementation with what was measured of it.
+/// One implementation with its measurements.
 struct Lane<'w> {
     implementation: Implementation,
     #[cfg(feature = "mpi")]

@@ -13,13 +13,13 @@ pub trait Bound {
     /// As far as this rank knows.
     ///
     /// # Errors
-    /// Whatever ended the job.
+    /// The error that ended the job.
     fn length(&self) -> Result<u32>;
 
     /// This rank has found a tour of this length.
     ///
     /// # Errors
-    /// Whatever ended the job.
+    /// The error that ended the job.
     fn improve(&self, length: u32) -> Result<()>;
 }
 

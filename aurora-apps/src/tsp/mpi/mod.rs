@@ -12,7 +12,7 @@ use aurora_core::prelude::*;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::Communicator;
 
-/// The program, run again and again.
+/// The program over MPI.
 pub struct OverMpi<'w> {
     ranks: MpiRanks<'w>,
     /// For what is said during a search: nothing else is received there.
