@@ -40,7 +40,7 @@ pub enum Implementation {
 }
 
 impl Implementation {
-    /// Its name on the command line.
+    /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Implementation::Aurora => "aurora",

@@ -8,7 +8,7 @@ use aurora_core::prelude::*;
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{Duration, Instant};
 
-/// Measures what happens between `start`, `done` and `stop`.
+/// Measures the time, CPU and packets between `start`, `done` and `stop`.
 #[derive(Debug)]
 pub struct Watch<'w> {
     meeting: &'w dyn Meeting,

@@ -23,7 +23,7 @@ fn passes(own: Range<usize>, times: usize) -> impl Iterator<Item = Range<usize>>
     (0..times).step_by(OWN).map(move |done| own.start..own.start + OWN.min(times - done))
 }
 
-/// Collective. Measures reads, element by element, in passes. Returns the sum of what is read.
+/// Collective. Measures reads, element by element, in passes. Returns the sum of the values.
 fn read(
     round: Round,
     watch: &mut Watch<'_>,
