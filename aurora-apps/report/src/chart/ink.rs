@@ -1,11 +1,11 @@
-//! Colours by what they are for: names that `page/style.css` gives values, by day, by night and on paper.
+//! Colours by their purpose: names that `page/style.css` gives values, by day, by night and on paper.
 
-/// A colour, as an attribute or a style has it.
+/// A colour, as the value of an attribute or a style.
 pub type Ink = &'static str;
 
 /// Letters and axes.
 pub const TEXT: Ink = "var(--text)";
-/// What is not looked at first: ticks, the ideal.
+/// Secondary parts: ticks, the ideal.
 pub const QUIET: Ink = "var(--quiet)";
 /// Lines behind the figures.
 pub const GRID: Ink = "var(--grid)";
