@@ -15,7 +15,7 @@ pub const STDIN: &str = "-";
 const LONGEST: u64 = MIB << 20;
 const MIB: u64 = 64;
 
-/// The part of an error message that says what a file must contain.
+/// The content of a valid file, for error messages.
 const RUNS: &str = "A file holds what `aurora ... --json` has printed on standard output, one object after the other, \
                     and nothing else";
 

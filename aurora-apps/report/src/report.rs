@@ -57,7 +57,7 @@ impl<R: Measured> Measured for Comparison<R> {
     }
 }
 
-/// What a phase does.
+/// The kind of work of a phase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {

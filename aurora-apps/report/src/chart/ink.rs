@@ -16,8 +16,8 @@ pub const COMPUTING: [Ink; 2] = ["var(--computing-1)", "var(--computing-2)"];
 /// Phases of sharing, in turns.
 pub const SHARING: [Ink; 2] = ["var(--sharing-1)", "var(--sharing-2)"];
 
-/// An implementation has the same colour in each figure, and so has a policy of super-programs, or a version of one.
-/// People who see colours in another way can tell these apart (Okabe and Ito).
+/// Returns the colour of an implementation, a policy of super-programs or a version, which is the same in each figure.
+/// Colour-blind readers can tell the colours apart (Okabe and Ito).
 pub fn of(name: &str) -> Ink {
     match name {
         "aurora" | "tail" | "D" => "var(--blue)",
