@@ -221,7 +221,7 @@ fn circumstances(labels: Labels, under_launcher: bool) -> Circumstances {
     Circumstances::here(commit, labels, under_launcher)
 }
 
-/// Returns the labels, and refuses labels that contradict each other.
+/// Returns the labels, and refuses a repeated key.
 fn labelled(labels: &[Label]) -> Result<Labels, Refusal> {
     Labels::of(labels.iter().cloned()).map_err(|bad| {
         let value = labels.iter().map(|label| format!("{}={}", label.key, label.value)).collect::<Vec<_>>();

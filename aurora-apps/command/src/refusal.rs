@@ -78,7 +78,7 @@ pub enum Reason {
     /// A product of sparse matrices that is impossible.
     #[error("{0}")]
     Sparse(sparse_mm::Impossible),
-    /// Labels that contradict each other.
+    /// Labels that cannot be used together.
     #[error("{0}")]
     Label(BadLabel),
     /// An implementation that cannot run.
