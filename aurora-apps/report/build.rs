@@ -1,4 +1,5 @@
-//! Tells the crate by which profile of `Cargo.toml` it is built. Cargo tells nobody, but builds each in its own folder.
+//! Tells the crate the profile of `Cargo.toml` with which it is built. Cargo does not report the profile, but builds
+//! each profile in its own folder.
 
 use std::path::Path;
 

@@ -1,25 +1,26 @@
-//! Which part of something each rank has, where it is distributed as the library distributes vectors.
+//! The part that each rank has of something that is distributed as the library distributes vectors.
 
 use crate::implementation::Implementation;
 use aurora_core::prelude::*;
 use std::ops::Range;
 
-/// What `rank` of `ranks` ranks has of `units` units: the first ranks have one more, where it does not divide.
+/// Returns the part of `units` units that `rank` of `ranks` ranks has. If `ranks` does not divide `units`, the first
+/// ranks have one unit more.
 pub fn block(units: usize, ranks: usize, rank: usize) -> Range<usize> {
     let (base, longer) = (units / ranks, units % ranks);
     let start = rank * base + rank.min(longer);
     start..start + base + usize::from(rank < longer)
 }
 
-/// The rows of a matrix over ranks of these weights; equal blocks where none are given.
+/// Distributes the rows of a matrix over ranks with these weights. Without weights the blocks are equal.
 pub fn by_weight(dim: MatrixDim, weights: &[f64]) -> Partition<'_> {
     if weights.is_empty() { dim.into() } else { Partition::weighted(dim, weights) }
 }
 
-/// Refuses weights beside programs over MPI, whose blocks are equal.
+/// Refuses weights if one of the implementations is a program over MPI, because these programs have equal blocks.
 ///
 /// # Errors
-/// It names the first of these programs.
+/// The error names the first of these programs.
 #[track_caller]
 pub fn check_weights(weights: &[f64], implementations: &[Implementation]) -> Result<()> {
     match implementations.iter().find(|implementation| implementation.is_mpi()) {

@@ -1,9 +1,8 @@
-//! Filling a shared vector, and verifying it: is a shared vector, element by element, what the sequential program
-//! computed?
+//! Filling a shared vector, and verifying it: each element is compared with the result of the sequential program.
 
 use aurora_core::prelude::*;
 
-/// Each rank fills its own part of `vector` with what `entry` says of each global index.
+/// Fills this rank's part of `vector`: element `i`, a global index, gets the value `entry(i)`.
 pub fn fill<T: Element>(vector: &mut GVector<T>, entry: impl Fn(usize) -> T) -> Result<()> {
     let mut mine = vector.owner_computes_mut()?;
     let start = mine.indices().start;
@@ -13,10 +12,10 @@ pub fn fill<T: Element>(vector: &mut GVector<T>, entry: impl Fn(usize) -> T) -> 
     mine.finish()
 }
 
-/// Collective. Rank 0's `values` into `vector`, block by block; the others' `values` are not looked at.
+/// Collective. Copies rank 0's `values` into `vector`, block by block. The `values` of other ranks are ignored.
 ///
 /// # Panics
-/// On rank 0 if there are not as many values as elements.
+/// On rank 0, if the number of values differs from the number of elements.
 pub fn spread<T: Element>(world: &World, values: &[T], vector: &mut GVector<T>) -> Result<()> {
     let length = vector.len();
     let mut scope = vector.release_c()?;
@@ -27,7 +26,8 @@ pub fn spread<T: Element>(world: &World, values: &[T], vector: &mut GVector<T>) 
     scope.finish()
 }
 
-/// How many elements of this rank's part of `result` are not as `expected`; both are distributed alike.
+/// Returns the number of elements of this rank's part of `result` that differ from `expected`. Both vectors must be
+/// distributed in the same way.
 pub fn wrong_elements<T: Element + PartialEq>(result: &GVector<T>, expected: &GVector<T>) -> Result<u64> {
     let (result, expected) = (result.owner_computes()?, expected.owner_computes()?);
     let pairs = result.local().iter().zip(expected.local());

@@ -1,10 +1,10 @@
-//! Where the time of a repetition goes: phases of computing and of sharing, as in the paper's Figure 6.
+//! Measures the phases of a repetition: computing and sharing, as in the paper's Figure 6.
 //!
-//! A phase of sharing starts at a barrier, so that it does not count waiting for a rank that still computes, and
-//! lasts on each rank until that rank has its data. What a job's phase took is the slowest rank's share of it.
+//! A phase of sharing starts at a barrier, so that it does not count the wait for a rank that still computes. On each
+//! rank the phase lasts until that rank has its data. The time of the job's phase is the time of its slowest rank.
 //!
-//! Ranks that share cores disturb each other: who has its data computes, and takes the cores from those who still wait
-//! for theirs. [`Pace::Apart`] measures sharing as if each rank had a machine of its own.
+//! Ranks that share cores disturb each other: a rank that has its data computes, and takes the core from ranks that
+//! still wait for their data. [`Pace::Apart`] measures sharing as if each rank had a machine of its own.
 
 use crate::cores::Ticks;
 use crate::meeting::Meeting;
@@ -13,20 +13,21 @@ use aurora_core::prelude::*;
 pub use aurora_report::Kind;
 use std::time::{Duration, Instant};
 
-/// How phases follow each other.
+/// The rule by which phases follow each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Pace {
-    /// As the program has them: who has its data computes.
+    /// As in the program: a rank that has its data computes.
     #[default]
     Running,
-    /// Sharing begins when all ranks are here and quiet, and nobody computes before all have their data. Of a
-    /// repetition only its phases count, not the waiting between them; of a run the first repetition, which touches
-    /// fresh memory, does not. What overlaps on purpose still does, unless the program [asks](Clock::keeps_apart).
+    /// Sharing begins when all ranks have arrived and the network is quiet, and no rank computes before all ranks have
+    /// their data. Of a repetition only its phases count, not the waits between them. The first repetition of a run
+    /// does not count, because it touches fresh memory. Phases that overlap on purpose still overlap, unless the
+    /// program [asks](Clock::keeps_apart).
     Apart,
 }
 
 impl Pace {
-    /// How many repetitions come first that do not count.
+    /// Returns the number of repetitions at the start of a run that do not count.
     pub fn uncounted(self) -> usize {
         match self {
             Pace::Running => 0,
@@ -35,31 +36,31 @@ impl Pace {
     }
 }
 
-/// What one rank measured of one phase.
+/// One phase as one rank measured it.
 #[derive(Clone, Debug)]
 pub struct Lap {
-    /// What was done.
+    /// The name of the phase.
     pub name: &'static str,
     /// Computing or sharing.
     pub kind: Kind,
-    /// How long it took here.
+    /// Seconds that the phase took on this rank.
     pub seconds: f64,
 }
 
-/// What one rank measured of one repetition.
+/// One repetition as one rank measured it.
 #[derive(Clone, Debug)]
 pub struct Laps {
     /// The phases, in order.
     pub phases: Vec<Lap>,
-    /// From the first barrier to this rank's end; at [`Pace::Apart`] the phases' alone.
+    /// Seconds from the first barrier to this rank's end; at [`Pace::Apart`] the sum of the phases' seconds.
     pub seconds: f64,
-    /// How long data were on their way while this rank computed: sharing that is in no phase.
+    /// Seconds during which data were in transit while this rank computed. No phase counts this time of sharing.
     pub hidden: f64,
-    /// Transfers that this rank sent in it.
+    /// Transfers that this rank sent in the repetition.
     pub messages: u64,
-    /// Bytes that this rank sent in it.
+    /// Bytes that this rank sent in the repetition.
     pub bytes: u64,
-    /// What this machine's cores did in its phases of sharing; nothing unless these were kept apart.
+    /// Ticks of this machine's cores in the phases of sharing; zero unless the pace is [`Pace::Apart`].
     pub cores: Ticks,
 }
 
@@ -76,29 +77,31 @@ pub struct Clock<'w> {
 }
 
 impl<'w> Clock<'w> {
-    /// Collective. Starts when all ranks are here and quiet; they wait for each other in `meeting`'s way.
+    /// Collective. Starts a clock when all ranks have arrived and the network is quiet. `meeting` is the way in which
+    /// the ranks wait for each other.
     pub fn start(meeting: &'w dyn Meeting) -> Result<Self> {
         Clock::paced(meeting, Pace::Running)
     }
 
-    /// Collective. The same at a pace of its own.
+    /// Collective. As [`start`](Clock::start), at the given pace.
     pub fn paced(meeting: &'w dyn Meeting, pace: Pace) -> Result<Self> {
         meeting.quiet()?;
         let (traffic, cores) = (meeting.world().traffic(), Ticks::default());
         Ok(Clock { meeting, pace, cores, phases: Vec::new(), hidden: 0.0, traffic, started: Instant::now() })
     }
 
-    /// Whether nobody is to compute while others share: what overlaps otherwise comes one after the other then.
+    /// Returns whether no rank may compute while others share. The program must then run one after the other the phases
+    /// that it overlaps otherwise.
     pub fn keeps_apart(&self) -> bool {
         self.pace == Pace::Apart
     }
 
-    /// A phase of computing.
+    /// Measures a phase of computing.
     pub fn computing<R>(&mut self, name: &'static str, work: impl FnOnce() -> Result<R>) -> Result<R> {
         self.lap(name, Kind::Computing, work)
     }
 
-    /// Collective: a phase of sharing, from a barrier to this rank's end of `work`. No scope may be open.
+    /// Collective. Measures a phase of sharing, from a barrier to the end of `work` on this rank. No scope may be open.
     pub fn sharing<R>(&mut self, name: &'static str, work: impl FnOnce() -> Result<R>) -> Result<R> {
         if self.pace == Pace::Running {
             self.meeting.barrier()?;
@@ -114,8 +117,9 @@ impl<'w> Clock<'w> {
         Ok(result)
     }
 
-    /// A part of a phase that takes turns with others, step by step: it counts to the phase of that name. There is no
-    /// barrier before it, so sharing counts the time in which a rank waits for another that still computes.
+    /// Measures a part of a phase that alternates with parts of other phases, step by step. Parts with the same `name`
+    /// are one phase. There is no barrier before a part, so sharing includes the time in which a rank waits for another
+    /// rank that still computes.
     pub fn part<R>(&mut self, name: &'static str, kind: Kind, work: impl FnOnce() -> Result<R>) -> Result<R> {
         let result = self.lap(name, kind, work)?;
         let first = self.phases.iter().position(|lap| lap.name == name).expect("just pushed");
@@ -126,9 +130,10 @@ impl<'w> Clock<'w> {
         Ok(result)
     }
 
-    /// Collective: two phases at the same time, from a barrier on. Of what `work` does, what it does under
-    /// [`Turns::computing`] is computing, and all else waiting for others, which is sharing. It returns how long the
-    /// sharing has taken altogether, from its begin; what of that was not waited is hidden.
+    /// Collective. Measures two phases that overlap, from a barrier on. The time that `work` spends in
+    /// [`Turns::computing`] is computing; the rest of its time is waiting for other ranks, which counts as sharing.
+    /// `work` returns the whole time of the sharing, from its begin. The difference between that time and the waiting
+    /// is hidden sharing.
     pub fn overlapping(
         &mut self,
         (sharing, computing): (&'static str, &'static str),
@@ -145,13 +150,14 @@ impl<'w> Clock<'w> {
         Ok(())
     }
 
-    /// Collective. This rank has done its part; what it sent is counted once all have.
+    /// Collective. Ends the measurement on this rank. The sent transfers and bytes are counted when all ranks have
+    /// called this.
     pub fn stop(self) -> Result<Laps> {
         let seconds = match self.pace {
             Pace::Running => self.started.elapsed().as_secs_f64(),
             Pace::Apart => self.phases.iter().map(|lap| lap.seconds).sum(),
         };
-        // A rank serves the others until they are done too.
+        // A rank serves the other ranks until they are done.
         self.meeting.barrier()?;
         let sent = self.meeting.world().traffic() - self.traffic;
         let Clock { phases, hidden, cores, .. } = self;
@@ -166,14 +172,14 @@ impl<'w> Clock<'w> {
     }
 }
 
-/// Tells computing from waiting, where they take turns.
+/// Measures the computing of a phase in which computing and waiting alternate.
 #[derive(Debug, Default)]
 pub struct Turns {
     computed: Duration,
 }
 
 impl Turns {
-    /// Computes for a while.
+    /// Runs `work` and counts its time as computing.
     pub fn computing<R>(&mut self, work: impl FnOnce() -> R) -> R {
         let start = Instant::now();
         let result = work();

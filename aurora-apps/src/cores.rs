@@ -1,20 +1,19 @@
-//! How busy the cores of this machine are.
+//! The load of this machine's cores.
 
 use std::fs;
 use std::ops::{AddAssign, Sub};
 
-/// What all cores together have done, in ticks of the system's clock: since the machine was started, or between two
-/// looks.
+/// Time of all cores together, in ticks of the system's clock: since the machine was started, or between two readings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Ticks {
-    /// Working or not.
+    /// All ticks, busy and idle.
     pub all: u64,
-    /// Of these, working for nobody.
+    /// The idle ticks among them.
     pub idle: u64,
 }
 
 impl Ticks {
-    /// Until now; nothing where the system does not say.
+    /// Returns the ticks since the machine was started, or `None` if the system does not report them.
     pub fn now() -> Option<Ticks> {
         let text = fs::read_to_string("/proc/stat").ok()?;
         Ticks::parse(text.lines().next()?)
@@ -22,23 +21,24 @@ impl Ticks {
 
     fn parse(line: &str) -> Option<Ticks> {
         let numbers = line.strip_prefix("cpu ")?.split_whitespace().map(|word| word.parse::<u64>().ok());
-        // user nice system idle iowait irq softirq steal; what follows is contained in these.
+        // user nice system idle iowait irq softirq steal; the later numbers are contained in these.
         let numbers = numbers.take(8).collect::<Option<Vec<_>>>()?;
         Some(Ticks { all: numbers.iter().sum(), idle: numbers.get(3)? + numbers.get(4)? })
     }
 
-    /// The share of all cores' time that was worked; nothing of no time.
+    /// Returns the busy share of all cores' time, or `None` if no time has passed.
     pub fn busy(self) -> Option<f64> {
         (self.all > 0).then(|| 1.0 - self.idle as f64 / self.all as f64)
     }
 
-    /// The share that has been worked since `earlier`.
+    /// Returns the busy share of the time since `earlier`.
     pub fn busy_since(self, earlier: Ticks) -> Option<f64> {
         (self - earlier).busy()
     }
 }
 
-/// Between an earlier look and this one. A core's idle time may seem to go back; then it has not been idle.
+/// The ticks between an earlier reading and this one. A core's idle time may seem to go back; it then counts as not
+/// idle.
 impl Sub for Ticks {
     type Output = Ticks;
 

@@ -1,26 +1,27 @@
-//! Who carries something out: this library, or what it is compared with. And what that takes.
+//! The implementations that can be compared, this library and others, and the conditions under which each can run.
 
 use aurora_core::prelude::*;
 use aurora_core::{LaunchInfo, Launcher};
 use thiserror::Error;
 
-/// How an operation or a program is carried out.
+/// The way in which an operation or a program is carried out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Implementation {
     /// By this library.
     #[default]
     Aurora,
-    /// By this library, each load whole before anything is computed with it.
+    /// By this library. Each load is complete before the program computes with any of it.
     AuroraWhole,
-    /// By those of MPI's collective operations that are made for it.
+    /// By the MPI collective operations that are made for the purpose.
     MpiCollective,
-    /// By MPI's nonblocking messages, all at once; a program computes with each as it comes.
+    /// By MPI's nonblocking messages, all at once. A program computes with each message as it arrives.
     MpiIsend,
-    /// The same, but nothing is computed before all are here: the paper's, literally.
+    /// By MPI's nonblocking messages, all at once. A program computes when all messages have arrived, literally as in
+    /// the paper.
     MpiIsendWhole,
-    /// By MPI's nonblocking messages round a ring of ranks.
+    /// By MPI's nonblocking messages around a ring of ranks.
     MpiRing,
-    /// By MPI's Alltoallv of batches that are made by hand.
+    /// By MPI's Alltoallv, with batches that the program makes itself.
     MpiAlltoallv,
     /// By this library without a behaviour: element by element.
     Naive,
@@ -39,7 +40,7 @@ pub enum Implementation {
 }
 
 impl Implementation {
-    /// Its name on the command line.
+    /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Implementation::Aurora => "aurora",
@@ -59,36 +60,37 @@ impl Implementation {
         }
     }
 
-    /// Whether it is this library that shares, with or without a behaviour.
+    /// Returns whether this library shares the data, with or without a behaviour.
     pub fn is_ours(self) -> bool {
         use Implementation::{Accumulate, Aurora, AuroraWhole, Naive, Pages, Treadmarks};
         matches!(self, Aurora | AuroraWhole | Pages | Treadmarks | Accumulate | Naive)
     }
 
-    /// Whether MPI carries it.
+    /// Returns whether the data is sent by MPI.
     pub fn is_mpi(self) -> bool {
         use Implementation::{MpiAlltoallv, MpiCollective, MpiIsend, MpiIsendWhole, MpiRing};
         matches!(self, MpiCollective | MpiIsend | MpiIsendWhole | MpiRing | MpiAlltoallv)
     }
 }
 
-/// What is known of a job.
+/// The facts about a job that decide which implementations it can run.
 #[derive(Clone, Copy, Debug)]
 pub struct Conditions {
-    /// How many ranks, if that is known.
+    /// The number of ranks, if it is known.
     pub ranks: Option<usize>,
-    /// Whether mpirun starts them.
+    /// True if mpirun starts the ranks.
     pub under_mpirun: bool,
 }
 
 impl Conditions {
-    /// Those of a job that runs.
+    /// Returns the conditions of a running job.
     pub fn of(world: &World) -> Self {
         Conditions { ranks: Some(world.size()), under_mpirun: world.about().launcher == Launcher::Mpi }
     }
 
-    /// Those of a job that is to be started. What is wrong with its configuration, the start will say. None for a rank
-    /// of somebody else's job, who has looked.
+    /// Returns the conditions of a job that is to be started. Errors in its configuration are left for the start to
+    /// report. Returns `None` for a rank of a running job, because the process that started the job has checked them
+    /// already.
     pub fn before(config: &Config) -> Option<Self> {
         let ranks = config.planned_ranks().ok().flatten();
         match config.launch_info() {
@@ -99,56 +101,56 @@ impl Conditions {
     }
 }
 
-/// Why an implementation cannot be had.
+/// The reason why an implementation cannot run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 pub enum Refusal {
-    /// Built without MPI.
+    /// This program was built without MPI.
     #[error(
         "this `aurora` was built without MPI: build it with `cargo build --release --features mpi` and start it with \
          that MPI's mpirun"
     )]
     NotBuilt,
-    /// No MPI launcher has started this.
+    /// The ranks were not started by an MPI launcher.
     #[error("MPI's ranks are started by mpirun: `mpirun -n 4 aurora ...`")]
     NotStarted,
-    /// There is no such thing.
+    /// The operation or program has no such implementation.
     #[error("{what} is not written that way; allowed here: {}", names(.allowed))]
     Missing {
-        /// Of what.
+        /// The name of the operation or program.
         what: &'static str,
-        /// What there is.
+        /// The implementations that exist.
         allowed: &'static [Implementation],
     },
-    /// Named more than once.
+    /// The implementation is named more than once.
     #[error("it is named more than once")]
     Twice,
-    /// Too few to have somebody to send to.
+    /// There are too few ranks, for example no rank to send to.
     #[error("{what} takes at least {needed} ranks")]
     TooFewRanks {
-        /// What.
+        /// The name of the operation or program.
         what: &'static str,
-        /// How many there are.
+        /// The number of ranks of the job.
         ranks: usize,
-        /// How many it takes.
+        /// The minimum number of ranks.
         needed: usize,
     },
 }
 
-/// What can carry out one thing.
+/// An operation or a program, with its implementations.
 pub trait Offer {
-    /// The name of the thing.
+    /// Returns the name of the operation or program.
     fn name(&self) -> &'static str;
 
-    /// Who can.
+    /// Returns the implementations that exist.
     fn implementations(&self) -> &'static [Implementation];
 
-    /// How many ranks it takes.
+    /// Returns the minimum number of ranks.
     fn least_ranks(&self, implementation: Implementation) -> usize;
 
-    /// Whether all that are `wanted` can be had.
+    /// Checks that all `wanted` implementations can run.
     ///
     /// # Errors
-    /// The first that cannot, and why.
+    /// The first implementation that cannot run, and the reason.
     fn check(&self, wanted: &[Implementation], conditions: Conditions) -> Result<(), (Implementation, Refusal)> {
         for (number, &implementation) in wanted.iter().enumerate() {
             let twice = wanted[..number].contains(&implementation);
@@ -160,7 +162,7 @@ pub trait Offer {
         Ok(())
     }
 
-    /// Why `implementation` cannot be had under these conditions, if so.
+    /// Returns the reason why `implementation` cannot run under these conditions, or `None` if it can.
     fn refusal(&self, implementation: Implementation, conditions: Conditions) -> Option<Refusal> {
         let (what, allowed) = (self.name(), self.implementations());
         if !allowed.contains(&implementation) {

@@ -1,5 +1,5 @@
-//! Programs on shared data: the applications of the Aurora papers and others, each with its sequential version, a
-//! verification that can fail, and figures of where its time goes.
+//! Programs on shared data: the applications of the Aurora papers and others. Each application has a sequential
+//! version, a verification that can fail, and figures that show how much time its phases take.
 //!
 //! - [`mm2`]: two-stage matrix multiplication, P <- Q x R, then R <- Q x P (an allgather per stage).
 //! - [`psrs`]: parallel sorting by regular sampling (a gather, a broadcast and an all-to-all exchange).
@@ -10,7 +10,7 @@
 //! - [`sor`]: red-black successive over-relaxation (edges exchanged after each colour).
 //! - [`sparse_mm`]: C = A x B of sparse matrices in blocks, as a super-program (blocks loaded ahead of instructions).
 //! - [`tsp`]: the travelling salesman by branch and bound (a bound that every rank reads at each step).
-//! - [`mod@bench`]: the operations that such programs consist of, one by one, beside the same over MPI.
+//! - [`mod@bench`]: the operations that such programs consist of, each measured alone and compared with MPI.
 //!
 //! ```
 //! use aurora_apps::mm2::{self, Kernel, Mm2};
@@ -22,10 +22,10 @@
 //! # Ok::<(), aurora_core::Error>(())
 //! ```
 //!
-//! Shared by them: [`clock`] (phases of computing and sharing), [`cores`], [`tally`] and [`report`] (figures of the
-//! whole job), [`agree`], [`block`] and [`check`] (what all ranks must know alike), [`random`] (data sets by position),
-//! [`implementation`] and [`meeting`] (who carries something out, and the barriers around what is measured), [`lines`]
-//! (how long the programs are).
+//! The applications share: [`clock`] (phases of computing and sharing), [`cores`], [`tally`] and [`report`] (figures of
+//! the whole job), [`agree`], [`block`] and [`check`] (values that all ranks must agree on), [`random`] (data sets by
+//! position), [`implementation`] and [`meeting`] (the implementations to compare, and the barriers around a
+//! measurement), [`lines`] (the number of code lines of the programs).
 
 pub mod agree;
 pub mod bench;

@@ -1,13 +1,13 @@
-//! How long the programs are: lines of code of the Aurora version and of each MPI version of an application.
+//! The length of the programs: lines of code of the Aurora version and of each MPI version of an application.
 //!
-//! What both versions have is in neither: sequential parts, repetitions, verification. Nor are, of the Aurora versions
-//! of `mm2`, `diffusion`, `sor` and `histogram`, the lines that make the vectors, one for each, which stand with the
-//! repetitions; that of `mm2` has both ways of loading. Not in any MPI version is [`mpi_ranks`](crate::mpi_ranks), the
-//! helpers that all of them share, which is in their favour.
+//! Code that both versions share is not counted: sequential parts, repetitions, verification. The lines that make the
+//! vectors in the Aurora versions of `mm2`, `diffusion`, `sor` and `histogram`, one for each vector, stand with the
+//! repetitions and are not counted either. The Aurora version of `mm2` contains both ways of loading. The helpers that
+//! all MPI versions share, [`mpi_ranks`](crate::mpi_ranks), are not counted, which favours MPI.
 
 use crate::report::page::Version;
 
-/// Source texts of a version.
+/// The source texts of a version.
 macro_rules! sources {
     ($($path:literal),*) => { &[$(include_str!($path)),*] };
 }
@@ -40,7 +40,7 @@ const VERSIONS: [(&str, &str, Sources); 23] = [
     ("sparse-mm", "aurora", sources!("sparse_mm/program.rs")),
 ];
 
-/// All versions.
+/// Returns all versions.
 pub fn versions() -> Vec<Version> {
     let version = |(app, implementation, sources): (_, _, Sources)| {
         let lines = sources.iter().map(|source| code_lines(source)).sum();
@@ -49,7 +49,8 @@ pub fn versions() -> Vec<Version> {
     VERSIONS.into_iter().map(version).collect()
 }
 
-/// Lines with code of a source text in this project's form: comments have lines of their own, and tests come last.
+/// Returns the number of lines with code of a source text in this project's form: comments have lines of their own, and
+/// tests come last.
 fn code_lines(source: &str) -> usize {
     let program = source.lines().take_while(|line| line.trim() != "#[cfg(test)]");
     program.map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//")).count()

@@ -1,13 +1,13 @@
-//! How the ranks of an implementation wait for each other around what is measured.
+//! The way in which the ranks of an implementation wait for each other around a measurement.
 //!
-//! What runs over MPI is measured between MPI's barriers: a message of Aurora's on the same network or core would
-//! disturb it, and so would the other way round.
+//! Programs over MPI are measured between MPI's barriers, because Aurora's messages on the same network or core would
+//! disturb them. For the same reason Aurora is measured between its own barriers.
 
 use aurora_core::prelude::*;
 use std::fmt::Debug;
 use std::time::Duration;
 
-/// Long enough for acknowledgements that are still due, and for ranks on their way from a barrier to their next wait.
+/// Long enough for outstanding acknowledgements, and for ranks between a barrier and their next wait.
 const QUIET: Duration = Duration::from_millis(5);
 
 /// The ranks of a job, with their way of waiting for each other.
@@ -15,21 +15,22 @@ pub trait Meeting: Debug {
     /// The job.
     fn world(&self) -> &World;
 
-    /// Collective. Returns when every rank has called it.
+    /// Collective. Waits until all ranks have called this.
     ///
     /// # Errors
-    /// Whatever ended the job.
+    /// The error that ended the job.
     fn barrier(&self) -> Result<()>;
 
-    /// Whether a rank that is through may still work for the others: as a daemon does, and a library without one does
-    /// not.
+    /// Returns whether a rank that has finished may still work for the other ranks. Aurora's daemon does so; a library
+    /// without a daemon does not.
     fn serves_afterwards(&self) -> bool;
 
-    /// Collective. A barrier that finds no other traffic under way, and that all have left: the first to leave would
-    /// send so much that the last leave it later, and they would begin milliseconds apart where many share a core.
+    /// Collective. Waits until no other traffic is in transit and all ranks have left the barrier. Otherwise the first
+    /// ranks to leave would send so much that the last ranks leave late: many ranks on one core would begin
+    /// milliseconds apart.
     ///
     /// # Errors
-    /// Whatever ended the job.
+    /// The error that ended the job.
     fn quiet(&self) -> Result<()> {
         self.world().barrier()?;
         std::thread::sleep(QUIET);

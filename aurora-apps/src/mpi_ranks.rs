@@ -1,8 +1,9 @@
-//! MPI as what Aurora is compared with: the ranks of a job through MPI's eyes, and what all programs over it need.
+//! MPI, with which Aurora is compared: the ranks of a job as MPI sees them, and the code that all programs over MPI
+//! need.
 //!
-//! The job itself is Aurora's, which has initialised MPI (`Funneled`); its calls stay on the thread that called `run`.
-//! The programs use what a careful user of MPI would: buffers that live as long as the job, large ones in huge pages,
-//! contiguous types, no copies of their own.
+//! Aurora runs the job and initialises MPI (`Funneled`). Calls of MPI stay on the thread that called `run`. The
+//! programs do as a careful user of MPI would: their buffers live as long as the job, large buffers are in huge pages,
+//! types are contiguous, and the programs make no copies of their own.
 
 pub mod buckets;
 pub mod in_place;
@@ -26,16 +27,16 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// MPI counts in 32 bits.
+/// The error of a request for more elements than MPI's 32-bit counts can express.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[error("MPI counts with 32 bits and cannot move {elements} elements at once: ask for less data, or for Aurora alone")]
 pub struct TooMany {
-    /// So many were asked for.
+    /// The number of elements asked for.
     elements: usize,
 }
 
 impl TooMany {
-    /// So many were asked for.
+    /// The number of elements asked for.
     pub fn of(elements: usize) -> Self {
         TooMany { elements }
     }
@@ -44,7 +45,7 @@ impl TooMany {
 /// The ranks of the job, which mpirun has started.
 pub struct MpiRanks<'w> {
     world: &'w World,
-    /// All of them.
+    /// The communicator of all ranks.
     pub comm: SimpleCommunicator,
     in_place: Option<InPlace>,
 }
@@ -66,20 +67,20 @@ impl<'w> MpiRanks<'w> {
         self.world.rank().index()
     }
 
-    /// How many there are.
+    /// The number of ranks.
     pub fn size(&self) -> usize {
         self.world.size()
     }
 
     /// A rank by number.
     pub fn rank(&self, number: usize) -> mpi::topology::Process<'_> {
-        // A rank's number came from MPI as an i32.
+        // MPI gave the rank's number as an i32.
         self.comm.process_at_rank(number as i32)
     }
 
-    /// All of a distributed buffer, in which this rank's part stands in its place, to every rank, by the collective
-    /// that is made for it: Allgather where all parts have the same length, for which MPIs have better algorithms, else
-    /// Allgatherv.
+    /// Sends all parts of a distributed buffer to every rank; this rank's part of `whole` is already in its place. It
+    /// uses the collective that is made for the purpose: Allgather where all parts have the same length, because MPI
+    /// implementations have better algorithms for it, and Allgatherv otherwise.
     pub fn all_gather<T: Equivalence + Copy>(&self, parts: &Parts, whole: &mut [T]) {
         if let Some(in_place) = self.in_place {
             return in_place.all_gather(&self.comm, parts, whole);
@@ -92,7 +93,7 @@ impl<'w> MpiRanks<'w> {
         }
     }
 
-    /// The same by Isend and Irecv of whole parts.
+    /// As [`all_gather`](MpiRanks::all_gather), by Isend and Irecv of whole parts.
     pub fn all_gather_at_once<T: Equivalence + Copy>(&self, parts: &Parts, whole: &mut [T]) {
         let (mine, others) = parts.own_and_others(self.me(), whole);
         let mut outgoing = vec![mine; self.size()];
@@ -100,10 +101,10 @@ impl<'w> MpiRanks<'w> {
         self.all_at_once(&outgoing, others);
     }
 
-    /// Isend and Irecv of everything at once: all receives are posted, then all sends, beginning with the rank after
-    /// this one, and one Waitall completes them. What goes from this rank to itself is copied.
+    /// Posts all receives, then all sends, beginning with the rank after this one, and completes them with one Waitall.
+    /// The piece from this rank to itself is copied.
     ///
-    /// `outgoing` and `incoming` have one piece for each rank, by its number; empty ones are not sent.
+    /// `outgoing` and `incoming` have one piece for each rank, by its number. Empty pieces are not sent.
     ///
     /// # Panics
     /// If the pieces for this rank itself differ in length.
@@ -127,11 +128,11 @@ impl<'w> MpiRanks<'w> {
         });
     }
 
-    /// As [`all_at_once`](MpiRanks::all_at_once), but each rank's piece is worked on as soon as it is here, this rank's
-    /// own first, and without a copy of that. Returns how long it took until the last one was here.
+    /// As [`all_at_once`](MpiRanks::all_at_once), but calls `work` on each piece as soon as it has arrived. This rank's
+    /// own piece is first and is not copied. Returns the time until the last piece arrived.
     ///
-    /// `work` gets a rank, its piece, and what lets MPI go on with the others: no thread of its own does that, so a
-    /// long piece of work calls it every now and then, and hears whether there is still anything to go on with.
+    /// `work` gets a rank, its piece, and a function that lets MPI go on with the other pieces. No thread does that, so
+    /// a long `work` must call the function now and then; it returns false when nothing is left to transfer.
     pub fn each_as_it_comes<'b, T: Equivalence>(
         &self,
         outgoing: &[&'b [T]],
@@ -154,7 +155,7 @@ impl<'w> MpiRanks<'w> {
             for to in (1..size).map(|step| (me + step) % size).filter(|to| !outgoing[*to].is_empty()) {
                 requests.add(self.rank(to).immediate_send(scope, outgoing[to]));
             }
-            // One by one: rsmpi's `wait_some` and `test_some` look for statuses where MPI has not put them.
+            // Not several at once: rsmpi's `wait_some` and `test_some` look for statuses where MPI has not put them.
             let mut arrived = Vec::with_capacity(size);
             loop {
                 match here.pop_front() {
@@ -170,7 +171,7 @@ impl<'w> MpiRanks<'w> {
                     None => arrived.extend(requests.wait_any().map(|(number, _, piece)| (number, piece))),
                 }
                 for (number, piece) in arrived.drain(..) {
-                    // Receives were numbered first; the others are sends.
+                    // The first numbers are receives; the rest are sends.
                     if let Some(from) = senders.get(number) {
                         here.push_back((*from, piece));
                         shared = start.elapsed();
@@ -209,7 +210,7 @@ impl fmt::Debug for MpiRanks<'_> {
     }
 }
 
-/// How a buffer is divided between ranks: a range for each, in MPI's numbers.
+/// The division of a buffer between ranks: a range for each rank, in MPI's numbers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Parts {
     counts: Vec<Count>,
@@ -217,7 +218,7 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// From each rank's range.
+    /// Makes the division from each rank's range.
     ///
     /// # Errors
     /// [`TooMany`].
@@ -232,7 +233,7 @@ impl Parts {
         Ok(parts)
     }
 
-    /// From each rank's length, one after the other.
+    /// Makes the division from each rank's length; the ranges follow each other.
     ///
     /// # Errors
     /// [`TooMany`].
@@ -243,33 +244,33 @@ impl Parts {
         }))
     }
 
-    /// The range of `rank`.
+    /// Returns the range of `rank`.
     pub fn range(&self, rank: usize) -> Range<usize> {
         let start = self.starts[rank] as usize;
         start..start + self.counts[rank] as usize
     }
 
-    /// One past the last range, where they follow each other.
+    /// Returns the end of the last range, which is the total length if the ranges follow each other.
     pub fn total(&self) -> usize {
         self.counts.len().checked_sub(1).map_or(0, |last| self.range(last).end)
     }
 
-    /// Their lengths.
+    /// Returns the lengths of the ranges.
     pub fn counts(&self) -> &[Count] {
         &self.counts
     }
 
-    /// Whether all have the same length.
+    /// Returns whether all ranges have the same length.
     pub fn are_equal(&self) -> bool {
         self.counts.windows(2).all(|pair| pair[0] == pair[1])
     }
 
-    /// Each rank's piece of `buffer`.
+    /// Returns each rank's piece of `buffer`.
     pub fn pieces<'b, T>(&self, buffer: &'b [T]) -> Vec<&'b [T]> {
         (0..self.counts.len()).map(|rank| &buffer[self.range(rank)]).collect()
     }
 
-    /// Each rank's piece of `buffer`.
+    /// Returns each rank's piece of `buffer`.
     ///
     /// # Panics
     /// If the ranges do not ascend; there may be gaps between them, and empty ones anywhere.
@@ -291,7 +292,8 @@ impl Parts {
             .collect()
     }
 
-    /// The piece of rank `own` to be read, and all others to be written; that one is empty among them.
+    /// Returns the piece of rank `own`, to be read, and the pieces of all ranks, to be written; among these the piece
+    /// of `own` is empty.
     ///
     /// # Panics
     /// As [`pieces_mut`](Parts::pieces_mut).
@@ -301,12 +303,12 @@ impl Parts {
         (mine, pieces)
     }
 
-    /// What MPI's collectives send from.
+    /// Returns `buffer` in the form from which MPI's collectives send.
     pub fn of<'b, T: Equivalence>(&self, buffer: &'b [T]) -> Partition<'b, [T], &[Count], &[Count]> {
         Partition::new(buffer, &self.counts, &self.starts)
     }
 
-    /// What MPI's collectives receive into.
+    /// Returns `buffer` in the form into which MPI's collectives receive.
     pub fn of_mut<'b, T: Equivalence>(&self, buffer: &'b mut [T]) -> PartitionMut<'b, [T], &[Count], &[Count]> {
         PartitionMut::new(buffer, &self.counts, &self.starts)
     }

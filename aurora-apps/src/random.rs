@@ -1,4 +1,4 @@
-//! Random numbers by position: any rank can tell element `i` of a data set without having made those before it.
+//! Random numbers by position: any rank can compute element `i` of a data set without computing the elements before it.
 
 /// A stream of random numbers, addressed by index.
 #[derive(Clone, Copy, Debug)]
@@ -7,22 +7,22 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Stream number `number` of `seed`; streams of one seed are independent of each other.
+    /// Makes stream number `number` of `seed`. Streams of one seed are independent of each other.
     pub fn new(seed: u64, number: u64) -> Self {
         Stream { key: mix(seed ^ mix(number)) }
     }
 
-    /// Another stream, independent of this one and of its others.
+    /// Returns another stream, independent of this stream and of its other children.
     pub fn child(self, number: u64) -> Self {
         Stream { key: mix(self.key ^ mix(!number)) }
     }
 
-    /// The 64 random bits at `index`.
+    /// Returns the 64 random bits at `index`.
     pub fn bits(self, index: u64) -> u64 {
         mix(self.key.wrapping_add(index.wrapping_mul(GOLDEN)))
     }
 
-    /// A number of `0.0..1.0` at `index`.
+    /// Returns a number of `0.0..1.0` at `index`.
     pub fn unit(self, index: u64) -> f64 {
         (self.bits(index) >> 11) as f64 / (1u64 << 53) as f64
     }

@@ -1,4 +1,4 @@
-//! From what each rank measured to what the job took.
+//! Combines the measurements of the ranks into the figures of the job.
 
 use crate::clock::{Kind, Laps};
 use crate::cores::Ticks;
@@ -13,12 +13,12 @@ pub struct Repetition {
     pub laps: Laps,
     /// The sequential program's time; 0 on all ranks but the one that ran it.
     pub sequential: f64,
-    /// What this rank found wrong in its part of the result.
+    /// The number of errors that this rank found in its part of the result.
     pub wrong: u64,
 }
 
 impl Repetition {
-    /// The figures as a row that all ranks gather: eight, then one per phase.
+    /// Returns the figures as a row for all ranks to gather: eight figures, then one for each phase.
     pub fn row(&self) -> Vec<f64> {
         let Laps { seconds, hidden, messages, bytes, cores, ref phases } = self.laps;
         let mut row = vec![seconds, self.sequential, self.wrong as f64, messages as f64, bytes as f64, hidden];
@@ -28,7 +28,7 @@ impl Repetition {
     }
 }
 
-/// Collects the repetitions of a run. Each figure is agreed among all ranks, so all hold the same tally.
+/// Collects the repetitions of a run. All ranks hold the same tally, because they agree on each figure.
 #[derive(Debug, Default)]
 pub struct Tally {
     phases: Vec<(&'static str, Kind)>,
@@ -44,13 +44,13 @@ struct Job {
     messages: f64,
     bytes: f64,
     hidden: f64,
-    /// Of rank 0's machine.
+    /// The cores of rank 0's machine.
     cores: Ticks,
     phases: Vec<f64>,
 }
 
 impl Job {
-    /// From the rows of all ranks, see [`Repetition::row`].
+    /// Makes a job from the rows of all ranks, see [`Repetition::row`].
     fn of(rows: &[Vec<f64>]) -> Self {
         let slowest = |column: usize| rows.iter().map(|row| row[column]).fold(0.0, f64::max);
         let least = |column: usize| rows.iter().map(|row| row[column]).reduce(f64::min).unwrap_or(0.0);
@@ -69,12 +69,12 @@ impl Job {
     }
 }
 
-/// What was run: the part of a report that nobody has to measure.
+/// The part of a report that describes the run and is not measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject {
-    /// Which application.
+    /// The application's name.
     pub app: &'static str,
-    /// Which implementation of it.
+    /// The implementation of the application.
     pub implementation: Implementation,
     /// Kernel or kind of input.
     pub variant: &'static str,
@@ -95,7 +95,7 @@ impl Tally {
         Ok(())
     }
 
-    /// The report of all repetitions.
+    /// Returns the report of all repetitions.
     pub fn report(&self, world: &World, subject: Subject) -> Report {
         let of = |figure: fn(&Job) -> f64| Spread::of(self.jobs.iter().map(figure));
         let phase = |column: usize| Spread::of(self.jobs.iter().map(|job| job.phases[column]));

@@ -1,4 +1,4 @@
-//! `aurora check`: a program of the user's under the race detector.
+//! `aurora check`: a user's program under the race detector.
 
 use crate::launch::speaks;
 use crate::run::{RunArguments, unstarted};
@@ -14,11 +14,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a program may take to end once it is asked to, and its last words to arrive.
+/// The time for a program to end after the request to end, and for its last output to arrive.
 const PARTING: Duration = Duration::from_secs(2);
-/// Between two looks at a process.
+/// The time between two checks of a process.
 const PAUSE: Duration = Duration::from_millis(5);
-/// No notice of the library is longer.
+/// The maximum length of a notice of the library.
 const LONGEST: usize = 1 << 20;
 
 #[derive(Args, Debug)]
@@ -30,10 +30,10 @@ pub struct CheckArguments {
     pub run: RunArguments,
 }
 
-/// Notices of the library, by words that stand in each.
+/// The notices of the library, recognised by their words.
 #[derive(Clone, Copy, Default, Debug)]
 struct Heard {
-    /// Jobs that came to their end while the detector was at work.
+    /// The number of jobs that ended while the detector was active.
     jobs: usize,
     races: bool,
     possible: usize,
@@ -48,7 +48,7 @@ impl Heard {
         self.forgotten |= line.contains("a race may be missed (AURORA_CHECK=1)");
     }
 
-    /// Whether all is well, and a sentence about it.
+    /// Returns whether the check succeeded, and a sentence about the result.
     fn verdict(self, status: ExitStatus) -> (bool, String) {
         if self.races {
             return (false, "a race".into());
@@ -71,8 +71,8 @@ impl Heard {
     }
 }
 
-/// Runs the program with `AURORA_CHECK=1` and says on stderr how that went. It fails if the program does, if there is a
-/// race or a possible one, or if nothing was checked.
+/// Runs the program with `AURORA_CHECK=1` and reports the result on stderr. Fails if the program fails, if there is a
+/// race or a possible race, or if nothing was checked.
 pub fn show(arguments: &CheckArguments, starter: LaunchInfo) -> ExitCode {
     match starter {
         LaunchInfo::Alone => check(arguments).unwrap_or_else(|why| {
@@ -102,7 +102,7 @@ fn check(arguments: &CheckArguments) -> Result<ExitCode, String> {
         let limit = arguments.limit.unwrap_or_default().as_secs_f64();
         return Err(format!("aurora check: the program has not ended after {limit} s and was killed (--limit)"));
     };
-    // A process that the program has left behind may keep its stderr open as long as it likes.
+    // A process that the program has left behind may keep the program's stderr open for any time.
     let until = Instant::now() + PARTING;
     while reader.as_ref().is_some_and(|reader| !reader.is_finished()) && Instant::now() < until {
         thread::sleep(PAUSE);
@@ -114,17 +114,17 @@ fn check(arguments: &CheckArguments) -> Result<ExitCode, String> {
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
 }
 
-/// Passes on all that a program says on stderr, as it comes, and notes down what the library says there.
+/// Passes on the stderr of a program as it arrives, and records the library's notices in it.
 fn pass_on(mut stderr: impl Read, heard: &Mutex<Heard>) {
     let (mut bytes, mut line) = (vec![0; 1 << 16], Vec::new());
     while let Ok(length) = stderr.read(&mut bytes)
         && length > 0
-        // Without a reader there is none for the program either.
+        // If stderr has no reader, stop reading the program's output too.
         && io::stderr().write_all(&bytes[..length]).is_ok()
     {
         line.extend_from_slice(&bytes[..length]);
         let ended = line.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        // A line without an end is none of the library's.
+        // An unterminated long line is not a notice of the library.
         let taken = if line.len() > LONGEST { line.len() } else { ended };
         let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&line[..taken]).lines().for_each(|line| heard.hear(line));
@@ -133,9 +133,10 @@ fn pass_on(mut stderr: impl Read, heard: &Mutex<Heard>) {
     heard.lock().unwrap_or_else(PoisonError::into_inner).hear(&String::from_utf8_lossy(&line));
 }
 
-/// How a process has ended; none if it was killed after `limit`. It can end its ranks before: it is asked to first.
+/// Waits for a process and returns its exit status, or `None` if it was killed after `limit`. The process is first
+/// asked to end, so that it can end its ranks.
 pub fn end_of(child: &mut Child, limit: Option<Duration>) -> io::Result<Option<ExitStatus>> {
-    // A limit beyond all time is none.
+    // A limit too large for the clock is no limit.
     let Some(deadline) = limit.and_then(|limit| Instant::now().checked_add(limit)) else {
         return child.wait().map(Some);
     };

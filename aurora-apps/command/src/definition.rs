@@ -1,16 +1,16 @@
-//! The command line as clap has it, with what all commands have in common.
+//! The command line for clap, with the parts that all commands share.
 
 use crate::arguments::Arguments;
 use crate::examples;
 use crate::implementation::{IMPLEMENTATIONS, parser_of};
 use clap::CommandFactory;
 
-/// The command line.
+/// Returns the command line.
 pub fn definition() -> clap::Command {
     finished(Arguments::command(), "")
 }
 
-/// Says at each size in bytes how its units are read: counts have millions.
+/// Adds the meaning of the units to the help of each size in bytes, because units of counts are powers of 1000.
 fn with_units(argument: clap::Arg) -> clap::Arg {
     let is_a_size = argument.get_value_names().is_some_and(|names| names.iter().any(|name| name == "B"));
     match argument.get_help() {
@@ -22,8 +22,9 @@ fn with_units(argument: clap::Arg) -> clap::Arg {
     }
 }
 
-/// With what all commands have in common; `words` call this one. A negative number is a value: the error is that of its
-/// argument, not of an unknown option. `--impl` takes those that the command of this name has.
+/// Adds the parts that all commands share; `words` are the words that call this command. A negative number counts as a
+/// value, so that the error names its argument and not an unknown option. `--impl` accepts the implementations of the
+/// command with this name.
 fn finished(command: clap::Command, words: &str) -> clap::Command {
     let name = command.get_name().to_string();
     let command = match examples::of(words) {
@@ -50,7 +51,7 @@ mod tests {
         definition().debug_assert();
     }
 
-    /// All commands, by the words behind `aurora`.
+    /// Collects all commands, by the words behind `aurora`.
     fn commands(of: &clap::Command, words: &str, all: &mut Vec<String>) {
         all.push(words.trim_start().into());
         of.get_subcommands().for_each(|inner| commands(inner, &format!("{words} {}", inner.get_name()), all));
@@ -64,7 +65,7 @@ mod tests {
         for words in all {
             let examples = examples::of(&words).unwrap_or_else(|| panic!("no examples of `{words}`"));
             for example in examples {
-                // As a shell takes it apart; a launcher stands before it, or a pipe behind.
+                // Split like a shell; a launcher may come before the command, or a pipe behind it.
                 let typed = example.replace('\'', "");
                 let (_, line) = typed.rsplit_once("aurora ").map_or(("", ""), |(before, line)| (before, line));
                 let parsed = definition().try_get_matches_from(["aurora"].into_iter().chain(line.split(' ')));

@@ -1,6 +1,6 @@
-//! Three commands under each help, as users type them.
+//! Three example commands for each help text, as users type them.
 
-/// The examples of a command, by the words behind `aurora`.
+/// Returns the examples of a command, by the words behind `aurora`.
 pub fn of(words: &str) -> Option<[&'static str; 3]> {
     let (_, examples) = EXAMPLES.iter().find(|(command, _)| *command == words)?;
     Some(*examples)

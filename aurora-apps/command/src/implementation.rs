@@ -1,4 +1,4 @@
-//! `--impl`: who carries something out.
+//! `--impl`: the implementations to run.
 
 use crate::refusal::{Reason, Refusal};
 use aurora_apps::bench::Operation;
@@ -10,16 +10,16 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 #[derive(Args, Clone, Debug)]
 pub struct Implementations {
     /// Implementation to run. Several, separated by commas, take turns in one job
-    // The parser of each command takes the place of this one.
+    // The parser of each command replaces this one.
     #[arg(id = IMPLEMENTATIONS, long = "impl", value_name = "IMPL", value_delimiter = ',', default_value = "aurora")]
     #[arg(value_parser = parser(&[]))]
     pub list: Vec<Implementation>,
 }
 
-/// The argument, as clap knows it.
+/// The argument's name in clap.
 pub const IMPLEMENTATIONS: &str = "implementations";
 
-/// Reads those by which a program or an operation of this name can be carried out.
+/// Returns the parser of the implementations that a program or an operation of this name has.
 pub fn parser_of(command: &str) -> impl TypedValueParser<Value = Implementation> {
     let operation = Operation::ALL.iter().find(|operation| operation.name() == command);
     let program = Program::ALL.iter().find(|program| program.name() == command);
@@ -52,10 +52,10 @@ fn help(implementation: Implementation) -> &'static str {
     }
 }
 
-/// Whether all that are `wanted` can be had, as far as that can be known before the job starts.
+/// Checks that all `wanted` implementations can run, as far as that is known before the job starts.
 ///
 /// # Errors
-/// The argument that cannot be.
+/// The wrong argument.
 pub fn check(offer: &impl Offer, wanted: &[Implementation], config: &Config) -> Result<(), Refusal> {
     let Some(conditions) = Conditions::before(config) else { return Ok(()) };
     offer.check(wanted, conditions).map_err(|(implementation, refusal)| {

@@ -1,4 +1,4 @@
-//! `aurora info`: what the library has detected.
+//! `aurora info`: the properties that the library has detected.
 
 use crate::{Start, fail, line, say};
 use aurora_apps::report::machine::{allowed_cores, cores};
@@ -9,13 +9,13 @@ use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 use std::process::ExitCode;
 
-/// What there is to tell.
+/// The properties to print.
 #[derive(Debug, Serialize)]
 struct Info {
     built_with_mpi: bool,
-    /// Of the machine of rank 0.
+    /// The cores of rank 0's machine.
     cores: usize,
-    /// Those that a launcher lets it use.
+    /// The cores that the launcher lets rank 0 use.
     allowed_cores: usize,
     launcher: String,
     ranks: usize,
@@ -35,7 +35,7 @@ struct Udp {
     mtu_limit: usize,
     gso_segments: usize,
     gro: bool,
-    /// What would make it better.
+    /// Advice for a better setting.
     advice: Option<String>,
 }
 
@@ -95,7 +95,7 @@ impl Display for Info {
     }
 }
 
-/// Starts a world, asks it and prints the answer.
+/// Starts a world and prints its properties.
 pub fn show(start: Start) -> ExitCode {
     let Start { config, circumstances, json, starter } = start;
     let outcome = config.run(|world| Ok(world.is_root().then(|| Info::of(world))));

@@ -1,4 +1,4 @@
-//! From `--ranks` and `--route` to a world, in agreement with whoever started this process.
+//! From `--ranks` and `--route` to a world, in agreement with the launcher of this process.
 
 use crate::arguments::{RouteName, WorldArguments};
 use crate::memory::Demand;
@@ -7,8 +7,8 @@ use aurora_core::prelude::*;
 use aurora_core::{LaunchInfo, Route};
 use std::io::IsTerminal;
 
-/// Whether this process tells the user about wrong arguments; all ranks find the same ones wrong. Launchers read the
-/// stderr of ranks: one that writes to a terminal runs in a shell that has inherited a launcher's variables.
+/// Returns whether this process reports wrong arguments to the user; all ranks find the same errors. Launchers read the
+/// stderr of ranks, so a process whose stderr is a terminal runs in a shell that has inherited a launcher's variables.
 pub fn speaks(starter: LaunchInfo) -> bool {
     match starter {
         LaunchInfo::Alone => true,
@@ -17,10 +17,10 @@ pub fn speaks(starter: LaunchInfo) -> bool {
     }
 }
 
-/// The world that the arguments ask for.
+/// Returns the configuration of the world that the arguments describe.
 ///
 /// # Errors
-/// The argument that cannot be.
+/// The wrong argument.
 pub fn config(world: &WorldArguments) -> Result<Config, Refusal> {
     let config = match world.ranks {
         Some(ranks) => Config::default().ranks(ranks as usize),
@@ -50,8 +50,8 @@ pub fn config(world: &WorldArguments) -> Result<Config, Refusal> {
     })
 }
 
-/// Whether each rank has a weight, as far as the number of ranks is known, and one weight is not 0. Without weights all
-/// ranks are equal.
+/// Checks that each rank has a weight, as far as the number of ranks is known, and that at least one weight is not 0.
+/// Without weights all ranks are equal.
 pub fn check_weights(weights: &[f64], config: &Config) -> Result<(), Refusal> {
     let ranks = config.planned_ranks().ok().flatten().unwrap_or(weights.len());
     let reason = match weights {
@@ -64,11 +64,12 @@ pub fn check_weights(weights: &[f64], config: &Config) -> Result<(), Refusal> {
     Err(Refusal { argument: "--weights <W,W,..>", value: Some(value), reason })
 }
 
-/// Whether the data fits this machine. Only the process that speaks looks: the others would see what is left after it.
+/// Checks that the data fits this machine. Only the process that reports errors checks: other processes would see the
+/// memory that is left after its allocations.
 pub fn check_memory<F: Fn(u64, u64) -> u128>(demand: Demand<F>, config: &Config) -> Result<(), Refusal> {
     let starter = config.launch_info();
     let ranks = match starter {
-        // What is wrong with the configuration, the start will say.
+        // Errors of the configuration are left for the start to report.
         LaunchInfo::Alone => config.planned_ranks().ok().flatten().unwrap_or(1),
         LaunchInfo::Step { local_size, .. } if speaks(starter) => local_size.unwrap_or(1),
         LaunchInfo::Step { .. } | LaunchInfo::Rank => return Ok(()),

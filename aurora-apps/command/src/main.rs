@@ -1,6 +1,6 @@
 //! The `aurora` command: runs, verifies and measures the applications.
 //!
-//! Under self-started processes and under mpirun every rank comes through here; only one of them speaks.
+//! Under self-started processes and under mpirun every rank runs this code; only one rank prints messages.
 
 mod arguments;
 mod bench;
@@ -49,9 +49,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 use table::Table;
 
-/// The result is wrong, or the job failed.
+/// The exit code if the result is wrong, or the job failed.
 const FAILED: u8 = 1;
-/// A variable has a value that cannot be, as an argument may have.
+/// The exit code if a variable has an impossible value, as for a wrong argument.
 const BAD_SETTING: u8 = 2;
 
 fn main() -> ExitCode {
@@ -86,7 +86,7 @@ fn main() -> ExitCode {
     };
     outcome.unwrap_or_else(|refusal| {
         let mut command = definition();
-        // So that each command knows by which words it is called.
+        // This tells each command the words that call it.
         command.build();
         let command =
             called.iter().fold(&mut command, |command, name| command.find_subcommand_mut(name).expect("it was called"));
@@ -94,7 +94,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// The words by which a command was called: `bench`, `put`.
+/// Returns the words that called a command: `bench`, `put`.
 fn called(matches: &ArgMatches) -> Vec<String> {
     let mut names = Vec::new();
     let mut matches = matches;
@@ -186,10 +186,10 @@ fn complete(shell: clap_complete::Shell) -> ExitCode {
     say(&String::from_utf8_lossy(&script)).err().unwrap_or(ExitCode::SUCCESS)
 }
 
-/// Wrong arguments (exit code 2), or a request for help: said by one rank, not by each.
+/// Reports wrong arguments (exit code 2), or prints the requested help, on one rank only.
 fn refuse(error: &clap::Error, starter: LaunchInfo) -> ExitCode {
     if speaks(starter) {
-        // Nothing is left to be done about a closed terminal.
+        // Nothing can be done about a closed terminal.
         let _ = error.print();
     } else {
         after_the_speaker();
@@ -197,7 +197,7 @@ fn refuse(error: &clap::Error, starter: LaunchInfo) -> ExitCode {
     ExitCode::from(error.exit_code() as u8)
 }
 
-/// All that a job needs before it begins.
+/// The inputs of a job before it begins.
 struct Start {
     config: Config,
     circumstances: Circumstances,
@@ -215,13 +215,13 @@ fn prepare(world: &WorldArguments, demand: Option<Demand>) -> Result<Start, Refu
     Ok(Start { config, circumstances, json: world.json, starter })
 }
 
-/// Those of this process, by this build.
+/// Returns the circumstances of this process, with the commit of this build.
 fn circumstances(labels: Labels, under_launcher: bool) -> Circumstances {
     let commit = git_version::git_version!(args = ["--always", "--dirty=-modified", "--abbrev=12"], fallback = "");
     Circumstances::here(commit, labels, under_launcher)
 }
 
-/// Labels that can stand beside each other.
+/// Returns the labels, and refuses a repeated key.
 fn labelled(labels: &[Label]) -> Result<Labels, Refusal> {
     Labels::of(labels.iter().cloned()).map_err(|bad| {
         let value = labels.iter().map(|label| format!("{}={}", label.key, label.value)).collect::<Vec<_>>();
@@ -229,7 +229,7 @@ fn labelled(labels: &[Label]) -> Result<Labels, Refusal> {
     })
 }
 
-/// Runs something and prints its report.
+/// Runs a program or an operation and prints its report.
 fn measure<R: Measured + Serialize + Send>(
     start: Start,
     reps: usize,
@@ -263,27 +263,28 @@ where
     ExitCode::from(FAILED)
 }
 
-/// A report as one JSON object, with how it came about.
+/// Returns a report as one JSON object, with its circumstances.
 fn line(circumstances: &Circumstances, report: &impl Serialize) -> String {
     let told = Told { circumstances, report };
     serde_json::to_string(&told).map_or_else(|error| error.to_string(), |json| json + "\n")
 }
 
-/// A launcher ends all ranks when the first has failed: lets the one that has something to say be first.
+/// Waits, so that the rank that has a message can print it first: a launcher ends all ranks when the first rank has
+/// failed.
 fn after_the_speaker() {
     std::thread::sleep(Duration::from_millis(300));
 }
 
-/// Prints what has come of it.
+/// Prints a result.
 ///
 /// # Errors
-/// The exit code where that is lost, after it was said so: the disk is full, say. A reader that has gone has heard
-/// enough.
+/// The exit code if the output is lost, for example because the disk is full; the error has then been reported. A
+/// closed pipe is no error, because its reader needs no more.
 fn say(text: &str) -> Result<(), ExitCode> {
     is_heard(text).map(|_| ())
 }
 
-/// The same. Whether somebody still reads.
+/// Prints a result. Returns whether the output still has a reader.
 fn is_heard(text: &str) -> Result<bool, ExitCode> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
@@ -295,18 +296,18 @@ fn is_heard(text: &str) -> Result<bool, ExitCode> {
     }
 }
 
-/// Prints what went wrong, in one write: a launcher may put what others say between two.
+/// Prints an error in one write: a launcher may insert other ranks' output between two writes.
 fn complain(error: impl Display) {
     // Nothing can be done about a closed terminal.
     let _ = io::stderr().write_all(format!("error: {error}\n").as_bytes());
 }
 
-/// The job has failed. What every rank finds wrong with its environment alike, one of them says.
+/// Reports a failed job. An error that every rank finds in its environment is reported by one rank only.
 fn fail(error: &Error, starter: LaunchInfo) -> ExitCode {
     let common = matches!(error, Error::BadSetting { .. } | Error::UnknownVariable { .. });
     let code = if common { BAD_SETTING } else { FAILED };
     let common = common || !cfg!(feature = "mpi");
-    // A rank of another's job comes here only if it could not join it.
+    // A rank that another process has started gets here only if it could not join the job.
     if speaks(starter) || !common || starter == LaunchInfo::Rank {
         complain(error);
     } else {

@@ -1,51 +1,53 @@
-//! Refuses what cannot fit before p ranks have begun to allocate it.
+//! Refuses jobs that do not fit into memory, before p ranks begin to allocate it.
 
 use crate::refusal::{Reason, Refusal};
 
-/// Bytes by the value of an argument and the number of ranks.
+/// A function that returns bytes by the value of an argument and the number of ranks.
 pub type Bytes = fn(value: u64, ranks: u64) -> u128;
 
-/// An argument that decides how much memory a job takes.
+/// An argument that determines the memory of a job.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand<F = Bytes> {
-    /// Its name in the help.
+    /// The argument's name in the help.
     pub argument: &'static str,
-    /// Its value.
+    /// The argument's value.
     pub value: u64,
     /// Bytes that a value needs on this machine, by the value and the number of ranks.
     pub bytes: F,
 }
 
-/// A matrix multiplication: four shared matrices; rank 0's sequential ones and what is on its way; and in each rank
-/// the caches of two.
+/// A matrix multiplication: four shared matrices, rank 0's sequential matrices and the data in transit, and in each
+/// rank the caches of two matrices.
 pub fn matrices(size: u64, ranks: u64) -> u128 {
     (4 + 4 + 2 * u128::from(ranks)) * 4 * u128::from(size) * u128::from(size)
 }
 
-/// The same; besides, each of four others' three in memory of its own, and in each rank the whole of one; and rank 0's
-/// sequential ones twice.
+/// As [`matrices`], and for each of four other implementations three matrices in its own memory and the whole of one
+/// matrix in each rank; and rank 0's sequential matrices a second time.
 pub fn matrices_beside_others(size: u64, ranks: u64) -> u128 {
     matrices(size, ranks) + (3 + 4 * (3 + u128::from(ranks))) * 4 * u128::from(size) * u128::from(size)
 }
 
-/// A sort: two shared vectors, twice two buffers at the most uneven, rank 0's sorted copy and what is on its way.
+/// A sort: two shared vectors, two buffers of twice the size for the most uneven case, rank 0's sorted copy and the
+/// data in transit.
 pub fn keys(count: u64, _ranks: u64) -> u128 {
     (2 + 4 + 2) * 4 * u128::from(count)
 }
 
-/// The same; besides, each of three others' own keys and twice three buffers, and one more shared vector.
+/// As [`keys`], and for each of three other implementations its own keys, three buffers of twice the size, and one more
+/// shared vector.
 pub fn keys_beside_others(count: u64, ranks: u64) -> u128 {
     keys(count, ranks) + 3 * (1 + 6 + 1) * 4 * u128::from(count)
 }
 
-/// A table of counters: that of each of six implementations, two of them twice, what is expected, rank 0's sequential
-/// one, twice, with what is on its way; and in each rank a partial copy with its marks, and two of half the size with
-/// what comes of one.
+/// A table of counters: the tables of six implementations, two of them twice, the expected table, rank 0's sequential
+/// table, twice, with the data in transit; and in each rank a partial copy with its marks, and two tables of half the
+/// size with the result of one.
 pub fn counters(count: u64, ranks: u64) -> u128 {
     (8 + 1 + 4 + (2 + 2) * u128::from(ranks)) * 8 * u128::from(count)
 }
 
-/// Texts: those of all ranks once more on rank 0, twice.
+/// Texts: the texts of all ranks, and the same texts on rank 0, twice.
 pub fn texts(bytes: u64, _ranks: u64) -> u128 {
     3 * u128::from(bytes)
 }
@@ -55,19 +57,19 @@ pub fn words(count: u64, ranks: u64) -> u128 {
     (3 + u128::from(ranks)) * 100 * u128::from(count)
 }
 
-/// Cells of a plate: three shared ones, rank 0's sequential two, and what is on its way.
+/// Cells of a plate: three shared plates, rank 0's two sequential plates, and the data in transit.
 pub fn plates(cells: u64, _ranks: u64) -> u128 {
     (3 + 2 + 1) * 8 * u128::from(cells)
 }
 
-/// The same; besides, each of three others' two in memory of their own.
+/// As [`plates`], and for each of three other implementations two plates in its own memory.
 pub fn plates_beside_others(cells: u64, ranks: u64) -> u128 {
     plates(cells, ranks) + 3 * 2 * 8 * u128::from(cells)
 }
 
-/// A product of sparse matrices with this density in blocks of so many rows. An entry takes 12 bytes, and a row of a
-/// block 4 more. A and B are there as blocks, as copies of all blocks in each rank, and as whole matrices on rank 0. C
-/// is there twice. Besides, each rank has tables of blocks.
+/// A product of sparse matrices with this density and blocks of `block` rows. An entry takes 12 bytes, and a row of a
+/// block 4 more. A and B exist as blocks, as copies of all blocks in each rank, and as whole matrices on rank 0. C
+/// exists twice. In addition, each rank has tables of blocks.
 pub fn sparse(density: f64, block: u64) -> impl Fn(u64, u64) -> u128 {
     move |size, ranks| {
         let (elements, ranks) = (u128::from(size) * u128::from(size), u128::from(ranks));
@@ -84,48 +86,48 @@ pub fn caches(bytes: u64, ranks: u64) -> u128 {
     (3 + 4 * u128::from(ranks)) * u128::from(bytes)
 }
 
-/// Keys that change places: source and destination of all implementations, and what is on its way.
+/// Exchanged keys: source and destination of all implementations, and the data in transit.
 pub fn exchanged(keys: u64, _ranks: u64) -> u128 {
     (3 * 2 + 1) * 4 * u128::from(keys)
 }
 
-/// Bytes from every other rank: source and destination of all implementations, and what is on its way.
+/// Bytes from every other rank: source and destination of all implementations, and the data in transit.
 pub fn gathered(bytes: u64, ranks: u64) -> u128 {
     (3 * 2 + 1) * u128::from(ranks) * u128::from(bytes)
 }
 
-/// Bytes from one rank to another: the same.
+/// Bytes from one rank to another: source and destination of all implementations, and the data in transit.
 pub fn streamed(bytes: u64, _ranks: u64) -> u128 {
     (3 * 2 + 1) * u128::from(bytes)
 }
 
-/// For each way to copy, a block and a copy of it; and the bytes under way, or a cache in each rank.
+/// For each way to copy, a block and a copy of it; and the data in transit, or a cache in each rank.
 pub fn copied(bytes: u64, ranks: u64) -> u128 {
     (2 * 2 + u128::from(ranks)) * u128::from(bytes)
 }
 
-/// Values of each rank that are summed up: those of all implementations, MPI's twice, and what is on its way.
+/// Values of each rank that are summed up: for all implementations, twice for MPI, and the data in transit.
 pub fn reduced(bytes: u64, ranks: u64) -> u128 {
     (1 + 2 + 2) * u128::from(ranks) * u128::from(bytes)
 }
 
-/// A distributed table of 64-bit numbers: those of all implementations.
+/// Distributed tables of 64-bit numbers, for all implementations.
 pub fn tables(length: u64, _ranks: u64) -> u128 {
     2 * 8 * u128::from(length)
 }
 
-/// Reads by every rank: their indices and what is found there, and the same once more on rank 0.
+/// Reads by every rank: their indices and values, and the same again on rank 0.
 pub fn lookups(reads: u64, ranks: u64) -> u128 {
     2 * 2 * 8 * u128::from(ranks) * u128::from(reads)
 }
 
-/// Fresh memory of each rank, one kind at a time; and two vectors with everyone's caches.
+/// Fresh memory of each rank, one kind at a time; and two vectors with the caches of all ranks.
 pub fn touched(bytes: u64, ranks: u64) -> u128 {
     (2 + 4 * u128::from(ranks)) * u128::from(bytes)
 }
 
 impl<F: Fn(u64, u64) -> u128> Demand<F> {
-    /// Whether `ranks` ranks that share this machine and `available` bytes can have it.
+    /// Checks that `available` bytes are enough for `ranks` ranks that share this machine.
     pub fn check(&self, ranks: u64, available: u64) -> Result<(), Refusal> {
         let needed = (self.bytes)(self.value, ranks);
         if needed <= u128::from(available) {
@@ -138,7 +140,7 @@ impl<F: Fn(u64, u64) -> u128> Demand<F> {
         })
     }
 
-    /// The largest value that fits.
+    /// Returns the largest value that fits.
     fn most(&self, ranks: u64, available: u64) -> u64 {
         let fits = |value: u64| (self.bytes)(value, ranks) <= u128::from(available);
         let (mut low, mut high) = (0, self.value);

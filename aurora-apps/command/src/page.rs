@@ -13,15 +13,15 @@ The command `aurora` is the package `aurora-command`. `cargo install --path auro
 `cargo run --release --bin aurora --` runs it from the repository. This page is made from `aurora help COMMAND`.
 ";
 
-/// An option that this many commands have stands in one table for all of them.
+/// The number of commands from which an option is described in one common table.
 const SEVERAL: usize = 8;
 
-/// The text of a help as Markdown, in one cell of a table.
+/// Returns a help text as Markdown, in one cell of a table.
 fn cell(text: &str) -> String {
     text.replace('\n', " ").replace('|', "\\|").replace('<', "\\<")
 }
 
-/// The option as a row of a table.
+/// Returns the option as a row of a table.
 fn row(option: &Arg) -> Option<String> {
     if option.is_hide_set() {
         return None;
@@ -48,7 +48,7 @@ fn row(option: &Arg) -> Option<String> {
     Some(format!("| `{}` | {}{values}{default} |\n", name.replace('|', "\\|"), cell(&help)))
 }
 
-/// Its rows, by the words of a command. A command with others in it has no options of its own.
+/// Collects the rows of a command, by its words. A command that has subcommands has no options of its own.
 fn rows(command: &Command, words: &str, all: &mut Vec<(String, String, Vec<String>)>) {
     for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
         let words = format!("{words} {}", inner.get_name()).trim_start().to_string();
@@ -66,7 +66,7 @@ fn page() -> String {
     let rows_of_all = || all.iter().flat_map(|(_, _, rows)| rows);
     let commands = |row: &String| rows_of_all().filter(|other| *other == row).count();
     for row in rows_of_all().filter(|row| commands(row) >= SEVERAL) {
-        // Two meanings of one name stand where they belong.
+        // A name with two meanings is described at each command.
         let is_one = rows_of_all().all(|other| other == row || name(other) != name(row) || commands(other) < SEVERAL);
         if is_one && !several.contains(&row) {
             several.push(row);
@@ -91,7 +91,7 @@ fn page() -> String {
     page
 }
 
-/// `UPDATE=1` writes the chapter anew.
+/// `UPDATE=1` writes the chapter again.
 #[test]
 fn the_book_has_the_command_line() {
     let page = page();

@@ -1,13 +1,13 @@
-//! A progress bar for those who wait at a terminal.
+//! A progress bar for users at a terminal.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal, stdout};
 use std::time::{Duration, Instant};
 
-/// How long a run must have taken before a bar appears.
+/// The time after which a bar appears.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Shows how many repetitions are done, once a run turns out to be long.
+/// Shows the number of completed repetitions, if a run is long.
 pub struct Progress {
     started: Instant,
     of: u64,
@@ -16,12 +16,12 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Of `of` repetitions; `wanted` by a rank that speaks and prints for people.
+    /// Makes a progress bar for `of` repetitions. `wanted` is true on a rank that prints for people.
     pub fn new(of: usize, wanted: bool) -> Self {
         Progress { started: Instant::now(), of: of as u64, wanted: wanted && stdout().is_terminal(), bar: None }
     }
 
-    /// So many are done.
+    /// Shows that `done` repetitions are completed.
     pub fn done(&mut self, done: usize) {
         if self.wanted && self.bar.is_none() && self.started.elapsed() > PATIENCE {
             self.bar = Some(bar(self.of).with_elapsed(self.started.elapsed()));

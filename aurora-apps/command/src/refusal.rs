@@ -1,4 +1,4 @@
-//! What is said about an argument that cannot be.
+//! Error messages about impossible arguments.
 
 use crate::simulate::speeds::BadSpeeds;
 use aurora_apps::report::label::BadLabel;
@@ -12,64 +12,64 @@ use thiserror::Error;
 pub struct Refusal {
     /// The argument, as the help names it.
     pub argument: &'static str,
-    /// What the user gave; none where no value would do.
+    /// The user's value; none if every value would be wrong.
     pub value: Option<String>,
-    /// Why not, and what is allowed.
+    /// The reason, and the allowed values.
     #[source]
     pub reason: Reason,
 }
 
-/// Why a value is impossible.
+/// The reason why a value is impossible.
 #[derive(Clone, PartialEq, Debug, Error)]
 pub enum Reason {
-    /// More than this machine has.
+    /// More memory than this machine has.
     #[error(
         "{ranks} ranks need {} of memory for it and {} are available; the most that fits is {most}",
         binary(*.needed), binary(u128::from(*.available))
     )]
     Memory {
-        /// So many share this machine.
+        /// The number of ranks that share this machine.
         ranks: u64,
-        /// Bytes that they need.
+        /// The bytes that they need.
         needed: u128,
-        /// Bytes that they could get.
+        /// The available bytes.
         available: u64,
         /// The largest value that fits.
         most: u64,
     },
-    /// Not as many as the launcher has started.
+    /// Another number of ranks than the launcher has started.
     #[error("the launcher has started {started} ranks; allowed here: {started}, or leave it out")]
     OtherSize {
-        /// How many there are.
+        /// The number of ranks.
         started: usize,
     },
     /// Too few weights, or too many.
     #[error("{given} weights for {ranks} ranks: give one for each rank, 0 for a rank that is to own nothing")]
     Weights {
-        /// So many.
+        /// The number of given weights.
         given: usize,
-        /// So many would be right.
+        /// The number of ranks.
         ranks: usize,
     },
     /// Weights by which no rank owns anything.
     #[error("all weights are 0: give at least one rank a weight greater than 0")]
     NoWeight,
-    /// Ranks that are processes already cannot be threads of one.
+    /// A route for threads of one process, for ranks that are processes.
     #[error("ranks that a launcher has started are not threads of one process; allowed here: auto, udp")]
     NotThreads,
-    /// A file that cannot be read, or makes no sense.
+    /// A file that cannot be read, or has wrong content.
     #[error("{0}")]
     File(String),
-    /// Machines for a launcher that reads no such file.
+    /// A file of machines for a launcher that does not read one.
     #[error("it is for mpirun: add `--launcher mpirun`, or leave it out")]
     Hostfile,
-    /// A word of mpirun's own.
+    /// A word that mpirun interprets itself.
     #[error("mpirun takes it for the beginning of another program: start the program by a script that has the word")]
     Colon,
-    /// More in a batch than there are.
+    /// A batch larger than the number of reads.
     #[error("each rank makes {reads} reads; the most that makes sense is {reads}")]
     Batch {
-        /// How many there are.
+        /// The number of reads.
         reads: usize,
     },
     /// A matrix that is too large for an implementation.
@@ -78,13 +78,13 @@ pub enum Reason {
     /// A product of sparse matrices that is impossible.
     #[error("{0}")]
     Sparse(sparse_mm::Impossible),
-    /// Labels that cannot stand beside each other.
+    /// Labels that cannot be used together.
     #[error("{0}")]
     Label(BadLabel),
-    /// Somebody to carry it out who cannot be had.
+    /// An implementation that cannot run.
     #[error("{0}")]
     Implementation(implementation::Refusal),
-    /// Something that the model of unequal machines cannot calculate with.
+    /// A value with which the model of unequal machines cannot calculate.
     #[error("{0}")]
     Model(Box<model::Error>),
     /// Speeds that no cluster can have.
@@ -93,40 +93,40 @@ pub enum Reason {
     /// An option of another mode.
     #[error("it belongs to own mode: add `--mode own`, or leave it out")]
     OwnMode,
-    /// The same the other way round.
+    /// A value of `--transfers` that needs paper mode.
     #[error("own mode sends each block to who asks for it: leave it out, or add `--mode paper`")]
     PaperMode,
-    /// A schedule without anything that it is a schedule of.
+    /// A schedule without variants.
     #[error(
         "a schedule is one of variants: add `--variant <LIST>`, or `--case <CASE>` without `--policy`, or leave it out"
     )]
     Schedule,
-    /// Nothing that an efficiency could be taken from.
+    /// A text that names no source of an efficiency.
     #[error("write a configuration ({example}), per cent with its sign (`77.8%`), or `curve`")]
     Origin {
         /// A configuration that this table could have.
         example: String,
     },
-    /// Something else that cannot be simulated.
+    /// Another setting that cannot be simulated.
     #[error("{0}")]
     Simulation(String),
-    /// More than can be simulated on this machine.
+    /// A simulation that needs more memory than this machine has.
     #[error(
         "to simulate so many nodes with {blocks} x {blocks} blocks takes {} of memory and {} are available: ask for fewer nodes, fewer \
          `--blocks`, or `--reps 1`",
         binary(*.needed), binary(u128::from(*.available))
     )]
     Nodes {
-        /// Blocks in a row.
+        /// The number of blocks in a row.
         blocks: u32,
-        /// Bytes that are needed.
+        /// The bytes that are needed.
         needed: u128,
-        /// Bytes that can be had.
+        /// The available bytes.
         available: u64,
     },
 }
 
-/// What is wrong with an argument: its value, if it has one that is.
+/// Returns the begin of the message: the wrong value, or that the argument cannot be used.
 fn refused(argument: &str, value: &Option<String>) -> String {
     match value {
         Some(value) => format!("invalid value '{value}' for '{argument}'"),
@@ -134,7 +134,7 @@ fn refused(argument: &str, value: &Option<String>) -> String {
     }
 }
 
-/// `bytes` in the largest unit that leaves a whole number of at least one.
+/// Returns `bytes` in the largest unit in which it is a whole number of at least one.
 fn binary(bytes: u128) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     let mut rest = bytes;

@@ -1,4 +1,4 @@
-//! `aurora report`: one page out of runs that were printed before.
+//! `aurora report`: one page from the recorded output of runs.
 
 use crate::arguments::ReportArguments;
 use crate::launch::speaks;
@@ -12,7 +12,7 @@ use aurora_core::LaunchInfo;
 use std::process::ExitCode;
 use thiserror::Error;
 
-/// Why there is no page.
+/// The reason why there is no page.
 #[derive(Debug, Error)]
 enum NoPage {
     #[error(transparent)]
@@ -21,8 +21,7 @@ enum NoPage {
     Unwritten(#[from] Unwritten),
 }
 
-/// Reads the runs and writes the page. No ranks are started for it, and of those that a launcher has started one does
-/// it.
+/// Reads the runs and writes the page. No ranks are started. If a launcher has started ranks, one rank does this.
 pub fn write(arguments: &ReportArguments, starter: LaunchInfo) -> ExitCode {
     if !speaks(starter) {
         return ExitCode::SUCCESS;
@@ -41,7 +40,7 @@ pub fn write(arguments: &ReportArguments, starter: LaunchInfo) -> ExitCode {
 }
 
 fn try_write(arguments: &ReportArguments) -> Result<usize, NoPage> {
-    // Before anything is read: standard input may take a while.
+    // Checked before reading, because standard input may take a while.
     out::check(&arguments.out, &arguments.files)?;
     let runs = read::read(&arguments.files)?;
     let known = Known { versions: &lines::versions(), payload: bench::payload };

@@ -12,7 +12,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// As shells and `env` have it: there is no such program, and one that cannot be executed.
+/// The exit codes of shells and `env` for a program that does not exist, and for a program that cannot be executed.
 const NOT_FOUND: u8 = 127;
 const NOT_EXECUTABLE: u8 = 126;
 
@@ -46,7 +46,7 @@ pub enum LauncherName {
     Srun,
 }
 
-/// Becomes the program, or the launcher of its ranks.
+/// Replaces this process by the program, or by the launcher of its ranks.
 pub fn start(arguments: &RunArguments) -> ExitCode {
     let mut command = arguments.command(&[]);
     let error = command.exec();
@@ -54,7 +54,7 @@ pub fn start(arguments: &RunArguments) -> ExitCode {
     ExitCode::from(if error.kind() == ErrorKind::NotFound { NOT_FOUND } else { NOT_EXECUTABLE })
 }
 
-/// Why a command has not been started, and what to do.
+/// Returns the reason why a command has not been started, and a hint.
 pub fn unstarted(command: &Command, error: &Error) -> String {
     let program = Path::new(command.get_program());
     let is_here = error.kind() == ErrorKind::NotFound && program.components().count() == 1 && program.is_file();
@@ -67,10 +67,10 @@ fn mpirun() -> OsString {
 }
 
 impl RunArguments {
-    /// Whether the launcher can take all that.
+    /// Checks that the launcher accepts these arguments.
     ///
     /// # Errors
-    /// The argument that it cannot.
+    /// The argument that it does not accept.
     pub fn check(&self) -> Result<(), Refusal> {
         let by_mpirun = self.launcher == LauncherName::Mpirun;
         if let Some(file) = self.hostfile.as_ref().filter(|_| !by_mpirun) {
@@ -83,7 +83,7 @@ impl RunArguments {
         Ok(())
     }
 
-    /// The command that starts the program, with these variables.
+    /// Returns the command that starts the program, with these variables.
     pub fn command(&self, variables: &[(&str, &str)]) -> Command {
         let route = self.route.to_string();
         let route = (self.route != RouteName::Auto).then_some(("AURORA_ROUTE", route.as_str()));
@@ -95,7 +95,7 @@ impl RunArguments {
                 if let Some(hosts) = &self.hostfile {
                     command.arg("--hostfile").arg(hosts);
                 } else {
-                    // As many as are asked for, however many cores there are: Open MPI 4's words, and those of 5.
+                    // Allows more ranks than cores: the first variable is for Open MPI 4, the second for Open MPI 5.
                     command.env("OMPI_MCA_rmaps_base_oversubscribe", "1");
                     command.env("PRTE_MCA_rmaps_default_mapping_policy", ":OVERSUBSCRIBE");
                 }
@@ -114,7 +114,8 @@ impl RunArguments {
         command
     }
 
-    /// Open MPI takes variables to other machines only if it is told to; `env` takes them under any launcher.
+    /// Adds the program and its variables to a launcher's command. Open MPI passes variables to other machines only on
+    /// request; `env` passes them under any launcher.
     fn by(&self, mut command: Command, options: &[&str], variables: &[(&str, &str)]) -> Command {
         let ranks = self.ranks.map(|ranks| ranks.to_string().into());
         if let Some(ranks) = ranks.or(env::var_os("AURORA_RANKS")).filter(|ranks| !ranks.is_empty()) {
@@ -134,7 +135,7 @@ impl RunArguments {
             command.arg(setting);
         }
         if self.program[0].to_string_lossy().contains('=') {
-            // `env` would take it for one more variable.
+            // `env` would interpret the program's name as a variable.
             command.args(["sh", "-c", r#"exec "$0" "$@""#]);
         }
         command.args(&self.program);
@@ -142,7 +143,7 @@ impl RunArguments {
     }
 }
 
-/// Whether ranks read it. Their number is the launcher's.
+/// Returns whether ranks read this variable. Their number comes from the launcher.
 fn is_a_setting(name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| aurora_core::VARIABLES.contains(&name) && name != "AURORA_RANKS")
 }

@@ -55,7 +55,7 @@ impl SorArguments {
     }
 }
 
-/// Runs, verifies and measures it.
+/// Runs, verifies and measures the program.
 ///
 /// # Errors
 /// The argument that is impossible.

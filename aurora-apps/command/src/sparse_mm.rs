@@ -48,7 +48,7 @@ impl SparseMmArguments {
     }
 }
 
-/// Runs, verifies and measures it.
+/// Runs, verifies and measures the program.
 ///
 /// # Errors
 /// The argument that is impossible.

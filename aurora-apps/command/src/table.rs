@@ -65,7 +65,7 @@ impl Display for Table<'_, Report> {
     }
 }
 
-/// Why several ranks gain next to nothing.
+/// Returns the reason why several ranks gain very little.
 fn why_none(report: &Report) -> Option<String> {
     let is_parallel = report.ranks > 1 && report.implementation != Implementation::Sequential.name();
     let sharing = report.sharing_seconds.median / report.seconds.median;
@@ -76,7 +76,7 @@ fn why_none(report: &Report) -> Option<String> {
     }
 }
 
-/// A row with the spread of one figure.
+/// Writes a row with the spread of one figure.
 pub fn line(f: &mut Formatter<'_>, name: &str, of: Spread) -> fmt::Result {
     writeln!(f, "{name:34}{:>12.6}{:>12.6}{:>12.6}", of.min, of.median, of.max)
 }

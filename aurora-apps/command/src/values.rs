@@ -1,13 +1,13 @@
-//! Values of arguments: how they are read, and what is said of those that cannot be.
+//! The parsers of argument values, with their error messages.
 
 use parse_size::Config;
 use std::ops::{Bound, RangeBounds};
 use std::time::Duration;
 
-/// Numbers as large as this are worth a unit.
+/// The limit from which a number is worth a unit.
 const LARGE: u64 = 1_000_000;
 
-/// Whole numbers of a range, as people write them: `8000000`, `8_000_000`, `8e6`, `8M`; `8Mi` is 8 x 2^20.
+/// Reads whole numbers of a range, as people write them: `8000000`, `8_000_000`, `8e6`, `8M`; `8Mi` is 8 x 2^20.
 pub fn number<N: TryFrom<u64>>(range: impl RangeBounds<u64> + Clone) -> impl Fn(&str) -> Result<N, String> + Clone {
     move |text| {
         // A number of elements has no bytes.
@@ -17,7 +17,7 @@ pub fn number<N: TryFrom<u64>>(range: impl RangeBounds<u64> + Clone) -> impl Fn(
     }
 }
 
-/// A range, as people say it, and how else than by digits a number of it can be written.
+/// Returns a range in words, and the forms other than digits in which its numbers can be written.
 fn words(range: &impl RangeBounds<u64>) -> String {
     const UNITS: &str = "also with K, M or G (thousands, millions, ..), Ki, Mi or Gi (powers of 1024), or as 1e6";
     let least = match range.start_bound() {
@@ -32,32 +32,32 @@ fn words(range: &impl RangeBounds<u64>) -> String {
     }
 }
 
-/// Sizes in bytes, as `AURORA_CACHE_LIMIT` takes them: the units are powers of 1024. Also 0.
+/// Reads sizes in bytes in the form of `AURORA_CACHE_LIMIT`: the units are powers of 1024. 0 is allowed.
 pub fn bytes_or_none(text: &str) -> Result<u64, &'static str> {
     let unit = text.trim_end().trim_start_matches(|c: char| !c.is_ascii_alphabetic()).to_ascii_lowercase();
-    // Some take MB for a million bytes, others for 2^20.
+    // MB is refused, because it may mean a million bytes or 2^20.
     let clear = !(unit.len() == 2 && unit.ends_with('b'));
     let bytes = whole(text, Config::new().with_binary()).filter(|_| clear);
     bytes
         .ok_or("a number of bytes from 0 on, also with K, M, G or T (powers of 1024, as KiB, MiB, GiB, TiB), or as 1e6")
 }
 
-/// A number without a fraction.
+/// Reads a number without a fraction.
 fn whole(text: &str, units: Config) -> Option<u64> {
-    // A unit may stand apart, and digits not. `1e` is a part of `1e6`, and no unit. Fractions would be rounded.
+    // A space may separate a unit, but not digits. `1e` is a part of `1e6`, and no unit. Fractions would be rounded.
     let words = text.split_whitespace().collect::<Vec<_>>();
     let is_one = words.len() < 2 || words.len() == 2 && words[1].starts_with(|c: char| c.is_ascii_alphabetic());
     let is_plain = is_one && !text.contains(['.', '-']) && !text.trim_end().ends_with(['e', 'E']);
     units.parse_size(text).ok().filter(|_| is_plain)
 }
 
-/// How fast a rank is beside others.
+/// Reads the weight of a rank: its speed relative to other ranks.
 pub fn weight(text: &str) -> Result<f64, &'static str> {
     let weight = text.trim().parse().ok().filter(|weight: &f64| weight.is_finite() && *weight >= 0.0);
     weight.ok_or("a weight is a number, 0 or greater")
 }
 
-/// A probability, as a fraction or per cent.
+/// Reads a probability, as a fraction or per cent.
 pub fn density(text: &str) -> Result<f64, &'static str> {
     let text = text.trim();
     let density = match text.strip_suffix('%') {
@@ -68,7 +68,7 @@ pub fn density(text: &str) -> Result<f64, &'static str> {
     density.ok_or("a density is a fraction from 0 to 1 (0.125), or per cent with its sign (12.5%)")
 }
 
-/// A time that does not end at once.
+/// Reads a time that is greater than 0.
 pub fn seconds(text: &str) -> Result<Duration, &'static str> {
     let seconds = text.parse().ok().filter(|seconds: &f64| *seconds > 0.0);
     let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());

@@ -5,7 +5,7 @@ mod support;
 use serde_json::Value;
 use support::{aurora, stderr, stdout, with_figures};
 
-/// Every operation, small, with the fewest ranks that it takes.
+/// Every operation, small, with its minimum number of ranks.
 const OPERATIONS: [(&str, usize); 25] = [
     ("read-cache --bytes 100003", 1),
     ("read-cache --bytes 1", 1),
@@ -83,7 +83,7 @@ fn every_operation_is_verified_and_tells_its_figures() {
                     }
                 }
             }
-            // A rank that is alone has no socket.
+            // A single rank has no socket.
             for packets in
                 ["messages_sent", "bytes_sent", "packets_sent", "packets_resent"].into_iter().filter(|_| ranks > 1)
             {
@@ -93,10 +93,10 @@ fn every_operation_is_verified_and_tells_its_figures() {
     }
 }
 
-/// A vector that all ranks of a machine cache is there once; caches of their own would be seen.
+/// A vector that all ranks of a machine cache exists once; caches of their own would be visible in the memory.
 #[test]
 fn ranks_of_one_machine_have_a_cached_vector_once() {
-    // A rank's block is larger than what an allocator keeps for itself when it is given back.
+    // A rank's block is larger than the memory that an allocator keeps after a release.
     const BYTES: f64 = (160 << 20) as f64;
     let pss = |route: &str, bytes: f64| {
         let line = format!("bench read-cache --bytes {bytes} --ranks 4 --reps 1 --route {route} --json");
@@ -151,7 +151,8 @@ fn a_table_says_verified_once() {
 #[test]
 fn seconds_are_for_one_operation_after_the_latest_rank_has_begun() {
     let seconds = |report: &Value| report["seconds"]["min"].as_f64().expect("a number");
-    // A rank that is kept from the processor in the first operation makes that look long: hardly each time.
+    // A rank that does not get the processor in the first operation makes that operation look long, but hardly each
+    // time.
     let is_repeated = |_: u32| {
         let barrier = report("bench barrier --ranks 2 --reps 1 --route udp --json");
         let times = barrier["times"].as_f64().expect("a number");
@@ -184,7 +185,7 @@ fn rates_are_those_of_all_ranks_in_the_slowest_ones_time() {
 fn the_bytes_of_a_vector_pass_through_the_network() {
     let report = report("bench read-cache --bytes 1000000 --ranks 2 --reps 3 --route udp --json");
     assert_eq!(report["bytes"], 1_000_000);
-    // Half of it each way, in datagrams of at most 64 KiB.
+    // Half of it goes in each direction, in datagrams of at most 64 KiB.
     assert!(report["packets_sent"]["min"].as_f64().expect("a number") >= 1e6 / 65536.0, "{report}");
 }
 

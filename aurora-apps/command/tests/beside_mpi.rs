@@ -1,5 +1,5 @@
-//! The `aurora` command under mpirun, beside what it is compared with. `MPIRUN` names the mpirun of the MPI that this
-//! was built for.
+//! The `aurora` command under mpirun, compared with MPI. `MPIRUN` names the mpirun of the MPI with which this test was
+//! built.
 #![cfg(feature = "mpi")]
 
 mod support;
@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use std::sync::{Mutex, PoisonError};
 use support::with_figures;
 
-/// One job at a time: MPI's ranks poll while they wait, and would take the cores from each other.
+/// One job at a time: MPI's ranks poll while they wait, and would take the cores from other jobs.
 static CORES: Mutex<()> = Mutex::new(());
 
 fn mpirun(ranks: usize, line: &str) -> Output {
@@ -35,7 +35,7 @@ fn report(ranks: usize, line: &str) -> Value {
     with_figures(text.lines().last().expect("a line"))
 }
 
-/// Every operation with all that carries it out, and the fewest ranks that this takes.
+/// Every operation with all its implementations, and the minimum number of ranks.
 const BENCHES: [(&str, &str, usize); 14] = [
     ("read-cache --bytes 100003", "aurora,mpi-collective,mpi-isend", 1),
     ("read-cache --bytes 1 --late-rank-ms 20", "mpi-isend,aurora,mpi-collective", 1),
@@ -57,7 +57,7 @@ const BENCHES: [(&str, &str, usize); 14] = [
 fn implementations_take_turns_in_one_job() {
     for (operation, implementations, least) in BENCHES {
         for ranks in [Some(3), (least < 2).then_some(least)].into_iter().flatten() {
-            // By datagrams, so that there are some to count.
+            // The route is UDP, so that there are packets to count.
             let line = format!("bench {operation} --impl {implementations} --reps 2 --route udp");
             let report = report(ranks, &line);
             assert_eq!(report["impl"], "aurora", "{line}");
@@ -66,7 +66,7 @@ fn implementations_take_turns_in_one_job() {
             assert_eq!(names.join(","), implementations);
             for result in results {
                 assert_eq!((&result["verified"], &result["reps"]), (&Value::Bool(true), &Value::from(2)), "{line}");
-                // A rank that is alone has no socket.
+                // A single rank has no socket.
                 let ours = result["impl"] == "aurora" && ranks > 1;
                 assert_eq!(result["packets_sent"].is_null(), !ours, "{line}");
             }
@@ -94,10 +94,10 @@ fn damage_is_seen_by_each_implementation() {
     }
 }
 
-/// What shares the matrices over MPI.
+/// The implementations over MPI of `mm2`.
 const MM2: &str = "mpi-isend,mpi-isend-whole,mpi-ring,mpi-collective";
 
-/// What shares the data of the other programs.
+/// The implementations over MPI of the other programs.
 const BOTH: &str = "mpi-isend,mpi-collective";
 
 /// Programs, also with less data than ranks.
@@ -118,7 +118,7 @@ const PROGRAMS: [(&str, &str, usize); 22] = [
     ("diffusion --rows 4 --cols 700 --steps 8", BOTH, 4),
     ("diffusion --rows 2 --cols 3 --steps 2", BOTH, 3),
     ("diffusion --rows 9 --cols 9 --steps 3", BOTH, 1),
-    // Counted first, and in batches; and less of a table than ranks.
+    // Counting first, and in batches; and a table with fewer counters than ranks.
     ("histogram --table 1001 --updates 3003", BOTH, 4),
     ("histogram --table 300007 --updates 200003", BOTH, 3),
     ("histogram --table 2 --updates 1", BOTH, 3),
@@ -144,7 +144,7 @@ fn programs_are_right_over_mpi_too() {
     }
 }
 
-/// Bounds and parts that go from rank to rank while all of them search.
+/// Bounds and parts go from rank to rank while all ranks search.
 #[test]
 fn a_search_over_mpi_finds_the_optimum() {
     for (ranks, line, optimum) in [(1, "--instance gr17", 2085), (4, "--instance gr21 --chunk 3", 2707)] {

@@ -65,8 +65,8 @@ fn json_is_the_last_line() {
     assert!(report["commit"].is_string());
 }
 
-/// On 8 ranks that are processes: a barrier after each of 20 half-sweeps and one before, and two edges of one page over
-/// each of 7 borders.
+/// On 8 ranks that are processes: a barrier after each of 20 half-sweeps and one before them, and two edges of one page
+/// over each of 7 borders.
 #[test]
 fn treadmarks_counts_by_causes() {
     let output = aurora("sor --size s --impl treadmarks --reps 1 --seed 5 --ranks 8 --json");
@@ -231,7 +231,7 @@ fn a_negative_number_is_refused_by_its_argument() {
     }
 }
 
-/// Those who compare an older build with a newer one find out by this what it knows.
+/// Scripts that compare an older build with a newer one use this to find the commands that a build has.
 #[test]
 fn help_comes_only_for_what_there_is() {
     let code = |line: &str| aurora(&format!("{line} --help")).status.code();
@@ -340,7 +340,7 @@ fn reads_without_a_gather_say_how_much_longer_they_take() {
     assert_eq!((&report["impl"], &report["reads"]), (&"aurora".into(), &500.into()));
     let results = report["results"].as_array().expect("a list");
     assert!(results.iter().all(|result| result["verified"] == true), "{report}");
-    // The naive one sends each of its remote reads by itself.
+    // The naive program sends each of its remote reads by itself.
     let messages = |of: usize| results[of]["messages"].as_u64().expect("a number");
     assert!(messages(0) > 10 * messages(1), "{report}");
 }
@@ -375,7 +375,7 @@ fn a_variable_that_cannot_be_is_exit_code_2_as_an_argument_is() {
 
 #[test]
 fn ranks_that_gain_nothing_say_why() {
-    // Nothing is so small that two processes gain by it.
+    // Two processes gain nothing for data this small.
     let output = aurora("mm2 --size 8 --reps 3 --ranks 2 --route udp");
     let text = stdout(&output);
     let line = text.lines().find(|line| line.starts_with("speed-up")).unwrap_or_else(|| panic!("{text}"));

@@ -1,4 +1,4 @@
-//! Diffusion on ranks that are threads: the sequential result bit by bit for every shape, and wrong when it is.
+//! Diffusion on ranks that are threads: equal to the sequential result bit by bit for every shape, and damage is found.
 
 use aurora_apps::diffusion::{self, Diffusion};
 use aurora_apps::implementation::Implementation;
@@ -47,7 +47,7 @@ fn element_by_element_it_comes_to_the_same() {
     }
 }
 
-/// Also if a rank has no rows, in the middle or at an end.
+/// Also if a rank between others, or at an end, has no rows.
 #[test]
 fn ranks_may_have_weights() {
     let implementations = vec![Implementation::Naive, Implementation::Aurora, Implementation::Sequential];
@@ -61,8 +61,8 @@ fn ranks_may_have_weights() {
     }
 }
 
-/// Beside one exchange for each of two vectors at the start and what stops the clock, a step is a message over each
-/// border and way.
+/// Apart from one exchange for each of two vectors at the start, and the stop of the clock, a step sends one message
+/// over each border in each direction.
 #[test]
 fn a_step_costs_a_message_to_each_neighbour() {
     for ranks in 1..=4 {
@@ -72,7 +72,7 @@ fn a_step_costs_a_message_to_each_neighbour() {
         };
         let (few, many) = (messages(10), messages(110));
         let borders = ranks as u64 - 1;
-        // The watch over waiting ranks may speak now and then.
+        // The deadlock watch may send messages now and then.
         assert!((200 * borders..=200 * borders + 20).contains(&(many - few)), "{few} and {many} on {ranks} ranks");
     }
 }

@@ -1,4 +1,4 @@
-//! The histogram on ranks that are threads: right for every size, by each implementation, and wrong when it is.
+//! The histogram on ranks that are threads: right for every size, by each implementation, and damage is found.
 
 use aurora_apps::histogram::{self, Histogram};
 use aurora_apps::implementation::Implementation;
@@ -44,7 +44,7 @@ fn one_misplaced_update_is_noticed_in_each() {
     }
 }
 
-/// What turns are for: of two ranks that read a counter before either has written it, one loses its update.
+/// The reason for turns: if two ranks read a counter before either has written it, one update is lost.
 #[test]
 fn without_turns_an_update_is_lost() {
     let counted = Config::threads(2).run(|world| {

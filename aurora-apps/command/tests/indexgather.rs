@@ -1,4 +1,4 @@
-//! Random reads of a table on ranks that are threads: right for every size, and wrong when they are.
+//! Random reads of a table on ranks that are threads: right for every size, and damage is found.
 
 use aurora_apps::implementation::Implementation;
 use aurora_apps::indexgather::{self, IndexGather};
@@ -43,15 +43,15 @@ fn all_implementations_read_the_same() {
     }
 }
 
-/// Beside what starts and stops the clock: as many as there are batches, and not elements.
+/// Apart from the start and the stop of the clock: as many messages as batches, not as many as elements.
 #[test]
 fn a_read_costs_no_message_but_a_batch_does() {
     let messages = |implementation, reads| {
         let job = IndexGather { implementations: vec![implementation], reps: 5, ..small(30_000, reads) };
         compare(Config::threads(3).route(Route::Udp), &job).main.messages.expect("counted")
     };
-    // A third of a rank's reads goes to each of two others: one batch there and one back; the watch may speak now and
-    // then.
+    // A third of a rank's reads goes to each of two other ranks: one batch there and one back. The deadlock watch may
+    // send messages now and then.
     let (none, some) = (messages(Implementation::Aurora, 0), messages(Implementation::Aurora, 900));
     assert!((12..=30).contains(&(some - none)), "{none} and {some}");
     let naive = messages(Implementation::Naive, 900);

@@ -1,4 +1,4 @@
-//! The two-stage multiplication on ranks that are threads: right for every shape, and wrong when it is.
+//! The two-stage multiplication on ranks that are threads: right for every shape, and damage is found.
 
 use aurora_apps::clock::Pace;
 use aurora_apps::implementation::Implementation;
@@ -32,7 +32,7 @@ fn every_shape_is_verified() {
     }
 }
 
-/// As the rows come and once all are here, over a network where they come in pieces.
+/// Both as the rows arrive and when all have arrived, over a network where they arrive in pieces.
 #[test]
 fn streaming_and_whole_are_both_verified() {
     for (ranks, kernel) in [(2, Kernel::Tiled), (3, Kernel::Tiled), (3, Kernel::Dot)] {
@@ -110,7 +110,7 @@ fn a_report_tells_the_phases_of_both_stages() {
     assert!(report.sequential_seconds > 0.0);
 }
 
-/// The phases alone count, and the repetition that touches fresh memory does not.
+/// Only the phases count, and the repetition that touches fresh memory does not.
 #[test]
 fn phases_can_be_kept_apart() {
     let implementations = vec![Implementation::AuroraWhole, Implementation::Aurora];

@@ -10,7 +10,7 @@ use support::{aurora, stderr, stdout};
 const TABLE_2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../aurora-super/data/table-2-tsp.tsv");
 const TABLE_3: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../aurora-super/data/table-3-mm.tsv");
 
-/// What is printed for a file with this option and value, which may have spaces.
+/// Returns the output for a file with these options, whose values may have spaces.
 fn shown(file: &str, options: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_aurora")).args(["model", file]).args(options).output();
     let output = output.expect("it starts");
@@ -18,13 +18,13 @@ fn shown(file: &str, options: &[&str]) -> String {
     stdout(&output)
 }
 
-/// The words of the line that begins with these.
+/// Returns the words of the line that begins with `begin`.
 fn line<'t>(text: &'t str, begin: &str) -> Vec<&'t str> {
     let found = text.lines().find(|line| line.starts_with(begin)).unwrap_or_else(|| panic!("no `{begin}` in {text}"));
     found[begin.len()..].split_whitespace().collect()
 }
 
-/// Exit code and what is said on standard error, with `text` on standard input.
+/// Returns the exit code and the text on standard error, with `text` on standard input.
 fn piped(text: &str, options: &[&str]) -> (Option<i32>, String) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_aurora"))
         .args(["model", "-"])
@@ -120,7 +120,7 @@ fn table_3_and_its_farm() {
     assert_eq!(line(&text, "SH=13,CSNT=3 "), ["34.591", "23.40", "23.40", "17.36", "1.00"]);
     assert!(text.lines().last().is_some_and(|last| last.starts_with("RCF=32 ")), "{text}");
 
-    // Ten times as many units of the same size, which no run has measured.
+    // Ten times as many units of the same size: no run has measured this.
     let text = shown(TABLE_3, &["--farm", "360", "--unit-seconds", "7.3663889"]);
     assert_eq!(line(&text, "SH=6,RCF=3,CSNT=3 ")[2..], ["274.78", "1.04"]);
 }

@@ -1,4 +1,4 @@
-//! The parallel sort on ranks that are threads: every input and length, and wrong when it is.
+//! The parallel sort on ranks that are threads: every input and length, and damage is found.
 
 use aurora_apps::clock::Pace;
 use aurora_apps::implementation::Implementation;

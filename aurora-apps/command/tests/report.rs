@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use support::{aurora, stderr, stdout};
 
-/// A folder that is gone after the test.
+/// A folder that is removed after the test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -18,7 +18,7 @@ impl Folder {
         Folder(folder)
     }
 
-    /// The name of a file in it.
+    /// Returns the name of a file in the folder.
     fn file(&self, name: &str) -> String {
         self.0.join(name).to_str().expect("text").to_string()
     }
@@ -113,7 +113,7 @@ fn labels_are_checked_before_anything_runs() {
         }
     }
     assert_eq!(aurora("report").status.code(), Some(2));
-    // Nothing else would show them.
+    // Labels appear only in the JSON object.
     let output = aurora("mm2 --label setting=defaults");
     assert!(output.status.code() == Some(2) && stderr(&output).contains("--json"), "{}", stderr(&output));
 }

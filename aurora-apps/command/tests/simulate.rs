@@ -8,14 +8,14 @@ use std::path::PathBuf;
 use std::process::Command;
 use support::{aurora, stderr, stdout};
 
-/// The objects that a command line prints.
+/// Returns the objects that a command line prints.
 fn objects(line: &str) -> Vec<Value> {
     let output = aurora(line);
     assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""), "{line}");
     stdout(&output).lines().map(|line| serde_json::from_str(line).expect("an object")).collect()
 }
 
-/// A file with this content, gone after the test.
+/// A file with this content, which is removed after the test.
 struct Listed(PathBuf);
 
 impl Listed {
@@ -79,7 +79,7 @@ fn own_mode_has_cases_versions_and_numbers_of_instructions_in_flight() {
     for (key, expected) in [("mode", "own"), ("case", "256r2"), ("policy", "S")] {
         assert_eq!(one[key], expected);
     }
-    // What the paper prints of two nodes makes it 10.5 ms.
+    // The paper's values for two nodes give 10.5 ms.
     assert!((one["latency"].as_f64().expect("a number") - 10_545.0).abs() < 1.0, "{one}");
     assert!(one.get("blocks").is_none() && one.get("asked_latency").is_none(), "{one}");
     for key in ["parallelism", "miss_ratio", "p_c", "synchronisation", "load_time", "merges", "messages", "loads"] {
@@ -144,7 +144,7 @@ fn a_table_has_policies_in_rows_and_nodes_in_columns() {
     assert_eq!(measure("efficiency")[0], ["efficiency", "by", "nodes", "1", "2"]);
     assert_eq!(measure("efficiency")[1][..2], ["syn", "1.0000"]);
     assert_eq!(measure("imbalance")[2][..2], ["S", "0.0000"]);
-    // Two nodes have two columns of B each, and all of A between them: 8 blocks of A for each.
+    // Two nodes have two columns of B each, and together all of A: 8 blocks of A for each node.
     assert_eq!(measure("loads")[1..], [words("syn 0 16"), words("S 0 16")]);
 }
 
@@ -245,7 +245,7 @@ fn arguments_that_cannot_be_are_exit_code_2_and_say_what_can() {
     }
 }
 
-/// So many numbers of nodes of 7 policies would be speeds of 2 GB, if all were made at once.
+/// The speeds for these numbers of nodes and 7 policies would take 2 GB if they were all made at once.
 #[test]
 fn what_is_asked_for_takes_memory_when_it_is_simulated() {
     let counts = (0..1000).map(|count| (65_536 - count).to_string()).collect::<Vec<_>>().join(",");

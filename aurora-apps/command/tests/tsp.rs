@@ -1,4 +1,4 @@
-//! The search on ranks that are threads: the same optimum for any number of them, and wrong when it is.
+//! The search on ranks that are threads: the same optimum for any number of ranks, and damage is found.
 
 use aurora_apps::implementation::Implementation;
 use aurora_apps::report::Report;

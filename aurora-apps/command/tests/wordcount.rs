@@ -1,4 +1,4 @@
-//! Word count on ranks that are threads: right for every size, by each implementation, and wrong when it is.
+//! Word count on ranks that are threads: right for every size, by each implementation, and damage is found.
 
 use aurora_apps::implementation::Implementation;
 use aurora_apps::report::{Comparison, Report};

@@ -1,4 +1,4 @@
-//! Numbers of a file that can be: for serde's `deserialize_with`. What is optional may be absent.
+//! Checks of the numbers in a file, for serde's `deserialize_with`. Optional numbers may be absent.
 
 use super::Spread;
 use serde::de::{Deserialize, Deserializer, Error};
@@ -6,16 +6,16 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-/// No job has more ranks.
+/// The allowed numbers of ranks.
 const RANKS: RangeInclusive<usize> = 1..=16_384;
 
-/// Nobody waits for more repetitions, and more nodes are not simulated. Those of many runs are added up.
+/// The allowed numbers of repetitions, and of simulated nodes. The repetitions of many runs are added up.
 const COUNT: RangeInclusive<usize> = 1..=1 << 32;
 
-/// Seconds and counts that can be, beside 0. With greater and smaller ones quotients are no numbers any more.
+/// The allowed seconds and counts, besides 0. Quotients of greater or smaller values would not be finite.
 const SENSIBLE: RangeInclusive<f64> = 1e-30..=1e12;
 
-/// A `V`, or none, in which there is no flaw.
+/// Reads a `V`, or none, and checks it: `flaw` returns an error text for a wrong value.
 fn checked<'de, V, T, D>(of: D, flaw: impl Fn(V) -> Option<String>) -> Result<T, D::Error>
 where
     T: Deserialize<'de> + Copy + Into<Option<V>>,
@@ -33,7 +33,7 @@ pub fn reps<'de, D: Deserializer<'de>>(of: D) -> Result<usize, D::Error> {
     checked(of, |reps| (!COUNT.contains(&reps)).then(|| format!("nothing is repeated {reps} times")))
 }
 
-/// Of a simulation: nodes, or repetitions.
+/// Reads a number of nodes or repetitions of a simulation.
 pub fn count<'de, D: Deserializer<'de>>(of: D) -> Result<usize, D::Error> {
     checked(of, |count| (!COUNT.contains(&count)).then(|| format!("there are no {count} nodes or repetitions")))
 }
@@ -42,7 +42,7 @@ pub fn seconds<'de, D: Deserializer<'de>>(of: D) -> Result<f64, D::Error> {
     checked(of, |value| (!is_sensible(value)).then(|| format!("{value:e} s is no time")))
 }
 
-/// A [`Spread`].
+/// Reads a [`Spread`].
 pub fn in_order<'de, T, D>(of: D) -> Result<T, D::Error>
 where
     T: Deserialize<'de> + Copy + Into<Option<Spread>>,
@@ -57,12 +57,13 @@ where
     })
 }
 
-/// Units of time as they are written, to compare.
+/// Reads units of time as their text, which can be compared.
 pub fn text<'de, D: Deserializer<'de>>(of: D) -> Result<String, D::Error> {
     checked(of, |value| not_units(&value)).map(|value: f64| value.to_string())
 }
 
-/// All numbers of a simulation that are none of its setting, by name. Sums of shares may be a digit beside 1.
+/// Reads all numbers of a simulation that are not in its setting, by name. Rounding may put sums of shares slightly
+/// above 1.
 pub fn means<'de, D: Deserializer<'de>>(of: D) -> Result<BTreeMap<String, f64>, D::Error> {
     let mut means = BTreeMap::new();
     for (name, value) in BTreeMap::<String, Value>::deserialize(of)? {
@@ -80,7 +81,7 @@ pub fn means<'de, D: Deserializer<'de>>(of: D) -> Result<BTreeMap<String, f64>, 
     }
 }
 
-/// Of what the nodes could have computed.
+/// The figures that are shares of the nodes' possible computation.
 const SHARES: [&str; 3] = ["imbalance", "communication", "efficiency"];
 
 fn not_units(value: &f64) -> Option<String> {

@@ -1,4 +1,4 @@
-//! How a run came about: the command, the machine, the date, and what its user says about it.
+//! The circumstances of a run: the command, the machine, the date, and the user's labels.
 
 use super::label::Labels;
 use super::{machine, profile};
@@ -7,45 +7,47 @@ use std::ffi::OsString;
 use std::fs;
 use std::time::SystemTime;
 
-/// The form of the JSON objects. It counts up with each change that a reader must know of; objects without a number are
-/// of the form before, in which the figures of the first implementation stand at the top too.
+/// The version of the JSON objects' form. It increases with each change that a reader must know about. Objects without
+/// a number have the previous form, in which the figures of the first implementation are also at the top level.
 pub const SCHEMA: u32 = 1;
 
-/// Stands in each JSON object beside the figures.
+/// The part of each JSON object that accompanies the figures.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Circumstances {
-    /// [`SCHEMA`] of the version that has written it; 0 in files from before there was one.
+    /// [`SCHEMA`] of the Aurora version that has written the object; 0 in older files without it.
     pub schema: u32,
-    /// Aurora's.
+    /// The version of Aurora.
     pub version: String,
-    /// Of Aurora's repository, with `-modified` behind it if there are other changes; empty for a build without one.
+    /// The commit of Aurora's repository, with `-modified` behind it if there are other changes; empty for a build
+    /// outside of a repository.
     pub commit: String,
-    /// As typed, the variables before it that Aurora reads included; under a launcher, that one's command.
+    /// The command as typed, after the environment variables that Aurora reads; under a launcher, the launcher's
+    /// command.
     pub command: String,
     /// Processor, cores, memory, kernel.
     pub machine: String,
-    /// By which profile the command was built; nothing in files from before that was told.
+    /// The Cargo profile of the build; empty in older files.
     pub profile: String,
-    /// When it began, by universal time.
+    /// The start of the run, in universal time.
     pub date: String,
-    /// What the user says about it.
+    /// The user's labels.
     pub labels: Labels,
 }
 
-/// A figure with how it came about, as one JSON object.
+/// A figure with its circumstances, as one JSON object.
 #[derive(Debug, Serialize)]
 pub struct Told<'r, R> {
-    /// How it came about.
+    /// The circumstances.
     #[serde(flatten)]
     pub circumstances: &'r Circumstances,
-    /// What it came to.
+    /// The figures.
     #[serde(flatten)]
     pub report: &'r R,
 }
 
 impl Circumstances {
-    /// Those of this process, which begins now.
+    /// Returns the circumstances of this process. The date is now.
     pub fn here(commit: &str, labels: Labels, under_launcher: bool) -> Self {
         let launcher = if under_launcher { launcher() } else { None };
         let words = launcher.unwrap_or_else(|| std::env::args_os().map(lossy).collect());
@@ -62,21 +64,21 @@ impl Circumstances {
         }
     }
 
-    /// The command, or what is known instead.
+    /// Returns the command, or a text that says it is unknown.
     pub fn command(&self) -> &str {
         if self.command.is_empty() { "(no command on record)" } else { &self.command }
     }
 
-    /// The machine, or what is known instead.
+    /// Returns the machine, or a text that says it is unknown.
     pub fn machine(&self) -> &str {
         if self.machine.is_empty() { "an unknown machine" } else { &self.machine }
     }
 }
 
-/// What Aurora was told by the environment, as one would type it. Nothing is decided by these here.
+/// Returns Aurora's environment variables in the form in which one would type them, for the record only.
 fn variables() -> Vec<String> {
     let ours = std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value)));
-    // That one is not the user's.
+    // `AURORA_JOB` does not come from the user.
     let ours = ours.filter(|(name, value)| name.starts_with("AURORA_") && name != "AURORA_JOB" && !value.is_empty());
     let mut ours: Vec<_> = ours.map(|(name, value)| format!("{name}={}", quoted(&value))).collect();
     ours.sort();
@@ -87,7 +89,7 @@ fn lossy(text: OsString) -> String {
     text.to_string_lossy().into_owned()
 }
 
-/// The command of the nearest ancestor that starts MPI's ranks, if it is on this machine.
+/// Returns the command of the nearest ancestor process that starts MPI's ranks, if it is on this machine.
 fn launcher() -> Option<Vec<String>> {
     let mut process = std::os::unix::process::parent_id();
     for _ in 0..32 {
@@ -108,7 +110,7 @@ fn is_launcher(program: &str) -> bool {
     ["mpirun", "mpiexec", "orterun", "prterun", "srun"].iter().any(|launcher| name.starts_with(launcher))
 }
 
-/// As a shell wants it.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_./=:,@%+-".contains(c);
     if !word.is_empty() && word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', r"'\''")) }

@@ -1,4 +1,4 @@
-//! Puts runs of the same kind together.
+//! Collects runs of the same kind.
 
 use super::Spread;
 use super::recorded::{Recorded, What};
@@ -6,35 +6,37 @@ use super::report::{Phase, Report};
 use super::series::{Key, Problem, Series};
 use std::collections::BTreeMap;
 
-/// All figures of the files, in the order of their points. A run has the index of its object among all.
+/// All figures of the files, in the order of their points. A run is identified by the index of its object among all
+/// objects.
 #[derive(Debug)]
 pub struct Collection {
     pub programs: Vec<Point>,
     pub operations: Vec<Point>,
-    /// Results that were wrong, and so are in none of the figures: the run and the implementation.
+    /// Wrong results, which are left out of all figures: the run and the implementation.
     pub wrong: Vec<(usize, String)>,
 }
 
-/// What one system took for one problem in one place with so many ranks, in all runs.
+/// The figures of one system for one problem in one place with one number of ranks, in all runs.
 #[derive(Clone, Debug)]
 pub struct Point {
     pub key: Key,
     pub series: Series,
     pub ranks: usize,
-    /// What each of them says; of an operation there is the time, for once.
+    /// The report of each run; for an operation, its times are for one operation.
     pub runs: Vec<(usize, Report)>,
 }
 
 /// The sequential program alone on a quiet machine.
 #[derive(Clone, Debug)]
 pub struct Alone {
-    /// Of runs with several numbers of ranks or labels the least, which makes every modelled speed-up the smallest.
+    /// The minimum over runs with different numbers of ranks or labels, which makes every modelled speed-up the
+    /// smallest.
     pub seconds: f64,
     pub runs: Vec<usize>,
 }
 
 impl Collection {
-    /// Of all runs.
+    /// Collects all runs.
     pub fn of(all: &[Recorded]) -> Self {
         type Points = BTreeMap<(Key, Series, usize), Vec<(usize, Report)>>;
         let (mut programs, mut operations, mut wrong) = (Points::new(), Points::new(), Vec::new());
@@ -42,7 +44,7 @@ impl Collection {
             let (into, results) = match what {
                 What::Program(results) => (&mut programs, results),
                 What::Bench(results) => (&mut operations, results),
-                // These have no clock in common with the others.
+                // Simulated times cannot be compared with measured times.
                 What::Simulation(_) => continue,
             };
             for report in results {
@@ -60,8 +62,9 @@ impl Collection {
         Collection { programs: points(programs), operations: points(operations), wrong }
     }
 
-    /// What speed-ups in `key`'s place can be modelled from: the sequential program's times on a quiet machine, if
-    /// somebody has measured them. What mm2's ranks share does not depend on the kernel, so each kernel's time will do.
+    /// Returns the times from which speed-ups in `key`'s place can be modelled: the sequential program's times on a
+    /// quiet machine, if they were measured. The data that mm2's ranks share does not depend on the kernel, so the time
+    /// of any kernel can be used.
     pub fn alone(&self, key: &Key) -> BTreeMap<&Problem, Alone> {
         let mut all = BTreeMap::new();
         for point in self.programs.iter().filter(|point| point.series.is_alone() && point.sequential() > 0.0) {
@@ -79,48 +82,49 @@ impl Collection {
 }
 
 impl Point {
-    /// The runs that it comes from.
+    /// Returns the runs of this point.
     pub fn numbers(&self) -> impl Iterator<Item = usize> {
         self.runs.iter().map(|(run, _)| *run)
     }
 
-    /// A figure of all runs.
+    /// Returns a figure of all runs.
     pub fn all(&self, figure: impl Fn(&Report) -> Spread) -> Spread {
         Spread::together(self.runs.iter().map(|(_, report)| figure(report)))
     }
 
-    /// A figure of those runs that have it; none if there are none.
+    /// Returns a figure of the runs that have it, or `None` if no run has it.
     pub fn some(&self, figure: impl Fn(&Report) -> Option<Spread>) -> Option<Spread> {
         let figures: Vec<Spread> = self.runs.iter().filter_map(|(_, report)| figure(report)).collect();
         (!figures.is_empty()).then(|| Spread::together(figures))
     }
 
-    /// The middle of a figure that does not vary in a run.
+    /// Returns the median of a figure that does not vary in a run.
     pub fn middle(&self, figure: impl Fn(&Report) -> Option<f64>) -> Option<f64> {
         self.some(|report| figure(report).map(Spread::exactly)).map(|of| of.median)
     }
 
-    /// Time of a repetition, of an operation that for once.
+    /// Returns the time of a repetition, or of one operation.
     pub fn seconds(&self) -> Spread {
         self.all(|report| report.seconds)
     }
 
-    /// What was shared while ranks computed, in the middle.
+    /// Returns the median time of sharing that was hidden behind computing.
     pub fn hidden(&self) -> f64 {
         self.all(|report| report.hidden_seconds).median
     }
 
-    /// The sequential program's time in the same jobs.
+    /// Returns the sequential program's time in the same jobs.
     pub fn sequential(&self) -> f64 {
         self.middle(|report| Some(report.sequential_seconds)).unwrap_or_default()
     }
 
-    /// Sequential time over that of a repetition; none where nothing was to be done.
+    /// Returns the sequential time divided by the time of a repetition, or `None` if one of them is 0.
     pub fn speedup(&self) -> Option<Spread> {
         self.some(|report| speedup(report.sequential_seconds, report.seconds))
     }
 
-    /// The phases of a repetition, in the order of the first run; a phase that only some runs have is theirs.
+    /// Returns the phases of a repetition, in the order of the first run. A phase that only some runs have counts in
+    /// these runs alone.
     pub fn phases(&self) -> Vec<Phase> {
         let mut phases: Vec<(&Phase, Vec<Spread>)> = Vec::new();
         for phase in self.runs.iter().flat_map(|(_, report)| &report.phases) {
@@ -133,7 +137,7 @@ impl Point {
     }
 }
 
-/// How many times as fast as `sequential`; none where nothing was to be done.
+/// Returns the speed-up over `sequential`, or `None` if a time is 0.
 pub fn speedup(sequential: f64, Spread { min, median, max }: Spread) -> Option<Spread> {
     let meaningful = sequential > 0.0 && min > 0.0;
     meaningful.then(|| Spread { min: sequential / max, median: sequential / median, max: sequential / min })

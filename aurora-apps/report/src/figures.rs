@@ -4,64 +4,64 @@ use super::checked::{in_order, ranks, reps};
 use super::{Measured, Report, Spread};
 use serde::{Deserialize, Serialize};
 
-/// What one implementation of an operation took: what `aurora bench` writes, and what is read of it. A file from before
-/// some of it was told says no more than it must.
+/// The figures of one implementation of an operation, in the form that `aurora bench` writes and the report reads.
+/// Older files may lack some of them.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Figures {
-    /// Which operation.
+    /// The operation.
     pub bench: String,
-    /// Which implementation of it.
+    /// The implementation of the operation.
     #[serde(rename = "impl")]
     pub implementation: String,
-    /// What was special about it, if anything: `late-rank-ms=100`.
+    /// The chosen options, if any: `late-rank-ms=100`.
     #[serde(default)]
     pub variant: String,
-    /// What kind of memory was touched, where that is measured.
+    /// The kind of memory that was touched, if that is measured.
     pub memory: Option<String>,
-    /// Ranks of the job.
+    /// The number of ranks of the job.
     #[serde(deserialize_with = "ranks")]
     pub ranks: usize,
-    /// What is moved, as the operation defines it.
+    /// The number of bytes that are moved, as the operation defines it.
     pub bytes: usize,
-    /// Repetitions that were measured.
+    /// The number of measured repetitions.
     #[serde(deserialize_with = "reps")]
     pub reps: usize,
-    /// How often a repetition carries out the operation. All figures are for once.
+    /// The number of operations in a repetition. All figures are for one operation.
     #[serde(default)]
     pub times: usize,
     /// The seed that replays the run.
     #[serde(default)]
     pub seed: u64,
-    /// Whether everything that arrived was right, on every rank in every repetition.
+    /// True if all data that arrived was right, on every rank in every repetition.
     pub verified: bool,
     /// The slowest rank's time between barriers.
     #[serde(deserialize_with = "in_order")]
     pub seconds: Spread,
-    /// From the last rank's entry to the last one's completion, of ranks that share a clock.
+    /// The time from the last rank's entry to the last rank's completion, for ranks that share a clock.
     pub ready_seconds: Option<Spread>,
-    /// The same with one full read of what was loaded, by every rank.
+    /// The time of the operation with one full read of the loaded data by every rank.
     pub with_read_seconds: Option<Spread>,
-    /// Updates or reads a second: those of all ranks, over the slowest rank's time.
+    /// Updates or reads a second: of all ranks together, divided by the slowest rank's time.
     pub per_second: Option<Spread>,
-    /// Of fresh memory: 10^9 bytes a second that each rank touches.
+    /// For fresh memory: 10^9 bytes a second that each rank touches.
     pub gigabytes_per_second: Option<Spread>,
-    /// Memory of all ranks' processes while they hold what they have loaded, shared pages counted once; where nobody
-    /// else's counts with it.
+    /// Memory of all ranks' processes while they hold the loaded data, shared pages counted once. Present if this was
+    /// the only implementation.
     pub pss_bytes: Option<Spread>,
-    /// The largest share of a rank over the smallest, of what they share among them.
+    /// The largest share of a rank divided by the smallest, if the ranks divide tasks among them.
     pub shares: Option<Spread>,
-    /// What accesses are made of, where there are several kinds.
+    /// The way of access, if there are several.
     pub access: Option<String>,
     /// CPU time of all ranks together, user and system.
     #[serde(default)]
     pub cpu_seconds: Spread,
-    /// Transfers of all ranks, those of the barrier at the end among them; none where there are none of ours.
+    /// Transfers of all ranks, including those of the barrier at the end; none for implementations other than Aurora.
     pub messages_sent: Option<Spread>,
-    /// Their bytes, headers included.
+    /// The bytes of these transfers, headers included.
     pub bytes_sent: Option<Spread>,
-    /// Packets of all ranks; none where there are none of ours.
+    /// Packets of all ranks; none if Aurora sends no packets.
     pub packets_sent: Option<Spread>,
-    /// Of these, those that carried bytes again.
+    /// The packets that carried bytes again.
     #[serde(default, deserialize_with = "in_order")]
     pub packets_resent: Option<Spread>,
 }
@@ -76,7 +76,7 @@ impl Measured for Figures {
     }
 }
 
-/// What both have: an operation's size is its bytes, and all that is special about it is its variant.
+/// Converts the common part: the size of an operation is its bytes, and its variant contains its options.
 impl From<&Figures> for Report {
     fn from(of: &Figures) -> Self {
         let parts = [Some(&of.variant), of.memory.as_ref(), of.access.as_ref()];

@@ -1,4 +1,4 @@
-//! What the user says about a run that it cannot know: on which network, beside which MPI, with which settings.
+//! The user's labels of a run, for facts that the run cannot know: the network, the MPI to compare with, the settings.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,26 +6,26 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 use thiserror::Error;
 
-// Those that the page knows, with what it knows them by.
+// The labels that the page uses, with examples of their values.
 /// "155 Mbit/s, MTU 9000".
 pub(crate) const NETWORK: &str = "network";
-/// "Open MPI 4.1.4"; and how that is set: "defaults", "tuned".
+/// "Open MPI 4.1.4"; and the settings of MPI: "defaults", "tuned".
 pub(crate) const MPI: &str = "mpi";
 pub(crate) const SETTING: &str = "setting";
-/// How many machines the ranks are on.
+/// The number of machines of the ranks.
 pub(crate) const NODES: &str = "nodes";
-/// What the figures are: "measured" (also without this label), "computing alone".
+/// The kind of the figures: "measured" (also without this label), "computing alone".
 pub(crate) const KIND: &str = "kind";
-/// "apart" if nobody computes while data are on their way: sharing is comparable then, and the time of a repetition is
-/// not.
+/// "apart" if no rank computes while data is in transit: sharing can then be compared, and the time of a repetition
+/// cannot.
 pub(crate) const PHASES: &str = "phases";
-/// All of them.
+/// All labels that the page uses.
 pub(crate) const KNOWN: [&str; 6] = [NETWORK, MPI, SETTING, NODES, KIND, PHASES];
 
-/// Longer ones are no names.
+/// The maximum length of a value.
 const LONGEST: usize = 200;
 
-/// One `KEY=VALUE`.
+/// One label, `KEY=VALUE`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Label {
     /// Letters, digits, `-` and `_`.
@@ -34,24 +34,24 @@ pub struct Label {
     pub value: String,
 }
 
-/// Why something is no label.
+/// The reason why a text is not a label.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum BadLabel {
     /// There is no `=`.
     #[error("a label is KEY=VALUE, such as network='155 Mbit/s, MTU 9000'")]
     NoValue,
-    /// It has another form.
+    /// The key has another form.
     #[error("a label's key begins with a letter, and letters, digits, `-` and `_` follow")]
     Key,
-    /// Nothing, or what cannot be shown.
+    /// The value is empty, too long, or cannot be shown.
     #[error(
         "a label's value is 1 to {LONGEST} characters in one line; leave the label out where there is nothing to say"
     )]
     Value,
-    /// It is known and takes something else.
+    /// The value of `nodes` is not a number from 1 on.
     #[error("nodes is how many machines the ranks are on: a number from 1 on")]
     Nodes,
-    /// The same key again.
+    /// The same key is given again.
     #[error("the label {0} is given more than once")]
     Twice(String),
 }
@@ -88,7 +88,7 @@ impl Label {
 pub struct Labels(BTreeMap<String, String>);
 
 impl Labels {
-    /// All of them.
+    /// Collects labels.
     ///
     /// # Errors
     /// [`BadLabel::Twice`].
@@ -102,23 +102,23 @@ impl Labels {
         Ok(Labels(all))
     }
 
-    /// The value of a label, if it is given.
+    /// Returns the value of a label, if it is given.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.0.get(key).map(String::as_str)
     }
 
-    /// On how many machines the ranks are, if that was said.
+    /// Returns the number of machines of the ranks, if it is given.
     pub fn nodes(&self) -> Option<usize> {
         self.get(NODES)?.parse().ok()
     }
 
-    /// All of them, by key.
+    /// Returns all labels, by key.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(key, value)| (key.as_str(), value.as_str()))
     }
 }
 
-/// Values may be numbers too: others than the command may write such a file.
+/// Values may be numbers too, in files that other programs have written.
 impl TryFrom<BTreeMap<String, Value>> for Labels {
     type Error = String;
 

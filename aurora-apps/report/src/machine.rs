@@ -2,22 +2,23 @@
 
 use std::fs;
 
-/// How many cores the machine has, whoever may use them.
+/// Returns the number of cores of the machine, including cores that this process may not use.
 pub fn cores() -> usize {
     listed(&read("/proc/cpuinfo")).unwrap_or_else(allowed_cores)
 }
 
-/// How many the kernel's list has: each entry begins with a line `processor`.
+/// Returns the number of entries in the kernel's list: each entry begins with a line `processor`.
 fn listed(cpuinfo: &str) -> Option<usize> {
     Some(cpuinfo.lines().filter(|line| line.starts_with("processor")).count()).filter(|cores| *cores > 0)
 }
 
-/// How many of them this process may use: a launcher may have bound it to some, a container have no more.
+/// Returns the number of cores that this process may use: a launcher may have bound it to some cores, or a container
+/// may have fewer.
 pub fn allowed_cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// In words: processor, cores, memory, kernel.
+/// Returns a description in words: processor, cores, memory, kernel.
 pub fn description() -> String {
     let (processors, memory) = (read("/proc/cpuinfo"), read("/proc/meminfo"));
     let kernel = read("/proc/sys/kernel/osrelease");
@@ -32,7 +33,7 @@ fn counted(cores: usize) -> String {
     if cores == 1 { "1 core".into() } else { format!("{cores} cores") }
 }
 
-/// What a [`description`] says of the cores.
+/// Returns the number of cores in a [`description`].
 pub fn cores_of(description: &str) -> Option<usize> {
     let cores = |part: &str| part.strip_suffix(" cores").or(part.strip_suffix(" core"))?.parse().ok();
     description.split(", ").find_map(cores)

@@ -1,8 +1,8 @@
-//! The bound of the wire: how long the payload of an operation takes at the least.
+//! The bound of the network: the minimum time for the payload of an operation.
 
 use super::series::Key;
 
-/// Bits a second of a network as a label names it: `155 Mbit/s, MTU 9000`, `1 Gbit/s`, `155mbit`.
+/// Returns the bits a second of a network as in its label: `155 Mbit/s, MTU 9000`, `1 Gbit/s`, `155mbit`.
 pub fn bits_per_second(network: &str) -> Option<f64> {
     let text = network.trim_start();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
@@ -13,12 +13,12 @@ pub fn bits_per_second(network: &str) -> Option<f64> {
     Some(number * scale).filter(|rate| *rate > 0.0)
 }
 
-/// Bytes that the operation of a [`Key`] brings into the busiest of so many nodes at the least; none where there is no
-/// such bound.
+/// Returns the minimum number of bytes that the operation of a [`Key`] brings into the busiest of a number of nodes, or
+/// `None` if there is no such bound.
 pub type Payload = fn(&Key, usize) -> Option<usize>;
 
-/// Seconds that the payload into the busiest node takes at the rate of its link; none where the network or the payload
-/// is not known.
+/// Returns the seconds that the payload into the busiest node takes at the rate of its link, or `None` if the network
+/// or the payload is unknown.
 pub fn bound(key: &Key, ranks: usize, payload: Payload) -> Option<f64> {
     let rate = bits_per_second(key.setting.network.as_deref()?)?;
     // Ranks of one machine share its link.

@@ -1,4 +1,4 @@
-//! Writes the page: whole or not at all.
+//! Writes the page completely or not at all.
 
 use super::page::BEGIN;
 use std::fs::{File, OpenOptions, Permissions};
@@ -7,30 +7,30 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Why the page is not written, and what to do.
+/// The reason why the page is not written, and the remedy.
 #[derive(Debug, Error)]
 pub enum Unwritten {
-    /// It would take the place of the figures.
+    /// The page would replace the figures.
     #[error("--out {0}: that is one of the files with runs; name another one for the page")]
     IsInput(PathBuf),
-    /// It would take the place of something else.
+    /// The page would replace a file that is not a page.
     #[error("--out {0}: there is a file that is no HTML page, and it stays: name another one, or remove it")]
     NoPage(PathBuf),
-    /// There is a folder of that name.
+    /// There is a folder with that name.
     #[error("--out {0}: that is a folder; name a file in it, such as {0}/report.html")]
     Folder(PathBuf),
-    /// There is no folder to write into.
+    /// The folder of the page does not exist.
     #[error("--out {0}: there is no folder {1}; make it, or name another one")]
     NoFolder(PathBuf, PathBuf),
-    /// The system says no.
+    /// The system returned an error.
     #[error("--out {0}: cannot be written: {1}")]
     System(PathBuf, io::Error),
 }
 
-/// Whether a page can come to `out`, as far as that can be known before there is one.
+/// Checks that a page can be written to `out`, as far as that is known before the page exists.
 ///
 /// # Errors
-/// Why not. A page that is there already is no reason.
+/// The reason why it cannot. An existing page is no error.
 pub fn check(out: &Path, inputs: &[PathBuf]) -> Result<(), Unwritten> {
     if out.is_dir() {
         return Err(Unwritten::Folder(out.into()));
@@ -49,22 +49,22 @@ pub fn check(out: &Path, inputs: &[PathBuf]) -> Result<(), Unwritten> {
     Ok(())
 }
 
-/// Writes `page` to `out`, in the place of a page that is there. Whoever looks meanwhile sees the one or the other.
+/// Writes `page` to `out` and replaces an existing page. A reader meanwhile sees either the old page or the new one.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn write(out: &Path, page: &str) -> Result<(), Unwritten> {
     replace(out, page).map_err(|error| Unwritten::System(out.into(), error))
 }
 
 fn replace(out: &Path, page: &str) -> io::Result<()> {
-    // Behind a link is what is replaced, not the link.
+    // Replaces the target of a link, not the link.
     let place = out.canonicalize().unwrap_or_else(|_| out.into());
     if place.exists() && !place.is_file() {
-        // A pipe or a terminal has nothing to be replaced.
+        // A pipe or a terminal cannot be replaced.
         return OpenOptions::new().write(true).open(&place)?.write_all(page.as_bytes());
     }
-    // As readable as any new file. A draft that is not persisted is removed.
+    // The file gets the permissions of any new file. A draft that is not persisted is removed.
     let all = Permissions::from_mode(0o666);
     let mut draft = tempfile::Builder::new().permissions(all).tempfile_in(folder(&place))?;
     draft.write_all(page.as_bytes())?;
@@ -80,7 +80,7 @@ fn folder(out: &Path) -> PathBuf {
     }
 }
 
-/// Whether it may be overwritten: a page, or nothing.
+/// Returns whether a file may be overwritten: a page, or an empty file.
 fn is_page(file: &Path) -> io::Result<bool> {
     let mut head = Vec::new();
     File::open(file)?.take(BEGIN.len() as u64).read_to_end(&mut head)?;
@@ -105,7 +105,7 @@ mod tests {
             assert_eq!(fs::read_to_string(&out).unwrap(), text);
         }
         assert!(link.is_symlink());
-        // As readable as any other new file.
+        // The file has the permissions of any other new file.
         let mode = |file: &Path| fs::metadata(file).unwrap().permissions().mode();
         let other = tempdir().unwrap();
         fs::write(other.path().join("other"), "").unwrap();

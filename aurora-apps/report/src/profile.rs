@@ -1,12 +1,13 @@
-//! By which profile of `Cargo.toml` a build was made: one for who tries Aurora, another for who measures it.
+//! The profile of `Cargo.toml` with which Aurora is built: one for trying Aurora, another for measuring.
 
-/// That of this build: `dev`, `release`, `measure`.
+/// The profile of this build: `dev`, `release`, `measure`.
 pub const HERE: &str = env!("AURORA_PROFILE");
 
-/// That of figures to keep.
+/// The profile for figures to keep.
 pub const MEASURE: &str = "measure";
 
-/// What to know of figures that a build by `profile` has taken; nothing if it is the one for that, or not on record.
+/// Returns a warning about figures from a build by `profile`, or `None` if that is the profile for measuring, or
+/// unknown.
 pub fn notice(profile: &str) -> Option<String> {
     let other = !(profile.is_empty() || profile == MEASURE);
     other.then(|| format!("built by the profile `{profile}`; for figures to keep: `cargo build --profile {MEASURE}`"))

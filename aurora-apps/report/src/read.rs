@@ -1,4 +1,4 @@
-//! Reads what `--json` has printed: JSON objects one after the other, from files and from standard input.
+//! Reads the output of `--json`: JSON objects one after the other, from files and from standard input.
 
 use super::recorded::{Recorded, recorded};
 use serde_json::{Deserializer, Value};
@@ -8,51 +8,51 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// What stands for standard input.
+/// The name for standard input.
 pub const STDIN: &str = "-";
 
-/// No file is longer: of its runs so much memory is used several times over, and a device may have no end.
+/// The maximum length of a file: its runs take several times as much memory, and a device may have no end.
 const LONGEST: u64 = MIB << 20;
 const MIB: u64 = 64;
 
-/// What a file must be.
+/// The content of a valid file, for error messages.
 const RUNS: &str = "A file holds what `aurora ... --json` has printed on standard output, one object after the other, \
                     and nothing else";
 
-/// Why there is nothing to read, and what to do: the file as the user named it, the line from 1 on.
+/// The reason why a file cannot be read, and the remedy: the file as the user named it, and the line from 1 on.
 #[derive(Debug, Error)]
 pub enum Unread {
-    /// The system says no.
+    /// The system returned an error.
     #[error("{0}: cannot be read: {1}")]
     File(String, io::Error),
-    /// Something that goes on and on.
+    /// The file is too long.
     #[error("{0}: longer than {MIB} MiB: give files of fewer runs, and make a page of each. {RUNS}")]
     Long(String),
-    /// Something else, of which the parser says what is wrong.
+    /// The file is not JSON; the text is the parser's.
     #[error("{0}, line {1}: not JSON: {2}. {RUNS}")]
     NotJson(String, usize, String),
-    /// JSON of some other kind.
+    /// The file has JSON of another kind.
     #[error(
         "{0}, line {1}: JSON, but no run: it has none of `app`, `bench` and `policy`. Runs are what `aurora mm2 \
          --json`, the other programs, `aurora bench ... --json` and `aurora simulate --json` print; take this out of \
          the file"
     )]
     NoRun(String, usize),
-    /// A run, beginning at that line, in which something is missing or wrong.
+    /// The run that begins at that line has a missing or wrong part.
     #[error("{0}, line {1}: a run that cannot be: {2}. Print it again with this version's `--json`")]
     Broken(String, usize, String),
-    /// Nothing at all in all these files.
+    /// There is no run in any of these files.
     #[error("no run in {0}: `aurora mm2 --json >> runs.json` writes one")]
     Empty(String),
-    /// It can be read once.
+    /// Standard input is named twice, and can be read only once.
     #[error("`-`, standard input, is given more than once")]
     StdinTwice,
 }
 
-/// Reads all files, in order; `-` is standard input. A run that is there several times is read once.
+/// Reads all files, in order; `-` is standard input. A run that occurs several times is read once.
 ///
 /// # Errors
-/// The first file and line that is no run; [`Unread::Empty`] if there is none at all.
+/// The first file and line that is no run; [`Unread::Empty`] if there is no run at all.
 pub fn read(files: &[PathBuf]) -> Result<Vec<Recorded>, Unread> {
     if files.iter().filter(|file| is_stdin(file)).count() > 1 {
         return Err(Unread::StdinTwice);
@@ -72,7 +72,7 @@ pub fn read(files: &[PathBuf]) -> Result<Vec<Recorded>, Unread> {
     Ok(runs)
 }
 
-/// Whether it stands for standard input.
+/// Returns whether `file` is the name for standard input.
 pub fn is_stdin(file: &Path) -> bool {
     file == Path::new(STDIN)
 }
@@ -90,7 +90,7 @@ fn bytes(name: &str, file: &Path) -> Result<Vec<u8>, Unread> {
     }
 }
 
-/// The runs of one file.
+/// Reads the runs of one file.
 ///
 /// # Errors
 /// As [`read`].
@@ -104,7 +104,7 @@ pub fn parse(file: &str, bytes: &[u8], runs: &mut Vec<Recorded>) -> Result<(), U
         let Some(value) = values.next() else { return Ok(()) };
         let value = value.map_err(|error| {
             let what = error.to_string();
-            // The parser's own place stands before it already.
+            // The message already starts with the place, so the parser's own place is removed.
             let what = what.split(" at line ").next().unwrap_or_default().to_string();
             Unread::NotJson(file.into(), error.line(), what)
         })?;
@@ -116,7 +116,7 @@ pub fn parse(file: &str, bytes: &[u8], runs: &mut Vec<Recorded>) -> Result<(), U
     }
 }
 
-/// Where the first thing stands at `offset` or behind it.
+/// Returns the position of the first character at or behind `offset` that is not white space.
 fn begin_after(bytes: &[u8], offset: usize) -> usize {
     bytes[offset..].iter().position(|byte| !byte.is_ascii_whitespace()).map_or(offset, |at| offset + at)
 }

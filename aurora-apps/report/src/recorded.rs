@@ -1,4 +1,4 @@
-//! What a file says of runs: figures, checked, and how they came about.
+//! The runs in a file: checked figures, and their circumstances.
 
 use super::circumstances::{Circumstances, SCHEMA};
 use super::figures::Figures;
@@ -14,41 +14,41 @@ pub struct Recorded {
     pub file: String,
     /// The line on which the object begins, from 1 on.
     pub line: usize,
-    /// The object as it was read: two that are the same are one run.
+    /// The object as it was read. Two equal objects are one run.
     pub object: Value,
-    /// How it came about.
+    /// The circumstances of the run.
     pub circumstances: Circumstances,
     /// The figures.
     pub what: What,
 }
 
-/// Of what.
+/// The figures of a run, by their kind.
 #[derive(Clone, Debug)]
 pub enum What {
-    /// Of an application.
+    /// Figures of an application.
     Program(Vec<Program>),
-    /// Of one operation.
+    /// Figures of one operation.
     Bench(Vec<Program>),
-    /// Of a super-program in virtual time.
+    /// Figures of a super-program in virtual time.
     Simulation(Box<Simulation>),
 }
 
 impl Recorded {
-    /// Whether it is of a super-program in virtual time.
+    /// Returns whether the run is of a super-program in virtual time.
     pub fn is_simulation(&self) -> bool {
         matches!(self.what, What::Simulation(_))
     }
 }
 
-/// From the object that stands at `line`.
+/// Reads a run from the object at `line`. Returns `None` for an object of another kind.
 ///
 /// # Errors
-/// What is missing or cannot be; none for an object of some other kind.
+/// The missing or wrong part.
 pub fn recorded(file: &str, line: usize, object: Value) -> Result<Option<Recorded>, String> {
     if !object.is_object() {
         return Ok(None);
     }
-    // Before all else: another form may have anything in it.
+    // Checked first, because another form may contain anything.
     if let Some(found) = object.get("schema").and_then(Value::as_u64).filter(|schema| *schema > SCHEMA.into()) {
         return Err(format!("it has the form {found} of a later version, and this one reads up to {SCHEMA}"));
     }

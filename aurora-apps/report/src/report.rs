@@ -1,4 +1,4 @@
-//! What a run of an application comes to: as a program writes it, and as it is read again.
+//! The figures of a run of an application, in the form that a program writes and the report reads.
 
 use super::checked::{in_order, ranks, reps, seconds};
 use super::{AURORA, Spread};
@@ -7,21 +7,21 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use thiserror::Error;
 
-/// What one implementation of something took.
+/// The figures of one implementation.
 pub trait Measured {
-    /// Its name on the command line.
+    /// Returns the implementation's name on the command line.
     fn implementation(&self) -> &str;
 
-    /// Whether its results were right.
+    /// Returns whether its results were right.
     fn verified(&self) -> bool;
 
-    /// Whether it is this library's, in one of its forms.
+    /// Returns whether it is this library, in one of its forms.
     fn is_aurora(&self) -> bool {
         self.implementation().starts_with(AURORA)
     }
 }
 
-/// Why there is no comparison.
+/// The error of a comparison without implementations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[error("nothing to run: no implementation was asked for")]
 pub struct NothingToRun;
@@ -29,18 +29,18 @@ pub struct NothingToRun;
 /// Implementations of the same thing that took turns in one job.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison<R> {
-    /// Aurora's figures, or the first's.
+    /// Aurora's figures, or those of the first implementation.
     #[serde(skip)]
     pub main: R,
-    /// All of them, in the order in which they took turns.
+    /// The figures of all implementations, in the order in which they took turns.
     pub results: Vec<R>,
 }
 
 impl<R: Measured + Clone> Comparison<R> {
-    /// Of all implementations' figures.
+    /// Makes a comparison from all implementations' figures.
     ///
     /// # Errors
-    /// There are none.
+    /// There are no figures.
     pub fn of(results: Vec<R>) -> Result<Self, NothingToRun> {
         let main = results.iter().find(|figures| figures.implementation() == AURORA).or(results.first()).cloned();
         Ok(Comparison { main: main.ok_or(NothingToRun)?, results })
@@ -57,11 +57,11 @@ impl<R: Measured> Measured for Comparison<R> {
     }
 }
 
-/// What a phase does.
+/// The kind of work of a phase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// Works on what the rank has.
+    /// Works on data that the rank has.
     Computing,
     /// Moves shared data between ranks.
     Sharing,
@@ -70,7 +70,7 @@ pub enum Kind {
 /// One phase of the repetitions.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Phase {
-    /// What was done.
+    /// The name of the phase.
     pub name: String,
     /// Computing or sharing.
     pub kind: Kind,
@@ -81,27 +81,27 @@ pub struct Phase {
 
 /// A run of an application.
 ///
-/// The time of a repetition, of a phase or of the sharing in a repetition is the slowest rank's. Messages and bytes
-/// are those of one repetition (the middle one), sent by all ranks together, barriers between phases included.
+/// The time of a repetition, of a phase or of the sharing in a repetition is the slowest rank's time. Messages and
+/// bytes are those of one repetition (the median), sent by all ranks together, including barriers between phases.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Report {
-    /// Which application.
+    /// The application.
     pub app: String,
-    /// Which implementation of it.
+    /// The implementation of the application.
     #[serde(rename = "impl")]
     pub implementation: String,
     /// Kernel or kind of input.
     #[serde(default)]
     pub variant: String,
-    /// Ranks of the job.
+    /// The number of ranks of the job.
     #[serde(deserialize_with = "ranks")]
     pub ranks: usize,
     /// Rows of a matrix, or keys.
     pub size: usize,
-    /// What else was asked for, and what some applications found, by name: of a file, all numbers that are not below.
+    /// Other parameters, and results of some applications, by name: from a file, all numbers that have no field below.
     #[serde(flatten, deserialize_with = "numbers")]
     pub measures: BTreeMap<String, usize>,
-    /// Repetitions.
+    /// The number of repetitions.
     #[serde(deserialize_with = "reps")]
     pub reps: usize,
     /// The seed that replays the run.
@@ -110,39 +110,39 @@ pub struct Report {
     /// Time of a repetition.
     #[serde(deserialize_with = "in_order")]
     pub seconds: Spread,
-    /// That of each, in order: for who computes something else from them.
+    /// The time of each repetition, in order, for further calculations.
     #[serde(skip)]
     pub repetitions: Vec<f64>,
-    /// Of that, sharing: what ranks have waited for data.
+    /// The part of it that is sharing: the time for which ranks have waited for data.
     #[serde(deserialize_with = "in_order")]
     pub sharing_seconds: Spread,
-    /// How long data were on their way besides, while ranks computed: of the rank that hid least.
+    /// The time for which other data was in transit while ranks computed: of the rank with the minimum.
     #[serde(default, deserialize_with = "in_order")]
     pub hidden_seconds: Spread,
-    /// The sequential program's time on rank 0 (the middle one).
+    /// The sequential program's time on rank 0 (the median).
     #[serde(deserialize_with = "seconds")]
     pub sequential_seconds: f64,
-    /// Sequential over parallel, middle times.
+    /// The sequential time divided by the parallel time, both medians.
     #[serde(skip_deserializing)]
     pub speedup: f64,
-    /// Transfers sent in a repetition; none of ours where MPI carries them.
+    /// Transfers sent in a repetition; none if MPI carries the data.
     pub messages: Option<u64>,
     /// Bytes sent in a repetition.
     pub bytes: Option<u64>,
     /// Packets of an operation that were sent again.
     #[serde(skip)]
     pub packets_resent: Option<Spread>,
-    /// Each phase of a repetition.
+    /// The phases of a repetition.
     pub phases: Vec<Phase>,
-    /// The share of the cores of rank 0's machine that was busy in the phases of sharing, where these were kept apart.
+    /// The busy share of the cores of rank 0's machine in the phases of sharing, if computing was kept apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cores_busy: Option<f64>,
-    /// Whether every repetition's result was right on every rank.
+    /// True if every repetition's result was right on every rank.
     pub verified: bool,
 }
 
-/// Numbers that a run came to; all others were asked for. The last one is a whole number only where another program has
-/// written the file again, and `2.0` as `2`.
+/// The numbers that are results of a run; all other numbers are its parameters. `speedup` is a whole number only if
+/// another program has written the file again, and `2.0` as `2`.
 const FOUND: [&str; 15] = [
     "seed",
     "length",
@@ -162,23 +162,23 @@ const FOUND: [&str; 15] = [
 ];
 
 impl Report {
-    /// Whether it is this library that shares, in one of its forms.
+    /// Returns whether this library shares the data, in one of its forms.
     pub fn is_aurora(&self) -> bool {
         Measured::is_aurora(self)
     }
 
-    /// The time of some phases together. Their least and their most need not be of the same repetition.
+    /// Returns the time of some phases together. Its minimum and its maximum may combine different repetitions.
     pub fn phases(&self, names: &[&str]) -> Spread {
         let phases = self.phases.iter().filter(|phase| names.contains(&phase.name.as_str()));
         phases.fold(Spread::default(), |sum, phase| sum.plus(phase.seconds))
     }
 
-    /// Sharing, what is hidden behind computing included.
+    /// Returns the time of sharing, including the part that is hidden behind computing.
     pub fn shared(&self) -> Spread {
         self.sharing_seconds.plus(self.hidden_seconds)
     }
 
-    /// What was asked for beside its size, by name: `updates`, `cols`.
+    /// Returns the parameters other than the size, by name: `updates`, `cols`.
     pub fn asked(&self) -> BTreeMap<String, usize> {
         let asked = self.measures.iter().filter(|(name, _)| !FOUND.contains(&name.as_str()));
         asked.map(|(name, value)| (name.clone(), *value)).collect()

@@ -1,4 +1,4 @@
-//! What belongs together: which runs are of one problem in one place, and which are of one system there.
+//! The grouping of runs: by problem and place, and there by system.
 
 use super::Report;
 use super::circumstances::Circumstances;
@@ -7,16 +7,16 @@ use super::machine;
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 
-/// What is computed: runs of one can be compared.
+/// The computed problem: runs of one problem can be compared.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Problem {
-    /// Which application or operation.
+    /// The application or operation.
     pub name: String,
     /// Rows of a matrix, or keys; bytes of an operation.
     pub size: usize,
     /// Kernel, kind of input or of memory.
     pub variant: String,
-    /// What else was asked for.
+    /// The other parameters.
     pub asked: BTreeMap<String, usize>,
 }
 
@@ -30,7 +30,7 @@ impl Display for Problem {
     }
 }
 
-/// `number` with a narrow space between thousands.
+/// Writes `number` with a narrow space between thousands.
 pub fn grouped(number: usize) -> String {
     if number < 10_000 {
         return number.to_string();
@@ -40,16 +40,16 @@ pub fn grouped(number: usize) -> String {
     groups.join("\u{202f}")
 }
 
-/// Where it is computed: figures of two such places are never in one curve.
+/// The place of the computation: figures of different places are never in one curve.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Setting {
     /// The machine, in one line.
     pub machine: String,
-    /// The network between the ranks, if that was said.
+    /// The network between the ranks, if it is given.
     pub network: Option<String>,
-    /// Ranks on each machine, where there are several of both.
+    /// The number of ranks on each machine, if there are several of both.
     pub per_node: Option<usize>,
-    /// Whether computing and sharing are kept apart, which takes time of its own.
+    /// True if computing and sharing are kept apart, which takes additional time.
     pub apart: bool,
 }
 
@@ -57,19 +57,19 @@ impl Setting {
     fn of(circumstances: &Circumstances, ranks: usize) -> Self {
         let labels = &circumstances.labels;
         let network = labels.get(NETWORK).map(str::to_string);
-        // Without a network one machine is all that there is. With one its ranks do not go over it.
+        // Without a network there is only one machine. With a network, the ranks of a single machine do not use it.
         let nodes = labels.nodes().filter(|nodes| *nodes > 1 || network.is_some());
         let per_node = nodes.map(|nodes| ranks.div_ceil(nodes)).filter(|ranks| *ranks > 1);
         let apart = labels.get(PHASES) == Some("apart");
         Setting { machine: circumstances.machine().into(), network, per_node, apart }
     }
 
-    /// How many ranks can compute at the same time, as far as the machine's description says.
+    /// Returns the number of ranks that can compute at the same time, as far as the machine's description says.
     pub fn cores(&self) -> Option<usize> {
         machine::cores_of(&self.machine)
     }
 
-    /// The network, ranks that share machines, and phases that do not overlap.
+    /// Returns the network, the ranks that share machines, and whether phases are kept apart, in words.
     pub fn place(&self) -> String {
         let network = self.network.as_deref().unwrap_or("one machine");
         let shared = self.per_node.map(|ranks| format!(", {ranks} ranks on each machine")).unwrap_or_default();
@@ -77,17 +77,17 @@ impl Setting {
     }
 }
 
-/// Where a figure belongs.
+/// The problem and the place of a figure.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Key {
-    /// What.
+    /// The problem.
     pub problem: Problem,
-    /// Where.
+    /// The place.
     pub setting: Setting,
 }
 
 impl Key {
-    /// Of what one implementation took.
+    /// Makes the key of one implementation's run.
     pub fn of(circumstances: &Circumstances, run: &Report) -> Self {
         let (name, variant, asked) = (run.app.clone(), run.variant.clone(), run.asked());
         let problem = Problem { name, size: run.size, variant, asked };
@@ -95,26 +95,26 @@ impl Key {
     }
 }
 
-/// Who computes: one curve of a chart.
+/// The system that computes: one curve of a chart.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Series {
-    /// What its figures are, if they were not taken from a clock while it did all its work.
+    /// The kind of its figures, if they were not taken from a clock while the system did all its work.
     pub kind: Option<String>,
-    /// Which implementation.
+    /// The implementation.
     pub implementation: String,
-    /// Which MPI; none of what does not share by MPI, whoever has started it.
+    /// The MPI; none for an implementation that does not share by MPI, even if mpirun has started it.
     pub mpi: Option<String>,
-    /// How that is set.
+    /// The settings of MPI.
     pub setting: Option<String>,
-    /// Labels that are not known.
+    /// The other labels.
     pub others: BTreeMap<String, String>,
 }
 
-/// This library as it is meant to be used.
+/// The forms of this library as it is meant to be used.
 const AURORA: [&str; 4] = ["aurora", "aurora-whole", "pages", "accumulate"];
 
 impl Series {
-    /// Of one implementation.
+    /// Makes the series of one implementation.
     pub fn of(circumstances: &Circumstances, implementation: &str) -> Self {
         let labels = &circumstances.labels;
         let of_mpi = |key: &str| labels.get(key).filter(|_| is_mpi(implementation)).map(str::to_string);
@@ -128,38 +128,39 @@ impl Series {
         }
     }
 
-    /// Whether it is this library as it is meant to be used: with a behaviour, if need be with whole loads.
+    /// Returns whether it is this library as it is meant to be used: with a behaviour, if need be with whole loads.
     pub fn is_aurora(&self) -> bool {
         self.preference().is_some()
     }
 
-    /// Of those that are, which one is compared with others where there are several: the least.
+    /// Returns the rank of a form of this library in comparisons with other systems: the form with the minimum is
+    /// compared. `None` for other systems.
     pub fn preference(&self) -> Option<usize> {
         AURORA.iter().position(|name| *name == self.implementation)
     }
 
-    /// Whether it is another system to compare with: neither Aurora in any form, its slow one without behaviours
-    /// included, nor one core alone.
+    /// Returns whether it is another system to compare with. Not counted are Aurora in any form, including the slow
+    /// form without behaviours, and one core alone.
     pub fn is_rival(&self) -> bool {
         !self.is_aurora() && !["naive", "sequential"].contains(&self.implementation.as_str())
     }
 
-    /// Whether its figures were taken from a clock while it did all its work.
+    /// Returns whether its figures were taken from a clock while it did all its work.
     pub fn is_measured(&self) -> bool {
         self.kind.is_none()
     }
 
-    /// Whether they are of computing without sharing, on a quiet machine: what a model is made from.
+    /// Returns whether its figures are of computing without sharing, on a quiet machine, from which a model is made.
     pub fn is_alone(&self) -> bool {
         self.kind.as_deref() == Some("computing alone")
     }
 
-    /// Whether MPI carries its data.
+    /// Returns whether MPI carries its data.
     pub fn is_mpi(&self) -> bool {
         is_mpi(&self.implementation)
     }
 
-    /// Whether its ranks have the work of a p-th each, and share.
+    /// Returns whether its ranks divide the work equally, and share data.
     pub fn is_parallel(&self) -> bool {
         !["sequential", "rayon"].contains(&self.implementation.as_str())
     }

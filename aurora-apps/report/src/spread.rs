@@ -1,21 +1,21 @@
-//! Least, middle and most of figures.
+//! Minimum, median and maximum of figures.
 
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display, Formatter};
 
-/// Least, middle and most of the repetitions.
+/// Minimum, median and maximum of the repetitions.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Spread {
-    /// The fastest repetition.
+    /// The minimum.
     pub min: f64,
-    /// The middle one (of an even number, the mean of the middle two).
+    /// The median (of an even number of figures, the mean of the two in the centre).
     pub median: f64,
-    /// The slowest repetition.
+    /// The maximum.
     pub max: f64,
 }
 
 impl Spread {
-    /// Of a repetition's figures; zeros for none.
+    /// Computes the spread of figures; zeros if there are none.
     pub fn of(figures: impl IntoIterator<Item = f64>) -> Self {
         let mut sorted: Vec<f64> = figures.into_iter().collect();
         sorted.sort_by(f64::total_cmp);
@@ -26,29 +26,29 @@ impl Spread {
         Spread { min, median, max }
     }
 
-    /// Of several runs' spreads: the least, the middle one of their middles, the most; zeros for none.
+    /// Combines several runs' spreads: the minimum, the median of their medians, the maximum; zeros if there are none.
     pub fn together(runs: impl IntoIterator<Item = Spread>) -> Self {
         let runs: Vec<Spread> = runs.into_iter().collect();
         let of = |figure: fn(&Spread) -> f64| Spread::of(runs.iter().map(figure));
         Spread { min: of(|run| run.min).min, median: of(|run| run.median).median, max: of(|run| run.max).max }
     }
 
-    /// One figure that does not vary.
+    /// Returns the spread of one figure that does not vary.
     pub fn exactly(value: f64) -> Self {
         Spread { min: value, median: value, max: value }
     }
 
-    /// Whether the least is the least and the most the most, and all three are numbers.
+    /// Returns whether minimum, median and maximum are in order, and all three are numbers.
     pub fn is_in_order(self) -> bool {
         self.min <= self.median && self.median <= self.max && self.max.is_finite()
     }
 
-    /// Both one after the other.
+    /// Returns the sums of both spreads' minima, medians and maxima.
     pub fn plus(self, other: Spread) -> Self {
         Spread { min: self.min + other.min, median: self.median + other.median, max: self.max + other.max }
     }
 
-    /// In another unit, of which more is more.
+    /// Converts to another unit; `of` must be increasing.
     pub fn map(self, of: impl Fn(f64) -> f64) -> Self {
         Spread { min: of(self.min), median: of(self.median), max: of(self.max) }
     }

@@ -1,97 +1,97 @@
-//! What can be asked for: an operation, and implementations of it to compare.
+//! The jobs of a bench: an operation, and implementations of it to compare.
 
 use crate::implementation::{Implementation, Offer};
 use std::time::Duration;
 
-/// An element as large as a line of a cache.
+/// An element as large as a cache line.
 pub type Line = [u64; 8];
 
-/// An operation between ranks. Every rank must ask for the same.
+/// An operation between ranks. Every rank must ask for the same operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operation {
     /// Every rank gets all of a vector.
     ReadCache {
-        /// Its size.
+        /// The size of the vector.
         bytes: usize,
-        /// How much after the others the last rank begins.
+        /// The time by which the last rank begins after the other ranks.
         late: Option<Duration>,
     },
-    /// Every rank has a range of 32-bit keys for each, and gets those for itself from all.
+    /// Every rank has a range of 32-bit keys for each rank, and gets its own ranges from all ranks.
     Exchange {
-        /// How many keys all ranks have together.
+        /// The number of keys of all ranks together.
         keys: usize,
     },
     /// Every other rank's bytes reach rank 0.
     Gather {
-        /// So many from each.
+        /// The number of bytes from each rank.
         bytes: usize,
-        /// Who acts.
+        /// The side that acts.
         by: By,
     },
-    /// Rank 0 reads 8 bytes of rank 1's.
+    /// Rank 0 reads 8 bytes of rank 1.
     Get {
         /// The work of rank 1 meanwhile.
         target: Target,
     },
-    /// Rank 0 writes 8 bytes of rank 1's, and knows that they are there.
+    /// Rank 0 writes 8 bytes of rank 1, and continues when they have arrived.
     Put {
         /// The work of rank 1 meanwhile.
         target: Target,
     },
-    /// Rank 0 adds 1 to a counter of rank 1's.
+    /// Rank 0 adds 1 to a counter of rank 1.
     FetchAdd {
-        /// Instead, all ranks take tasks by a counter of rank 0's.
+        /// If true, all ranks instead take tasks by a counter of rank 0.
         tasks: bool,
     },
-    /// All ranks add to a scalar, and read what that comes to.
+    /// All ranks add to a scalar, and read the sum.
     ScalarSum,
-    /// Every rank accesses elements of its own, one after the other.
+    /// Every rank accesses its own elements, one after the other.
     Local {
-        /// In one way, or in all in turns.
+        /// The way of access; `None` for all of them in turns.
         access: Option<Access>,
     },
     /// All ranks wait for each other.
     Barrier,
-    /// Every rank has the sums of what all ranks have.
+    /// Every rank gets the sums of all ranks' values.
     AllReduce {
-        /// 64-bit values of each rank.
+        /// The number of 64-bit values of each rank.
         values: usize,
     },
     /// Bytes go from rank 0 to rank 1.
     Stream {
-        /// How many.
+        /// The number of bytes.
         bytes: usize,
     },
-    /// Rank 0 copies a block of rank 1's to memory of its own.
+    /// Rank 0 copies a block of rank 1 to its own memory.
     Copy {
-        /// How many bytes.
+        /// The number of bytes.
         bytes: usize,
         /// The work of rank 1 meanwhile.
         target: Target,
-        /// In one way, or in all in turns.
+        /// The way of copying; `None` for all of them in turns.
         way: Option<Way>,
     },
-    /// Every rank adds 1 to random elements of a table that lies over all ranks.
+    /// Every rank adds 1 to random elements of a table that is distributed over all ranks.
     Updates {
-        /// Its 64-bit elements.
+        /// The number of 64-bit elements of the table.
         table: usize,
-        /// How many updates each rank makes.
+        /// The number of updates by each rank.
         updates: usize,
     },
-    /// Every rank reads random elements of a table that lies over all ranks.
+    /// Every rank reads random elements of a table that is distributed over all ranks.
     Reads {
-        /// Its 64-bit elements.
+        /// The number of 64-bit elements of the table.
         table: usize,
-        /// How many each rank reads.
+        /// The number of reads by each rank.
         reads: usize,
-        /// How many at once.
+        /// The number of reads in a batch.
         batch: usize,
     },
     /// Every rank touches memory for the first time.
     FirstTouch {
-        /// How much.
+        /// The number of bytes.
         bytes: usize,
-        /// Of one kind, or of all in turns.
+        /// The kind of memory; `None` for all of them in turns.
         memory: Option<Fresh>,
     },
 }
@@ -105,24 +105,24 @@ pub enum Fresh {
     HugePages,
     /// A mapping of a memfd.
     Memfd,
-    /// What the first ReadCache of a vector takes.
+    /// The memory of the first ReadCache of a vector.
     FirstReadCache,
-    /// None: a later ReadCache of a vector, to compare.
+    /// No fresh memory: a later ReadCache of a vector, for comparison.
     SecondReadCache,
 }
 
 impl Fresh {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Fresh; 5] =
         [Fresh::Anonymous, Fresh::HugePages, Fresh::Memfd, Fresh::FirstReadCache, Fresh::SecondReadCache];
 
-    /// Its name in a report.
+    /// Returns the name in reports.
     pub fn name(self) -> &'static str {
         ["anonymous", "huge-pages", "memfd", "first-read-cache", "second-read-cache"][self as usize]
     }
 }
 
-/// A way to access an element of one's own.
+/// A way in which a rank accesses its own element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
     /// `at` of 8 bytes.
@@ -137,12 +137,12 @@ pub enum Access {
     GuardIndex,
     /// Opening and closing an OwnerComputes, with one index into it.
     GuardOpen,
-    /// An index into a slice: what there is to compare with.
+    /// An index into a slice: the baseline.
     Slice,
 }
 
 impl Access {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Access; 7] = [
         Access::At8,
         Access::At64,
@@ -153,7 +153,7 @@ impl Access {
         Access::Slice,
     ];
 
-    /// Its name in a report.
+    /// Returns the name in reports.
     pub fn name(self) -> &'static str {
         ["at-8", "at-64", "put-8", "guard-at", "guard-index", "guard-open", "slice"][self as usize]
     }
@@ -169,37 +169,37 @@ pub enum Way {
 }
 
 impl Way {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Way; 2] = [Way::Distmemcpy, Way::Memcpy];
 
-    /// Its name in a report.
+    /// Returns the name in reports.
     pub fn name(self) -> &'static str {
         ["distmemcpy", "memcpy"][self as usize]
     }
 }
 
-/// Who acts in a gather.
+/// The side that acts in a gather.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum By {
     /// Each sender writes into rank 0's memory.
     #[default]
     Push,
-    /// Rank 0 reads from all of them.
+    /// Rank 0 reads from each sender.
     Pull,
 }
 
-/// The work of the target of a get, put or copy, while rank 0 is busy with it.
+/// The work of the target of a get, put or copy while rank 0 carries out the operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Target {
-    /// Sleeps.
+    /// The target sleeps.
     #[default]
     Idle,
-    /// Computes.
+    /// The target computes.
     Computing,
 }
 
 impl Operation {
-    /// One of each, of no size: for those who ask what there is.
+    /// One of each operation, of size 0, for lists of the operations.
     pub const ALL: [Operation; 15] = [
         Operation::ReadCache { bytes: 0, late: None },
         Operation::Exchange { keys: 0 },
@@ -218,7 +218,7 @@ impl Operation {
         Operation::FirstTouch { bytes: 0, memory: None },
     ];
 
-    /// What was chosen beside its size, if it is not the usual.
+    /// Returns the chosen options other than the size, or an empty text if they are the defaults.
     pub fn variant(self) -> String {
         match self {
             Operation::ReadCache { late: Some(late), .. } => format!("late-rank-ms={}", late.as_millis()),
@@ -233,7 +233,7 @@ impl Operation {
         }
     }
 
-    /// What takes turns in it, each measured by itself.
+    /// Returns the parts that take turns in the operation. Each part is measured by itself.
     pub fn parts(self) -> Vec<Operation> {
         match self {
             Operation::FirstTouch { bytes, memory: None } => {
@@ -249,13 +249,13 @@ impl Operation {
         }
     }
 
-    /// The size that is reported: of the whole vector or table; of all keys; from each rank that sends; of a rank's
-    /// memory.
+    /// Returns the size that is reported: of the whole vector or table, of all keys, of the data from each sending
+    /// rank, or of a rank's memory.
     pub fn bytes(self) -> usize {
         self.facts().bytes
     }
 
-    /// Whether it is so short that a repetition has many of it.
+    /// Returns whether the operation is so short that a repetition consists of many operations.
     pub fn is_short(self) -> bool {
         self.facts().is_short
     }
@@ -289,11 +289,11 @@ impl Operation {
     }
 }
 
-/// What is known of an operation before it runs.
+/// Facts about an operation that are known before it runs.
 struct Facts {
     name: &'static str,
     bytes: usize,
-    /// Who can carry it out.
+    /// The implementations that exist.
     by: &'static [Implementation],
     least_ranks: usize,
     is_short: bool,
@@ -313,16 +313,16 @@ impl Offer for Operation {
     }
 }
 
-/// What to run. Every rank must ask for the same.
+/// The job of a bench. Every rank must ask for the same job.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// Which operation.
+    /// The operation.
     pub operation: Operation,
-    /// Who carries it out, in turns.
+    /// The implementations that carry it out, in turns.
     pub implementations: Vec<Implementation>,
-    /// How often each, each time with new data.
+    /// The number of repetitions by each implementation. Each repetition has new data.
     pub reps: usize,
-    /// What the data is made from; `None` draws a new seed.
+    /// The seed of the data; `None` draws a new seed.
     pub seed: Option<u64>,
     /// Damages the data at its source, to show that the verification can fail.
     pub damage: bool,

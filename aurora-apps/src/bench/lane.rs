@@ -11,31 +11,32 @@ use crate::meeting::Meeting;
 use aurora_core::prelude::*;
 use std::time::Duration;
 
-/// A repetition has a short operation at most so often.
+/// The maximum number of operations in a repetition, for short operations.
 pub const MOST_TIMES: usize = 1 << 20;
 
 /// A contestant, with the way in which its ranks wait for each other.
 pub struct Lane<'w> {
     pub operation: Operation,
     pub by: Implementation,
-    /// How often the next repetition has a short operation; any other it has once.
+    /// The number of operations in the next repetition, if they are short. A repetition of a long operation has one.
     pub times: usize,
-    /// Whether everything that has arrived was right.
+    /// True while all data that has arrived was right.
     pub verified: bool,
     pub seed: u64,
     damage: bool,
     contestant: Contestant<'w>,
     meeting: Box<dyn Meeting + 'w>,
-    /// How much too late this rank begins.
+    /// The time by which this rank begins late.
     delay: Option<Duration>,
 }
 
 impl<'w> Lane<'w> {
-    /// Collective. All that `job` asks for, in the order of their turns: each part of its operation by each of its
-    /// implementations.
+    /// Collective. Returns a lane for each part of the operation and each implementation of `job`, in the order of
+    /// their turns.
     ///
     /// # Errors
-    /// A [`Refusal`](crate::implementation::Refusal) of what cannot be had; whatever ended the job.
+    /// A [`Refusal`](crate::implementation::Refusal) of an implementation that cannot run, or the error that ended the
+    /// job.
     pub fn all(world: &'w World, job: &Job) -> Result<Vec<Self>> {
         let checked = job.operation.check(&job.implementations, Conditions::of(world));
         checked.map_err(|(_, refusal)| Error::user(refusal))?;
@@ -54,7 +55,7 @@ impl<'w> Lane<'w> {
         Ok(lanes)
     }
 
-    /// Collective. Repetition `rep`, with the operation `times` times in it, agreed among all ranks.
+    /// Collective. Runs repetition `rep`, with `times` operations in it. All ranks agree on the returned lap.
     pub fn repetition(&mut self, rep: usize, times: usize) -> Result<Lap> {
         let mut watch = Watch::new(&*self.meeting, self.delay);
         let wrong = (self.contestant)(Round::new(self.seed, rep, times, self.damage), &mut watch)?;
@@ -64,8 +65,9 @@ impl<'w> Lane<'w> {
     }
 }
 
-/// How often the next repetition has a short operation, of which `times` took `seconds`, to take as long as `aim`: at
-/// most eight times as often as now, in case that this was a lucky one.
+/// Returns the number of short operations that the next repetition needs to take `aim` seconds, if `times` operations
+/// took `seconds`. It is at most eight times the present number, because this measurement may have been unusually
+/// short.
 pub fn next_times(times: usize, seconds: f64, aim: f64) -> usize {
     let fits = times as f64 * aim / seconds.max(1e-9);
     (fits.ceil() as usize).clamp(1, 8 * times).min(MOST_TIMES)

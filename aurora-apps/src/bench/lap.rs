@@ -1,48 +1,49 @@
-//! What was measured of one repetition: by one rank, and by all of them.
+//! The measurements of one repetition: by one rank, and by all ranks.
 
 use crate::report::Spread;
 use aurora_core::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// The figures of one rank, or of several together.
+/// The figures of one rank, or of several ranks together.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Lap {
-    /// The operation.
+    /// The time of the operation.
     pub took: Interval,
-    /// The same operation together with one full read of its result; 0 where that is not measured.
+    /// The time of the same operation together with one full read of its result; 0 if that is not measured.
     pub with_read: Interval,
-    /// When the last rank began, in nanoseconds of the clock that all ranks of a machine share.
+    /// The time at which the last rank began, in nanoseconds of the clock that all ranks of a machine share.
     pub began: f64,
-    /// When the last one was through: what ranks that have left the barrier at different times waited for each other
-    /// does not count from `began` to here.
+    /// The time at which the last rank finished. From `began` to here, the waits of ranks that left the barrier at
+    /// different times do not count.
     pub through: f64,
-    /// CPU seconds in that time; where ranks serve each other after it, until all are through.
+    /// CPU seconds in that time. If ranks serve each other afterwards, it lasts until all ranks have finished.
     pub cpu: f64,
-    /// Transfers sent until all are through, and their bytes; packets, and those of them that carried bytes again.
+    /// Transfers sent until all ranks have finished, and their bytes; packets, and those of them that carried bytes
+    /// again.
     pub messages: f64,
     pub bytes: f64,
     pub packets: f64,
     pub resent: f64,
-    /// Bytes of memory when it had been asked for, of pages that several map their share; NaN where the system does not
-    /// say.
+    /// Bytes of memory when `Watch::weigh` was called; a page that several processes map counts by its share. NaN if
+    /// the system does not report it.
     pub pss: f64,
-    /// The least and the most that a rank took of what all share among them; 0 where nothing is shared out.
+    /// The minimum and the maximum that a rank took of the shared tasks; 0 if the operation has no shared tasks.
     pub share: [f64; 2],
-    /// What was found wrong.
+    /// The number of errors found.
     pub wrong: f64,
 }
 
-/// How long something took on a rank.
+/// The time that something took on a rank, in seconds.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Interval {
-    /// From the barrier to the rank's own completion; 0 on a rank that only serves the others.
+    /// From the barrier to the rank's own completion; 0 on a rank that only serves the other ranks.
     pub end: f64,
-    /// How much after the barrier it began; 0 but for one that is late on purpose.
+    /// The delay between the barrier and the begin; 0 except on a rank that is late on purpose.
     pub late: f64,
 }
 
 impl Interval {
-    /// The slowest rank's seconds, from the latest rank's entry.
+    /// Returns the slowest rank's seconds, from the latest rank's entry.
     pub fn seconds(self) -> f64 {
         self.end - self.late
     }
@@ -53,7 +54,7 @@ impl Interval {
 }
 
 impl Lap {
-    /// Collective. What all ranks measured together, as all of them know it.
+    /// Collective. Returns the combined measurements of all ranks, the same on every rank.
     pub fn agree(self, world: &World) -> Result<Self> {
         Ok(world.all_gather(self)?.into_iter().reduce(Lap::and).unwrap_or(self))
     }
@@ -76,12 +77,12 @@ impl Lap {
     }
 }
 
-/// Least, middle and most of one figure of the repetitions, for once of `times`.
+/// Returns the spread of a figure over the repetitions, for one of the `times` operations in each.
 pub fn spread(of: &[Lap], times: usize, figure: impl Fn(&Lap) -> f64) -> Spread {
     Spread::of(of.iter().map(|lap| figure(lap) / times as f64))
 }
 
-/// How many of what the operation does `amount` of were done in a second.
+/// Returns the rate per second of something that one operation does `amount` times.
 pub fn rate(of: &[Lap], times: usize, amount: f64) -> Spread {
     Spread::of(of.iter().map(|lap| amount * times as f64 / lap.took.seconds().max(f64::MIN_POSITIVE)))
 }

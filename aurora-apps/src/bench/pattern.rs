@@ -1,4 +1,5 @@
-//! The data of a repetition: every byte is known from its position, so that any rank can verify what reaches it.
+//! The data of a repetition: every byte is a function of its position, so that any rank can verify the data it
+//! receives.
 
 use crate::random::Stream;
 use aurora_core::prelude::*;
@@ -8,46 +9,47 @@ use std::ops::Range;
 
 const WORD: usize = size_of::<u64>();
 
-/// One repetition's data set and what is to be done with it.
+/// One repetition's data set, and the number of operations on it.
 #[derive(Clone, Copy, Debug)]
 pub struct Round {
     stream: Stream,
-    /// How often the operation is carried out: more than once where a single one is too short to measure.
+    /// The number of operations: more than one if a single operation is too short to measure.
     pub times: usize,
-    /// Something is flipped at its source, the first byte where nothing else suits, to show that the verification can
-    /// fail.
+    /// If true, a value is damaged at its source, usually the first byte, to show that the verification can fail.
     pub damage: bool,
 }
 
 impl Round {
-    /// Repetition `rep` of a run with `seed`.
+    /// Makes repetition `rep` of a run with `seed`.
     pub fn new(seed: u64, rep: usize, times: usize, damage: bool) -> Self {
         Round { stream: Stream::new(seed, rep as u64), times, damage }
     }
 
-    /// The same repetition with another data set.
+    /// Returns the same repetition with another data set.
     pub fn again(self) -> Self {
         Round { stream: self.stream.child(0), ..self }
     }
 
-    /// The same repetition, with its data as it should be.
+    /// Returns the same repetition with undamaged data.
     pub fn undamaged(self) -> Self {
         Round { damage: false, ..self }
     }
 
-    /// A random number below `of`, the same on all ranks.
+    /// Returns a random number below `of`, the same on all ranks.
     pub fn choice(self, of: usize) -> usize {
         scaled(self.stream.child(1).bits(0), of)
     }
 
-    /// Where `rank` acts on a table, one place after the other: uniformly random, alike for all implementations, and
-    /// made in a nanosecond each, so that it is not the generator that is measured.
+    /// Returns the places of a table on which `rank` acts, in order. They are uniformly random and the same for all
+    /// implementations. Each takes about a nanosecond to generate, so that the generator has little influence on the
+    /// measurement.
     pub fn indices(self, rank: usize, table: usize) -> impl Iterator<Item = usize> {
         let mut random = Rng::with_seed(self.stream.child(2).bits(rank as u64));
         iter::repeat_with(move || scaled(random.u64(..), table))
     }
 
-    /// Writes what belongs at `start` of the data set and after it. To be called where data has its source.
+    /// Fills `bytes` with the data set from `start` on, damaged if the round asks for it. Call this at the source of
+    /// the data.
     pub fn fill(self, bytes: &mut [u8], start: usize) {
         self.words(start, bytes.len()).for_each(|(at, word)| bytes[at.clone()].copy_from_slice(&word[..at.len()]));
         if let Some(first) = bytes.first_mut().filter(|_| self.damage && start == 0) {
@@ -55,12 +57,12 @@ impl Round {
         }
     }
 
-    /// How many words of `bytes` are not what belongs at `start` of the data set and after it.
+    /// Returns the number of words of `bytes` that differ from the data set from `start` on.
     pub fn wrong(self, bytes: &[u8], start: usize) -> u64 {
         self.words(start, bytes.len()).filter(|(at, word)| bytes[at.clone()] != word[..at.len()]).count() as u64
     }
 
-    /// Writes this rank's own part of `vector`, which is the data set.
+    /// Fills this rank's own part of `vector` with its part of the data set.
     pub fn fill_own<T: Element>(self, vector: &mut GVector<T>) -> Result<()> {
         let mut mine = vector.owner_computes_mut()?;
         let start = mine.indices().start * size_of::<T>();
@@ -68,12 +70,12 @@ impl Round {
         mine.finish()
     }
 
-    /// Element `index` of a data set of 64-bit numbers.
+    /// Returns element `index` of a data set of 64-bit numbers.
     pub fn element(self, index: usize) -> u64 {
         self.stream.bits(index as u64)
     }
 
-    /// The sum of the words of a data set of `length` bytes, the last one filled up with zeros.
+    /// Returns the sum of the words of a data set of `length` bytes; the last word is filled up with zeros.
     pub fn sum(self, length: usize) -> u64 {
         self.words(0, length).fold(0, |sum, (at, mut word)| {
             word[at.len()..].fill(0);
@@ -81,8 +83,8 @@ impl Round {
         })
     }
 
-    /// Ranges of the `length` bytes at `start` of the data set, none of which crosses a word of it, and the bytes that
-    /// each begins with.
+    /// Returns ranges of the `length` bytes at `start` of the data set, each within one word, and the bytes with which
+    /// each range begins.
     fn words(self, start: usize, length: usize) -> impl Iterator<Item = (Range<usize>, [u8; WORD])> {
         let (first, end) = (start / WORD, start + length);
         (first..end.div_ceil(WORD)).map(move |index| {
@@ -93,7 +95,7 @@ impl Round {
     }
 }
 
-/// 64 random bits as a number below `of`, by a multiplication instead of a division.
+/// Scales 64 random bits to a number below `of`, by a multiplication instead of a division.
 fn scaled(bits: u64, of: usize) -> usize {
     ((u128::from(bits) * of as u128) >> 64) as usize
 }

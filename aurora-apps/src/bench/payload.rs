@@ -1,11 +1,11 @@
-//! What an operation must bring over the network at the least.
+//! The minimum number of bytes that an operation must move over the network.
 
 use super::contestant::piece;
 use super::job::{By, Operation};
 use crate::report::series::Key;
 
-/// The most bytes that the operation of `key` brings into one of `nodes` nodes, for those that move bulk data; a rank
-/// that comes late or single accesses have no such bound.
+/// Returns the maximum number of bytes that the operation of `key` brings into any of `nodes` nodes, for operations
+/// that move bulk data. There is no such bound for single accesses or with a late rank.
 pub fn payload(key: &Key, nodes: usize) -> Option<usize> {
     let bytes = key.problem.size;
     let crowded = key.setting.per_node.is_some();
@@ -20,8 +20,8 @@ pub fn payload(key: &Key, nodes: usize) -> Option<usize> {
 }
 
 impl Operation {
-    /// The most bytes that any one of `ranks` ranks gets from the others: with the rate of its link a bound on the
-    /// time.
+    /// Returns the maximum number of bytes that any of `ranks` ranks gets from the other ranks. With the rate of the
+    /// rank's link they bound the time.
     pub fn most_into_a_rank(self, ranks: usize) -> usize {
         match self {
             Operation::ReadCache { bytes, .. } => bytes - bytes / ranks,
@@ -31,18 +31,18 @@ impl Operation {
                 (0..ranks).map(into).max().unwrap_or(0) * size_of::<u32>()
             }
             Operation::Gather { bytes, .. } => bytes * (ranks - 1),
-            // Its share of what all others have, and the sums of all other shares.
+            // The rank's share of all other ranks' values, and the sums of all other shares.
             Operation::AllReduce { .. } => 2 * (self.bytes() - self.bytes() / ranks),
-            // An index and an operand, or an index that comes and a value that comes back; places are uniformly random.
+            // An index and an operand, or an index one way and a value back; places are uniformly random.
             Operation::Updates { updates: places, .. } | Operation::Reads { reads: places, .. } => {
                 places * 2 * size_of::<u64>() / ranks * (ranks - 1)
             }
             Operation::Get { .. } | Operation::Put { .. } | Operation::Stream { .. } | Operation::Copy { .. } => {
                 self.bytes() * (ranks - 1).min(1)
             }
-            // To the counter's home from each of the others.
+            // To the counter's owner from each of the other ranks.
             Operation::FetchAdd { tasks } => self.bytes() * (ranks - 1).min(if tasks { usize::MAX } else { 1 }),
-            // To the home and from there.
+            // To the owner and back.
             Operation::ScalarSum => self.bytes() * (ranks - 1),
             Operation::Barrier | Operation::FirstTouch { .. } | Operation::Local { .. } => 0,
         }
@@ -82,7 +82,7 @@ mod tests {
         };
         let of = |name, per_node, nodes| payload(&key(name, per_node), nodes);
         assert_eq!(of("read-cache", None, 4), Some(24_000_000));
-        // Who has the most keys for a rank has a little more than the sixteenth part.
+        // The maximum number of keys for a rank is a little more than a sixteenth.
         assert!(of("exchange", None, 4).is_some_and(|bytes| (6_000_000..6_100_000).contains(&bytes)));
         assert_eq!((of("gather", None, 4), of("gather", Some(2), 2)), (Some(96_000_000), None));
         assert_eq!(of("barrier", None, 4), None);

@@ -1,12 +1,12 @@
-//! What the processes of the ranks take. Ranks that are threads of one process cannot be told apart: there rank 0
-//! answers for all, and the others say 0.
+//! The CPU time and memory of the ranks' processes. Ranks that are threads of one process cannot be told apart: there
+//! rank 0 reports the whole process, and the other ranks report 0.
 
 use aurora_core::Launcher;
 use aurora_core::prelude::*;
 use rustix::time::{ClockId, clock_gettime};
 use std::fs;
 
-/// Seconds of CPU, user and system, that this rank's process has had.
+/// Returns the CPU seconds, user and system, of this rank's process.
 pub fn cpu_seconds(world: &World) -> f64 {
     if !answers(world) {
         return 0.0;
@@ -15,8 +15,8 @@ pub fn cpu_seconds(world: &World) -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// Bytes that this rank's process has in memory, of pages that several map its share (PSS); NaN where the system does
-/// not say.
+/// Returns the bytes of memory of this rank's process, with its share of pages that several processes map (PSS); NaN if
+/// the system does not report it.
 pub fn memory(world: &World) -> f64 {
     if !answers(world) {
         return 0.0;

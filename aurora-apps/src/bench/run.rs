@@ -8,19 +8,19 @@ use crate::report::Comparison;
 use crate::report::figures::Figures;
 use aurora_core::prelude::*;
 
-/// A repetition of a short operation takes at least so long, in seconds.
+/// The minimum time of a repetition of a short operation, in seconds.
 const LEAST: f64 = 5e-3;
 
-/// And is made to take a little longer.
+/// The time that such a repetition aims at, in seconds: a little more than the minimum.
 const AIM: f64 = 1.2 * LEAST;
 
 /// Collective. Runs `job.operation` by each of `job.implementations` in turns, `job.reps` times each, and verifies all
-/// that it moves. After each turn of all `progress` hears how many are done.
+/// data that it moves. After each round of turns it calls `progress` with the number of completed rounds.
 ///
 /// The report is the same on all ranks.
 ///
 /// # Errors
-/// A [`Refusal`](crate::implementation::Refusal) of what cannot be had; whatever ended the job.
+/// A [`Refusal`](crate::implementation::Refusal) of an implementation that cannot run, or the error that ended the job.
 pub fn run(world: &World, job: &Job, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Figures>> {
     let mut lanes = Lane::all(world, job)?;
     let mut laps = vec![Vec::new(); lanes.len()];
@@ -31,14 +31,14 @@ pub fn run(world: &World, job: &Job, progress: &mut dyn FnMut(usize)) -> Result<
         }
         progress(rep);
     }
-    // Nobody else's memory counts with that of one who is alone.
+    // Memory is reported for a single implementation only: the memory of several would add up.
     let alone = job.implementations.len() == 1;
     let figures = lanes.iter().zip(&laps).map(|(lane, laps)| figures(world, lane, laps, alone));
     Comparison::of(figures.collect()).map_err(|error| Error::user(error))
 }
 
-/// Collective. Unmeasured repetitions: memory has been touched after the first one; of a short operation as many as it
-/// takes to find out how often it fits into a repetition.
+/// Collective. Runs repetitions that do not count. The first one touches the memory; for a short operation more follow
+/// until the number of operations that fill a repetition is found.
 fn warm_up(lane: &mut Lane<'_>) -> Result<()> {
     loop {
         let seconds = lane.repetition(0, lane.times)?.took.seconds();

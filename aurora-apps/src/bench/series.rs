@@ -1,40 +1,41 @@
-//! One implementation of one operation, as often as somebody else says: for criterion, which chooses its iterations by
-//! itself.
+//! One implementation of one operation, as often as the caller asks: for criterion, which chooses its own number of
+//! iterations.
 
 use super::job::Job;
 use super::lane::{Lane, next_times};
 use crate::report::NothingToRun;
 use aurora_core::prelude::*;
 
-/// A repetition of a short operation is made as long as this, in seconds: long beside what surrounds it, and no long
-/// wait for who wants to hear that there is progress.
+/// The target time of a repetition of a short operation, in seconds: long compared with the work around it, and short
+/// enough for progress reports.
 const AIM: f64 = 0.1;
 
-/// What some iterations of an operation took: agreed figures, the same on all ranks.
+/// The figures of some iterations of an operation, the same on all ranks.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Took {
-    /// The slowest rank's seconds, those of all iterations together.
+    /// The slowest rank's seconds, of all iterations together.
     pub seconds: f64,
-    /// The same of the operation with one full read of its result; 0 where that is not measured.
+    /// The seconds of the operation with one full read of its result; 0 if that is not measured.
     pub with_read: f64,
-    /// How much of what has arrived was wrong; 0 if nothing.
+    /// The amount of wrong data that has arrived.
     pub wrong: f64,
 }
 
-/// An operation by one implementation, with memory that lives as long as this does.
+/// An operation by one implementation, with memory that lives as long as the series.
 pub struct Series<'w> {
     lane: Lane<'w>,
     rep: usize,
 }
 
 impl<'w> Series<'w> {
-    /// Collective. What `job` asks for, by the first of its implementations; of an operation of several parts, by the
-    /// first of these. How often `job` wants it does not count.
+    /// Collective. Prepares the operation of `job` by the first of its implementations; of an operation with several
+    /// parts, the first part. `job.reps` is ignored.
     ///
-    /// One repetition comes before all others and does not count: then no memory is touched for the first time.
+    /// One repetition runs here and does not count, so that later ones touch no memory for the first time.
     ///
     /// # Errors
-    /// A [`Refusal`](crate::implementation::Refusal) of what cannot be had; whatever ended the job.
+    /// A [`Refusal`](crate::implementation::Refusal) of an implementation that cannot run, or the error that ended the
+    /// job.
     pub fn new(world: &'w World, job: &Job) -> Result<Self> {
         let by = *job.implementations.first().ok_or(NothingToRun).map_err(|error| Error::user(error))?;
         let first = Job { operation: job.operation.parts()[0], implementations: vec![by], ..job.clone() };
@@ -43,11 +44,11 @@ impl<'w> Series<'w> {
         Ok(Series { lane, rep: 1 })
     }
 
-    /// Collective. Carries out the operation `iterations` times and verifies all that it moves. After each repetition,
-    /// of which a short operation takes many at once, `progress` hears of it.
+    /// Collective. Carries out the operation `iterations` times and verifies all data that it moves. It calls
+    /// `progress` after each repetition; a repetition of a short operation has many iterations.
     ///
     /// # Errors
-    /// Whatever ended the job.
+    /// The error that ended the job.
     pub fn run(&mut self, iterations: u64, progress: &mut dyn FnMut()) -> Result<Took> {
         let (mut took, mut left) = (Took::default(), iterations);
         while left > 0 {
@@ -72,7 +73,7 @@ mod tests {
     use crate::implementation::Implementation::{Aurora, Tcp};
     use crate::implementation::Offer;
 
-    /// All of them, small, with an odd size.
+    /// All operations, small, with an odd size.
     const OPERATIONS: [Operation; 19] = [
         Operation::ReadCache { bytes: 4099, late: None },
         Operation::Exchange { keys: 1003 },

@@ -8,7 +8,7 @@ use aurora_core::prelude::*;
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{Duration, Instant};
 
-/// Measures what happens between `start`, `done` and `stop`.
+/// Measures the time, CPU and packets between `start`, `done` and `stop`.
 #[derive(Debug)]
 pub struct Watch<'w> {
     meeting: &'w dyn Meeting,
@@ -16,18 +16,19 @@ pub struct Watch<'w> {
     started: Instant,
     cpu: f64,
     traffic: Traffic,
-    /// What was measured.
+    /// The measurements.
     pub lap: Lap,
 }
 
 impl<'w> Watch<'w> {
-    /// For one repetition between ranks that meet in `meeting`'s way; `delay` is how much too late this one begins.
+    /// Makes a watch for one repetition of ranks that wait for each other in the way of `meeting`. This rank begins
+    /// late by `delay`.
     pub fn new(meeting: &'w dyn Meeting, delay: Option<Duration>) -> Self {
         let traffic = meeting.world().traffic();
         Watch { meeting, delay, started: Instant::now(), cpu: 0.0, traffic, lap: Lap::default() }
     }
 
-    /// Collective. The operation begins when all ranks are here and quiet.
+    /// Collective. Waits until all ranks have arrived and the network is quiet, then begins the measurement.
     pub fn start(&mut self) -> Result<()> {
         self.meeting.quiet()?;
         self.traffic = self.meeting.world().traffic();
@@ -41,18 +42,18 @@ impl<'w> Watch<'w> {
         Ok(())
     }
 
-    /// This rank is through. One that only serves the others never says so.
+    /// Notes that this rank has finished. A rank that only serves the other ranks never calls this.
     pub fn done(&mut self) {
         self.lap.through = now();
         self.lap.took.end = self.started.elapsed().as_secs_f64();
     }
 
-    /// Collective. The operation is over when all ranks are here.
+    /// Collective. Ends the measurement when all ranks have arrived.
     pub fn stop(&mut self) -> Result<()> {
         let world = self.meeting.world();
         let cpu = process::cpu_seconds(world);
         self.meeting.barrier()?;
-        // MPI's ranks poll in this barrier, which is none of the operation's doing.
+        // MPI's ranks poll in this barrier, and that CPU time does not belong to the operation.
         let cpu = if self.meeting.serves_afterwards() { process::cpu_seconds(world) } else { cpu };
         let sent = world.traffic() - self.traffic;
         self.lap.cpu = cpu - self.cpu;
@@ -61,7 +62,7 @@ impl<'w> Watch<'w> {
         Ok(())
     }
 
-    /// Collective. Measures `work`, which is all there is to the operation on this rank.
+    /// Collective. Measures `work`, the whole operation on this rank.
     pub fn measure<R>(&mut self, work: impl FnOnce() -> Result<R>) -> Result<R> {
         self.start()?;
         let result = work()?;
@@ -70,8 +71,9 @@ impl<'w> Watch<'w> {
         Ok(result)
     }
 
-    /// Collective. Measures `work`, the operation once more together with one full read of its result. Of this only the
-    /// time counts; that it comes apart keeps the readers from those who still load, where ranks share cores.
+    /// Collective. Measures `work`: the operation once more, together with one full read of its result. Only its time
+    /// counts. It is a separate operation, because where ranks share cores, readers would disturb ranks that still
+    /// load.
     pub fn measure_with_read<R>(&mut self, work: impl FnOnce() -> Result<R>) -> Result<R> {
         let alone = std::mem::take(&mut self.lap);
         let result = self.measure(work)?;
@@ -79,13 +81,14 @@ impl<'w> Watch<'w> {
         Ok(result)
     }
 
-    /// Collective. This rank has no part in the operation but to serve it.
+    /// Collective. Takes part in the measurement on a rank that only serves the operation.
     pub fn serve(&mut self) -> Result<()> {
         self.start()?;
         self.stop()
     }
 
-    /// Collective. Notes how much memory the ranks have now, all of them: what each holds stays until all have looked.
+    /// Collective. Notes the memory of all ranks at this time. Each rank keeps its memory until all ranks have
+    /// measured.
     pub fn weigh(&mut self) -> Result<()> {
         self.meeting.barrier()?;
         self.lap.pss = process::memory(self.meeting.world());
@@ -93,7 +96,7 @@ impl<'w> Watch<'w> {
     }
 }
 
-/// Nanoseconds since some moment that is the same for all processes of a machine; far below 2^53.
+/// Returns nanoseconds since a moment that is the same for all processes of a machine; far below 2^53.
 fn now() -> f64 {
     let time = clock_gettime(ClockId::Monotonic);
     (time.tv_sec * 1_000_000_000 + time.tv_nsec) as f64

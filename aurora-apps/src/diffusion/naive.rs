@@ -1,11 +1,11 @@
-//! The same without a behaviour: every cell by itself.
+//! The program without a behaviour: it accesses every cell by itself.
 
 use super::parallel::{EDGES, STENCIL};
 use super::stencil::warmed;
 use crate::clock::{Clock, Kind};
 use aurora_core::prelude::*;
 
-/// Collective. One step from `now` into `next`, whose edge is that of `now` already.
+/// Collective. Computes one step from `now` into `next`, whose edge already has the values of `now`.
 pub fn step_by_elements(
     world: &World,
     now: &GVector<f64>,
@@ -24,6 +24,6 @@ pub fn step_by_elements(
         }
         Ok(())
     })?;
-    // All have written before any reads, and read before any writes there again.
+    // All ranks have written before any rank reads, and have read before any rank writes there again.
     clock.part(EDGES, Kind::Sharing, || world.barrier())
 }

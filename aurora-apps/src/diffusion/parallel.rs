@@ -1,16 +1,16 @@
-//! The parallel program: my rows, and one on either side.
+//! The parallel program: a rank's rows, and one row on either side.
 
 use super::stencil::step_row;
 use crate::clock::{Clock, Kind};
 use aurora_core::prelude::*;
 
-/// What computes, in the report.
+/// The name of the computing phase in the report.
 pub(super) const STENCIL: &str = "stencil";
-/// What shares.
+/// The name of the sharing phase.
 pub(super) const EDGES: &str = "edges";
 
-/// Collective. `steps` steps of `plate`. It and `other`, which must hold the same plate, take turns as the present one
-/// and the next: the result is in `plate` after an even number of steps, else in `other`.
+/// Collective. Computes `steps` steps of `plate`. `other` must hold the same plate; the two take turns as the present
+/// plate and the next. The result is in `plate` after an even number of steps, and in `other` after an odd number.
 ///
 /// ```
 /// use aurora_apps::clock::Clock;
@@ -18,7 +18,7 @@ pub(super) const EDGES: &str = "edges";
 /// use aurora_core::prelude::*;
 ///
 /// Config::threads(3).run(|world| {
-///     let warm = |i| if i == 12 { 100.0 } else { 0.0 }; // in the middle
+///     let warm = |i| if i == 12 { 100.0 } else { 0.0 }; // the centre
 ///     let mut plate = GVector::<f64>::from_fn(world, MatrixDim::new(5, 5), warm)?;
 ///     let mut other = GVector::<f64>::from_fn(world, MatrixDim::new(5, 5), warm)?;
 ///     steps(&mut plate, &mut other, 2, &mut Clock::start(world)?)?;

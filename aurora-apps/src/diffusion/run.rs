@@ -1,4 +1,4 @@
-//! The repetitions: a new plate, the sequential program, the parallel ones, verification.
+//! The repetitions: a new plate, the sequential program, the parallel programs, verification.
 
 use super::parallel::STENCIL;
 use super::{Plate, sequential, step_by_elements, steps};
@@ -12,7 +12,7 @@ use aurora_core::prelude::*;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// What to run. Every rank must ask for the same.
+/// The parameters of a run. Every rank must pass the same parameters.
 #[derive(Clone, Debug)]
 pub struct Diffusion {
     /// Rows of the plate.
@@ -21,13 +21,13 @@ pub struct Diffusion {
     pub cols: usize,
     /// Steps of a repetition.
     pub steps: usize,
-    /// Who shares the plate, in turns.
+    /// The implementations, which take turns.
     pub implementations: Vec<Implementation>,
-    /// How often, each time with a new plate.
+    /// The number of repetitions, each with a new plate.
     pub reps: usize,
-    /// What the plates are made from; `None` draws a new seed.
+    /// The seed of the plates; `None` draws a new seed.
     pub seed: Option<u64>,
-    /// The weights of the ranks, by which each gets its share of the rows; none: equal blocks.
+    /// The weights of the ranks. Each rank gets rows in proportion to its weight; without weights the blocks are equal.
     pub weights: Vec<f64>,
     /// Flips the last bit of one cell of each result, to show that the verification can fail.
     pub damage: bool,
@@ -41,12 +41,12 @@ impl Default for Diffusion {
 }
 
 /// Collective. Runs `job.steps` steps `job.reps` times by each implementation and verifies every cell. After each
-/// repetition `progress` hears how many are done.
+/// repetition it calls `progress` with the number of completed repetitions.
 ///
 /// The report is the same on all ranks.
 ///
 /// # Errors
-/// A [`Refusal`](crate::implementation::Refusal) of an implementation that cannot be had; whatever ended the job.
+/// A [`Refusal`](crate::implementation::Refusal) of an implementation that cannot run, or the error that ended the job.
 pub fn run(world: &World, job: &Diffusion, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
     let offer = Program("diffusion");
     offer.check(&job.implementations, Conditions::of(world)).map_err(|(_, refusal)| Error::user(refusal))?;
@@ -77,11 +77,11 @@ pub fn run(world: &World, job: &Diffusion, progress: &mut dyn FnMut(usize)) -> R
 
 /// One way to share the plate.
 pub(super) trait Heating {
-    /// Collective. All steps from `plate` on; leaves the last in [`Shared::result`].
+    /// Collective. Computes all steps from `plate` on, and leaves the last in [`Shared::result`].
     fn run(&mut self, job: &Diffusion, plate: Plate, shared: &mut Shared) -> Result<Laps>;
 }
 
-/// One implementation with what was measured of it.
+/// One implementation with its measurements.
 struct Lane<'w> {
     implementation: Implementation,
     heating: Box<dyn Heating + 'w>,
@@ -102,7 +102,7 @@ impl<'w> Lane<'w> {
     }
 }
 
-/// With HaloCaches.
+/// The program with HaloCaches.
 struct ByHalos<'w> {
     world: &'w World,
 }
@@ -116,7 +116,7 @@ impl Heating for ByHalos<'_> {
     }
 }
 
-/// With default access.
+/// The program with default access.
 struct ByElements<'w> {
     world: &'w World,
 }
@@ -134,7 +134,7 @@ impl Heating for ByElements<'_> {
     }
 }
 
-/// On rank 0, while the others wait.
+/// The sequential program on rank 0, while the other ranks wait.
 struct Alone<'w> {
     world: &'w World,
 }
@@ -159,7 +159,7 @@ impl Heating for Alone<'_> {
 pub(super) struct Shared {
     plate: GVector<f64>,
     other: GVector<f64>,
-    /// What the last step must come to, from the sequential program.
+    /// The expected last step, from the sequential program.
     expected: GVector<f64>,
 }
 
@@ -174,7 +174,7 @@ impl Shared {
         check::fill(&mut self.other, |i| plate.cell(i))
     }
 
-    /// The plate that holds the last step.
+    /// Returns the plate that holds the last step.
     pub(super) fn result(&mut self, job: &Diffusion) -> &mut GVector<f64> {
         if job.steps.is_multiple_of(2) { &mut self.plate } else { &mut self.other }
     }
@@ -191,7 +191,7 @@ impl Shared {
     }
 }
 
-/// What the sequential program makes of the same plate, and how long it takes.
+/// The sequential program's result for the same plate, and its time.
 struct Answer {
     plate: Vec<f64>,
     seconds: f64,
@@ -207,14 +207,14 @@ impl Answer {
     }
 }
 
-/// What the sequential program starts from; neither is first touched while it is measured.
+/// Makes the plates of the sequential program. Both are touched here, before the measurement.
 fn plates(job: &Diffusion, plate: Plate) -> (Vec<f64>, Vec<f64>) {
     let plate: Vec<f64> = (0..job.rows * job.cols).map(|i| plate.cell(i)).collect();
     let other = vec![-1.0; plate.len()];
     (plate, other)
 }
 
-/// How many cells of this rank's part differ from what is `expected`, by a bit at least.
+/// Returns the number of cells of this rank's part that differ from `expected` by at least one bit.
 fn wrong_bits(result: &GVector<f64>, expected: &GVector<f64>) -> Result<u64> {
     let (result, expected) = (result.owner_computes()?, expected.owner_computes()?);
     let pairs = result.local().iter().zip(expected.local());

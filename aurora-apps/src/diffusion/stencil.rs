@@ -1,18 +1,19 @@
-//! One step, by rows; and the sequential program, which the parallel ones are compared with.
+//! One step, by rows, and the sequential program, with which the parallel programs are compared.
 
-/// How far a cell moves towards its neighbours in a step: less than a quarter, or it would swing.
+/// The rate at which a cell approaches its neighbours in a step. It must be less than a quarter, or the plate
+/// oscillates.
 pub const RATE: f64 = 0.2;
 
-/// What a cell becomes between its four neighbours.
+/// Returns the new value of a cell between its four neighbours.
 #[inline]
 pub fn warmed(cell: f64, above: f64, below: f64, left: f64, right: f64) -> f64 {
     cell + RATE * ((above + below) + (left + right) - 4.0 * cell)
 }
 
-/// The inner cells of row `now`, which lies between `above` and `below`, after a step. The first and the last cell of
-/// `next` stay.
+/// Computes the inner cells of row `now`, which lies between `above` and `below`, after a step. The first and the last
+/// cell of `next` keep their values.
 ///
-/// Compiled once, so that whoever shares the plate computes by the same code.
+/// Compiled once, so that all implementations compute by the same code.
 ///
 /// # Panics
 /// If the rows differ in length.
@@ -25,7 +26,7 @@ pub fn step_row(above: &[f64], now: &[f64], below: &[f64], next: &mut [f64]) {
     }
 }
 
-/// `steps` steps of a plate with rows of `cols` cells, on one core; `other` is room for as many.
+/// Computes `steps` steps of a plate with rows of `cols` cells, on one core. `other` is memory for a second plate.
 pub fn sequential(plate: &mut Vec<f64>, other: &mut Vec<f64>, cols: usize, steps: usize) {
     other.clone_from(plate);
     let rows = plate.len() / cols.max(1);

@@ -1,4 +1,4 @@
-//! What the ranks draw.
+//! The draws of the ranks.
 
 use crate::random::Stream;
 
@@ -11,22 +11,22 @@ pub struct Draws {
 }
 
 impl Draws {
-    /// Those of one repetition: `each` by every rank, of a table of so many counters. Of an empty table nothing is
-    /// drawn.
+    /// Makes the draws of one repetition: `each` by every rank, of a table of `table` counters. Of an empty table
+    /// nothing is drawn.
     pub fn new(seed: u64, repetition: usize, table: usize, each: usize) -> Self {
         let each = if table == 0 { 0 } else { each };
         Draws { stream: Stream::new(seed, repetition as u64), table, each }
     }
 
-    /// How many each rank draws.
+    /// Returns the number of draws of each rank.
     pub fn each(&self) -> usize {
         self.each
     }
 
-    /// Those of one rank.
+    /// Returns the draws of one rank.
     pub fn of(self, rank: usize) -> impl Iterator<Item = usize> {
         let stream = self.stream.child(rank as u64);
-        // As many of each, but for less than a billionth: no division.
+        // All counters are equally likely, but for less than a billionth: no division.
         let index = move |bits: u64| ((u128::from(bits) * self.table as u128) >> 64) as usize;
         (0..self.each as u64).map(move |i| index(stream.bits(i)))
     }

@@ -14,7 +14,7 @@ pub use run::{Histogram, run};
 
 use std::ops::AddAssign;
 
-/// The sequential program: counts what all ranks have drawn; also what a rank counts alone.
+/// Counts the draws. This is the sequential program, with the draws of all ranks, and also a rank's local count.
 pub fn sequential<C: AddAssign + From<bool>>(table: &mut [C], draws: impl IntoIterator<Item = usize>) {
     for index in draws {
         table[index] += C::from(true);

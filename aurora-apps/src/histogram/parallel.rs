@@ -1,4 +1,4 @@
-//! The parallel program, with one behaviour and with another.
+//! The parallel program, with either of two behaviours.
 
 use aurora_core::ops::Sum;
 use aurora_core::prelude::*;
@@ -6,7 +6,7 @@ use aurora_core::prelude::*;
 /// Collective. Adds 1 to each counter that this rank has drawn, through buffers.
 ///
 /// # Errors
-/// Whatever ended the job.
+/// The error that ended the job.
 pub fn release(table: &mut GVector<u64>, draws: impl Iterator<Item = usize>) -> Result<()> {
     let mut table = table.release_c_with(Sum)?;
     for index in draws {
@@ -15,10 +15,10 @@ pub fn release(table: &mut GVector<u64>, draws: impl Iterator<Item = usize>) -> 
     table.finish()
 }
 
-/// Collective. The same in a partial copy, merged at the end.
+/// Collective. Adds 1 to each counter that this rank has drawn, in a partial copy that is merged at the end.
 ///
 /// # Errors
-/// [`Error::OutOfMemory`] where a rank has no room for that; whatever ended the job.
+/// [`Error::OutOfMemory`] if a rank has no memory for the copy, or the error that ended the job.
 pub fn accumulate(table: &mut GVector<u64>, draws: impl Iterator<Item = usize>) -> Result<()> {
     let mut table = table.accumulate(Sum)?;
     for index in draws {

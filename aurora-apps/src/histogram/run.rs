@@ -12,18 +12,18 @@ use aurora_core::prelude::*;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// What to run. Every rank must ask for the same.
+/// The parameters of a run. Every rank must pass the same parameters.
 #[derive(Clone, Debug)]
 pub struct Histogram {
-    /// Counters in all.
+    /// The number of counters.
     pub table: usize,
-    /// Updates by each rank.
+    /// The number of updates by each rank.
     pub updates: usize,
-    /// How, in turns.
+    /// The implementations, which take turns.
     pub implementations: Vec<Implementation>,
-    /// How often, each time with new draws.
+    /// The number of repetitions, each with new draws.
     pub reps: usize,
-    /// What they are made from; `None` draws a new seed.
+    /// The seed of the data; `None` draws a new seed.
     pub seed: Option<u64>,
     /// Counts one update of each result for the next counter, to show that the verification can fail.
     pub damage: bool,
@@ -37,12 +37,12 @@ impl Default for Histogram {
 }
 
 /// Collective. Counts `job.updates` draws of each rank `job.reps` times by each implementation and verifies every
-/// counter. After each repetition `progress` hears how many are done.
+/// counter. After each repetition it calls `progress` with the number of completed repetitions.
 ///
 /// The report is the same on all ranks.
 ///
 /// # Errors
-/// A [`Refusal`](crate::implementation::Refusal) of an implementation that cannot be had; whatever ended the job.
+/// A [`Refusal`](crate::implementation::Refusal) of an implementation that cannot run, or the error that ended the job.
 pub fn run(world: &World, job: &Histogram, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
     let offer = Program("histogram");
     offer.check(&job.implementations, Conditions::of(world)).map_err(|(_, refusal)| Error::user(refusal))?;
@@ -76,7 +76,7 @@ pub fn run(world: &World, job: &Histogram, progress: &mut dyn FnMut(usize)) -> R
     Comparison::of(lanes.iter().map(report).collect()).map_err(|error| Error::user(error))
 }
 
-/// One implementation with its table and what was measured of it.
+/// One implementation with its table and its measurements.
 struct Lane<'w> {
     world: &'w World,
     implementation: Implementation,
@@ -103,7 +103,7 @@ impl<'w> Lane<'w> {
         })
     }
 
-    /// Collective. A repetition.
+    /// Collective. Runs a repetition.
     fn count(&mut self, draws: Draws) -> Result<Laps> {
         #[cfg(feature = "mpi")]
         if let Some(over_mpi) = &mut self.over_mpi {
@@ -125,7 +125,7 @@ impl<'w> Lane<'w> {
     }
 }
 
-/// Collective. The sequential program in its turn, on rank 0 while the others wait.
+/// Collective. Runs the sequential program in its turn on rank 0, while the other ranks wait.
 fn alone(world: &World, draws: Draws, table: &mut GVector<u64>) -> Result<Laps> {
     let mut counters = vec![0; if world.is_root() { table.len() } else { 0 }];
     let mut clock = Clock::start(world)?;
@@ -140,7 +140,7 @@ fn alone(world: &World, draws: Draws, table: &mut GVector<u64>) -> Result<Laps> 
     Ok(laps)
 }
 
-/// What the sequential program counts, and how long it takes.
+/// The sequential program's counters, and its time.
 struct Answer {
     table: Vec<u64>,
     seconds: f64,
@@ -155,13 +155,14 @@ impl Answer {
     }
 }
 
-/// Collective. Whether the counters of all ranks do not add up to so many updates.
+/// Collective. Returns 1 if the sum of all ranks' counters differs from the number of updates, and 0 otherwise.
 fn wrong_sum(world: &World, table: &GVector<u64>, updates: usize) -> Result<u64> {
     let own: u64 = table.owner_computes()?.local().iter().sum();
     Ok(u64::from(world.all_reduce(Sum, own)? != updates as u64))
 }
 
-/// Moves an update from one counter of rank 0 to the next: their sum is as it was. Of a single one, it is lost.
+/// Moves an update from one counter of rank 0 to the next, which keeps their sum. If rank 0 has no next counter, the
+/// update is lost.
 fn misplace(world: &World, table: &mut GVector<u64>) -> Result<()> {
     if world.is_root() {
         let mut own = table.owner_computes_mut()?;

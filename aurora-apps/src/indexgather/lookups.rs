@@ -1,4 +1,5 @@
-//! The table of one repetition, and who reads where: by position, alike for all who read it.
+//! The table of one repetition, and the places that each rank reads. Both depend on positions alone, so that all ranks
+//! compute the same values.
 
 use crate::random::Stream;
 
@@ -13,32 +14,33 @@ pub struct Lookups {
 }
 
 impl Lookups {
-    /// Of a table of `table` elements, `reads` by each rank; of an empty table nobody reads. With `damage` the element
-    /// that rank 0 reads first has one bit flipped.
+    /// Makes a table of `table` elements and `reads` reads by each rank; an empty table is not read. With `damage`, one
+    /// bit is flipped in the element that rank 0 reads first.
     pub fn new((table, reads): (usize, usize), seed: u64, rep: usize, damage: bool) -> Self {
         let stream = Stream::new(seed, rep as u64);
         let reads = if table == 0 { 0 } else { reads };
         Lookups { table, reads, elements: stream.child(0), places: stream.child(1), damage }
     }
 
-    /// What element `index` must be.
+    /// Returns the right value of element `index`.
     pub fn element(self, index: usize) -> u64 {
         self.elements.bits(index as u64)
     }
 
-    /// What it is.
+    /// Returns the stored value of element `index`.
     pub fn stored(self, index: usize) -> u64 {
         let flipped = self.damage && self.indices(0).next() == Some(index);
         self.element(index) ^ u64::from(flipped)
     }
 
-    /// Where `rank` reads: anywhere, each element as likely as the others.
+    /// Returns the places that `rank` reads. All elements are equally likely.
     pub fn indices(self, rank: usize) -> impl Iterator<Item = usize> {
         let (places, table) = (self.places.child(rank as u64), self.table as u128);
         (0..self.reads as u64).map(move |nth| ((u128::from(places.bits(nth)) * table) >> 64) as usize)
     }
 
-    /// How many of `values` are not what `rank` must have read, all of them if there are too few or too many.
+    /// Returns the number of `values` that differ from those that `rank` must have read. If their number is wrong, all
+    /// of them count.
     pub fn wrong(self, rank: usize, values: &[u64]) -> u64 {
         if values.len() != self.reads {
             return values.len().max(self.reads) as u64;

@@ -14,7 +14,7 @@ use aurora_core::prelude::*;
 /// If there are fewer indices than values.
 ///
 /// # Errors
-/// Whatever ended the job.
+/// The error that ended the job.
 pub fn batched(table: &GVector<u64>, indices: &[usize], values: &mut [u64]) -> Result<()> {
     let table = table.batched_reads()?;
     let mut found = table.iter(indices.iter().copied());
@@ -24,7 +24,7 @@ pub fn batched(table: &GVector<u64>, indices: &[usize], values: &mut [u64]) -> R
     Ok(())
 }
 
-/// The program as it is written first: right on the bare table, and under any behaviour that reads.
+/// The program before optimisation: correct on the bare table, and under any behaviour that reads.
 ///
 /// # Errors
 /// As [`batched`].

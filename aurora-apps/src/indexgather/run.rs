@@ -1,4 +1,4 @@
-//! The repetitions: a new table and new indices, the sequential program, the parallel ones, verification.
+//! The repetitions: a new table and new indices, the sequential program, the parallel programs, verification.
 
 use super::{Lookups, batched, one_by_one, sequential};
 use crate::clock::{Clock, Laps};
@@ -10,18 +10,18 @@ use aurora_core::prelude::*;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// What to run. Every rank must ask for the same.
+/// The parameters of a run. Every rank must pass the same parameters.
 #[derive(Clone, Debug)]
 pub struct IndexGather {
-    /// Elements of the table, of 64 bits each.
+    /// The number of elements of the table, of 64 bits each.
     pub table: usize,
-    /// How many of them each rank reads.
+    /// The number of elements that each rank reads.
     pub reads: usize,
-    /// Who reads, in turns.
+    /// The implementations, which take turns.
     pub implementations: Vec<Implementation>,
-    /// How often, each time with a new table and new indices.
+    /// The number of repetitions, each with a new table and new indices.
     pub reps: usize,
-    /// What they are made from; `None` draws a new seed.
+    /// The seed of the data; `None` draws a new seed.
     pub seed: Option<u64>,
     /// Flips one bit of one element that is read, to show that the verification can fail.
     pub damage: bool,
@@ -34,13 +34,14 @@ impl Default for IndexGather {
     }
 }
 
-/// Collective. Has every rank read `job.reads` random elements of a table that lies over all ranks, `job.reps` times by
-/// each implementation, and verifies every value. After each repetition `progress` hears how many are done.
+/// Collective. Every rank reads `job.reads` random elements of a table that is distributed over all ranks, `job.reps`
+/// times by each implementation, and every value is verified. After each repetition `progress` is called with the
+/// number of completed repetitions.
 ///
 /// The report is the same on all ranks.
 ///
 /// # Errors
-/// A [`Refusal`](crate::implementation::Refusal) of an implementation that cannot be had; whatever ended the job.
+/// A [`Refusal`](crate::implementation::Refusal) of an implementation that cannot run, or the error that ended the job.
 pub fn run(world: &World, job: &IndexGather, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
     let offer = Program("indexgather");
     offer.check(&job.implementations, Conditions::of(world)).map_err(|(_, refusal)| Error::user(refusal))?;
@@ -71,7 +72,7 @@ pub fn run(world: &World, job: &IndexGather, progress: &mut dyn FnMut(usize)) ->
     Comparison::of(lanes.iter().map(report).collect()).map_err(|error| Error::user(error))
 }
 
-/// The distributed table, and what this rank reads of it.
+/// The distributed table, and the indices and values of this rank's reads.
 struct Shared<'w> {
     world: &'w World,
     table: GVector<u64>,
@@ -92,10 +93,10 @@ impl<'w> Shared<'w> {
         Ok(())
     }
 
-    /// Collective. What it took, and how many values are wrong.
+    /// Collective. Returns the measurement, and the number of wrong values.
     fn read(&mut self, implementation: Implementation, lookups: Lookups) -> Result<(Laps, u64)> {
         let Shared { world, table, indices, values } = self;
-        // What another has read is not to pass for what this one does.
+        // Overwritten, so that values from another implementation cannot pass for new ones.
         values.iter_mut().for_each(|value| *value = !*value);
         let mut clock = Clock::start(*world)?;
         clock.sharing("read", || match implementation {
@@ -106,7 +107,7 @@ impl<'w> Shared<'w> {
     }
 }
 
-/// Rank 0 with a table of its own and the reads of all ranks.
+/// Rank 0's own table, and the reads of all ranks.
 struct Alone {
     table: Vec<u64>,
     indices: Vec<usize>,
@@ -119,17 +120,17 @@ impl Alone {
         let ranks = world.size();
         let table = (0..table).map(|index| lookups.stored(index)).collect();
         let indices: Vec<usize> = (0..ranks).flat_map(|rank| lookups.indices(rank)).collect();
-        // Not zeros: those would be pages that the measured program is the first to touch.
+        // Not zeros, because the measured program would then be the first to touch these pages.
         let values = vec![!0; indices.len()];
         Alone { table, indices, values, ranks }
     }
 
-    /// What has been read before is not to pass for what is read now.
+    /// Overwrites the values, so that old ones cannot pass for new ones.
     fn forget(&mut self) {
         self.values.iter_mut().for_each(|value| *value = !*value);
     }
 
-    /// Reads them all; returns how long it takes.
+    /// Reads all values and returns the time in seconds.
     fn read(&mut self) -> f64 {
         let start = Instant::now();
         sequential(&self.table, &self.indices, &mut self.values);
@@ -142,7 +143,7 @@ impl Alone {
     }
 }
 
-/// Collective. The sequential program on rank 0, while the others wait.
+/// Collective. Runs the sequential program on rank 0, while the other ranks wait.
 fn by_one(world: &World, mut alone: Option<&mut Alone>) -> Result<Laps> {
     if let Some(alone) = &mut alone {
         alone.forget();

@@ -1,10 +1,10 @@
-//! The same without a behaviour: every element by itself.
+//! The program without a behaviour: it accesses every element by itself.
 
 use super::parallel::{FIRST, SECOND, Stage};
 use crate::clock::Clock;
 use aurora_core::prelude::*;
 
-/// Collective. P <- Q x R, then R <- Q x P.
+/// Collective. Computes P <- Q x R, then R <- Q x P.
 pub(super) fn multiply_by_elements(
     world: &World,
     q: &GVector<i32>,
@@ -16,7 +16,7 @@ pub(super) fn multiply_by_elements(
     stage(world, q, p, r, SECOND, clock)
 }
 
-/// Collective. `c <- a x b`, this rank's rows.
+/// Collective. Computes this rank's rows of `c <- a x b`.
 fn stage(
     world: &World,
     a: &GVector<i32>,
@@ -26,7 +26,7 @@ fn stage(
     clock: &mut Clock<'_>,
 ) -> Result<()> {
     let n = c.dim().map_or(0, |dim| dim.cols);
-    // All have written B before any reads it.
+    // All ranks have written B before any rank reads it.
     clock.sharing(stage.load, || world.barrier())?;
     clock.computing(stage.multiply, || {
         for place in c.local_range() {
@@ -39,6 +39,6 @@ fn stage(
         }
         Ok(())
     })?;
-    // All have read B, which is written next.
+    // All ranks have read B, which is written next.
     world.barrier()
 }

@@ -1,10 +1,10 @@
-//! The parallel program: one function for both stages, optimised per call by what its parameters are.
+//! The parallel program: one function for both stages. At each call its parameters decide how it is optimised.
 
 use super::Kernel;
 use crate::clock::Clock;
 use aurora_core::prelude::*;
 
-/// How the phases of one stage are called in the report.
+/// The names of a stage's phases in the report.
 #[derive(Clone, Copy, Debug)]
 pub struct Stage {
     pub(super) load: &'static str,
@@ -17,7 +17,7 @@ pub const FIRST: Stage = Stage { load: "load R", multiply: "P <- Q x R" };
 /// R <- Q x P.
 pub const SECOND: Stage = Stage { load: "load P", multiply: "R <- Q x P" };
 
-/// Collective. The whole job: P <- Q x R, then R <- Q x P.
+/// Collective. Runs the whole job: P <- Q x R, then R <- Q x P.
 pub fn multiply(
     kernel: Kernel,
     loading: Loading,
@@ -40,18 +40,18 @@ pub struct Multiplier<'c, 'w> {
     stage: Stage,
 }
 
-/// When a rank begins to compute.
+/// The time at which a rank begins to compute.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Loading {
-    /// As soon as some rows of B are here, with those.
+    /// As soon as some rows of B have arrived.
     #[default]
     Streaming,
-    /// Once all of B is.
+    /// When all of B has arrived.
     Whole,
 }
 
 impl<'c, 'w> Multiplier<'c, 'w> {
-    /// Multiplies with `kernel` and reports phases to `clock`.
+    /// Makes a multiplier that uses `kernel` and reports phases to `clock`.
     pub fn new(kernel: Kernel, loading: Loading, clock: &'c mut Clock<'w>) -> Self {
         Multiplier { kernel, loading, clock, stage: FIRST }
     }
@@ -62,8 +62,8 @@ impl<'c, 'w> Multiplier<'c, 'w> {
         self
     }
 
-    /// Collective. `c <- a x b` (the paper's `mmultiply`, section 3.3): each rank computes the rows of `c` that it
-    /// owns from the rows of `a` that it owns and the whole of `b`. The only sharing is the load of `b`.
+    /// Collective. Computes `c <- a x b` (the paper's `mmultiply`, section 3.3): each rank computes its own rows of `c`
+    /// from its own rows of `a` and the whole of `b`. The only sharing is the load of `b`.
     pub fn mmultiply(&mut self, a: &GVector<i32>, b: &GVector<i32>, c: &mut GVector<i32>) -> Result<()> {
         match self.loading {
             Loading::Streaming => self.multiply_as_it_comes(a, b, c),
@@ -71,7 +71,8 @@ impl<'c, 'w> Multiplier<'c, 'w> {
         }
     }
 
-    /// Adds what rows of `b` have in the product as they come: the load is hidden behind that, or that behind the load.
+    /// Adds the contribution of each block of `b` as soon as the block arrives. Loading and computing overlap, so the
+    /// shorter of the two is hidden.
     fn multiply_as_it_comes(&mut self, a: &GVector<i32>, b: &GVector<i32>, c: &mut GVector<i32>) -> Result<()> {
         let columns = c.dim().map_or(0, |dim| dim.cols);
         let (kernel, phases) = (self.kernel, (self.stage.load, self.stage.multiply));

@@ -1,4 +1,4 @@
-//! The repetitions of the main job: new matrices, the sequential program, the parallel one, verification.
+//! The repetitions of the job: new matrices, the sequential program, the parallel programs, verification.
 
 use super::naive::multiply_by_elements;
 use super::{Kernel, Loading, Matrices, multiply, sequential};
@@ -11,22 +11,22 @@ use crate::{agree, check};
 use aurora_core::prelude::*;
 use std::time::Instant;
 
-/// What to run. Every rank must ask for the same.
+/// The parameters of a run. Every rank must pass the same parameters.
 #[derive(Clone, Debug)]
 pub struct Mm2 {
     /// Rows and columns of the matrices.
     pub size: usize,
-    /// What multiplies.
+    /// The kernel that multiplies.
     pub kernel: Kernel,
-    /// Who shares the matrices, in turns.
+    /// The implementations, which take turns.
     pub implementations: Vec<Implementation>,
-    /// How often, each time with new matrices.
+    /// The number of repetitions, each with new matrices.
     pub reps: usize,
-    /// How the phases follow each other.
+    /// The rule by which phases follow each other.
     pub pace: Pace,
-    /// What the matrices are made from; `None` draws a new seed.
+    /// The seed of the matrices; `None` draws a new seed.
     pub seed: Option<u64>,
-    /// The weights of the ranks, by which each gets its share of the rows; none: equal blocks.
+    /// The weights of the ranks. Each rank gets rows in proportion to its weight; without weights the blocks are equal.
     pub weights: Vec<f64>,
     /// Flips one bit of one element of each result, to show that the verification can fail.
     pub damage: bool,
@@ -41,12 +41,12 @@ impl Default for Mm2 {
 }
 
 /// Collective. Runs the two-stage multiplication `job.reps` times by each implementation and verifies every element of
-/// both products. After each repetition `progress` hears how many are done.
+/// both products. After each repetition it calls `progress` with the number of completed repetitions.
 ///
 /// The report is the same on all ranks.
 ///
 /// # Errors
-/// A [`Refusal`](crate::implementation::Refusal) of an implementation that cannot be had; whatever ended the job.
+/// A [`Refusal`](crate::implementation::Refusal) of an implementation that cannot run, or the error that ended the job.
 pub fn run(world: &World, job: &Mm2, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
     let offer = Program("mm2");
     offer.check(&job.implementations, Conditions::of(world)).map_err(|(_, refusal)| Error::user(refusal))?;
@@ -83,14 +83,14 @@ pub fn run(world: &World, job: &Mm2, progress: &mut dyn FnMut(usize)) -> Result<
 
 /// One way to share the matrices.
 pub trait Multiplication {
-    /// Collective. Both stages with the matrices of `entries`; leaves P and R in `shared`.
+    /// Collective. Runs both stages with the matrices of `entries`, and leaves P and R in `shared`.
     ///
     /// # Errors
-    /// Whatever ended the job.
+    /// The error that ended the job.
     fn run(&mut self, kernel: Kernel, entries: Matrices, pace: Pace, shared: &mut Shared) -> Result<Laps>;
 }
 
-/// One implementation with what was measured of it.
+/// One implementation with its measurements.
 struct Lane<'w> {
     implementation: Implementation,
     multiplication: Box<dyn Multiplication + 'w>,
@@ -116,10 +116,10 @@ impl<'w> Lane<'w> {
     }
 }
 
-/// The parallel program on shared matrices, or its start without behaviours.
+/// The parallel program on shared matrices, or the program without a behaviour.
 struct Aurora<'w> {
     world: &'w World,
-    /// How B is loaded; not at all by default access.
+    /// The way in which B is loaded; `None` for default access.
     loading: Option<Loading>,
     q: GVector<i32>,
 }
@@ -139,7 +139,7 @@ impl Multiplication for Aurora<'_> {
     }
 }
 
-/// The sequential program in its turn, on rank 0 while the others wait.
+/// The sequential program on rank 0, while the other ranks wait.
 struct Alone<'w> {
     world: &'w World,
     size: usize,
@@ -162,14 +162,14 @@ impl Multiplication for Alone<'_> {
     }
 }
 
-/// The matrices that are verified, and live through all repetitions.
+/// The verified matrices, which live through all repetitions.
 #[derive(Debug)]
 pub struct Shared {
     /// P, after the first stage.
     pub p: GVector<i32>,
     /// R, after the second stage.
     pub r: GVector<i32>,
-    /// What P and R must be, from the sequential program.
+    /// The expected values of P and R in turn, from the sequential program.
     expected: GVector<i32>,
 }
 
@@ -196,12 +196,12 @@ impl Shared {
     }
 }
 
-/// Collective. One of the shared matrices.
+/// Collective. Makes one of the shared matrices.
 fn matrix(world: &World, job: &Mm2) -> Result<GVector<i32>> {
     GVector::new(world, by_weight(MatrixDim::new(job.size, job.size), &job.weights))
 }
 
-/// What the sequential program computes from the same matrices, and how long it takes.
+/// The sequential program's result for the same matrices, and its time.
 struct Answer {
     p: Vec<i32>,
     r: Vec<i32>,
@@ -218,17 +218,17 @@ impl Answer {
     }
 }
 
-/// Q, R and room for P in the memory of one rank.
+/// Makes Q, R and memory for P on one rank.
 fn matrices(size: usize, entries: Matrices) -> (Vec<i32>, Vec<i32>, Vec<i32>) {
     let elements = 0..size * size;
     let q: Vec<i32> = elements.clone().map(|i| entries.q(i)).collect();
     let r = elements.map(|i| entries.r(i)).collect();
-    // Not zeros: those would be pages that the measured program is the first to touch.
+    // Not zeros, because the measured program would then be the first to touch these pages.
     let p = vec![-1; q.len()];
     (q, r, p)
 }
 
-/// Flips a bit of the last element, once all ranks have written theirs.
+/// Flips a bit of the last element when all ranks have written their rows.
 fn flip(world: &World, matrix: &mut GVector<i32>) -> Result<()> {
     world.barrier()?;
     if world.is_root()

@@ -1,4 +1,4 @@
-//! Places in a distributed table, sorted by their owners: what an Alltoallv sends.
+//! Places in a distributed table, sorted by their owners, to be sent by an Alltoallv.
 
 use crate::mpi_ranks::{MpiRanks, Parts, TooMany};
 use aurora_core::prelude::*;
@@ -6,7 +6,8 @@ use mpi::traits::CommunicatorCollectives;
 use mpi::{Count, traits::Equivalence};
 use std::ops::Range;
 
-/// A table in blocks of equal length, the last ones shorter or empty: simpler to find an owner in than Aurora's.
+/// A table in blocks of equal length; the last blocks are shorter or empty. Finding an owner is simpler than in
+/// Aurora's distribution.
 #[derive(Clone, Copy, Debug)]
 pub struct Blocks {
     table: usize,
@@ -16,10 +17,10 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// Of a table of `table` elements on `size` ranks.
+    /// Divides a table of `table` elements between `size` ranks.
     ///
     /// # Errors
-    /// [`TooMany`]: places are sent with 32 bits each, which is half the bytes of what a larger table takes.
+    /// [`TooMany`]: places are sent with 32 bits each, half the bytes that a larger table needs.
     pub fn new(table: usize, size: usize) -> Result<Self> {
         u32::try_from(table).map_err(|_| Error::user(TooMany::of(table)))?;
         // The reciprocal of 1 would not fit.
@@ -27,18 +28,18 @@ impl Blocks {
         Ok(Blocks { table, block, reciprocal: u64::MAX / block as u64 + 1 })
     }
 
-    /// How many elements a rank has, if not fewer.
+    /// Returns the maximum number of elements of a rank.
     pub fn length(self) -> usize {
         self.block
     }
 
-    /// The elements of `rank`.
+    /// Returns the elements of `rank`.
     pub fn range(self, rank: usize) -> Range<usize> {
         let end = |rank: usize| (rank * self.block).min(self.table);
         end(rank)..end(rank + 1)
     }
 
-    /// Who has element `index`, and where in its block. Exact for all indices of 32 bits.
+    /// Returns the owner of element `index` and its position in the owner's block. Exact for all indices of 32 bits.
     #[inline]
     fn place(self, index: usize) -> (usize, u32) {
         let owner = ((index as u128 * u128::from(self.reciprocal)) >> 64) as usize;
@@ -46,7 +47,7 @@ impl Blocks {
     }
 }
 
-/// A batch of places, with room for all of it at each owner, so that sorting takes one pass.
+/// A batch of places. Each owner's bucket has room for the whole batch, so that sorting takes one pass.
 pub struct Buckets {
     blocks: Blocks,
     batch: usize,
@@ -55,12 +56,12 @@ pub struct Buckets {
 }
 
 impl Buckets {
-    /// For batches of `batch` places.
+    /// Makes buckets for batches of `batch` places.
     pub fn new(blocks: Blocks, size: usize, batch: usize) -> Self {
         Buckets { blocks, batch, lengths: vec![0; size], places: vec![0; size * batch] }
     }
 
-    /// Sorts at most a batch of global indices.
+    /// Sorts global indices into the buckets, at most one batch.
     pub fn fill(&mut self, indices: impl Iterator<Item = usize>) {
         self.lengths.fill(0);
         for index in indices.take(self.batch) {
@@ -71,7 +72,8 @@ impl Buckets {
         }
     }
 
-    /// As [`fill`](Buckets::fill); and for each owner the positions in the batch of what it got are noted.
+    /// As [`fill`](Buckets::fill), and writes each index's position in the batch to `positions`, at its place in the
+    /// buckets.
     pub fn fill_noting(&mut self, indices: impl Iterator<Item = usize>, positions: &mut [u32]) {
         self.lengths.fill(0);
         for (position, index) in (0..).zip(indices.take(self.batch)) {
@@ -83,24 +85,24 @@ impl Buckets {
         }
     }
 
-    /// Where in the buckets those of `owner` are.
+    /// Returns the range of `owner`'s bucket.
     pub fn range(&self, owner: usize) -> Range<usize> {
         owner * self.batch..owner * self.batch + self.lengths[owner]
     }
 
-    /// The places at `owner`.
+    /// Returns the places at `owner`.
     pub fn of(&self, owner: usize) -> &[u32] {
         &self.places[self.range(owner)]
     }
 
-    /// Sends each rank its bucket, but not this rank its own. Returns how `incoming` is divided between the senders.
+    /// Sends each other rank its bucket. Returns the parts of the outgoing buckets, and of `incoming` by sender.
     pub fn exchange(&self, ranks: &MpiRanks<'_>, incoming: &mut Vec<u32>) -> Result<(Parts, Parts)> {
         let (outgoing, parts) = self.parts(ranks)?;
         all_to_all(ranks, &outgoing, &self.places, &parts, incoming);
         Ok((outgoing, parts))
     }
 
-    /// The same by Ialltoallv, and does `meanwhile` while they are on their way.
+    /// As [`exchange`](Buckets::exchange), by Ialltoallv; runs `meanwhile` during the transfer.
     pub fn exchange_while(
         &self,
         ranks: &MpiRanks<'_>,
@@ -118,7 +120,7 @@ impl Buckets {
         Ok((outgoing, parts))
     }
 
-    /// Collective. How the buckets are divided between the ranks they go to, and what comes between those that send it.
+    /// Collective. Returns the parts of the buckets by receiver, and the parts of the incoming data by sender.
     fn parts(&self, ranks: &MpiRanks<'_>) -> Result<(Parts, Parts)> {
         let ranges = (0..ranks.size()).map(|to| if to == ranks.me() { 0..0 } else { self.range(to) });
         let outgoing = Parts::new(ranges)?;
@@ -128,7 +130,7 @@ impl Buckets {
     }
 }
 
-/// An Alltoallv into a buffer that grows as it needs.
+/// Calls Alltoallv into a buffer that grows if necessary.
 pub fn all_to_all<T: Equivalence + Copy + Default>(
     ranks: &MpiRanks<'_>,
     outgoing: &Parts,

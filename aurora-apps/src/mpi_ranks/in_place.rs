@@ -1,12 +1,12 @@
-//! Allgather of parts that stand in their places already: with MPI_IN_PLACE no rank copies its own. rsmpi lacks it, as
-//! it is a macro, so its value is known here of the MPIs that are.
+//! Allgather of parts that are in their places already: with MPI_IN_PLACE no rank copies its own part. MPI_IN_PLACE is
+//! a macro, so rsmpi lacks it; this file has its values for the known MPI implementations.
 //!
 //! Invariants that the unsafe code here relies on:
 //!
-//! 1. MPI reads and writes the buffer that the caller has lent for the call, and of it the parts alone: they are
-//!    checked against it.
-//! 2. The call returns when that is done: MPI keeps no pointer.
-//! 3. MPI_IN_PLACE is told from pointers by its value, and not followed.
+//! 1. MPI reads and writes only the parts of the buffer that the caller has lent for the call. The parts are checked
+//!    against the buffer.
+//! 2. The call returns when MPI has finished: MPI keeps no pointer.
+//! 3. MPI recognises MPI_IN_PLACE by its value and does not dereference it.
 #![allow(unsafe_code)]
 
 use super::Parts;
@@ -16,12 +16,12 @@ use mpi::topology::SimpleCommunicator;
 use mpi::traits::Equivalence;
 use std::ffi::c_void;
 
-/// MPI_IN_PLACE.
+/// The value of MPI_IN_PLACE.
 #[derive(Clone, Copy, Debug)]
 pub struct InPlace(*const c_void);
 
 impl InPlace {
-    /// That of this MPI, if it is known.
+    /// Returns the value in this MPI, if it is known.
     pub fn known() -> Option<Self> {
         let version = mpi::environment::library_version().ok()?;
         let values = [("Open MPI", 1), ("MPICH", usize::MAX)];
@@ -29,10 +29,10 @@ impl InPlace {
         Some(InPlace(std::ptr::without_provenance(value)))
     }
 
-    /// Collective. The parts of `whole`, each from the rank whose it is, to all.
+    /// Collective. Sends each rank's part of `whole` to all ranks.
     ///
     /// # Panics
-    /// If the buffer is shorter than they are.
+    /// If the buffer is shorter than the parts.
     pub fn all_gather<T: Equivalence>(self, comm: &SimpleCommunicator, parts: &Parts, whole: &mut [T]) {
         assert!(parts.total() <= whole.len(), "{} elements, and parts of {}", whole.len(), parts.total());
         let (start, datatype, InPlace(in_place)) = (whole.as_mut_ptr(), T::equivalent_datatype(), self);

@@ -1,14 +1,14 @@
-//! Ranks in a line, each of which exchanges edges with the one before it and the one behind it, by MPI's collective
-//! operation that is made for it, which rsmpi lacks.
+//! Ranks in a line. Each rank exchanges edges with the rank before it and the rank behind it, by the MPI collective
+//! that is made for the purpose, which rsmpi lacks.
 //!
 //! Invariants that the unsafe code here relies on:
 //!
-//! 1. What MPI reads and writes lies in the buffer that the caller has lent for the call: all ranges are checked
-//!    against it.
-//! 2. What it writes does not overlap what it reads, or anything else that it writes: checked too.
-//! 3. The call returns when both is done: MPI keeps no pointer.
-//! 4. Counts and displacements are two each, as the communicator is a line: one for each neighbour, also where there is
-//!    none.
+//! 1. MPI reads and writes only within the buffer that the caller has lent for the call: all ranges are checked against
+//!    the buffer.
+//! 2. The ranges that MPI writes overlap neither each other nor the ranges that MPI reads: this is checked too.
+//! 3. The call returns when MPI has finished: MPI keeps no pointer.
+//! 4. There are two counts and two displacements, as the communicator is a line: one for each neighbour, also at an end
+//!    of the line, where a neighbour is missing.
 #![allow(unsafe_code)]
 
 use super::{MpiRanks, Parts, TooMany};
@@ -19,7 +19,7 @@ use mpi::topology::CartesianCommunicator;
 use mpi::traits::{Communicator, Equivalence};
 use std::ops::Range;
 
-/// What is exchanged with the rank before this one, and with the one behind it.
+/// The ranges to exchange with the rank before this one, and with the rank behind it.
 pub type Both = [Range<usize>; 2];
 
 /// A line of ranks.
@@ -31,14 +31,15 @@ pub struct Neighbours {
 }
 
 impl Neighbours {
-    /// Collective. The ranks in their order. `edges` of a buffer go to the two neighbours, and theirs come into `rooms`
-    /// of it; with a neighbour that is not there nothing is exchanged.
+    /// Collective. Makes a line of the ranks in their order. The ranges `edges` of a buffer go to the two neighbours,
+    /// and the neighbours' edges are received into the ranges `rooms` of the buffer. Nothing is exchanged with a
+    /// missing neighbour.
     ///
     /// # Errors
     /// [`TooMany`].
     ///
     /// # Panics
-    /// If a room overlaps the other or an edge.
+    /// If a room overlaps the other room or an edge.
     pub fn new(ranks: &MpiRanks<'_>, edges: Both, rooms: Both) -> Result<Self> {
         let size = i32::try_from(ranks.size()).map_err(|_| Error::user(TooMany::of(ranks.size())))?;
         let comm = ranks.comm.create_cartesian_communicator(&[size], &[false], false);
@@ -54,11 +55,11 @@ impl Neighbours {
     /// Collective. Exchanges the edges of this buffer.
     ///
     /// # Panics
-    /// If it is shorter than what is exchanged.
+    /// If the buffer is shorter than the ranges to exchange.
     pub fn exchange<T: Equivalence>(&self, buffer: &mut [T]) {
         assert!(self.end <= buffer.len(), "{} elements, of which {} are exchanged", buffer.len(), self.end);
         let (start, datatype) = (buffer.as_mut_ptr(), T::equivalent_datatype());
-        // SAFETY: invariants 1 to 4; one pointer for both, so that neither use forbids the other.
+        // SAFETY: invariants 1 to 4. Sends and receives use one pointer, so that neither use invalidates the other.
         unsafe {
             ffi::MPI_Neighbor_alltoallv(
                 start.cast_const().cast(),

@@ -1,8 +1,8 @@
-//! Memory of a rank that lives as long as the job: in huge pages, as the library's own large blocks are, and touched
-//! before anything is measured.
+//! Memory of a rank that lives as long as the job. It is in huge pages, like the library's own large blocks, and it is
+//! touched before any measurement.
 //!
-//! A `Vec` of zeros has small pages, each of which costs its first user a fault, and a program with random accesses a
-//! walk through page tables at nearly each of them.
+//! A `Vec` of zeros has small pages. Each small page costs a page fault at its first use, and a program with random
+//! accesses walks the page tables at nearly every access.
 
 use aurora_core::prelude::*;
 use bytemuck::Pod;
@@ -10,10 +10,10 @@ use memmap2::{Advice, MmapMut};
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-/// Linux lays mappings of whole huge pages so that they can consist of them.
+/// Linux aligns mappings whose length is a multiple of this, so that they can consist of huge pages.
 const HUGE_PAGE: usize = 2 << 20;
 
-/// So many elements, of a size that divides a huge page.
+/// A slice of elements whose size divides a huge page.
 pub struct Room<T> {
     memory: MmapMut,
     length: usize,
@@ -21,13 +21,13 @@ pub struct Room<T> {
 }
 
 impl<T: Pod> Room<T> {
-    /// Of `length` zeros.
+    /// Allocates `length` zeros.
     ///
     /// # Errors
-    /// There is no memory for them.
+    /// There is not enough memory.
     pub fn new(length: usize) -> Result<Self> {
         let memory = MmapMut::map_anon((length * size_of::<T>()).next_multiple_of(HUGE_PAGE))?;
-        // Where the system has none it is slower.
+        // Without huge pages the memory is slower.
         let _ = memory.advise(Advice::HugePage);
         let mut room = Room { memory, length, elements: PhantomData };
         room.fill(T::zeroed());

@@ -1,23 +1,24 @@
-//! Data sets to sort, by position: every rank can make its own block, and rank 0 the whole.
+//! Data sets to sort. Each key depends on its position alone, so every rank can make its own block, and rank 0 the
+//! whole.
 
 use crate::random::Stream;
 use std::sync::Arc;
 
-/// Kinds of data sets.
+/// The kinds of data sets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Input {
-    /// Each key random: the paper's.
+    /// Each key is random, as in the paper.
     #[default]
     Uniform,
-    /// In order already.
+    /// The keys are in order already.
     Sorted,
-    /// In the opposite order.
+    /// The keys are in the opposite order.
     Reverse,
-    /// All the same.
+    /// All keys are equal.
     Equal,
-    /// Sixteen values.
+    /// The keys have sixteen different values.
     Few,
-    /// The k-th of 65536 values with a probability proportional to 1/k.
+    /// Each key is the k-th of 65536 values with a probability proportional to 1/k.
     Zipf,
 }
 
@@ -25,7 +26,7 @@ impl Input {
     /// Every kind.
     pub const ALL: [Input; 6] = [Input::Uniform, Input::Sorted, Input::Reverse, Input::Equal, Input::Few, Input::Zipf];
 
-    /// Its name on the command line.
+    /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Input::Uniform => "uniform",
@@ -44,15 +45,15 @@ pub struct Keys {
     input: Input,
     length: u64,
     stream: Stream,
-    /// Where each of Zipf's values ends on 0.0..1.0; empty for other inputs.
+    /// The end of each of Zipf's values on 0.0..1.0; empty for other inputs.
     ends: Arc<[f64]>,
 }
 
-/// Values of the input `zipf`.
+/// The number of values of the input `zipf`.
 const ZIPF_VALUES: u32 = 1 << 16;
 
 impl Keys {
-    /// `length` keys from `seed`.
+    /// Makes `length` keys from `seed`.
     pub fn new(input: Input, length: usize, seed: u64) -> Self {
         let ends: Arc<[f64]> = match input {
             Input::Zipf => zipf_ends().into(),
@@ -61,13 +62,13 @@ impl Keys {
         Keys { input, length: length as u64, stream: Stream::new(seed, 0), ends }
     }
 
-    /// The same kind and number of keys for another repetition.
+    /// Returns the same kind and number of keys for another repetition.
     #[must_use]
     pub fn repetition(&self, rep: usize, seed: u64) -> Self {
         Keys { stream: Stream::new(seed, rep as u64), ..self.clone() }
     }
 
-    /// The key at `index`.
+    /// Returns the key at `index`.
     pub fn key(&self, index: usize) -> u32 {
         let index = index as u64;
         let bits = self.stream.bits(index);
@@ -82,7 +83,7 @@ impl Keys {
         }
     }
 
-    /// Keys that ascend with the index, over the whole range.
+    /// Returns a key that ascends with the index, over the whole range.
     fn ascending(&self, index: u64) -> u32 {
         ((u128::from(index) << 32) / u128::from(self.length)) as u32
     }
@@ -92,7 +93,8 @@ impl Keys {
     }
 }
 
-/// Running sums of 1/k, scaled to end at 1. Only sums and quotients, so the same on every machine.
+/// Returns running sums of 1/k, scaled to end at 1. They consist of sums and quotients only, so they are the same on
+/// every machine.
 fn zipf_ends() -> Vec<f64> {
     let mut sum = 0.0;
     let mut ends: Vec<f64> = (1..=ZIPF_VALUES)

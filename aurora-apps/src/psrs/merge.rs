@@ -1,10 +1,10 @@
-//! Merging sorted runs: neighbours pairwise, in rounds, between two buffers.
+//! The merge of sorted runs: neighbours pairwise, in rounds, between two buffers.
 
 use std::ops::Range;
 
-/// Merges the sorted runs of `keys` that end where `ends` says (the last at `keys.len()`; runs may be empty).
+/// Merges the sorted runs of `keys`, whose ends are `ends` (the last at `keys.len()`; runs may be empty).
 ///
-/// `spare` is the second buffer; its contents do not matter and it grows as needed. The result stands in `keys`.
+/// `spare` is the second buffer; its contents are ignored and it grows if necessary. The result is in `keys`.
 ///
 /// # Panics
 /// If the ends do not ascend or the last one is not the length.
@@ -12,10 +12,10 @@ pub fn merge(keys: &mut Vec<u32>, ends: &[usize], spare: &mut Vec<u32>) {
     merge_around(keys, ends, spare, (0..0, &mut []));
 }
 
-/// As [`merge`], but the range `own` of the result goes into `block`; in `keys` there is anything in its place.
+/// As [`merge`], but the range `own` of the result goes into `block`; its place in `keys` has arbitrary contents.
 ///
 /// # Panics
-/// As [`merge`]; and if the block is not as long as that range, or the range is outside.
+/// As [`merge`]; and if the block and that range differ in length, or the range is outside of the result.
 pub(super) fn merge_around(
     keys: &mut Vec<u32>,
     ends: &[usize],
@@ -49,12 +49,12 @@ pub(super) fn merge_around(
     std::mem::swap(keys, spare);
 }
 
-/// Merges of two sorted runs as many keys as `into` has room for, of which they have enough. Returns how many of each
-/// these are.
+/// Merges keys of two sorted runs until `into` is full; the runs have enough keys for that. Returns the number of keys
+/// taken from each run.
 pub(super) fn merge_some(left: &[u32], right: &[u32], into: &mut [u32]) -> (usize, usize) {
     let (mut i, mut j) = (0, 0);
     let mut places = into.iter_mut();
-    // No branch depends on the keys in here: random ones would mispredict every other time.
+    // No branch here depends on the keys: random keys would mispredict every other time.
     while i < left.len() && j < right.len() {
         let Some(place) = places.next() else { return (i, j) };
         let (a, b) = (left[i], right[j]);
@@ -63,7 +63,7 @@ pub(super) fn merge_some(left: &[u32], right: &[u32], into: &mut [u32]) -> (usiz
         j += usize::from(from_right);
         i += usize::from(!from_right);
     }
-    // Of one of them nothing is left.
+    // One of the runs is empty now.
     let rest = places.into_slice();
     let more = rest.len().min(left.len() - i);
     let (from_left, from_right) = rest.split_at_mut(more);
@@ -122,7 +122,7 @@ mod tests {
         }
     }
 
-    /// Sorted runs one behind the other, where they end, and what comes of them.
+    /// Returns sorted runs one behind the other, their ends, and the merged keys.
     fn sorted(mut runs: Vec<Vec<u32>>) -> (Vec<u32>, Vec<usize>, Vec<u32>) {
         runs.iter_mut().for_each(|run| run.sort_unstable());
         let keys = runs.concat();

@@ -19,7 +19,7 @@ pub use sample::Sample;
 pub use sorter::Sorter;
 pub use split::most_merged;
 
-/// The sequential program, which the parallel one is compared with; also each rank's local sort.
+/// The sequential program, with which the parallel programs are compared; also the local sort of each rank.
 pub fn sort(keys: &mut [u32]) {
     keys.sort_unstable();
 }

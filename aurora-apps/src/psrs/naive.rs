@@ -1,5 +1,5 @@
-//! The same phases without a behaviour: every key, sample and cut by itself, and a barrier wherever one rank reads what
-//! another has written.
+//! The same phases without a behaviour: every key, sample and cut is accessed by itself, with a barrier wherever one
+//! rank reads data that another rank has written.
 
 use super::sample::{Sample, cuts, pivots, samples};
 use super::split::Cuts;
@@ -47,7 +47,7 @@ impl Sorter {
                 merged.extend(read(&self.keys, start + partition.start..start + partition.end)?);
                 ends.push(merged.len());
             }
-            // What follows overwrites blocks from which a slower rank may still read.
+            // The next phase overwrites blocks from which a slower rank may still read.
             world.barrier()
         })?;
         clock.computing("merge", || {
@@ -61,12 +61,12 @@ impl Sorter {
     }
 }
 
-/// These elements, one by one.
+/// Reads the elements of `range`, one by one.
 fn read<T: Element>(vector: &GVector<T>, range: Range<usize>) -> Result<Vec<T>> {
     range.map(|i| vector.at(i)).collect()
 }
 
-/// These values to where `start` says and behind, one by one.
+/// Writes `values` from index `start` on, one by one.
 fn write<T: Element>(vector: &mut GVector<T>, start: usize, values: &[T]) -> Result<()> {
     values.iter().enumerate().try_for_each(|(i, value)| vector.put(start + i, *value))
 }

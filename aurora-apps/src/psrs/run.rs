@@ -1,4 +1,4 @@
-//! The repetitions of the sort: new keys, the sequential program, the parallel one, verification.
+//! The repetitions of the sort: new keys, the sequential program, the parallel programs, verification.
 
 use super::{Input, Keys, Sorter, sort};
 use crate::clock::{Clock, Laps, Pace};
@@ -9,22 +9,22 @@ use crate::{agree, check};
 use aurora_core::prelude::*;
 use std::time::Instant;
 
-/// What to run. Every rank must ask for the same.
+/// The parameters of a run. Every rank must pass the same parameters.
 #[derive(Clone, Debug)]
 pub struct Psrs {
-    /// How many keys.
+    /// The number of keys.
     pub keys: usize,
-    /// Which.
+    /// The kind of data set.
     pub input: Input,
-    /// Who shares them, in turns.
+    /// The implementations, which take turns.
     pub implementations: Vec<Implementation>,
-    /// How often, each time with new keys.
+    /// The number of repetitions, each with new keys.
     pub reps: usize,
-    /// How the phases follow each other.
+    /// The rule by which phases follow each other.
     pub pace: Pace,
-    /// What the keys are made from; `None` draws a new seed.
+    /// The seed of the keys; `None` draws a new seed.
     pub seed: Option<u64>,
-    /// Drops one key of each result in favour of a neighbour, to show that the verification can fail.
+    /// Replaces one key of each result by a neighbour, to show that the verification can fail.
     pub damage: bool,
 }
 
@@ -37,12 +37,12 @@ impl Default for Psrs {
 }
 
 /// Collective. Sorts `job.keys` keys `job.reps` times by each implementation and verifies that the result is in order
-/// and has the keys of the input. After each repetition `progress` hears how many are done.
+/// and has the keys of the input. After each repetition it calls `progress` with the number of completed repetitions.
 ///
 /// The report is the same on all ranks.
 ///
 /// # Errors
-/// A [`Refusal`](crate::implementation::Refusal) of an implementation that cannot be had; whatever ended the job.
+/// A [`Refusal`](crate::implementation::Refusal) of an implementation that cannot run, or the error that ended the job.
 pub fn run(world: &World, job: &Psrs, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
     let offer = Program("psrs");
     offer.check(&job.implementations, Conditions::of(world)).map_err(|(_, refusal)| Error::user(refusal))?;
@@ -62,13 +62,13 @@ pub fn run(world: &World, job: &Psrs, progress: &mut dyn FnMut(usize)) -> Result
         check::spread(world, right, &mut expected)?;
         for lane in &mut lanes {
             let laps = lane.sorting.run(&keys, job.pace)?;
-            // A rank looks at its neighbour's last key too.
+            // A rank reads its neighbour's last key too.
             world.barrier()?;
             let sorted = lane.sorting.sorted();
             if job.damage {
                 drop_key(world, sorted)?;
             }
-            // The same elements at the same places: the same order and the same multiset.
+            // Equal elements at equal places mean the same order and the same multiset.
             let wrong = check::wrong_elements(sorted, &expected)?;
             let wrong = wrong + u64::from(!in_order(sorted)?);
             if rep >= uncounted {
@@ -87,17 +87,17 @@ pub fn run(world: &World, job: &Psrs, progress: &mut dyn FnMut(usize)) -> Result
 
 /// One way to share the keys.
 pub trait Sorting {
-    /// Collective. Sorts these keys.
+    /// Collective. Sorts `keys`.
     ///
     /// # Errors
-    /// Whatever ended the job.
+    /// The error that ended the job.
     fn run(&mut self, keys: &Keys, pace: Pace) -> Result<Laps>;
 
-    /// Where they are when they are sorted.
+    /// Returns the sorted keys.
     fn sorted(&mut self) -> &mut GVector<u32>;
 }
 
-/// One implementation with what was measured of it.
+/// One implementation with its measurements.
 struct Lane<'w> {
     implementation: Implementation,
     sorting: Box<dyn Sorting + 'w>,
@@ -123,7 +123,7 @@ impl<'w> Lane<'w> {
 /// The parallel program on a shared vector.
 struct Aurora<'w> {
     world: &'w World,
-    /// Without a behaviour.
+    /// True for the program without a behaviour.
     by_elements: bool,
     sorter: Sorter,
 }
@@ -145,7 +145,7 @@ impl Sorting for Aurora<'_> {
     }
 }
 
-/// What the sequential program makes of the same keys, and how long it takes.
+/// The sequential program's result for the same keys, and its time.
 struct Answer {
     sorted: Vec<u32>,
     seconds: f64,
@@ -161,7 +161,7 @@ impl Answer {
     }
 }
 
-/// Whether this rank's block is in order and does not start below the key before it: one remote read.
+/// Returns whether this rank's block is in order and does not start below the key before it. It needs one remote read.
 fn in_order(keys: &GVector<u32>) -> Result<bool> {
     let start = keys.local_range().start;
     let before = if start > 0 && !keys.local_range().is_empty() { Some(keys.at(start - 1)?) } else { None };
@@ -170,8 +170,8 @@ fn in_order(keys: &GVector<u32>) -> Result<bool> {
     Ok(block.is_sorted() && before.is_none_or(|before| before <= block[0]))
 }
 
-/// Overwrites a key of rank 0 with its right neighbour: still in order, but a key is lost. Where all keys are equal,
-/// the last one changes.
+/// Overwrites a key of rank 0 with its right neighbour: the keys are still in order, but one key is lost. If all keys
+/// are equal, the last key changes.
 fn drop_key(world: &World, keys: &mut GVector<u32>) -> Result<()> {
     if world.is_root() {
         let mut block = keys.owner_computes_mut()?;

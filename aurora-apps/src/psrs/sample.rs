@@ -1,26 +1,27 @@
-//! Samples and pivots: keys with their place, so that no two are equal however often a key occurs.
+//! Samples and pivots: keys with their place, so that no two samples are equal, however often a key occurs.
 
 use bytemuck::{Pod, Zeroable};
 use std::ops::Range;
 
-/// A key and where it stood after the local sort. Ordered by key, then rank, then index, which is how ties are split.
+/// A key and its place after the local sort. Samples are ordered by key, then rank, then index, which splits ties.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
 pub struct Sample {
     /// The key.
     pub key: u32,
-    /// Whose block it stood in.
+    /// The rank that has the key in its block.
     pub rank: u32,
-    /// Where in that block.
+    /// The key's index in that block.
     pub index: u64,
 }
 
-/// How many samples a block of `length` keys gives in a job of `size` ranks: as many as ranks, if it has them.
+/// Returns the number of samples of a block of `length` keys in a job of `size` ranks: as many as ranks, if the block
+/// has enough keys.
 pub fn sample_count(length: usize, size: usize) -> usize {
     length.min(size)
 }
 
-/// Regularly spaced samples of a sorted block, from its first key on.
+/// Returns regularly spaced samples of a sorted block, from its first key on.
 pub fn samples(block: &[u32], rank: usize, size: usize) -> Vec<Sample> {
     let count = sample_count(block.len(), size);
     (0..count)
@@ -31,11 +32,11 @@ pub fn samples(block: &[u32], rank: usize, size: usize) -> Vec<Sample> {
         .collect()
 }
 
-/// `size - 1` pivots at regular distances in the sorted samples.
+/// Returns `size - 1` pivots at regular distances in the sorted samples.
 ///
-/// Where blocks overlap, the samples come in groups of `size` that are nearly equal, and any of a group serves; the
-/// first of each is exact where they do not overlap, so that a sorted vector, or one of equal keys, stays where it is.
-/// Without any samples there is nothing to divide, and the pivots are any.
+/// If blocks overlap, the samples form groups of `size` that are nearly equal, and any sample of a group is a good
+/// pivot. If blocks do not overlap, the first sample of each group is exact, so that a sorted vector, or a vector of
+/// equal keys, stays in place. Without samples there is nothing to divide, and the pivots are arbitrary.
 pub fn pivots(sorted: &[Sample], size: usize) -> Vec<Sample> {
     (1..size)
         .map(|number| {
@@ -45,7 +46,7 @@ pub fn pivots(sorted: &[Sample], size: usize) -> Vec<Sample> {
         .collect()
 }
 
-/// Where the pivots cut the sorted block of `rank`: partition `i` is `cuts[i]..cuts[i + 1]`.
+/// Returns the places at which the pivots cut the sorted block of `rank`: partition `i` is `cuts[i]..cuts[i + 1]`.
 pub fn cuts(block: &[u32], rank: usize, pivots: &[Sample]) -> Vec<u64> {
     let before = |pivot: &Sample| {
         let Range { start, end } = ties(block, pivot.key);
@@ -60,7 +61,7 @@ pub fn cuts(block: &[u32], rank: usize, pivots: &[Sample]) -> Vec<u64> {
     first.chain(inner).chain(last).collect()
 }
 
-/// The keys of a sorted block that equal `key`.
+/// Returns the range of keys in a sorted block that equal `key`.
 fn ties(block: &[u32], key: u32) -> Range<usize> {
     let start = block.partition_point(|other| *other < key);
     let end = start + block[start..].partition_point(|other| *other == key);

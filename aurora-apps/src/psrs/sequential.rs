@@ -6,7 +6,7 @@ use crate::check;
 use crate::clock::{Clock, Laps, Pace};
 use aurora_core::prelude::*;
 
-/// Rank 0's keys; the others have none.
+/// Rank 0's keys; other ranks have none.
 pub struct Alone<'w> {
     world: &'w World,
     keys: Vec<u32>,
@@ -14,7 +14,7 @@ pub struct Alone<'w> {
 }
 
 impl<'w> Alone<'w> {
-    /// Collective. Room for `length` keys.
+    /// Collective. Allocates memory for `length` keys.
     pub fn new(world: &'w World, length: usize) -> Result<Self> {
         let keys = vec![0; if world.is_root() { length } else { 0 }];
         Ok(Alone { world, keys, sorted: GVector::new(world, length)? })

@@ -13,13 +13,13 @@ use std::ops::Range;
 pub struct Sorter {
     pub(super) rank: usize,
     pub(super) size: usize,
-    /// What is sorted: block-distributed.
+    /// The keys, block-distributed.
     pub keys: GVector<u32>,
-    /// All samples, placed on the master.
+    /// All samples, on the master.
     pub(super) sample: GVector<Sample>,
-    /// The pivots, placed on the master.
+    /// The pivots, on the master.
     pub(super) pivots: GVector<Sample>,
-    /// Where each rank's block is cut: a row per rank.
+    /// The cuts of each rank's block: a row for each rank.
     pub(super) cuts: GVector<u64>,
     partitions: Vec<u32>,
     spare: Vec<u32>,
@@ -29,7 +29,7 @@ pub struct Sorter {
 const MASTER: usize = 0;
 
 impl Sorter {
-    /// Collective. Room for `length` keys.
+    /// Collective. Allocates memory for `length` keys.
     pub fn new(world: &World, length: usize) -> Result<Self> {
         let size = world.size();
         let keys = GVector::new(world, length)?;
@@ -50,12 +50,12 @@ impl Sorter {
     /// Collective. Sorts the keys; afterwards every rank's block is its part of the sorted whole.
     ///
     /// # Panics
-    /// If a rank would merge more keys than [`most_merged`] promises.
+    /// If a rank would merge more keys than the bound of [`most_merged`].
     pub fn sort(&mut self, world: &World, clock: &mut Clock<'_>) -> Result<()> {
         self.sort_blocks_and_gather_samples(clock)?;
         let cuts = self.partition(clock)?;
         self.fetch_partitions(&cuts, clock)?;
-        // What follows overwrites blocks from which a slower rank may still fetch.
+        // The next phase overwrites blocks from which a slower rank may still fetch.
         world.barrier()?;
         self.merge_and_update(&cuts, clock)
     }
@@ -77,14 +77,14 @@ impl Sorter {
         })
     }
 
-    /// Where this rank's samples stand among all.
+    /// Returns the position of this rank's first sample among all samples.
     pub(super) fn first_sample(&self) -> usize {
         let before = (0..self.rank).map(|rank| self.keys.range_of(Rank::new(rank)).len());
         before.map(|block| sample_count(block, self.size)).sum()
     }
 
-    /// Phase 2. The master sorts the samples under owner-computes and selects pivots; all read them from a cache and
-    /// cut their blocks. The cuts, which the paper's ranks find in shared memory, go through a cache too.
+    /// Phase 2. The master sorts the samples under owner-computes and selects pivots; all ranks read them from a cache
+    /// and cut their blocks. In the paper, ranks find the cuts in shared memory; here the cuts go through a cache too.
     fn partition(&mut self, clock: &mut Clock<'_>) -> Result<Cuts> {
         clock.computing("sort samples", || {
             let mut sample = self.sample.owner_computes_mut()?;
@@ -110,7 +110,7 @@ impl Sorter {
         })
     }
 
-    /// Phase 3. Partition `rank` of every block, own one included, into local memory.
+    /// Phase 3. Copies partition `rank` of every block, this rank's own block included, into local memory.
     fn fetch_partitions(&mut self, cuts: &Cuts, clock: &mut Clock<'_>) -> Result<()> {
         let length = cuts.place(self.rank).len();
         let most = most_merged(self.keys.len(), self.size);
@@ -128,8 +128,8 @@ impl Sorter {
         clock.sharing("fetch partitions", || distmemcpy_many(copies))
     }
 
-    /// Phase 4. Partitions are merged, not sorted, what belongs into the own block in its place there; keys that do not
-    /// are sent to their ranks.
+    /// Phase 4. Merges the partitions and does not sort them. Keys of this rank's own block are merged into their
+    /// places there; the other keys are sent to their ranks.
     fn merge_and_update(&mut self, cuts: &Cuts, clock: &mut Clock<'_>) -> Result<()> {
         let place = cuts.place(self.rank);
         let [left, own, right] = around(&place, &self.keys.local_range());
@@ -157,7 +157,7 @@ impl Sorter {
     }
 }
 
-/// A range of global indices, counted from `start`.
+/// Returns a range of global indices, counted from `start`.
 fn from(range: &Range<usize>, start: usize) -> Range<usize> {
     range.start - start..range.end - start
 }

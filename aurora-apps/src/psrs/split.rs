@@ -1,8 +1,8 @@
-//! Who merges what, and where it goes: arithmetic on the table of all ranks' cuts.
+//! The partition that each rank merges and its place in the result: arithmetic on the table of all ranks' cuts.
 
 use std::ops::Range;
 
-/// The most keys that one of `size` ranks ever merges of `keys` keys: 2n/p + p^2.
+/// Returns the maximum number of keys that one of `size` ranks merges, of `keys` keys: 2n/p + p^2.
 ///
 /// Between two neighbouring pivots lie `p` of the samples. A rank with `c` of them has at most `c + 1` gaps between
 /// samples there, each of at most g = ceil(ceil(n/p) / p) keys, and one key less: over all ranks 2pg - p, which is less
@@ -12,7 +12,7 @@ pub fn most_merged(keys: usize, size: usize) -> usize {
     2 * keys / size + size * size
 }
 
-/// All ranks' cuts, one row of `size + 1` per rank: see [`cuts`](super::sample::cuts).
+/// All ranks' cuts, one row of `size + 1` for each rank: see [`cuts`](super::sample::cuts).
 #[derive(Clone, Debug)]
 pub struct Cuts {
     size: usize,
@@ -20,24 +20,24 @@ pub struct Cuts {
 }
 
 impl Cuts {
-    /// From the rows of all ranks.
+    /// Makes the table from the rows of all ranks.
     pub fn new(size: usize, table: &[u64]) -> Self {
         assert_eq!(table.len(), size * (size + 1), "a row for each rank");
         Cuts { size, table: table.to_vec() }
     }
 
-    /// Partition `part` of the block of `rank`, in that block's own indices.
+    /// Returns partition `part` of the block of `rank`, in that block's own indices.
     pub fn partition(&self, rank: usize, part: usize) -> Range<usize> {
         let row = rank * (self.size + 1) + part;
         self.table[row] as usize..self.table[row + 1] as usize
     }
 
-    /// Partition `part` of every block, rank by rank.
+    /// Returns partition `part` of every block, rank by rank.
     pub fn partitions(&self, part: usize) -> impl Iterator<Item = Range<usize>> {
         (0..self.size).map(move |rank| self.partition(rank, part))
     }
 
-    /// Where partition `part`, merged, stands in the sorted vector: after all keys of smaller partitions.
+    /// Returns the place of the merged partition `part` in the sorted vector: after all keys of smaller partitions.
     pub fn place(&self, part: usize) -> Range<usize> {
         let start = self.partitions(part).map(|keys| keys.start).sum();
         let length: usize = self.partitions(part).map(|keys| keys.len()).sum();
@@ -45,7 +45,7 @@ impl Cuts {
     }
 }
 
-/// What of `whole` lies before, within and after `block`: three neighbouring ranges, any of them empty.
+/// Returns the parts of `whole` before, within and after `block`: three neighbouring ranges, any of which may be empty.
 pub fn around(whole: &Range<usize>, block: &Range<usize>) -> [Range<usize>; 3] {
     let start = block.start.clamp(whole.start, whole.end);
     let end = block.end.clamp(start, whole.end);
@@ -58,7 +58,7 @@ mod tests {
     use crate::psrs::sample::{cuts, pivots, samples};
     use proptest::prelude::*;
 
-    /// Blocks as the library distributes them: the first `n % p` are one longer.
+    /// Returns blocks as the library distributes them: the first `n % p` are one key longer.
     fn blocks(keys: &[u32], size: usize) -> Vec<Vec<u32>> {
         let (short, longer) = (keys.len() / size, keys.len() % size);
         let mut rest = keys;

@@ -1,4 +1,5 @@
-//! The same sort by threads of one process, to compare: rayon's, as many as there are ranks. The other ranks wait.
+//! The sort by threads of one process, for comparison: rayon's sort with as many threads as there are ranks. The other
+//! ranks wait.
 
 use super::Keys;
 use super::run::Sorting;
@@ -8,7 +9,7 @@ use aurora_core::prelude::*;
 use rayon::slice::ParallelSliceMut;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// Rank 0's keys and threads; the others have none.
+/// Rank 0's keys and threads; other ranks have none.
 pub struct Threads<'w> {
     world: &'w World,
     pool: Option<ThreadPool>,
@@ -17,7 +18,7 @@ pub struct Threads<'w> {
 }
 
 impl<'w> Threads<'w> {
-    /// Collective. Room for `length` keys.
+    /// Collective. Allocates memory for `length` keys.
     pub fn new(world: &'w World, length: usize) -> Result<Self> {
         let pool = || ThreadPoolBuilder::new().num_threads(world.size()).build().map_err(|error| Error::user(error));
         let pool = world.is_root().then(pool).transpose()?;

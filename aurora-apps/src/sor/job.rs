@@ -1,4 +1,4 @@
-//! A run, and the sizes that others have published.
+//! A run, and published sizes.
 
 use super::Start;
 use crate::implementation::Implementation;
@@ -112,7 +112,7 @@ pub struct TooLarge {
 }
 
 impl Sor {
-    /// Whether the run is possible: element by element only a small matrix is.
+    /// Checks that the run is possible: element by element, only a small matrix is allowed.
     ///
     /// # Errors
     /// The matrix that is too large.

@@ -1,4 +1,4 @@
-//! One row of one colour; and the sequential program, which the parallel ones are compared with.
+//! One row of one colour, and the sequential program, with which the parallel programs are compared.
 
 use super::{Problem, Start};
 use aurora_core::prelude::*;
@@ -66,8 +66,8 @@ pub fn relaxed<T: Real>(element: T, above: T, below: T, left: T, right: T) -> T 
     T::of(OMEGA * 0.25) * (above + below + left + right) + T::of(1.0 - OMEGA) * element
 }
 
-/// Whether the elements of `colour` in row `row` have even columns (0) or odd ones (1). Element `half` of the row's
-/// half has column `2 * half + parity`.
+/// Returns 0 if the elements of `colour` in row `row` have even columns, and 1 if they have odd columns. Element `half`
+/// of the row's half has column `2 * half + parity`.
 #[inline]
 pub fn parity(row: usize, colour: usize) -> usize {
     (row + colour) % 2

@@ -1,12 +1,12 @@
-//! The same without a behaviour: every element by itself.
+//! The program without a behaviour: it accesses every element by itself.
 
 use super::kernel::{Real, parity, relaxed};
 use super::parallel::{EDGES, UPDATE};
 use crate::clock::{Clock, Kind};
 use aurora_core::prelude::*;
 
-/// Collective. One half-sweep over `own`, whose elements have this colour. `other` has the other colour's; both are
-/// halves of a matrix with `cols` columns.
+/// Collective. Computes one half-sweep over `own`, whose elements have this colour. `other` has the elements of the
+/// other colour; both are halves of a matrix with `cols` columns.
 pub fn half_sweep_by_elements<T: Real>(
     world: &World,
     own: &mut GVector<T>,
@@ -29,6 +29,6 @@ pub fn half_sweep_by_elements<T: Real>(
         }
         Ok(())
     })?;
-    // All have written before any reads, and read before any writes there again.
+    // All ranks have written before any rank reads, and have read before any rank writes there again.
     clock.part(EDGES, Kind::Sharing, || world.barrier())
 }

@@ -1,4 +1,4 @@
-//! The same by pages: each rank has a view of both matrices, and touches the rows that it needs.
+//! The program by pages: each rank has a view of both matrices, and touches the rows that it needs.
 
 use super::kernel::{Real, parity, update_row};
 use super::parallel::{EDGES, UPDATE};

@@ -1,4 +1,5 @@
-//! The parallel program: my rows of one colour, and those of the other with one on either side.
+//! The parallel program: a rank's rows of one colour, and its rows of the other colour with one more row on either
+//! side.
 
 use super::kernel::{Real, parity, update_row};
 use crate::clock::{Clock, Kind};
@@ -9,8 +10,8 @@ pub(super) const UPDATE: &str = "update";
 /// The phase that shares.
 pub(super) const EDGES: &str = "edges";
 
-/// Collective. So many half-sweeps of the matrix with `cols` columns whose halves are `red` and `black`. The first
-/// updates red elements.
+/// Collective. Computes `half_sweeps` half-sweeps of the matrix with `cols` columns whose halves are `red` and `black`.
+/// The first updates red elements.
 ///
 /// ```
 /// use aurora_apps::clock::Clock;

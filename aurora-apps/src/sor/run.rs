@@ -20,13 +20,13 @@ use std::time::Instant;
 const TOLERANCE: f64 = 1e-12;
 
 /// Collective. Runs `job.problem` `job.reps` times by each implementation, and verifies every element and the sum.
-/// After each repetition `progress` hears how many are done.
+/// After each repetition it calls `progress` with the number of completed repetitions.
 ///
 /// The report is the same on all ranks.
 ///
 /// # Errors
-/// A [`Refusal`](crate::implementation::Refusal) of an implementation that cannot be had, or
-/// [`TooLarge`](super::TooLarge); whatever ended the job.
+/// A [`Refusal`](crate::implementation::Refusal) of an implementation that cannot run, [`TooLarge`](super::TooLarge),
+/// or the error that ended the job.
 pub fn run(world: &World, job: &Sor, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
     match job.problem.precision {
         Precision::Single => run_as::<f32>(world, job, progress),
@@ -76,7 +76,7 @@ fn relaxation<T: Real>(implementation: Implementation) -> Relaxation<T> {
     }
 }
 
-/// With HaloCaches.
+/// The program with HaloCaches.
 fn by_halos<T: Real>(world: &World, problem: &Problem, start: Start, shared: &mut Shared<T>) -> Result<Laps> {
     shared.fill(problem, start)?;
     let mut clock = Clock::start(world)?;
@@ -84,7 +84,7 @@ fn by_halos<T: Real>(world: &World, problem: &Problem, start: Start, shared: &mu
     clock.stop()
 }
 
-/// With Paged scopes.
+/// The program with Paged scopes.
 fn by_pages<T: Real>(world: &World, problem: &Problem, start: Start, shared: &mut Shared<T>) -> Result<Laps> {
     shared.fill(problem, start)?;
     let mut clock = Clock::start(world)?;
@@ -92,7 +92,8 @@ fn by_pages<T: Real>(world: &World, problem: &Problem, start: Start, shared: &mu
     clock.stop()
 }
 
-/// With arrays of TreadMarks. The time includes the first fetches of other ranks' rows, and not the arrays.
+/// The program with arrays of TreadMarks. The time includes the first fetches of other ranks' rows, and not the
+/// creation of the arrays.
 fn by_treadmarks<T: Real>(world: &World, problem: &Problem, start: Start, shared: &mut Shared<T>) -> Result<Laps> {
     shared.fill(problem, start)?;
     let (half, mine) = (problem.half_cols(), shared.red.local_rows());
@@ -132,7 +133,7 @@ fn causes(counts: Counts) -> [(&'static str, u64); 6] {
     ]
 }
 
-/// With default access.
+/// The program with default access.
 fn by_elements<T: Real>(world: &World, problem: &Problem, start: Start, shared: &mut Shared<T>) -> Result<Laps> {
     shared.fill(problem, start)?;
     let mut clock = Clock::start(world)?;
@@ -144,7 +145,7 @@ fn by_elements<T: Real>(world: &World, problem: &Problem, start: Start, shared: 
     clock.stop()
 }
 
-/// On rank 0, while the others wait.
+/// The sequential program on rank 0, while the other ranks wait.
 fn alone<T: Real>(world: &World, problem: &Problem, start: Start, shared: &mut Shared<T>) -> Result<Laps> {
     let mut matrix = if world.is_root() { Halves::new(problem, start) } else { Halves::default() };
     let mut clock = Clock::start(world)?;
@@ -167,9 +168,9 @@ pub(super) struct Shared<T: Real> {
     pub(super) black: GVector<T>,
     /// The sequential program's red elements.
     expected_red: GVector<T>,
-    /// Its black ones.
+    /// The sequential program's black elements.
     expected_black: GVector<T>,
-    /// Of the last repetition by TreadMarks.
+    /// The counts of the last repetition by TreadMarks.
     counts: Counts,
 }
 

@@ -1,4 +1,5 @@
-//! The program on ranks that are threads: the sequential matrix bit by bit for every shape, and wrong when it is.
+//! The program on ranks that are threads: equal to the sequential matrix bit by bit for every shape, and damage is
+//! found.
 
 use super::kernel::half_of;
 use super::{BLACK, Precision, Problem, RED, Sor, half_sweeps_by_treadmarks, pages, parity, run};
@@ -78,8 +79,8 @@ fn size_a_has_the_published_sum_on_ranks() {
     assert_eq!(comparison.main.seed, 10_101_010);
 }
 
-/// Beside one exchange for each of two vectors at the start and the stop of the clock, a half-sweep is a message over
-/// each border and way.
+/// Apart from one exchange for each of two vectors at the start and the stop of the clock, a half-sweep sends one
+/// message over each border in each direction.
 #[test]
 fn a_half_sweep_costs_a_message_to_each_neighbour() {
     for ranks in 1..=4 {
@@ -90,7 +91,7 @@ fn a_half_sweep_costs_a_message_to_each_neighbour() {
         };
         let (few, many) = (messages(10), messages(110));
         let borders = ranks as u64 - 1;
-        // The watch over waiting ranks may speak now and then.
+        // The deadlock watch may send messages now and then.
         assert!((200 * borders..=200 * borders + 20).contains(&(many - few)), "{few} and {many} on {ranks} ranks");
     }
 }
@@ -126,10 +127,10 @@ fn sent_by_pages(ranks: usize, problem: &Problem) -> [(u64, u64); 4] {
 #[test]
 fn half_sweeps_by_pages_send_what_has_changed_on_shared_pages() {
     let (ranks, sweeps, borders) = (8, Problem::PAPER.half_sweeps as u64, 2 * 7);
-    // The watch over waiting ranks speaks when a machine is busy.
+    // The deadlock watch sends messages when a machine is busy.
     let [pages, answers, barriers, _watch] = sent_by_pages(ranks, &Problem::PAPER);
-    // Over each border and way: the edge of either colour is asked for once. After the first half-sweep no rank holds
-    // an edge of the colour that was updated; after each other one it is pushed.
+    // Over each border in each direction: the edge of either colour is requested once. After the first half-sweep no
+    // rank holds an edge of the colour that was updated; after every other half-sweep the edge is pushed.
     let (asked, pushed) = (2 * borders, (sweeps - 1) * borders);
     assert_eq!([pages.0, answers.0, barriers.0], [asked + pushed, asked, 24 * (sweeps + 2)]);
     // An edge is two pages. All of it is pushed but one element, which is at the border of the matrix. Each message has

@@ -1,4 +1,4 @@
-//! The same by TreadMarks: both matrices are shared arrays, and a barrier follows each half-sweep.
+//! The program by TreadMarks: both matrices are shared arrays, and a barrier follows each half-sweep.
 
 use super::kernel::{Real, parity, update_row};
 use super::parallel::{EDGES, UPDATE};

@@ -3,13 +3,13 @@
 use crate::implementation::Implementation;
 use thiserror::Error;
 
-/// The largest block has so many rows: then its entries can be numbered by 32 bits.
+/// The maximum number of rows of a block: its entries can then be numbered by 32 bits.
 pub const MOST_OF_A_BLOCK: usize = 1 << 15;
 
-/// A matrix has at most so many blocks in a row: then the blocks of three matrices can be numbered by 32 bits.
+/// The maximum number of blocks in a row of a matrix: the blocks of three matrices can then be numbered by 32 bits.
 const MOST_BLOCKS: usize = 37_837;
 
-/// The largest matrix has so many rows.
+/// The maximum number of rows of a matrix.
 pub const MOST_ROWS: usize = MOST_BLOCKS * MOST_OF_A_BLOCK;
 
 /// A run. Every rank must ask for the same.
@@ -38,7 +38,7 @@ impl Default for SparseMm {
     }
 }
 
-/// Why a run is impossible.
+/// The reason why a run is impossible.
 #[derive(Clone, PartialEq, Debug, Error)]
 pub enum Impossible {
     /// Matrices that are too large or empty.
@@ -61,7 +61,7 @@ pub enum Impossible {
 }
 
 impl SparseMm {
-    /// Whether the run is possible.
+    /// Checks that the run is possible.
     ///
     /// # Errors
     /// The first reason why it is not.

@@ -120,7 +120,7 @@ fn damage(sp: &SuperProgram<'_>, (c, _): Product, blocks: u32) -> Result<()> {
     sp.each(1, change, move |_: u32| (c.at((blocks - 1, blocks - 1)),))
 }
 
-/// Collective. The sequential program in its turn, on rank 0 while the others wait.
+/// Collective. Runs the sequential program in its turn on rank 0, while the other ranks wait.
 fn alone(world: &World, matrices: Matrices) -> Result<(Laps, Vec<u64>)> {
     let mut data = world.is_root().then(|| Data::new(matrices));
     let mut clock = Clock::start(world)?;
@@ -143,7 +143,7 @@ struct Data {
 impl Data {
     fn new(of: Matrices) -> Self {
         let size = of.size();
-        // Not zeros: those would be pages that the measured program is the first to touch.
+        // Not zeros, because the measured program would then be the first to touch these pages.
         Data { a: Sparse::new(of, |at| of.a(at)), b: Sparse::new(of, |at| of.b(at)), c: vec![-1.0; size * size], size }
     }
 

@@ -1,10 +1,11 @@
-//! Which cities, and how far they are from each other.
+//! The cities of an instance and the distances between them.
 
 use super::tsplib;
 use crate::random::Stream;
 use serde::{Deserialize, Serialize};
 
-/// The most cities of an instance: a set of them is one word. Far fewer are as many as a search gets through.
+/// The maximum number of cities of an instance: a set of cities is one word. A search can only handle far fewer cities
+/// in reasonable time.
 pub const MOST_CITIES: usize = 64;
 
 /// Cities and the distances between them, the same in both directions.
@@ -16,10 +17,10 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// From a matrix of `cities` rows, of which `distances(i, j)` with `i > j` counts.
+    /// Makes an instance from a matrix of `cities` rows. Only `distances(i, j)` with `i > j` is used.
     ///
     /// # Panics
-    /// For more than [`MOST_CITIES`].
+    /// If there are more than [`MOST_CITIES`] cities.
     pub fn new(cities: usize, distances: impl Fn(usize, usize) -> u32) -> Self {
         assert!(cities <= MOST_CITIES, "{cities} cities");
         let entry = |i: usize, j: usize| if i == j { 0 } else { distances(i.max(j), i.min(j)) };
@@ -27,7 +28,7 @@ impl Instance {
         Instance { cities, distances }
     }
 
-    /// So many cities at random places of a square with sides of 1000, their distances rounded.
+    /// Makes an instance of `cities` cities at random places of a square with sides of 1000. Distances are rounded.
     pub fn random(cities: usize, seed: u64) -> Self {
         let (x, y) = (Stream::new(seed, 0), Stream::new(seed, 1));
         Instance::new(cities, |i, j| {
@@ -36,17 +37,17 @@ impl Instance {
         })
     }
 
-    /// How many cities.
+    /// Returns the number of cities.
     pub fn cities(&self) -> usize {
         self.cities
     }
 
-    /// The matrix, row by row.
+    /// Returns the matrix, row by row.
     pub fn distances(&self) -> &[u32] {
         &self.distances
     }
 
-    /// The length of a round trip, if it visits every city once.
+    /// Returns the length of a round trip, or `None` if the trip does not visit every city once.
     pub fn length(&self, tour: &[u8]) -> Option<u32> {
         let seen = tour.iter().fold(0u64, |seen, city| seen | 1 << (city & 63));
         let all = tour.len() == self.cities
@@ -57,7 +58,7 @@ impl Instance {
     }
 }
 
-/// Instances of TSPLIB (Reinelt 1991) that are known by heart, with the lengths of their shortest tours.
+/// Built-in instances of TSPLIB (Reinelt 1991), with the lengths of their shortest tours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Named {
     /// 14 towns in Burma, by latitude and longitude.
@@ -70,10 +71,10 @@ pub enum Named {
 }
 
 impl Named {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Named; 3] = [Named::Burma14, Named::Gr17, Named::Gr21];
 
-    /// Its name in TSPLIB.
+    /// Returns the name in TSPLIB.
     pub fn name(self) -> &'static str {
         match self {
             Named::Burma14 => "burma14",
@@ -82,7 +83,7 @@ impl Named {
         }
     }
 
-    /// The length of its shortest tour.
+    /// Returns the length of the shortest tour.
     pub fn optimum(self) -> u32 {
         match self {
             Named::Burma14 => 3323,
@@ -91,7 +92,7 @@ impl Named {
         }
     }
 
-    /// The instance.
+    /// Returns the instance.
     pub fn instance(self) -> Instance {
         let text = match self {
             Named::Burma14 => BURMA14,

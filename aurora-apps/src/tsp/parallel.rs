@@ -1,4 +1,4 @@
-//! The parallel program: parts of the search are taken from a shared counter, the bound is shared.
+//! The parallel program: parts of the search are taken from a shared counter, and the bound is shared.
 
 use super::Instance;
 use super::search::{Best, Bound, Search, Tour};
@@ -6,10 +6,10 @@ use crate::clock::{Clock, Laps};
 use aurora_core::ops::{Min, Sum};
 use aurora_core::prelude::*;
 
-/// What a search comes to: figures, the tour, nodes and improvements.
+/// The result of a search: figures, the tour, and the numbers of nodes and improvements.
 pub(super) type Outcome = (Laps, Tour, [u64; 2]);
 
-/// Collective. The parallel program: parts of the search are taken from a shared counter, the bound is shared.
+/// Collective. Runs the parallel program: parts of the search are taken from a shared counter, and the bound is shared.
 pub(super) fn together(world: &World, chunk: u64, naive: bool, instance: &Instance) -> Result<Outcome> {
     let n = instance.cities();
     let distances = GVector::<u32>::from_fn(world, MatrixDim::new(n, n), |k| instance.distances()[k])?;
@@ -36,7 +36,7 @@ pub(super) fn together(world: &World, chunk: u64, naive: bool, instance: &Instan
     Ok((clock.stop()?, tour, figures))
 }
 
-/// What one rank has found.
+/// The result of one rank.
 struct Found {
     tour: Tour,
     nodes: u64,

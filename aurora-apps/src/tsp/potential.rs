@@ -1,9 +1,9 @@
-//! Potentials of cities (Held and Karp 1970): what is added to the distances of a city changes every round trip by the
-//! same, and can make a spanning tree nearly one.
+//! Potentials of cities (Held and Karp 1970): a potential that is added to a city's distances changes the length of
+//! every round trip by the same amount, and can make the cheapest spanning tree similar to a round trip.
 
 use super::Instance;
 
-/// Distances are so many times as long, so that potentials are whole numbers and every rank finds the same.
+/// The factor by which distances are scaled, so that potentials are whole numbers and all ranks find the same values.
 pub(super) const SCALE: i64 = 64;
 
 const ROUNDS: usize = 200;
@@ -14,13 +14,13 @@ pub(super) struct Costs {
     cities: usize,
     /// A row for each city.
     costs: Vec<i64>,
-    /// What a round trip has more than [`SCALE`] times its length.
+    /// The difference between the cost of a round trip and [`SCALE`] times its length.
     shift: i64,
 }
 
 impl Costs {
-    /// With the potentials for which the cheapest 1-tree (a spanning tree of all cities but 0, and the two cheapest
-    /// legs from there) is the most expensive that was found.
+    /// Finds the potentials for which the cheapest 1-tree is the most expensive. A 1-tree is a spanning tree of all
+    /// cities but 0, and the two cheapest legs from city 0.
     pub(super) fn new(instance: &Instance) -> Self {
         let n = instance.cities();
         let mut best = Costs::with(instance, &vec![0; n]);
@@ -29,7 +29,7 @@ impl Costs {
         }
         let mean = instance.distances().iter().map(|d| i64::from(*d)).sum::<i64>() / (n * n) as i64;
         let (mut potentials, mut at_best) = (vec![0; n], i64::MIN);
-        // Steps become shorter by a thirtieth each time.
+        // Each step is a thirtieth shorter than the last.
         let mut step = (mean * SCALE / 4).max(1);
         for _ in 0..ROUNDS {
             let costs = Costs::with(instance, &potentials);
@@ -56,26 +56,26 @@ impl Costs {
         self.cities
     }
 
-    /// Of the leg between two cities.
+    /// Returns the cost of the leg between two cities.
     #[inline]
     pub(super) fn leg(&self, from: usize, to: usize) -> i64 {
         self.costs[from * self.cities + to]
     }
 
-    /// The length of a round trip that costs this.
+    /// Returns the length of a round trip with this cost.
     pub(super) fn length(&self, cost: i64) -> u32 {
         debug_assert_eq!((cost - self.shift) % SCALE, 0);
         ((cost - self.shift) / SCALE) as u32
     }
 
-    /// Whether a round trip that costs at least this is at least as long as `length`.
+    /// Returns whether a round trip that costs at least `cost` is at least as long as `length`.
     #[inline]
     pub(super) fn reaches(&self, cost: i64, length: u32) -> bool {
         cost - self.shift > SCALE * (i64::from(length) - 1)
     }
 
-    /// What the cheapest tree costs that spans the cities of a set and joins both ends to it, by legs to the set alone:
-    /// no way through all of them from one end to the other is cheaper.
+    /// Returns the cost of the cheapest tree that spans the cities of a set, and joins both ends to the set: no path
+    /// through all of them from one end to the other is cheaper.
     pub(super) fn tree(&self, ends: [usize; 2], mut set: u64) -> i64 {
         let mut nearest = [i64::MAX; super::MOST_CITIES];
         let mut cheapest = [i64::MAX; 2];
@@ -107,7 +107,7 @@ impl Costs {
         sum
     }
 
-    /// The cheapest 1-tree: what it costs, and how many of its legs end at each city.
+    /// Returns the cost of the cheapest 1-tree, and the number of its legs at each city.
     fn one_tree(&self) -> (i64, Vec<i64>) {
         let n = self.cities;
         let (mut legs, mut sum) = (vec![0; n], 0);

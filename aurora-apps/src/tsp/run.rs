@@ -1,4 +1,4 @@
-//! The repetitions: an instance, the sequential program, the parallel ones, verification.
+//! The repetitions: an instance, the sequential program, the parallel programs, verification.
 
 use super::parallel::{Outcome, together};
 use super::search::{Search, Tour, sequential};
@@ -15,29 +15,29 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Where the instance comes from.
+/// The source of the instance.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Source {
-    /// One that is known by heart, with its optimum.
+    /// A built-in instance, with its optimum.
     Named(Named),
-    /// So many random cities, others in each repetition.
+    /// This number of random cities, at new places in each repetition.
     Random(usize),
     /// A TSPLIB file, which rank 0 reads.
     File(PathBuf),
 }
 
-/// What to run. Every rank must ask for the same.
+/// The parameters of a run. Every rank must pass the same parameters.
 #[derive(Clone, Debug)]
 pub struct Tsp {
-    /// Which instance.
+    /// The source of the instance.
     pub source: Source,
-    /// Parts of the search that a rank takes at a time.
+    /// The number of parts of the search that a rank takes at a time.
     pub chunk: u64,
-    /// Who searches, in turns.
+    /// The implementations, which take turns.
     pub implementations: Vec<Implementation>,
-    /// How often.
+    /// The number of repetitions.
     pub reps: usize,
-    /// What random instances are made from; `None` draws a new seed.
+    /// The seed of random instances; `None` draws a new seed.
     pub seed: Option<u64>,
     /// Visits a city twice in each result, to show that the verification can fail.
     pub damage: bool,
@@ -56,15 +56,15 @@ impl Default for Tsp {
     }
 }
 
-/// Collective. Searches for the shortest tour `job.reps` times by each implementation, and verifies that what is found
-/// is a tour, has the length that is said, and is as short as the sequential program's and, of an instance that is
-/// known by heart, as the optimum. After each repetition `progress` hears how many are done.
+/// Collective. Searches for the shortest tour `job.reps` times by each implementation. Verifies that the result is a
+/// tour, has the reported length, and is as short as the sequential program's tour and, for a built-in instance, as the
+/// optimum. After each repetition it calls `progress` with the number of completed repetitions.
 ///
 /// The report is the same on all ranks.
 ///
 /// # Errors
-/// A [`Refusal`](crate::implementation::Refusal) of an implementation that cannot be had; a file that cannot be read,
-/// or a [`Fault`](tsplib::Fault) in it; whatever ended the job.
+/// A [`Refusal`](crate::implementation::Refusal) of an implementation that cannot run; a file that cannot be read, or a
+/// [`Fault`](tsplib::Fault) in it; or the error that ended the job.
 pub fn run(world: &World, job: &Tsp, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
     let offer = Program("tsp");
     offer.check(&job.implementations, Conditions::of(world)).map_err(|(_, refusal)| Error::user(refusal))?;
@@ -111,10 +111,10 @@ impl Source {
         }
     }
 
-    /// Whether there are such cities.
+    /// Checks that the source gives an instance.
     ///
     /// # Errors
-    /// Why the file cannot be used.
+    /// The reason why the file cannot be used.
     pub fn check(&self) -> std::result::Result<(), String> {
         match self {
             Source::File(path) => read(path).map(drop),
@@ -123,13 +123,14 @@ impl Source {
     }
 }
 
-/// A matrix of the most cities, with room for names and comments.
+/// The maximum length of a file, in bytes: a matrix of [`MOST_CITIES`](super::MOST_CITIES), with room for names and
+/// comments.
 const LONGEST: u64 = 1 << 20;
 
 fn read(path: &Path) -> std::result::Result<Instance, String> {
     let fault = |error: std::io::Error| format!("the file cannot be read: {error}");
     let file = File::open(path).map_err(fault)?;
-    // It is read once more by the job.
+    // The job reads the file once more.
     if !file.metadata().map_err(fault)?.is_file() {
         return Err("it is no ordinary file: write its contents into one".into());
     }
@@ -144,7 +145,7 @@ fn read(path: &Path) -> std::result::Result<Instance, String> {
     tsplib::parse(&text).map_err(|fault| fault.to_string())
 }
 
-/// Collective. Rank 0's instance, or what kept it from having one, on all ranks.
+/// Collective. Returns rank 0's instance, or the error that rank 0 got instead, on all ranks.
 fn instance(world: &World, job: &Tsp, seed: u64) -> Result<Instance> {
     let made = if world.is_root() { Some(job.source.make(seed)) } else { None };
     let (made, failed) = match made {
@@ -159,7 +160,7 @@ fn instance(world: &World, job: &Tsp, seed: u64) -> Result<Instance> {
     }
 }
 
-/// One implementation with what was measured of it.
+/// One implementation with its measurements.
 struct Lane<'w> {
     implementation: Implementation,
     #[cfg(feature = "mpi")]
@@ -167,7 +168,7 @@ struct Lane<'w> {
     world: &'w World,
     tally: Tally,
     length: usize,
-    /// Beginnings of tours that were looked at in the last repetition, by all ranks.
+    /// The number of beginnings of tours that all ranks examined in the last repetition.
     nodes: usize,
     improvements: usize,
 }
@@ -189,7 +190,7 @@ impl<'w> Lane<'w> {
         })
     }
 
-    /// Collective. One search.
+    /// Collective. Runs one search.
     fn search(&mut self, job: &Tsp, instance: &Instance) -> Result<Outcome> {
         #[cfg(feature = "mpi")]
         if let Some(over_mpi) = &mut self.over_mpi {
@@ -222,7 +223,7 @@ impl<'w> Lane<'w> {
     }
 }
 
-/// Collective. The sequential program, on rank 0.
+/// Collective. Runs the sequential program on rank 0.
 fn alone(world: &World, instance: &Instance) -> Result<Outcome> {
     let mut clock = Clock::start(world)?;
     let bound = Cell::new(u32::MAX);
@@ -236,7 +237,7 @@ fn alone(world: &World, instance: &Instance) -> Result<Outcome> {
     Ok((laps, tour, [nodes, improvements]))
 }
 
-/// What the sequential program finds, and how long it takes.
+/// The sequential program's result, and its time.
 struct Answer {
     tour: Tour,
     seconds: f64,

@@ -1,5 +1,5 @@
-//! The search: depth first, nearest cities first, and nowhere that cannot lead to a shorter tour than the shortest
-//! known.
+//! The search: depth first, nearest cities first. It skips every beginning that cannot lead to a tour shorter than the
+//! shortest known tour.
 
 use super::Instance;
 use super::potential::Costs;
@@ -8,22 +8,22 @@ use aurora_core::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 
-/// The length of the shortest tour that anybody has found.
+/// The length of the shortest tour that any rank has found.
 pub trait Bound {
-    /// As far as this rank knows.
+    /// Returns the length, as far as this rank knows.
     ///
     /// # Errors
-    /// Whatever ended the job.
+    /// The error that ended the job.
     fn length(&self) -> Result<u32>;
 
-    /// This rank has found a tour of this length.
+    /// Reports that this rank has found a tour of this length.
     ///
     /// # Errors
-    /// Whatever ended the job.
+    /// The error that ended the job.
     fn improve(&self, length: u32) -> Result<()>;
 }
 
-/// One rank alone.
+/// The bound of one rank alone.
 impl Bound for Cell<u32> {
     fn length(&self) -> Result<u32> {
         Ok(self.get())
@@ -35,7 +35,7 @@ impl Bound for Cell<u32> {
     }
 }
 
-/// Without a behaviour: the home is asked each time.
+/// The bound without a behaviour: each access asks the owner.
 impl Bound for GScalar<u32> {
     fn length(&self) -> Result<u32> {
         self.get()
@@ -46,7 +46,7 @@ impl Bound for GScalar<u32> {
     }
 }
 
-/// Under ReadMostly: read for nothing, improved without waiting.
+/// The bound under ReadMostly: reading is local, and improving does not wait.
 impl Bound for ReadMostly<'_, u32, Min> {
     fn length(&self) -> Result<u32> {
         self.get()
@@ -60,20 +60,20 @@ impl Bound for ReadMostly<'_, u32, Min> {
 /// A round trip and its length.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Tour {
-    /// How long it is.
+    /// The length.
     pub length: u32,
-    /// The cities, from 0, in order.
+    /// The cities, numbered from 0, in order.
     pub cities: Vec<u8>,
 }
 
 impl Tour {
-    /// None yet.
+    /// Returns the value for no tour yet.
     pub fn none() -> Self {
         Tour { length: u32::MAX, cities: Vec::new() }
     }
 }
 
-/// The shorter one of two tours; of two that are as short, the one whose cities come first.
+/// The shorter of two tours; if both have the same length, the tour whose cities come first.
 #[derive(Debug)]
 pub struct Best;
 
@@ -85,22 +85,22 @@ impl Op<Tour> for Best {
 
 /// A search through some of the tours of an instance.
 ///
-/// A tour goes through city 1 before city 2: the other half are the same ones backwards.
+/// A tour goes through city 1 before city 2: the other half of the tours are these tours backwards.
 pub struct Search<'b, B> {
     costs: Costs,
-    /// The cities by their distance from each, nearest first.
+    /// For each city, the other cities by their distance, nearest first.
     order: Vec<Vec<u8>>,
     bound: &'b B,
-    /// The shortest tour found here.
+    /// The shortest tour that this search has found.
     pub best: Tour,
-    /// Beginnings of tours that were looked at.
+    /// The number of examined beginnings of tours.
     pub nodes: u64,
-    /// How often the bound was improved here.
+    /// The number of improvements of the bound by this search.
     pub improvements: u64,
 }
 
 impl<'b, B: Bound> Search<'b, B> {
-    /// Of this instance.
+    /// Makes a search of `instance`.
     pub fn new(instance: &Instance, bound: &'b B) -> Self {
         let costs = Costs::new(instance);
         let n = costs.cities();
@@ -113,7 +113,7 @@ impl<'b, B: Bound> Search<'b, B> {
         Search { costs, order, bound, best: Tour::none(), nodes: 0, improvements: 0 }
     }
 
-    /// Into how many parts the tours can be divided: by their first cities.
+    /// Returns the number of parts into which the tours are divided, by their first cities.
     pub fn parts(&self) -> u64 {
         let n = self.costs.cities() as u64;
         if n < 4 { 1 } else { (n - 1) * (n - 2) }
@@ -122,7 +122,7 @@ impl<'b, B: Bound> Search<'b, B> {
     /// Searches one part.
     ///
     /// # Errors
-    /// Those of the bound.
+    /// The errors of the bound.
     pub fn part(&mut self, number: u64) -> Result<()> {
         let n = self.costs.cities();
         if n < 4 {
@@ -169,11 +169,11 @@ impl<'b, B: Bound> Search<'b, B> {
         Ok(())
     }
 
-    /// A tour that is shorter than those known.
+    /// Reports a tour that is shorter than those known.
     fn found(&mut self, cities: Vec<u8>) -> Result<()> {
         let legs = cities.iter().zip(cities.iter().cycle().skip(1));
         let cost = legs.map(|(a, b)| self.costs.leg(usize::from(*a), usize::from(*b))).sum();
-        // One city has a leg to itself, which is none.
+        // With one city the leg goes from the city to itself and has no length.
         let length = if cities.len() > 1 { self.costs.length(cost) } else { 0 };
         if length < self.best.length {
             self.best = Tour { length, cities };
@@ -183,12 +183,12 @@ impl<'b, B: Bound> Search<'b, B> {
     }
 }
 
-/// Whether a tour that goes on to this city comes to city 2 before city 1.
+/// Returns whether a tour that goes on to this city reaches city 2 before city 1.
 fn is_backwards(city: u8, visited: u64) -> bool {
     city == 2 && visited & 0b10 == 0
 }
 
-/// The shortest tour, found by one rank alone.
+/// Finds the shortest tour, on one rank alone.
 ///
 /// # Errors
 /// None.
@@ -206,7 +206,7 @@ mod tests {
     use super::*;
     use crate::tsp::Named;
 
-    /// The shortest of all tours, one by one.
+    /// Returns the length of the shortest tour by trying all tours.
     fn by_trying_all(instance: &Instance) -> u32 {
         fn permutations(path: &mut Vec<u8>, n: usize, shortest: &mut u32, instance: &Instance) {
             if path.len() == n {

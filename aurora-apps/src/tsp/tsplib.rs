@@ -1,79 +1,79 @@
-//! TSPLIB's files: symmetric instances given by places in the plane (`EUC_2D`), on the earth (`GEO`), or by a matrix
-//! (`EXPLICIT`, whole or below its diagonal).
+//! TSPLIB files: symmetric instances that are given by places in the plane (`EUC_2D`), on the earth (`GEO`), or by a
+//! matrix (`EXPLICIT`, whole or below its diagonal).
 
 use super::instance::{Instance, MOST_CITIES};
 use thiserror::Error;
 
-/// What is wrong with a file.
+/// An error in a file.
 #[derive(Clone, PartialEq, Debug, Error)]
 pub enum Fault {
-    /// A header line that is needed.
+    /// A required header line is missing.
     #[error("there is no line `{0}: ...`")]
     Missing(&'static str),
-    /// A header line that says something else than what is read here.
+    /// A header line has a value that is not supported.
     #[error("line {line}: {keyword} is {found}; read here: {known}")]
     Unknown {
         /// The line, from 1.
         line: usize,
-        /// What it is about.
+        /// The keyword of the line.
         keyword: &'static str,
-        /// What it says.
+        /// The value of the line.
         found: String,
-        /// What it may say.
+        /// The supported values.
         known: &'static str,
     },
-    /// More cities than the search can hold, or none.
+    /// There are more cities than the search supports, or none.
     #[error("line {line}: {found} cities; from 1 to {MOST_CITIES} can be searched")]
     Cities {
         /// The line, from 1.
         line: usize,
-        /// How many.
+        /// The number of cities, as in the file.
         found: String,
     },
-    /// Something else where a number is to be.
+    /// A number is required where the file has something else.
     #[error("line {line}: {found} is not {expected}")]
     Number {
         /// The line, from 1.
         line: usize,
-        /// What is there.
+        /// The text in the file.
         found: String,
-        /// What is to be there.
+        /// The expected number.
         expected: &'static str,
     },
-    /// Too few or too many numbers.
+    /// A section has too few or too many numbers.
     #[error("{section} has {found} numbers; {cities} cities take {expected}")]
     Count {
-        /// Which part of the file.
+        /// The section of the file.
         section: &'static str,
-        /// How many there are.
+        /// The number of numbers in the section.
         found: usize,
-        /// How many cities.
+        /// The number of cities.
         cities: usize,
-        /// How many numbers they take.
+        /// The number of numbers that the cities need.
         expected: usize,
     },
-    /// A place that is given twice, or for a city that does not exist.
+    /// A place is given twice, or for a city that does not exist.
     #[error("NODE_COORD_SECTION names city {city} {}; each of 1 to {cities} is to be named once", if *.city == 0.0 || *.city > *.cities as f64 { "which does not exist" } else { "again or not as a whole number" })]
     City {
-        /// Its number.
+        /// The number of the city.
         city: f64,
-        /// How many there are.
+        /// The number of cities.
         cities: usize,
     },
-    /// A matrix that differs from its transpose.
+    /// The matrix differs from its transpose.
     #[error("the distance between cities {} and {} depends on the direction: only symmetric instances are searched", .from + 1, .to + 1)]
     Asymmetric {
-        /// One, from 0.
+        /// One of the two cities, from 0.
         from: usize,
-        /// The other.
+        /// The other city.
         to: usize,
     },
-    /// Places that lie too far apart.
+    /// Two places are too far apart.
     #[error("cities {} and {} are {distance} apart, more than {MOST_DISTANCE}: scale the file", .from + 1, .to + 1)]
     Far {
-        /// One, from 0.
+        /// One of the two cities, from 0.
         from: usize,
-        /// The other.
+        /// The other city.
         to: usize,
         /// Their distance, rounded.
         distance: f64,
@@ -83,7 +83,7 @@ pub enum Fault {
 const COORDINATES: &str = "NODE_COORD_SECTION";
 const WEIGHTS: &str = "EDGE_WEIGHT_SECTION";
 
-/// The header, as far as it matters, and the numbers behind it.
+/// The header lines that matter, and the numbers of the sections.
 #[derive(Default)]
 struct File<'t> {
     dimension: Option<usize>,
@@ -174,7 +174,7 @@ impl<'t> File<'t> {
             let slot = whole.then(|| &mut places[place[0] as usize - 1]).filter(|slot| slot.is_none());
             *slot.ok_or(Fault::City { city: place[0], cities })? = Some((place[1], place[2]));
         }
-        // As many as cities, and none twice: all are there.
+        // There are as many places as cities, and no place is given twice, so all are given.
         Ok(places.into_iter().flatten().collect())
     }
 
@@ -210,7 +210,7 @@ impl<'t> File<'t> {
     }
 }
 
-/// Longer ones would overflow what is reckoned with them.
+/// The maximum distance: longer ones would overflow in calculations.
 const MOST_DISTANCE: u32 = (1 << 24) - 1;
 
 fn count(section: &'static str, numbers: &[f64], cities: usize, expected: usize) -> Result<(), Fault> {
@@ -221,12 +221,12 @@ fn count(section: &'static str, numbers: &[f64], cities: usize, expected: usize)
     }
 }
 
-/// `EUC_2D`, rounded.
+/// Returns the distance by `EUC_2D`, rounded.
 fn plane(a: (f64, f64), b: (f64, f64)) -> f64 {
     ((a.0 - b.0).hypot(a.1 - b.1) + 0.5).floor()
 }
 
-/// `GEO`: degrees and minutes, as `DDD.MM`, on TSPLIB's earth with TSPLIB's pi.
+/// Returns the distance by `GEO`: degrees and minutes, as `DDD.MM`, on TSPLIB's earth with TSPLIB's pi.
 fn earth(a: (f64, f64), b: (f64, f64)) -> u32 {
     #[allow(clippy::approx_constant)]
     const PI: f64 = 3.141592;

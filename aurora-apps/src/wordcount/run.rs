@@ -13,20 +13,20 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// What to run. Every rank must ask for the same.
+/// The parameters of a run. Every rank must pass the same parameters.
 #[derive(Clone, Debug)]
 pub struct WordCount {
-    /// Bytes of text on all ranks together.
+    /// The number of bytes of text on all ranks together.
     pub bytes: usize,
-    /// Different words at most.
+    /// The maximum number of different words.
     pub words: usize,
-    /// How, in turns.
+    /// The implementations, which take turns.
     pub implementations: Vec<Implementation>,
-    /// How often, each time with new texts.
+    /// The number of repetitions, each with new texts.
     pub reps: usize,
-    /// What they are made from; `None` draws a new seed.
+    /// The seed of the data; `None` draws a new seed.
     pub seed: Option<u64>,
-    /// Counts one word too many in each result, to show that the verification can fail.
+    /// Counts one extra word in each result, to show that the verification can fail.
     pub damage: bool,
 }
 
@@ -38,12 +38,12 @@ impl Default for WordCount {
 }
 
 /// Collective. Counts the words of texts `job.reps` times by each implementation and verifies every count. After each
-/// repetition `progress` hears how many are done.
+/// repetition it calls `progress` with the number of completed repetitions.
 ///
 /// The report is the same on all ranks.
 ///
 /// # Errors
-/// A [`Refusal`](crate::implementation::Refusal) of an implementation that cannot be had; whatever ended the job.
+/// A [`Refusal`](crate::implementation::Refusal) of an implementation that cannot run, or the error that ended the job.
 pub fn run(world: &World, job: &WordCount, progress: &mut dyn FnMut(usize)) -> Result<Comparison<Report>> {
     let offer = Program("wordcount");
     offer.check(&job.implementations, Conditions::of(world)).map_err(|(_, refusal)| Error::user(refusal))?;
@@ -79,7 +79,7 @@ pub fn run(world: &World, job: &WordCount, progress: &mut dyn FnMut(usize)) -> R
 /// The counts of the words that a rank owns.
 type Counted = FxHashMap<String, u64>;
 
-/// One implementation and what was measured of it.
+/// One implementation with its measurements.
 struct Lane<'w> {
     world: &'w World,
     implementation: Implementation,
@@ -99,7 +99,7 @@ impl<'w> Lane<'w> {
         })
     }
 
-    /// Collective. A repetition.
+    /// Collective. Runs a repetition.
     fn count(&mut self, texts: Texts) -> Result<(Laps, Counted)> {
         #[cfg(feature = "mpi")]
         if let Some(over_mpi) = &mut self.over_mpi {
@@ -122,7 +122,7 @@ impl<'w> Lane<'w> {
     }
 }
 
-/// Collective. The sequential program in its turn, on rank 0 while the others wait.
+/// Collective. Runs the sequential program in its turn on rank 0, while the other ranks wait.
 fn alone(world: &World, texts: Texts) -> Result<(Laps, Counted)> {
     let of_all: Vec<_> = (0..world.size()).filter(|_| world.is_root()).map(|rank| texts.of(rank)).collect();
     let mut counts = FxHashMap::default();
@@ -134,7 +134,7 @@ fn alone(world: &World, texts: Texts) -> Result<(Laps, Counted)> {
     Ok((clock.stop()?, counts.into_iter().map(|(word, count)| (word.to_owned(), count)).collect()))
 }
 
-/// What the sequential program counts, by the numbers of the words, and how long it takes.
+/// The sequential program's counts, by the numbers of the words, and its time.
 struct Answer {
     counts: Vec<u64>,
     seconds: f64,
@@ -154,7 +154,7 @@ impl Answer {
     }
 }
 
-/// Collective. How many words have a wrong count: each is counted by one rank.
+/// Collective. Returns the number of words with a wrong count: each word is counted by one rank.
 fn wrong_counts(world: &World, counted: Counted, expected: &GVector<u64>) -> Result<u64> {
     let expected = expected.read_cache()?;
     let is_right = |(word, count): &(&String, &u64)| {

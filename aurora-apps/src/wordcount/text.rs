@@ -1,4 +1,4 @@
-//! Texts with few frequent words and many rare ones, as natural ones are.
+//! Texts with few frequent words and many rare words, like natural texts.
 
 use crate::random::Stream;
 
@@ -11,14 +11,14 @@ pub struct Texts {
 }
 
 impl Texts {
-    /// Of about so many bytes on each rank, of this many different words; by Zipf's law the n-th word is about n times
-    /// as rare as the first.
+    /// Makes texts of about `each` bytes on each rank, with `vocabulary` different words. By Zipf's law the n-th word
+    /// is about n times as rare as the first.
     pub fn new(seed: u64, repetition: usize, vocabulary: usize, each: usize) -> Self {
         let each = if vocabulary == 0 { 0 } else { each };
         Texts { stream: Stream::new(seed, repetition as u64), vocabulary, each }
     }
 
-    /// That of one rank.
+    /// Returns the text of one rank.
     pub fn of(self, rank: usize) -> String {
         let stream = self.stream.child(rank as u64);
         let range = ((self.vocabulary + 1) as f64).ln();
@@ -39,7 +39,7 @@ const CONSONANTS: &[u8] = b"bcdfghjklmnpqrstvwxyz";
 const VOWELS: &[u8] = b"aeiou";
 const SYLLABLES: usize = CONSONANTS.len() * VOWELS.len();
 
-/// The word of this number.
+/// Returns the word with this number.
 pub fn word(number: usize) -> String {
     let mut word = String::new();
     push_word(number, &mut word);
@@ -47,7 +47,7 @@ pub fn word(number: usize) -> String {
 }
 
 fn push_word(number: usize, text: &mut String) {
-    // In syllables, the first the least significant; the shorter words have the lower numbers.
+    // A word consists of syllables, the least significant first; shorter words have lower numbers.
     let mut rest = number;
     loop {
         let syllable = rest % SYLLABLES;
@@ -60,7 +60,7 @@ fn push_word(number: usize, text: &mut String) {
     }
 }
 
-/// The number of a word; `None`: it is not one of these.
+/// Returns the number of a word, or `None` if the word is not in the vocabulary.
 pub fn number_of(word: &str) -> Option<usize> {
     let of = |letters: &[u8], letter| letters.iter().position(|is| *is == letter);
     let syllables = word.as_bytes().chunks(2).map(|syllable| match syllable {

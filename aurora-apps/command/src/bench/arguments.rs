@@ -140,26 +140,26 @@ pub struct RemoteArguments {
     pub common: CommonArguments,
 }
 
-/// Updates or reads of each rank, if not others.
+/// The default number of updates or reads by each rank.
 const MANY: u64 = 10_000_000;
 
-/// At least one.
+/// Reads a number of bytes, at least one.
 fn bytes(text: &str) -> Result<u64, &'static str> {
     let bytes = bytes_or_none(text).ok().filter(|bytes| *bytes > 0);
     bytes
         .ok_or("a number of bytes from 1 on, also with K, M, G or T (powers of 1024, as KiB, MiB, GiB, TiB), or as 1e6")
 }
 
-/// The same, of whole 64-bit values.
+/// Reads a number of bytes that is a multiple of 8.
 fn words(text: &str) -> Result<u64, &'static str> {
     let whole = bytes(text).ok().filter(|bytes| bytes.is_multiple_of(8));
     whole.ok_or("a multiple of 8 bytes, also with K, M, G or T (powers of 1024, as KiB, MiB, GiB, TiB), or as 1e6")
 }
 
-/// More updates or reads of one repetition would take hours.
+/// The maximum number of updates or reads in a repetition. More would take hours.
 const MOST_PLACES: u64 = 1_000_000_000_000;
 
-/// Reads in a batch.
+/// The default number of reads in a batch.
 const BATCH: u64 = 65_536;
 
 #[derive(Args, Debug)]
@@ -198,7 +198,7 @@ impl From<TargetName> for Target {
 }
 
 impl OperationCommand {
-    /// The arguments of every operation.
+    /// Returns the arguments that every operation has.
     pub fn common(&self) -> &CommonArguments {
         match self {
             OperationCommand::Get(RemoteArguments { common, .. })
@@ -254,7 +254,7 @@ impl OperationCommand {
         }
     }
 
-    /// The operation.
+    /// Returns the job of the arguments.
     pub fn job(&self) -> Job {
         let common = self.common();
         Job {

@@ -30,7 +30,7 @@ pub struct CheckCostArguments {
     pub limit: Duration,
 }
 
-/// The applications with data that a checked run takes about a second for.
+/// The applications, with data for which a checked run takes about a second.
 const APPLICATIONS: [&str; 12] = [
     "mm2 --size 200",
     "psrs --keys 200000",
@@ -46,18 +46,18 @@ const APPLICATIONS: [&str; 12] = [
     "tsp --instance gr17",
 ];
 
-/// The applications, each once.
+/// Returns the names of the applications, each once.
 fn names() -> Vec<&'static str> {
     let mut names: Vec<_> = APPLICATIONS.iter().filter_map(|line| line.split(' ').next()).collect();
     names.dedup();
     names
 }
 
-/// Variables of the user that change what the applications print, or what is checked. They are not passed on.
+/// The user's variables that change the output of the applications, or the checks. They are not passed on.
 const NOT_PASSED_ON: [&str; 3] = ["AURORA_SCALAR", "AURORA_STATS", "AURORA_TRACE"];
 
-/// Runs each application twice in turn, as it is and with `AURORA_CHECK=1`, and prints what that has taken. It fails
-/// if a result is wrong, if the library says anything, or if an application lasts longer than `--limit`.
+/// Runs each application twice, without and with `AURORA_CHECK=1`, and prints the time of both runs. Fails if a result
+/// is wrong, if the library reports anything, or if an application runs longer than `--limit`.
 pub fn show(arguments: &CheckCostArguments, starter: LaunchInfo) -> ExitCode {
     match starter {
         LaunchInfo::Alone => check(arguments).unwrap_or_else(|code| code),
@@ -84,7 +84,7 @@ fn check(arguments: &CheckCostArguments) -> Result<ExitCode, ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The seconds of an application, or what is wrong with it.
+/// Returns the seconds of an application, or an error text.
 fn run(application: &str, check: &str, arguments: &CheckCostArguments) -> Result<f64, String> {
     let mut command = Command::new(std::env::current_exe().map_err(|error| error.to_string())?);
     for variable in NOT_PASSED_ON {
@@ -110,7 +110,7 @@ fn run(application: &str, check: &str, arguments: &CheckCostArguments) -> Result
     seconds.ok_or_else(|| format!("AURORA_CHECK={check} fails: {said}{told}"))
 }
 
-/// The output of a command that has ended, and whether it has ended by itself.
+/// Returns the output of a command, and whether the command has ended by itself.
 fn output_of(command: &mut Command, limit: Duration) -> io::Result<(Output, bool)> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let (stdout, stderr) = (child.stdout.take().map(read_all), child.stderr.take().map(read_all));
@@ -120,11 +120,11 @@ fn output_of(command: &mut Command, limit: Duration) -> io::Result<(Output, bool
     Ok((output, ended.is_some()))
 }
 
-/// Reads a pipe to its end, so that its writer need not wait.
+/// Reads a pipe to its end, so that its writer does not wait.
 fn read_all(mut pipe: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        // A pipe that cannot be read has said nothing.
+        // A pipe that cannot be read counts as empty.
         let _ = pipe.read_to_end(&mut bytes);
         bytes
     })

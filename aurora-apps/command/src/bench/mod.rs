@@ -13,10 +13,10 @@ use aurora_apps::bench::{self, Operation};
 use aurora_core::LaunchInfo;
 use std::process::ExitCode;
 
-/// Runs it and prints its report.
+/// Runs the operation and prints its report.
 ///
 /// # Errors
-/// The argument that cannot be.
+/// The wrong argument.
 pub fn start(command: &BenchCommand, starter: LaunchInfo) -> Result<ExitCode, Refusal> {
     match command {
         BenchCommand::Operation(command) => measured(command),

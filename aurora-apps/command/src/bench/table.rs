@@ -1,4 +1,4 @@
-//! A bench's report for people.
+//! The report of a bench, for people.
 
 use crate::table::{Table, count};
 use aurora_apps::bench::Figures;
@@ -57,7 +57,7 @@ impl Display for Table<'_, Comparison<Figures>> {
     }
 }
 
-/// In the unit that suits the middle one, so that the three can be compared at a glance.
+/// Writes times in the unit that suits the median, so that the three values are easy to compare.
 fn time(f: &mut Formatter<'_>, name: &str, what: &str, of: Spread) -> fmt::Result {
     let units = [("s", 1.0), ("ms", 1e3), ("us", 1e6)];
     let (unit, scale) = units.into_iter().find(|(_, scale)| of.median * scale >= 1.0).unwrap_or(("ns", 1e9));
@@ -72,7 +72,7 @@ fn digits(f: &mut Formatter<'_>, what: &str, digits: usize, of: Spread) -> fmt::
     row(f, "", what, [of.min, of.median, of.max].map(|value| format!("{value:.digits$}")))
 }
 
-/// With a space between columns, however wide they are.
+/// Writes a row with at least one space between columns.
 fn row(f: &mut Formatter<'_>, name: &str, what: &str, [min, median, max]: [impl Display; 3]) -> fmt::Result {
     writeln!(f, "{name:17} {what:17} {min:>13} {median:>13} {max:>13}")
 }

@@ -1,4 +1,4 @@
-//! The file with the runs.
+//! The file of the runs.
 
 use aurora_apps::report::read::is_stdin;
 use aurora_super::model::{Error, Measurements, read as table};
@@ -6,24 +6,24 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// No table is longer, and who reads on in a device may never come to its end.
+/// The maximum length of a table, because a device may have no end.
 const LONGEST: u64 = 1 << 20;
 
-/// Why there is no table, and what to do.
+/// The reason why no table was read, and the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum Unread {
-    /// The system says no.
+    /// The system returned an error.
     #[error("{file}: cannot be read: {source}")]
     File { file: String, source: io::Error },
-    /// No table, most likely.
+    /// The file is too long for a table.
     #[error("{file}: longer than {} MiB, so no table of runs. A table has a line for each run", LONGEST >> 20)]
     Long { file: String },
-    /// Something is wrong in it.
+    /// The table has an error.
     #[error("{file}: {source}")]
     Table { file: String, source: Error },
 }
 
-/// The name of a file, and the table in it; `-` is standard input.
+/// Returns the name of a file, and its table; `-` is standard input.
 pub fn read(path: &Path) -> Result<(String, Measurements), Unread> {
     let file = if is_stdin(path) { "standard input".to_string() } else { path.display().to_string() };
     let unread = |source| Unread::File { file: file.clone(), source };

@@ -15,7 +15,7 @@ use serde::Serialize;
 use std::num::NonZeroU32;
 use std::process::ExitCode;
 
-/// All that is told about a file. Efficiencies are in per cent, times in seconds.
+/// The output for a file. Efficiencies are in per cent, times in seconds.
 #[derive(Debug, Serialize)]
 struct Model {
     file: String,
@@ -38,7 +38,7 @@ struct Run {
     row: Row,
     processors: Vec<u32>,
     seconds: Decimal,
-    /// If another one is used.
+    /// The printed time, if another time is used.
     printed_seconds: Option<Decimal>,
     speedup: Number,
     efficiency: Number,
@@ -46,7 +46,7 @@ struct Run {
     heterogeneity_per_processor: f64,
 }
 
-/// A number, and what is printed for it.
+/// A number, and its printed value.
 #[derive(Debug, Serialize)]
 struct Number {
     recomputed: f64,
@@ -67,12 +67,12 @@ struct Predicted {
     efficiency: f64,
     speedup: f64,
     seconds: f64,
-    /// The time of that configuration, if there is a run of it.
+    /// The measured time of that configuration, if there is a run of it.
     measured: Option<f64>,
     from: Origin,
 }
 
-/// What the efficiency of a prediction was taken from.
+/// The source of a prediction's efficiency.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Origin {
@@ -93,14 +93,13 @@ struct Farmed {
 #[derive(Debug, Serialize)]
 struct OnFarm {
     configuration: String,
-    /// The time of the run, if it is one, and if its units are those of the farm.
+    /// The measured time, if there is a run of this configuration with the units of the farm.
     measured: Option<f64>,
     #[serde(flatten)]
     makespans: Makespans,
 }
 
-/// Reads the file and prints what it says. No ranks are started for it, and of those that a launcher has started one
-/// does it.
+/// Reads the file and prints the model. No ranks are started. If a launcher has started ranks, one rank does this.
 ///
 /// # Errors
 /// An argument that does not fit the file.
@@ -185,7 +184,7 @@ impl Run {
     }
 }
 
-/// By what `--from` names, or by the nearest run and by the curve.
+/// Predicts with the source that `--from` names, or with the nearest run and the curve.
 fn predict(table: &Measurements, to: &Configuration, from: Option<&str>) -> Result<Vec<Predicted>, Refusal> {
     let machines = table.machines();
     let curve = || table.curve(to).map(|curve| (curve.efficiency(to.total()), Origin::Curve(curve)));
@@ -227,7 +226,8 @@ fn predict(table: &Measurements, to: &Configuration, from: Option<&str>) -> Resu
 }
 
 impl Farmed {
-    /// On the configurations of the runs on more than one processor, and on those that are wanted besides.
+    /// Schedules the farm on the configurations of the runs on more than one processor, and on the further
+    /// configurations that are wanted.
     fn of(
         table: &Measurements,
         units: NonZeroU32,

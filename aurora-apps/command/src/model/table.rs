@@ -28,7 +28,7 @@ impl Display for Model {
 }
 
 impl Model {
-    /// A line for each run, and under printed digits that differ a line with marks.
+    /// Returns a line for each run, and below printed digits that differ a line with marks.
     fn runs(&self) -> Vec<Vec<String>> {
         let corrected = self.runs.iter().any(|run| run.printed_seconds.is_some());
         let printed = |of: fn(&super::Run) -> &Number| self.runs.iter().any(|run| of(run).printed.is_some());
@@ -109,11 +109,12 @@ impl Number {
     }
 }
 
-/// As wide as `printed`: `^` under each digit that is another one in `value`.
+/// Returns a text as wide as `printed`, with `^` under each digit that differs in `value`.
 fn marks(printed: &str, value: f64) -> String {
     let places = printed.split_once('.').map_or(0, |(_, digits)| digits.len());
     let value = format!("{value:>0$.places$}", printed.len());
-    // Aligned at their ends, and so at the decimal point; digits that `printed` does not have cannot be marked.
+    // The texts are aligned at their ends, and so at the decimal point. Digits that `printed` does not have cannot be
+    // marked.
     let value = value.chars().skip(value.len() - printed.len());
     printed.chars().zip(value).map(|(a, b)| if a == b { ' ' } else { '^' }).collect()
 }
@@ -170,7 +171,8 @@ impl Display for Farmed {
     }
 }
 
-/// Columns as wide as they must be, the first one and a text at the end to the left, numbers to the right.
+/// Writes columns with the minimum width. The first column and a text at the end are aligned on the left, numbers on
+/// the right.
 fn draw(f: &mut Formatter<'_>, rows: Vec<Vec<String>>) -> fmt::Result {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();

@@ -107,7 +107,7 @@ impl From<TransfersName> for Transfers {
     }
 }
 
-/// Costs that add up without losing those of instructions.
+/// Reads a cost that is small enough to be added to instructions' costs without losing these.
 pub fn load(text: &str) -> Result<f64, &'static str> {
     let load = text.parse().ok().filter(|load| (0.0..=1e9).contains(load));
     load.ok_or("a number of units from 0 to 1000000000")

@@ -1,4 +1,4 @@
-//! What a policy comes to on so many nodes: means over the repetitions.
+//! The results of a policy on a number of nodes: means over the repetitions.
 
 use super::plan::Machine;
 use aurora_super::sim::{Cost, Outcome, OwnOutcome, SettingError, own, paper};
@@ -6,47 +6,47 @@ use rayon::prelude::*;
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 
-/// Means over repetitions. Shares are of what the nodes could have computed: the sum of their speeds times the
-/// makespan.
+/// Means over repetitions. Shares are relative to the possible computation of the nodes: the sum of their speeds times
+/// the makespan.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figures {
-    /// The share in which nodes had nothing to do.
+    /// The share of the time in which nodes were idle.
     pub imbalance: f64,
-    /// The share in which they sent and received blocks.
+    /// The share of the time in which they sent and received blocks.
     pub communication: f64,
-    /// The share in which they computed.
+    /// The share of the time in which they computed.
     pub efficiency: f64,
-    /// Blocks that nodes have asked others for.
+    /// The number of blocks that nodes have requested from other nodes.
     pub loads: f64,
-    /// When the last instruction has run, in units of time, 1000 a millisecond.
+    /// The time at which the last instruction has ended, in units, 1000 a millisecond.
     pub makespan: f64,
-    /// Instructions of a repetition.
+    /// The number of instructions of a repetition.
     pub instructions: u64,
     /// Microseconds of processor time that the simulator takes for an instruction. It executes the policy as a
-    /// dispatcher would, and the simulation besides: an upper bound of what managing an instruction costs (S2 section
-    /// 6).
+    /// dispatcher would, and also the simulation, so this is an upper bound of the cost of managing an instruction (S2
+    /// section 6).
     pub management_us: f64,
-    /// What own mode has besides.
+    /// The additional figures of own mode.
     #[serde(flatten)]
     pub own: Option<OwnFigures>,
 }
 
-/// Means over repetitions, as [`OwnOutcome`] has them. Times are in units, of which a millisecond has 1000.
+/// Means over repetitions of the figures of [`OwnOutcome`]. Times are in units, 1000 a millisecond.
 #[derive(Clone, Debug, Serialize)]
 pub struct OwnFigures {
     /// Actual degree of parallelism.
     pub parallelism: f64,
-    /// Blocks asked for / operands read.
+    /// Requested blocks / operands read.
     pub miss_ratio: f64,
-    /// From asking for a block to having it.
+    /// The time from the request of a block to its arrival.
     pub load_time: f64,
     /// The parallelism that is needed to hide the latency.
     pub p_c: f64,
-    /// Of a block that had several incarnations, until it has one.
+    /// The time until a block with several incarnations has one.
     pub synchronisation: f64,
-    /// Incarnations that were merged into another.
+    /// The number of incarnations that were merged into another one.
     pub merges: f64,
-    /// Reports to the dispatcher and orders from it.
+    /// The number of reports to the dispatcher and orders from it.
     pub messages: f64,
 }
 
@@ -58,11 +58,11 @@ struct Repetition {
 }
 
 impl Figures {
-    /// Simulates a setting with so many seeds, from its own on, and calls `done` after each of them. Repetitions run
-    /// on all cores; what they come to does not depend on that.
+    /// Simulates a setting with `reps` seeds, from its own seed on, and calls `done` after each of them. Repetitions
+    /// run on all cores; the results do not depend on that.
     ///
     /// # Errors
-    /// A setting that cannot be.
+    /// An impossible setting.
     pub fn of(machine: &Machine, reps: u32, done: impl Fn() + Sync) -> Result<Self, SettingError> {
         let repetition = |rep: u32| {
             let machine = machine.clone().later(rep);
@@ -75,10 +75,10 @@ impl Figures {
             done();
             Ok(Repetition { outcome, own, seconds })
         };
-        // In the order of the seeds, so that sums are the same to the last digit.
+        // Collected in the order of the seeds, so that sums are the same to the last digit.
         let all: Vec<Repetition> = (0..reps).into_par_iter().map(repetition).collect::<Result<_, _>>()?;
         let mean = |of: fn(&Repetition) -> f64| all.iter().map(of).sum::<f64>() / f64::from(reps);
-        // What is left of 1 may be a little below 0 where nobody ever waits.
+        // A share that is the rest to 1 may be slightly below 0 if no node ever waits.
         let share = |of| mean(of).max(0.0);
         let instructions = all.first().map_or(0, |first| first.outcome.instructions);
         Ok(Figures {
@@ -111,7 +111,7 @@ impl OwnFigures {
 }
 
 impl Machine {
-    /// The same with a seed that is `rep` higher.
+    /// Returns the machine with a seed that is `rep` higher.
     fn later(self, rep: u32) -> Self {
         let later = |seed: u64| seed.wrapping_add(rep.into());
         match self {
@@ -130,7 +130,7 @@ impl Machine {
     }
 }
 
-/// What this thread has had: others may take turns with it on its core.
+/// Returns the processor time of this thread: other threads may share its core.
 fn processor_seconds() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9

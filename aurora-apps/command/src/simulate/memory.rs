@@ -1,10 +1,10 @@
-//! Refuses what cannot fit before it is begun.
+//! Refuses simulations that do not fit into memory, before they begin.
 
 use super::arguments::SimulateArguments;
 use super::plan::refused;
 use crate::refusal::{Reason, Refusal};
 
-/// Whether all repetitions that run at the same time fit this machine.
+/// Checks that all repetitions that run at the same time fit this machine.
 pub fn check(arguments: &SimulateArguments, nodes: u32) -> Result<(), Refusal> {
     let at_once = (rayon::current_num_threads() as u128).min(arguments.reps.into());
     let needed = at_once * bytes(nodes, arguments.blocks);
@@ -17,7 +17,7 @@ pub fn check(arguments: &SimulateArguments, nodes: u32) -> Result<(), Refusal> {
     }
 }
 
-/// What a repetition takes: a node has a bit for each block, and the dispatcher some words.
+/// Returns the bytes of a repetition: a node has a bit for each block, and the dispatcher some words.
 fn bytes(nodes: u32, blocks: u32) -> u128 {
     let blocks = 3 * u128::from(blocks).pow(2);
     u128::from(nodes) * (blocks / 8 + 1000) + 100 * blocks

@@ -23,7 +23,7 @@ use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 use table::Table;
 
-/// One policy on so many nodes: what was simulated, and what it came to.
+/// One policy on a number of nodes: the setting and its results.
 #[derive(Clone, Debug, Serialize)]
 pub struct Point {
     policy: &'static str,
@@ -49,21 +49,21 @@ struct ProductOf {
     work: u32,
 }
 
-/// What own mode has besides.
+/// The additional setting of own mode.
 #[derive(Clone, Copy, Debug, Serialize)]
 struct OwnMachine {
     case: &'static str,
     in_flight: u32,
     latency: f64,
-    /// If it is not that of the machine or of the case.
+    /// The latency, if it is not the latency of the machine or of the case.
     #[serde(skip_serializing_if = "Option::is_none")]
     asked_latency: Option<f64>,
 }
 
-/// Simulates and prints. No ranks are started for it, and of those that a launcher has started one does it.
+/// Simulates and prints the results. No ranks are started. If a launcher has started ranks, one rank does this.
 ///
 /// # Errors
-/// An argument that cannot be.
+/// A wrong argument.
 pub fn start(arguments: &SimulateArguments, starter: LaunchInfo) -> Result<ExitCode, Refusal> {
     if !speaks(starter) {
         return Ok(ExitCode::SUCCESS);
@@ -84,10 +84,10 @@ pub fn start(arguments: &SimulateArguments, starter: LaunchInfo) -> Result<ExitC
         let figures = figures.map_err(|error| said(arguments, planned.nodes, error))?;
         let point = Point::of(arguments, planned, &machine, figures);
         if arguments.json {
-            // As soon as it is known: the next may take a while.
+            // Printed as soon as it is known, because the next point may take a while.
             match is_heard(&line(&circumstances, &point)) {
                 Ok(true) => {}
-                // The rest would be simulated for nobody.
+                // The output has no reader any more.
                 Ok(false) => return Ok(ExitCode::SUCCESS),
                 Err(code) => return Ok(code),
             }

@@ -3,20 +3,20 @@
 use std::str::FromStr;
 use thiserror::Error;
 
-/// More nodes are not simulated.
+/// The maximum number of nodes.
 const MOST: u32 = 1 << 16;
-/// So many runs of a policy are one too many to look at.
+/// The maximum number of runs of a policy.
 const MOST_COUNTS: usize = 1000;
 
-/// Numbers of nodes, rising, each once.
+/// Numbers of nodes, ascending, each once.
 ///
-/// `..` between the first numbers of a sequence and its last one stands for those between: powers of two and the like
-/// if each of the first ones is twice the one before (`2,4,..,64`), else equal steps (`8,16,24,..,64`). `1,2,..,8`
-/// doubles, `1,2,3,..,8` does not.
+/// `..` between the first numbers of a sequence and its last number stands for the numbers between them: each is twice
+/// the number before it, if this holds for all of the first numbers (`2,4,..,64`), and otherwise the steps are equal
+/// (`8,16,24,..,64`). `1,2,..,8` doubles, `1,2,3,..,8` does not.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Counts(pub Vec<u32>);
 
-/// Why there are no such numbers.
+/// The reason why a text has no such numbers.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum BadCounts {
     #[error("`{0}` is not a number of nodes: write numbers from 1 to {MOST}, as in 2,4,8 or 2,4,..,64")]
@@ -61,7 +61,7 @@ fn number(item: &str) -> Result<u32, BadCounts> {
     number.ok_or_else(|| BadCounts::Number(item.into()))
 }
 
-/// Goes on from the first ones to the last.
+/// Continues the first numbers to the last.
 fn sequence(first: Vec<u32>, last: u32) -> Result<Vec<u32>, BadCounts> {
     let pairs = || first.windows(2).map(|pair| (pair[0], pair[1]));
     let step = first[1].checked_sub(first[0]).filter(|step| *step > 0);

@@ -1,13 +1,13 @@
-//! What `aurora simulate --mode own` has beside paper mode: S0's cases and versions, prefetching, latency.
+//! The options that only own mode of `aurora simulate` has: S0's cases and versions, prefetching, latency.
 
 use aurora_super::sim::{Case, SuperProgram, UnknownVersion};
 use clap::{Args, ValueEnum};
 use std::str::FromStr;
 use thiserror::Error;
 
-/// No node has more threads.
+/// The maximum number of instructions in flight.
 const MOST_IN_FLIGHT: u32 = 1 << 16;
-/// So many runs of a policy are one too many to look at.
+/// The maximum number of runs of a policy.
 const MOST_LIMITS: usize = 1000;
 
 #[derive(Args, Debug)]
@@ -62,7 +62,7 @@ impl FromStr for Versions {
 }
 
 impl Versions {
-    /// By a schedule, if one is asked for; each once.
+    /// Returns the versions with a schedule, if one is given; each once.
     pub fn by(&self, schedule: Option<ScheduleName>) -> Vec<SuperProgram> {
         let smart = |version: &SuperProgram| match schedule {
             Some(schedule) => SuperProgram { smart: schedule == ScheduleName::Ssp, ..*version },
@@ -79,7 +79,7 @@ impl Versions {
     }
 }
 
-/// What a version is called: by its letter, which with some includes the schedule.
+/// Returns the name of a version: its letter, which for some versions includes the schedule.
 pub fn name(version: &SuperProgram) -> &'static str {
     let same = |known: &&SuperProgram| known.version == version.version && known.smart == version.smart;
     match (SuperProgram::ALL.iter().find(same), version.name) {
@@ -89,11 +89,11 @@ pub fn name(version: &SuperProgram) -> &'static str {
     }
 }
 
-/// Numbers of instructions in flight, rising, each once.
+/// Numbers of instructions in flight, ascending, each once.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Limits(pub Vec<u32>);
 
-/// Why there are no such numbers.
+/// The reason why a text has no such numbers.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum BadLimit {
     #[error("`{0}` is not a number of instructions: write numbers from 1 to {MOST_IN_FLIGHT}, as in 1,4,8")]

@@ -1,4 +1,4 @@
-//! From the arguments to all that is to be simulated.
+//! The conversion of the arguments into a list of simulations.
 
 use super::arguments::{ModeName, SimulateArguments, TransfersName};
 use super::memory;
@@ -11,41 +11,41 @@ use aurora_super::dispatch::Config;
 use aurora_super::sim::{Case, Link, OwnSetting, Setting, SettingError, SuperProgram};
 use aurora_super::{Policy, Product};
 
-/// All that is to be simulated.
+/// The list of simulations.
 #[derive(Clone, Debug)]
 pub struct Plan {
     cluster: Cluster,
-    /// One after the other.
+    /// The simulations, in their order.
     pub all: Vec<Planned>,
 }
 
-/// One policy, or version of a program, on so many nodes.
+/// One policy, or version of a program, on a number of nodes.
 #[derive(Clone, Copy, Debug)]
 pub struct Planned {
-    /// What it is called.
+    /// The name.
     pub policy: &'static str,
-    /// How many.
+    /// The number of nodes.
     pub nodes: u32,
     how: Policy,
     limit: Option<u32>,
 }
 
-/// What is simulated.
+/// The simulated machine.
 #[derive(Clone, Debug)]
 pub enum Machine {
-    /// The papers'.
+    /// The machine of the papers.
     Paper(Setting),
-    /// Ours.
+    /// The machine of own mode.
     Own(OwnSetting),
 }
 
-/// Who hands out instructions.
+/// A name, and the policy that hands out instructions.
 type Named = (&'static str, Policy);
 
-/// All that the arguments ask for: by nodes, by instructions in flight, by policy.
+/// Returns all simulations that the arguments describe: by nodes, by instructions in flight, by policy.
 ///
 /// # Errors
-/// An argument that cannot be.
+/// A wrong argument.
 pub fn plan(arguments: &SimulateArguments) -> Result<Plan, Refusal> {
     check_mode(arguments)?;
     let cluster = Cluster::read(&arguments.speeds).map_err(|error| of_speeds(arguments, error))?;
@@ -63,7 +63,7 @@ pub fn plan(arguments: &SimulateArguments) -> Result<Plan, Refusal> {
             let first = plan.all.len();
             let policies = policies(arguments).into_iter();
             plan.all.extend(policies.map(|(policy, how)| Planned { policy, nodes, how, limit }));
-            // What is refused does not depend on the policy.
+            // A refusal does not depend on the policy.
             if let Some(planned) = plan.all.get(first) {
                 plan.machine(arguments, planned)?;
             }
@@ -73,10 +73,11 @@ pub fn plan(arguments: &SimulateArguments) -> Result<Plan, Refusal> {
 }
 
 impl Plan {
-    /// On which machine. Each has the speeds of its nodes, so they are not made before they are needed.
+    /// Returns the machine of a simulation. A machine has the speeds of its nodes, so it is not made before it is
+    /// needed.
     ///
     /// # Errors
-    /// An argument that cannot be.
+    /// A wrong argument.
     pub fn machine(&self, arguments: &SimulateArguments, planned: &Planned) -> Result<Machine, Refusal> {
         let Planned { nodes, how, limit, .. } = *planned;
         let speeds = self.cluster.of(nodes).map_err(|error| of_speeds(arguments, error))?;
@@ -88,12 +89,12 @@ fn of_speeds(arguments: &SimulateArguments, error: BadSpeeds) -> Refusal {
     refused("--speeds <SPEEDS>", &arguments.speeds, Reason::Speeds(error))
 }
 
-/// The case of S0 that is asked for.
+/// Returns the case of S0 that is given.
 pub fn case(arguments: &SimulateArguments) -> Option<Case> {
     arguments.own.case
 }
 
-/// Policies, or the policies of versions.
+/// Returns the policies, or the policies of versions.
 fn policies(arguments: &SimulateArguments) -> Vec<Named> {
     let versions =
         |versions: &[SuperProgram]| versions.iter().map(|version| (name(version), version.policy())).collect();
@@ -108,7 +109,7 @@ fn policies(arguments: &SimulateArguments) -> Vec<Named> {
     }
 }
 
-/// Numbers of instructions in flight that are asked for; `None` is the machine's own.
+/// Returns the given numbers of instructions in flight; `None` is the machine's own number.
 fn limits(arguments: &SimulateArguments) -> Vec<Option<u32>> {
     match (&arguments.own.in_flight, case(arguments)) {
         (Some(Limits(limits)), _) => limits.iter().copied().map(Some).collect(),
@@ -159,7 +160,7 @@ fn machine(
     Ok(Machine::Own(setting))
 }
 
-/// Options that the mode does not have.
+/// Refuses options that the mode does not have.
 fn check_mode(arguments: &SimulateArguments) -> Result<(), Refusal> {
     let own = &arguments.own;
     let given = [
@@ -187,7 +188,7 @@ pub fn refused(argument: &'static str, value: &dyn ToString, reason: Reason) -> 
     Refusal { argument, value: Some(value.to_string()), reason }
 }
 
-/// What the arguments' own rules have let through, as said by the simulator.
+/// Converts an error of the simulator, for values that the arguments' own rules accept.
 pub fn said(arguments: &SimulateArguments, nodes: u32, error: SettingError) -> Refusal {
     let (argument, value): (_, &dyn ToString) = match &error {
         SettingError::Load(load) => ("--load <UNITS>", load),

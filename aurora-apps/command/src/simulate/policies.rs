@@ -1,4 +1,4 @@
-//! `--policy`: who works on what.
+//! `--policy`: the policies that assign instructions to nodes.
 
 use aurora_super::Policy;
 use aurora_super::policy::UnknownPolicy;
@@ -11,7 +11,7 @@ pub struct Policies(pub Vec<(&'static str, Policy)>);
 impl FromStr for Policies {
     type Err = UnknownPolicy;
 
-    /// Names between commas, each of which counts once; `all` is all of them.
+    /// Reads names between commas; a repeated name counts once, and `all` stands for all names.
     fn from_str(text: &str) -> Result<Self, UnknownPolicy> {
         let mut wanted = Vec::new();
         for name in text.split(',').map(str::trim) {

@@ -1,4 +1,4 @@
-//! `--speeds`: how fast the nodes are.
+//! `--speeds`: the speeds of the nodes.
 
 use aurora_apps::report::read::is_stdin;
 use aurora_super::sim::Speeds;
@@ -9,16 +9,16 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use thiserror::Error;
 
-/// No list of speeds is longer.
+/// The maximum length of a file with speeds.
 const LONGEST: u64 = 4 << 20;
 
-/// Speeds beyond these leave no digits of the others in a sum.
+/// The allowed speeds. Beyond them, a sum would lose the digits of the other speeds.
 const SENSIBLE: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
 
-/// More nodes are not simulated.
+/// The maximum number of nodes.
 const MOST: usize = 1 << 16;
 
-/// What `--speeds` says.
+/// The value of `--speeds`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Source {
     /// One of the paper's clusters.
@@ -27,7 +27,7 @@ pub enum Source {
     File(PathBuf),
 }
 
-/// Why there are no speeds.
+/// The reason why there are no speeds.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum BadSpeeds {
     #[error(
@@ -71,20 +71,20 @@ impl Display for Source {
     }
 }
 
-/// The speeds of as many nodes as one likes, or of as many as a file has lines.
+/// The speeds of any number of nodes, or of as many nodes as a file has lines.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Cluster {
-    /// One of the paper's.
+    /// One of the paper's clusters.
     Named(Speeds),
     /// The first nodes are on the first lines.
     Listed(Vec<f64>),
 }
 
 impl Cluster {
-    /// As `source` says.
+    /// Reads the speeds of `source`.
     ///
     /// # Errors
-    /// What is wrong with the file.
+    /// The error in the file.
     pub fn read(source: &Source) -> Result<Self, BadSpeeds> {
         match source {
             Source::Named(speeds) => Ok(Cluster::Named(*speeds)),
@@ -92,7 +92,7 @@ impl Cluster {
         }
     }
 
-    /// How many there are, if that is known.
+    /// Returns the number of nodes, if it is known.
     pub fn nodes(&self) -> Option<u32> {
         match self {
             Cluster::Named(_) => None,
@@ -100,10 +100,10 @@ impl Cluster {
         }
     }
 
-    /// The first `nodes` of them.
+    /// Returns the speeds of the first `nodes` nodes.
     ///
     /// # Errors
-    /// There are fewer.
+    /// There are fewer nodes.
     pub fn of(&self, nodes: u32) -> Result<Vec<f64>, BadSpeeds> {
         match self {
             Cluster::Named(speeds) => Ok(speeds.of(nodes)),
@@ -124,7 +124,7 @@ fn text(path: &Path) -> Result<String, BadSpeeds> {
     if text.len() as u64 > LONGEST { Err(BadSpeeds::Long) } else { Ok(text) }
 }
 
-/// What stands on a line, as a message can say it: not too long, and no control characters.
+/// Returns the content of a line for a message: shortened, and without control characters.
 fn quoted(content: &str) -> String {
     let mut text: String = content.chars().take(50).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
     if content.chars().nth(50).is_some() {
@@ -133,7 +133,7 @@ fn quoted(content: &str) -> String {
     text
 }
 
-/// One speed a line; empty lines and what follows a `#` are skipped.
+/// Reads one speed a line. Empty lines are skipped, and so is the text behind a `#`.
 fn listed(text: &str) -> Result<Vec<f64>, BadSpeeds> {
     let mut speeds = Vec::new();
     for (line, content) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {

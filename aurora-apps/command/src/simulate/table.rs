@@ -6,13 +6,13 @@ use crate::table::count;
 use std::collections::BTreeSet;
 use std::fmt::{self, Display, Formatter};
 
-/// So many numbers of nodes stand beside each other.
+/// The maximum number of columns, one for each number of nodes.
 const ACROSS: usize = 10;
 
 /// Points of the same setting.
 pub struct Table<'p>(pub &'p [Point]);
 
-/// What is shown: its name, digits after the point, and its value if the mode has it.
+/// A displayed figure: its name, its digits after the point, and its value if the mode has it.
 type Measure = (&'static str, usize, fn(&Point) -> Option<f64>);
 
 const MEASURES: [Measure; 10] = [

@@ -14,7 +14,7 @@ fn check_cost(line: &str) -> Command {
     command
 }
 
-/// Whatever the user's variables say of printing and checking.
+/// Also with variables of the user for printing and checking.
 #[test]
 #[allow(clippy::print_stdout)]
 fn applications() {
@@ -31,7 +31,7 @@ fn applications() {
     }
 }
 
-/// The state of a process, and its parent; `None` if there is none of this number.
+/// Returns the state of a process and its parent, or `None` if there is no process with this number.
 fn state(process: i32) -> Option<(char, i32)> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let (_, fields) = stat.rsplit_once(") ")?;
@@ -71,7 +71,7 @@ fn an_application_that_hangs_is_killed_with_its_ranks() {
     }
 }
 
-/// A program of a user's: this file, of which one test that is left out otherwise runs on ranks that are threads.
+/// Checks a user's program: this file, of which an ignored test runs on ranks that are threads.
 fn check_test(options: &str, test: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_aurora"));
     let command = command.arg("check").args(options.split_whitespace()).arg(std::env::current_exe().expect("a path"));
@@ -79,7 +79,7 @@ fn check_test(options: &str, test: &str) -> Output {
     command.output().expect("the command starts")
 }
 
-/// Each rank writes element 0 of a vector, and a barrier lies between two ranks' writes if they are `ordered`.
+/// Each rank writes element 0 of a vector. If `ordered`, a barrier lies between the writes of two ranks.
 fn writes(ordered: bool) -> Result<()> {
     aurora_core::run(|world| {
         let mut v = GVector::<u64>::new(world, 4)?;
@@ -107,7 +107,7 @@ fn ordered() {
     writes(true).expect("no race");
 }
 
-/// Rank 0 holds a slice, of which nobody knows what it reads, and rank 1 writes one of its elements.
+/// Rank 0 holds a slice, whose reads are unknown, and rank 1 writes one of its elements.
 #[test]
 #[ignore = "it is run by the test of `aurora check`"]
 fn possible() {
@@ -122,7 +122,7 @@ fn possible() {
     done.expect("no certain race");
 }
 
-/// A race of which the program itself says nothing, beside a job without one.
+/// A race that the program itself does not report, and a job without a race.
 #[test]
 #[ignore = "it is run by the test of `aurora check`"]
 fn handled() {
@@ -134,7 +134,7 @@ fn handled() {
 #[ignore = "it is run by the test of `aurora check`"]
 fn no_job() {}
 
-/// Leaves a process behind that keeps stderr open.
+/// Leaves behind a process that keeps stderr open.
 #[test]
 #[ignore = "it is run by the test of `aurora check`"]
 fn leaving() {
@@ -181,7 +181,7 @@ fn a_users_program_is_checked() {
         let said = stderr(&output);
         assert_eq!(output.status.code(), Some(code), "{test}: {said}");
         assert!(said.contains(verdict), "{test}: {said}");
-        // The program's own words are passed on.
+        // The program's own output is passed on.
         assert!(stdout(&output).contains(&format!("test {test} ... ")), "{}", stdout(&output));
     }
     let output = check_test(&format!("{options} --limit 1e19"), "checked::ordered");
@@ -191,7 +191,7 @@ fn a_users_program_is_checked() {
     assert!(stderr(&output).contains("has not ended after 1 s and was killed (--limit)"), "{}", stderr(&output));
 }
 
-/// Ranks that are processes, and those of mpirun where there is one.
+/// Ranks that are processes, and ranks of mpirun if it is installed.
 #[test]
 fn a_users_program_is_checked_on_processes() {
     let program = [env!("CARGO_BIN_EXE_aurora"), "psrs", "--keys", "1000", "--reps", "1"];

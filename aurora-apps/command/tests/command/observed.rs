@@ -1,4 +1,4 @@
-//! What a job says of itself: the counters of `AURORA_STATS=1`, and the file of `AURORA_TRACE`.
+//! The reports of a job about itself: the counters of `AURORA_STATS=1`, and the file of `AURORA_TRACE`.
 
 use crate::support::stderr;
 use serde_json::Value;
@@ -26,8 +26,8 @@ fn events(path: &Path) -> Vec<Value> {
     trace["traceEvents"].as_array().expect("a list of events").clone()
 }
 
-/// That each begin has its end, no span lasts less than no time, and nothing was dropped; the names of each rank's
-/// spans, by category.
+/// Checks that each begin has its end, no span has a negative length, and no event was dropped. Returns the names of
+/// each rank's spans, by category.
 fn spans(events: &[Value]) -> BTreeMap<u64, BTreeMap<String, Vec<String>>> {
     let mut open: BTreeMap<String, f64> = BTreeMap::new();
     let mut spans = BTreeMap::<u64, BTreeMap<String, Vec<String>>>::new();
@@ -71,7 +71,7 @@ fn one_table_for_the_job_and_one_trace() {
     for rank in 0..3 {
         let row: Vec<f64> = lines[head + 1 + rank].iter().map(|cell| cell.parse().expect("a number")).collect();
         assert_eq!((row[0], row.len()), (rank as f64, 9), "{said}");
-        // Computing, sharing and waiting are all; each is rounded.
+        // Computing, sharing and waiting make up the whole; each is rounded.
         assert!((row[1] - row[2] - row[3] - row[4]).abs() < 0.003 && row[5] > 0.0, "{said}");
     }
     let vector = said.find("GVector<f64> of 40 x 20").unwrap_or_else(|| panic!("{said}"));

@@ -1,4 +1,4 @@
-//! The `aurora` command, started as a user does.
+//! The `aurora` command, started as by a user.
 
 use serde_json::Value;
 use std::process::{Command, Output};
@@ -24,7 +24,8 @@ pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// An object that a command has printed, with the figures of this library, or of the first implementation, at its top.
+/// Returns an object that a command has printed, with the figures of this library, or of the first implementation, at
+/// its top level.
 #[allow(dead_code, reason = "not every test reads figures")]
 pub fn with_figures(text: &str) -> Value {
     let mut object: Value = serde_json::from_str(text.trim()).unwrap_or_else(|error| panic!("{error}: {text}"));

@@ -5,27 +5,27 @@ use super::{BELOW, BESIDE, LETTER, ON, WIDTH, fill, line, text, tick_label, tick
 use crate::{Kind, Spread};
 use maud::{Markup, html};
 
-/// From bar to bar, its name above it included; how thick a bar is.
+/// The distance between bars, including the name above each bar, and the thickness of a bar.
 const ROW: f64 = 84.0;
 const BAR: f64 = 30.0;
-/// Above the bars, for the title, and below them, for the axis.
+/// The space above the bars, for the title, and below them, for the axis.
 const HEAD: f64 = 44.0;
 const FOOT: f64 = 48.0;
-/// Left and right of the axis.
+/// The space on the left and on the right of the axis.
 const LEFT: f64 = 4.0;
 const RIGHT: f64 = 40.0;
 
-/// One system with so many ranks.
+/// One system with a number of ranks.
 #[derive(Clone, Debug)]
 pub struct Bar {
     pub name: String,
-    /// What was done, in order; middle seconds of each.
+    /// The phases in order, with the median seconds of each.
     pub phases: Vec<(String, Kind, f64)>,
-    /// Seconds of the whole repetition: a whisker.
+    /// The seconds of the whole repetition, drawn as a whisker.
     pub whole: Option<Spread>,
 }
 
-/// A chart of bars, from above.
+/// Draws a chart of bars, from above.
 pub fn bars(bars: &[Bar]) -> Markup {
     let sum = |bar: &Bar| bar.phases.iter().map(|(_, _, seconds)| seconds).sum::<f64>();
     let most = bars.iter().map(|bar| sum(bar).max(bar.whole.map_or(0.0, |whole| whole.max))).fold(0.0, f64::max);

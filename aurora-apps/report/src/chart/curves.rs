@@ -1,6 +1,6 @@
-//! Curves over the number of ranks or nodes: the middle of the repetitions, with whiskers from the least to the most.
-//! Twice as many ranks are one step to the right, as in the paper's figures, so that few ranks have as much room as
-//! many.
+//! Curves over the number of ranks or nodes: the median of the repetitions, with whiskers from the minimum to the
+//! maximum. A doubling of the ranks is one step to the right, as in the paper's figures, so that few ranks have as much
+//! room as many ranks.
 
 use super::ink::{GRID, Ink, PAPER, QUIET, TEXT};
 use super::{At, BELOW, BESIDE, LETTER, ON, WIDTH, line, pairs, text, tick_label, ticks};
@@ -9,7 +9,7 @@ use maud::{Markup, html};
 use std::collections::BTreeSet;
 use std::f64::consts::TAU;
 
-/// How a curve looks. Dashed is what is modelled.
+/// The style of a curve. Modelled curves are dashed.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Style {
     pub ink: Ink,
@@ -18,8 +18,8 @@ pub struct Style {
     pub dashed: bool,
 }
 
-/// What marks a point: how many corners, the turn of the first one, and how far they are out. 24 are as good as round;
-/// a triangle stands on a side, a diamond is a square that stands on a corner.
+/// The mark of a point: the number of corners, the turn of the first corner, and the radius. 24 corners look round. A
+/// triangle stands on a side, and a diamond is a square that stands on a corner.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Mark(usize, f64, f64);
 
@@ -48,7 +48,7 @@ impl Style {
         html! { polygon points=(pairs(&corners)) stroke=(self.ink) stroke-width=(size / 4.0) fill=(inside) {} }
     }
 
-    /// A piece of a curve, as a legend shows it.
+    /// Draws a piece of a curve for a legend.
     pub fn sample(self) -> Markup {
         html! {
             svg viewBox="0 0 48 18" aria-hidden="true" {
@@ -61,63 +61,63 @@ impl Style {
 /// One system.
 #[derive(Clone, Debug)]
 pub struct Curve {
-    /// What the legend calls it.
+    /// The name in the legend.
     pub name: String,
     pub style: Style,
-    /// Numbers of ranks, rising, with what they come to.
+    /// The numbers of ranks, ascending, with their figures.
     pub points: Vec<(usize, Spread)>,
 }
 
-/// What curves are held against.
+/// The guide line of a chart.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Guide {
     None,
-    /// As many times as fast as there are ranks.
+    /// The ideal speed-up: the number of ranks.
     Ideal,
-    /// One of them is always 1.
+    /// A line at 1.
     One,
 }
 
 /// A chart of curves.
 #[derive(Clone, Debug)]
 pub struct Curves {
-    /// What goes up, with its unit.
+    /// The name of the vertical axis, with its unit.
     pub axis: String,
-    /// What goes to the right.
+    /// The name of the horizontal axis.
     pub along: &'static str,
-    /// Where the axis that goes up begins, at or below all figures.
+    /// The begin of the vertical axis, at or below all figures.
     pub from: f64,
     pub guide: Guide,
-    /// All of them; the last is on top.
+    /// All curves; the last is drawn on top.
     pub curves: Vec<Curve>,
 }
 
-/// How high a chart is, and the room around the figures: for ticks on the left and below, for the title above.
+/// The height of a chart, and the space around the figures: for ticks on the left and below, for the title above.
 const HEIGHT: f64 = 480.0;
 const LEFT: f64 = 84.0;
 const RIGHT: f64 = WIDTH - 12.0;
 const TOP: f64 = 56.0;
 const BOTTOM: f64 = HEIGHT - 68.0;
-/// Between the axis and the first point.
+/// The space between the axis and the first point.
 const INSIDE: f64 = 34.0;
 
 impl Curves {
-    /// All points of all curves.
+    /// Returns all points of all curves.
     pub fn points(&self) -> impl Iterator<Item = &(usize, Spread)> {
         self.curves.iter().flat_map(|curve| &curve.points)
     }
 
-    /// Whether there is a curve at all: two points of one system.
+    /// Returns whether there is a curve: two points of one system.
     pub fn is_worth_it(&self) -> bool {
         self.curves.iter().any(|curve| curve.points.len() > 1)
     }
 
-    /// As SVG.
+    /// Draws the chart as SVG.
     pub fn svg(&self) -> Markup {
         let ranks: BTreeSet<usize> = self.points().map(|(ranks, _)| *ranks).collect();
         let [least, most] = [ranks.first(), ranks.last()].map(|ranks| *ranks.unwrap_or(&1) as f64);
         let highest = self.points().map(|(_, of)| of.max).fold(0.0, f64::max);
-        // The ideal is to be seen, unless it would press all curves to the ground.
+        // The ideal must be visible, unless it would press all curves to the bottom.
         let highest = match self.guide {
             Guide::Ideal if most <= 3.0 * highest => highest.max(most),
             Guide::One => highest.max(1.1),
@@ -125,7 +125,7 @@ impl Curves {
         };
         let ticks: Vec<f64> = ticks(highest - self.from).into_iter().map(|tick| self.from + tick).collect();
         let frame = Frame { least, most, bottom: self.from, top: ticks.last().copied().unwrap_or(1.0) };
-        // The last number is always there, of the others those that have room.
+        // The last number is always shown, and others if they have room.
         let mut free = RIGHT + 60.0;
         let numbers = ranks.iter().rev().map(|ranks| {
             let (x, label) = (frame.place(*ranks as f64, self.from).0, ranks.to_string());
@@ -148,7 +148,7 @@ impl Curves {
             (text(self.along, (RIGHT, HEIGHT - 4.0), QUIET, "end", ON))
             (self.draw_guide(frame))
             @for (number, curve) in self.curves.iter().enumerate() {
-                // Whiskers of several systems stand beside each other.
+                // Whiskers of several systems are drawn next to each other.
                 @let step = (60.0 / self.curves.len() as f64).min(14.0);
                 @let aside = (number as f64 - (self.curves.len() as f64 - 1.0) / 2.0) * step;
                 (curve.draw(|ranks, value| {
@@ -170,7 +170,7 @@ impl Curves {
             @if self.guide == Guide::One { (line(&[least, most].map(|ranks| frame.place(ranks, 1.0)), QUIET, 2.0)) }
             @if self.guide == Guide::Ideal && end > least && let [_, .., (x, y)] = ideal[..] {
                 (line(&ideal, QUIET, 1.0))
-                // Beside its end, where there is room.
+                // Next to the end of the line, where there is room.
                 @let (x, anchor) = if x > RIGHT - 120.0 { (x - 16.0, "end") } else { (x + 10.0, "start") };
                 (text("ideal", (x, y), QUIET, anchor, BESIDE))
             }
@@ -178,7 +178,8 @@ impl Curves {
     }
 }
 
-/// Where figures stand on the sheet: the fewest and the most ranks, both ends of the axis that goes up.
+/// The mapping of figures to the sheet: the minimum and the maximum number of ranks, and both ends of the vertical
+/// axis.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     least: f64,

@@ -1,11 +1,11 @@
-//! Colours by what they are for: names that `page/style.css` gives values, by day, by night and on paper.
+//! Colours by their purpose: names that `page/style.css` gives values, by day, by night and on paper.
 
-/// A colour, as an attribute or a style has it.
+/// A colour, as the value of an attribute or a style.
 pub type Ink = &'static str;
 
 /// Letters and axes.
 pub const TEXT: Ink = "var(--text)";
-/// What is not looked at first: ticks, the ideal.
+/// Secondary parts: ticks, the ideal.
 pub const QUIET: Ink = "var(--quiet)";
 /// Lines behind the figures.
 pub const GRID: Ink = "var(--grid)";
@@ -16,8 +16,8 @@ pub const COMPUTING: [Ink; 2] = ["var(--computing-1)", "var(--computing-2)"];
 /// Phases of sharing, in turns.
 pub const SHARING: [Ink; 2] = ["var(--sharing-1)", "var(--sharing-2)"];
 
-/// An implementation has the same colour in each figure, and so has a policy of super-programs, or a version of one.
-/// People who see colours in another way can tell these apart (Okabe and Ito).
+/// Returns the colour of an implementation, a policy of super-programs or a version, which is the same in each figure.
+/// Colour-blind readers can tell the colours apart (Okabe and Ito).
 pub fn of(name: &str) -> Ink {
     match name {
         "aurora" | "tail" | "D" => "var(--blue)",

@@ -1,5 +1,5 @@
-//! Charts as SVG, which is written as the rest of the page is: no fonts, files or libraries of the system are needed to
-//! draw them, and none but a browser's to see them.
+//! Charts as SVG, which is written like the rest of the page: drawing needs no fonts, files or libraries of the system,
+//! and viewing needs only a browser.
 
 mod bars;
 mod curves;
@@ -11,13 +11,13 @@ pub use curves::{Curve, Curves, Guide, Mark, Style};
 use ink::Ink;
 use maud::{Markup, html};
 
-/// Units of a drawing's width. The page scales it to a column or to a phone.
+/// The width of a drawing, in its units. The page scales it to a column or to a phone.
 const WIDTH: f64 = 800.0;
 
 /// The height of letters in these units: on a phone about 10 pixels. They are about half as wide.
 const LETTER: f64 = 23.0;
 
-/// Where letters stand by their point: below it, beside it, on it.
+/// The position of letters by their point: below it, next to it, on it.
 const BELOW: &str = "0.76em";
 const BESIDE: &str = "0.5ex";
 const ON: &str = "-0.5ex";
@@ -44,7 +44,8 @@ fn tenth(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }
 
-/// Round numbers from 0 to `most` or a little more: four to seven of them, the last one the end of the axis.
+/// Returns round numbers from 0 to `most` or a little more: four to seven numbers, of which the last is the end of the
+/// axis.
 fn ticks(most: f64) -> Vec<f64> {
     if !(most > 0.0 && most.is_finite()) {
         return vec![0.0, 1.0];
@@ -57,12 +58,12 @@ fn ticks(most: f64) -> Vec<f64> {
     (0..=count).map(|number| number as f64 * step).collect()
 }
 
-/// A number as one writes it on an axis: all its digits, as it is a round one.
+/// Writes a number for an axis: with all its digits, because it is round.
 fn tick_label(value: f64) -> String {
     format!("{value:.9}").trim_end_matches('0').trim_end_matches('.').to_string()
 }
 
-/// A unit in which seconds up to `most` are handy numbers: its name, and how many of it are a second.
+/// Returns a unit in which seconds up to `most` are handy numbers: its name, and the number of units in a second.
 pub fn unit_of(most: f64) -> (&'static str, f64) {
     match most {
         1.0.. => ("s", 1.0),

@@ -1,5 +1,5 @@
-//! Charts of the applications: speed-up and normalised speed-up (Figures 4, 5, 7 and 8 of the paper), what sharing
-//! costs (Figure 6), and where the time goes. Each has its title, its legend, and where it comes from.
+//! Charts of the applications: speed-up and normalised speed-up (Figures 4, 5, 7 and 8 of the paper), the cost of
+//! sharing (Figure 6), and the time of each phase. Each chart has its title, its legend, and its runs.
 
 use super::provenance;
 use super::text::{count, list, seconds, three};
@@ -13,7 +13,7 @@ use crate::{Kind, Report, Spread};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
-/// All charts of each application in each place. What there is too little of goes to `wanted`.
+/// Returns all charts of each application in each place. Charts with too few figures are added to `wanted`.
 pub fn sections(all: &[Recorded], studies: &[Study<'_>], wanted: &mut Wanted) -> Markup {
     let applications = studies.iter().filter(|study| study.basis != Basis::Operation).collect::<Vec<_>>();
     html! {
@@ -28,7 +28,7 @@ pub fn sections(all: &[Recorded], studies: &[Study<'_>], wanted: &mut Wanted) ->
                 }
             }
         }
-        // What is measured, with the models that are made from it.
+        // The measured figures, with the models that are made from them.
         @for studies in applications.chunk_by(|one, other| one.key == other.key) {
             @let charts = charts(all, studies, wanted);
             @if !charts.is_empty() {
@@ -82,7 +82,7 @@ fn charts(all: &[Recorded], studies: &[&Study<'_>], wanted: &mut Wanted) -> Vec<
     charts
 }
 
-/// Sequential over parallel time; none where computing and sharing are kept apart.
+/// Returns the chart of sequential over parallel time, or `None` if computing and sharing are kept apart.
 fn speedup(study: &Study<'_>) -> Option<Figure> {
     let (title, axis) = match study.basis {
         Basis::Sharing => return None,
@@ -105,18 +105,18 @@ fn speedup(study: &Study<'_>) -> Option<Figure> {
 pub struct Figure {
     pub title: String,
     pub chart: Curves,
-    /// Whether its figures are modelled: dashed.
+    /// True if its figures are modelled, and drawn dashed.
     pub modelled: bool,
-    /// What one must know to read it.
+    /// The explanation for readers.
     pub note: String,
     pub runs: Vec<usize>,
 }
 
-/// A figure of a system with so many ranks; those of a system follow each other.
+/// A figure of a system with a number of ranks; the figures of a system follow each other.
 type Value<'s> = (&'s Series, usize, Spread);
 
 impl Figure {
-    /// Of figures of a study, by what they are called, how the axis that goes up is, and what they are held against.
+    /// Makes the chart of a study's figures, with their title, the name of the vertical axis, and the guide line.
     fn new(study: &Study<'_>, about: (&str, &str, Guide), of: &[Value<'_>], runs: Vec<usize>) -> Self {
         let (title, axis, guide) = about;
         let systems: Vec<_> = of.chunk_by(|(one, ..), (other, ..)| one == other).collect();
@@ -125,7 +125,7 @@ impl Figure {
             let points = of.iter().map(|(_, ranks, value)| (*ranks, *value)).collect();
             Curve { name: of[0].0.to_string(), style, points }
         });
-        // Aurora, which comes first, is drawn last.
+        // Aurora is the first curve and is drawn last.
         let curves = curves.collect::<Vec<_>>().into_iter().rev().collect();
         Figure {
             title: format!("{title}: {}", study.problem),
@@ -136,7 +136,7 @@ impl Figure {
         }
     }
 
-    /// A figure of each system over the number of ranks, where it has one.
+    /// Makes the chart of a figure of each system over the number of ranks, for the points that have it.
     pub fn of(study: &Study<'_>, about: (&str, &str, Guide), figure: impl Fn(&Point) -> Option<Spread>) -> Self {
         let (mut values, mut runs) = (Vec::new(), study.alone_runs());
         for point in &study.points {
@@ -148,7 +148,7 @@ impl Figure {
         Figure::new(study, about, &values, runs)
     }
 
-    /// Of Aurora beside each MPI version; none if there is none.
+    /// Makes the chart of Aurora compared with each MPI version, or `None` if there is no MPI version.
     pub fn normalised(study: &Study<'_>) -> Option<Self> {
         let of: Vec<_> = study.versus.iter().filter(|versus| versus.other.is_mpi()).collect();
         let values: Vec<_> = of.iter().map(|of| (of.other, of.ranks, Spread::exactly(of.ratio))).collect();
@@ -168,8 +168,8 @@ impl Figure {
         })
     }
 
-    /// The same in the unit in which its numbers are handy: of `units`, each with how many of it are one, the largest
-    /// that leaves the most at 1 or more.
+    /// Returns the chart in the largest of `units` in which its maximum is at least 1. A unit has its name and its
+    /// scale.
     pub fn in_handy_units(mut self, units: &[(&str, f64)]) -> Self {
         let most = self.chart.points().map(|(_, of)| of.max).fold(0.0, f64::max);
         let (unit, scale) = *units.iter().rfind(|(_, scale)| most * scale >= 1.0).unwrap_or(&units[0]);
@@ -179,8 +179,8 @@ impl Figure {
         self
     }
 
-    /// The chart with what explains it, if there is a curve in it. A curve's entry in the legend has the last of its
-    /// points.
+    /// Draws the chart with its legend and explanation, or returns `None` if there is no curve. A curve's entry in the
+    /// legend has its last point.
     pub fn draw(self, all: &[Recorded]) -> Option<Markup> {
         if !self.chart.is_worth_it() {
             return None;
@@ -203,7 +203,8 @@ impl Figure {
     }
 }
 
-/// A colour for each implementation; what shares one has another mark, in pairs of full and open ones.
+/// Returns a colour for each implementation. Curves with the same colour have different marks, in pairs of full and
+/// open marks.
 fn styles<'s>(of: impl Iterator<Item = &'s Series>, dashed: bool) -> Vec<Style> {
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     of.map(|series| {
@@ -216,7 +217,7 @@ fn styles<'s>(of: impl Iterator<Item = &'s Series>, dashed: bool) -> Vec<Style> 
     .collect()
 }
 
-/// What a place's cores make of so many ranks.
+/// Returns a note if there are more ranks than cores in a place.
 fn crowded(study: &Study<'_>) -> String {
     let most = study.points.iter().map(|point| point.ranks).max().unwrap_or_default();
     match study.key.setting.cores() {
@@ -229,7 +230,8 @@ fn crowded(study: &Study<'_>) -> String {
     }
 }
 
-/// Where the time of a repetition goes: Aurora with each number of ranks, the others with the most.
+/// Returns the chart of the phases of a repetition: Aurora with each number of ranks, the other systems with the
+/// maximum number.
 fn phases<'s>(all: &[Recorded], study: &Study<'s>) -> Option<Markup> {
     let shown =
         |points: &[&'s Point]| points[if points[0].series.is_aurora() { 0 } else { points.len() - 1 }..].to_vec();

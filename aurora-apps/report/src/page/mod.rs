@@ -1,4 +1,4 @@
-//! The page: one file that needs nothing else. [`maud`] escapes text where it is written.
+//! The page: one file without dependencies. [`maud`] escapes text where it is written.
 
 mod figure;
 mod provenance;
@@ -18,19 +18,19 @@ use super::study::studies;
 use maud::{DOCTYPE, PreEscaped, html};
 use wanted::Wanted;
 
-/// What each page begins with: a file that does not is none of ours to overwrite.
+/// The begin of each page. A file without it is not overwritten.
 pub const BEGIN: &str = "<!DOCTYPE html>";
 
-/// What only those know who carry out programs and operations.
+/// The facts that only the crate with the programs and operations knows.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'k> {
     /// Every version of each application.
     pub versions: &'k [Version],
-    /// What an operation must bring over the network.
+    /// The minimum number of bytes that an operation moves over the network.
     pub payload: Payload,
 }
 
-/// The page of these runs. Without a title it has one that suits what they are of.
+/// Returns the page of these runs. Without a title it gets a title that suits its runs.
 pub fn page(all: &[Recorded], title: Option<&str>, known: Known<'_>) -> String {
     let of = Collection::of(all);
     let studies = studies(&of);
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// Runs that nobody has measured, as `--json` prints them, and what is on their page.
+    /// Invented runs in the form of `--json`, and the expected texts of their pages.
     const PAGES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/pages");
 
     fn page(runs: &str, file: &str, title: Option<&str>) -> String {
@@ -96,7 +96,7 @@ mod tests {
         for word in ["<script", "<link", "<img", "url(", "@import", " src="] {
             assert!(!page.contains(word), "{word}");
         }
-        // What is modelled is dashed, and so is the policy that goes in steps.
+        // Modelled curves are dashed, and so is the policy `syn`, whose curve has steps.
         for figure in page.split("<figure>").skip(1).map(|rest| rest.split("</figure>").next().unwrap()) {
             let title = figure.split("</h4>").next().unwrap().to_lowercase();
             let modelled = title.contains("modelled");
@@ -106,8 +106,8 @@ mod tests {
         }
     }
 
-    /// All that a page says, without its style and without how charts are drawn: a line for each block, for a row of a
-    /// table, for the words of a chart. Of other tags those stand in it that say more than a name.
+    /// Returns the text of a page, without its style and the drawing of its charts: a line for each block, for a row of
+    /// a table, for the words of a chart. Other tags are included if they say more than a name.
     fn outline(page: &str) -> String {
         let blocks = ["title", "h1", "h2", "h3", "h4", "p", "li", "tr", "figcaption", "caption", "summary"];
         let page = page.replace(include_str!("style.css"), "").replace(env!("CARGO_PKG_VERSION"), "VERSION");
@@ -130,7 +130,8 @@ mod tests {
         outline + "\n"
     }
 
-    /// `UPDATE=1 cargo test -p aurora-report` writes what is expected anew: see by `git diff` that it is what you want.
+    /// `UPDATE=1 cargo test -p aurora-report` writes the expected texts again: check with `git diff` that they are
+    /// right.
     #[test]
     fn a_page_says_what_it_is_expected_to() {
         for file in fs::read_dir(PAGES).unwrap().map(|file| file.unwrap().path()) {

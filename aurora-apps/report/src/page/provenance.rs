@@ -7,10 +7,11 @@ use maud::{Markup, html};
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-/// So many commands stand under a figure; of more, the first, and where the others are.
+/// The maximum number of commands under a figure. If there are more, the first ones are shown, with a link to the
+/// others.
 const COMMANDS: usize = 2;
 
-/// What runs a figure comes from, and on which machine it was measured.
+/// Returns the runs of a figure, and the machine on which they were measured.
 pub fn from(all: &[Recorded], runs: impl IntoIterator<Item = usize>) -> Markup {
     let runs: Vec<usize> = BTreeSet::from_iter(runs).into_iter().collect();
     let circumstances = || runs.iter().map(|run| &all[*run].circumstances);
@@ -24,7 +25,7 @@ pub fn from(all: &[Recorded], runs: impl IntoIterator<Item = usize>) -> Markup {
             @if shown < commands.len() { "and " (count(commands.len() - shown, "other command")) "; " }
             @for machine in machines { (machine) "; " }
             (count(runs.len(), "run")) ": "
-            // A run's number among all, from 1 on; ranges are drawn together.
+            // A run's number among all runs, from 1 on; ranges are joined.
             @for (number, range) in runs.chunk_by(|one, next| one + 1 == *next).enumerate() {
                 @if number > 0 { ", " }
                 @let (first, last) = (range[0] + 1, range[range.len() - 1] + 1);
@@ -34,7 +35,8 @@ pub fn from(all: &[Recorded], runs: impl IntoIterator<Item = usize>) -> Markup {
     }
 }
 
-/// All runs with their files, commands and labels. A command of `aurora simulate` prints many, which stand in one row.
+/// Returns all runs with their files, commands and labels. A command of `aurora simulate` prints many runs, which share
+/// one row.
 pub fn appendix(all: &[Recorded]) -> Markup {
     let same = |one: &Recorded, other: &Recorded| {
         let are_simulations = one.is_simulation() && other.is_simulation();

@@ -1,4 +1,4 @@
-//! Simulated super-programs: what each policy comes to by nodes, and by instructions in flight.
+//! Simulated super-programs: the results of each policy by nodes, and by instructions in flight.
 
 use super::figure::Figure;
 use super::table::Table;
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// One cluster.
 type Panel<'p> = (&'p Setting, Runs<'p>);
 
-/// Charts and a table for each program that was simulated; nothing if none was.
+/// Returns charts and a table for each simulated program; nothing if there is none.
 pub fn sections(all: &[Recorded]) -> Markup {
     let mut programs: BTreeMap<String, Vec<Panel<'_>>> = BTreeMap::new();
     for panel in collect(all) {
@@ -37,8 +37,8 @@ pub fn sections(all: &[Recorded]) -> Markup {
     }
 }
 
-/// By nodes; where there are several numbers of instructions in flight, with the most of them, and on the most nodes by
-/// those.
+/// Returns charts by nodes. If there are several numbers of instructions in flight, the charts by nodes use the
+/// maximum, and further charts, on the maximum number of nodes, are by instructions in flight.
 fn charts(all: &[Recorded], panels: &[Panel<'_>]) -> Vec<Markup> {
     let limits = || panels.chunk_by(|(one, _), (other, _)| order(&one.of_any_limit()) == order(&other.of_any_limit()));
     let mut charts = Vec::new();
@@ -70,7 +70,7 @@ fn program(setting: &Setting) -> String {
     }
 }
 
-/// The papers' order: equal nodes before others, unicast before multicast.
+/// The papers' order: equal nodes first, and unicast before multicast.
 fn order(setting: &Setting) -> (bool, String, bool, String, Option<usize>) {
     let Setting { speeds, transfers, in_flight, .. } = setting;
     (speeds != "homogeneous", speeds.clone(), transfers != "unicast", transfers.clone(), *in_flight)
@@ -108,17 +108,17 @@ fn efficiency(panels: &[Panel<'_>]) -> Markup {
 
 type Text = &'static str;
 
-/// What goes up in a chart.
+/// The quantity on the vertical axis of a chart.
 struct Measure {
     title: Text,
     axis: Text,
-    /// The name of a mean, and how many units of it are one of the axis.
+    /// The name of a mean, and the number of its units in one unit of the axis.
     figure: (Text, f64),
-    /// Whether that of S in the same place is divided by it; of own mode.
+    /// True if the value of policy S in the same place is divided by it; in own mode.
     over_s: bool,
-    /// Whether its axis begins where the figures do, if that is nearer to 1 than to 0.
+    /// True if the axis may begin at the figures, if they are nearer to 1 than to 0.
     cut: bool,
-    /// Of which figure of which paper it is the quantity, and what else is to be said.
+    /// The paper's figure with this quantity, and a remark.
     paper: Option<(Text, Text)>,
     note: Text,
 }
@@ -167,7 +167,8 @@ const BY_LIMIT: [Measure; 2] =
     [mean("Time", "until the last instruction has run, s", ("makespan", 1e6), "Figure 5", DATA), PARALLELISM];
 
 impl Measure {
-    /// All policies; and where `syn` presses the others to one side, those once more without it.
+    /// Returns a chart of all policies. If `syn` squeezes the other curves to one side, there is a second chart without
+    /// `syn`.
     fn charts(&self, all: &[Recorded], title: &str, along: &'static str, lines: Lines<'_>) -> Vec<Markup> {
         let mut charts = Vec::from_iter(self.figure(title, along, &lines).and_then(|figure| figure.draw(all)));
         let lost = |lines: &Lines<'_>| {
@@ -182,7 +183,7 @@ impl Measure {
         charts
     }
 
-    /// The values of all policies that have any.
+    /// Returns the values of all policies that have values.
     fn curves(&self, lines: &Lines<'_>) -> Vec<Curve> {
         let base = lines.iter().find(|((_, policy), _)| *policy == "S").map(|(_, points)| points);
         let (name, units) = self.figure;
@@ -202,7 +203,7 @@ impl Measure {
         curves.filter(|curve| !curve.points.is_empty()).collect()
     }
 
-    /// None where there is nothing but zeros.
+    /// Makes the chart, or returns `None` if all values are 0.
     fn figure(&self, title: &str, along: &'static str, lines: &Lines<'_>) -> Option<Figure> {
         let guide = if self.over_s { Guide::One } else { Guide::None };
         let mut chart = Curves { axis: self.axis.into(), along, from: 0.0, guide, curves: self.curves(lines) };
@@ -227,7 +228,7 @@ impl Measure {
     }
 }
 
-/// The same in each chart. `syn`, which goes in steps, is dashed.
+/// Returns the style of a policy, the same in each chart. `syn`, whose curve has steps, is dashed.
 fn style(policy: &str) -> Style {
     let mark = match policy {
         "S" | "G" => Mark::SQUARE,

@@ -1,4 +1,4 @@
-//! What the figures come to, in words: also where Aurora is slower.
+//! The summary of the figures in words, also where Aurora is slower.
 
 use super::text::{count, list, three};
 use crate::collect::{Collection, Point};
@@ -8,10 +8,10 @@ use crate::study::{Basis, Study, Versus};
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-/// One comparison, and of what.
+/// One comparison, and its study.
 type Compared<'s> = (&'s Study<'s>, &'s Versus<'s>);
 
-/// In the order in which the page speaks of them.
+/// The kinds of figures in the order of the page.
 const BASES: [(Basis, &str); 4] = [
     (Basis::Measured, "Applications, measured"),
     (Basis::Modelled, "Applications, modelled (sequential time / ranks + measured sharing)"),
@@ -19,7 +19,7 @@ const BASES: [(Basis, &str); 4] = [
     (Basis::Operation, "Single operations, measured"),
 ];
 
-/// The first thing on the page.
+/// Returns the first section of the page.
 pub fn section(all: &[Recorded], of: &Collection, studies: &[Study<'_>]) -> Markup {
     let compared = BASES.map(|(basis, name)| {
         let studies = studies.iter().filter(|study| study.basis == basis);
@@ -75,7 +75,7 @@ pub fn section(all: &[Recorded], of: &Collection, studies: &[Study<'_>]) -> Mark
     }
 }
 
-/// How many runs of which days there are, and on which machines.
+/// Returns the number of runs, their days and their machines, in words.
 fn extent(all: &[Recorded]) -> String {
     let of = |figure: fn(&Recorded) -> &str| {
         all.iter().map(figure).filter(|text| !text.is_empty()).collect::<BTreeSet<&str>>()
@@ -97,9 +97,9 @@ fn extent(all: &[Recorded]) -> String {
     }
 }
 
-/// How often Aurora is faster than the best of the others, and by how much.
+/// Returns how often Aurora is faster than the best of the other systems, and by which factor.
 fn verdict(name: &str, of: &[Compared<'_>]) -> Markup {
-    // Of each problem, place and number of ranks the strongest rival.
+    // The strongest rival for each problem, place and number of ranks.
     let (mut best, mut seen) = (of.to_vec(), HashSet::new());
     best.sort_by(|(_, one), (_, other)| one.ratio.total_cmp(&other.ratio));
     best.retain(|(study, versus)| seen.insert((std::ptr::from_ref(*study), versus.ranks)));
@@ -121,10 +121,10 @@ fn verdict(name: &str, of: &[Compared<'_>]) -> Markup {
     }
 }
 
-/// So many rivals are listed; the rest is folded, with the worst of it said.
+/// The maximum number of rivals in the list; the others are folded, with a line about the worst of them.
 const LISTED: usize = 12;
 
-/// Everything in which another is faster: one line for each rival, the worst first.
+/// Returns all comparisons in which another system is faster: one line for each rival, the worst first.
 fn losses(name: &str, of: &[Compared<'_>]) -> Markup {
     let mut rivals: BTreeMap<_, Vec<&Compared<'_>>> = BTreeMap::new();
     for compared @ (study, versus) in of.iter().filter(|(_, versus)| versus.ratio < 1.0) {
@@ -155,7 +155,7 @@ fn losses(name: &str, of: &[Compared<'_>]) -> Markup {
     }
 }
 
-/// Where several ranks take longer than one core alone.
+/// Returns the cases in which several ranks take longer than one core alone.
 fn no_gain(studies: &[Study<'_>]) -> Vec<String> {
     let loss = |point: &&Point| Some((point.ranks, point.speedup()?.median)).filter(|(_, speedup)| *speedup < 1.0);
     let mut lines = Vec::new();

@@ -1,4 +1,4 @@
-//! Tables: what stands over a column, and what of a row stands in it.
+//! Tables: the head of each column, and the cell of each row.
 
 use maud::{Markup, Render, html};
 
@@ -7,28 +7,28 @@ pub struct Table<'c, R>(Vec<Column<'c, R>>);
 
 struct Column<'c, R> {
     head: String,
-    /// Text begins on the left; numbers, which have none, end on the right.
+    /// The class of text, which is aligned on the left; numbers have no class and are aligned on the right.
     class: Option<&'static str>,
     cell: Box<dyn Fn(&R) -> Markup + 'c>,
 }
 
 impl<'c, R> Table<'c, R> {
-    /// None yet.
+    /// Makes a table without columns.
     pub fn new() -> Self {
         Table(Vec::new())
     }
 
-    /// With a column of words.
+    /// Adds a column of words.
     pub fn text<M: Render>(self, head: &str, cell: impl Fn(&R) -> M + 'c) -> Self {
         self.with(head, Some("text"), cell)
     }
 
-    /// With a column of text that may be broken.
+    /// Adds a column of text that may be broken.
     pub fn lines<M: Render>(self, head: &str, cell: impl Fn(&R) -> M + 'c) -> Self {
         self.with(head, Some("break"), cell)
     }
 
-    /// With a column of figures.
+    /// Adds a column of figures.
     pub fn number<M: Render>(self, head: &str, cell: impl Fn(&R) -> M + 'c) -> Self {
         self.with(head, None, cell)
     }
@@ -38,7 +38,7 @@ impl<'c, R> Table<'c, R> {
         self
     }
 
-    /// With all rows, below a caption if there is one.
+    /// Returns the table with all rows, below a caption if it is not empty.
     pub fn of(self, caption: &str, rows: impl IntoIterator<Item = R>) -> Markup {
         html! {
             .wide { table {

@@ -15,7 +15,7 @@ use maud::{Markup, html};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// All figures of the applications as numbers: measured ones, and modelled ones by themselves.
+/// Returns all figures of the applications as numbers: measured ones and modelled ones in separate tables.
 pub fn programs(of: &Collection, studies: &[Study<'_>]) -> Markup {
     if of.programs.is_empty() {
         return html! {};
@@ -52,10 +52,10 @@ fn ms(of: Spread) -> Markup {
     spread(of.map(|seconds| seconds * 1e3))
 }
 
-/// A point of a problem, with what else its table shows.
+/// A point of a problem, with further data for its table.
 type Program<'r, M> = (&'r Problem, &'r Point, M);
 
-/// What every row of both tables begins with.
+/// Returns the first columns of both tables.
 fn table<'r, M: 'r>() -> Table<'r, Program<'r, M>> {
     Table::<Program<'r, M>>::new()
         .text("problem", |(problem, ..)| problem.to_string())
@@ -90,15 +90,15 @@ fn modelled(studies: &[Study<'_>]) -> Markup {
     table.of("", rows)
 }
 
-/// One operation in one place with so many ranks.
+/// One operation in one place with a number of ranks.
 struct Operation<'c> {
     points: Vec<&'c Point>,
-    /// Seconds that one is the multiple of.
+    /// The minimum seconds by the rate of the network, to which times are compared.
     bound: Option<f64>,
 }
 
-/// In less than this part of the bound nothing has come over that network: not even a token bucket full at the begin
-/// makes so much.
+/// A time below this part of the bound means that the data did not use that network: even a token bucket that is full
+/// at the begin does not save so much.
 const ELSEWHERE: f64 = 0.9;
 
 impl Operation<'_> {
@@ -121,7 +121,7 @@ impl Operation<'_> {
     }
 }
 
-/// Single operations: against the rate of the wire, and against each other.
+/// Returns the table of single operations, compared with the rate of the network and with each other.
 pub fn operations(all: &[Recorded], studies: &[Study<'_>], payload: Payload, wanted: &mut Wanted) -> Markup {
     let mut rows = Vec::new();
     for study in studies.iter().filter(|study| study.basis == Basis::Operation) {
@@ -181,16 +181,16 @@ fn operations_table(
 /// One version of an application.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Version {
-    /// Which application.
+    /// The application.
     pub app: &'static str,
-    /// Which implementation, by its name on the command line.
+    /// The implementation, by its name on the command line.
     #[serde(rename = "impl")]
     pub implementation: &'static str,
-    /// Lines with code: not those that are empty, comments, documentation or tests.
+    /// The number of lines with code: without empty lines, comments, documentation and tests.
     pub lines: usize,
 }
 
-/// Of the sources that the command was built from, whatever runs there are.
+/// Returns the table of the lines of code. It depends on the sources of the build, not on the runs.
 pub fn code(versions: &[Version]) -> Markup {
     let most = versions.iter().map(|version| version.lines).max().unwrap_or(1).max(1) as f64;
     let bar = |of: &&Version| {

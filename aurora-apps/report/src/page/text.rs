@@ -1,10 +1,10 @@
-//! How figures and lists are written.
+//! The text form of figures and lists.
 
 use crate::Spread;
 use crate::chart::unit_of;
 use maud::{Markup, Render, html};
 
-/// Three digits.
+/// Writes a value with three digits.
 pub fn three(value: f64) -> String {
     let digits = match value.abs() {
         0.0 | 99.95.. => 0,
@@ -15,23 +15,23 @@ pub fn three(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// Seconds in the unit that suits them.
+/// Writes seconds in a suitable unit.
 pub fn seconds(value: f64) -> String {
     let (unit, scale) = unit_of(value);
     format!("{} {unit}", three(value * scale))
 }
 
-/// The middle one, large, and from where to where.
+/// Writes the median, large, and the range.
 pub fn spread(of: Spread) -> Markup {
     html! { (three(of.median)) " " (range(of)) }
 }
 
-/// From where to where, small.
+/// Writes the minimum and the maximum, small.
 pub fn range(of: Spread) -> Markup {
     html! { small { (three(of.min)) "–" (three(of.max)) } }
 }
 
-/// What there is, or a dash.
+/// Writes the value, or a dash if there is none.
 pub fn or_dash<T, M: Render>(of: Option<T>, told: impl Fn(T) -> M) -> Markup {
     html! { @match of.map(told) { Some(told) => { (told) } None => { "–" } } }
 }

@@ -1,36 +1,37 @@
-//! Charts that are left out, and the commands that would fill them.
+//! Charts that are left out, and the commands that would give their figures.
 
 use crate::series::Key;
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What each command would fill.
+/// The charts that each command would give.
 #[derive(Debug, Default)]
 pub struct Wanted(BTreeMap<String, BTreeSet<String>>);
 
 impl Wanted {
-    /// A chart has one number of ranks.
+    /// Adds a chart that has only one number of ranks.
     pub fn ranks(&mut self, chart: String, key: &Key) {
         self.add(format!("for p in 1 2 4; do aurora {} --ranks $p", program(key)), "; done", chart);
     }
 
-    /// Nothing to compare with. Not every program has all versions: the command names what it offers.
+    /// Adds a chart that lacks a system to compare with. Not every program has all versions: the command names those
+    /// that it offers.
     pub fn mpi(&mut self, key: &Key) {
         if ["sor", "sparse-mm"].contains(&key.problem.name.as_str()) {
-            // They have no version over MPI.
+            // These programs have no version over MPI.
             return;
         }
         let command = format!("mpirun -n 4 aurora {} --impl aurora,mpi-isend,mpi-collective", program(key));
         self.add(command, "", format!("Aurora's speed-up over MPI's: {}", key.problem));
     }
 
-    /// No time on a quiet machine to make a model from.
+    /// Adds a model that lacks the time on a quiet machine.
     pub fn alone(&mut self, key: &Key) {
         let command = format!("aurora {} --ranks 1 --label kind='computing alone'", program(key));
         self.add(command, "", format!("Modelled speed-up: {}", key.problem));
     }
 
-    /// No operation on a network.
+    /// Adds the chart of operations on a network.
     pub fn line_rate(&mut self) {
         let command = "mpirun -n 4 aurora bench exchange --impl aurora,mpi-isend,mpi-collective \
                        --label network='155 Mbit/s, MTU 9000' --label mpi='Open MPI 4.1.4'";
@@ -41,7 +42,7 @@ impl Wanted {
         self.0.entry(format!("{command} --json >> runs.json{end}")).or_default().insert(chart);
     }
 
-    /// As a section; nothing if nothing is missing.
+    /// Returns the section of the page; empty if nothing is missing.
     pub fn section(&self) -> Markup {
         html! {
             @if !self.0.is_empty() {
@@ -57,7 +58,7 @@ impl Wanted {
     }
 }
 
-/// What follows `aurora` on the command line.
+/// Returns the arguments of `aurora` for a problem.
 fn program(key: &Key) -> String {
     let problem = &key.problem;
     let size = match problem.name.as_str() {

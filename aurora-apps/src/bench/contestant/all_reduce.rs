@@ -1,9 +1,9 @@
-//! Every rank has the sums of all ranks' values.
+//! Every rank gets the sums of all ranks' values.
 
 use super::prelude::*;
 use aurora_core::ops::Sum;
 
-/// By the library's reductions, again and again in the same memory.
+/// By the library's reductions, repeatedly in the same memory.
 pub fn aurora(world: &World, values: usize) -> Result<Contestant<'_>> {
     by(world, values, move |values| {
         match &mut values[..] {
@@ -14,7 +14,7 @@ pub fn aurora(world: &World, values: usize) -> Result<Contestant<'_>> {
     })
 }
 
-/// By Allreduce, from one buffer into another in turns.
+/// By Allreduce, with two buffers that swap after each call.
 #[cfg(feature = "mpi")]
 pub fn mpi<'w>(world: &'w World, ranks: MpiRanks<'w>, values: usize) -> Result<Contestant<'w>> {
     let mut sums = vec![0; values];
@@ -25,11 +25,11 @@ pub fn mpi<'w>(world: &'w World, ranks: MpiRanks<'w>, values: usize) -> Result<C
     })
 }
 
-/// So often the sums of the last call are summed up again, before new values take their place: on two ranks each call
-/// doubles them.
+/// The number of consecutive calls that sum up the previous call's sums, before new values replace them: on two ranks
+/// each call doubles the values.
 const IN_A_ROW: usize = 32;
 
-/// By what replaces each value by the sum of what all ranks have at its place.
+/// By `all_reduce`, which replaces each value by the sum of all ranks' values at its place.
 fn by<'w>(
     world: &'w World,
     values: usize,
@@ -49,7 +49,7 @@ fn by<'w>(
             }
             Ok(())
         })?;
-        // The values of long repetitions are new ones by then.
+        // The damage comes after the operation, because a long repetition replaces its values.
         if let Some(value) = values.first_mut().filter(|_| round.damage && me == 0) {
             *value ^= 1;
         }
@@ -58,7 +58,7 @@ fn by<'w>(
     }))
 }
 
-/// What a value has become at last: the sum of different values first, then of equal ones.
+/// Returns the final value at `index`: first the sum of different values, then sums of equal values.
 fn wanted(round: Round, index: usize, size: u64) -> u64 {
     let last = round.times - 1;
     let row = last / IN_A_ROW;

@@ -1,4 +1,4 @@
-//! Rank 0 copies a block of rank 1's to memory of its own. Other ranks have no part in it.
+//! Rank 0 copies a block of rank 1 to its own memory. Other ranks take no part.
 
 use super::prelude::*;
 use super::remote::{ORIGIN, Origin, TARGET};

@@ -5,13 +5,14 @@ use aurora_core::ops::Sum;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// Tasks that the ranks take.
+/// The number of tasks that the ranks take.
 pub const TASKS: u64 = 3000;
 
-/// How long each of them takes.
+/// The time of each task.
 const TASK: Duration = Duration::from_micros(10);
 
-/// All ranks take tasks by a counter of rank 0's until there are no more: how evenly do they?
+/// All ranks take tasks by a counter of rank 0 until no task is left. The number of tasks of each rank shows how even
+/// the division is.
 pub fn tasks(world: &World) -> Result<Contestant<'_>> {
     let (next, taken) = (GScalar::new(world, 0, 0_u64)?, GScalar::new(world, 0, 0_u64)?);
     Ok(Box::new(move |round, watch| {
@@ -37,7 +38,7 @@ pub fn tasks(world: &World) -> Result<Contestant<'_>> {
     }))
 }
 
-/// All ranks add to a scalar by an Accumulate, and read what that comes to by a ReadCache of it.
+/// All ranks add to a scalar by an Accumulate, and read the sum by a ReadCache of the scalar.
 pub fn sum(world: &World) -> Result<Contestant<'_>> {
     let own = world.rank().index() as u64 + 1;
     let (mut sum, all) = (GScalar::new(world, 0, 0_u64)?, world.all_reduce(Sum, own)?);

@@ -1,16 +1,16 @@
-//! Every rank has a range of keys for each, and gets those for itself from all: the exchange of the paper's sort
-//! (section 3.4).
+//! Every rank has a range of keys for each rank, and gets its own ranges from all ranks: the exchange of the paper's
+//! sort (section 3.4).
 
 use super::prelude::*;
 use crate::block::block;
 use crate::random::Stream;
 use std::ops::Range;
 
-/// How far a cut is from where equal ranges would have it, at most, in ranges.
+/// The maximum distance of a cut from its place in an equal division, in ranges.
 const UNEVEN: f64 = 0.03;
 
-/// The keys that rank `from` of `size` ranks has for `to`. As in a sort ranges are about equal, and not exactly: they
-/// vary by a few per cent, alike in every run.
+/// Returns the keys that rank `from` of `size` ranks has for `to`. As in a sort, ranges are about equal but not
+/// exactly: they vary by a few per cent, in the same way in every run.
 pub fn piece(keys: usize, size: usize, from: usize, to: usize) -> Range<usize> {
     let block = block(keys, size, from);
     let range = block.len() as f64 / size as f64;
@@ -25,7 +25,7 @@ pub fn piece(keys: usize, size: usize, from: usize, to: usize) -> Range<usize> {
     cut(to)..cut(to + 1)
 }
 
-/// By one `distmemcpy_many` on each rank, which collects its piece of each rank's block.
+/// By one `distmemcpy_many` on each rank, which collects the rank's piece of every block.
 pub fn aurora(world: &World, keys: usize) -> Result<Contestant<'_>> {
     let pieces = pieces(keys, world.size(), world.rank().index());
     let (mut keys, mut collected) = (GVector::<u32>::new(world, keys)?, vec![0; pieces.iter().map(Range::len).sum()]);
@@ -42,7 +42,7 @@ pub fn aurora(world: &World, keys: usize) -> Result<Contestant<'_>> {
     }))
 }
 
-/// By Alltoallv, or by Isend and Irecv of whole ranges: this rank's keys, and room for what it collects.
+/// By Alltoallv, or by Isend and Irecv of whole ranges. A rank holds its own keys and a buffer for the collected keys.
 #[cfg(feature = "mpi")]
 pub fn mpi<'w>(ranks: MpiRanks<'w>, by: Implementation, keys: usize) -> Result<Contestant<'w>> {
     let (size, me) = (ranks.size(), ranks.me());
@@ -65,12 +65,12 @@ pub fn mpi<'w>(ranks: MpiRanks<'w>, by: Implementation, keys: usize) -> Result<C
     }))
 }
 
-/// What rank `to` collects, one after the other: a piece of each rank's block.
+/// Returns the ranges that rank `to` collects, in order: a piece of each rank's block.
 fn pieces(keys: usize, size: usize, to: usize) -> Vec<Range<usize>> {
     (0..size).map(|from| piece(keys, size, from, to)).collect()
 }
 
-/// What is wrong with the pieces that were collected.
+/// Returns the number of errors in the collected pieces.
 fn wrong(round: Round, pieces: &[Range<usize>], mut collected: &[u32]) -> u64 {
     let wrong = pieces.iter().map(|piece| {
         let these = collected.split_off(..piece.len()).expect("all of it");

@@ -1,4 +1,4 @@
-//! What fresh memory costs: every rank writes memory of its own for the first time, or reads a vector by its first
+//! The cost of fresh memory: every rank writes its own memory for the first time, or reads a vector by its first
 //! ReadCache.
 
 use super::prelude::*;
@@ -10,10 +10,10 @@ use std::fs::File;
 use std::io;
 use vm_memory::{FileOffset, MmapRegion, VolatileMemory, VolatileSlice};
 
-/// What is copied into fresh memory, again and again: small enough to stay in a cache.
+/// The size of the piece that is copied repeatedly into fresh memory: small enough to stay in a cache.
 const PIECE: usize = 64 * 1024;
 
-/// What touches `bytes` bytes of this kind on every rank.
+/// Touches `bytes` bytes of this kind of memory on every rank.
 pub fn aurora(world: &World, bytes: usize, memory: Fresh) -> Result<Contestant<'_>> {
     let mut piece = vec![0; PIECE];
     match memory {
@@ -44,8 +44,8 @@ pub fn aurora(world: &World, bytes: usize, memory: Fresh) -> Result<Contestant<'
     }
 }
 
-/// Writes what a repetition copies into memory. Returns what has to be read back: what is written is damaged
-/// afterwards, if it is.
+/// Fills `piece` with the data that a repetition copies into memory. Returns the data that verification expects. If the
+/// round asks for damage, `piece` is damaged and the returned data is not.
 fn renew(piece: &mut [u8], round: Round) -> Vec<u8> {
     round.undamaged().fill(piece, 0);
     let expected = piece.to_vec();
@@ -53,7 +53,7 @@ fn renew(piece: &mut [u8], round: Round) -> Vec<u8> {
     expected
 }
 
-/// What an allocator has for large blocks.
+/// Fills memory of the kind that an allocator uses for large blocks.
 fn anonymous(bytes: usize, huge: bool, piece: &[u8]) -> Result<MmapMut> {
     let mut memory = MmapMut::map_anon(bytes)?;
     if huge {
@@ -63,14 +63,14 @@ fn anonymous(bytes: usize, huge: bool, piece: &[u8]) -> Result<MmapMut> {
     Ok(memory)
 }
 
-/// Memory that several processes can share.
+/// Maps memory that several processes can share.
 fn map_memfd(bytes: usize) -> io::Result<MmapRegion> {
     let file = File::from(memfd_create("first-touch", MemfdFlags::CLOEXEC)?);
     ftruncate(&file, bytes as u64)?;
     MmapRegion::from_file(FileOffset::new(file, 0), bytes).map_err(io::Error::other)
 }
 
-/// The mapping in pieces.
+/// Returns the mapping in pieces.
 fn parts(memory: &MmapRegion, bytes: usize) -> impl Iterator<Item = VolatileSlice<'_>> {
     let starts = (0..bytes).step_by(PIECE);
     starts.map(move |start| memory.get_slice(start, PIECE.min(bytes - start)).expect("inside of the mapping"))
@@ -83,7 +83,7 @@ fn differ(got: &[u8], expected: &[u8]) -> u64 {
     got.iter().zip(expected).filter(|(got, expected)| got != expected).count() as u64
 }
 
-/// A ReadCache with one full read: some memory is only touched by that.
+/// Measures a ReadCache with one full read: some of its memory is touched only by the read.
 fn load(vector: &mut GVector<u8>, round: Round, watch: &mut Watch<'_>) -> Result<u64> {
     round.fill_own(vector)?;
     Ok(watch.measure(|| vector.read_cache().map(Read::of))?.wrong(round))

@@ -1,5 +1,5 @@
-//! Bytes of one or several ranks reach another one: those of all others rank 0, whose link is asked for more than it
-//! has, or those of rank 0 rank 1, with nobody else on the way.
+//! Bytes of one or several ranks reach another rank. Either all other ranks send to rank 0, and rank 0's link limits
+//! them, or rank 0 sends to rank 1 and no other rank sends.
 
 use super::prelude::*;
 use super::tcp;
@@ -7,7 +7,7 @@ use crate::bench::job::By;
 use std::io::{Read, Write};
 use std::ops::Range;
 
-/// Who sends so many bytes each, and to whom; all others have no part in it.
+/// The senders, the number of bytes from each, and the receiver. All other ranks take no part.
 #[derive(Clone)]
 pub struct Flow {
     senders: Range<usize>,
@@ -16,28 +16,28 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// From every other rank to rank 0.
+    /// Makes the flow from every other rank to rank 0.
     pub fn gather(size: usize, bytes: usize) -> Self {
         Flow { senders: 1..size, receiver: 0, bytes }
     }
 
-    /// From rank 0 to rank 1.
+    /// Makes the flow from rank 0 to rank 1.
     pub fn stream(bytes: usize) -> Self {
         Flow { senders: 0..1, receiver: 1, bytes }
     }
 
-    /// Where the bytes of `sender` belong in what the receiver gets: one after the other.
+    /// Returns the position of `sender`'s bytes in the receiver's data: the senders' bytes follow each other.
     fn place(&self, sender: usize) -> usize {
         (sender - self.senders.start).saturating_mul(self.bytes)
     }
 
-    /// What `me` sends, and what it receives.
+    /// Returns memory for the bytes that `me` sends, and for those that it receives.
     fn memory(&self, me: usize) -> (Vec<u8>, Vec<u8>) {
         let mine = if self.senders.contains(&me) { self.bytes } else { 0 };
         (vec![0; mine], vec![0; if me == self.receiver { self.place(self.senders.end) } else { 0 }])
     }
 
-    /// Writes what `me` sends.
+    /// Fills `mine` with the data that `me` sends.
     fn fill(&self, round: Round, me: usize, mine: &mut [u8]) {
         if self.senders.contains(&me) {
             round.fill(mine, self.place(me));
@@ -45,7 +45,8 @@ impl Flow {
     }
 }
 
-/// By `distmemcpy`: of each sender's memory into the receiver's part of a vector, or of the receiver.
+/// By `distmemcpy`: each sender copies its memory into the receiver's part of a vector, or the receiver copies from the
+/// senders.
 pub fn aurora(world: &World, flow: Flow, by: By) -> Result<Contestant<'_>> {
     if by == By::Pull {
         return pull(world, flow);
@@ -65,7 +66,7 @@ pub fn aurora(world: &World, flow: Flow, by: By) -> Result<Contestant<'_>> {
     }))
 }
 
-/// The receiver copies from the senders' parts of a vector, which has a row for each rank.
+/// Pulls: the receiver copies from the senders' parts of a vector, which has a row for each rank.
 fn pull(world: &World, flow: Flow) -> Result<Contestant<'_>> {
     let (me, bytes) = (world.rank().index(), flow.bytes);
     let mut rows = GVector::<u8>::new(world, MatrixDim::new(world.size(), bytes))?;

@@ -1,4 +1,4 @@
-//! Every rank accesses elements of its own, one after the other: what the ways to do so cost beside a slice.
+//! Every rank accesses its own elements, one after the other: the cost of each way of access, compared with a slice.
 
 use super::prelude::*;
 use crate::bench::job::{Access, Line};
@@ -6,10 +6,10 @@ use aurora_core::GlobalRead;
 use std::hint::black_box;
 use std::ops::Range;
 
-/// Elements that each rank has: in a first-level cache, so that it is not memory that is measured.
+/// The number of elements of each rank. They fit a first-level cache, so that the speed of memory is not measured.
 const OWN: usize = 512;
 
-/// What accesses elements in this way.
+/// Accesses elements in the way `access`.
 pub fn aurora(world: &World, access: Access) -> Result<Contestant<'_>> {
     match access {
         Access::At64 => reads(world, access, |line: Line| line.into_iter().fold(0, u64::wrapping_add)),
@@ -18,12 +18,12 @@ pub fn aurora(world: &World, access: Access) -> Result<Contestant<'_>> {
     }
 }
 
-/// The own elements, so often over and over that it makes `times` accesses.
+/// Returns passes over the own elements that make `times` accesses in all.
 fn passes(own: Range<usize>, times: usize) -> impl Iterator<Item = Range<usize>> {
     (0..times).step_by(OWN).map(move |done| own.start..own.start + OWN.min(times - done))
 }
 
-/// Collective. Measures reads, element by element, in passes. Returns the sum of what is read.
+/// Collective. Measures reads, element by element, in passes. Returns the sum of the values.
 fn read(
     round: Round,
     watch: &mut Watch<'_>,
@@ -41,7 +41,7 @@ fn read(
     })
 }
 
-/// What that has to be, of elements of so many words.
+/// Returns the expected sum, if each element has `words` words.
 fn expected(round: Round, own: &Range<usize>, words: usize) -> u64 {
     let mut sums = vec![0_u64; OWN + 1];
     for (index, element) in own.clone().enumerate() {
@@ -51,7 +51,7 @@ fn expected(round: Round, own: &Range<usize>, words: usize) -> u64 {
     passes(own.clone(), round.times).fold(0, |sum, range| sum.wrapping_add(sums[range.len()]))
 }
 
-/// Reads of elements, whose words `value` sums up.
+/// Reads elements; `value` sums up the words of an element.
 fn reads<T: Element>(world: &World, access: Access, value: impl Fn(T) -> u64 + 'static) -> Result<Contestant<'_>> {
     let mut vector = GVector::<T>::new(world, OWN * world.size())?;
     let own = vector.local_range();
@@ -78,7 +78,7 @@ fn reads<T: Element>(world: &World, access: Access, value: impl Fn(T) -> u64 + '
     }))
 }
 
-/// Writes of 8 bytes.
+/// Writes 8 bytes at a time.
 fn writes(world: &World) -> Result<Contestant<'_>> {
     let mut vector = GVector::<u64>::new(world, OWN * world.size())?;
     let (own, mut values) = (vector.local_range(), vec![0_u64; OWN]);

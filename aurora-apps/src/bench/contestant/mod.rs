@@ -1,4 +1,4 @@
-//! One implementation of one operation, ready to run. Each operation has a file with all that carry it out.
+//! One implementation of one operation, ready to run. Each operation has a file with all its implementations.
 
 mod all_reduce;
 mod barrier;
@@ -24,12 +24,12 @@ pub use counter::TASKS;
 pub use exchange::piece;
 use flow::Flow;
 
-/// Collective. One repetition in three steps: new data where it has its source, the operation between the starts and
-/// the ends of the watch, and the verification of all that has reached this rank. Returns how much of it is wrong. Its
-/// memory lives as long as it does, so that none is fresh when it is measured.
+/// Collective. Runs one repetition in three steps: it writes new data at the source, carries out the operation between
+/// the starts and ends of the watch, and verifies all data that has reached this rank. Returns the number of errors.
+/// The contestant's memory lives as long as the contestant, so that no memory is fresh when it is measured.
 pub type Contestant<'w> = Box<dyn FnMut(Round, &mut Watch<'_>) -> Result<u64> + 'w>;
 
-/// What the file of an operation begins with.
+/// The common imports of the operations' files.
 mod prelude {
     pub use super::Contestant;
     pub use crate::bench::pattern::Round;
@@ -43,11 +43,11 @@ mod prelude {
     pub use mpi::traits::{CommunicatorCollectives, Destination, Root, Source};
 }
 
-/// Updates or reads in a batch at most, made for Alltoallv.
+/// The maximum number of updates or reads in a batch for Alltoallv.
 #[cfg(feature = "mpi")]
 const BATCH: usize = 64 * 1024;
 
-/// Collective. The contestant for `operation` by `implementation`, which is one of its implementations.
+/// Collective. Makes the contestant for `operation` by `implementation`, which is one of its implementations.
 pub fn new(world: &World, operation: Operation, implementation: Implementation) -> Result<Contestant<'_>> {
     if implementation.is_mpi() {
         return over_mpi(world, operation, implementation);
@@ -75,10 +75,10 @@ pub fn new(world: &World, operation: Operation, implementation: Implementation) 
     }
 }
 
-/// Collective. The same by MPI, as a careful user of MPI would write it: buffers live as long as the job and types are
-/// contiguous. A *collective* is the one call that MPI has for the purpose. *Isend* posts everything at once: all
-/// receives, then all sends, beginning with the rank after the own one. *Alltoallv* collects small things for each
-/// owner and exchanges them in batches that stay in a cache.
+/// Collective. Makes a contestant over MPI, as a careful user of MPI would write it: buffers live as long as the job
+/// and types are contiguous. A *collective* is the one call that MPI has for the purpose. *Isend* posts everything at
+/// once: all receives, then all sends, beginning with the rank after the own rank. *Alltoallv* collects small items for
+/// each owner and exchanges them in batches that stay in a cache.
 #[cfg(feature = "mpi")]
 fn over_mpi(world: &World, operation: Operation, by: Implementation) -> Result<Contestant<'_>> {
     use crate::implementation::{Offer, Refusal};
@@ -110,7 +110,7 @@ fn over_mpi(_: &World, _: Operation, _: Implementation) -> Result<Contestant<'_>
     Err(Error::user(crate::implementation::Refusal::NotBuilt))
 }
 
-/// The way in which the ranks of an implementation wait for each other.
+/// Returns the way in which the ranks of an implementation wait for each other.
 pub fn meeting(world: &World, implementation: Implementation) -> Result<Box<dyn Meeting + '_>> {
     #[cfg(feature = "mpi")]
     if implementation.is_mpi() {

@@ -1,11 +1,11 @@
-//! Every rank gets all of a vector: an allgather (the paper's section 3.3). By itself, and with one full read of what
-//! was loaded: memory that others have just written is slow to read, and a copy that nobody makes in the load may be
-//! made then.
+//! Every rank gets all of a vector: an allgather (the paper's section 3.3). It is measured alone, and together with one
+//! full read of the loaded vector. Memory that other ranks have just written is slow to read, and copies that the load
+//! avoids may be made during the read.
 
 use super::prelude::*;
 use aurora_core::ReadCache;
 
-/// By a ReadCache. Each block is written before, because one that has not changed is not sent again.
+/// By a ReadCache. Each block is written before the load, because a block that has not changed is not sent again.
 pub fn aurora(world: &World, bytes: usize) -> Result<Contestant<'_>> {
     let mut vector = GVector::<u8>::new(world, bytes)?;
     Ok(Box::new(move |round, watch| {
@@ -18,8 +18,8 @@ pub fn aurora(world: &World, bytes: usize) -> Result<Contestant<'_>> {
     }))
 }
 
-/// By Allgather, or Allgatherv where blocks differ; or by Isend and Irecv of whole blocks: room for all, with this
-/// rank's block in its place.
+/// By Allgather, or Allgatherv if blocks differ, or by Isend and Irecv of whole blocks. Each rank has a buffer for the
+/// whole vector, with its own block in its place.
 #[cfg(feature = "mpi")]
 pub fn mpi<'w>(ranks: MpiRanks<'w>, by: Implementation, bytes: usize) -> Result<Contestant<'w>> {
     let parts = Parts::new((0..ranks.size()).map(|rank| crate::block::block(bytes, ranks.size(), rank)))?;
@@ -43,19 +43,19 @@ pub fn mpi<'w>(ranks: MpiRanks<'w>, by: Implementation, bytes: usize) -> Result<
 /// One of the two loads of a repetition.
 #[derive(Clone, Copy)]
 struct Load {
-    /// What it has to bring.
+    /// The data that the load must bring.
     round: Round,
     with_read: bool,
 }
 
 impl Load {
-    /// By itself, and with one full read of other data.
+    /// Returns the load alone, and the load with one full read of other data.
     fn both(round: Round) -> [Self; 2] {
         [Load { round, with_read: false }, Load { round: round.again(), with_read: true }]
     }
 
-    /// Collective. Measures `load`. Returns what is wrong with what it gave. When that has been read all ranks are
-    /// weighed with what they hold.
+    /// Collective. Measures `load` and returns the number of errors in the loaded data. After the load with a read, the
+    /// memory of all ranks is measured.
     fn measure<L: Bytes>(self, watch: &mut Watch<'_>, load: impl FnOnce() -> Result<L>) -> Result<u64> {
         if !self.with_read {
             return Ok(self.round.wrong(watch.measure(load)?.bytes(), 0));
@@ -68,7 +68,7 @@ impl Load {
 
 /// A whole vector that was loaded.
 pub trait Bytes {
-    /// All bytes of the vector.
+    /// Returns all bytes of the vector.
     fn bytes(&self) -> &[u8];
 }
 
@@ -84,26 +84,26 @@ impl Bytes for &[u8] {
     }
 }
 
-/// What was loaded, and read once.
+/// A loaded vector that was read once.
 pub struct Read<L> {
     whole: L,
     sum: u64,
 }
 
 impl<L: Bytes> Read<L> {
-    /// Reads all of it.
+    /// Reads the whole vector.
     pub fn of(whole: L) -> Self {
         Read { sum: sum(whole.bytes()), whole }
     }
 
-    /// What is wrong with it, and with its sum.
+    /// Returns the number of errors in the vector and in its sum.
     pub fn wrong(&self, round: Round) -> u64 {
         let whole = self.whole.bytes();
         round.wrong(whole, 0) + u64::from(self.sum != round.sum(whole.len()))
     }
 }
 
-/// The sum of the 64-bit words, the last one filled up with zeros; as fast as memory gives them.
+/// Returns the sum of the 64-bit words, the last one filled up with zeros, at the speed of memory.
 fn sum(bytes: &[u8]) -> u64 {
     pulp::Arch::new().dispatch(Sum(bytes))
 }
@@ -113,7 +113,7 @@ struct Sum<'b>(&'b [u8]);
 impl pulp::NullaryFnOnce for Sum<'_> {
     type Output = u64;
 
-    // Inlined: only what is inlined is compiled for the detected processor.
+    // Inlined: only inlined code is compiled for the detected processor.
     #[inline(always)]
     fn call(self) -> u64 {
         let (words, rest) = self.0.as_chunks();

@@ -1,4 +1,4 @@
-//! Every rank reads random elements of a table that lies over all ranks, in batches.
+//! Every rank reads random elements of a table that is distributed over all ranks, in batches.
 
 use super::prelude::*;
 use crate::check;
@@ -8,7 +8,7 @@ use {
     crate::mpi_ranks::buckets::{Blocks, Buckets, all_to_all},
 };
 
-/// What the ranks read, as [`Operation::Reads`](crate::bench::Operation::Reads) has it.
+/// The size of the table and the number of reads, as in [`Operation::Reads`](crate::bench::Operation::Reads).
 #[derive(Clone, Copy)]
 pub struct Workload {
     pub table: usize,
@@ -36,8 +36,8 @@ pub fn aurora(world: &World, workload: Workload) -> Result<Contestant<'_>> {
     }))
 }
 
-/// By two Alltoallv for each batch: places go to their owners, and values come back. With batches of 16384 they stay in
-/// a second-level cache, and yet take 1 to 5 % longer: there are four times as many exchanges.
+/// By two Alltoallv for each batch: places go to their owners, and values come back. Batches of 16384 would stay in a
+/// second-level cache, but take 1 to 5 % longer, because there are four times as many exchanges.
 #[cfg(feature = "mpi")]
 pub fn mpi<'w>(ranks: MpiRanks<'w>, workload: Workload) -> Result<Contestant<'w>> {
     let workload = Workload { batch: workload.batch.min(BATCH), ..workload };
@@ -46,7 +46,7 @@ pub fn mpi<'w>(ranks: MpiRanks<'w>, workload: Workload) -> Result<Contestant<'w>
     let blocks = Blocks::new(table, size)?;
     let (own, mut buckets) = (blocks.range(me), Buckets::new(blocks, size, batch));
     let mut part = Room::<u64>::new(own.len())?;
-    // Where in the batch what is in the buckets belongs, and the answers, which are laid out as the buckets are.
+    // The position in the batch of each place in the buckets, and the answers, which are laid out like the buckets.
     let (mut positions, mut answered) = (vec![0_u32; size * batch], vec![0_u64; size * batch]);
     let (mut asked, mut answers, mut values) = (Vec::new(), Vec::new(), vec![0; batch]);
     Ok(Box::new(move |round, watch| {
@@ -80,18 +80,19 @@ pub fn mpi<'w>(ranks: MpiRanks<'w>, workload: Workload) -> Result<Contestant<'w>
 }
 
 impl Workload {
-    /// What stands at each index of the table. One that is read for certain is damaged, if one is.
+    /// Returns the value at each index of the table. If the round asks for damage, an element that is certainly read is
+    /// damaged.
     fn entries(self, round: Round) -> impl Fn(usize) -> u64 {
         let damaged = round.indices(0, self.table).next().filter(|_| round.damage);
         move |index| round.element(index) ^ u64::from(damaged == Some(index))
     }
 
-    /// The sizes of the batches.
+    /// Returns the sizes of the batches.
     fn batches(self) -> impl Iterator<Item = usize> {
         (0..self.reads).step_by(self.batch).map(move |done| self.batch.min(self.reads - done))
     }
 
-    /// 1 if a rank has not read the right values in the right order.
+    /// Returns 1 if a rank has not read the right values in the right order, and 0 otherwise.
     fn wrong(self, round: Round, rank: usize, read: Checksum) -> u64 {
         let mut expected = Checksum::default();
         for index in round.indices(rank, self.table).take(self.reads) {
@@ -101,7 +102,8 @@ impl Workload {
     }
 }
 
-/// Of values and of their order: the reader's use for them, cheap beside reading them.
+/// A checksum of values and of their order. It is the reader's use of the values, and is cheap compared with reading
+/// them.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 struct Checksum {
     sum: u64,
@@ -109,7 +111,7 @@ struct Checksum {
 }
 
 impl Checksum {
-    /// The next values. A weight is odd: every single wrong bit shows.
+    /// Adds the next values. Weights are odd, so that every single wrong bit shows.
     fn add(&mut self, values: &[u64]) {
         for (weight, value) in (self.values..).zip(values) {
             self.sum = self.sum.wrapping_add(value.wrapping_mul(2 * weight + 1));

@@ -1,22 +1,22 @@
-//! Rank 0 acts on 8 bytes of rank 1's at a time: reads them, writes them and goes on when they are there, or adds to a
-//! counter. Other ranks have no part in it.
+//! Rank 0 acts on 8 bytes of rank 1 at a time: it reads them, writes them and waits until they have arrived, or adds to
+//! a counter. Other ranks take no part.
 
 use super::prelude::*;
 use crate::bench::job::Target;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// The rank that acts, and the one that it acts on.
+/// The rank that acts, and the rank on which it acts.
 pub const ORIGIN: usize = 0;
 pub const TARGET: usize = 1;
 
-/// Elements of the target that gets and puts go to, one after the other.
+/// The number of the target's elements that gets and puts use, one after the other.
 const SLOTS: usize = 1024;
 
-/// How long a target computes before it looks up.
+/// The time that a target computes between two checks.
 const COMPUTING: Duration = Duration::from_millis(1);
 
-/// How long it sleeps before it looks up.
+/// The time that a target sleeps between two checks.
 const SLEEPING: Duration = Duration::from_millis(5);
 
 /// By `at`.
@@ -68,7 +68,7 @@ pub fn fetch_add(world: &World) -> Result<Contestant<'_>> {
     }))
 }
 
-/// By a message there and one back: rank 0 asks for a slot, and rank 1 answers with its value.
+/// By a request and a reply: rank 0 asks for a slot, and rank 1 answers with its value.
 #[cfg(feature = "mpi")]
 pub fn mpi_get<'w>(ranks: MpiRanks<'w>, kind: Target) -> Result<Contestant<'w>> {
     let (mut slots, mut seen) = (vec![0_u64; SLOTS], Vec::new());
@@ -81,7 +81,7 @@ pub fn mpi_get<'w>(ranks: MpiRanks<'w>, kind: Target) -> Result<Contestant<'w>> 
     }))
 }
 
-/// The same: rank 0 sends what is to be written where, and rank 1 confirms.
+/// By a request and a reply: rank 0 sends a slot and a value, and rank 1 writes the value and confirms.
 #[cfg(feature = "mpi")]
 pub fn mpi_put<'w>(ranks: MpiRanks<'w>, kind: Target) -> Result<Contestant<'w>> {
     let (mut values, mut slots) = (vec![0_u64; SLOTS], vec![0_u64; SLOTS]);
@@ -97,8 +97,9 @@ pub fn mpi_put<'w>(ranks: MpiRanks<'w>, kind: Target) -> Result<Contestant<'w>> 
     }))
 }
 
-/// Collective. Measures the origin, which sends one message after the other and hears the reply to each. The target has
-/// to wait for them; or it computes, and nobody answers for it, so it has to stop and look from time to time.
+/// Collective. Measures the origin, which sends one message after the other and waits for the reply to each. An idle
+/// target waits for the messages. A computing target must stop and check for them from time to time, because nothing
+/// answers for it.
 #[cfg(feature = "mpi")]
 fn messages<const N: usize>(
     ranks: &MpiRanks<'_>,
@@ -140,34 +141,34 @@ fn messages<const N: usize>(
     watch.stop()
 }
 
-/// What is wrong with what the origin has read.
+/// Returns the number of errors in the values that the origin has read.
 fn wrong_seen(round: Round, seen: &[u64]) -> u64 {
     seen.chunks(SLOTS).map(|slots| round.wrong(bytemuck::cast_slice(slots), 0)).sum()
 }
 
-/// What is wrong with the slots of the target. Other ranks have none.
+/// Returns the number of errors in the target's slots. Other ranks have no slots.
 fn wrong_slots(round: Round, slots: &[u64]) -> u64 {
     let written = slots.len().min(round.times);
     round.wrong(bytemuck::cast_slice(&slots[..written]), 0)
 }
 
-/// Keeps the target away from the library until the origin is through. It looks at its own memory only, so that nothing
-/// but its daemon serves the origin.
+/// Keeps the target from calling the library until the origin has finished. The target reads only its own memory, so
+/// that only its daemon serves the origin.
 pub struct Origin {
     kind: Target,
     me: usize,
-    /// On the target: the last repetition that is over.
+    /// On the target: the last repetition that has ended.
     over: GVector<u64>,
     repetition: u64,
 }
 
 impl Origin {
-    /// Collective.
+    /// Collective. Makes the vector by which the origin ends a repetition.
     pub fn new(world: &World, kind: Target) -> Result<Self> {
         Ok(Origin { kind, me: world.rank().index(), over: GVector::on(world, TARGET, 1)?, repetition: 0 })
     }
 
-    /// Collective. Measures `work` of the origin, which alone has a result; the target sleeps or computes meanwhile.
+    /// Collective. Measures `work` on the origin, which alone gets its result. The target sleeps or computes meanwhile.
     pub fn measure<R>(&mut self, watch: &mut Watch<'_>, work: impl FnOnce() -> Result<R>) -> Result<Option<R>> {
         self.repetition += 1;
         watch.start()?;

@@ -6,10 +6,11 @@ use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
-/// How long the two may take to find each other.
+/// The maximum time that the two ranks may take to connect.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Collective. Connects the two: the receiver tells where it listens, and the sender from where it calls.
+/// Collective. Connects the two ranks. The receiver announces the address at which it listens, and the sender the
+/// address from which it connects.
 pub fn connect(world: &World, from: usize, to: usize) -> Result<Option<TcpStream>> {
     let me = world.rank().index();
     let nowhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
@@ -24,16 +25,17 @@ pub fn connect(world: &World, from: usize, to: usize) -> Result<Option<TcpStream
     Ok(connection)
 }
 
-/// On the network that reaches the other ranks; where there is none, they are threads of this process.
+/// Listens on the network that reaches the other ranks. If there is no such network, the ranks are threads of this
+/// process.
 fn listen(world: &World) -> io::Result<TcpListener> {
     let here = world.udp().map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |udp| udp.address.ip());
     let listener = TcpListener::bind((here, 0))?;
-    // The sender's call is here already: who waits longer would wait for ever.
+    // The sender's connection has arrived already: without a limit, a missing connection would block for ever.
     set_socket_timeout(&listener, Timeout::Recv, Some(PATIENCE))?;
     Ok(listener)
 }
 
-/// The connection of the sender; all others are strangers.
+/// Accepts the sender's connection and drops all others.
 fn accept(listener: &TcpListener, calling: SocketAddr) -> io::Result<TcpStream> {
     loop {
         let (connection, from) = listener.accept().map_err(|error| match error.kind() {

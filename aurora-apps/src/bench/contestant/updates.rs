@@ -1,4 +1,4 @@
-//! Every rank adds 1 to random elements of a table that lies over all ranks: a histogram, or HPC Challenge's
+//! Every rank adds 1 to random elements of a table that is distributed over all ranks: a histogram, or HPC Challenge's
 //! RandomAccess.
 
 use super::prelude::*;
@@ -30,8 +30,8 @@ pub fn aurora(world: &World, table: usize, updates: usize) -> Result<Contestant<
     }))
 }
 
-/// By one Alltoallv for each batch: what is sent and what is received fit a second-level cache together. An update is
-/// sent as its place alone: that 1 is added everybody knows.
+/// By one Alltoallv for each batch: the sent and the received data together fit a second-level cache. An update is sent
+/// as its place alone, because every rank knows that 1 is added.
 #[cfg(feature = "mpi")]
 pub fn mpi<'w>(world: &'w World, ranks: MpiRanks<'w>, table: usize, updates: usize) -> Result<Contestant<'w>> {
     let recount = Recount { world, table, updates };
@@ -55,7 +55,8 @@ pub fn mpi<'w>(world: &'w World, ranks: MpiRanks<'w>, table: usize, updates: usi
     }))
 }
 
-/// The additions do not depend on each other: the processor has as many cache misses under way as it can.
+/// Counts the places. The additions do not depend on each other, so that the processor can have as many cache misses in
+/// progress as it supports.
 #[cfg(feature = "mpi")]
 fn count(counters: &mut [u64], places: &[u32]) {
     for &place in places {
@@ -63,26 +64,27 @@ fn count(counters: &mut [u64], places: &[u32]) {
     }
 }
 
-/// Elements of each rank's part that are counted again, in another place each time.
+/// The number of elements of each rank's part that are counted again, at another place each time.
 const SAMPLE: usize = 1 << 16;
 
-/// Verifies a table of counters of which every rank holds a part: their sum, and a sample of them one by one.
+/// Verifies a table of counters that is distributed over all ranks: their sum, and a sample of them one by one.
 #[derive(Clone, Copy)]
 struct Recount<'w> {
     world: &'w World,
     table: usize,
-    /// How many each rank makes.
+    /// The number of updates by each rank.
     updates: usize,
 }
 
 impl Recount<'_> {
-    /// What `part` of the table begins with at each index. The first one of rank 0's sample is damaged, if one is.
+    /// Returns the initial value at each index of `part`. If the round asks for damage, the first element of rank 0's
+    /// sample is damaged.
     fn zeros(self, round: Round, part: &Range<usize>) -> impl Fn(usize) -> u64 + use<> {
         let damaged = sample(round, part.len()).next().filter(|_| round.damage && part.start == 0);
         move |index| u64::from(damaged == Some(index))
     }
 
-    /// Collective. What is wrong with this rank's part.
+    /// Collective. Returns the number of errors in this rank's part.
     fn wrong(self, round: Round, part: &[u64], start: usize) -> Result<u64> {
         Ok(self.wrong_total(part)? + self.wrong_sample(round, part, start))
     }
@@ -92,7 +94,7 @@ impl Recount<'_> {
         Ok(u64::from(total != (self.world.size() * self.updates) as u64))
     }
 
-    /// A sequential program's count of all ranks' updates, element by element.
+    /// Compares the sample with a sequential program's count of all ranks' updates, element by element.
     fn wrong_sample(self, round: Round, part: &[u64], start: usize) -> u64 {
         let sample = sample(round, part.len());
         let first = start + sample.start;
@@ -108,7 +110,7 @@ impl Recount<'_> {
     }
 }
 
-/// Which elements of a part of `length` are counted again.
+/// Returns the elements of a part of `length` elements that are counted again.
 fn sample(round: Round, length: usize) -> Range<usize> {
     let elements = length.min(SAMPLE);
     let start = round.choice(length - elements + 1);
@@ -132,13 +134,13 @@ mod tests {
                 assert_eq!(seen(&table), (damage.into(), damage.into()));
                 let sampled = sample(round, TABLE).start;
                 table[sampled] -= u64::from(damage);
-                // One update too many, wherever it is.
+                // An extra update at any place is found.
                 for index in [0, TABLE / 2, TABLE - 1] {
                     table[index] += 1;
                     assert!(recount.wrong(round, &table, 0)? > 0, "element {index}");
                     table[index] -= 1;
                 }
-                // An update of the wrong element.
+                // An update of the wrong element is found.
                 let other = (0..TABLE).find(|index| *index != sampled && table[*index] > 0).expect("some are counted");
                 table[sampled] += 1;
                 table[other] -= 1;

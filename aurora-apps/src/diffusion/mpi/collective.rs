@@ -1,4 +1,4 @@
-//! Edges are exchanged by Neighbor_alltoallv on a line of ranks: MPI's collective operation for this.
+//! Edges are exchanged by Neighbor_alltoallv on a line of ranks, the MPI collective that is made for the purpose.
 
 use super::rows::Rows;
 use crate::clock::{Clock, Kind, Laps};
@@ -11,7 +11,7 @@ use aurora_core::prelude::*;
 pub struct Collective(Neighbours);
 
 impl Collective {
-    /// Collective.
+    /// Collective. Makes the line of ranks.
     pub fn new(ranks: &MpiRanks<'_>, rows: &Rows) -> Result<Self> {
         let count = rows.count();
         let with = |neighbour: usize, row: usize| rows.neighbours[neighbour].map_or(0..0, |_| rows.place(row));
@@ -19,7 +19,7 @@ impl Collective {
         Ok(Collective(Neighbours::new(ranks, edges, rooms)?))
     }
 
-    /// Collective. So many steps.
+    /// Collective. Computes `steps` steps.
     pub fn steps(&self, ranks: &MpiRanks<'_>, rows: &mut Rows, steps: usize) -> Result<Laps> {
         let own = rows.cols..(rows.count() + 1) * rows.cols;
         let mut clock = Clock::start(ranks)?;

@@ -1,7 +1,7 @@
-//! Edges are exchanged by Isend and Irecv, as the paper's programs do, while the rows between them are computed.
+//! Edges are exchanged by Isend and Irecv, as in the paper's programs, while the rows between them are computed.
 //!
-//! A step of a small plate takes some microseconds: nothing is allocated in it, and the clock is looked at as often as
-//! in the other versions.
+//! A step of a small plate takes some microseconds: a step allocates nothing, and it reads the clock as often as the
+//! other versions.
 
 use super::rows::Rows;
 use crate::clock::{Clock, Laps, Turns};
@@ -18,16 +18,16 @@ pub struct Isend {
 }
 
 impl Isend {
-    /// Those of these rows.
+    /// Takes the neighbours of `rows`.
     pub fn new(_: &MpiRanks<'_>, rows: &Rows) -> Self {
         Isend { neighbours: rows.neighbours }
     }
 
-    /// Collective. So many steps.
+    /// Collective. Computes `steps` steps.
     pub fn steps(&self, ranks: &MpiRanks<'_>, rows: &mut Rows, steps: usize) -> Result<Laps> {
         let mut clock = Clock::start(ranks)?;
         clock.overlapping((EDGES, STENCIL), |turns| {
-            // The present plate's edges, and nothing is computed yet.
+            // The present plate's edges are exchanged before anything is computed.
             rows.turn();
             self.exchange(ranks, rows, turns, false);
             rows.turn();
@@ -35,15 +35,15 @@ impl Isend {
                 self.exchange(ranks, rows, turns, true);
                 rows.turn();
             }
-            // How long edges were on their way nobody knows.
+            // The time for which edges were in transit is unknown.
             Ok(Duration::ZERO)
         })?;
         clock.stop()
     }
 
-    /// Collective. Exchanges the edges of the next plate, where `computes` of which it computes first; then what is
-    /// between them, while edges are on their way. Receives are posted before anything else: what they write was last
-    /// read in the step before.
+    /// Collective. Exchanges the edges of the next plate. If `computes`, it first computes the edges, and then the rows
+    /// between them while edges are in transit. Receives are posted before anything else: the rows that they overwrite
+    /// were last read in the step before.
     fn exchange(&self, ranks: &MpiRanks<'_>, rows: &mut Rows, turns: &mut Turns, computes: bool) {
         let (count, cols) = (rows.count(), rows.cols);
         let (present, next) = rows.both();
@@ -68,7 +68,7 @@ impl Isend {
                 step(count, last);
             });
             let (first, last) = (&*first, &*last);
-            // Of one row both edges are the same.
+            // If there is one row, both edges are the same row.
             let last = if last.is_empty() { first } else { last };
             let sends = [
                 above.as_ref().map(|rank| rank.immediate_send(scope, first)),

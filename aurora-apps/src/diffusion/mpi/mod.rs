@@ -1,4 +1,4 @@
-//! The same program over MPI, with the plates of the repetitions, and its result where it is verified.
+//! The program over MPI. It takes the plates of the repetitions and copies its result to the vector that is verified.
 
 mod collective;
 mod isend;
@@ -13,21 +13,21 @@ use crate::mpi_ranks::MpiRanks;
 use aurora_core::prelude::*;
 use rows::Rows;
 
-/// The program, run again and again.
+/// The program over MPI.
 pub struct OverMpi<'w> {
     ranks: MpiRanks<'w>,
     rows: Rows,
     form: Form,
 }
 
-/// How edges are exchanged.
+/// The way in which edges are exchanged.
 enum Form {
     Isend(isend::Isend),
     Collective(collective::Collective),
 }
 
 impl<'w> OverMpi<'w> {
-    /// Collective. For the plate of `job`.
+    /// Collective. Prepares the plate of `job`.
     pub fn new(world: &'w World, job: &Diffusion, implementation: Implementation) -> Result<Self> {
         let ranks = MpiRanks::new(world)?;
         let rows = Rows::new(&ranks, job.rows, job.cols)?;

@@ -1,8 +1,8 @@
-//! By an Alltoall of each rank's counts, which their owners add up, or by an Ialltoallv for each batch of places, while
-//! the next one is made.
+//! The count by an Alltoall of each rank's counts, which the owners add up, or by an Ialltoallv for each batch of
+//! places, while the next batch is made.
 //!
-//! MPI's operation for the former is Reduce_scatter_block. Open MPI 4.1 makes a Reduce to rank 0 and a Scatter from
-//! there of it, where ranks are few or blocks are large; MPICH sends as much as the Alltoall does.
+//! MPI's operation for the counts is Reduce_scatter_block. If ranks are few or blocks are large, Open MPI 4.1 carries
+//! it out as a Reduce to rank 0 and a Scatter from there; MPICH sends as much as the Alltoall does.
 
 use super::counters::{BATCH, Counters, Way, add, count};
 use crate::clock::{Clock, Laps};

@@ -1,39 +1,39 @@
-//! What a rank has for either way of counting.
+//! A rank's memory for either way of counting.
 
 use crate::mpi_ranks::MpiRanks;
 use crate::mpi_ranks::buckets::{Blocks, Buckets};
 use crate::mpi_ranks::room::Room;
 use aurora_core::prelude::*;
 
-/// Updates in a batch: what is sent and what is received fit a second-level cache together; and from four ranks on what
-/// goes to one of them is below 64 KiB, up to which Open MPI sends over TCP without asking first.
+/// The number of updates in a batch. The sent and the received places fit a second-level cache together. From four
+/// ranks on, a message to one rank is below 64 KiB, up to which Open MPI sends over TCP without a handshake.
 pub const BATCH: usize = 60 * 1024;
 
-/// What a rank has for either way.
+/// A rank's memory for either way of counting.
 pub struct Counters<'w> {
     pub ranks: MpiRanks<'w>,
     pub blocks: Blocks,
-    /// This rank's block of the table; a few too many where the table does not divide.
+    /// This rank's block of the table, with a few extra counters if the table does not divide evenly.
     pub own: Room<u64>,
     pub way: Way,
-    /// What comes: counts of this rank's block, or places in it, from each rank.
+    /// The received data from each rank: counts of this rank's block, or places in it.
     pub rooms: Vec<u32>,
 }
 
 pub enum Way {
-    /// Counts of this rank, for all blocks.
+    /// This rank's counts, for all blocks.
     CountingFirst(Room<u32>),
-    /// Of two batches one is on its way while the other is made.
+    /// Two batches: one is in transit while the other is made.
     Batches([Buckets; 2]),
 }
 
 impl<'w> Counters<'w> {
-    /// Collective. For a table of so many counters and so many updates by each rank.
+    /// Collective. Prepares a table of `table` counters and `updates` updates by each rank.
     pub fn new(world: &'w World, table: usize, updates: usize) -> Result<Self> {
         let ranks = MpiRanks::new(world)?;
         let size = ranks.size();
         let blocks = Blocks::new(table, size)?;
-        // A counter of 32 bits must hold what all ranks count.
+        // A counter of 32 bits must hold the counts of all ranks.
         let few = u32::try_from(updates.saturating_mul(size)).is_ok();
         let way = if table <= updates && few {
             Way::CountingFirst(Room::new(blocks.length() * size)?)
@@ -46,13 +46,13 @@ impl<'w> Counters<'w> {
     }
 }
 
-/// Adds what another rank, or this one, has counted of this rank's block.
+/// Adds the counts of this rank's block from another rank or from this rank.
 pub fn add(counters: &mut [u64], counts: &[u32]) {
     counters.iter_mut().zip(counts).for_each(|(counter, count)| *counter += u64::from(*count));
 }
 
-/// Adds 1 to each counter at these places. The additions do not depend on each other: the processor has as many cache
-/// misses under way as it can.
+/// Adds 1 to each counter at these places. The additions do not depend on each other, so that the processor can have as
+/// many cache misses in progress as it supports.
 pub fn count(counters: &mut [u64], places: &[u32]) {
     for &place in places {
         counters[place as usize] += 1;

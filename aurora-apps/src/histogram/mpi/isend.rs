@@ -1,5 +1,5 @@
-//! By Isend and Irecv: each rank's counts of a block go to its owner, who adds them as they come; or places do, while
-//! the next batch of them is made.
+//! The count by Isend and Irecv. Each rank's counts of a block go to the block's owner, which adds them as they arrive;
+//! or places go there in batches, while the next batch is made.
 
 use super::counters::{BATCH, Counters, Way, add, count};
 use crate::clock::{Clock, Laps};
@@ -41,11 +41,12 @@ pub fn update(counters: &mut Counters<'_>, draws: Draws) -> Result<Laps> {
     clock.stop()
 }
 
-/// Collective. Sends each rank its bucket, does `meanwhile` while they are on their way, and counts what comes.
+/// Collective. Sends each rank its bucket, runs `meanwhile` during the transfer, and counts the received places.
 fn exchange(ranks: &MpiRanks<'_>, buckets: &Buckets, rooms: &mut [u32], own: &mut [u64], meanwhile: impl FnOnce()) {
     let (me, size) = (ranks.me(), ranks.size());
     multiple_scope(2 * size, |scope, requests| {
-        // How many come is not known: there is room for a whole batch from each, and a message says how long it is.
+        // The number of places from each rank is unknown: there is room for a whole batch from each, and a message has
+        // its length.
         let mut receives = 0;
         for (from, room) in rooms.chunks_exact_mut(rooms.len() / size).enumerate().filter(|(from, _)| *from != me) {
             requests.add(ranks.rank(from).immediate_receive_into(scope, room));

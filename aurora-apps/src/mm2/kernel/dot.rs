@@ -1,4 +1,4 @@
-//! The paper's kernel: an inner product of a row of A and a column of B per element of C.
+//! The paper's kernel: for each element of C, the inner product of a row of A and a column of B.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Multiplying some rows of A with the whole of B: what a rank computes, and the sequential program too.
+//! The multiplication of some rows of A with the whole of B, in each rank and in the sequential program.
 
 mod dot;
 mod tiled;
@@ -8,34 +8,34 @@ pub use tiled::tiled;
 
 use std::ops::Range;
 
-/// Which kernel computes `c <- a x b`.
+/// The kernel that computes `c <- a x b`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Kernel {
-    /// The paper's: one inner product per element.
+    /// The paper's kernel: one inner product for each element.
     Dot,
-    /// Tiles held in registers, panels held in the cache.
+    /// A kernel with tiles in registers and panels in the cache.
     #[default]
     Tiled,
 }
 
 impl Kernel {
-    /// `c <- a x b` in wrapping arithmetic, by rows: `b` is `n` x `n`, `a` and `c` have `n` columns and equally
-    /// many rows.
+    /// Computes `c <- a x b` in wrapping arithmetic, by rows: `b` is `n` x `n`, `a` and `c` have `n` columns and the
+    /// same number of rows.
     ///
     /// # Panics
-    /// If a length does not fit that.
+    /// If a length does not fit.
     pub fn multiply(self, a: &[i32], b: &[i32], c: &mut [i32], n: usize) {
         assert_eq!(b.len(), n * n, "B is {n} x {n}");
         c.fill(0);
         self.add(a, b, 0..n, c, n);
     }
 
-    /// The part of the product that some `rows` of B have in it: `c <- c + a x b`, where `b` is these rows alone and of
-    /// `a` only the columns of the same numbers count. Since arithmetic wraps, the parts make the product in whatever
-    /// order they come.
+    /// Adds the contribution of some `rows` of B to the product: `c <- c + a x b`. `b` has these rows alone, and of `a`
+    /// only the columns with the same numbers are used. Arithmetic wraps, so the contributions give the product in any
+    /// order.
     ///
     /// # Panics
-    /// If a length does not fit that.
+    /// If a length does not fit.
     pub fn add(self, a: &[i32], b: &[i32], rows: Range<usize>, c: &mut [i32], n: usize) {
         assert!(rows.end <= n && b.len() == rows.len() * n, "rows {rows:?} of {n} x {n}");
         assert_eq!(a.len(), c.len(), "A and C have equally many rows");
@@ -49,7 +49,7 @@ impl Kernel {
         }
     }
 
-    /// Its name on the command line.
+    /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Kernel::Dot => "dot",
@@ -64,7 +64,7 @@ mod tests {
     use crate::random::Stream;
     use proptest::prelude::*;
 
-    /// The definition of the product, by the widest arithmetic and the plainest loop.
+    /// Returns the product by its definition, in the widest arithmetic and the plainest loop.
     fn product(a: &[i32], b: &[i32], n: usize) -> Vec<i32> {
         let element = |place: usize| {
             let (i, j) = (place / n, place % n);

@@ -5,7 +5,7 @@ use crate::clock::Clock;
 use crate::mm2::parallel::Stage;
 use aurora_core::prelude::*;
 
-/// Collective. `c <- a x b`.
+/// Collective. Computes `c <- a x b`.
 pub fn mmultiply(operands: Operands<'_, '_>, stage: Stage, clock: &mut Clock<'_>) -> Result<()> {
     let Operands { ranks, kernel, columns, rows, a, b, c } = operands;
     clock.sharing(stage.load, || {

@@ -1,12 +1,12 @@
-//! The same messages as the paper's, but rows of B are multiplied as they come (Waitsome), own ones first: the rest is
-//! on its way meanwhile.
+//! The messages of the paper's program, but rows of B are multiplied as they arrive (Waitsome), this rank's own rows
+//! first. The other rows are in transit meanwhile.
 
 use super::program::{Operands, add_rows};
 use crate::clock::Clock;
 use crate::mm2::parallel::Stage;
 use aurora_core::prelude::*;
 
-/// Collective. `c <- a x b`.
+/// Collective. Computes `c <- a x b`.
 pub fn mmultiply(operands: Operands<'_, '_>, stage: Stage, clock: &mut Clock<'_>) -> Result<()> {
     let Operands { ranks, kernel, columns, rows, a, b, c } = operands;
     clock.overlapping((stage.load, stage.multiply), |turns| {

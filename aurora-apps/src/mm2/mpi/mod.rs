@@ -1,4 +1,5 @@
-//! The same program over MPI, with the matrices of the repetitions, and its result where it is verified.
+//! The program over MPI. It takes the matrices of the repetitions and copies its result to the vectors that are
+//! verified.
 
 mod collective;
 mod isend;
@@ -14,11 +15,11 @@ use crate::implementation::Implementation;
 use aurora_core::prelude::*;
 use program::Program;
 
-/// The program, run again and again.
+/// The program over MPI.
 pub struct OverMpi<'w>(Program<'w>);
 
 impl<'w> OverMpi<'w> {
-    /// Collective. For matrices of `size` rows and columns.
+    /// Collective. Prepares matrices of `size` rows and columns.
     pub fn new(world: &'w World, size: usize, implementation: Implementation) -> Result<Self> {
         let mmultiply = match implementation {
             Implementation::MpiIsend => isend::mmultiply,

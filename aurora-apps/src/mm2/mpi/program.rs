@@ -1,4 +1,4 @@
-//! Both stages over MPI: each rank has its rows of the matrices in memory of its own.
+//! Both stages over MPI: each rank has its rows of the matrices in its own memory.
 
 use crate::block::block;
 use crate::clock::{Clock, Laps, Pace, Turns};
@@ -9,16 +9,16 @@ use crate::mpi_ranks::{MpiRanks, Parts};
 use aurora_core::prelude::*;
 use std::ops::Range;
 
-/// What a rank needs for `c <- a x b`.
+/// The operands of `c <- a x b` on a rank.
 pub struct Operands<'o, 'w> {
     pub ranks: &'o MpiRanks<'w>,
     pub kernel: Kernel,
     pub columns: usize,
-    /// Each rank's rows, as elements.
+    /// The elements of each rank's rows.
     pub rows: &'o Parts,
     /// This rank's rows.
     pub a: &'o [i32],
-    /// Room for the whole of what every rank needs whole, with this rank's rows in their place.
+    /// A buffer for the whole of B, which every rank needs, with this rank's rows in their place.
     pub b: &'o mut [i32],
     pub c: &'o mut [i32],
 }
@@ -26,8 +26,8 @@ pub struct Operands<'o, 'w> {
 /// One way to bring B to all ranks and to multiply with it.
 pub type Mmultiply = fn(Operands<'_, '_>, Stage, &mut Clock<'_>) -> Result<()>;
 
-/// Room for this rank's rows of Q, and for the whole of R and P: what comes is received beside this rank's rows, which
-/// nobody copies.
+/// Memory for this rank's rows of Q, and for the whole of R and P: other ranks' rows are received next to this rank's
+/// rows, and no rows are copied.
 pub struct Program<'w> {
     ranks: MpiRanks<'w>,
     mmultiply: Mmultiply,
@@ -39,7 +39,7 @@ pub struct Program<'w> {
 }
 
 impl<'w> Program<'w> {
-    /// Collective. For matrices of `size` rows and columns.
+    /// Collective. Allocates matrices of `size` rows and columns.
     pub fn new(world: &'w World, size: usize, mmultiply: Mmultiply) -> Result<Self> {
         let ranks = MpiRanks::new(world)?;
         let lengths = (0..ranks.size()).map(|rank| block(size, ranks.size(), rank).len() * size);
@@ -49,12 +49,12 @@ impl<'w> Program<'w> {
         Ok(Program { ranks, mmultiply, columns: size, rows, q, r, p })
     }
 
-    /// The elements of this rank's rows.
+    /// Returns the elements of this rank's rows.
     pub fn own(&self) -> Range<usize> {
         self.rows.range(self.ranks.me())
     }
 
-    /// P <- Q x R, then R <- Q x P.
+    /// Computes P <- Q x R, then R <- Q x P.
     pub fn run(&mut self, kernel: Kernel, pace: Pace) -> Result<Laps> {
         let own = self.own();
         let Program { ranks, mmultiply, columns, rows, q, r, p } = self;
@@ -68,12 +68,13 @@ impl<'w> Program<'w> {
     }
 }
 
-/// Rows of B that are multiplied between two looks at MPI, which goes on with messages only while it is called.
+/// The number of B's rows that are multiplied between two calls of MPI, which transfers messages only while it is
+/// called.
 const STRIP: usize = 128;
 
-/// Adds what these elements of B, whole rows, have in the product; every now and then `progress` lets MPI go on, and
-/// says whether anything is still under way. If not, all the rest is added at once: the tiled kernel goes through A and
-/// C once for each call, and once for 256 rows.
+/// Adds the contribution of these elements of B, whole rows, to the product. From time to time `progress` lets MPI go
+/// on and returns whether a transfer is incomplete. When none is, the rest is added in one call, because each call of
+/// the tiled kernel passes through A and C once for every 256 rows.
 pub fn add_rows(
     (kernel, columns): (Kernel, usize),
     a: &[i32],

@@ -1,10 +1,10 @@
-//! Rows of B travel round a ring: a rank multiplies with those in its hand while it passes them on and gets the next
-//! from the rank before it. No rank's link is asked for more than one rank sends, which a switch likes better than all
-//! at once.
+//! Rows of B travel around a ring. A rank multiplies with the rows it has, passes them on meanwhile, and receives the
+//! next rows from the rank before it. No rank receives at a higher rate than one rank sends, which a switch handles
+//! better than all messages at once.
 //!
-//! All receives are posted at the begin, and each rank's rows travel in two halves: while one is passed on the other
-//! comes, so that no link is idle between two steps. Each half has a tag of its own, since they need not be complete in
-//! their order.
+//! All receives are posted at the begin. Each rank's rows travel in two halves: one half arrives while the other half
+//! is passed on, so that no link is idle between two steps. Each half has its own tag, because the halves may complete
+//! in any order.
 
 use super::program::{Operands, add_rows};
 use crate::clock::Clock;
@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// Collective. `c <- a x b`.
+/// Collective. Computes `c <- a x b`.
 pub fn mmultiply(operands: Operands<'_, '_>, stage: Stage, clock: &mut Clock<'_>) -> Result<()> {
     let Operands { ranks, kernel, columns, rows, a, b, c } = operands;
     let (me, size) = (ranks.me(), ranks.size());
@@ -58,43 +58,43 @@ pub fn mmultiply(operands: Operands<'_, '_>, stage: Stage, clock: &mut Clock<'_>
     })
 }
 
-/// How many elements are half of these, whole rows.
+/// Returns the number of elements in half of these elements, in whole rows.
 fn half(elements: Range<usize>, columns: usize) -> usize {
     let columns = columns.max(1);
     (elements.len() / columns).div_ceil(2).max(1) * columns
 }
 
-/// Those of both halves of this rank's rows.
+/// Returns the tags of both halves of `owner`'s rows.
 fn tags(owner: usize) -> [Tag; 2] {
-    // A rank's number came from MPI as an i32, and there are not that many.
+    // MPI gave the rank's number as an i32, and there are far fewer ranks.
     [2 * owner as Tag, 2 * owner as Tag + 1]
 }
 
-/// What a receive brings.
+/// The data that a receive brings.
 #[derive(Clone)]
 struct Expected {
     elements: Range<usize>,
     tag: Tag,
-    /// To the rank behind this one, which has not seen it.
+    /// True if the rank behind this one does not have these rows, so that they are passed on.
     travels_on: bool,
 }
 
-/// What is under way, and what has come.
+/// The transfers in progress, and the rows that have arrived.
 struct Ring<'r, 'a> {
     scope: &'r LocalScope<'a>,
     requests: &'r mut RequestCollection<'a, [i32]>,
     behind: Process<'r>,
-    /// By the numbers of the receives.
+    /// The expected data, by the numbers of the receives.
     expected: Vec<Expected>,
-    /// Elements that are here and not yet multiplied.
+    /// Elements that have arrived and are not yet multiplied.
     here: VecDeque<(Range<usize>, &'a [i32])>,
     start: Instant,
-    /// How long it took until the last were here.
+    /// The time until the last elements arrived.
     shared: Duration,
 }
 
 impl<'a> Ring<'_, 'a> {
-    /// Lets MPI go on. Whether anything is still under way.
+    /// Lets MPI progress. Returns whether any transfer is incomplete.
     fn look(&mut self) -> bool {
         while self.requests.incomplete() > 0
             && let Some((number, _, elements)) = self.requests.test_any()
@@ -110,7 +110,7 @@ impl<'a> Ring<'_, 'a> {
         }
     }
 
-    /// A request is complete. Receives were numbered first; what they bring is passed on at once.
+    /// Handles a completed request. The first numbers are receives; their data is passed on at once.
     fn complete(&mut self, number: usize, elements: &'a [i32]) {
         let Some(expected) = self.expected.get(number).cloned() else { return };
         if expected.travels_on {

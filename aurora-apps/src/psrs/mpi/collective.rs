@@ -1,4 +1,4 @@
-//! By the collective operation that is made for each phase.
+//! The sort by the MPI collective that is made for each phase.
 
 use super::merging::Merging;
 use super::program::{MASTER, Program};
@@ -37,7 +37,7 @@ fn gather_samples(program: &mut Program<'_>, mine: &[Sample], clock: &mut Clock<
     })
 }
 
-/// Phase 2. Pivots are spread by Bcast; all cuts reach all ranks by Allgather.
+/// Phase 2. Bcast sends the pivots; Allgather sends all cuts to all ranks.
 fn partition(program: &mut Program<'_>, clock: &mut Clock<'_>) -> Result<Cuts> {
     clock.sharing("read pivots", || {
         let pivots: &mut [u8] = bytemuck::cast_slice_mut(&mut program.pivots);
@@ -53,8 +53,8 @@ fn partition(program: &mut Program<'_>, clock: &mut Clock<'_>) -> Result<Cuts> {
     })
 }
 
-/// Phase 3. Partition i of every block goes to rank i by Alltoallv, but for its own. Returns how those that come stand
-/// in the buffer.
+/// Phase 3. Alltoallv sends partition i of every block to rank i, except rank i's own partition. Returns the layout of
+/// the received partitions in the buffer.
 fn exchange_partitions(program: &mut Program<'_>, cuts: &Cuts, clock: &mut Clock<'_>) -> Result<Parts> {
     let (outgoing, incoming) = program.partitions(cuts)?;
     let Program { ranks, keys, partitions, .. } = program;
@@ -66,7 +66,8 @@ fn exchange_partitions(program: &mut Program<'_>, cuts: &Cuts, clock: &mut Clock
     Ok(incoming)
 }
 
-/// Phase 4. Partitions are merged, what belongs into the own block in its place there, and Alltoallv moves the rest.
+/// Phase 4. Merges the partitions. Keys of this rank's own block are merged into their places there; Alltoallv moves
+/// the others.
 fn merge_and_move(program: &mut Program<'_>, cuts: &Cuts, incoming: &Parts, clock: &mut Clock<'_>) -> Result<()> {
     let (moved_out, moved_in) = program.moves(cuts)?;
     let [stays, there] = program.stays(cuts);

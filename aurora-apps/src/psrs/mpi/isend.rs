@@ -1,5 +1,5 @@
-//! By Isend and Irecv, as the paper's program (section 4.3): receives are posted before anything is sent, and
-//! partitions are merged as they come.
+//! The sort by Isend and Irecv, as in the paper's program (section 4.3): receives are posted before anything is sent,
+//! and partitions are merged as they arrive.
 
 use super::merging::Merging;
 use super::program::{MASTER, Program};
@@ -60,9 +60,9 @@ fn partition(program: &mut Program<'_>, clock: &mut Clock<'_>) -> Result<Cuts> {
     })
 }
 
-/// Phases 3 and 4. Partition i of every block goes to rank i, which merges them as they come, what belongs into the own
-/// block in its place there; messages move the rest. Where computing is to be apart nothing is merged before all are
-/// here.
+/// Phases 3 and 4. Partition i of every block goes to rank i, which merges the partitions as they arrive. Keys of the
+/// rank's own block are merged into their places there; messages move the others. If computing is kept apart, merging
+/// starts when all partitions have arrived.
 fn merge_partitions(program: &mut Program<'_>, cuts: &Cuts, clock: &mut Clock<'_>) -> Result<()> {
     let (outgoing, incoming) = program.partitions(cuts)?;
     let (moved_out, moved_in) = program.moves(cuts)?;

@@ -1,31 +1,31 @@
-//! Merging sorted runs as they come: neighbours pairwise, in rounds between two buffers, as
-//! [`merge`](crate::psrs::merge()) does, but each pair as soon as both are here. What of the result belongs into this
-//! rank's block is written there, and not copied.
+//! The merge of sorted runs as they arrive: neighbours pairwise, in rounds between two buffers, as in
+//! [`merge`](crate::psrs::merge()), but each pair is merged as soon as both runs have arrived. The result's keys of
+//! this rank's block are written into the block directly, without a copy.
 
 use crate::psrs::merge::merge_some;
 use std::ops::Range;
 
-/// Keys that are merged at a time: a tenth of a millisecond, after which MPI may go on with what is under way.
+/// The number of keys that are merged at a time: a tenth of a millisecond, after which MPI may progress.
 const STRIP: usize = 64 * 1024;
 
-/// Runs that are merged, some of which are still to come.
+/// Runs that are merged, some of which have not yet arrived.
 pub struct Merging<'r, 'm> {
-    /// Where each run begins in the result, and where the last one ends.
+    /// The begin of each run in the result, and the end of the last run.
     begins: Vec<usize>,
-    /// Those that are here, wherever they are.
+    /// The runs that have arrived.
     runs: Vec<&'r [u32]>,
-    /// What is ready for each round; of the last one it is the result.
+    /// The runs that are ready for each round; the last entry is the result.
     ready: Vec<Vec<bool>>,
-    /// What comes of the first, third, ... round, and of the others.
+    /// The results of the odd rounds, and of the even rounds.
     buffers: &'m mut [Vec<u32>; 2],
-    /// The part of the result that is this rank's own, and where it goes.
+    /// The part of the result in this rank's block, and the memory for it.
     own: Range<usize>,
     block: &'r mut [u32],
 }
 
 impl<'r, 'm> Merging<'r, 'm> {
-    /// Of runs of these lengths. What is in the buffers does not matter, and they grow as needed. The range `own` of
-    /// the result goes into `block`.
+    /// Prepares the merge of runs of these lengths. The buffers' contents are ignored and they grow if necessary. The
+    /// range `own` of the result goes into `block`.
     pub fn new(
         lengths: impl Iterator<Item = usize>,
         buffers: &'m mut [Vec<u32>; 2],
@@ -48,13 +48,13 @@ impl<'r, 'm> Merging<'r, 'm> {
         Merging { begins, runs: vec![&[]; count], ready, buffers, own, block }
     }
 
-    /// All runs are here.
+    /// Adds all runs.
     pub fn add_all(&mut self, runs: Vec<&'r [u32]>) {
         runs.into_iter().enumerate().for_each(|(number, run)| self.add(number, run, &mut |work| work()));
     }
 
-    /// Run `number` is here: merges it with its neighbour if that is here too, what comes of it with its neighbour, and
-    /// so on. `step` does a little of that at a time.
+    /// Adds run `number`, which has arrived. Merges it with its neighbour if that has arrived too, then merges the
+    /// result with its neighbour, and so on. Each part of the work is run by `step`.
     pub fn add(&mut self, number: usize, run: &'r [u32], step: &mut dyn FnMut(&mut dyn FnMut())) {
         self.runs[number] = run;
         let mut number = number;
@@ -69,7 +69,8 @@ impl<'r, 'm> Merging<'r, 'm> {
         }
     }
 
-    /// Makes a run of the next round of two of this one (or of the last one alone).
+    /// Merges run `number` of a round and its neighbour into a run of the next round; the last run may have no
+    /// neighbour.
     fn merge(&mut self, round: usize, number: usize, step: &mut dyn FnMut(&mut dyn FnMut())) {
         let last = self.begins.len() - 1;
         let begin = |number: usize| self.begins[last.min(number << round)];
@@ -97,10 +98,10 @@ impl<'r, 'm> Merging<'r, 'm> {
         }
     }
 
-    /// The result but for this rank's own part, in whose place there is anything.
+    /// Returns the result. The place of this rank's own part has arbitrary contents.
     ///
     /// # Panics
-    /// If a run has not come.
+    /// If a run has not been added.
     pub fn finish(self) -> &'m [u32] {
         let rounds = self.ready.len() - 1;
         assert_eq!(self.ready[rounds], [true], "all runs");

@@ -1,4 +1,4 @@
-//! The same program over MPI, with the keys of the repetitions, and its result where it is verified.
+//! The program over MPI. It takes the keys of the repetitions and copies its result to the vector that is verified.
 
 mod collective;
 mod isend;
@@ -13,7 +13,7 @@ use crate::implementation::Implementation;
 use aurora_core::prelude::*;
 use program::Program;
 
-/// The program, run again and again.
+/// The program over MPI.
 pub struct OverMpi<'w> {
     program: Program<'w>,
     sort: fn(&mut Program<'_>, Pace) -> Result<Laps>,
@@ -21,7 +21,7 @@ pub struct OverMpi<'w> {
 }
 
 impl<'w> OverMpi<'w> {
-    /// Collective. Room for `length` keys.
+    /// Collective. Allocates memory for `length` keys.
     pub fn new(world: &'w World, length: usize, implementation: Implementation) -> Result<Self> {
         let sort = if implementation == Implementation::MpiIsend { isend::sort } else { collective::sort };
         Ok(OverMpi { program: Program::new(world, length)?, sort, sorted: GVector::new(world, length)? })

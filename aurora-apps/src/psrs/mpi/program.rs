@@ -1,4 +1,4 @@
-//! What both forms have: each rank's keys in memory of its own, and the phases in which nothing is sent.
+//! The common part of both MPI forms: each rank's keys in its own memory, and the phases that send nothing.
 
 use crate::block::block;
 use crate::clock::Clock;
@@ -18,7 +18,7 @@ pub struct Program<'w> {
     /// All ranks' blocks.
     blocks: Vec<Range<usize>>,
     pub keys: Vec<u32>,
-    /// Room for the same when they are sorted.
+    /// Memory for the sorted keys.
     pub sorted: Vec<u32>,
     /// The samples of each rank, as bytes.
     pub sampled: Parts,
@@ -30,11 +30,11 @@ pub struct Program<'w> {
 }
 
 impl<'w> Program<'w> {
-    /// Collective. Room for `length` keys.
+    /// Collective. Allocates memory for `length` keys.
     pub fn new(world: &'w World, length: usize) -> Result<Self> {
         let ranks = MpiRanks::new(world)?;
         let (me, size) = (ranks.me(), ranks.size());
-        // Also checks that MPI can count them.
+        // This also checks that MPI's counts can express the keys.
         let all = Parts::new((0..size).map(|rank| block(length, size, rank)))?;
         let blocks: Vec<_> = (0..size).map(|rank| all.range(rank)).collect();
         let counts: Vec<_> = blocks.iter().map(|block| sample_count(block.len(), size)).collect();
@@ -52,12 +52,12 @@ impl<'w> Program<'w> {
         })
     }
 
-    /// Where this rank's block stands in the whole.
+    /// Returns the range of this rank's block in the whole.
     pub fn block(&self) -> Range<usize> {
         self.blocks[self.ranks.me()].clone()
     }
 
-    /// Phase 1.
+    /// Phase 1: sorts the block and takes samples.
     pub fn sort_block(&mut self, clock: &mut Clock<'_>) -> Result<Vec<Sample>> {
         clock.computing("sort block", || {
             sort(&mut self.keys);
@@ -65,7 +65,7 @@ impl<'w> Program<'w> {
         })
     }
 
-    /// Phase 2, on the master.
+    /// Phase 2, on the master: selects the pivots.
     pub fn select_pivots(&mut self, clock: &mut Clock<'_>) -> Result<()> {
         clock.computing("sort samples", || {
             if self.ranks.me() == MASTER {
@@ -76,13 +76,13 @@ impl<'w> Program<'w> {
         })
     }
 
-    /// Phase 2, on all ranks.
+    /// Phase 2, on all ranks: cuts the block.
     pub fn cut_block(&self, clock: &mut Clock<'_>) -> Result<Vec<u64>> {
         clock.computing("cut block", || Ok(cuts(&self.keys, self.ranks.me(), &self.pivots)))
     }
 
-    /// What phase 3 sends to each rank, of this rank's keys, and what it gets from each: nothing of the own partition,
-    /// which is merged where it stands.
+    /// Returns the keys that phase 3 sends to each rank and receives from each rank. This rank's own partition is not
+    /// sent; it is merged from its place.
     pub fn partitions(&self, cuts: &Cuts) -> Result<(Parts, Parts)> {
         let (me, size) = (self.ranks.me(), self.ranks.size());
         let outgoing = Parts::new((0..size).map(|part| if part == me { 0..0 } else { cuts.partition(me, part) }))?;
@@ -90,15 +90,16 @@ impl<'w> Program<'w> {
         Ok((outgoing, Parts::of_lengths((0..size).map(length))?))
     }
 
-    /// What stays here of what this rank has merged, counted from its begin, and where it goes in this rank's block.
+    /// Returns the range of the merged keys that stays on this rank, counted from their begin, and its place in this
+    /// rank's block.
     pub fn stays(&self, cuts: &Cuts) -> [Range<usize>; 2] {
         let (place, block) = (cuts.place(self.ranks.me()), self.block());
         let [_, own, _] = around(&place, &block);
         if own.is_empty() { [0..0, 0..0] } else { [from(&own, place.start), from(&own, block.start)] }
     }
 
-    /// What phase 4 sends to each rank, of what this rank has merged, and what of this rank's block it gets from each:
-    /// nothing of what stays where it is.
+    /// Returns the merged keys that phase 4 sends to each rank, and the ranges of this rank's block that it receives
+    /// from each rank. Keys that stay on this rank are not sent.
     pub fn moves(&self, cuts: &Cuts) -> Result<(Parts, Parts)> {
         let (me, size) = (self.ranks.me(), self.ranks.size());
         let moved = |rank: usize, owner: usize, start: usize| {
@@ -110,7 +111,7 @@ impl<'w> Program<'w> {
     }
 }
 
-/// A range of global indices, counted from `start`.
+/// Returns a range of global indices, counted from `start`.
 fn from(range: &Range<usize>, start: usize) -> Range<usize> {
     range.start - start..range.end - start
 }

@@ -1,10 +1,10 @@
-//! By collective operations alone: while the ranks search, Iallgather goes round after round, in which each rank says
-//! how long the shortest tour is that it knows, and whether it wants parts. All see the same, so all can tell who gets
-//! which: there is a queue on every rank and no master.
+//! The search by collective operations alone. While the ranks search, Iallgather runs round after round. In each round
+//! every rank tells the length of the shortest tour it knows, and whether it wants parts. All ranks receive the same
+//! data, so each rank knows the owner of each part: every rank has a copy of the queue, and there is no master.
 //!
-//! A round is over when the slowest rank has looked, every so many nodes: MPI has no thread that would do it meanwhile.
-//! A rank says that it wants parts when it begins with its last ones, and so seldom waits; a bound is up to two rounds
-//! old. Rounds are made of messages, so a rank looks less often than where it only looks whether some have come.
+//! A round ends when the slowest rank has checked it, after every [`LOOK`] nodes, because MPI has no thread that does
+//! so meanwhile. A rank asks for parts when it begins with its last parts, and so seldom waits. A bound is up to two
+//! rounds old. Rounds consist of messages, so a rank checks less often than a rank that only checks for messages.
 
 use super::record::Record;
 use crate::clock::Clock;
@@ -19,17 +19,17 @@ use mpi::traits::{CommunicatorCollectives, Root};
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 
-/// Whose instance it is.
+/// The rank whose instance is searched.
 const ROOT: usize = 0;
 
-/// Nodes of the search between two looks at the round.
+/// The number of nodes between two checks of the round.
 const LOOK: u32 = 256;
 
-/// What a rank says of itself in a round: it has parts beside those it is at,
+/// The state of a rank in a round: it has further parts than those it searches.
 const SUPPLIED: u32 = 0;
-/// it has none but those it is at, or begins with now,
+/// The state of a rank in a round: it has only the parts that it searches or begins with now.
 const AT_ITS_LAST: u32 = 1;
-/// or none at all.
+/// The state of a rank in a round: it has no parts.
 const IDLE: u32 = 2;
 
 /// Collective. Searches rank 0's instance.
@@ -67,21 +67,22 @@ pub fn search(ranks: &MpiRanks<'_>, talk: &SimpleCommunicator, instance: &Instan
     Ok((clock.stop()?, tour, figures))
 }
 
-/// What a rank knows from the rounds.
+/// The knowledge of a rank from the rounds.
 struct Rounds<'r> {
     talk: &'r SimpleCommunicator,
     me: usize,
     size: usize,
     /// The length of the shortest tour known here.
     shortest: Cell<u32>,
-    /// Nodes since the last look.
+    /// The number of nodes since the last check.
     nodes: Cell<u32>,
-    /// The round under way; none when all is over.
+    /// The round in progress; `None` when the search has ended.
     round: RefCell<Option<Posted>>,
-    /// Parts for this rank, which has not begun with them, and whether it is at others.
+    /// Parts that this rank has been given and not yet begun, and whether it searches other parts.
     granted: Cell<Option<(u32, u32)>>,
     busy: Cell<bool>,
-    /// Of the queue, the same on all ranks: parts that a rank gets at a time, all there are, and the next one.
+    /// The queue, the same on all ranks: the number of parts that a rank gets at a time, the number of all parts, and
+    /// the next part.
     chunk: u32,
     parts: Cell<u32>,
     next: Cell<u32>,
@@ -107,7 +108,7 @@ impl<'r> Rounds<'r> {
     /// Begins a round.
     fn begin(&self) {
         let granted = self.granted.get();
-        // Who is not busy takes what has been granted before the round ends.
+        // A rank that is not busy begins with its granted parts before the round ends.
         let state = match (granted, self.busy.get()) {
             (Some(_), true) => SUPPLIED,
             (Some(_), false) | (None, true) => AT_ITS_LAST,
@@ -117,8 +118,8 @@ impl<'r> Rounds<'r> {
         *self.round.borrow_mut() = Some(Posted::all_gather(self.talk, self.size, &mine));
     }
 
-    /// Ends the round under way, waiting for it if need be, and begins the next, unless all ranks are idle and nothing
-    /// is left.
+    /// Ends the round in progress, after waiting for it if necessary. Begins the next round, unless all ranks are idle
+    /// and no parts are left.
     fn end(&self) {
         let Some(mut round) = self.round.take() else { return };
         let (said, mut idle) = (round.wait(), 0);
@@ -140,7 +141,7 @@ impl<'r> Rounds<'r> {
         }
     }
 
-    /// The next parts to search, `None` when no rank has any.
+    /// Returns the next parts to search, or `None` when no rank has any.
     fn take(&self) -> Option<Range<u32>> {
         self.busy.set(false);
         loop {

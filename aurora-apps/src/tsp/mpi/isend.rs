@@ -1,10 +1,11 @@
-//! Master and workers: rank 0 keeps the queue of parts and gives them out, and searches itself; a shorter tour's length
-//! goes from who has found it straight to all others.
+//! Master and workers: rank 0 keeps the queue of parts, gives parts to the workers, and searches itself. A rank that
+//! has found a shorter tour sends its length to all other ranks directly.
 //!
-//! MPI has no thread that would answer while a rank searches: ranks look for messages every so many nodes. What that
-//! costs: a look is a fraction of a microsecond, and who asks rank 0 for parts waits until it looks next. So a worker
-//! asks for its next parts before it begins with those it has, and does not wait unless they are few. A bound is as
-//! much older than under Aurora, where it is written into every rank's memory meanwhile.
+//! MPI has no thread that answers while a rank searches, so ranks check for messages after every [`LOOK`] nodes. A
+//! check costs a fraction of a microsecond, and a rank that asks rank 0 for parts waits until rank 0 checks. So a
+//! worker asks for its next parts before it begins with the parts it has, and it does not wait unless they are few. A
+//! bound is older than under Aurora by the time between two checks, because Aurora writes it into every rank's memory
+//! meanwhile.
 
 use super::record::Record;
 use crate::clock::Clock;
@@ -21,17 +22,17 @@ use mpi::traits::{Communicator, Source};
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 
-/// The rank that has the queue.
+/// The rank that keeps the queue.
 const MASTER: usize = 0;
 
-/// Nodes of the search between two looks for messages: some tens of microseconds.
+/// The number of nodes between two checks for messages: some tens of microseconds.
 const LOOK: u32 = 64;
 
-/// The sender has found a tour of this length.
+/// The tag of a message: the sender has found a tour of this length.
 const SHORTER: Tag = 1;
-/// The sender wants parts.
+/// The tag of a message: the sender asks for parts.
 const ASK: Tag = 2;
-/// These are the parts; there are none left if they are empty.
+/// The tag of a message: parts for the receiver. An empty range means that no parts are left.
 const PARTS: Tag = 3;
 
 /// Collective. Searches rank 0's instance.
@@ -74,30 +75,30 @@ pub fn search(ranks: &MpiRanks<'_>, talk: &SimpleCommunicator, instance: &Instan
         let mine = Record::of(&search, &instance);
         ranks.all_at_once(&vec![&mine[..]; size], records.chunks_mut(mine.len()).collect());
         let (tour, [nodes, improvements]) = Record::join(&records, &instance);
-        // What others have said and this rank has not looked for any more.
+        // Receives the other ranks' messages that this rank has not yet checked for.
         desk.hear(improvements - search.improvements);
         Ok((tour, [nodes, improvements]))
     })?;
     Ok((clock.stop()?, tour, figures))
 }
 
-/// What a rank says and hears during a search.
+/// The state and the messages of a rank during a search.
 struct Desk<'r> {
     talk: &'r SimpleCommunicator,
     me: usize,
     size: usize,
     /// The length of the shortest tour known here.
     shortest: Cell<u32>,
-    /// Nodes since the last look.
+    /// The number of nodes since the last check.
     nodes: Cell<u32>,
-    /// Messages about tours that have come.
+    /// The number of received messages about tours.
     heard: Cell<u64>,
-    /// What has been sent, and MPI may not be through with.
+    /// Sends that may be incomplete.
     sent: RefCell<Vec<Posted>>,
-    /// Parts for this rank, which has not begun with them.
+    /// Parts that this rank has received and not yet begun.
     granted: Cell<Option<(u32, u32)>>,
-    /// Of the queue: parts that a rank gets at a time, all there are, the next one, and how many ranks have been told
-    /// that there are none.
+    /// The queue: the number of parts that a rank gets at a time, the number of all parts, the next part, and the
+    /// number of workers that know that no parts are left.
     chunk: u32,
     parts: Cell<u32>,
     next: Cell<u32>,
@@ -122,10 +123,12 @@ impl<'r> Desk<'r> {
         }
     }
 
-    /// The next parts to search, `None` if there are none. The master goes when all workers know that.
+    /// Returns the next parts to search, or `None` if no parts are left. The master returns `None` when all workers
+    /// know that.
     fn take(&self) -> Option<Range<u32>> {
         if self.me == MASTER {
-            // Where parts are short a worker would wait for many of the master's.
+            // Checks for messages first: if parts are short, a worker would otherwise wait for many parts of the
+            // master.
             self.look();
             let (first, end) = self.draw();
             while first == end && self.dismissed.get() + 1 < self.size {
@@ -146,7 +149,7 @@ impl<'r> Desk<'r> {
         Some(first..end)
     }
 
-    /// A worker asks for parts.
+    /// Asks the master for parts, on a worker.
     fn ask(&self) {
         if self.me != MASTER {
             self.send(MASTER, ASK, &[]);
@@ -161,7 +164,7 @@ impl<'r> Desk<'r> {
         (first, end)
     }
 
-    /// Waits until so many messages about tours have come in all.
+    /// Waits until `messages` messages about tours have arrived in all.
     fn hear(&self, messages: u64) {
         while self.heard.get() < messages {
             self.wait();

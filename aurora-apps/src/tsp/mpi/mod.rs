@@ -1,4 +1,4 @@
-//! The same search over MPI.
+//! The search over MPI.
 
 mod collective;
 mod isend;
@@ -12,10 +12,10 @@ use aurora_core::prelude::*;
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::Communicator;
 
-/// The program, run again and again.
+/// The program over MPI.
 pub struct OverMpi<'w> {
     ranks: MpiRanks<'w>,
-    /// For what is said during a search: nothing else is received there.
+    /// The communicator for messages during a search. Nothing else is received on it.
     talk: SimpleCommunicator,
     search: Search,
 }
@@ -23,16 +23,16 @@ pub struct OverMpi<'w> {
 type Search = fn(&MpiRanks<'_>, &SimpleCommunicator, &Instance, u32) -> Result<Outcome>;
 
 impl<'w> OverMpi<'w> {
-    /// Collective.
+    /// Collective. Prepares the search.
     pub fn new(world: &'w World, implementation: Implementation) -> Result<Self> {
         let ranks = MpiRanks::new(world)?;
         let search = if implementation == Implementation::MpiIsend { isend::search } else { collective::search };
         Ok(OverMpi { talk: ranks.comm.duplicate(), ranks, search })
     }
 
-    /// Collective. Searches this instance, of which rank 0's counts; a rank takes `chunk` parts at a time.
+    /// Collective. Searches rank 0's `instance`. A rank takes `chunk` parts at a time.
     pub fn search(&self, instance: &Instance, chunk: u64) -> Result<Outcome> {
-        // There are no more parts than that, however many are asked for.
+        // There are never more parts than a u32 can count.
         (self.search)(&self.ranks, &self.talk, instance, u32::try_from(chunk).unwrap_or(u32::MAX))
     }
 }

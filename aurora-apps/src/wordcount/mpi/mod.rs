@@ -1,4 +1,4 @@
-//! The same program over MPI.
+//! The program over MPI.
 
 mod collective;
 
@@ -8,18 +8,18 @@ use crate::mpi_ranks::MpiRanks;
 use aurora_core::prelude::*;
 use rustc_hash::FxHashMap;
 
-/// The program, run again and again.
+/// The program over MPI.
 pub struct OverMpi<'w> {
     ranks: MpiRanks<'w>,
 }
 
 impl<'w> OverMpi<'w> {
-    /// Collective.
+    /// Collective. Prepares the program.
     pub fn new(world: &'w World) -> Result<Self> {
         Ok(OverMpi { ranks: MpiRanks::new(world)? })
     }
 
-    /// Collective. Counts the words of these texts. Returns the counts of the words that this rank owns.
+    /// Collective. Counts the words of `texts`. Returns the counts of the words that this rank owns.
     pub fn run(&mut self, texts: Texts) -> Result<(Laps, FxHashMap<String, u64>)> {
         let text = texts.of(self.ranks.me());
         let mut counts = FxHashMap::default();
