@@ -1,4 +1,4 @@
-//! How long a configuration would take that was not measured.
+//! Predictions for configurations that were not measured.
 
 use super::curve::Curve;
 use super::efficiency::Efficiency;
@@ -8,31 +8,32 @@ use super::measurements::{Measured, Measurements};
 use serde::Serialize;
 use std::cmp::Reverse;
 
-/// What a configuration would do at some efficiency.
+/// The predicted speed-up and time of a configuration at some efficiency.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Prediction {
     /// The efficiency that is assumed, a fraction.
     pub efficiency: Efficiency,
-    /// Equation (6), solved for SP.
+    /// The speed-up SP: equation (6), solved for SP.
     pub speedup: f64,
-    /// Equation (3), solved for T.
+    /// The time T in seconds: equation (3), solved for T.
     pub seconds: f64,
 }
 
 impl Measurements {
-    /// What `to` would do at this efficiency: SP = E sum(W_j n_j), T = min T_j / SP (section 3).
+    /// Predicts the speed-up and the time of `to` at this efficiency: SP = E sum(W_j n_j), T = min T_j / SP (section
+    /// 3).
     ///
     /// # Errors
-    /// [`Error::OtherMachines`].
+    /// [`Error::OtherMachines`] if `to` is a configuration of other machines.
     pub fn predict(&self, to: &Configuration, efficiency: Efficiency) -> Result<Prediction, Error> {
         let speedup = efficiency.fraction() * self.machines().power(to)?;
         Ok(Prediction { efficiency, speedup, seconds: self.fastest_seconds() / speedup })
     }
 
-    /// The run whose efficiency says most about `to`: the one with the fewest processors to add or remove, and of
-    /// several the one with the most processors. Only runs on more than one processor count, and not the one with the
-    /// configuration `to` itself, so that a prediction can be compared with it. For one processor it is that machine's
-    /// reference.
+    /// Returns the run whose configuration is nearest to `to`: the one with the fewest processors to add or remove, and
+    /// of several such runs the one with the most processors. Only runs on more than one processor count. The run on
+    /// `to` itself does not count, so that a prediction can be compared with it. If `to` is one processor, the run is
+    /// that machine's reference.
     ///
     /// # Errors
     /// [`Error::NoParallelRun`], or [`Error::OtherMachines`].
@@ -42,7 +43,7 @@ impl Measurements {
         self.telling(to).min_by_key(rank).ok_or_else(|| no_parallel_run(to))
     }
 
-    /// The [`Curve`] through the efficiencies of the runs that count for `to`, as for [`nearest`](Self::nearest).
+    /// Returns the [`Curve`] through the efficiencies of the runs that count for `to` in [`nearest`](Self::nearest).
     ///
     /// # Errors
     /// [`Error::NoParallelRun`], or [`Error::OtherMachines`].

@@ -33,7 +33,7 @@ const CORES: u32 = 2;
 const CRITICAL: [(u32, [f64; 4]); 2] = [(128, [1.41, 5.46, 9.86, 12.97]), (256, [0.57, 1.58, 2.18, 2.60])];
 
 impl Case {
-    /// All of them, in the paper's order.
+    /// All cases, in the order of the paper.
     pub const ALL: [Case; 5] = [
         Case {
             name: "256r1",
@@ -146,7 +146,7 @@ pub struct SuperProgram {
 }
 
 impl SuperProgram {
-    /// All of them, in the paper's order.
+    /// All versions, in the order of the paper.
     pub const ALL: [SuperProgram; 6] = [
         SuperProgram { name: "S", version: Version::Simple, smart: false },
         SuperProgram { name: "R", version: Version::Remote, smart: false },
