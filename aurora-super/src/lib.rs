@@ -1,5 +1,5 @@
-//! Super-programs (Jin and Ziavras): a program is made of *instructions*, functions over whole *blocks* of data; a
-//! scheduler decides which node executes what, and moves, caches and merges the blocks.
+//! Super-programs (Jin and Ziavras): a program is made of *instructions*, functions over whole *blocks* of data. A
+//! scheduler decides which node executes which instructions, and moves, caches and merges the blocks.
 //!
 //! [`SuperProgram`] runs them on the ranks of a job. A program needs two packages: this one, and `aurora-spmd`, whose
 //! library is named `aurora_core`.

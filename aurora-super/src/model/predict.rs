@@ -83,9 +83,9 @@ mod tests {
         };
         assert_eq!(nearest("a=9"), "a=4");
         assert_eq!(nearest("a=1,b=2"), "b=2");
-        // Of two that are as near the one with more processors.
+        // Of two runs that are equally near, the one with more processors.
         assert_eq!(nearest("a=3"), "a=4");
-        // One measured itself is predicted from another; one processor is its own reference.
+        // A measured configuration is predicted from another run; one processor is its own reference.
         assert_eq!(nearest("a=2"), "a=4");
         assert_eq!(nearest("b=1"), "b=1");
     }

@@ -23,7 +23,7 @@ const MOST_MACHINES: usize = 1000;
 /// | column | cell |
 /// |---|---|
 /// | `seconds` | elapsed time of the run |
-/// | `speedup`, `efficiency` | the printed values of the run, the efficiency in per cent; may be missing, empty or `-` |
+/// | `speedup`, `efficiency` | printed values, the efficiency in per cent; may be missing, empty or `-` |
 /// | `total` | the number of processors of the run; may be missing, and is checked |
 /// | any other | a machine: the number of its processors in the run; empty, `-` or no key means none |
 ///
@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn names_and_numbers_are_short() {
-        // Each cell has a copy of its column's name: of this one that would be 100 GB.
+        // Each cell has a copy of its column's name: the copies of this name would take 100 GB.
         let long = "x".repeat(500_000);
         let no_name = format!("`{}...` is no name of a machine: it must not be empty,", "x".repeat(50));
         for text in [

@@ -170,7 +170,7 @@ fn others(machines: &Machines, configuration: &Configuration, wanted: f64) -> im
         }
     }
     moves.sort_unstable();
-    // One after the other: of many machines there are a million, and the first that explains it will do.
+    // One after the other: many machines have a million of them, and the first that explains it is enough.
     let moved = moves.into_iter().map(move |(moved, from, to)| {
         let mut other = processors.to_vec();
         other[from] -= moved;
@@ -258,7 +258,7 @@ mod tests {
               for this speed-up, or a speed-up of 3.1104 for this time"
             ]
         );
-        // 31 would fit, but two digits are those of too many numbers.
+        // 31 would fit, but too many numbers have these two digits.
         assert!(findings("31.25", "3.1")[0].starts_with("line 5, columns `seconds` and `speedup`: 3.1 and 3.2000"));
     }
 

@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_sender_goes_on_while_its_block_waits_for_a_receiver() {
-        // 1 and 2 send to 0; the second of 2's goes to 3, which is free.
+        // 1 and 2 send to 0; the second block of 2 goes to 3, which is free.
         let arrivals = LINK.arrivals(4, &[(1, 0, 200), (2, 0, 200), (2, 3, 200)]);
         assert_eq!(arrivals[2], LINK.alone(200) + 22.0);
     }

@@ -200,7 +200,7 @@ impl Setting {
     /// Checks that the setting can be simulated.
     ///
     /// # Errors
-    /// [`SettingError`], with what to do.
+    /// [`SettingError`], with the remedy in its text.
     pub fn check(&self) -> Result<(), SettingError> {
         SettingError::check_speeds(&self.speeds)?;
         let is_cost = self.load.is_finite() && self.load >= 0.0;

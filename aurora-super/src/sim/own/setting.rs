@@ -114,7 +114,7 @@ impl OwnSetting {
     /// Checks that the setting can be simulated.
     ///
     /// # Errors
-    /// [`SettingError`], with what to do.
+    /// [`SettingError`], with the remedy in its text.
     pub fn check(&self) -> Result<(), SettingError> {
         SettingError::check_speeds(&self.speeds)?;
         SettingError::check_count("cores", self.cores)?;
