@@ -265,7 +265,7 @@ impl Parts {
     }
 
     /// Returns the grid row of each row and the grid column of each column of a matrix of this shape, in blocks. The
-    /// grid is [`grid_for`](Self::grid_for) the shape.
+    /// grid is the one of [`grid_for`](Self::grid_for).
     pub fn of(&self, shape: [u32; 2]) -> [Vec<u32>; 2] {
         let [rows, columns] = shape;
         let all = |count| lines(&shares(self.speeds.iter().copied()), count);

@@ -48,7 +48,7 @@ pub(crate) fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) 
 
 /// Returns a question with the nearest name for a message, or nothing.
 pub(crate) fn meant(nearest: &Option<String>) -> String {
-    nearest.as_ref().map_or_else(String::new, |nearest| format!(" (is `{nearest}` meant?)"))
+    nearest.as_ref().map_or_else(String::new, |nearest| format!(" (did you mean `{nearest}`?)"))
 }
 
 #[cfg(test)]

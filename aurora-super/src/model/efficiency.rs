@@ -48,7 +48,7 @@ impl FromStr for Efficiency {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         let percent = text.trim().strip_suffix('%').and_then(|number| number.trim_end().parse().ok());
-        let expected = "an efficiency: write per cent, a positive number and `%`, 77.8% say";
+        let expected = "an efficiency: write per cent, a positive number and `%`, for example 77.8%";
         positive(percent.unwrap_or(f64::NAN), || "efficiency".into(), quoted(text), expected)
             .map(|p| Efficiency(p / 100.0))
     }
@@ -73,7 +73,7 @@ mod tests {
             assert_eq!(
                 text,
                 format!(
-                    "efficiency: `{bad}` is not an efficiency: write per cent, a positive number and `%`, 77.8% say"
+                    "efficiency: `{bad}` is not an efficiency: write per cent, a positive number and `%`, for example 77.8%"
                 )
             );
         }

@@ -62,7 +62,7 @@ pub enum Error {
         nearest: Option<String>,
     },
     /// Cells that are separated by commas.
-    #[error("cells are separated by commas, which stand in numbers too: separate them by tabs or by spaces")]
+    #[error("cells are separated by commas, which may be part of numbers: separate them by tabs or by spaces")]
     Commas,
     /// A column without a name.
     #[error("{row}: column {column} has no name: separate names by one tab, or all of them by spaces")]
@@ -103,8 +103,8 @@ pub enum Error {
     },
     /// A machine called like a column of another kind, or whose name could not be written in a configuration.
     #[error(
-        "`{name}` is no name of a machine: it must not be empty, be `total`, `seconds`, `speedup` or `efficiency`, have more than \
-         {LONGEST_NAME} bytes, or contain `=`, `,` or control characters"
+        "`{name}` cannot be the name of a machine: it must not be empty, be `total`, `seconds`, `speedup` or \
+         `efficiency`, have more than {LONGEST_NAME} bytes, or contain `=`, `,` or control characters"
     )]
     Name {
         /// The name.
@@ -165,7 +165,7 @@ pub enum Error {
         sum: u64,
     },
     /// Two runs with one configuration.
-    #[error("{row}: the configuration {configuration} is already in {first}: keep one of them, the median say")]
+    #[error("{row}: the configuration {configuration} is already in {first}: keep one of them, for example the median")]
     Repeated {
         /// The second run.
         row: Row,
@@ -186,8 +186,8 @@ pub enum Error {
     },
     /// A configuration of other machines.
     #[error(
-        "the configuration {configuration} is one of {machines}, and here the machines are {known}: make it with \
-         the `configuration` of these"
+        "the configuration {configuration} was made for {machines}, but the machines are {known}: make it with \
+         `configuration` of these machines"
     )]
     OtherMachines {
         /// The configuration.
@@ -206,7 +206,7 @@ pub enum Error {
         example: String,
     },
     /// A configuration that no run has.
-    #[error("no run has the configuration {configuration}; measured are {known}")]
+    #[error("no run has the configuration {configuration}; the measured ones are {known}")]
     NotMeasured {
         /// The configuration.
         configuration: String,
@@ -216,7 +216,7 @@ pub enum Error {
     /// No run from which a prediction is possible.
     #[error(
         "no other run has more than one processor, so no efficiency is known for {configuration}: measure one, or give an \
-         efficiency, 85% say"
+         efficiency, for example 85%"
     )]
     NoParallelRun {
         /// The configuration.
@@ -239,7 +239,9 @@ pub enum Error {
 
 /// Returns the remedy for a column that most probably has the wrong name.
 fn renamed(nearest: &Option<String>) -> String {
-    nearest.as_ref().map_or_else(String::new, |nearest| format!(" (is `{nearest}` meant? Then call it `seconds`)"))
+    nearest
+        .as_ref()
+        .map_or_else(String::new, |nearest| format!(" (if `{nearest}` is that column, rename it to `seconds`)"))
 }
 
 /// Returns `value`, if the model can calculate with it.

@@ -256,8 +256,8 @@ mod tests {
             assert_eq!(
                 refused.to_string(),
                 format!(
-                    "the configuration CSNT=2 is one of SH, CSNT, and here the machines are {}: make it with the \
-                     `configuration` of these",
+                    "the configuration CSNT=2 was made for SH, CSNT, but the machines are {}: make it with \
+                     `configuration` of these machines",
                     names.join(", ")
                 )
             );
@@ -271,8 +271,8 @@ mod tests {
     #[test]
     fn configurations_that_cannot_be() {
         let told = |text: &str| machines().configuration(text).unwrap_err().to_string();
-        assert_eq!(told("SH=6,CNST=2"), "there is no machine `CNST` (is `CSNT` meant?); the table has SH, CSNT");
-        assert_eq!(told("sh=6"), "there is no machine `sh` (is `SH` meant?); the table has SH, CSNT");
+        assert_eq!(told("SH=6,CNST=2"), "there is no machine `CNST` (did you mean `CSNT`?); the table has SH, CSNT");
+        assert_eq!(told("sh=6"), "there is no machine `sh` (did you mean `SH`?); the table has SH, CSNT");
         assert_eq!(told("Origin=6"), "there is no machine `Origin`; the table has SH, CSNT");
         assert_eq!(told("SH"), "`SH` is not MACHINE=PROCESSORS: write a configuration as SH=2,CSNT=2");
         assert_eq!(

@@ -249,7 +249,7 @@ mod tests {
         );
         assert_eq!(
             told(&["SH", "CSNT", "CNST"], &[(&[1, 0, 0], 1.0), (&[0, 1, 0], 1.0), (&[1, 0, 2], 1.0)]),
-            "CNST has no reference time: add a run on one processor of CNST alone, or take CNST out (is `CSNT` meant?)"
+            "CNST has no reference time: add a run on one processor of CNST alone, or take CNST out (did you mean `CSNT`?)"
         );
         assert_eq!(
             told(&["a", "b"], &[(&[1, 0], 1.0), (&[0, 2], 1.0)]),
@@ -261,7 +261,7 @@ mod tests {
         );
         assert_eq!(
             told(&["a"], &[(&[1], 1.0), (&[2], 1.0), (&[1], 1.5)]),
-            "row 3: the configuration a=1 is already in row 1: keep one of them, the median say"
+            "row 3: the configuration a=1 is already in row 1: keep one of them, for example the median"
         );
         assert_eq!(
             told(&["a", "b"], &[(&[1, 0], 1.0), (&[0, 1], 2e9)]),
@@ -269,7 +269,7 @@ mod tests {
         );
         for name in ["", "seconds", "a=b", "a,b"] {
             let text = told(&[name], &[(&[1], 1.0)]);
-            assert!(text.starts_with(&format!("`{name}` is no name of a machine")), "{text}");
+            assert!(text.starts_with(&format!("`{name}` cannot be the name of a machine")), "{text}");
         }
         assert!(told(&["a"], &[]).starts_with("the table has no runs: its first line names the columns"));
         assert!(told(&[], &[]).starts_with("the table has no runs"));

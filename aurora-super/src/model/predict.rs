@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(
             text,
             "no other run has more than one processor, so no efficiency is known for a=2: measure one, or give an efficiency, \
-             85% say"
+             for example 85%"
         );
     }
 
@@ -114,13 +114,13 @@ mod tests {
     fn a_configuration_that_was_not_measured() {
         let table = read(TABLE).unwrap();
         let text = table.run(&table.machines().configuration("a=3").unwrap()).unwrap_err().to_string();
-        assert_eq!(text, "no run has the configuration a=3; measured are a=1; b=1; a=4; a=2; b=2");
+        assert_eq!(text, "no run has the configuration a=3; the measured ones are a=1; b=1; a=4; a=2; b=2");
         let many = (1..=1000).map(|count| format!("{count} {count}\n")).collect::<String>();
         let table = read(&format!("a seconds\n{many}")).unwrap();
         let text = table.run(&table.machines().configuration("a=2000").unwrap()).unwrap_err().to_string();
-        assert!(
-            text.ends_with("measured are a=1; a=2; a=3; a=4; a=5; a=6; a=7; a=8; a=9; a=10; a=11; a=12; and 988 more")
-        );
+        assert!(text.ends_with(
+            "the measured ones are a=1; a=2; a=3; a=4; a=5; a=6; a=7; a=8; a=9; a=10; a=11; a=12; and 988 more"
+        ));
     }
 
     #[test]

@@ -271,15 +271,15 @@ mod tests {
         }
         assert_eq!(
             told("a second\n1 3"),
-            "there is no column `seconds`, the elapsed time of each run (is `second` meant? Then call it `seconds`)"
+            "there is no column `seconds`, the elapsed time of each run (if `second` is that column, rename it to `seconds`)"
         );
         for name in ["time", "Time", "elapsed", "t", "sec"] {
-            let hint = format!("(is `{name}` meant? Then call it `seconds`)");
+            let hint = format!("(if `{name}` is that column, rename it to `seconds`)");
             assert!(told(&format!("a {name}\n1 3")).ends_with(&hint), "{name}");
         }
         assert_eq!(
             told("[{\"a\": 1, \"seconds\": 3}, {\"a\": 2, \"second\": 1.5}]"),
-            "row 2 has no `seconds`, its elapsed time (is `second` meant? Then call it `seconds`)"
+            "row 2 has no `seconds`, its elapsed time (if `second` is that column, rename it to `seconds`)"
         );
         assert_eq!(told("[{\"a\": 1, \"seconds\": 3}, {\"a\": 2}]"), "row 2 has no `seconds`, its elapsed time");
         assert_eq!(told("[{\"a\": 1}]"), "there is no column `seconds`, the elapsed time of each run");
@@ -308,7 +308,7 @@ mod tests {
         );
         assert_eq!(
             told("a seconds\n1 3\n1 4"),
-            "line 3: the configuration a=1 is already in line 2: keep one of them, the median say"
+            "line 3: the configuration a=1 is already in line 2: keep one of them, for example the median"
         );
         assert_eq!(
             told("seconds\n1"),
@@ -334,7 +334,7 @@ mod tests {
     fn names_and_numbers_are_short() {
         // Each cell has a copy of its column's name: the copies of this name would take 100 GB.
         let long = "x".repeat(500_000);
-        let no_name = format!("`{}...` is no name of a machine: it must not be empty,", "x".repeat(50));
+        let no_name = format!("`{}...` cannot be the name of a machine: it must not be empty,", "x".repeat(50));
         for text in [
             format!("{long}\n{}", "1\n".repeat(250_000)),
             format!("{long} {long}y seconds\n1 0 5\n"),
@@ -342,7 +342,7 @@ mod tests {
         ] {
             assert!(told(&text).starts_with(&no_name), "{}", &told(&text)[..200]);
         }
-        assert!(told("a\u{1b}[31m seconds\n1 2").starts_with("`a\u{fffd}[31m` is no name of a machine"));
+        assert!(told("a\u{1b}[31m seconds\n1 2").starts_with("`a\u{fffd}[31m` cannot be the name of a machine"));
         let bad = |cell: &str| told(&format!("a seconds\n1 {cell}\n"));
         assert_eq!(
             bad("\u{1b}[31m"),
@@ -358,7 +358,7 @@ mod tests {
     fn commas_separate_nothing() {
         assert_eq!(
             told("SH,CSNT,seconds\n1,0,3\n"),
-            "cells are separated by commas, which stand in numbers too: separate them by tabs or by spaces"
+            "cells are separated by commas, which may be part of numbers: separate them by tabs or by spaces"
         );
         assert!(told("a seconds,speedup\n1 3,1\n").starts_with("cells are separated by commas"));
     }

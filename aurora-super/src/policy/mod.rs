@@ -127,7 +127,11 @@ impl Policy {
 
 /// A name that no policy has.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("there is no policy `{name}`{}: it is one of {}", meant(.nearest), Policy::ALL.map(|(known, _)| known).join(", "))]
+#[error(
+    "there is no policy `{name}`{}: use one of {}",
+    meant(.nearest),
+    Policy::ALL.map(|(known, _)| known).join(", ")
+)]
 pub struct UnknownPolicy {
     name: String,
     nearest: Option<String>,

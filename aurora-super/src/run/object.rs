@@ -52,7 +52,7 @@ impl Object {
                     Claim::new(rank, action, site.clone())
                 };
                 let first = claim(Rank::new(0), "names the operands of");
-                let second = claim(cx.me(), "names others, by a captured value that differs, for");
+                let second = claim(cx.me(), "names other operands, because a captured value differs, for");
                 cx.fail(Error::mismatch(first, second));
             }
             Action::Progress => cx.progress(),

@@ -43,8 +43,9 @@ pub trait Merge<T>: 'static {
 /// A block that the instruction updates by the operation `Op`: a parameter `&mut Update<T, Op>`. It dereferences to
 /// the block.
 ///
-/// The instruction merges its contribution into the block, as `*sum += x` does. Before that, the block holds its value
-/// before the launch and the contributions of some of the other instructions; their choice is not determined.
+/// The instruction merges its contribution into the block, as `*sum += x` does. When the instruction begins, the block
+/// holds its value from before the launch and the contributions of some of the other instructions. It is not determined
+/// which ones.
 ///
 /// Launches are static today: the instructions of one block run on one rank, one after the other, in the order of their
 /// groups and steps. Neither [`Merge::identity`] nor [`Merge::merge`] is called.

@@ -266,9 +266,9 @@ impl<'w> SuperProgram<'w> {
     ///
     /// A *group* is one place of the grid. It has `steps` instructions: a number, or a function of the group's index.
     /// `operands` takes the group's index and the step, from 0, and returns the operands of that instruction: a tuple
-    /// with one place for each parameter of the function. No list of instructions exists: each rank calls `operands`
-    /// for the instructions that it runs, on its workers, and rank 0 for those of all ranks. The result must depend on
-    /// the index and the step alone.
+    /// with one place for each parameter of the function. No list of instructions exists. Each rank calls `operands`
+    /// for step 0 of every group, to find the written blocks, and later, on its workers, for the instructions that it
+    /// runs; rank 0 for those of all ranks. The result must depend on the index and the step alone.
     ///
     /// A group runs on the rank that hosts the block that the group writes or updates: all its instructions run there,
     /// in the order of their steps. Groups run in parallel. Groups that write the same block run one after the other,
@@ -342,7 +342,10 @@ impl<'w> SuperProgram<'w> {
         let (program, array) = blocks.array();
         let known = (program == self.number).then(|| self.arrays.borrow().get(array).clone());
         let refusal = match &known {
-            None => Some(Trouble { name: names::OUTSIDE, cause: "an array of another super-program".into() }),
+            None => Some(Trouble {
+                name: names::OUTSIDE,
+                cause: format!("the fold at {} is of an array of another super-program", Site::here()),
+            }),
             Some(array) if array.blocks.is_empty() => {
                 let cause = format!("{array} has no blocks: the fold at {} has no value", Site::here());
                 Some(Trouble { name: names::EMPTY, cause })

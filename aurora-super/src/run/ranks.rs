@@ -55,7 +55,9 @@ impl<'w> Ranks<'w> {
             }
             Err(error) => Some(Trouble {
                 name: names::THREADS,
-                cause: format!("{workers} threads cannot be started: {error}; AURORA_SUPER_WORKERS=1 needs one"),
+                cause: format!(
+                    "{workers} threads cannot be started: {error}; set AURORA_SUPER_WORKERS to a smaller number"
+                ),
             }),
         };
         ranks.agree("the start of a super-program", "the start of a super-program", 0, refusal)?;

@@ -121,7 +121,7 @@ impl Case {
 
 /// A name that no case has.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("there is no case `{0}`: it is one of 256r1, 256r2, 128r, 256s, 128s")]
+#[error("there is no case `{0}`: use one of 256r1, 256r2, 128r, 256s, 128s")]
 pub struct UnknownCase(String);
 
 impl FromStr for Case {
@@ -164,7 +164,7 @@ impl SuperProgram {
 
 /// A letter that no version has.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("there is no version `{0}`: it is one of S, R, D, M, G, N")]
+#[error("there is no version `{0}`: use one of S, R, D, M, G, N")]
 pub struct UnknownVersion(String);
 
 impl FromStr for SuperProgram {
@@ -216,11 +216,11 @@ mod tests {
     fn unknown_names_are_refused_with_the_known_ones() {
         assert_eq!(
             "512s".parse::<Case>().unwrap_err().to_string(),
-            "there is no case `512s`: it is one of 256r1, 256r2, 128r, 256s, 128s"
+            "there is no case `512s`: use one of 256r1, 256r2, 128r, 256s, 128s"
         );
         assert_eq!(
             "X".parse::<SuperProgram>().unwrap_err().to_string(),
-            "there is no version `X`: it is one of S, R, D, M, G, N"
+            "there is no version `X`: use one of S, R, D, M, G, N"
         );
         assert_eq!("n".parse::<SuperProgram>().unwrap().policy(), Policy::schedule(true, Version::Mixture));
     }

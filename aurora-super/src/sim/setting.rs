@@ -83,7 +83,7 @@ pub enum SettingError {
     #[error("`speeds` is empty: a cluster has at least one node")]
     NoNodes,
     /// More nodes than a simulation can have.
-    #[error("{0} nodes are more than can be simulated: 65536 are the most")]
+    #[error("{0} nodes cannot be simulated: use at most 65536")]
     TooManyNodes(u64),
     /// A speed that is not a number above 0 and up to 1e290.
     #[error("node {node} has speed {}: a speed is a number above 0 and up to 1e290", number(*.speed))]
@@ -94,10 +94,10 @@ pub enum SettingError {
         speed: f64,
     },
     /// A cost of a load that is not a number of 0 or more.
-    #[error("a load of {} units: it is a number of 0 or more", number(*.0))]
+    #[error("a load of {} units: give a number of 0 or more", number(*.0))]
     Load(f64),
     /// A time or a cost that is not a number of 0 or more.
-    #[error("{what} takes {} units: it is a number of 0 or more", number(*.units))]
+    #[error("{what} takes {} units: give a number of 0 or more", number(*.units))]
     Cost {
         /// The name of the time or the cost.
         what: &'static str,
@@ -105,10 +105,10 @@ pub enum SettingError {
         units: f64,
     },
     /// A rate of a link that is not above 0.
-    #[error("a rate of {} bytes a unit: it is a number above 0, and 0.125 is 1 Mbit/s", number(*.0))]
+    #[error("a rate of {} bytes per unit of time: give a number above 0, where 0.125 is 1 Mbit/s", number(*.0))]
     Rate(f64),
     /// A number that is 0 and must be at least 1.
-    #[error("`{0}` is 0: at least 1 is needed")]
+    #[error("`{0}` is 0: set it to 1 or more")]
     None(&'static str),
     /// More running instructions than instructions in flight.
     #[error(
@@ -122,10 +122,10 @@ pub enum SettingError {
         in_flight: u32,
     },
     /// A budget that is too small for the operands of one instruction.
-    #[error("a budget of {0} blocks: an instruction reads 2, and both have to be there")]
+    #[error("a budget of {0} blocks: an instruction needs 2 blocks at once, so set `budget` to 2 or more")]
     Budget(u32),
     /// An event of a node that does not exist.
-    #[error("node {node} of {nodes} is to be {what}: the last one is {last}", last = nodes - 1)]
+    #[error("node {node} is to be {what}, but there are {nodes} nodes: name one up to {last}", last = nodes - 1)]
     NoSuchNode {
         /// The event, such as `lost`.
         what: &'static str,
@@ -146,14 +146,14 @@ pub enum SettingError {
         factor: f64,
     },
     /// A loss of the dispatcher's node.
-    #[error("node 0 is to be lost: it has the dispatcher, without which no job goes on; lose another node")]
+    #[error("node 0 is to be lost: it has the dispatcher, and no job goes on without it; lose another node")]
     DispatcherLost,
     /// Two losses of one node.
     #[error("node {0} is to be lost twice: name it once in `losses`, with the earlier time")]
     LostTwice(Node),
     /// A case of a paper for which the paper has no latency.
     #[error(
-        "case {case} on {nodes} nodes: the paper measured the latency at 2, 4, 6 and 8; give the latency on {nodes}"
+        "case {case} on {nodes} nodes: the paper has latencies on 2, 4, 6 and 8 nodes only; give the latency yourself"
     )]
     NoLatency {
         /// The name of the case.
