@@ -16,8 +16,8 @@ pub struct Decimal {
 }
 
 impl Decimal {
-    /// Reads what `str::parse::<f64>` reads, so also `NaN` and `inf`, which [`Measurements`](super::Measurements)
-    /// refuses.
+    /// Reads a number in the syntax of `str::parse::<f64>`, also `NaN` and `inf`, which
+    /// [`Measurements`](super::Measurements) refuses.
     pub(super) fn parse(text: &str) -> Option<Self> {
         if text.len() > LONGEST {
             return None;

@@ -247,7 +247,8 @@ fn renamed(nearest: &Option<String>) -> String {
 /// Returns `value`, if the model can calculate with it.
 ///
 /// # Errors
-/// [`Error::Number`]: zero, negative, NaN, infinite, or beyond what products and quotients of such numbers can hold.
+/// [`Error::Number`]: zero, negative, NaN, infinite, or so small or large that products and quotients of such numbers
+/// could overflow.
 pub(super) fn positive(
     value: f64,
     at: impl FnOnce() -> String,

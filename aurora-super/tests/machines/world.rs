@@ -90,7 +90,7 @@ pub struct World<P> {
     /// The nodes that have asked, and have got no grant since.
     waiting: BTreeSet<Node>,
     /// By node and block, the copies that are kept, each with the version of its value. `None` where only one program
-    /// runs: what is read does not change.
+    /// runs: blocks that are read do not change.
     copies: Option<BTreeMap<(Node, BlockId), u32>>,
 }
 
