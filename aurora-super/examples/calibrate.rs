@@ -1,7 +1,6 @@
-//! The link model of the simulator beside `aurora-net`'s simulated network: how long blocks take in both.
+//! The link model of the simulator compared with `aurora-net`'s simulated network: the times of blocks in both.
 //!
-//! `cargo run --release -p aurora-super --example calibrate [HOSTS]`: all-to-all with up to 8 hosts, or as many as
-//! asked for.
+//! `cargo run --release -p aurora-super --example calibrate [HOSTS]`: all-to-all with up to 8 hosts, or up to HOSTS.
 
 #![expect(clippy::print_stdout, reason = "an example shows what it found")]
 

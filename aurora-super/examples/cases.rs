@@ -1,8 +1,8 @@
-//! The cases of S0 in its own regime: what its Figures 2 to 7 are about.
+//! The cases of S0 in its own regime: the subjects of its Figures 2 to 7.
 //!
-//! `cargo run --release -p aurora-super --example cases [MESSAGE [DISPATCHER]] [wire]`: MESSAGE is how many units a
-//! report or an order is on its way, DISPATCHER how many the dispatcher takes for it; 0 if not said. `wire`: blocks
-//! take their time on 100 Mbit/s, and of the paper's latency what that leaves.
+//! `cargo run --release -p aurora-super --example cases [MESSAGE [DISPATCHER]] [wire]`: MESSAGE is the time of a report
+//! or an order on its way, and DISPATCHER the time that the dispatcher takes for it, in units; the default is 0. With
+//! `wire`, blocks take their time on 100 Mbit/s, and the latency is the rest of the paper's latency.
 
 #![expect(clippy::print_stdout, reason = "an example shows what it found")]
 
@@ -25,7 +25,7 @@ impl Regime {
         Regime { message, dispatcher, wire: arguments.iter().any(|argument| argument == "wire") }
     }
 
-    /// `R'` is R with results at the owners of their parts.
+    /// `R'` is R with results that stay with the owners of their parts.
     fn run(&self, case: &Case, version: &str, nodes: u32, threads: u32) -> OwnOutcome {
         let letter: SuperProgram = version.trim_end_matches('\'').parse().expect("a version");
         let mut setting = case.setting(letter, nodes, threads).expect("the paper has its latency");
@@ -84,7 +84,7 @@ impl Regime {
         }
     }
 
-    /// 256r2 with ranges: a node knows what comes next of its group, and fetches it.
+    /// 256r2 with ranges: a node knows the next instructions of its group, and fetches their operands.
     fn ranges(&self) {
         println!("\n256r2 on 8 nodes with ranges, 6 in flight, 2 running");
         println!("policy grain extends   seconds  alive  missed  merges  efficiency");

@@ -30,7 +30,7 @@ fn gemm(a: &Dense<f64>, b: &Dense<f64>, c: &mut Dense<f64>) {
     }
 }
 
-/// The same for a matrix in tiles; those above the diagonal stay as they are.
+/// Factorises a matrix in tiles. Tiles above the diagonal stay unchanged.
 fn factorise(sp: &SuperProgram<'_>, a: Blocks<Dense<f64>, (u32, u32)>) -> Result<()> {
     for k in 0..TILES {
         let (m, next) = (TILES - k - 1, k + 1);

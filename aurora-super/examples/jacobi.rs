@@ -1,6 +1,6 @@
 //! Jacobi's method for the temperature of a plate, as a super-program: `cargo run --release --example jacobi`.
 //!
-//! The plate is cut into strips of rows. An instruction makes the next state of one strip out of the last state of the
+//! The plate is cut into strips of rows. An instruction computes the next state of one strip from the last state of the
 //! strip and of its neighbours.
 
 #![allow(clippy::print_stdout, reason = "an example")]

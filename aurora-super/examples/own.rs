@@ -1,4 +1,4 @@
-//! S2's program in own mode: all policies by nodes, and how long the simulator takes.
+//! S2's program in own mode: all policies by the number of nodes, and the time that the simulator takes.
 //!
 //! `cargo run --release -p aurora-super --example own`
 
@@ -18,7 +18,8 @@ fn row(name: &str, setting: &OwnSetting) {
     println!(" {:6.2} {:7.3} {:6} {:8} {took:10.1}", it.parallelism, it.miss_ratio, it.merges, it.messages);
 }
 
-/// How much longer a run takes in which something happens to node 3 at half time.
+/// Prints the time of a run in which something happens to node 3 at half time, as a multiple of the time of an
+/// undisturbed run.
 fn trouble() {
     println!("4 nodes; at half time node 3 is lost (noticed 10 ms later), or goes on with a quarter of its speed");
     println!("policy  lost: times as long, instructions again  slow: times as long");

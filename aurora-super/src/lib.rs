@@ -1,8 +1,8 @@
-//! Super-programs (Jin and Ziavras): a program is made of *instructions*, functions over whole *blocks* of data; a
-//! scheduler decides which node executes what, and moves, caches and merges the blocks.
+//! Super-programs (Jin and Ziavras): a program is made of *instructions*, functions over whole *blocks* of data. A
+//! scheduler decides which node executes which instructions, and moves, caches and merges the blocks.
 //!
-//! [`SuperProgram`] runs them on the ranks of a job. `aurora_core` is the library of the package `aurora-spmd`, which a
-//! program needs beside this one.
+//! [`SuperProgram`] runs them on the ranks of a job. A program needs two packages: this one, and `aurora-spmd`, whose
+//! library is named `aurora_core`.
 //!
 //! ```
 //! use aurora_core::prelude::*;
@@ -33,28 +33,28 @@
 //! }
 //! ```
 //!
-//! The scheduler is pure. It has no thread, no clock, no socket and no file: [`Dispatch`] hands out instructions,
-//! [`Execute`] is one node that executes them, and the two meet only through messages. [`run`] drives them over ranks,
-//! [`sim`] in virtual time.
+//! The scheduler is pure: it has no thread, no clock, no socket and no file. [`Dispatch`] hands out instructions, and
+//! [`Execute`] is one node that executes them. They exchange only messages. [`run`] drives them on ranks, and [`sim`]
+//! drives them in virtual time.
 //!
-//! What S0 and S2 are in these pages:
+//! These pages call two papers S0 and S2:
 //!
 //! - **S0**: Dejiang Jin and Sotirios G. Ziavras, *Modeling distributed data representation and its effect on parallel
 //!   data accesses*, Journal of Parallel and Distributed Computing 65 (2005).
 //! - **S2**: Dejiang Jin and Sotirios G. Ziavras, *A super-programming technique for large sparse matrix multiplication
 //!   on PC clusters*, IEICE Transactions on Information and Systems E87-D (2004).
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
 //! | [`data`] | the seven states of a block and the transitions between them |
 //! | [`program`] | groups of instructions and the blocks that they use |
-//! | [`policy`] | who works on what next |
-//! | [`dispatch`] | hands out instructions, follows what is committed, merges, loses nodes |
+//! | [`policy`] | the policies: which node works on which group next |
+//! | [`dispatch`] | the dispatcher: grants instructions, tracks commits, orders merges, handles lost nodes |
 //! | [`execute`] | one node: operands, prefetching, a cache within a budget |
-//! | [`lineage`] | which instructions made which incarnation |
+//! | [`lineage`] | the instructions that made each partial result |
 //! | [`run`] | super-programs on ranks, and the sequential interpreter |
-//! | [`sim`] | virtual time over the scheduler |
-//! | [`model`] | what is known of clusters of unequal machines, from measured times |
+//! | [`sim`] | the simulator: the scheduler in virtual time |
+//! | [`model`] | the performance model of clusters of unequal machines, from measured times |
 #![forbid(unsafe_code)]
 
 pub mod data;

@@ -1,4 +1,4 @@
-//! What a super-program asks for: groups of instructions, and the blocks that they use.
+//! A program as the scheduler sees it: groups of instructions, and the blocks that they use.
 
 use crate::Node;
 use std::hash::{Hash, Hasher};
@@ -18,13 +18,13 @@ pub struct Instruction {
     pub k: u32,
 }
 
-/// An index launch: instructions in groups, none of which is written down anywhere.
+/// An index launch: groups of instructions, which methods compute from numbers. No list of the instructions exists.
 ///
 /// A *group* is all instructions that contribute to one block of the result (a *task group*, S0 section 3.1). Groups
-/// stand in a grid of rows and columns: groups of one row have operands in common, and so do those of one column. All
+/// stand in a grid of rows and columns. The groups of a row may share operands, and so may the groups of a column. All
 /// methods are pure.
 ///
-/// # What holds
+/// # Rules
 ///
 /// 1. Two groups have different results, and no instruction reads a block that is a group's result.
 /// 2. A group may have no instruction. [`result`](Self::result) and [`inputs`](Self::inputs) are not called for it.
@@ -36,28 +36,29 @@ pub trait Program {
     /// Rows and columns of the grid; group `g` stands in row `g / columns`.
     fn grid(&self) -> (u32, u32);
 
-    /// How many instructions a group has.
+    /// Returns the number of instructions of a group.
     fn len(&self, group: Group) -> u32;
 
-    /// The block to which the instructions of a group contribute. The group has at least one.
+    /// Returns the block to which the instructions of a group contribute. It is called only for groups that have an
+    /// instruction.
     fn result(&self, group: Group) -> BlockId;
 
-    /// The blocks that an instruction reads.
+    /// Returns the blocks that an instruction reads.
     fn inputs(&self, instruction: Instruction) -> Self::Inputs;
 
-    /// How many blocks there are: numbers below this.
+    /// Returns the number of blocks. All block numbers are below it.
     fn blocks(&self) -> u32;
 
-    /// Where a block stands in its matrix: row, column, and the matrix's shape in blocks.
+    /// Returns the place of a block in its matrix (row and column), and the shape of the matrix in blocks.
     fn place(&self, block: BlockId) -> ([u32; 2], [u32; 2]);
 
-    /// Whether the dispatcher follows the states of the blocks that are read. If not, it never calls
-    /// [`inputs`](Self::inputs), and the program sees to rule 1 itself.
+    /// Returns true if the dispatcher tracks the states of the blocks that instructions read. If false, the dispatcher
+    /// never calls [`inputs`](Self::inputs), and the program itself must ensure rule 1.
     fn follows_reads(&self) -> bool {
         true
     }
 
-    /// How many groups there are.
+    /// Returns the number of groups.
     fn groups(&self) -> u32 {
         let (rows, columns) = self.grid();
         rows * columns
@@ -100,7 +101,7 @@ impl<P: Program + ?Sized> Program for Arc<P> {
     }
 }
 
-/// `C = A x B` in blocks: C(i, j) += A(i, k) B(k, j); both papers' program.
+/// The program of both papers: `C = A x B` in blocks, C(i, j) += A(i, k) B(k, j).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Product {
     rows: u32,
@@ -109,32 +110,33 @@ pub struct Product {
 }
 
 impl Product {
-    /// Of a matrix of `rows` x `inner` blocks and one of `inner` x `columns`. `None` if one of the three matrices has
-    /// no block, or if all of them together have more than `u32::MAX` blocks.
+    /// Creates the product of a matrix of `rows` x `inner` blocks and one of `inner` x `columns` blocks. `None` if one
+    /// of the three matrices has no block, or if all of them together have more than `u32::MAX` blocks.
     pub fn new(rows: u32, inner: u32, columns: u32) -> Option<Self> {
         let areas = [(rows, inner), (inner, columns), (rows, columns)].map(|(a, b)| u128::from(a) * u128::from(b));
         let fits = areas.iter().all(|area| *area > 0) && areas.iter().sum::<u128>() <= u128::from(u32::MAX);
         fits.then_some(Product { rows, inner, columns })
     }
 
-    /// Of two square matrices of `n` x `n` blocks; `None` as for [`new`](Self::new).
+    /// Creates the product of two square matrices of `n` x `n` blocks. `None` in the cases of [`new`](Self::new).
     pub fn square(n: u32) -> Option<Self> {
         Product::new(n, n, n)
     }
 
-    /// Blocks below this number are A's, of which a grid row shares those of its rows; those of B follow.
+    /// Returns the number of the first block of B; the blocks of A have smaller numbers. The groups of a grid row share
+    /// blocks of A, and the groups of a grid column share blocks of B.
     pub fn shared_by_columns(&self) -> BlockId {
         self.rows * self.inner
     }
 
-    /// How many instructions there are.
+    /// Returns the number of instructions.
     pub fn instructions(&self) -> u64 {
         u64::from(self.rows) * u64::from(self.inner) * u64::from(self.columns)
     }
 }
 
 impl Program for Product {
-    /// One block that all of the grid row may need, one for the grid column.
+    /// A block of A, which all groups of the grid row read, and a block of B, which all groups of the grid column read.
     type Inputs = [BlockId; 2];
 
     fn grid(&self) -> (u32, u32) {
@@ -172,7 +174,7 @@ impl Program for Product {
     }
 }
 
-/// Whether a node can have this speed. The sum of all nodes' speeds is finite.
+/// Returns true if a node can have this speed. The bound keeps the sum of all nodes' speeds finite.
 pub(crate) fn is_speed(speed: f64) -> bool {
     speed > 0.0 && speed <= 1e290
 }
@@ -181,7 +183,8 @@ pub(crate) fn is_speed(speed: f64) -> bool {
 ///
 /// Node `n` stands in grid row `n / columns` and grid column `n % columns`, and its part of a matrix is a rectangle. A
 /// matrix with one row or one column of blocks is cut over all nodes instead, in the order of their numbers and in
-/// proportion to their speeds: for it the nodes stand in one row or one column ([`grid_for`](Self::grid_for)).
+/// proportion to their speeds: for such a matrix the nodes stand in one row or one column
+/// ([`grid_for`](Self::grid_for)).
 #[derive(Clone, PartialEq, Debug)]
 pub struct Parts {
     rows: Vec<f64>,
@@ -196,17 +199,17 @@ impl Hash for Parts {
 }
 
 impl Parts {
-    /// Parts that are rectangles. A grid row of nodes gets rows of blocks in proportion to the sum of its nodes'
-    /// speeds, and a grid column gets columns of blocks in the same way. `None` if there are no speeds, or if one is
-    /// not a number above 0 and up to 1e290.
+    /// Creates parts that are rectangles. A grid row of nodes gets rows of blocks in proportion to the sum of its
+    /// nodes' speeds, and a grid column gets columns of blocks in the same way. `None` if there are no speeds, or if
+    /// one is not a number above 0 and up to 1e290.
     ///
     /// A part is in proportion to the speed of its node only if all grid rows have their speeds in the same ratios:
-    /// equal speeds, or 1:3 by turns. Else a slow node beside fast ones gets more than its share. So sort the speeds,
-    /// or take a policy that corrects the parts at the end: [`TAIL`](crate::Policy::TAIL) or
+    /// equal speeds, or 1 and 3 in turn. Otherwise a slow node next to fast ones gets more than its share: sort the
+    /// speeds, or use a policy that corrects the parts at the end: [`TAIL`](crate::Policy::TAIL) or
     /// [`ECT`](crate::Policy::ECT).
     ///
-    /// The grid has `2^floor(log2(p) / 2)` rows if that divides the number of nodes p, else the largest number below it
-    /// that does: 8 nodes stand as 2 x 4, 12 as 2 x 6, and 7 as 1 x 7.
+    /// For p nodes the grid has `2^floor(log2(p) / 2)` rows if that number divides p, otherwise the largest smaller
+    /// number that divides p: 8 nodes stand as 2 x 4, 12 as 2 x 6, and 7 as 1 x 7.
     ///
     /// ```
     /// use aurora_super::{Parts, Product, Program};
@@ -235,25 +238,24 @@ impl Parts {
         Some(Parts { rows: cuts(rows, &by_row), columns: cuts(columns, &by_column), speeds: speeds.to_vec() })
     }
 
-    /// The speeds of the nodes.
+    /// Returns the speeds of the nodes.
     pub fn speeds(&self) -> &[f64] {
         &self.speeds
     }
 
-    /// Rows and columns of the grid of nodes.
+    /// Returns the rows and columns of the grid of nodes.
     pub fn grid(&self) -> (u32, u32) {
         (self.rows.len() as u32, self.columns.len() as u32)
     }
 
-    /// How many nodes there are.
+    /// Returns the number of nodes.
     pub fn nodes(&self) -> u32 {
         let (rows, columns) = self.grid();
         rows * columns
     }
 
-    /// Rows and columns of the grid in which the nodes stand for a matrix of so many rows and columns of blocks: one
-    /// row of all nodes for a matrix of one row, one column of all nodes for one of one column, else
-    /// [`grid`](Self::grid).
+    /// Returns the rows and columns of the grid of nodes for a matrix of this shape, in blocks: one row of all nodes
+    /// for a matrix of one row, one column of all nodes for a matrix of one column, otherwise [`grid`](Self::grid).
     pub fn grid_for(&self, [rows, columns]: [u32; 2]) -> (u32, u32) {
         match (rows, columns) {
             (1, _) => (1, self.nodes()),
@@ -262,8 +264,8 @@ impl Parts {
         }
     }
 
-    /// For a matrix of so many rows and columns of blocks: the grid row of each row, the grid column of each column, in
-    /// the [grid](Self::grid_for) for such a matrix.
+    /// Returns the grid row of each row and the grid column of each column of a matrix of this shape, in blocks. The
+    /// grid is the one of [`grid_for`](Self::grid_for).
     pub fn of(&self, shape: [u32; 2]) -> [Vec<u32>; 2] {
         let [rows, columns] = shape;
         let all = |count| lines(&shares(self.speeds.iter().copied()), count);
@@ -274,7 +276,7 @@ impl Parts {
         }
     }
 
-    /// The owner of each block of a matrix of so many rows and columns of blocks, row by row.
+    /// Returns the owner of each block of a matrix of this shape, in blocks, row by row.
     ///
     /// ```
     /// use aurora_super::Parts;
@@ -289,7 +291,7 @@ impl Parts {
         (0..rows).flat_map(move |row| (0..columns).map(move |column| [row, column])).map(move |place| cut.owner(place))
     }
 
-    /// The owner of each block of a program from the start, in the order of the blocks.
+    /// Returns the initial owner of each block of a program, in the order of the blocks.
     pub fn owners(&self, program: &impl Program) -> impl Iterator<Item = Node> {
         let mut cut = ([0, 0], Cut::new(self, [0, 0]));
         (0..program.blocks()).map(move |block| {
@@ -302,7 +304,7 @@ impl Parts {
     }
 }
 
-/// How one matrix is cut.
+/// The cut of one matrix into parts.
 struct Cut {
     lines: [Vec<u32>; 2],
     /// Columns of the grid of nodes.
@@ -321,7 +323,7 @@ impl Cut {
     }
 }
 
-/// Where the share of each part ends, in proportion to its weight, as fractions of all.
+/// Returns the end of each part's share, as a fraction of the whole. Shares are in proportion to the weights.
 fn shares(weights: impl Iterator<Item = f64>) -> Vec<f64> {
     let cuts: Vec<f64> = weights
         .scan(0.0, |up_to, weight| {
@@ -333,11 +335,11 @@ fn shares(weights: impl Iterator<Item = f64>) -> Vec<f64> {
     cuts.into_iter().map(|cut| cut / all).collect()
 }
 
-/// To which part each of `count` lines belongs, where parts end at these fractions of all.
+/// Returns the part of each of `count` lines. `cuts` are the ends of the parts, as fractions of the whole.
 fn lines(cuts: &[f64], count: u32) -> Vec<u32> {
     let mut of = Vec::with_capacity(count as usize);
     for (part, cut) in (0..).zip(cuts) {
-        // What fractions of thirds and the like leave is no line.
+        // 1e-9 corrects the rounding of fractions such as thirds.
         let end = (f64::from(count) * cut + 1e-9).floor() as usize;
         of.resize(end.max(of.len()), part);
     }

@@ -1,29 +1,29 @@
-//! Chance that is the same on every machine: SplitMix64.
+//! Random numbers that are the same on every machine: SplitMix64.
 
-/// A seeded source of numbers.
+/// A seeded generator of pseudo-random numbers.
 #[derive(Clone, Hash, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// Equal seeds give equal numbers.
+    /// Creates a generator. Equal seeds give equal numbers.
     pub fn new(seed: u64) -> Self {
         Random(seed)
     }
 
-    /// The next number.
+    /// Returns the next number.
     #[expect(clippy::should_implement_trait, reason = "it has no end")]
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix(self.0)
     }
 
-    /// A number below `bound`, which is not 0.
+    /// Returns a number below `bound`, which must not be 0.
     pub fn below(&mut self, bound: u32) -> u32 {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u32
     }
 }
 
-/// A number that `value` determines and that looks like chance. That of 0, and of no other value, is 0.
+/// Hashes a number: the result looks random, and depends on `value` alone. It is 0 for 0, and for no other value.
 ///
 /// ```
 /// use aurora_super::{Instruction, Product, mix, sim::Work};

@@ -1,12 +1,12 @@
-//! Names that are not known, and what else a message quotes.
+//! Suggestions for unknown names, and texts that error messages quote.
 
 use std::fmt::Display;
 
-/// No name of anything is longer, in bytes. What compares names takes time and memory in proportion to the product of
-/// their lengths.
+/// The maximum length of a name, in bytes. A comparison of two names takes time and memory in proportion to the product
+/// of their lengths.
 pub(crate) const LONGEST_NAME: usize = 100;
 
-/// Something out of a file as a message can quote it: on one line, and not too long.
+/// Returns a text from a file as a message can quote it: on one line, and not too long.
 pub(crate) fn quoted(found: &str) -> String {
     let most = LONGEST_NAME / 2;
     let mut text: String = found.chars().take(most).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
@@ -16,13 +16,13 @@ pub(crate) fn quoted(found: &str) -> String {
     text
 }
 
-/// A number as a message can print it: in scientific form if it is very large or very small.
+/// Returns a number as a message can print it: in scientific form if it is very large or very small.
 pub(crate) fn number(value: f64) -> String {
     let is_common = !value.is_finite() || value == 0.0 || (1e-9..1e15).contains(&value.abs());
     if is_common { value.to_string() } else { format!("{value:e}") }
 }
 
-/// The first dozen of some things, and how many more there are.
+/// Lists the first twelve things, and the number of the others.
 pub(crate) fn listed(things: impl ExactSizeIterator<Item = impl Display>, separator: &str) -> String {
     let more = things.len().saturating_sub(12);
     let mut text = things.take(12).map(|thing| thing.to_string()).collect::<Vec<_>>().join(separator);
@@ -32,7 +32,7 @@ pub(crate) fn listed(things: impl ExactSizeIterator<Item = impl Display>, separa
     text
 }
 
-/// The one of `known` that `name` is most probably a misspelling of.
+/// Returns the name in `known` that `name` most probably misspells.
 pub(crate) fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<String> {
     if name.len() > LONGEST_NAME {
         return None;
@@ -46,9 +46,9 @@ pub(crate) fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) 
         .map(|(_, known)| known.into())
 }
 
-/// A question for a message.
+/// Returns a question with the nearest name for a message, or nothing.
 pub(crate) fn meant(nearest: &Option<String>) -> String {
-    nearest.as_ref().map_or_else(String::new, |nearest| format!(" (is `{nearest}` meant?)"))
+    nearest.as_ref().map_or_else(String::new, |nearest| format!(" (did you mean `{nearest}`?)"))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What holds of any machines, runs and farms.
+//! Properties of any machines, runs and farms.
 
 use aurora_super::model::{Configuration, Decimal, Error, Farm, Machines, Measurements, Review, Run, read};
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ fn times() -> impl Strategy<Value = Vec<f64>> {
     prop::collection::vec((-3.0..3.0f64).prop_map(|power| 10f64.powf(power)), 1..6)
 }
 
-/// Machines, and how many processors of each are used: at least one.
+/// Machines, and the number of processors of each that are used: at least one in all.
 fn used(most: u32) -> impl Strategy<Value = (Machines, Configuration)> {
     let counts = times().prop_flat_map(move |times| {
         let counts = prop::collection::vec(0..=most, times.len());
@@ -24,7 +24,7 @@ fn used(most: u32) -> impl Strategy<Value = (Machines, Configuration)> {
     })
 }
 
-/// Every assignment of units by hand: each processor on its own, one unit after the other.
+/// Assigns units directly: each processor by itself, one unit after the other.
 fn one_by_one(units: u32, unit: f64, machines: &Machines, configuration: &Configuration, first_come: bool) -> f64 {
     let per_machine = machines.weights().iter().zip(configuration.processors());
     let times: Vec<f64> = per_machine.flat_map(|(weight, count)| vec![unit / weight; *count as usize]).collect();

@@ -11,7 +11,7 @@ fn printed(text: &str) -> Vec<Vec<&str>> {
     lines.map(|line| line.split('\t').collect()).collect()
 }
 
-/// As many digits after the point as `like` has.
+/// Prints a value with as many digits after the point as `like` has.
 fn as_printed(value: f64, like: &str) -> String {
     format!("{value:.*}", like.split_once('.').map_or(0, |(_, digits)| digits.len()))
 }
@@ -49,7 +49,7 @@ fn table_2_s_errors_are_found_by_rules() {
     assert_eq!((printed.to_string(), corrected.to_string()), ("3560.9729".into(), "35609.729".into()));
     assert_eq!((taken.as_str(), configuration.as_str()), ("SH=1,CSNT=1", "CSNT=2"));
     assert_eq!(format!("{recomputed:.4}"), "100.8228");
-    // As printed the weight of CSNT would be a tenth.
+    // With the number as printed, the weight of CSNT would be a tenth.
     let as_printed = Review::as_printed(&read(TABLE_2).unwrap()).measurements;
     assert_eq!(format!("{:.3?}", as_printed.machines().weights()), "[1.000, 0.094]");
 }

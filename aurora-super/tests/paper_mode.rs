@@ -47,14 +47,13 @@ fn simulate(speeds: Speeds, transfers: Transfers, policy: Policy, nodes: u32) ->
     sums.map(|sum| sum / SEEDS as f64)
 }
 
-/// Means of 16 repetitions differ by chance: for mixed clusters of 32 nodes those of six times 16 lay from 0.046 to
-/// 0.054.
+/// Means of 16 repetitions differ by chance: for mixed clusters of 32 nodes, six such means were from 0.046 to 0.054.
 fn tolerance(speeds: Speeds, nodes: u32) -> f64 {
     let homogeneous = if nodes <= 32 { 0.004 } else { 0.008 };
     if speeds == Mixed { 1.5 * homogeneous } else { homogeneous }
 }
 
-/// By how much a row differs most from what is seen, in tolerances.
+/// The largest difference of a row from the simulated values, in tolerances.
 fn difference(&(speeds, transfers, name, imbalance, communication): &Row) -> f64 {
     let policy = name.parse().expect("a policy");
     let differences = NODES.iter().enumerate().flat_map(|(at, nodes)| {

@@ -104,7 +104,7 @@ fn results_on_ranks_equal_the_sequential_results() {
     }
 }
 
-/// Groups that write one block are no neighbours.
+/// Groups that write the same block are not neighbours.
 #[test]
 fn the_sequential_one_runs_groups_in_their_order() {
     let (seen, steps) = (Arc::new(Mutex::new(Vec::new())), |i: u32| i % 3);
@@ -151,7 +151,7 @@ fn a_function_gets_the_blocks_of_its_grant() {
             let run = Config::threads(3).run(move |world| {
                 let (sp, calls) = (SuperProgram::new(world)?, AtomicU32::new(0));
                 let (a, b) = (sp.blocks(12, |i| 100 + i)?, sp.blocks(3, |_| 0)?);
-                // Another rank's block, from one call on yet another rank's.
+                // A block of another rank, and from one call on a block of a third rank.
                 let named = move |i: u32| {
                     let shift = if calls.fetch_add(1, Ordering::Relaxed) < change_at { 4 } else { 8 };
                     (i * 4 + shift) % 12

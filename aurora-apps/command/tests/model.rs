@@ -70,8 +70,8 @@ fn table_2_is_recomputed_and_its_two_errors_are_found() {
     for part in [
         "within the rounding of the printed times: 0 numbers",
         "in contradiction to the rest of the table: 2 numbers",
-        "- line 4, column `seconds`: 3560.9729 contradicts the speed-up 1 beside it, for which the other rows give 35609.727. With \
-         the decimal point moved it is 35609.729\n",
+        "- line 4, column `seconds`: 3560.9729 contradicts the speed-up 1 in its row: by the other rows this \
+         speed-up takes 35609.727. With the decimal point moved it is 35609.729\n",
         "- line 6, column `efficiency`: 97.7615 has the wrong denominator: it fits 1.897612 / 1.941063, with the power of SH=1,CSNT=1. \
          The run is on CSNT=2: by (6) 1.897612 / 1.882127 = 100.8228 %\n",
     ] {
@@ -161,7 +161,7 @@ fn arguments_that_do_not_fit_are_exit_code_2_and_say_what_does() {
     for (options, expected) in [
         (
             "--predict SH=6,CNST=2",
-            "'--predict <CONFIGURATION>': there is no machine `CNST` (is `CSNT` meant?); the table has SH, CSNT",
+            "'--predict <CONFIGURATION>': there is no machine `CNST` (did you mean `CSNT`?); the table has SH, CSNT",
         ),
         ("--predict SH=0", "machine SH: `0` is not a number of processors: write a whole number from 1 to 4294967295"),
         (
@@ -174,10 +174,13 @@ fn arguments_that_do_not_fit_are_exit_code_2_and_say_what_does() {
         ("--predict ,", "the configuration has no processors"),
         (
             "--predict SH=6 --from SH=5",
-            "'--from <ORIGIN>': no run has the configuration SH=5; measured are SH=1; CSNT=1; CSNT=2",
+            "'--from <ORIGIN>': no run has the configuration SH=5; the measured ones are SH=1; CSNT=1; CSNT=2",
         ),
-        ("--predict SH=6 --from CSTN=5", "is `CSNT` meant?"),
-        ("--predict SH=6 --from 0%", "`0%` is not an efficiency: write per cent, a positive number and `%`, 77.8% say"),
+        ("--predict SH=6 --from CSTN=5", "did you mean `CSNT`?"),
+        (
+            "--predict SH=6 --from 0%",
+            "`0%` is not an efficiency: write per cent, a positive number and `%`, for example 77.8%",
+        ),
         ("--predict SH=6 --from NaN%", "`NaN%` is not an efficiency"),
         (
             "--predict SH=6 --from 77.8",

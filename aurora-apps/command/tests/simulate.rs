@@ -190,8 +190,8 @@ fn speeds_that_are_none_are_told_with_their_line() {
 #[test]
 fn arguments_that_cannot_be_are_exit_code_2_and_say_what_can() {
     for (options, expected) in [
-        ("--policy tial", "there is no policy `tial` (is `tail` meant?): it is one of syn, S, R, SR, SS, tail, ect"),
-        ("--policy S,X", "there is no policy `X`: it is one of syn, S, R, SR, SS, tail, ect"),
+        ("--policy tial", "there is no policy `tial` (did you mean `tail`?): use one of syn, S, R, SR, SS, tail, ect"),
+        ("--policy S,X", "there is no policy `X`: use one of syn, S, R, SR, SS, tail, ect"),
         ("--nodes 0", "`0` is not a number of nodes: write numbers from 1 to 65536"),
         ("--nodes 65537", "`65537` is not a number of nodes"),
         ("--nodes -4", "`-4` is not a number of nodes"),
@@ -219,10 +219,10 @@ fn arguments_that_cannot_be_are_exit_code_2_and_say_what_can() {
         ("--variant S", "'--variant <LIST>' cannot be used here: it belongs to own mode"),
         ("--mode own --transfers multicast", "own mode sends each block to who asks for it"),
         ("--mode own --in-flight 0", "`0` is not a number of instructions: write numbers from 1 to 65536"),
-        ("--mode own --case 512s", "there is no case `512s`: it is one of 256r1, 256r2, 128r, 256s, 128s"),
+        ("--mode own --case 512s", "there is no case `512s`: use one of 256r1, 256r2, 128r, 256s, 128s"),
         ("--mode own --case 256s --nodes 5", "2, 4, 6 and 8; give the latency on 5 by `--latency`"),
         ("--mode own --case 256s --blocks 4", "cannot be used with"),
-        ("--mode own --variant S,X", "there is no version `X`: it is one of S, R, D, M, G, N"),
+        ("--mode own --variant S,X", "there is no version `X`: use one of S, R, D, M, G, N"),
         ("--mode own --variant S --policy S", "cannot be used with"),
         ("--mode own --latency -1", "a number of units from 0"),
         ("--mode own --schedule ssp", "a schedule is one of variants: add `--variant <LIST>`, or `--case <CASE>`"),
@@ -231,7 +231,7 @@ fn arguments_that_cannot_be_are_exit_code_2_and_say_what_can() {
             "'--schedule <SCHEDULE>' cannot be used here: a schedule is one of variants",
         ),
         ("--mode own --case 256r2 --policy S --schedule ssp", "a schedule is one of variants"),
-        ("--mode own --case none --blocks 8", "there is no case `none`: it is one of 256r1"),
+        ("--mode own --case none --blocks 8", "there is no case `none`: use one of 256r1"),
         ("--seed -1", "'--seed <N>': a whole number from 0 on"),
         ("--seed 18446744073709551616", "a whole number from 0 on"),
         ("--in-flight 4", "Usage: aurora simulate [OPTIONS]"),

@@ -1,14 +1,15 @@
-//! One block, as the dispatcher knows it.
+//! The dispatcher's record of one block.
 
 use super::state::{Event, Privilege, State, Use, next};
 use crate::Node;
 use thiserror::Error;
 
-/// What is known of a block: its state, who hosts it, and which value it has. A pure machine of 16 bytes; [`next`] has
-/// its transitions.
+/// The scheduler's record of one block, in the runtime on ranks and in the simulator: its state, its host and the
+/// version of its value. It is a state machine of 16 bytes; [`next`] has its transitions. The data of a block on ranks
+/// is the trait [`run::Block`](crate::run::Block).
 ///
-/// Slaves are not listed. A slave carries the version of the value that it is a copy of, and so does each reference to
-/// the block, so an old copy is never taken for the value, and a node may drop one at any time without a word.
+/// Slaves (copies) are not listed: a node may drop one at any time without a message. A driver can compare versions to
+/// recognise an old copy.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Block {
     state: State,
@@ -23,42 +24,43 @@ pub struct Block {
 pub struct NotAllowed {
     /// The block's state.
     pub state: State,
-    /// Instructions issued for it and not committed.
+    /// The number of instructions issued for it and not committed.
     pub issued: u32,
-    /// What was tried.
+    /// The event that was tried.
     pub event: Event,
 }
 
 impl Block {
-    /// A block without a value, hosted by a node.
+    /// Creates a block without a value, hosted by a node.
     pub fn new(host: Node) -> Self {
         Block { host, ..Block::default() }
     }
 
-    /// Its state.
+    /// Returns its state.
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// The node of its master, or of its only incarnation; where it will be created if it has none.
+    /// Returns the node of its master, or of its only incarnation. If it has none, this is the node on which it will be
+    /// created.
     pub fn host(&self) -> Node {
         self.host
     }
 
-    /// The number of its value: one more after every change.
+    /// Returns the version of its value, which grows by 1 with every change.
     pub fn version(&self) -> u32 {
         self.version
     }
 
-    /// Whether an instruction may be issued for it with this privilege.
+    /// Returns true if an instruction with this privilege may be issued for it.
     pub fn admits(&self, privilege: Privilege) -> bool {
         next(self.state, self.used(), Event::Issue(privilege)).is_some()
     }
 
-    /// An event happens to it.
+    /// Applies an event, and returns the new state.
     ///
     /// # Errors
-    /// [`NotAllowed`]; the block is as it was.
+    /// [`NotAllowed`] if the state does not allow the event. The block is then unchanged.
     pub fn apply(&mut self, event: Event) -> Result<State, NotAllowed> {
         let Some(to) = next(self.state, self.used(), event) else {
             return Err(NotAllowed { state: self.state, issued: self.issued, event });
@@ -74,12 +76,13 @@ impl Block {
         Ok(to)
     }
 
-    /// The title of master goes to another node (a master *floats*).
+    /// Makes another node the host (the papers say that the master *floats*).
     pub fn float(&mut self, host: Node) {
         self.host = host;
     }
 
-    /// Its value is lost with the nodes that had it, and so is whatever used it: it can be made again.
+    /// Resets the block after its value and the instructions that used it were lost with their nodes. It can be made
+    /// again.
     pub fn lose(&mut self, host: Node) {
         *self = Block { version: self.version, ..Block::new(host) };
     }

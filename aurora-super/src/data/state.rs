@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What an instruction may do with a block.
+/// The access of an instruction to a block.
 ///
-/// All instructions that have been issued for a block and are not committed have one privilege on it.
+/// All instructions that have been issued for a block and are not committed have the same privilege on it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Privilege {
     /// Read it.
@@ -13,12 +13,12 @@ pub enum Privilege {
     Write,
     /// Pass a modifier to its only incarnation.
     RemoteUpdate,
-    /// Modify an incarnation of its own node, which holds a part of what the block is.
+    /// Modify the incarnation on its own node, which holds a partial result of the block.
     DistributedUpdate,
 }
 
 impl Privilege {
-    /// All of them.
+    /// All privileges.
     pub const ALL: [Privilege; 4] =
         [Privilege::Read, Privilege::Write, Privilege::RemoteUpdate, Privilege::DistributedUpdate];
 }
@@ -39,12 +39,12 @@ pub enum State {
     RemoteUpdateable,
     /// Any number of incarnations, whose sum is the value.
     DistributedUpdateable,
-    /// Freed, for good.
+    /// Freed. It never gets a value again.
     Discarded,
 }
 
 impl State {
-    /// All of them.
+    /// All states.
     pub const ALL: [State; 7] = [
         State::Uninitiated,
         State::External,
@@ -55,7 +55,7 @@ impl State {
         State::Discarded,
     ];
 
-    /// The state in which instructions have this privilege.
+    /// Returns the state in which instructions have this privilege.
     pub fn of(privilege: Privilege) -> State {
         match privilege {
             Privilege::Read => State::Readable,
@@ -65,13 +65,13 @@ impl State {
         }
     }
 
-    /// Whether it is one of the three in which instructions change the block.
+    /// Returns true for the three states in which instructions change the block.
     pub fn is_changing(self) -> bool {
         matches!(self, State::Writeable | State::RemoteUpdateable | State::DistributedUpdateable)
     }
 }
 
-/// What happens to a block.
+/// An event that changes the state of a block, or its use.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Event {
     /// It is given its first value.
@@ -91,7 +91,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// All of them.
+    /// All events.
     pub const ALL: [Event; 10] = [
         Event::Create,
         Event::Load,
@@ -106,16 +106,16 @@ impl Event {
     ];
 }
 
-/// How many instructions have been issued for a block and are not committed.
+/// The use of a block by instructions that have been issued for it and are not committed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Use {
-    /// None.
+    /// No instruction uses the block.
     Idle,
-    /// Some.
+    /// At least one instruction uses the block.
     Busy,
 }
 
-/// The state after an event; `None` where the event is not allowed.
+/// Returns the state after an event, or `None` if the event is not allowed.
 ///
 /// ```text
 ///                    Create                           Discard
@@ -128,8 +128,8 @@ pub enum Use {
 ///        └───────────────────▶        Writeable ◀── Issue ── Readable
 /// ```
 ///
-/// Where the paper is silent: a block without a value may be updated (its value begins as the operation's identity),
-/// and may be discarded; an updating state is left by [`Event::Settle`] once all its instructions are committed.
+/// These rules are not in the paper: a block without a value may be updated (its value begins as the operation's
+/// identity), and may be discarded; [`Event::Settle`] ends an updating state once all its instructions are committed.
 pub fn next(state: State, used: Use, event: Event) -> Option<State> {
     use State::*;
     let idle = used == Use::Idle;
@@ -195,7 +195,7 @@ mod tests {
         State::ALL.iter().position(|state| format!("{state:?}") == name).expect("a state")
     }
 
-    /// (state, event, busy) that are allowed, and where they lead.
+    /// The allowed (state, event, busy), and the states that they lead to.
     fn paper() -> Vec<(Edge, usize)> {
         let mut edges = Vec::new();
         for line in PAPER.lines().filter(|line| !line.trim().is_empty()) {

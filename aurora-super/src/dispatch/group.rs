@@ -1,4 +1,4 @@
-//! How far the groups are.
+//! The progress of the groups.
 
 use crate::data::Privilege;
 use crate::lineage::{Lineage, Runs};
@@ -8,14 +8,14 @@ use crate::{Group, Node, Range};
 const UNTOUCHED: u32 = u32::MAX;
 const COMPLETE: u32 = u32::MAX - 1;
 
-/// All groups. One that has not begun, or is complete, takes 12 bytes.
+/// All groups. A group that has not begun, or is complete, takes 12 bytes.
 #[derive(Clone, Hash, Debug)]
 pub(super) struct Groups {
     groups: Vec<Progress>,
     open: Vec<Open>,
     free: Vec<u32>,
     incomplete: u32,
-    /// Parts that were wanted.
+    /// The number of parts that were ordered so far.
     serial: u64,
 }
 
@@ -23,21 +23,21 @@ pub(super) struct Groups {
 struct Progress {
     /// The first instruction that was never granted.
     fresh: u32,
-    /// Where its [`Open`] is, or [`UNTOUCHED`], or [`COMPLETE`].
+    /// The index of its [`Open`], or [`UNTOUCHED`], or [`COMPLETE`].
     at: u32,
-    /// How often nothing of it was left and it began again.
+    /// The number of times that it began again, because all its results were lost.
     attempt: u32,
 }
 
 #[derive(Clone, Hash, Debug)]
 struct Open {
-    /// Granted, and to be granted again.
+    /// Instructions that were granted and are to be granted again.
     returned: Runs,
     lineage: Lineage,
     /// The incarnations that are to be merged into the first one, each by the number of its order.
     wanted: Vec<(Node, u64)>,
     committed: u32,
-    /// Granted, and not committed.
+    /// The number of instructions that are granted and not committed.
     outstanding: u32,
     privilege: Privilege,
 }
@@ -54,7 +54,7 @@ impl Groups {
         }
     }
 
-    /// Whether all are complete.
+    /// Returns true if all groups are complete.
     pub(super) fn is_done(&self) -> bool {
         self.incomplete == 0
     }
@@ -63,7 +63,7 @@ impl Groups {
         self.groups[group as usize].at == COMPLETE
     }
 
-    /// How often all that was made for it had been lost.
+    /// Returns the number of times that all results of the group were lost.
     pub(super) fn attempt(&self, group: Group) -> u32 {
         self.groups[group as usize].attempt
     }
@@ -76,22 +76,22 @@ impl Groups {
         &mut self.open[self.groups[group as usize].at as usize]
     }
 
-    /// Its incarnations, while it is open.
+    /// Returns its incarnations, while it is open.
     pub(super) fn lineage(&self, group: Group) -> Option<&Lineage> {
         self.find(group).map(|open| &open.lineage)
     }
 
-    /// Granted and not committed.
+    /// Returns the number of instructions that are granted and not committed.
     pub(super) fn outstanding(&self, group: Group) -> u32 {
         self.find(group).map_or(0, |open| open.outstanding)
     }
 
-    /// How its result is changed, while it is open.
+    /// Returns the privilege on its result, while it is open.
     pub(super) fn privilege(&self, group: Group) -> Option<Privilege> {
         self.find(group).map(|open| open.privilege)
     }
 
-    /// Instructions that may be granted, of a group that has `len`.
+    /// Returns the number of instructions that may be granted, of a group that has `len`.
     pub(super) fn left(&self, group: Group, len: u32) -> u32 {
         let progress = &self.groups[group as usize];
         match progress.at {
@@ -101,12 +101,12 @@ impl Groups {
         }
     }
 
-    /// Whether all instructions are committed.
+    /// Returns true if all instructions of a group are committed.
     pub(super) fn is_committed(&self, group: Group, len: u32) -> bool {
         self.find(group).is_some_and(|open| open.committed == len)
     }
 
-    /// Opens it, unless it is open. Whether it was not.
+    /// Opens a group and returns true, if the group is untouched.
     pub(super) fn open(&mut self, group: Group, privilege: Privilege) -> bool {
         let progress = &mut self.groups[group as usize];
         let begins = progress.at == UNTOUCHED;
@@ -122,7 +122,7 @@ impl Groups {
         begins
     }
 
-    /// Takes up to `most` instructions for a node. Which, and whether it joins others by that.
+    /// Takes up to `most` instructions for a node. Returns them, and true if the node thereby joins other nodes.
     pub(super) fn take(
         &mut self,
         group: Group,
@@ -140,14 +140,14 @@ impl Groups {
         });
         open.outstanding += run.len() as u32;
         open.privilege = privilege;
-        // Its incarnation, if it has one, will not be what it was when it was ordered to send it.
+        // The node's incarnation, if it was ordered to send it, is going to change.
         open.wanted.retain(|(other, _)| *other != node);
         let is_remote = privilege == Privilege::RemoteUpdate && open.lineage.first().is_some();
         let joins = !is_remote && open.lineage.join(node) && open.lineage.incarnations().len() > 1;
         (run, joins)
     }
 
-    /// A node has committed some. What they were allowed to do with the result.
+    /// Records instructions that a node has committed. Returns their privilege on the result.
     pub(super) fn commit(&mut self, group: Group, node: Node, run: Range) -> Privilege {
         let open = self.get(group);
         open.outstanding -= run.len() as u32;
@@ -160,7 +160,7 @@ impl Groups {
         open.privilege
     }
 
-    /// Some that were granted will not be committed.
+    /// Takes back granted instructions that will not be committed. Returns their privilege on the result.
     pub(super) fn give_back(&mut self, group: Group, run: Range) -> Privilege {
         let open = self.get(group);
         open.outstanding -= run.len() as u32;
@@ -168,7 +168,8 @@ impl Groups {
         open.privilege
     }
 
-    /// All but the first incarnation are wanted there. Where, and which, by numbers.
+    /// Orders all other incarnations to the node of the first one. Returns that node, and the other nodes with the
+    /// numbers of their orders.
     pub(super) fn want_parts(&mut self, group: Group) -> (Node, Vec<(Node, u64)>) {
         let mut serial = self.serial;
         let open = self.get(group);
@@ -181,19 +182,19 @@ impl Groups {
         (into, wanted)
     }
 
-    /// Whether a part is wanted as it was when it was ordered, in the incarnation of a node.
+    /// Returns true if a part, as it was when it was ordered, is still to be merged on the node `into`.
     pub(super) fn wants_part(&self, group: Group, into: Node, part: (Node, u64)) -> bool {
         self.find(group).is_some_and(|open| open.lineage.first() == Some(into) && open.wanted.contains(&part))
     }
 
-    /// The incarnation of a node is merged into the first.
+    /// Merges the incarnation of a node into the first one.
     pub(super) fn merge(&mut self, group: Group, from: Node) {
         let open = self.get(group);
         open.lineage.merge(from);
         open.wanted.retain(|(node, _)| *node != from);
     }
 
-    /// A node's incarnation is lost: what it held is granted again. False: it has none.
+    /// Removes a node's lost incarnation: its instructions are to be granted again. False: the node has none.
     pub(super) fn lose(&mut self, group: Group, node: Node) -> bool {
         let open = self.get(group);
         let Some(held) = open.lineage.lose(node) else {
@@ -205,13 +206,13 @@ impl Groups {
         true
     }
 
-    /// It is complete, and in one incarnation.
+    /// Closes a group that is complete and has one incarnation.
     pub(super) fn complete(&mut self, group: Group) {
         self.close(group, COMPLETE);
         self.incomplete -= 1;
     }
 
-    /// Nothing of it is left anywhere: it begins again.
+    /// Makes a group begin again, because all its results are lost.
     pub(super) fn begin_again(&mut self, group: Group) {
         self.incomplete += u32::from(self.is_complete(group));
         self.close(group, UNTOUCHED);

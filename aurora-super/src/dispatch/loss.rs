@@ -1,4 +1,4 @@
-//! A node is lost: what only it had is made again, once.
+//! The loss of a node: results that only the lost node had are made again, once.
 
 use super::Dispatch;
 use super::message::{Order, Run};
@@ -8,11 +8,12 @@ use crate::policy::Pace;
 use crate::{Group, Node, Program};
 
 impl<P: Program> Dispatch<P> {
-    /// A node is lost, with all that it had. All others have an [`Order::Lost`]. A node that is lost already, or that
-    /// there is not, does not count. If all nodes are lost there is no order, and what is not complete stays so.
+    /// Handles the loss of a node and of all that it had. All other nodes get an [`Order::Lost`]. A node that is lost
+    /// already, or that does not exist, is ignored. If all nodes are lost there is no order, and incomplete results
+    /// stay incomplete.
     ///
-    /// Also a result that was complete is made again if only the lost node had it: [`is_done`](Dispatch::is_done) may
-    /// be false again.
+    /// A complete result that only the lost node had is made again too: [`is_done`](Dispatch::is_done) may be false
+    /// again.
     pub fn lose(&mut self, lost: Node) {
         if self.members.get(lost as usize).is_none_or(Member::is_lost) {
             return;
@@ -35,7 +36,7 @@ impl<P: Program> Dispatch<P> {
         }
         let alive: Vec<Node> = (0..self.parts.nodes()).filter(|node| !self.members[*node as usize].is_lost()).collect();
         for block in self.blocks.iter_mut().filter(|block| block.host() == lost) {
-            // What is read is made again there, as it was: the same value.
+            // A block that is read is made again there, with the same value.
             if let Some(host) = self.lost.host(lost) {
                 block.float(host);
             }
@@ -48,7 +49,7 @@ impl<P: Program> Dispatch<P> {
         }
     }
 
-    /// Instructions that were granted will not be committed.
+    /// Takes back granted instructions that will not be committed.
     fn give_back(&mut self, what: &Run) {
         self.apply_to_inputs(what, Event::Commit);
         let result = self.program.result(what.group);
@@ -60,7 +61,7 @@ impl<P: Program> Dispatch<P> {
         self.note_left(what.group);
     }
 
-    /// What a lost node had of a group's result has to be made again.
+    /// Returns a lost node's part of a group's result to the instructions that are to be granted.
     fn lose_part(&mut self, group: Group, lost: Node) {
         let (result, len) = (self.program.result(group), self.program.len(group));
         let is_first = match self.groups.lineage(group) {
@@ -69,7 +70,7 @@ impl<P: Program> Dispatch<P> {
         };
         let was_whole = self.groups.is_committed(group, len);
         if is_first && self.groups.privilege(group) == Some(Privilege::RemoteUpdate) {
-            // What others make for its incarnation goes with that.
+            // Modifiers of other nodes for its incarnation are lost too.
             for node in 0..self.members.len() {
                 for run in self.members[node].revoke(group) {
                     self.give_back(&run);
@@ -89,7 +90,7 @@ impl<P: Program> Dispatch<P> {
             self.groups.begin_again(group);
             self.chooser.restore(group);
         } else if was_whole && is_first && self.groups.is_committed(group, len) {
-            // The others were to be merged into it, and it held nothing that they do not.
+            // The other incarnations were to be merged into it, and it contained no instruction itself.
             self.bring_together(group);
         }
         self.note_left(group);

@@ -1,40 +1,40 @@
-//! What the dispatcher and the nodes say to each other.
+//! The messages between the dispatcher and the nodes.
 
 use crate::data::Privilege;
 use crate::{Group, Instruction, Node, Range};
 use serde::{Deserialize, Serialize};
 
-/// Said by a node.
+/// A message from a node to the dispatcher.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Report {
-    /// It has room for a grant. It does not say so again before it has got one: who asks twice is granted twice.
+    /// The node has room for a grant. It does not ask again before it has got a grant: a node that asks twice gets two
+    /// grants.
     Ask,
-    /// It has executed instructions of a group.
+    /// The node has executed instructions of a group.
     Committed(Run),
-    /// The incarnation of another node has come, to be merged into its own. It is merged when that is
-    /// [accepted](Order::Accept).
+    /// The incarnation of another node has arrived, to be merged into this node's own. The node merges it when the
+    /// dispatcher [accepts](Order::Accept) it.
     Brought(Part),
 }
 
-/// Said to a node.
+/// A message from the dispatcher to a node.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Order {
     /// Instructions to execute.
     Grant(Grant),
-    /// Its incarnation of a group's result is to go to another node, to be merged there.
+    /// Send this node's incarnation of a group's result to another node, which merges it.
     Merge {
-        /// Its incarnation.
+        /// The incarnation to send.
         part: Part,
-        /// Where.
+        /// The node that merges it.
         into: Node,
     },
-    /// The incarnation of another node that it has been brought is to be merged into its own now. Whose it was keeps
-    /// nothing of it.
+    /// Merge the incarnation that has arrived from another node into this node's own. The other node drops it.
     Accept(Part),
-    /// Its incarnation of a group's result is not needed any more.
+    /// Drop this node's incarnation of a group's result: it is not needed any more.
     Drop(Group),
-    /// Another node is lost. What it hosted is hosted by the [next](crate::execute::Lost::host) that is not. Modifiers
-    /// on their way to it are gone: [what a driver does then](crate::execute#what-a-driver-keeps-to).
+    /// Another node is lost. Its blocks are hosted by the [next](crate::execute::Lost::host) node that is not lost.
+    /// Modifiers on their way to it are lost: see the [rules for a driver](crate::execute#rules-for-a-driver).
     Lost(Node),
 }
 
@@ -56,7 +56,7 @@ pub struct Run {
     pub group: Group,
     /// Their numbers.
     pub run: Range,
-    /// Which attempt at the group, from 0. A group begins again when all that was made for it is lost.
+    /// The number of the attempt at the group, from 0. A group begins again when all its results are lost.
     pub attempt: u32,
 }
 
@@ -71,12 +71,13 @@ impl Run {
 /// Instructions that a node is to execute.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Grant {
-    /// Which.
+    /// The instructions to execute.
     pub what: Run,
-    /// What they may do with the group's result.
+    /// Their privilege on the group's result.
     pub privilege: Privilege,
-    /// The node of the incarnation that they change; the node itself except under [`Privilege::RemoteUpdate`].
+    /// The node of the incarnation that they change. Except under [`Privilege::RemoteUpdate`] it is the node that
+    /// executes them.
     pub result_at: Node,
-    /// The node joins a group that another has begun: what it makes is merged at the end.
+    /// True if the node joins a group that another node has begun. Its result is merged at the end.
     pub joins: bool,
 }

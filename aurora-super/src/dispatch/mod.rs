@@ -1,4 +1,4 @@
-//! The instruction fetch and dispatch unit (S0 section 1): who executes what.
+//! The instruction fetch and dispatch unit (S0 section 1): it decides which node executes which instructions.
 
 mod group;
 mod loss;
@@ -17,78 +17,80 @@ use node::Member;
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
-/// Among so many of the groups with most left a node looks for one of which it has operands.
+/// The number of groups, those with most instructions left, among which a node looks for one whose operands it may
+/// have.
 const LOOKED_AT: usize = 16;
 
 /// How a [`Dispatch`] hands out instructions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Config {
-    /// Who works on what.
+    /// The policy: it decides which node works on which group.
     pub policy: Policy,
-    /// The most instructions of one grant; at least 1.
+    /// The maximum number of instructions of one grant; at least 1.
     pub grain: u32,
-    /// A node that has instructions of a writeable group may be granted more of it before they are committed.
+    /// True if a node may be granted more instructions of a writeable group before it has committed the earlier ones.
     pub extends: bool,
-    /// Chance in the policy comes from it.
+    /// The seed of the policy's random choices.
     pub seed: u64,
 }
 
 impl Config {
-    /// One instruction at a time.
+    /// Creates a configuration that grants one instruction at a time, with seed 0.
     pub fn new(policy: Policy) -> Self {
         Config { policy, grain: 1, extends: false, seed: 0 }
     }
 }
 
-/// The dispatcher: hands out the instructions of a program to nodes, and follows what becomes of them. Pure.
+/// The dispatcher: hands out the instructions of a program to nodes, and tracks them until they are committed. It is
+/// pure: equal inputs give equal orders.
 ///
-/// [`Dispatch::handle`] takes what a node reports, in any order that keeps the reports of one node in theirs;
-/// [`Dispatch::lose`] is told of a node that is lost. After either, [`Dispatch::poll`] gives orders until there are
-/// none; those to one node have to reach it in their order, and once. Equal inputs give equal orders.
-/// [`execute`](crate::execute) has a driver as an example, and what a driver keeps to.
+/// Call [`Dispatch::handle`] for each report of a node; the reports of one node must keep their order. Call
+/// [`Dispatch::lose`] for each lost node. After each call, take orders from [`Dispatch::poll`] until it returns `None`.
+/// Deliver the orders to each node in their order, each once. [`execute`](crate::execute) has an example of a driver,
+/// and the rules for drivers.
 ///
 /// A method panics if a block is in a state that its instructions do not allow: a bug of this crate, or of a
-/// [`Program`] whose methods do not always return the same.
+/// [`Program`] whose methods return different values for equal arguments.
 ///
-/// # What holds
+/// # Guarantees
 ///
-/// 1. An instruction is granted only if every block that it uses is in the state that it needs or can change to it, and
-///    all instructions that use a block have one privilege on it.
+/// 1. An instruction is granted only if every block that it uses is in the state that the instruction needs, or can
+///    change to that state. All instructions that use a block have the same privilege on it.
 /// 2. Every committed instruction is in exactly one incarnation of its group's result ([`Lineage`]).
-/// 3. A node that asks is granted something at once if there is anything that its policy lets it have; else as soon as
-///    there is.
-/// 4. Nothing that a lost node says after its loss counts, and all that only it had is handed out again, once.
+/// 3. A node that asks gets a grant at once if the policy has instructions for it, otherwise as soon as it has some.
+/// 4. Reports of a lost node after its loss are ignored. Instructions whose results only the lost node had are handed
+///    out again, once.
 #[derive(Clone, Hash, Debug)]
 pub struct Dispatch<P> {
     program: P,
     parts: Parts,
     config: Config,
     chooser: Chooser,
-    /// Groups to join, if the policy has nodes join.
+    /// Groups that nodes may join, if the policy lets nodes join.
     unfinished: Option<Unfinished>,
-    /// The speeds of nodes, if the policy looks at them.
+    /// The speeds of nodes, if the policy uses them.
     weights: Option<Weights>,
     blocks: Vec<Block>,
     groups: Groups,
     members: Vec<Member>,
-    /// How many of them the next step waits for.
+    /// The number of members that the next step waits for.
     playing: usize,
     lost: Lost,
-    /// They have asked, and there was nothing for them.
+    /// The nodes that have asked and got no grant.
     waiting: VecDeque<Node>,
-    /// They have asked for the next step.
+    /// The nodes that have asked for the next step.
     stepping: Vec<Node>,
     orders: VecDeque<(Node, Order)>,
 }
 
-/// The groups that have a result: an empty one needs none.
+/// Returns the groups that have a result: a group without instructions has none.
 fn groups_with_instructions<P: Program>(program: &P) -> impl Iterator<Item = Group> {
     (0..program.groups()).filter(|group| program.len(*group) > 0)
 }
 
 impl<P: Program> Dispatch<P> {
-    /// Before anything has begun. All blocks lie with their owners by `parts`. Those that are no result of a group have
-    /// a value.
+    /// Creates a dispatcher for a program that has not begun. Each block is hosted by its owner in `parts`. Blocks that
+    /// are not the result of a group have a value.
     ///
     /// # Panics
     /// If the grain is 0.
@@ -104,15 +106,15 @@ impl<P: Program> Dispatch<P> {
         Dispatch::with_blocks(program, parts, config, blocks)
     }
 
-    /// The next of several programs over the same blocks: these are as an earlier one [left them](Self::into_blocks).
-    /// They lie with their hosts. A result that has a value already is written again. There may be more blocks than the
-    /// program has.
+    /// Creates a dispatcher for the next of several programs over the same blocks. `blocks` are the states that the
+    /// earlier program [left](Self::into_blocks); each block stays with its host. A result that has a value already is
+    /// written again. There may be more blocks than the program has.
     ///
     /// A node's own part is the groups whose results it hosts now.
     ///
     /// # Panics
     /// If the grain is 0, if there are fewer blocks than the program has, or if the host of a result is a node that
-    /// there is not.
+    /// does not exist.
     pub fn with_blocks(program: P, parts: Parts, config: Config, blocks: Vec<Block>) -> Self {
         assert!(config.grain > 0, "a grant has an instruction");
         assert!(blocks.len() >= program.blocks() as usize, "each block of the program has a state");
@@ -149,18 +151,18 @@ impl<P: Program> Dispatch<P> {
         dispatch
     }
 
-    /// The states of all blocks, for [the next program](Self::with_blocks). Of a program that is not
-    /// [done](Self::is_done) some may be in use, and then never in another state.
+    /// Returns the states of all blocks, for [the next program](Self::with_blocks). If the program is not
+    /// [done](Self::is_done), some blocks may be in use. They then stay in their state for ever.
     pub fn into_blocks(self) -> Vec<Block> {
         self.blocks
     }
 
-    /// What it hands out.
+    /// Returns the program that it hands out.
     pub fn program(&self) -> &P {
         &self.program
     }
 
-    /// What it knows of a block.
+    /// Returns the record of a block.
     ///
     /// # Panics
     /// If the program has no such block.
@@ -168,20 +170,20 @@ impl<P: Program> Dispatch<P> {
         &self.blocks[block as usize]
     }
 
-    /// Whether all results are complete. The result of group `g` is then at `dispatch.block(program.result(g)).host()`,
-    /// as soon as that node has merged all that it was ordered to: orders may still be in [`poll`](Self::poll) or under
-    /// way.
+    /// Returns true if all results are complete. The result of group `g` is then on the node
+    /// `dispatch.block(program.result(g)).host()`, as soon as that node has carried out all its merge orders: orders
+    /// may still be in [`poll`](Self::poll) or on their way.
     pub fn is_done(&self) -> bool {
         self.groups.is_done()
     }
 
-    /// What is known of a group that has begun and is not complete.
+    /// Returns the lineage of a group that has begun and is not complete, otherwise `None`.
     pub fn lineage(&self, group: Group) -> Option<&Lineage> {
         self.groups.lineage(group)
     }
 
-    /// A node reports something. Instructions that it has not been granted, parts that are not wanted, and nodes that
-    /// there are not do not count.
+    /// Handles a report of a node. It ignores instructions that the node has not been granted, parts that are not
+    /// wanted, and reports of nodes that are lost or do not exist.
     pub fn handle(&mut self, node: Node, report: Report) {
         if self.members.get(node as usize).is_none_or(Member::is_lost) {
             return;
@@ -193,7 +195,7 @@ impl<P: Program> Dispatch<P> {
         }
     }
 
-    /// The next order, and to whom.
+    /// Takes out the next order, with the node that it is for.
     pub fn poll(&mut self) -> Option<(Node, Order)> {
         self.orders.pop_front()
     }
@@ -212,7 +214,7 @@ impl<P: Program> Dispatch<P> {
         }
     }
 
-    /// Begins the next step if all who take part have ended the last.
+    /// Begins the next step if all nodes that take part have ended the last one.
     fn step(&mut self) {
         if self.stepping.len() < self.playing {
             return;
@@ -227,7 +229,7 @@ impl<P: Program> Dispatch<P> {
         }
     }
 
-    /// Has those who wait try again.
+    /// Tries again to grant instructions to the waiting nodes.
     fn retry(&mut self) {
         for _ in 0..self.waiting.len() {
             let node = self.waiting.pop_front().expect("as many as there were");
@@ -238,7 +240,7 @@ impl<P: Program> Dispatch<P> {
         }
     }
 
-    /// Changes what is known of a node, and counts who takes part in steps.
+    /// Changes the record of a node, and counts the nodes that take part in steps.
     fn change<T>(&mut self, node: Node, change: impl FnOnce(&mut Member) -> T) -> T {
         let member = &mut self.members[node as usize];
         let before = member.is_playing();
@@ -262,7 +264,7 @@ impl<P: Program> Dispatch<P> {
         self.chooser.touch(node, group);
         let left = self.groups.left(group, len);
         let sharers = self.groups.lineage(group).map_or(0, |lineage| lineage.incarnations().len()) as u32;
-        // Of a group that several share the last instructions go one by one.
+        // Grants of a shared group become smaller, down to one instruction.
         let most = if sharers > 1 { (left / (2 * sharers)).clamp(1, self.config.grain) } else { self.config.grain };
         let (run, joins) = self.groups.take(group, len, most, node, privilege);
         let result_at = self.groups.lineage(group).and_then(|lineage| lineage.first()).expect("it has an incarnation");
@@ -285,10 +287,10 @@ impl<P: Program> Dispatch<P> {
         true
     }
 
-    /// The group of which a node is to be granted something.
+    /// Returns the group of a node's next grant.
     fn pick(&mut self, node: Node) -> Option<Group> {
         if let (Some(weights), Some(unfinished)) = (&self.weights, &self.unfinished)
-            // Nobody else may have what is left of a group that is written to.
+            // In the simple version no other node may take the rest of a group.
             && self.config.policy.version != Version::Simple
             && self.chooser.is_empty()
             && weights.should_leave(node, unfinished.total())
@@ -311,13 +313,13 @@ impl<P: Program> Dispatch<P> {
         let mut unfinished = self.unfinished.take()?;
         let looked_at = if self.weights.is_some() { LOOKED_AT } else { 1 };
         let joinable = unfinished.most_first().filter(|group| self.may_work(node, *group)).take(looked_at);
-        // Of those that are equally close the first.
+        // Of groups that are equally close, the first.
         let joined = joinable.min_by_key(|group| Reverse(self.chooser.closeness(node, *group)));
         self.unfinished = Some(unfinished);
         joined
     }
 
-    /// What instructions of a group that are granted now may do with its result.
+    /// Returns the privilege on the result for instructions of a group that are granted now.
     fn privilege(&self, group: Group) -> Privilege {
         let is_shared = || self.block(self.program.result(group)).state() == State::DistributedUpdateable;
         match self.config.policy.version {
@@ -328,13 +330,13 @@ impl<P: Program> Dispatch<P> {
         }
     }
 
-    /// Whether a node may be granted instructions of a group now.
+    /// Returns true if a node may be granted instructions of a group now.
     fn may_work(&self, node: Node, group: Group) -> bool {
         let (block, privilege) = (self.block(self.program.result(group)), self.privilege(group));
         if privilege != Privilege::Write {
             return block.admits(privilege);
         }
-        // One node has all of a group that is written to.
+        // One node runs all instructions of a group that is written to.
         let first = self.groups.lineage(group).and_then(|lineage| lineage.first());
         first.is_none_or(|first| first == node) && (self.config.extends || self.groups.outstanding(group) == 0)
     }
@@ -349,7 +351,7 @@ impl<P: Program> Dispatch<P> {
     fn commit(&mut self, node: Node, what: Run) {
         let is_current = self.members[node as usize].commit(&what);
         if !is_current {
-            // It was granted for an incarnation that is lost since.
+            // It was granted for an incarnation that has been lost since.
             return;
         }
         let Run { group, run, .. } = what.clone();
@@ -364,7 +366,7 @@ impl<P: Program> Dispatch<P> {
         if self.groups.is_committed(group, self.program.len(group)) {
             self.bring_together(group);
         }
-        // What was written to may be updated now by all who wait, and written to by the node that did it.
+        // All waiting nodes may update the written result now, and the node that wrote it may write it again.
         if self.config.policy.version == Version::Mixture {
             self.retry();
         } else if self.members[node as usize].is_waiting() && self.grant(node) {
@@ -373,7 +375,7 @@ impl<P: Program> Dispatch<P> {
         }
     }
 
-    /// All instructions of a group are committed: its incarnations are to be merged.
+    /// Orders the merge of a group's incarnations, because all instructions of the group are committed.
     fn bring_together(&mut self, group: Group) {
         let (into, wanted) = self.groups.want_parts(group);
         if wanted.is_empty() {
@@ -384,10 +386,10 @@ impl<P: Program> Dispatch<P> {
         }
     }
 
-    /// The incarnation of a node has come to the one that it is to be merged into.
+    /// Handles the arrival of an incarnation at the node that merges it.
     fn accept(&mut self, into: Node, part: Part) {
         let Part { group, from, serial } = part;
-        // Not what it was before its node made more, nor what was to be merged by another node, which is lost.
+        // Refuses an incarnation that its node has changed since, and one that was to be merged by a node that is lost.
         if !self.groups.wants_part(group, into, (from, serial)) {
             return;
         }
@@ -419,7 +421,7 @@ impl<P: Program> Dispatch<P> {
     }
 
     /// # Panics
-    /// If the block's state does not allow it: a bug of ours.
+    /// If the block's state does not allow it: a bug of this crate.
     #[inline]
     fn apply(&mut self, block: crate::BlockId, event: Event) {
         if let Err(refused) = self.blocks[block as usize].apply(event) {

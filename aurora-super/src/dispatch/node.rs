@@ -1,16 +1,16 @@
-//! What the dispatcher knows of one node.
+//! The dispatcher's record of one node.
 
 use super::message::Run;
 use crate::Group;
 use smallvec::SmallVec;
 
-/// A node: what it works on, and what it has been granted.
+/// A node: the groups that it works on, and the instructions that it has been granted.
 #[derive(Clone, Hash, Debug, Default)]
 pub(super) struct Member {
     is_lost: bool,
-    /// In steps: there was nothing for it any more.
+    /// In steps: no instruction was left for it.
     is_retired: bool,
-    /// It has asked, and there was nothing for it.
+    /// It has asked and got no grant.
     is_waiting: bool,
     groups: SmallVec<[Group; 2]>,
     granted: SmallVec<[Run; 1]>,
@@ -21,22 +21,22 @@ impl Member {
         self.is_lost
     }
 
-    /// Whether the next step waits for it.
+    /// Returns true if the next step waits for it.
     pub(super) fn is_playing(&self) -> bool {
         !self.is_lost && !self.is_retired
     }
 
-    /// In steps: there is nothing for it any more.
+    /// In steps: records that no instruction is left for it.
     pub(super) fn retire(&mut self) {
         self.is_retired = true;
     }
 
-    /// Whether it waits for a grant.
+    /// Returns true if it waits for a grant.
     pub(super) fn is_waiting(&self) -> bool {
         self.is_waiting
     }
 
-    /// It has to wait for a grant, or does not wait any more.
+    /// Records that it waits for a grant, or does not wait any more.
     pub(super) fn set_waiting(&mut self, is_waiting: bool) {
         self.is_waiting = is_waiting;
         self.is_retired &= is_waiting;
@@ -47,7 +47,7 @@ impl Member {
         self.groups.get(at).copied()
     }
 
-    /// It does not work on the group at this position any more.
+    /// Removes the group at this position: the node does not work on it any more.
     pub(super) fn leave(&mut self, at: usize) {
         self.groups.remove(at);
     }
@@ -59,7 +59,8 @@ impl Member {
         self.granted.push(what.clone());
     }
 
-    /// It has executed these. False: they were taken from it before that, or it was never granted them.
+    /// Records that it has executed these instructions. False: they were taken from it before, or were never granted to
+    /// it.
     pub(super) fn commit(&mut self, what: &Run) -> bool {
         let holds = |granted: &Run| {
             let same = granted.group == what.group && granted.attempt == what.attempt;
@@ -77,14 +78,14 @@ impl Member {
         true
     }
 
-    /// Takes from it what it has been granted of a group.
+    /// Takes back the instructions of a group that it has been granted.
     pub(super) fn revoke(&mut self, group: Group) -> SmallVec<[Run; 1]> {
         let (taken, kept) = std::mem::take(&mut self.granted).into_iter().partition(|run| run.group == group);
         self.granted = kept;
         taken
     }
 
-    /// It is lost: what it had been granted.
+    /// Records its loss, and returns the instructions that it had been granted.
     pub(super) fn lose(&mut self) -> SmallVec<[Run; 1]> {
         self.is_lost = true;
         self.groups = SmallVec::new();

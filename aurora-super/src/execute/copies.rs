@@ -1,14 +1,13 @@
-//! Which blocks a node has.
+//! The copies of blocks on a node.
 
 use crate::BlockId;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
-/// The copies that a node has of other nodes' blocks: as many as its budget allows, the one that was used longest ago
-/// goes first.
+/// The copies that a node has of other nodes' blocks, within its budget. The least recently used copy is dropped first.
 ///
 /// Copies stay from one program to the next over the same blocks: [`Execute::into_copies`](super::Execute::into_copies)
-/// gives them back. [Forget](Copies::forget) the copies of a block before a program that writes the block.
+/// returns them. [Forget](Copies::forget) the copies of a block before a program that writes the block.
 ///
 /// ```
 /// use aurora_super::execute::Copies;
@@ -31,7 +30,7 @@ enum Held {
     Some {
         budget: u32,
         copies: BTreeMap<BlockId, Copy>,
-        /// Those that nobody uses, by when they were used last.
+        /// The copies that no instruction uses, by the time of their last use.
         idle: BTreeMap<u64, BlockId>,
         clock: u64,
     },
@@ -45,7 +44,7 @@ struct Copy {
 }
 
 impl Copies {
-    /// None, with room for `budget` copies, or without a limit for all of `blocks`.
+    /// Creates an empty set with room for `budget` copies, or without a limit for all of `blocks`.
     pub fn new(budget: Option<u32>, blocks: u32) -> Self {
         let held = match budget {
             None => Held::All(vec![0; blocks.div_ceil(64) as usize]),
@@ -54,15 +53,15 @@ impl Copies {
         Copies { held }
     }
 
-    /// There are so many blocks now. A smaller number changes nothing.
+    /// Sets the number of blocks. A smaller number than before changes nothing.
     pub fn grow(&mut self, blocks: u32) {
         if let Held::All(bits) = &mut self.held {
             bits.resize(bits.len().max(blocks.div_ceil(64) as usize), 0);
         }
     }
 
-    /// An idle copy is not here any more. Whether it was here. A copy that an instruction in flight uses stays, and is
-    /// no idle copy.
+    /// Drops a copy, and returns true if it was here. With a budget, a copy that an instruction in flight uses stays,
+    /// and the result is false.
     pub fn forget(&mut self, block: BlockId) -> bool {
         match &mut self.held {
             Held::All(bits) => {
@@ -83,7 +82,7 @@ impl Copies {
         }
     }
 
-    /// The most that it keeps; no limit if `None`.
+    /// Returns the maximum number of copies; no limit if `None`.
     pub(super) fn budget(&self) -> Option<u32> {
         match &self.held {
             Held::All(_) => None,
@@ -91,7 +90,7 @@ impl Copies {
         }
     }
 
-    /// Whether all of these may be used together with what is in use.
+    /// Returns true if all of these copies may be used together with those in use.
     ///
     /// # Panics
     /// If they are more than the budget: they could never be used together.
@@ -114,7 +113,7 @@ impl Copies {
         }
     }
 
-    /// A block is used from now on, which was [admitted](Self::admits). The copy that is dropped for it.
+    /// Begins the use of a block that was [admitted](Self::admits). Returns the copy that is dropped for it.
     #[inline]
     pub(super) fn begin(&mut self, block: BlockId) -> Option<BlockId> {
         match &mut self.held {
@@ -138,7 +137,7 @@ impl Copies {
         }
     }
 
-    /// One user less.
+    /// Ends one use of a block.
     pub(super) fn end(&mut self, block: BlockId) {
         if let Held::Some { copies, idle, clock, .. } = &mut self.held
             && let Some(copy) = copies.get_mut(&block)
@@ -152,10 +151,11 @@ impl Copies {
         }
     }
 
-    /// A copy has come. Whether it is kept: one that nobody asked for is where there is room.
+    /// Records a copy that has arrived. Returns true if it is kept: a copy that was not asked for is kept only if there
+    /// is room.
     ///
     /// # Panics
-    /// It may panic if there is no such block.
+    /// May panic if there is no such block.
     pub fn put(&mut self, block: BlockId) -> bool {
         match &mut self.held {
             Held::All(bits) => {
@@ -178,7 +178,7 @@ impl Copies {
         }
     }
 
-    /// Whether a copy is here.
+    /// Returns true if a copy is here.
     #[inline]
     pub fn has(&self, block: BlockId) -> bool {
         match &self.held {
@@ -187,7 +187,7 @@ impl Copies {
         }
     }
 
-    /// How many copies there are, or are coming.
+    /// Returns the number of copies that are here. With a budget, copies that are on their way are included.
     pub(super) fn len(&self) -> u32 {
         match &self.held {
             Held::All(bits) => bits.iter().map(|word| word.count_ones()).sum(),

@@ -2,7 +2,7 @@
 
 use crate::Node;
 
-/// The nodes of a cluster that are lost.
+/// The lost nodes of a cluster.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Lost {
     nodes: u32,
@@ -10,23 +10,23 @@ pub struct Lost {
 }
 
 impl Lost {
-    /// None, of so many.
+    /// Creates an empty set for a cluster of `nodes` nodes.
     pub fn none(nodes: u32) -> Self {
         Lost { nodes, lost: Vec::new() }
     }
 
-    /// One more.
+    /// Adds a lost node.
     pub fn add(&mut self, node: Node) {
         self.lost.push(node);
     }
 
-    /// Whether a node is lost.
+    /// Returns true if a node is lost.
     pub fn contains(&self, node: Node) -> bool {
         self.lost.contains(&node)
     }
 
-    /// The host of the blocks that a node owned from the start: the node, or if it is lost the next one that is not.
-    /// `None` if all are lost.
+    /// Returns the host of the blocks that a node owned from the start: the node itself, or if it is lost, the next
+    /// node that is not. `None` if all nodes are lost.
     #[inline]
     pub fn host(&self, owner: Node) -> Option<Node> {
         if self.lost.is_empty() {

@@ -1,7 +1,7 @@
 //! An instruction execution unit (S0 section 1): one node.
 //!
-//! A driver carries out the [`Command`]s of all nodes, and carries messages between them and the
-//! [`Dispatch`](crate::Dispatch). This one does both at once for two nodes that multiply matrices of 2 x 2 blocks:
+//! A driver carries out the [`Command`]s of all nodes, and delivers the messages between them and the
+//! [`Dispatch`](crate::Dispatch). The driver of this example has two nodes, which multiply matrices of 2 x 2 blocks:
 //!
 //! ```
 //! use aurora_super::dispatch::Config;
@@ -45,7 +45,7 @@
 //! assert_eq!(hosts, [0, 1, 0, 1]);
 //! ```
 //!
-//! # What a driver keeps to
+//! # Rules for a driver
 //!
 //! 1. Reports of one node reach the dispatcher in their order. Orders to one node reach it in their order, each once.
 //!    Blocks, incarnations and modifiers may overtake each other and the messages.
@@ -55,8 +55,8 @@
 //!    modifier it has sent to the lost node and that has had no [`Event::Ran`]. The driver drops a confirmation that
 //!    comes later. From then on the driver sends no modifier to the lost node: such a task has [`Event::Ran`] as soon
 //!    as it has run. The dispatcher does not count these tasks, and hands them out again.
-//! 4. Whoever hosts an input block has to be able to give it. If a node is lost, that is the [next](Lost::host) one
-//!    that is not: it reads the block from a file or from a replica, or makes it again.
+//! 4. The host of an input block must be able to send it. If the host is lost, the [next](Lost::host) node that is not
+//!    lost becomes the host: it reads the block from a file or from a replica, or makes it again.
 //! 5. A driver goes on until [`Dispatch::is_done`](crate::Dispatch::is_done), and then until all orders are delivered
 //!    and all incarnations are merged.
 
@@ -74,74 +74,74 @@ use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a node may do at once.
+/// The limits of a node's work at one time.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Limits {
-    /// Instructions that run at the same time: its cores.
+    /// The maximum number of instructions that run at the same time: its cores.
     pub running: u32,
-    /// Instructions whose operands it has or has asked for, those that run among them.
+    /// The maximum number of instructions whose operands it has or has asked for, running ones included.
     pub in_flight: u32,
-    /// Copies of other nodes' blocks that it keeps; no limit if `None`. At least as many as an instruction reads
-    /// different blocks of other nodes: 2 are enough for [`Product`](crate::Product).
+    /// The maximum number of copies of other nodes' blocks; no limit if `None`. It must not be below the number of
+    /// different blocks of other nodes that an instruction reads: 2 are enough for [`Product`](crate::Product).
     pub budget: Option<u32>,
 }
 
 impl Limits {
-    /// One instruction at a time, for which operands are asked for when it is granted.
+    /// One instruction at a time, whose operands are fetched when it is granted.
     pub const ONE: Limits = Limits { running: 1, in_flight: 1, budget: None };
 }
 
-/// What happens to a node.
+/// An event at a node.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Event {
-    /// The dispatcher orders something.
+    /// An order of the dispatcher has arrived.
     Order(Order),
-    /// A copy of a block has come.
+    /// A copy of a block has arrived.
     Arrived(BlockId),
-    /// An instruction has run. Under [`Privilege::RemoteUpdate`]: send it only after the node of the result has
-    /// [merged](Execute::merges) the modifier, or when that node is lost (see [the module](self)). Each
-    /// [`Command::Run`] has one.
+    /// An instruction has run. Each [`Command::Run`] has one such event. Under [`Privilege::RemoteUpdate`], send it
+    /// only after the node of the result has [merged](Execute::merges) the modifier, or when that node is lost (see
+    /// [the module](self)).
     Ran(Instruction),
     /// Another node has asked for a block that this one hosts.
     Wanted {
-        /// Which.
+        /// The block.
         block: BlockId,
-        /// Who.
+        /// The node that has asked.
         by: Node,
     },
-    /// Another node's incarnation of a result has come.
+    /// Another node's incarnation of a result has arrived.
     Brought(Part),
 }
 
-/// What a node has to do.
+/// An action that the driver carries out for a node.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Command {
-    /// Tell the dispatcher.
+    /// Send a report to the dispatcher.
     Report(Report),
     /// Ask a node for a block. [`Event::Arrived`] answers.
     Fetch {
-        /// Which.
+        /// The block.
         block: BlockId,
         /// Its host.
         from: Node,
     },
     /// Run an instruction, all of whose operands are here. [`Event::Ran`] follows.
     Run(Task),
-    /// Send a block to who has asked for it.
+    /// Send a block to a node that has asked for it.
     Send {
-        /// Which.
+        /// The block.
         block: BlockId,
-        /// To whom.
+        /// The node that has asked.
         to: Node,
     },
     /// Send the incarnation of a result, and keep it.
     SendPart {
-        /// Which.
+        /// The incarnation.
         part: Part,
-        /// To whom.
+        /// The node that merges it.
         to: Node,
     },
-    /// Merge an incarnation that has come into this node's own.
+    /// Merge an incarnation that has arrived into this node's own.
     Merge(Part),
     /// Drop the incarnation of a group's result.
     DropPart(Group),
@@ -152,31 +152,30 @@ pub enum Command {
 /// An instruction to run.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Task {
-    /// Which.
+    /// The instruction.
     pub instruction: Instruction,
-    /// What it may do with its group's result.
+    /// Its privilege on its group's result.
     pub privilege: Privilege,
-    /// The node of the incarnation that it changes; the node itself except under [`Privilege::RemoteUpdate`].
+    /// The node of the incarnation that it changes. Except under [`Privilege::RemoteUpdate`] it is this node.
     pub result_at: Node,
-    /// To which attempt at the group it belongs, from 0.
+    /// The number of the attempt at the group, from 0.
     pub attempt: u32,
-    /// The first of a group that this node joins: what it makes is merged at the end.
+    /// True for this node's first instruction of a group that it joins. The node's result is merged at the end.
     pub joins: bool,
 }
 
-/// A node that executes instructions: it asks for them, asks for the operands that it lacks, and runs those that have
-/// all of theirs. Pure.
+/// A node that executes instructions. It asks for instructions, fetches the operands that it lacks, and runs
+/// instructions whose operands are all there. It is pure: equal inputs give equal commands.
 ///
-/// [`Execute::begin`] is called once, [`Execute::handle`] for all that happens; both append what is to be done to a
-/// list. Equal inputs give equal commands.
+/// Call [`Execute::begin`] once, and [`Execute::handle`] for each event. Both append commands to a list.
 ///
-/// # What holds
+/// # Guarantees
 ///
-/// 1. No operand is asked for before all operands of its instruction have room together, in the order in which
-///    instructions were granted: no two instructions wait for each other's room, and none waits for ever.
-/// 2. Copies that are used or kept are never more than the budget.
-/// 3. Instructions of a group that writes run one after the other, in their order.
-/// 4. A node that could have more in flight than it has been granted has asked for more.
+/// 1. Operands are fetched only when there is room for all operands of their instruction, in the order of grants. So no
+///    two instructions wait for each other's room, and no instruction waits for ever.
+/// 2. The number of copies that are used or kept never exceeds the budget.
+/// 3. The instructions of a group that is written to run one after the other, in their order.
+/// 4. A node that could have more instructions in flight than it has been granted has asked for more.
 #[derive(Clone, Hash, Debug)]
 pub struct Execute<P> {
     me: Node,
@@ -190,7 +189,7 @@ pub struct Execute<P> {
     flights: SmallVec<[Flight; 1]>,
     running: u32,
     asked: bool,
-    /// Of results that are here and updated remotely, whose modifiers are merged.
+    /// For results here that are updated remotely: the instructions whose modifiers are merged.
     merged: BTreeMap<(Group, u32), Runs>,
     lost: Lost,
 }
@@ -200,38 +199,38 @@ struct Granted {
     grant: Grant,
     /// The first instruction that is not in flight.
     next: u32,
-    /// How many have not run.
+    /// The number of instructions that have not run.
     left: u32,
 }
 
 #[derive(Clone, Hash, Debug)]
 struct Flight {
     task: Task,
-    /// Those of its inputs that were another node's.
+    /// Its inputs that were blocks of other nodes.
     inputs: SmallVec<[BlockId; 2]>,
-    /// How many of these copies have not come.
+    /// The number of these copies that have not arrived.
     missing: u32,
     runs: bool,
 }
 
-/// The owner of each block of a program from the start, for all nodes.
+/// Returns the initial owner of each block of a program, in a list that all nodes share.
 pub fn owners(program: &impl Program, parts: &Parts) -> Arc<[Node]> {
     parts.owners(program).collect()
 }
 
 impl<P: Program> Execute<P> {
-    /// A node that has nothing yet.
+    /// Creates a node without copies of blocks.
     ///
     /// # Panics
-    /// As [`with_copies`](Self::with_copies).
+    /// In the cases of [`with_copies`](Self::with_copies).
     pub fn new(me: Node, program: P, parts: &Parts, owners: Arc<[Node]>, limits: Limits) -> Self {
         let copies = Copies::new(limits.budget, program.blocks());
         Execute::with_copies(me, program, parts, owners, limits, copies)
     }
 
-    /// A node that has copies of blocks already. `owners` are the hosts of all blocks, as the
-    /// [`Dispatch`](crate::Dispatch) has them when it begins: of [`Dispatch::new`](crate::Dispatch::new) the
-    /// [`owners`] of the program and its parts.
+    /// Creates a node that has copies of blocks already. `owners` are the hosts of all blocks in the
+    /// [`Dispatch`](crate::Dispatch) when it begins: for [`Dispatch::new`](crate::Dispatch::new) the [`owners`] of the
+    /// program and its parts.
     ///
     /// # Panics
     /// If `running` is 0, `in_flight` is below `running`, or the copies have another budget than the limits. Later if
@@ -263,8 +262,8 @@ impl<P: Program> Execute<P> {
         }
     }
 
-    /// The copies that it has, all of them idle, for [the next program](Self::with_copies). Those that it waits for are
-    /// not among them.
+    /// Returns the copies that it has, for [the next program](Self::with_copies). All of them are idle. Copies that it
+    /// waits for are not among them.
     pub fn into_copies(mut self) -> Copies {
         self.flights.iter().flat_map(|flight| &flight.inputs).for_each(|input| self.copies.end(*input));
         for block in self.coming {
@@ -273,22 +272,23 @@ impl<P: Program> Execute<P> {
         self.copies
     }
 
-    /// The program. A driver may change what it knows of instructions that have not been granted to this node yet.
+    /// Returns the program. A driver may change its data about instructions that have not been granted to this node
+    /// yet.
     pub fn program_mut(&mut self) -> &mut P {
         &mut self.program
     }
 
-    /// It asks for something to do.
+    /// Begins: the node asks for instructions.
     pub fn begin(&mut self, out: &mut Vec<Command>) {
         self.go_on(out);
     }
 
-    /// Something happens. What is to be done is appended to `out`.
+    /// Handles an event, and appends the commands that follow to `out`.
     ///
     /// # Panics
-    /// If an instruction has run that was not to run, or for the second time; if a block has come that the program does
-    /// not have; if it is told that all nodes are lost, itself among them; or if an instruction that is to be put in
-    /// flight reads more different blocks of other nodes than the budget has copies. These are bugs of the driver.
+    /// For these bugs of the driver: [`Event::Ran`] of an instruction that was not to run, or for the second time;
+    /// arrival of a block that the program does not have; loss of all nodes, this one included; and an instruction that
+    /// reads more different blocks of other nodes than the budget has copies.
     pub fn handle(&mut self, event: Event, out: &mut Vec<Command>) {
         match event {
             Event::Order(order) => self.obey(order, out),
@@ -300,8 +300,8 @@ impl<P: Program> Execute<P> {
         self.go_on(out);
     }
 
-    /// Whether the modifier of a task is to be merged: not if that was done before, for a node that was lost before it
-    /// could say so.
+    /// Returns true if the modifier of a task is to be merged. It is false if the modifier has been merged before, for
+    /// a node that was lost before it could report the task.
     ///
     /// Call it once for each modifier of a [`Privilege::RemoteUpdate`], at the node [`Task::result_at`], also when that
     /// is the node that ran the task; merge the modifier if it returns true, and hand [`Event::Ran`] to the node that
@@ -311,27 +311,27 @@ impl<P: Program> Execute<P> {
         self.merged.entry((group, task.attempt)).or_default().add(k..k + 1)
     }
 
-    /// Whether it has a copy of a block, or is its owner.
+    /// Returns true if it has a copy of a block, or is the block's host.
     pub fn has(&self, block: BlockId) -> bool {
         self.is_own(block) || self.copies.has(block)
     }
 
-    /// How many copies it keeps or waits for.
+    /// Returns the number of copies that it keeps. With a budget, copies that it waits for are included.
     pub fn copies(&self) -> u32 {
         self.copies.len()
     }
 
-    /// Instructions that run.
+    /// Returns the number of instructions that run.
     pub fn running(&self) -> u32 {
         self.running
     }
 
-    /// Instructions in flight.
+    /// Returns the number of instructions in flight.
     pub fn in_flight(&self) -> u32 {
         self.flights.len() as u32
     }
 
-    /// Whether it has nothing to execute: all that it has been granted has run, and is reported.
+    /// Returns true if it has nothing to execute: all granted instructions have run, and are reported.
     pub fn is_idle(&self) -> bool {
         self.grants.is_empty() && self.flights.is_empty()
     }
@@ -346,7 +346,7 @@ impl<P: Program> Execute<P> {
                 self.asked = false;
                 let Run { group, run, .. } = &grant.what;
                 let (next, left) = (run.start, run.len() as u32);
-                // A dispatcher grants no others. They may have been decoded from anything.
+                // A dispatcher grants no others, but a decoded message may contain anything.
                 if left > 0 && *group < self.program.groups() && run.end <= self.program.len(*group) {
                     self.grants.push(Granted { grant, next, left });
                 }
@@ -358,7 +358,7 @@ impl<P: Program> Execute<P> {
         }
     }
 
-    /// Asks others for what it has asked a lost node for.
+    /// Asks other nodes for the blocks that it has asked a lost node for.
     fn lose(&mut self, lost: Node, out: &mut Vec<Command>) {
         let asked_before: Vec<_> = self.coming.iter().map(|block| (*block, self.host(*block))).collect();
         self.lost.add(lost);
@@ -403,7 +403,7 @@ impl<P: Program> Execute<P> {
         }
     }
 
-    /// Does what can be done now.
+    /// Puts instructions in flight, runs them and asks for more, as far as possible now.
     fn go_on(&mut self, out: &mut Vec<Command>) {
         while (self.flights.len() as u32) < self.limits.in_flight && self.take_off(out) {}
         if self.running < self.limits.running {
@@ -466,7 +466,7 @@ impl<P: Program> Execute<P> {
         }
     }
 
-    /// Runs what has all of its operands.
+    /// Runs instructions whose operands are all here.
     fn run(&mut self, out: &mut Vec<Command>) {
         for at in 0..self.flights.len() {
             if self.running == self.limits.running {

@@ -7,7 +7,7 @@ fn no_operand_is_dropped_for_the_other() {
     let limits = Limits { budget: Some(3), ..Limits::ONE };
     let mut node = Execute::new(0, program, &parts, owners(&program, &parts), limits);
     let mut fetched = Vec::new();
-    // A of row 0 with B of columns 0 and 1, then A of row 1 with B of column 0: that is the oldest here, and
+    // A of row 0 with B of columns 0 and 1, then A of row 1 with B of column 0: this B is the oldest copy here, and
     // needed.
     for group in [0, 1, 3] {
         let what = Run { group, run: 0..1, attempt: 0 };

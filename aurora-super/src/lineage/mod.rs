@@ -1,7 +1,8 @@
-//! What made which incarnation: the instructions whose results are in it.
+//! The lineage of results: for each incarnation, the instructions whose results it contains.
 //!
-//! Every committed instruction of a group is in exactly one of the group's incarnations. So when nodes are lost, what
-//! has to be executed again is known exactly: what the lost incarnations held.
+//! An *incarnation* is the value, or a partial result, of a block on one node. Every committed instruction of a group
+//! is in exactly one of the group's incarnations. So after a loss of nodes, the instructions to execute again are known
+//! exactly: those in the lost incarnations.
 
 mod runs;
 
@@ -15,27 +16,27 @@ pub struct Lineage {
     incarnations: Vec<Incarnation>,
 }
 
-/// One incarnation.
+/// One incarnation of a group's result.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Incarnation {
-    /// Where it is.
+    /// The node that has it.
     pub node: Node,
     /// The instructions whose results are in it.
     pub holds: Runs,
 }
 
 impl Lineage {
-    /// The incarnations; the first is the one that the others are merged into.
+    /// Returns the incarnations. The others are merged into the first one.
     pub fn incarnations(&self) -> &[Incarnation] {
         &self.incarnations
     }
 
-    /// The node of the first incarnation.
+    /// Returns the node of the first incarnation.
     pub fn first(&self) -> Option<Node> {
         self.incarnations.first().map(|one| one.node)
     }
 
-    /// A node gets an incarnation, unless it has one. Whether it did.
+    /// Adds an incarnation on a node and returns true, unless the node has one already.
     pub fn join(&mut self, node: Node) -> bool {
         let is_new = self.find(node).is_none();
         if is_new {
@@ -44,26 +45,28 @@ impl Lineage {
         is_new
     }
 
-    /// The result of these instructions is now in the incarnation of a node.
+    /// Records that the incarnation of a node contains the results of these instructions.
     ///
     /// # Panics
-    /// If the node has none, or one of them is in it already: a bug of ours.
+    /// If the node has no incarnation, or its incarnation contains one of the instructions already: a bug of this
+    /// crate.
     pub fn commit(&mut self, node: Node, run: Range) {
         let own = self.incarnations.iter_mut().find(|one| one.node == node).expect("an incarnation");
         assert!(own.holds.add(run), "an instruction is committed once");
     }
 
-    /// The incarnation of a node is merged into the first one: what it held moves there at once.
+    /// Merges the incarnation of a node into the first one, which then contains the instructions of both.
     ///
     /// # Panics
-    /// If it has none, or the first: a bug of ours.
+    /// If the node has no incarnation, or has the first one: a bug of this crate.
     pub fn merge(&mut self, node: Node) {
         let at = self.find(node).filter(|at| *at > 0).expect("an incarnation beside the first");
         let merged = self.incarnations.remove(at);
         assert!(self.incarnations[0].holds.merge(&merged.holds), "an instruction is in one incarnation");
     }
 
-    /// The incarnation of a node is lost: what it held. `None`: it has none.
+    /// Removes the lost incarnation of a node, and returns the instructions that it contained. `None` if the node has
+    /// none.
     pub fn lose(&mut self, node: Node) -> Option<Runs> {
         self.find(node).map(|at| self.incarnations.remove(at).holds)
     }

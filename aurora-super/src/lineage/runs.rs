@@ -9,22 +9,22 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// How many numbers it holds.
+    /// Returns the number of elements.
     pub fn len(&self) -> u32 {
         self.runs.iter().map(|run| run.end - run.start).sum()
     }
 
-    /// Whether it holds none.
+    /// Returns true if the set is empty.
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
 
-    /// Its runs.
+    /// Returns the runs of the set, in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = Range<u32>> + '_ {
         self.runs.iter().cloned()
     }
 
-    /// Adds a run. False, and nothing is added, if it holds one of its numbers already.
+    /// Adds a run and returns true. If the set contains a number of the run already, adds nothing and returns false.
     #[must_use]
     pub fn add(&mut self, run: Range<u32>) -> bool {
         if run.is_empty() {
@@ -56,7 +56,8 @@ impl Runs {
         true
     }
 
-    /// Adds all of another set. False, and nothing is added, if they have a number in common.
+    /// Adds all numbers of another set and returns true. If the sets have a number in common, adds nothing and returns
+    /// false.
     #[must_use]
     pub fn merge(&mut self, other: &Runs) -> bool {
         let mut merged = self.clone();
@@ -67,7 +68,7 @@ impl Runs {
         disjoint
     }
 
-    /// Takes a run out, all of which it holds. False, and nothing is taken, if it does not.
+    /// Removes a run and returns true. If the set does not contain all of the run, removes nothing and returns false.
     #[must_use]
     pub fn remove(&mut self, run: &Range<u32>) -> bool {
         if run.is_empty() {
@@ -83,7 +84,8 @@ impl Runs {
         true
     }
 
-    /// Takes the first numbers out, no more than `most`, all of one run.
+    /// Removes and returns the first numbers: at most `most`, all of one run. `None` if the set is empty or `most` is
+    /// 0.
     pub fn take_first(&mut self, most: u32) -> Option<Range<u32>> {
         let first = self.runs.first().cloned().filter(|_| most > 0)?;
         let taken = first.start..first.end.min(first.start.saturating_add(most));

@@ -15,7 +15,7 @@ pub struct Curve {
     /// The root of the mean squared relative deviation of the runs' efficiencies from the curve: far above 0 says that
     /// efficiency does not follow the number of processors, and that the curve predicts badly.
     pub deviation: f64,
-    /// How many runs it was fitted to.
+    /// The number of runs that it was fitted to.
     pub runs: usize,
 }
 
@@ -36,7 +36,7 @@ impl Curve {
         (runs > 0).then_some(Curve { serial_fraction, deviation, runs })
     }
 
-    /// The efficiency that it has for `processors`, at least one.
+    /// Returns the efficiency of the curve for `processors`, which is at least one.
     pub fn efficiency(&self, processors: u64) -> Efficiency {
         Efficiency::of(1.0 / (1.0 + self.serial_fraction * processors.saturating_sub(1) as f64))
     }

@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer};
 use std::fmt::{self, Display, Formatter};
 
-/// No number of a table is longer: so many digits are more than any f64 that is let through has, and can be printed.
+/// The maximum length of a number in a table. It is more than any accepted f64 needs, and can be printed.
 const LONGEST: usize = 100;
 
 /// A decimal number as a table prints it: it stands for every value that rounds to its digits.
@@ -11,13 +11,13 @@ const LONGEST: usize = 100;
 pub struct Decimal {
     text: String,
     value: f64,
-    /// Digits after the point; fewer than none where an exponent says so.
+    /// The number of digits after the point. An exponent can make it negative.
     places: i32,
 }
 
 impl Decimal {
-    /// Reads what `str::parse::<f64>` reads, so also `NaN` and `inf`, which [`Measurements`](super::Measurements)
-    /// refuses.
+    /// Reads a number in the syntax of `str::parse::<f64>`, also `NaN` and `inf`, which
+    /// [`Measurements`](super::Measurements) refuses.
     pub(super) fn parse(text: &str) -> Option<Self> {
         if text.len() > LONGEST {
             return None;
@@ -30,50 +30,50 @@ impl Decimal {
         Some(Decimal { text: text.into(), value, places })
     }
 
-    /// Its value.
+    /// Returns its value.
     pub fn value(&self) -> f64 {
         self.value
     }
 
-    /// How many digits follow the point.
+    /// Returns the number of digits after the point.
     pub fn places(&self) -> usize {
         self.places.max(0) as usize
     }
 
-    /// How many digits are known: `0.940` has three.
+    /// Returns the number of significant digits: `0.940` has three.
     pub(super) fn digits(&self) -> usize {
         let mantissa = self.text.split(['e', 'E']).next().unwrap_or_default();
         mantissa.trim_start_matches(|c: char| !c.is_ascii_digit() || c == '0' || c == '.').replace('.', "").len()
     }
 
-    /// Half a unit of its last digit: its value is known to this, and no better.
+    /// Returns half a unit of its last digit: the precision to which its value is known.
     pub fn half_unit(&self) -> f64 {
         0.5 * 10f64.powi(-self.places)
     }
 
-    /// [`half_unit`](Self::half_unit) as a fraction of the value.
+    /// Returns [`half_unit`](Self::half_unit) as a fraction of the value.
     pub fn uncertainty(&self) -> f64 {
         self.half_unit() / self.value
     }
 
-    /// As one of a column of numbers with so many places: a whole number stands there without its zeros, and is known
-    /// as well as the others.
+    /// Returns the number as one of a column of numbers with this many places: a whole number is printed there without
+    /// its zeros, and is as precise as the others.
     pub(super) fn in_column(self, places: usize) -> Self {
         let places = if self.places == 0 { places as i32 } else { self.places };
         Decimal { places, ..self }
     }
 
-    /// The same digits with the decimal point `by` places further to the right.
+    /// Returns the same digits with the decimal point `by` places further to the right.
     pub(super) fn shifted(&self, by: i32) -> Self {
         let places = self.places - by;
         let value = self.value * 10f64.powi(by);
-        // Through its digits, so that it is the number which these digits mean.
+        // Parsed from its digits, so that the value is the number that these digits mean.
         let text = format!("{value:.*}", places.max(0) as usize);
         Decimal { value: text.parse().unwrap_or(value), text, places }
     }
 }
 
-/// With the fewest digits that mean exactly this value.
+/// Creates the number with the fewest digits that mean exactly this value.
 impl From<f64> for Decimal {
     fn from(value: f64) -> Self {
         let text = value.to_string();

@@ -7,9 +7,10 @@ use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
 /// The efficiency E of a run, equation (6): a fraction, 1 for a run that uses all of its processors' power. A run that
-/// caches help can have more.
+/// gains from caches can have more.
 ///
-/// That of a run is [`Measurements::efficiency`](super::Measurements::efficiency); any other is read from per cent:
+/// [`Measurements::efficiency`](super::Measurements::efficiency) returns the efficiency of a run. Any other efficiency
+/// is read from per cent:
 ///
 /// ```
 /// use aurora_super::model::Efficiency;
@@ -25,17 +26,17 @@ use std::str::FromStr;
 pub struct Efficiency(f64);
 
 impl Efficiency {
-    /// Of a positive number that was calculated from checked ones.
+    /// Creates an efficiency from a positive number that was calculated from checked numbers.
     pub(super) fn of(fraction: f64) -> Self {
         Efficiency(fraction)
     }
 
-    /// As a fraction.
+    /// Returns the efficiency as a fraction.
     pub fn fraction(self) -> f64 {
         self.0
     }
 
-    /// In per cent.
+    /// Returns the efficiency in per cent.
     pub fn percent(self) -> f64 {
         100.0 * self.0
     }
@@ -47,7 +48,7 @@ impl FromStr for Efficiency {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         let percent = text.trim().strip_suffix('%').and_then(|number| number.trim_end().parse().ok());
-        let expected = "an efficiency: write per cent, a positive number and `%`, 77.8% say";
+        let expected = "an efficiency: write per cent, a positive number and `%`, for example 77.8%";
         positive(percent.unwrap_or(f64::NAN), || "efficiency".into(), quoted(text), expected)
             .map(|p| Efficiency(p / 100.0))
     }
@@ -72,7 +73,7 @@ mod tests {
             assert_eq!(
                 text,
                 format!(
-                    "efficiency: `{bad}` is not an efficiency: write per cent, a positive number and `%`, 77.8% say"
+                    "efficiency: `{bad}` is not an efficiency: write per cent, a positive number and `%`, for example 77.8%"
                 )
             );
         }

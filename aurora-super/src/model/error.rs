@@ -1,11 +1,11 @@
-//! What is wrong with a table, a configuration or a number.
+//! The errors in a table, a configuration or a number.
 
 use crate::spelling::{LONGEST_NAME, meant};
 use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 use thiserror::Error;
 
-/// Where a run stands.
+/// The place of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Row {
@@ -24,18 +24,18 @@ impl Display for Row {
     }
 }
 
-/// What is wrong, where it stands, and what to do.
+/// An error in a table, a configuration or a number. The text names the error, its place and the remedy.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A number that is missing, no number, zero, negative, infinite or too large.
+    /// A value that is missing, not a number, zero, negative, infinite, too small or too large.
     #[error("{at}: `{found}` is not {expected}")]
     Number {
         /// Row and column, or the machine, or the option.
         at: String,
-        /// What is there.
+        /// The text that is there.
         found: String,
-        /// What is to be there.
+        /// The value that is expected, and the remedy.
         expected: &'static str,
     },
     /// No runs, or no machines.
@@ -44,32 +44,32 @@ pub enum Error {
          `efficiency`), and each other line is a run"
     )]
     Empty {
-        /// Runs or machines.
+        /// The missing thing: `runs`, `machines` or `columns`.
         what: &'static str,
     },
     /// No elapsed times.
     #[error("there is no column `seconds`, the elapsed time of each run{}", renamed(.nearest))]
     NoTimes {
-        /// The column that is most probably meant.
+        /// The column that most probably has the elapsed times.
         nearest: Option<String>,
     },
-    /// No elapsed time of a run whose columns are its own.
+    /// No elapsed time of a run, in a table in which another run has one.
     #[error("{row} has no `seconds`, its elapsed time{}", renamed(.nearest))]
     NoTime {
-        /// Which run.
+        /// The run.
         row: Row,
-        /// The key that is most probably meant.
+        /// The key that most probably has the elapsed time.
         nearest: Option<String>,
     },
     /// Cells that are separated by commas.
-    #[error("cells are separated by commas, which stand in numbers too: separate them by tabs or by spaces")]
+    #[error("cells are separated by commas, which may be part of numbers: separate them by tabs or by spaces")]
     Commas,
     /// A column without a name.
     #[error("{row}: column {column} has no name: separate names by one tab, or all of them by spaces")]
     NoName {
-        /// Where the names stand.
+        /// The row of the names.
         row: Row,
-        /// Which of them, from 1.
+        /// The number of the column, from 1.
         column: usize,
     },
     /// More cells than columns, or fewer.
@@ -78,17 +78,17 @@ pub enum Error {
         if *.cells == 1 { "1 value".into() } else { format!("{} values", .cells) }
     )]
     Cells {
-        /// Where.
+        /// The run.
         row: Row,
-        /// How many are there.
+        /// The number of cells.
         cells: usize,
-        /// How many are to be.
+        /// The number of columns.
         columns: usize,
     },
     /// A machine or a column whose name is taken.
     #[error("{at}: `{name}` is named twice: give each machine and each column a name of its own")]
     Duplicate {
-        /// Where.
+        /// The place of the second one.
         at: String,
         /// Its name.
         name: String,
@@ -96,37 +96,37 @@ pub enum Error {
     /// A machine that a configuration names twice.
     #[error("configuration {configuration}: `{machine}` is named twice: name it once, with the sum of its processors")]
     NamedTwice {
-        /// What was asked for.
+        /// The configuration.
         configuration: String,
         /// The machine.
         machine: String,
     },
     /// A machine called like a column of another kind, or whose name could not be written in a configuration.
     #[error(
-        "`{name}` is no name of a machine: it must not be empty, be `total`, `seconds`, `speedup` or `efficiency`, have more than \
-         {LONGEST_NAME} bytes, or contain `=`, `,` or control characters"
+        "`{name}` cannot be the name of a machine: it must not be empty, be `total`, `seconds`, `speedup` or \
+         `efficiency`, have more than {LONGEST_NAME} bytes, or contain `=`, `,` or control characters"
     )]
     Name {
-        /// What it is called.
+        /// The name.
         name: String,
     },
-    /// A number of processors for each machine is needed.
+    /// A run that does not have one number of processors for each machine.
     #[error("{row}: {found} numbers of processors for {machines} machines: give one for each")]
     Machines {
-        /// Which run.
+        /// The run.
         row: Row,
-        /// How many are there.
+        /// The number of numbers.
         found: usize,
-        /// How many are to be.
+        /// The number of machines.
         machines: usize,
     },
-    /// Something that is no table of runs.
+    /// More machines than a table of runs can have.
     #[error(
         "more than {most} machines: every column but `total`, `seconds`, `speedup` and `efficiency` is one, so this is most \
          probably another file"
     )]
     TooManyMachines {
-        /// How many there may be.
+        /// The maximum number of machines.
         most: usize,
     },
     /// A machine whose power weight is not known.
@@ -137,7 +137,7 @@ pub enum Error {
     NoReference {
         /// The machine.
         machine: String,
-        /// One that has a reference time and is called almost the same.
+        /// A machine with a reference time and almost the same name.
         nearest: Option<String>,
     },
     /// Machines that are too different to be compared.
@@ -148,104 +148,107 @@ pub enum Error {
         /// The fastest.
         fastest: String,
     },
-    /// A run, or a configuration, that uses nothing.
+    /// A run, or a configuration, without processors.
     #[error("{at}: the configuration has no processors: give at least one machine one processor")]
     NoProcessors {
-        /// Where.
+        /// The place.
         at: String,
     },
-    /// A number of processors that is not the sum of the others.
+    /// A total of processors that is not the sum over the machines.
     #[error("{row}, column `total`: {found} processors, but the machines have {sum}: correct one of them")]
     Total {
-        /// Which run.
+        /// The run.
         row: Row,
-        /// What is there.
+        /// The total that is there.
         found: u64,
-        /// What is to be there.
+        /// The sum over the machines.
         sum: u64,
     },
     /// Two runs with one configuration.
-    #[error("{row}: the configuration {configuration} is already in {first}: keep one of them, the median say")]
+    #[error("{row}: the configuration {configuration} is already in {first}: keep one of them, for example the median")]
     Repeated {
-        /// The second of them.
+        /// The second run.
         row: Row,
-        /// The first.
+        /// The first run.
         first: Row,
-        /// What both use.
+        /// The configuration of both.
         configuration: String,
     },
     /// A machine that the table does not have.
     #[error("there is no machine `{machine}`{}; the table has {known}", meant(.nearest))]
     UnknownMachine {
-        /// What was asked for.
+        /// The name that was given.
         machine: String,
-        /// The one that is called almost the same.
+        /// The machine with almost the same name.
         nearest: Option<String>,
-        /// Those that there are, a dozen at most.
+        /// The machines of the table, a dozen at most.
         known: String,
     },
-    /// A configuration that another table made.
+    /// A configuration of other machines.
     #[error(
-        "the configuration {configuration} is one of {machines}, and here the machines are {known}: make it with \
-         the `configuration` of these"
+        "the configuration {configuration} was made for {machines}, but the machines are {known}: make it with \
+         `configuration` of these machines"
     )]
     OtherMachines {
-        /// What was asked for.
+        /// The configuration.
         configuration: String,
         /// The machines that it is made of.
         machines: String,
-        /// Those that there are.
+        /// The machines here.
         known: String,
     },
-    /// Something that is not `MACHINE=PROCESSORS`.
+    /// A part of a configuration that is not `MACHINE=PROCESSORS`.
     #[error("`{part}` is not MACHINE=PROCESSORS: write a configuration as {example}")]
     Configuration {
-        /// What is there.
+        /// The part.
         part: String,
-        /// A right one.
+        /// A valid configuration.
         example: String,
     },
     /// A configuration that no run has.
-    #[error("no run has the configuration {configuration}; measured are {known}")]
+    #[error("no run has the configuration {configuration}; the measured ones are {known}")]
     NotMeasured {
-        /// What was asked for.
+        /// The configuration.
         configuration: String,
-        /// Those that there are, a dozen at most.
+        /// The measured configurations, a dozen at most.
         known: String,
     },
-    /// Nothing to predict from.
+    /// No run from which a prediction is possible.
     #[error(
         "no other run has more than one processor, so no efficiency is known for {configuration}: measure one, or give an \
-         efficiency, 85% say"
+         efficiency, for example 85%"
     )]
     NoParallelRun {
-        /// What was asked for.
+        /// The configuration.
         configuration: String,
     },
-    /// No JSON, or not the right one.
+    /// Text that is not JSON, or not a list of runs.
     #[error(
         "line {line}, column {column}: {what}. Write a list of runs, such as \
          [{{\"A\": 1, \"seconds\": 9.5}}, {{\"B\": 1, \"seconds\": 7}}, {{\"A\": 2, \"B\": 1, \"seconds\": 3.1}}]"
     )]
     Json {
-        /// From 1.
+        /// The line, from 1.
         line: usize,
-        /// From 1.
+        /// The column, from 1.
         column: usize,
-        /// What the parser says.
+        /// The message of the parser.
         what: String,
     },
 }
 
-/// What to do about a column that is most probably called otherwise.
+/// Returns the remedy for a column that most probably has the wrong name.
 fn renamed(nearest: &Option<String>) -> String {
-    nearest.as_ref().map_or_else(String::new, |nearest| format!(" (is `{nearest}` meant? Then call it `seconds`)"))
+    nearest
+        .as_ref()
+        .map_or_else(String::new, |nearest| format!(" (if `{nearest}` is that column, rename it to `seconds`)"))
 }
 
-/// `value`, if the model can calculate with it.
+/// Returns `value`, if the model can calculate with it.
 ///
 /// # Errors
-/// [`Error::Number`]: zero, negative, NaN, infinite, or beyond what products and quotients of such numbers can hold.
+/// [`Error::Number`]: zero, negative, NaN, infinite, or so small or large that products and quotients of such numbers
+/// could overflow.
 pub(super) fn positive(
     value: f64,
     at: impl FnOnce() -> String,

@@ -7,15 +7,15 @@ use crate::spelling::number;
 use serde::Serialize;
 use std::num::NonZeroU32;
 
-/// So many equal units, and how long one takes on a processor of the fastest machine; on another machine it takes 1/W
-/// times as long.
+/// A number of equal units, and the time of a unit on a processor of the fastest machine. On a machine of power weight
+/// W a unit takes 1/W times as long.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Farm {
     units: NonZeroU32,
     unit_seconds: f64,
 }
 
-/// When the last unit of a farm is completed, in seconds, by two rules and at best.
+/// The time at which the last unit of a farm is completed, in seconds: by two rules, and the ideal.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Makespans {
     /// First come, first served: a processor that is free takes the next unit. Of several that become free together,
@@ -24,12 +24,12 @@ pub struct Makespans {
     /// Earliest completion time: each unit goes to the processor that would complete it first, though it may not be
     /// free yet. No other assignment of equal units is completed earlier.
     pub earliest_completion: f64,
-    /// All processors compute all the time: what units that can be divided would take.
+    /// All processors compute all the time, as with units that can be divided.
     pub ideal: f64,
 }
 
 impl Farm {
-    /// `units` that take `unit_seconds` each on a processor of the fastest machine.
+    /// Creates a farm of `units` that take `unit_seconds` each on a processor of the fastest machine.
     ///
     /// # Errors
     /// A time that is not a positive number.
@@ -39,22 +39,23 @@ impl Farm {
         Ok(Farm { units, unit_seconds })
     }
 
-    /// The measured application, cut into `units`.
+    /// Creates a farm from the measured application, cut into `units`.
     pub fn of(measurements: &Measurements, units: NonZeroU32) -> Self {
         Farm { units, unit_seconds: measurements.fastest_seconds() / f64::from(units.get()) }
     }
 
-    /// How many units it has.
+    /// Returns the number of units.
     pub fn units(&self) -> u32 {
         self.units.get()
     }
 
-    /// How long a unit takes on a processor of the fastest machine.
+    /// Returns the time of a unit on a processor of the fastest machine, in seconds.
     pub fn unit_seconds(&self) -> f64 {
         self.unit_seconds
     }
 
-    /// When it is completed by each rule. Takes time in proportion to units and machines, not processors.
+    /// Returns the time at which the farm is completed by each rule. The calculation takes time in proportion to units
+    /// and machines, not processors.
     ///
     /// ```
     /// use aurora_super::model::{Farm, Machines};
@@ -68,7 +69,7 @@ impl Farm {
     /// ```
     ///
     /// # Errors
-    /// [`Error::OtherMachines`].
+    /// [`Error::OtherMachines`] if the configuration is one of other machines.
     pub fn makespans(&self, machines: &Machines, configuration: &Configuration) -> Result<Makespans, Error> {
         let power = machines.power(configuration)?;
         let used = machines.weights().iter().zip(configuration.processors()).filter(|(_, count)| **count > 0);
@@ -81,10 +82,10 @@ impl Farm {
         })
     }
 
-    /// Gives units to the lot whose `turn` comes first, and says when all are completed.
+    /// Gives units to the lot whose `turn` comes first, and returns the time at which all units are completed.
     ///
-    /// The processors of a machine are equal, so each takes its k-th unit before any of them its next: they are handed
-    /// out together.
+    /// The processors of a machine are equal, so each takes its k-th unit before any of them takes its next unit. So
+    /// the units of all processors of a machine are handed out together.
     fn hand_out(&self, lots: &[Lot], turn: impl Fn(&Lot, u32) -> f64) -> f64 {
         let (mut left, mut makespan) = (self.units.get(), 0.0f64);
         let mut handed = vec![0; lots.len()];
@@ -104,12 +105,13 @@ impl Farm {
 struct Lot {
     /// Seconds that a unit takes.
     unit: f64,
-    /// How many processors.
+    /// The number of processors.
     size: u32,
 }
 
 impl Lot {
-    /// When each of its processors has completed so many units. A product, so that both rules compare the same numbers.
+    /// Returns the time at which each of its processors has completed `units`. It is a product, so that both rules
+    /// compare the same numbers.
     fn completed(&self, units: u32) -> f64 {
         f64::from(units) * self.unit
     }

@@ -1,35 +1,35 @@
-//! What contradicts itself in a printed table.
+//! The contradictions in a printed table.
 
 use super::decimal::Decimal;
 use super::error::Row;
 use serde::Serialize;
 use std::fmt::{self, Display, Formatter};
 
-/// Something printed that contradicts the rest of the table.
+/// A printed number that contradicts the rest of the table.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Finding {
-    /// A time that contradicts the speed-up beside it, and does not with its decimal point elsewhere.
+    /// A time that contradicts the speed-up in its row, and agrees with it if the decimal point is moved.
     DecimalPoint {
-        /// Which run.
+        /// The run.
         row: Row,
         /// The time as it is printed.
         printed: Decimal,
-        /// The speed-up beside it.
+        /// The speed-up in the same row.
         speedup: Decimal,
         /// The time that the other runs give for this speed-up, in seconds.
         implied: f64,
-        /// The same digits with the point elsewhere.
+        /// The same digits with the point moved.
         corrected: Decimal,
     },
     /// A time and a speed-up that contradict each other, by the other runs.
     TimeAndSpeedup {
-        /// Which run.
+        /// The run.
         row: Row,
         /// The time as it is printed.
         printed: Decimal,
-        /// The speed-up beside it.
+        /// The speed-up in the same row.
         speedup: Decimal,
         /// The time that the other runs give for this speed-up, in seconds.
         implied: f64,
@@ -38,16 +38,16 @@ pub enum Finding {
     },
     /// An efficiency that is a fraction where per cent is expected.
     Fraction {
-        /// Which run.
+        /// The run.
         row: Row,
         /// The efficiency as it is printed.
         printed: Decimal,
-        /// By equation (6), in per cent.
+        /// The efficiency by equation (6), in per cent.
         recomputed: f64,
     },
-    /// An efficiency that is right for as many processors of other machines.
+    /// An efficiency that is right for the same number of processors of other machines.
     Denominator {
-        /// Which run.
+        /// The run.
         row: Row,
         /// The efficiency as it is printed.
         printed: Decimal,
@@ -55,24 +55,24 @@ pub enum Finding {
         speedup: f64,
         /// The configuration whose power explains it.
         taken: String,
-        /// That power, sum(W_j n_j).
+        /// The power of `taken`, sum(W_j n_j).
         taken_power: f64,
         /// The configuration of the run.
         configuration: String,
         /// Its power, the denominator of equation (6).
         power: f64,
-        /// By equation (6), in per cent.
+        /// The efficiency by equation (6), in per cent.
         recomputed: f64,
     },
     /// A speed-up or an efficiency that no rule here explains.
     Unexplained {
-        /// Which run.
+        /// The run.
         row: Row,
         /// `speedup` or `efficiency`.
         column: &'static str,
-        /// As it is printed.
+        /// The number as it is printed.
         printed: Decimal,
-        /// By equation (3), or by (6) in per cent.
+        /// The speed-up by equation (3), or the efficiency by (6) in per cent.
         recomputed: f64,
     },
 }
@@ -82,8 +82,8 @@ impl Display for Finding {
         match self {
             Finding::DecimalPoint { row, printed, speedup, implied, corrected } => write!(
                 f,
-                "{row}, column `seconds`: {printed} contradicts the speed-up {speedup} beside it, for which the other rows give \
-                 {implied:.*}. With the decimal point moved it is {corrected}",
+                "{row}, column `seconds`: {printed} contradicts the speed-up {speedup} in its row: by the other rows \
+                 this speed-up takes {implied:.*}. With the decimal point moved it is {corrected}",
                 corrected.places()
             ),
             Finding::TimeAndSpeedup { row, printed, speedup, implied, implied_speedup } => write!(

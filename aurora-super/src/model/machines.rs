@@ -5,17 +5,17 @@ use crate::spelling::{listed, nearest, number, quoted};
 use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
-/// Machines that are compared by one application, each with its power weight W: 1 for the fastest, less for others.
+/// Machines that are compared by one application, each with its power weight W: 1 for the fastest, less for the others.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Machines {
     names: Arc<[String]>,
     weights: Vec<f64>,
 }
 
-/// How many processors of each machine are used, at least one in all.
+/// The number of processors of each machine that are used, at least one in all.
 ///
-/// It knows the names of its machines: [`Machines`] that have other names, or the same in another order, refuse it. It
-/// is written as [`Machines::configuration`] reads it.
+/// It has the names of its machines: [`Machines`] with other names, or with the same names in another order, refuse it.
+/// It is printed in the form that [`Machines::configuration`] reads.
 ///
 /// ```
 /// use aurora_super::model::{Error, Machines};
@@ -32,7 +32,7 @@ pub struct Configuration {
     machines: Arc<[String]>,
 }
 
-/// A slower machine is taken for one whose number has another unit. Also keeps H' below 1.
+/// The minimum power weight. The number of a slower machine probably has another unit. The limit also keeps H' below 1.
 const SMALLEST_WEIGHT: f64 = 1e-9;
 
 impl Machines {
@@ -46,7 +46,8 @@ impl Machines {
     /// ```
     ///
     /// # Errors
-    /// A speed that is not a positive number, a name twice, no machines at all.
+    /// A speed that is not a positive number, a name twice, no machines at all, or a machine that is more than 10^9
+    /// times slower than the fastest.
     pub fn from_speeds<N: Into<String>>(speeds: impl IntoIterator<Item = (N, f64)>) -> Result<Self, Error> {
         Self::new(speeds, "a speed: write a positive number", |speed, fastest| speed / fastest, f64::max)
     }
@@ -54,7 +55,7 @@ impl Machines {
     /// Equation (2): power weights from the seconds that the application takes on one processor of each machine.
     ///
     /// # Errors
-    /// As [`from_speeds`](Self::from_speeds).
+    /// The errors of [`from_speeds`](Self::from_speeds).
     pub fn from_times<N: Into<String>>(times: impl IntoIterator<Item = (N, f64)>) -> Result<Self, Error> {
         Self::new(times, "an elapsed time: write seconds, a positive number", |time, least| least / time, f64::min)
     }
@@ -82,17 +83,17 @@ impl Machines {
         Ok(Machines { names: names.into(), weights })
     }
 
-    /// Their names.
+    /// Returns the names of the machines.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// The power weight W of each: in (0, 1], and 1 for the fastest.
+    /// Returns the power weight W of each machine: in (0, 1], and 1 for the fastest.
     pub fn weights(&self) -> &[f64] {
         &self.weights
     }
 
-    /// The configuration that `text` describes: `SH=6,CSNT=2`. Machines that it does not name are not used.
+    /// Reads a configuration such as `SH=6,CSNT=2`. Machines that `text` does not name are not used.
     ///
     /// # Errors
     /// A part that is not `MACHINE=PROCESSORS`, a machine that is unknown or named twice, 0 processors.
@@ -117,7 +118,7 @@ impl Machines {
         Configuration::new(processors, self.names.clone(), || "configuration".into())
     }
 
-    /// The power of a configuration in processors of the fastest machine, the denominator of (6): sum(W_j n_j).
+    /// Returns the power of a configuration in processors of the fastest machine, the denominator of (6): sum(W_j n_j).
     ///
     /// # Errors
     /// [`Error::OtherMachines`].
@@ -126,13 +127,13 @@ impl Machines {
         Ok(self.power_of(configuration))
     }
 
-    /// The same of a configuration that is known to be of these machines.
+    /// As [`power`](Self::power), for a configuration that is known to be of these machines.
     pub(super) fn power_of(&self, configuration: &Configuration) -> f64 {
         self.sum(configuration, |weight| weight)
     }
 
-    /// The heterogeneity H of a configuration, equation (7). Its denominator is the number of machines in use, not of
-    /// processors: 0 for processors of the fastest machine alone, and above 1 for many slow ones.
+    /// Returns the heterogeneity H of a configuration, equation (7). Its denominator is the number of machines in use,
+    /// not of processors: 0 for processors of the fastest machine alone, and above 1 for many slow ones.
     ///
     /// # Errors
     /// [`Error::OtherMachines`].
@@ -142,8 +143,8 @@ impl Machines {
         Ok(self.sum(configuration, |weight| 1.0 - weight) / used as f64)
     }
 
-    /// The mean of 1 - W over all processors of a configuration, in [0, 1). Not in the paper: equation (7) with the
-    /// number of processors as its denominator.
+    /// Returns the mean of 1 - W over all processors of a configuration, in [0, 1). Not in the paper: equation (7) with
+    /// the number of processors as its denominator.
     ///
     /// # Errors
     /// [`Error::OtherMachines`].
@@ -156,7 +157,7 @@ impl Machines {
         self.weights.iter().zip(&configuration.processors).map(|(weight, count)| of(*weight) * f64::from(*count)).sum()
     }
 
-    /// Whether a configuration is of these machines.
+    /// Checks that a configuration is of these machines.
     pub(super) fn check(&self, configuration: &Configuration) -> Result<(), Error> {
         if configuration.machines == self.names {
             return Ok(());
@@ -192,22 +193,22 @@ impl Configuration {
         Ok(Configuration { processors, machines })
     }
 
-    /// As many processors of each machine, as `processors` says.
+    /// Returns a configuration of the same machines with these numbers of processors.
     pub(super) fn with(&self, processors: Vec<u32>) -> Self {
         Configuration { processors, machines: self.machines.clone() }
     }
 
-    /// How many processors of each machine.
+    /// Returns the number of processors of each machine.
     pub fn processors(&self) -> &[u32] {
         &self.processors
     }
 
-    /// How many processors in all.
+    /// Returns the number of processors of all machines together.
     pub fn total(&self) -> u64 {
         self.processors.iter().copied().map(u64::from).sum()
     }
 
-    /// How many processors would have to be added or removed to make one of the other.
+    /// Returns the number of processors to add or remove to make one configuration of the other.
     pub(super) fn distance(&self, other: &Configuration) -> u64 {
         self.processors.iter().zip(&other.processors).map(|(a, b)| u64::from(a.abs_diff(*b))).sum()
     }
@@ -255,8 +256,8 @@ mod tests {
             assert_eq!(
                 refused.to_string(),
                 format!(
-                    "the configuration CSNT=2 is one of SH, CSNT, and here the machines are {}: make it with the \
-                     `configuration` of these",
+                    "the configuration CSNT=2 was made for SH, CSNT, but the machines are {}: make it with \
+                     `configuration` of these machines",
                     names.join(", ")
                 )
             );
@@ -270,8 +271,8 @@ mod tests {
     #[test]
     fn configurations_that_cannot_be() {
         let told = |text: &str| machines().configuration(text).unwrap_err().to_string();
-        assert_eq!(told("SH=6,CNST=2"), "there is no machine `CNST` (is `CSNT` meant?); the table has SH, CSNT");
-        assert_eq!(told("sh=6"), "there is no machine `sh` (is `SH` meant?); the table has SH, CSNT");
+        assert_eq!(told("SH=6,CNST=2"), "there is no machine `CNST` (did you mean `CSNT`?); the table has SH, CSNT");
+        assert_eq!(told("sh=6"), "there is no machine `sh` (did you mean `SH`?); the table has SH, CSNT");
         assert_eq!(told("Origin=6"), "there is no machine `Origin`; the table has SH, CSNT");
         assert_eq!(told("SH"), "`SH` is not MACHINE=PROCESSORS: write a configuration as SH=2,CSNT=2");
         assert_eq!(

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Columns of a table that are not machines.
 pub(super) const COLUMNS: [&str; 4] = ["total", "seconds", "speedup", "efficiency"];
 
-/// One run: a configuration, its elapsed time, and what a table prints beside them.
+/// One run: a configuration, its elapsed time, and the speed-up and efficiency that a table prints for it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Run {
     pub(super) row: Option<Row>,
@@ -22,7 +22,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// A run with so many processors of each machine, and its elapsed time in seconds.
+    /// Creates a run from its number of processors of each machine, and its elapsed time in seconds.
     pub fn new(processors: impl Into<Vec<u32>>, seconds: f64) -> Self {
         Run { row: None, processors: processors.into(), seconds: seconds.into(), speedup: None, efficiency: None }
     }
@@ -39,27 +39,27 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Where it stands.
+    /// Returns the place of the run in its table.
     pub fn row(&self) -> Row {
         self.row
     }
 
-    /// How many processors of each machine it used.
+    /// Returns the number of processors of each machine that the run used.
     pub fn configuration(&self) -> &Configuration {
         &self.configuration
     }
 
-    /// Its elapsed time T.
+    /// Returns the elapsed time T.
     pub fn seconds(&self) -> &Decimal {
         &self.seconds
     }
 
-    /// The speed-up that the table prints.
+    /// Returns the speed-up that the table prints.
     pub fn printed_speedup(&self) -> Option<&Decimal> {
         self.speedup.as_ref()
     }
 
-    /// The efficiency that the table prints, in per cent.
+    /// Returns the efficiency that the table prints, in per cent.
     pub fn printed_efficiency(&self) -> Option<&Decimal> {
         self.efficiency.as_ref()
     }
@@ -67,8 +67,8 @@ impl Measured {
 
 /// Runs of one application on several configurations, among them one on one processor of each machine.
 ///
-/// Every number in it is positive and finite, every run has a processor, every machine a reference time, no
-/// configuration is there twice: so nothing that is calculated from it can fail for a bad number.
+/// Every number is positive and finite, every run has a processor, every machine has a reference time, and no
+/// configuration occurs twice. So no calculation can fail because of a bad number.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Measurements {
     machines: Machines,
@@ -78,7 +78,8 @@ pub struct Measurements {
 }
 
 impl Measurements {
-    /// Checks `runs` on `machines`, in whose order each run counts its processors.
+    /// Creates a table of `runs` on `machines`, and checks it. Each run counts its processors in the order of
+    /// `machines`.
     ///
     /// ```
     /// use aurora_super::model::{Measurements, Run};
@@ -91,7 +92,7 @@ impl Measurements {
     /// ```
     ///
     /// # Errors
-    /// The first thing that is wrong, with its row and column.
+    /// The first error, with its row and column.
     pub fn new<N: Into<String>>(
         machines: impl IntoIterator<Item = N>,
         runs: impl IntoIterator<Item = Run>,
@@ -128,37 +129,37 @@ impl Measurements {
         Ok(Measurements { machines, runs, references })
     }
 
-    /// The machines, with their power weights by equation (2).
+    /// Returns the machines, with their power weights by equation (2).
     pub fn machines(&self) -> &Machines {
         &self.machines
     }
 
-    /// The runs, in the order of the table.
+    /// Returns the runs, in the order of the table.
     pub fn runs(&self) -> &[Measured] {
         &self.runs
     }
 
-    /// The run on one processor of each machine, in the order of the machines.
+    /// Returns the run on one processor of each machine, in the order of the machines.
     pub fn references(&self) -> impl ExactSizeIterator<Item = &Measured> {
         self.references.iter().map(|run| &self.runs[*run])
     }
 
-    /// The time on one processor of the fastest machine: min T_j, in seconds.
+    /// Returns the time on one processor of the fastest machine: min T_j, in seconds.
     pub fn fastest_seconds(&self) -> f64 {
         self.references().map(|run| run.seconds.value()).fold(f64::INFINITY, f64::min)
     }
 
-    /// Relative speed-up SP, equation (3).
+    /// Returns the relative speed-up SP, equation (3).
     pub fn speedup(&self, run: &Measured) -> f64 {
         self.fastest_seconds() / run.seconds.value()
     }
 
-    /// Efficiency E, equation (6), of a run of this table: exactly 1 on one processor.
+    /// Returns the efficiency E, equation (6), of a run of this table: exactly 1 on one processor.
     pub fn efficiency(&self, run: &Measured) -> Efficiency {
         Efficiency::of(self.speedup(run) / self.machines.power_of(&run.configuration))
     }
 
-    /// The run with this configuration.
+    /// Returns the run with this configuration.
     ///
     /// # Errors
     /// [`Error::NotMeasured`], or [`Error::OtherMachines`].
@@ -171,7 +172,7 @@ impl Measurements {
         })
     }
 
-    /// The same with other times of some runs.
+    /// Returns the same table with other times of some runs.
     pub(super) fn with_times(&self, times: &BTreeMap<usize, Decimal>) -> Result<Self, Error> {
         let with = |(index, old): (usize, &Measured)| Run {
             row: Some(old.row),
@@ -210,7 +211,7 @@ fn check(index: usize, run: Run, machines: &Arc<[String]>) -> Result<Measured, E
     Ok(Measured { row, configuration, seconds: run.seconds, speedup: run.speedup, efficiency: run.efficiency })
 }
 
-/// Tables print `1` and `100` for speed-ups and efficiencies that are exact, beside others with their places.
+/// Tables print `1` and `100` for speed-ups and efficiencies that are exact, in a column of others that have places.
 fn as_columns(runs: &mut [Measured]) {
     let columns: [fn(&mut Measured) -> &mut Option<Decimal>; 2] = [|run| &mut run.speedup, |run| &mut run.efficiency];
     for column in columns {
@@ -248,7 +249,7 @@ mod tests {
         );
         assert_eq!(
             told(&["SH", "CSNT", "CNST"], &[(&[1, 0, 0], 1.0), (&[0, 1, 0], 1.0), (&[1, 0, 2], 1.0)]),
-            "CNST has no reference time: add a run on one processor of CNST alone, or take CNST out (is `CSNT` meant?)"
+            "CNST has no reference time: add a run on one processor of CNST alone, or take CNST out (did you mean `CSNT`?)"
         );
         assert_eq!(
             told(&["a", "b"], &[(&[1, 0], 1.0), (&[0, 2], 1.0)]),
@@ -260,7 +261,7 @@ mod tests {
         );
         assert_eq!(
             told(&["a"], &[(&[1], 1.0), (&[2], 1.0), (&[1], 1.5)]),
-            "row 3: the configuration a=1 is already in row 1: keep one of them, the median say"
+            "row 3: the configuration a=1 is already in row 1: keep one of them, for example the median"
         );
         assert_eq!(
             told(&["a", "b"], &[(&[1, 0], 1.0), (&[0, 1], 2e9)]),
@@ -268,7 +269,7 @@ mod tests {
         );
         for name in ["", "seconds", "a=b", "a,b"] {
             let text = told(&[name], &[(&[1], 1.0)]);
-            assert!(text.starts_with(&format!("`{name}` is no name of a machine")), "{text}");
+            assert!(text.starts_with(&format!("`{name}` cannot be the name of a machine")), "{text}");
         }
         assert!(told(&["a"], &[]).starts_with("the table has no runs: its first line names the columns"));
         assert!(told(&[], &[]).starts_with("the table has no runs"));

@@ -8,15 +8,15 @@
 //! | equation | value | here |
 //! |---|---|---|
 //! | (1) | power weight W_j = S_j / max S, from speeds S | [`Machines::from_speeds`] |
-//! | (2) | power weight W_j = min T_j / T_j, from reference times | [`Machines::from_times`], [`Measurements::machines`] |
+//! | (2) | power weight W_j = min T_j / T_j, from times | [`Machines::from_times`], [`Measurements::machines`] |
 //! | (3) | relative speed-up SP = min T_j / T | [`Measurements::speedup`] |
 //! | (4), (5) | (6) and (7) with one processor of each machine | the same functions |
 //! | (6) | efficiency E = SP / sum(W_j n_j) | [`Measurements::efficiency`] |
 //! | (7) | heterogeneity H = sum(n_j (1 - W_j)) / m | [`Machines::heterogeneity`] |
-//! | - | heterogeneity of a processor H' = sum(n_j (1 - W_j)) / sum(n_j), ours | [`Machines::heterogeneity_per_processor`] |
+//! | - | heterogeneity of a processor H' = sum(n_j (1 - W_j)) / sum(n_j) | [`Machines::heterogeneity_per_processor`] |
 //!
-//! Times are in seconds; speeds are in any unit; the rest has no unit. [`read`] makes [`Measurements`] of a file's
-//! text, and numbers are checked there, or by the constructors, once: what comes after cannot meet a bad one.
+//! Times are in seconds, speeds are in any unit, and all other values have no unit. [`read`] makes [`Measurements`] of
+//! the text of a file. [`read`] and the constructors check numbers once: later calculations cannot meet a bad number.
 //!
 //! ```
 //! use aurora_super::model::{Efficiency, Farm, read};

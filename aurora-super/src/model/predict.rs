@@ -1,4 +1,4 @@
-//! How long a configuration would take that was not measured.
+//! Predictions for configurations that were not measured.
 
 use super::curve::Curve;
 use super::efficiency::Efficiency;
@@ -8,31 +8,32 @@ use super::measurements::{Measured, Measurements};
 use serde::Serialize;
 use std::cmp::Reverse;
 
-/// What a configuration would do at some efficiency.
+/// The predicted speed-up and time of a configuration at some efficiency.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Prediction {
     /// The efficiency that is assumed, a fraction.
     pub efficiency: Efficiency,
-    /// Equation (6), solved for SP.
+    /// The speed-up SP: equation (6), solved for SP.
     pub speedup: f64,
-    /// Equation (3), solved for T.
+    /// The time T in seconds: equation (3), solved for T.
     pub seconds: f64,
 }
 
 impl Measurements {
-    /// What `to` would do at this efficiency: SP = E sum(W_j n_j), T = min T_j / SP (section 3).
+    /// Predicts the speed-up and the time of `to` at this efficiency: SP = E sum(W_j n_j), T = min T_j / SP (section
+    /// 3).
     ///
     /// # Errors
-    /// [`Error::OtherMachines`].
+    /// [`Error::OtherMachines`] if `to` is a configuration of other machines.
     pub fn predict(&self, to: &Configuration, efficiency: Efficiency) -> Result<Prediction, Error> {
         let speedup = efficiency.fraction() * self.machines().power(to)?;
         Ok(Prediction { efficiency, speedup, seconds: self.fastest_seconds() / speedup })
     }
 
-    /// The run whose efficiency says most about `to`: the one with the fewest processors to add or remove, and of
-    /// several the one with the most processors. Only runs on more than one processor count, and not the one with the
-    /// configuration `to` itself, so that a prediction can be compared with it. For one processor it is that machine's
-    /// reference.
+    /// Returns the run whose configuration is nearest to `to`: the one with the fewest processors to add or remove, and
+    /// of several such runs the one with the most processors. Only runs on more than one processor count. The run on
+    /// `to` itself does not count, so that a prediction can be compared with it. If `to` is one processor, the run is
+    /// that machine's reference.
     ///
     /// # Errors
     /// [`Error::NoParallelRun`], or [`Error::OtherMachines`].
@@ -42,7 +43,7 @@ impl Measurements {
         self.telling(to).min_by_key(rank).ok_or_else(|| no_parallel_run(to))
     }
 
-    /// The [`Curve`] through the efficiencies of the runs that count for `to`, as for [`nearest`](Self::nearest).
+    /// Returns the [`Curve`] through the efficiencies of the runs that count for `to` in [`nearest`](Self::nearest).
     ///
     /// # Errors
     /// [`Error::NoParallelRun`], or [`Error::OtherMachines`].
@@ -82,9 +83,9 @@ mod tests {
         };
         assert_eq!(nearest("a=9"), "a=4");
         assert_eq!(nearest("a=1,b=2"), "b=2");
-        // Of two that are as near the one with more processors.
+        // Of two runs that are equally near, the one with more processors.
         assert_eq!(nearest("a=3"), "a=4");
-        // One measured itself is predicted from another; one processor is its own reference.
+        // A measured configuration is predicted from another run; one processor is its own reference.
         assert_eq!(nearest("a=2"), "a=4");
         assert_eq!(nearest("b=1"), "b=1");
     }
@@ -105,7 +106,7 @@ mod tests {
         assert_eq!(
             text,
             "no other run has more than one processor, so no efficiency is known for a=2: measure one, or give an efficiency, \
-             85% say"
+             for example 85%"
         );
     }
 
@@ -113,13 +114,13 @@ mod tests {
     fn a_configuration_that_was_not_measured() {
         let table = read(TABLE).unwrap();
         let text = table.run(&table.machines().configuration("a=3").unwrap()).unwrap_err().to_string();
-        assert_eq!(text, "no run has the configuration a=3; measured are a=1; b=1; a=4; a=2; b=2");
+        assert_eq!(text, "no run has the configuration a=3; the measured ones are a=1; b=1; a=4; a=2; b=2");
         let many = (1..=1000).map(|count| format!("{count} {count}\n")).collect::<String>();
         let table = read(&format!("a seconds\n{many}")).unwrap();
         let text = table.run(&table.machines().configuration("a=2000").unwrap()).unwrap_err().to_string();
-        assert!(
-            text.ends_with("measured are a=1; a=2; a=3; a=4; a=5; a=6; a=7; a=8; a=9; a=10; a=11; a=12; and 988 more")
-        );
+        assert!(text.ends_with(
+            "the measured ones are a=1; a=2; a=3; a=4; a=5; a=6; a=7; a=8; a=9; a=10; a=11; a=12; and 988 more"
+        ));
     }
 
     #[test]

@@ -10,21 +10,22 @@ use serde_json::value::RawValue;
 use std::collections::HashSet;
 use std::fmt;
 
-/// A table has a number for each machine and run, so a list of other things could take all memory.
+/// The maximum number of machines. A table has a number for each machine and run, so another kind of file could take
+/// all memory.
 const MOST_MACHINES: usize = 1000;
 
-/// Reads a table: JSON if it begins with `[` or `{`, else lines.
+/// Reads a table: JSON if the text begins with `[` or `{`, otherwise lines.
 ///
-/// In lines, the first names the columns and each other one is a run. Cells are separated by tabs if there is one
-/// between the names, else by spaces. Empty lines do not count, nor does what follows a `#`. In JSON, each run is an
+/// The first line names the columns, and each other line is a run. Cells are separated by tabs if there is a tab
+/// between the names, otherwise by spaces. Empty lines, and text after a `#`, are ignored. In JSON, each run is an
 /// object whose keys are the columns.
 ///
 /// | column | cell |
 /// |---|---|
 /// | `seconds` | elapsed time of the run |
-/// | `speedup`, `efficiency` | what was printed for it, the efficiency in per cent; may be missing, empty or `-` |
-/// | `total` | how many processors the run has; may be missing, and is checked |
-/// | any other | a machine, and how many of its processors the run has; empty, `-` or no key is none |
+/// | `speedup`, `efficiency` | printed values, the efficiency in per cent; may be missing, empty or `-` |
+/// | `total` | the number of processors of the run; may be missing, and is checked |
+/// | any other | a machine: the number of its processors in the run; empty, `-` or no key means none |
 ///
 /// ```
 /// use aurora_super::model::read;
@@ -35,7 +36,7 @@ const MOST_MACHINES: usize = 1000;
 /// ```
 ///
 /// # Errors
-/// The first thing that is wrong, with its line and column, or in JSON the number of its run and its key.
+/// The first error, with its line and column, or in JSON the number of its run and its key.
 pub fn read(text: &str) -> Result<Measurements, Error> {
     let text = text.trim_start_matches('\u{feff}');
     let rows = if text.trim_start().starts_with(['[', '{']) { json(text)? } else { lines(text)? };
@@ -65,7 +66,7 @@ fn lines(text: &str) -> Result<Vec<Cells>, Error> {
     lines
         .map(|(row, line)| {
             let mut cells = cut(line);
-            // Spreadsheets write empty cells behind the last one, and so may a comment leave one.
+            // Spreadsheets write empty cells after the last one, and a comment may leave one too.
             while cells.len() > columns.len() && cells.last().is_some_and(String::is_empty) {
                 cells.pop();
             }
@@ -80,7 +81,7 @@ fn lines(text: &str) -> Result<Vec<Cells>, Error> {
 fn json(text: &str) -> Result<Vec<Cells>, Error> {
     let objects: Vec<Object> = serde_json::from_str(text).map_err(|error| {
         let what = error.to_string();
-        // The parser's own place is said already.
+        // The error has the place already.
         let what = what.split(" at line ").next().unwrap_or_default().to_string();
         Error::Json { line: error.line(), column: error.column(), what }
     })?;
@@ -197,7 +198,7 @@ impl Cells {
         self.cells.iter().find(|(name, _)| name == column).map(|(_, cell)| cell.as_str())
     }
 
-    /// A cell that says something.
+    /// Returns the cell of a column, unless it is empty or `-`.
     fn known(&self, column: &str) -> Option<&str> {
         self.cell(column).filter(|cell| !matches!(*cell, "" | "-"))
     }
@@ -270,15 +271,15 @@ mod tests {
         }
         assert_eq!(
             told("a second\n1 3"),
-            "there is no column `seconds`, the elapsed time of each run (is `second` meant? Then call it `seconds`)"
+            "there is no column `seconds`, the elapsed time of each run (if `second` is that column, rename it to `seconds`)"
         );
         for name in ["time", "Time", "elapsed", "t", "sec"] {
-            let hint = format!("(is `{name}` meant? Then call it `seconds`)");
+            let hint = format!("(if `{name}` is that column, rename it to `seconds`)");
             assert!(told(&format!("a {name}\n1 3")).ends_with(&hint), "{name}");
         }
         assert_eq!(
             told("[{\"a\": 1, \"seconds\": 3}, {\"a\": 2, \"second\": 1.5}]"),
-            "row 2 has no `seconds`, its elapsed time (is `second` meant? Then call it `seconds`)"
+            "row 2 has no `seconds`, its elapsed time (if `second` is that column, rename it to `seconds`)"
         );
         assert_eq!(told("[{\"a\": 1, \"seconds\": 3}, {\"a\": 2}]"), "row 2 has no `seconds`, its elapsed time");
         assert_eq!(told("[{\"a\": 1}]"), "there is no column `seconds`, the elapsed time of each run");
@@ -307,7 +308,7 @@ mod tests {
         );
         assert_eq!(
             told("a seconds\n1 3\n1 4"),
-            "line 3: the configuration a=1 is already in line 2: keep one of them, the median say"
+            "line 3: the configuration a=1 is already in line 2: keep one of them, for example the median"
         );
         assert_eq!(
             told("seconds\n1"),
@@ -331,9 +332,9 @@ mod tests {
 
     #[test]
     fn names_and_numbers_are_short() {
-        // Each cell has a copy of its column's name: of this one that would be 100 GB.
+        // Each cell has a copy of its column's name: the copies of this name would take 100 GB.
         let long = "x".repeat(500_000);
-        let no_name = format!("`{}...` is no name of a machine: it must not be empty,", "x".repeat(50));
+        let no_name = format!("`{}...` cannot be the name of a machine: it must not be empty,", "x".repeat(50));
         for text in [
             format!("{long}\n{}", "1\n".repeat(250_000)),
             format!("{long} {long}y seconds\n1 0 5\n"),
@@ -341,7 +342,7 @@ mod tests {
         ] {
             assert!(told(&text).starts_with(&no_name), "{}", &told(&text)[..200]);
         }
-        assert!(told("a\u{1b}[31m seconds\n1 2").starts_with("`a\u{fffd}[31m` is no name of a machine"));
+        assert!(told("a\u{1b}[31m seconds\n1 2").starts_with("`a\u{fffd}[31m` cannot be the name of a machine"));
         let bad = |cell: &str| told(&format!("a seconds\n1 {cell}\n"));
         assert_eq!(
             bad("\u{1b}[31m"),
@@ -357,7 +358,7 @@ mod tests {
     fn commas_separate_nothing() {
         assert_eq!(
             told("SH,CSNT,seconds\n1,0,3\n"),
-            "cells are separated by commas, which stand in numbers too: separate them by tabs or by spaces"
+            "cells are separated by commas, which may be part of numbers: separate them by tabs or by spaces"
         );
         assert!(told("a seconds,speedup\n1 3,1\n").starts_with("cells are separated by commas"));
     }

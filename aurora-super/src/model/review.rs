@@ -1,4 +1,4 @@
-//! Printed speed-ups and efficiencies beside recomputed ones: what differs, and by which rule it can be explained.
+//! Printed speed-ups and efficiencies compared with recomputed ones: the differences, and the rules that explain them.
 
 use super::decimal::Decimal;
 use super::finding::Finding;
@@ -7,41 +7,42 @@ use super::measurements::{Measured, Measurements};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// How a printed number agrees with the recomputed one.
+/// The agreement of a printed number with the recomputed one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Agreement {
     /// All printed digits are equal.
     Equal,
-    /// They differ by no more than the printed times leave open, each of which is known to half a unit of its last
-    /// digit.
+    /// They differ by no more than the precision of the printed times allows. Each time is known to half a unit of its
+    /// last digit.
     Rounding,
     /// They contradict each other.
     Contradiction,
 }
 
-/// Measurements as they are used after a review of what is printed beside them.
+/// Measurements after a review of the printed speed-ups and efficiencies.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Review {
-    /// The measurements, with each [`Finding::DecimalPoint`] corrected unless they were wanted as printed.
+    /// The measurements: with each [`Finding::DecimalPoint`] corrected by [`corrected`](Self::corrected), unchanged by
+    /// [`as_printed`](Self::as_printed).
     pub measurements: Measurements,
-    /// For each run how its printed speed-up agrees with equation (3).
+    /// For each run, the agreement of its printed speed-up with equation (3).
     pub speedups: Vec<Option<Agreement>>,
-    /// For each run how its printed efficiency agrees with equation (6).
+    /// For each run, the agreement of its printed efficiency with equation (6).
     pub efficiencies: Vec<Option<Agreement>>,
-    /// What contradicts the rest, times first.
+    /// The contradictions, those of times first.
     pub findings: Vec<Finding>,
 }
 
-/// A decimal point is not taken to be further away than this from where it belongs.
+/// The maximum number of places by which a decimal point is moved.
 const FURTHEST_POINT: i32 = 9;
 
-/// A time with fewer digits has too many others that it could be.
+/// The minimum number of digits of a time that is corrected. A time with fewer digits would fit in too many ways.
 const FEWEST_DIGITS: usize = 3;
 
 impl Review {
-    /// Compares what is printed with what the equations give, after times whose decimal point is misplaced were
-    /// corrected.
+    /// Corrects times whose decimal point is misplaced, and compares the printed values with the results of the
+    /// equations.
     pub fn corrected(measurements: &Measurements) -> Self {
         let times = times(measurements);
         let correct = |(run, finding): (&usize, &Finding)| match finding {
@@ -49,12 +50,12 @@ impl Review {
             _ => None,
         };
         let corrected = measurements.with_times(&times.iter().filter_map(correct).collect());
-        // What cannot be a table after it was no correction.
+        // A correction that makes the table invalid is not used.
         let corrected = corrected.unwrap_or_else(|_| measurements.clone());
         Self::of(corrected, times)
     }
 
-    /// Compares what is printed with what the equations give for the times as they are printed.
+    /// Compares the printed values with the results of the equations for the times as they are printed.
     pub fn as_printed(measurements: &Measurements) -> Self {
         Self::of(measurements.clone(), times(measurements))
     }
@@ -72,7 +73,7 @@ impl Review {
         for (index, run) in table.runs().iter().enumerate() {
             let is_used = |finding: &Finding| matches!(finding, Finding::DecimalPoint { corrected, .. } if corrected == run.seconds());
             if times.get(&index).is_some_and(|finding| !is_used(finding)) {
-                // Nothing more can be said about what was calculated from a wrong time.
+                // Values that were calculated from a wrong time are not reviewed.
                 continue;
             }
             let wrong = |agreement: Option<Agreement>| agreement == Some(Agreement::Contradiction);
@@ -88,8 +89,8 @@ impl Review {
     }
 }
 
-/// By equation (3) the product of time and speed-up is min T_j in every row: a row is wrong whose product is not what
-/// most rows have.
+/// By equation (3) the product of time and speed-up is min T_j in every row: a row whose product differs from that of
+/// most rows is wrong.
 fn times(table: &Measurements) -> BTreeMap<usize, Finding> {
     let printed = |(index, run): (usize, &Measured)| {
         let (seconds, speedup) = (run.seconds().clone(), run.printed_speedup()?.clone());
@@ -106,7 +107,7 @@ fn times(table: &Measurements) -> BTreeMap<usize, Finding> {
         (seconds.value() * speedup.value() / usual - 1.0).abs() <= slack
     };
     if 2 * rows.iter().filter(|(_, _, seconds, speedup)| fits(seconds, speedup)).count() <= rows.len() {
-        // No majority knows better.
+        // There is no majority of rows that agree.
         return BTreeMap::new();
     }
     let wrong = rows.into_iter().filter(|(_, _, seconds, speedup)| !fits(seconds, speedup));
@@ -127,7 +128,7 @@ fn times(table: &Measurements) -> BTreeMap<usize, Finding> {
         .collect()
 }
 
-/// What is the matter with an efficiency that contradicts equation (6).
+/// Explains an efficiency that contradicts equation (6).
 fn explain(table: &Measurements, run: &Measured, printed: &Decimal) -> Finding {
     let (row, printed) = (run.row(), printed.clone());
     let (machines, configuration, slack) = (table.machines(), run.configuration(), slack(table, run));
@@ -169,7 +170,7 @@ fn others(machines: &Machines, configuration: &Configuration, wanted: f64) -> im
         }
     }
     moves.sort_unstable();
-    // One after the other: of many machines there are a million, and the first that explains it will do.
+    // One after the other: many machines have a million of them, and the first that explains it is enough.
     let moved = moves.into_iter().map(move |(moved, from, to)| {
         let mut other = processors.to_vec();
         other[from] -= moved;
@@ -195,7 +196,7 @@ fn agreement(printed: &Decimal, value: f64, slack: f64) -> Agreement {
     }
 }
 
-/// How far the speed-up and the efficiency of a run may be off, relatively, because times are printed with so many
+/// Returns the relative error that the speed-up and the efficiency of a run may have, because printed times have few
 /// digits.
 fn slack(table: &Measurements, run: &Measured) -> f64 {
     run.seconds().uncertainty() + table.references().map(|run| run.seconds().uncertainty()).fold(0.0, f64::max)
@@ -238,8 +239,8 @@ mod tests {
         for (wrong, row) in [("312.5", 5), ("3.125", 5), ("3125", 5)] {
             let found = findings("31.25", wrong);
             let point = format!(
-                "line {row}, column `seconds`: {wrong} contradicts the speed-up 3.2000 beside it, for which the other rows give \
-                 31.25. With the decimal point moved it is 31.25"
+                "line {row}, column `seconds`: {wrong} contradicts the speed-up 3.2000 in its row: by the other rows \
+                 this speed-up takes 31.25. With the decimal point moved it is 31.25"
             );
             assert_eq!(found, [point]);
         }
@@ -257,7 +258,7 @@ mod tests {
               for this speed-up, or a speed-up of 3.1104 for this time"
             ]
         );
-        // 31 would fit, but two digits are those of too many numbers.
+        // 31 would fit, but too many numbers have these two digits.
         assert!(findings("31.25", "3.1")[0].starts_with("line 5, columns `seconds` and `speedup`: 3.1 and 3.2000"));
     }
 

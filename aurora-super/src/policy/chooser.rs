@@ -4,21 +4,21 @@ use super::untouched::{Lines, Untouched};
 use super::{Choice, Policy, Then};
 use crate::{Group, Node, Random};
 
-/// Which groups are untouched, whose they are from the start, and what each node has worked on.
+/// The untouched groups, the own part of each node, and the groups that each node has worked on.
 #[derive(Clone, Hash, Debug)]
 pub struct Chooser {
     policy: Policy,
     columns: u32,
     untouched: Untouched,
     nodes: Vec<Member>,
-    /// Groups of lost nodes' own parts, and those that have to be begun again.
+    /// Groups of lost nodes' own parts, and groups that have to begin again.
     orphans: Vec<Group>,
     random: Random,
 }
 
 #[derive(Clone, Hash, Debug)]
 struct Member {
-    /// The groups of its own part in the order of their numbers, and how many of them it has looked at.
+    /// The groups of its own part in the order of their numbers, and the number of them that it has looked at.
     own: Vec<Group>,
     next: usize,
     begun: bool,
@@ -29,7 +29,7 @@ struct Member {
 }
 
 impl Member {
-    /// The next group of its own part that is untouched.
+    /// Returns the next untouched group of its own part.
     fn own(&mut self, untouched: &Untouched) -> Option<Group> {
         while let Some(group) = self.own.get(self.next) {
             self.next += 1;
@@ -41,15 +41,15 @@ impl Member {
     }
 }
 
-/// Whether a node picks groups in this way.
+/// Returns true if nodes pick groups in this way.
 fn picks(policy: &Policy, choice: Choice) -> bool {
     [policy.first, policy.next].contains(&choice)
 }
 
 impl Chooser {
-    /// Before anything has begun. The groups stand in a grid of so many rows and columns. `parts` has groups in the
-    /// order of their numbers, each with the node to whose own part it belongs; a group that is not in it belongs to no
-    /// node's own part.
+    /// Creates a chooser for groups that are all untouched, in a grid of `rows` x `columns`. `parts` lists groups in
+    /// the order of their numbers, each with the node whose own part has it. A group that is not in `parts` belongs to
+    /// no node's own part.
     ///
     /// # Panics
     /// If `parts` names a node that is not below `nodes`.
@@ -84,12 +84,13 @@ impl Chooser {
         Chooser { policy, columns, untouched, nodes, orphans: Vec::new(), random }
     }
 
-    /// Whether no group is untouched.
+    /// Returns true if no group is untouched.
     pub fn is_empty(&self) -> bool {
         self.untouched.is_empty()
     }
 
-    /// Picks an untouched group for a node, which [touches](Chooser::touch) it then. `None`: there is none for it.
+    /// Picks an untouched group for a node, or returns `None` if there is none for it. Call [`touch`](Chooser::touch)
+    /// for the picked group.
     pub fn take(&mut self, node: Node) -> Option<Group> {
         let member = &mut self.nodes[node as usize];
         let choice = if std::mem::replace(&mut member.begun, true) { self.policy.next } else { self.policy.first };
@@ -117,7 +118,7 @@ impl Chooser {
         })
     }
 
-    /// A node works on a group.
+    /// Records that a node works on a group.
     pub fn touch(&mut self, node: Node, group: Group) {
         self.untouched.remove(group);
         if picks(&self.policy, Choice::Smart) {
@@ -127,26 +128,26 @@ impl Chooser {
         }
     }
 
-    /// In how many of a group's row and column a node's own part has a group, so that it may have operands of them. 0
-    /// unless the policy is [`Then::JoinBest`].
+    /// Returns the number of lines, out of the group's row and its column, in which the node's own part has a group:
+    /// the node may have operands of such lines. 0 unless the policy has [`Then::JoinBest`].
     pub fn closeness(&self, node: Node, group: Group) -> u32 {
         let member = &self.nodes[node as usize];
         let (row, column) = (group / self.columns, group % self.columns);
         u32::from(member.near.0.has(row)) + u32::from(member.near.1.has(column))
     }
 
-    /// A group needs nobody.
+    /// Removes a group that needs no node.
     pub fn skip(&mut self, group: Group) {
         self.untouched.remove(group);
     }
 
-    /// A group has to be begun again.
+    /// Makes a group untouched again, because it has to begin again.
     pub fn restore(&mut self, group: Group) {
         self.untouched.restore(group);
         self.orphans.push(group);
     }
 
-    /// A node is lost: what is left of its own part is anybody's.
+    /// Records the loss of a node: any node may take the untouched groups of its own part.
     pub fn lose(&mut self, node: Node) {
         let member = &mut self.nodes[node as usize];
         while let Some(group) = member.own(&self.untouched) {

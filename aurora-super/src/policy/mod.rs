@@ -1,4 +1,5 @@
-//! Who works on what next: the policies of both papers, and ours (S0 section 3.2, S2 section 3.4).
+//! The policies of both papers (S0 section 3.2, S2 section 3.4), and two policies of Aurora: which node works on which
+//! group next.
 
 mod chooser;
 mod unfinished;
@@ -14,53 +15,55 @@ use crate::spelling::{meant, nearest};
 use std::str::FromStr;
 use thiserror::Error;
 
-/// How groups go to nodes.
+/// The rules by which nodes get groups and instructions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Policy {
-    /// The first group of a node.
+    /// The choice of a node's first group.
     pub first: Choice,
-    /// The next ones, when no instruction of its groups is left for it.
+    /// The choice of a node's next group, when no instruction of its groups is left for it.
     pub next: Choice,
-    /// When no untouched group is left for it.
+    /// The node's action when no untouched group is left for it.
     pub then: Then,
-    /// When instructions begin.
+    /// The rule that says when instructions begin.
     pub pace: Pace,
-    /// In which state results are while they are computed.
+    /// The state of results while they are computed.
     pub version: Version,
 }
 
-/// Which of the untouched groups.
+/// The choice of an untouched group: a group of which no instruction has begun.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Choice {
-    /// The next one of the node's own part, by number, and no other. A node's own part is the groups whose results it
-    /// hosts from the start.
+    /// The next group of the node's own part, in the order of numbers, and no group outside it. A node's own part is
+    /// the groups whose results it hosts from the start.
     Own,
-    /// Any, with equal chances.
+    /// Any group, with equal probability.
     Random,
-    /// One that shares a row and a column with groups that the node has worked on; else a row or a column; else any.
+    /// A group that shares a row and a column with groups that the node has worked on; otherwise one that shares a row
+    /// or a column; otherwise any group.
     Smart,
-    /// The first.
+    /// The group with the smallest number.
     InOrder,
 }
 
-/// What a node does for which there is no untouched group.
+/// The action of a node for which there is no untouched group.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Then {
-    /// Nothing.
+    /// It does nothing.
     Stop,
     /// It joins the unfinished group of which most instructions have not begun.
     Join,
-    /// The same, but of the groups with most left it joins one of which it has operands; and a slow node leaves the
-    /// last instructions to faster ones, if these will have them done earlier.
+    /// As [`Join`](Then::Join), with two differences. Among the groups with most instructions left, the node prefers
+    /// one of whose operands it may have some. A slow node leaves the last instructions to faster nodes, if these will
+    /// complete them earlier.
     JoinBest,
 }
 
-/// When instructions begin.
+/// The rule that says when instructions begin.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Pace {
-    /// As soon as a node asks.
+    /// Instructions begin as soon as a node asks.
     Asynchronous,
-    /// One on each node in each step; the next step begins when all have ended.
+    /// Each node gets one grant in each step. The next step begins when all nodes have executed their grants.
     Steps,
 }
 
@@ -95,12 +98,13 @@ impl Policy {
     pub const SR: Policy = Policy { first: Choice::Random, next: Choice::Smart, ..Policy::STATIC };
     /// `SS`: smart, after the first group of the node's own part.
     pub const SS: Policy = Policy { next: Choice::Smart, ..Policy::STATIC };
-    /// `tail`, ours: static parts, then nodes that run out share unfinished groups by distributed update.
+    /// `tail`, of Aurora: static parts. Nodes that run out of instructions then share unfinished groups by distributed
+    /// update.
     pub const TAIL: Policy = Policy { then: Then::Join, version: Version::Distributed, ..Policy::STATIC };
-    /// `ect`, ours: as `tail`, but by earliest completion time, and close to the operands.
+    /// `ect`, of Aurora: as `tail`, but nodes share by earliest completion time, and close to their operands.
     pub const ECT: Policy = Policy { then: Then::JoinBest, ..Policy::TAIL };
 
-    /// All of them by their names, in the papers' order.
+    /// All policies with their names, in the order of the papers.
     pub const ALL: [(&str, Policy); 7] = [
         ("syn", Policy::SYN),
         ("S", Policy::S),
@@ -111,8 +115,9 @@ impl Policy {
         ("ect", Policy::ECT),
     ];
 
-    /// A schedule of S0 with a version: BSS takes untouched groups in order, SSP smartly; all versions but the simple
-    /// one share unfinished groups when no untouched one is left.
+    /// Returns the policy of a schedule of S0 with a version. The schedule BSS takes untouched groups in order, and
+    /// SSP, if `smart`, by [`Choice::Smart`]. All versions but the simple one share unfinished groups when no untouched
+    /// group is left.
     pub fn schedule(smart: bool, version: Version) -> Self {
         let next = if smart { Choice::Smart } else { Choice::InOrder };
         let then = if version == Version::Simple { Then::Stop } else { Then::Join };
@@ -122,7 +127,11 @@ impl Policy {
 
 /// A name that no policy has.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("there is no policy `{name}`{}: it is one of {}", meant(.nearest), Policy::ALL.map(|(known, _)| known).join(", "))]
+#[error(
+    "there is no policy `{name}`{}: use one of {}",
+    meant(.nearest),
+    Policy::ALL.map(|(known, _)| known).join(", ")
+)]
 pub struct UnknownPolicy {
     name: String,
     nearest: Option<String>,

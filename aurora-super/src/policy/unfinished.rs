@@ -1,28 +1,28 @@
-//! Groups by how many of their instructions have not begun.
+//! Groups in the order of the number of their instructions that have not begun.
 
 use crate::Group;
 
-/// Groups of which something has not begun, by how much.
+/// The groups with instructions that have not begun, ordered by the number of these instructions.
 #[derive(Clone, Hash, Debug)]
 pub struct Unfinished {
-    /// Of each group; 0: it is not here.
+    /// The number of instructions of each group that have not begun; 0: the group is not listed.
     left: Vec<u32>,
-    /// Where it stands among those with as many.
+    /// The position of each group in its list of `by_left`.
     at: Vec<u32>,
     by_left: Vec<Vec<Group>>,
-    /// No group has more left.
+    /// No group has more instructions left.
     most: usize,
     total: u64,
 }
 
 impl Unfinished {
-    /// No groups, of `groups`, each of at most `longest` instructions.
+    /// Creates an empty list for `groups` groups of at most `longest` instructions each.
     pub fn new(groups: u32, longest: u32) -> Self {
         let none = vec![0; groups as usize];
         Unfinished { left: none.clone(), at: none, by_left: vec![Vec::new(); longest as usize + 1], most: 0, total: 0 }
     }
 
-    /// So many instructions of a group have not begun.
+    /// Sets the number of instructions of a group that have not begun.
     pub fn set(&mut self, group: Group, left: u32) {
         let before = std::mem::replace(&mut self.left[group as usize], left) as usize;
         self.total = self.total - before as u64 + u64::from(left);
@@ -41,12 +41,12 @@ impl Unfinished {
         }
     }
 
-    /// Instructions of all groups.
+    /// Returns the number of instructions of all groups that have not begun.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// Groups, those with most left first.
+    /// Returns the groups, those with most instructions left first.
     pub fn most_first(&mut self) -> impl Iterator<Item = Group> + '_ {
         while self.most > 0 && self.by_left[self.most].is_empty() {
             self.most -= 1;

@@ -2,36 +2,36 @@
 
 use crate::{Group, Random};
 
-/// The untouched groups of a grid, to be picked by chance, by order, or by rows and columns.
+/// The untouched groups of a grid, to be picked at random, in order, or by rows and columns.
 #[derive(Clone, Hash, Debug)]
 pub struct Untouched {
     columns: u32,
     /// One bit for each column, in rows of whole words.
     bits: Vec<u64>,
     words: usize,
-    /// All of them in any order, and where each stands.
+    /// The untouched groups in any order, and the position of each group in this list.
     list: Vec<Group>,
     at: Vec<u32>,
-    /// None is below.
+    /// No untouched group has a smaller number.
     first: Group,
 }
 
-/// Rows or columns of a grid.
+/// A set of rows, or of columns, of a grid.
 #[derive(Clone, Hash, Debug, Default)]
 pub struct Lines(Vec<u64>);
 
 impl Lines {
-    /// None, of so many.
+    /// Creates an empty set for `count` rows or columns.
     pub fn none(count: u32) -> Self {
         Lines(vec![0; count.div_ceil(64) as usize])
     }
 
-    /// Adds one.
+    /// Adds a row or column.
     pub fn add(&mut self, line: u32) {
         self.0[line as usize / 64] |= 1 << (line % 64);
     }
 
-    /// Whether one is among them. There is none if they were never counted.
+    /// Returns true if a row or column is in the set. The default value is an empty set.
     pub fn has(&self, line: u32) -> bool {
         self.0.get(line as usize / 64).is_some_and(|word| word >> (line % 64) & 1 != 0)
     }
@@ -40,7 +40,7 @@ impl Lines {
 const GONE: u32 = u32::MAX;
 
 impl Untouched {
-    /// All groups of a grid.
+    /// Creates the set of all groups of a grid.
     pub fn all(rows: u32, columns: u32) -> Self {
         let words = columns.div_ceil(64) as usize;
         let row = (0..words as u32).map(|word| match columns - word * 64 {
@@ -52,17 +52,17 @@ impl Untouched {
         Untouched { columns, bits, words, at: list.clone(), list, first: 0 }
     }
 
-    /// Whether there is none.
+    /// Returns true if no group is untouched.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// Whether a group is one of them.
+    /// Returns true if a group is untouched.
     pub fn contains(&self, group: Group) -> bool {
         self.at[group as usize] != GONE
     }
 
-    /// A group is touched.
+    /// Removes a group, because a node works on it.
     pub fn remove(&mut self, group: Group) {
         let at = std::mem::replace(&mut self.at[group as usize], GONE);
         if at == GONE {
@@ -76,7 +76,7 @@ impl Untouched {
         self.bits[word] &= !bit;
     }
 
-    /// A group has to be begun again.
+    /// Adds a group again, because it has to begin again.
     pub fn restore(&mut self, group: Group) {
         if self.contains(group) {
             return;
@@ -88,13 +88,13 @@ impl Untouched {
         self.first = self.first.min(group);
     }
 
-    /// Any.
+    /// Returns any untouched group, with equal probability.
     pub fn random(&self, random: &mut Random) -> Option<Group> {
         let count = u32::try_from(self.list.len()).ok().filter(|count| *count > 0)?;
         Some(self.list[random.below(count) as usize])
     }
 
-    /// The one with the smallest number.
+    /// Returns the untouched group with the smallest number.
     pub fn first(&mut self) -> Option<Group> {
         while self.first < self.at.len() as u32 && !self.contains(self.first) {
             self.first += 1;
@@ -102,14 +102,15 @@ impl Untouched {
         (self.first < self.at.len() as u32).then_some(self.first)
     }
 
-    /// One in one of these rows **and** one of these columns, with equal chances; else one in either.
+    /// Returns an untouched group in one of these rows **and** in one of these columns, with equal probability. If
+    /// there is none, returns one in one of these rows or columns.
     pub fn near(&self, rows: &Lines, columns: &Lines, random: &mut Random) -> Option<Group> {
         let both = |row: usize, word: usize| if rows.has(row as u32) { columns.0[word] } else { 0 };
         let either = |row: usize, word: usize| if rows.has(row as u32) { u64::MAX } else { columns.0[word] };
         self.among(both, random).or_else(|| self.among(either, random))
     }
 
-    /// One of those that a mask for each row and word lets through.
+    /// Returns an untouched group that a mask for each row and word lets through, with equal probability.
     fn among(&self, mask: impl Fn(usize, usize) -> u64, random: &mut Random) -> Option<Group> {
         let masked = || {
             let lines = self.bits.chunks_exact(self.words.max(1)).enumerate();

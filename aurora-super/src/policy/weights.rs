@@ -1,17 +1,17 @@
-//! Who finishes earliest: when a slow node leaves the last instructions to faster ones.
+//! Earliest completion: when a slow node leaves the last instructions to faster nodes.
 
 use crate::Node;
 use std::hash::{Hash, Hasher};
 
-/// How much of the time for what is left counts as waiting for a faster node. Of 0.3 to 2 the best on mixed clusters of
-/// 16 to 1024 nodes.
+/// The part of the time for the remaining instructions that counts as waiting for a faster node. Of the values from 0.3
+/// to 2, this one is the best on mixed clusters of 16 to 1024 nodes.
 const WAITING: f64 = 0.5;
 
 /// The speeds of the nodes of a cluster, compared.
 #[derive(Clone, Debug)]
 pub struct Weights {
     speeds: Vec<f64>,
-    /// Of each node: the sum of the speeds of the faster ones.
+    /// For each node, the sum of the speeds of all faster nodes.
     faster: Vec<f64>,
     fastest: f64,
 }
@@ -23,21 +23,21 @@ impl Hash for Weights {
 }
 
 impl Weights {
-    /// Of nodes with these speeds.
+    /// Compares nodes with these speeds.
     pub fn new(speeds: &[f64]) -> Self {
         let mut weights = Weights { speeds: speeds.to_vec(), faster: vec![0.0; speeds.len()], fastest: 0.0 };
         weights.compare();
         weights
     }
 
-    /// A node is lost.
+    /// Removes a lost node.
     pub fn lose(&mut self, node: Node) {
         self.speeds[node as usize] = 0.0;
         self.compare();
     }
 
-    /// Whether what is left, so many instructions, is done earlier if a node takes none of it: faster ones take the
-    /// next sooner than it would have ended it.
+    /// Returns true if the `left` remaining instructions are completed earlier when a node takes none of them: a faster
+    /// node would complete the next one sooner than this node.
     pub fn should_leave(&self, node: Node, left: u64) -> bool {
         let (own, faster) = (self.speeds[node as usize], self.faster[node as usize]);
         faster > 0.0 && 1.0 / own > WAITING * left as f64 / faster + 1.0 / self.fastest

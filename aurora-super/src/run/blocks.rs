@@ -12,8 +12,8 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// A handle of an array of blocks: [`SuperProgram::blocks`](crate::SuperProgram::blocks) makes it. It is `Copy`, so
-/// that closures move it.
+/// A handle of an array of blocks: [`SuperProgram::blocks`](crate::SuperProgram::blocks) makes it. It is `Copy`: `move`
+/// closures capture a copy.
 pub struct Blocks<T, I> {
     shape: I,
     first: BlockId,
@@ -41,24 +41,24 @@ impl<T, I: Index> Blocks<T, I> {
         Blocks { shape, first: block, array, program, block: PhantomData }
     }
 
-    /// The shape of the array, in blocks.
+    /// Returns the shape of the array, in blocks.
     pub fn shape(&self) -> I {
         self.shape
     }
 
-    /// The block at an index. An index outside the array is an error of the launch that uses it.
+    /// Returns the block at an index. An index outside the array is an error of the launch that uses it.
     pub fn at(&self, index: I) -> At<T> {
         let block = self.shape.number(index).map_or(Place::OUTSIDE, |number| self.first + number);
         At::new(Place { block, array: self.array, program: self.program })
     }
 
-    /// The block at an index, or `None` outside the array: for a parameter `Option<&T>`.
+    /// Returns the block at an index, or `None` outside the array: for a parameter `Option<&T>`.
     pub fn get(&self, index: I) -> Option<At<T>> {
         self.shape.number(index).map(|_| self.at(index))
     }
 
-    /// The block at a distance from an index, or `None` outside the array: `near(i, -1)` is the block before `i`,
-    /// `near((i, j), (0, 1))` the block to the right.
+    /// Returns the block at a distance from an index, or `None` outside the array: `near(i, -1)` is the block before
+    /// `i`, `near((i, j), (0, 1))` the block to the right.
     pub fn near(&self, index: I, distance: I::Step) -> Option<At<T>> {
         self.shape.near(index, distance).map(|index| self.at(index))
     }
@@ -119,7 +119,7 @@ impl Array {
             decode: |bytes| match postcard::take_from_bytes::<T>(bytes) {
                 Ok((block, [])) => Ok(Arc::new(block)),
                 Ok((_, rest)) => Err(disagree(format_args!("{} bytes of {} are left over", rest.len(), bytes.len()))),
-                // The words of the type itself.
+                // The message of the type itself.
                 Err(error @ (postcard::Error::SerdeDeCustom | postcard::Error::WontImplement)) => {
                     Err(error.to_string())
                 }
@@ -162,11 +162,11 @@ impl fmt::Display for Array {
     }
 }
 
-/// Whether there is memory for the tables of so many blocks or groups.
+/// Returns true if there is memory for the tables of `count` blocks or groups.
 pub(super) fn has_room(count: u32) -> bool {
-    /// Of a group on the dispatcher; a block takes less.
+    /// The bytes of a group on the dispatcher; a block takes less.
     const BYTES: usize = 64;
-    /// Fewer always fit.
+    /// Fewer blocks or groups always fit.
     const FEW: u32 = 1 << 20;
     count < FEW || aurora_core::available_memory().is_none_or(|available| count as usize <= available / (2 * BYTES))
 }
@@ -188,7 +188,7 @@ impl Arrays {
         self.0.len() as u32
     }
 
-    /// How many blocks all arrays have.
+    /// Returns the number of blocks of all arrays.
     pub(super) fn blocks(&self) -> u32 {
         self.0.last().map_or(0, |last| last.blocks.end)
     }

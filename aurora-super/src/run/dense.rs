@@ -37,12 +37,12 @@ impl<T: Pod> TryFrom<RawDense<T>> for Dense<T> {
 }
 
 impl<T: Pod> Dense<T> {
-    /// A matrix of zeros.
+    /// Creates a matrix of zeros.
     pub fn zeros(rows: usize, columns: usize) -> Self {
         Dense { rows, columns, values: vec![T::zeroed(); rows * columns] }
     }
 
-    /// A matrix of the values of a function of row and column.
+    /// Creates a matrix from a function of row and column.
     pub fn from_fn(rows: usize, columns: usize, mut value: impl FnMut(usize, usize) -> T) -> Self {
         let values = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
         Dense { rows, columns, values: values.map(|(row, column)| value(row, column)).collect() }
@@ -122,7 +122,7 @@ fn check_row(row: usize, rows: usize) {
 #[serde(try_from = "RawCsr<T>", bound = "T: Pod")]
 pub struct Csr<T: Pod> {
     columns: usize,
-    /// Where each row begins, and where the last one ends.
+    /// The start of each row, and the end of the last one.
     #[serde(serialize_with = "raw")]
     starts: Vec<u32>,
     /// The columns of the values; in a row they ascend.
@@ -162,7 +162,8 @@ impl<T: Pod> TryFrom<RawCsr<T>> for Csr<T> {
 }
 
 impl<T: Pod> Csr<T> {
-    /// A matrix of the entries that a function gives for each row: columns, which have to ascend, and values.
+    /// Creates a matrix from the entries that a function gives for each row: pairs of column and value. The columns of
+    /// a row must ascend.
     ///
     /// # Panics
     /// If the columns of a row do not ascend, or one is not below `columns`; if there are more than `u32::MAX` entries.
@@ -200,7 +201,7 @@ impl<T: Pod> Csr<T> {
         self.at.len()
     }
 
-    /// The entries of a row: columns, ascending, and values.
+    /// Returns the entries of a row: the columns, in ascending order, and the values.
     ///
     /// # Panics
     /// If there is no such row.

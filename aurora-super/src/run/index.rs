@@ -12,24 +12,25 @@ pub trait Index: sealed::Sealed + Copy + Debug + PartialEq + Send + Sync + 'stat
     /// A distance in the grid.
     type Step: Copy;
 
-    /// How many indices a grid of this shape has; `None` if more than `u32::MAX`.
+    /// Returns the number of indices of a grid of this shape; `None` if there are more than `u32::MAX`.
     fn area(self) -> Option<u32>;
 
-    /// The index with this number in a grid of this shape, which has more.
+    /// Returns the index with this number in a grid of this shape. The number must be below the area.
     fn nth(self, number: u32) -> Self;
 
-    /// The number of an index in a grid of this shape; `None` if it is outside.
+    /// Returns the number of an index in a grid of this shape; `None` if the index is outside.
     fn number(self, at: Self) -> Option<u32>;
 
-    /// The index at a distance, if there is such an index in a grid of this shape.
+    /// Returns the index at a distance, if there is such an index in a grid of this shape.
     fn near(self, at: Self, step: Self::Step) -> Option<Self>;
 
-    /// Rows and columns: the last number is the column of a matrix. An array with one index is one column.
+    /// Returns the rows and columns of the shape as a matrix. The last number is the column; a shape of one number is
+    /// one column.
     fn matrix(self) -> [u32; 2];
 }
 
 mod sealed {
-    /// Indices are plain numbers: their methods run under a lock too.
+    /// Indices must be plain numbers, because their methods also run under a lock.
     #[allow(unnameable_types, reason = "indices are those of this crate")]
     pub trait Sealed {}
     impl Sealed for u32 {}
@@ -99,7 +100,7 @@ impl Index for (u32, u32, u32) {
     }
 
     fn number(self, at: Self) -> Option<u32> {
-        // The last one first: if there is one, the product of the others fits.
+        // The last number first: if it is inside, the area of the other two fits.
         let last = self.2.number(at.2)?;
         Some((self.0, self.1).number((at.0, at.1))? * self.2 + last)
     }

@@ -13,7 +13,7 @@ pub type Args = SmallVec<[Arg; 4]>;
     label = "this is no end of an instruction",
     note = "an instruction returns `()`, or a `Result<(), E>` whose `E` can be displayed"
 )]
-/// The end of an instruction: `()`, or a `Result` whose error ends the super-program.
+/// The return type of an instruction: `()`, or a `Result` whose error ends the super-program.
 pub trait Outcome {
     #[doc(hidden)]
     fn outcome(self) -> Result<(), String>;
@@ -35,8 +35,8 @@ impl<E: Display> Outcome for Result<(), E> {
 /// to implement.
 ///
 /// An instruction runs once for each step of each group, from beginning to end, on one thread of some rank. It must not
-/// wait for another instruction. `'static` keeps the [`World`](aurora_core::World), vectors and guards out of it: its
-/// operands are all that it uses.
+/// wait for another instruction. `'static` keeps the [`World`](aurora_core::World), vectors and guards out of it: an
+/// instruction uses only its operands.
 ///
 /// The parameters of a closure need their types, with `&`: `|a: &u64, b: &mut u64| *b += a`.
 #[diagnostic::on_unimplemented(
@@ -73,7 +73,7 @@ macro_rules! instruction {
 
             #[allow(non_snake_case, reason = "the names of types, for values of theirs")]
             fn run(&self, cells: &mut [Cell]) -> Result<(), String> {
-                // Chooses the one of the two signatures of `Func` that takes items.
+                // Chooses the signature of `Func` that takes items, of the two.
                 #[allow(clippy::too_many_arguments, reason = "as many as the function has")]
                 fn call<Out, $($p),*>(f: impl Fn($($p),*) -> Out, $($p: $p),*) -> Out {
                     f($($p),*)

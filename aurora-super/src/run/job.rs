@@ -31,7 +31,7 @@ pub(super) enum Job {
 /// Frees values of the program when it is called.
 pub(super) type Garbage = Box<dyn FnOnce() + Send>;
 
-/// Values of the program that nobody needs any more. Each is freed for itself, because each may panic.
+/// Returns a closure that frees values of the program. Each value is freed by itself, because each may panic.
 pub(super) fn garbage<V: Send + 'static>(values: Vec<V>) -> Garbage {
     Box::new(move || values.into_iter().for_each(free))
 }
@@ -60,14 +60,14 @@ pub(super) enum Done {
         grant: Grant,
         operands: Vec<(Instruction, Resolved)>,
     },
-    /// The operands of a grant are others here than at the dispatcher.
+    /// The operands of a grant differ here from those at the dispatcher.
     Differs(Grant),
     Digested {
         grant: Grant,
         to: Node,
         digest: u64,
     },
-    /// With the result, and the time that the function took.
+    /// An instruction has run, with this result, and the function took this time.
     Ran {
         instruction: Instruction,
         value: Value,
@@ -78,7 +78,7 @@ pub(super) enum Done {
 }
 
 impl Job {
-    /// Whether it precedes instructions: another rank, or an instruction, waits for it.
+    /// Returns true if it runs before instructions, because another rank or an instruction waits for it.
     pub(super) fn is_urgent(&self) -> bool {
         !matches!(self, Job::Run { .. } | Job::Free(_))
     }

@@ -14,7 +14,7 @@ use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// How many steps a group has: a number, or a function of the group's index.
+/// The number of steps of a group: a number, or a function of the group's index.
 pub trait Steps<I> {
     #[doc(hidden)]
     fn of(&self, group: I) -> u32;
@@ -39,7 +39,7 @@ pub(super) struct Trouble {
     pub(super) cause: String,
 }
 
-/// A launch that has been prepared, or why it cannot be.
+/// A prepared launch, or the error that prevents it.
 pub(super) type Launched = Result<Launch, Trouble>;
 
 /// The names of a super-program's errors: `Error::Object { name, .. }`.
@@ -64,13 +64,13 @@ pub mod names {
     pub const EMPTY: &str = "Empty";
 }
 
-/// The group has no instruction, so no result.
+/// In place of a result: the group has no instruction.
 const NONE: BlockId = BlockId::MAX;
 
 /// An index launch: one function, a grid of groups, and the operands of each instruction.
 ///
-/// Groups of the program that have one result are one group here, the first of them, and their instructions follow
-/// each other: so each result is written in the order of the groups, as a sequential program writes it.
+/// Groups of the program that write the same block are one group here, the first of them, and their instructions follow
+/// each other. So each result is written in the order of the groups, as in a sequential program.
 pub(super) struct Launch {
     /// The function, in words.
     name: &'static str,
@@ -78,7 +78,7 @@ pub(super) struct Launch {
     grid: String,
     pub(super) site: Site,
     matrix: [u32; 2],
-    /// Of each group of the program.
+    /// The result of each group of the program.
     results: Vec<BlockId>,
     lens: Lens,
     /// The groups that follow the first group of a result, with the number of their first instruction.
@@ -97,7 +97,7 @@ pub(super) struct Launch {
 type Operands = dyn Fn(Group, u32) -> Args + Send + Sync;
 type Function = dyn Fn(&mut [Cell]) -> Result<(), String> + Send + Sync;
 
-/// How many instructions each group has, those of its followers among them.
+/// The number of instructions of each group, including those of its followers.
 enum Lens {
     Equal(u32),
     Of(Vec<u32>),
@@ -106,7 +106,7 @@ enum Lens {
 /// An instruction of a launch, with its operands.
 pub(super) struct Resolved {
     pub(super) args: Args,
-    /// Where among the operands the result stands.
+    /// The position of the result among the operands.
     pub(super) result: usize,
 }
 
@@ -169,7 +169,7 @@ impl Launch {
         Ok(launch)
     }
 
-    /// Where among the operands of an instruction its result stands.
+    /// Returns the position of the result among the operands of an instruction.
     fn result_operand(&self) -> Result<usize, Trouble> {
         let is_result = |access: &Access| matches!(access, Access::Write | Access::Update);
         let mut results = (0..).zip(self.access).filter(|(_, access)| is_result(access)).map(|(at, _)| at);
@@ -242,7 +242,7 @@ impl Launch {
         self.results.len() as u32
     }
 
-    /// How many instructions a group has.
+    /// Returns the number of instructions of a group.
     pub(super) fn len(&self, group: Group) -> u32 {
         match &self.lens {
             Lens::Equal(len) => *len,
@@ -269,7 +269,7 @@ impl Launch {
         self.digest
     }
 
-    /// Whether a block is a result of this launch.
+    /// Returns true if a block is a result of this launch.
     pub(super) fn writes(&self, block: BlockId) -> bool {
         self.written.get(block as usize / 64).is_some_and(|word| word >> (block % 64) & 1 != 0)
     }
@@ -295,7 +295,7 @@ impl Launch {
         runs.into_iter().map(|(_, group, run)| (group, run)).collect()
     }
 
-    /// The group and step of the program that an instruction stands for.
+    /// Returns the group and step of the program that an instruction stands for.
     fn of_program(&self, crate::Instruction { group, k }: crate::Instruction) -> (Group, u32) {
         let Some(chain) = self.chains.get(&group) else {
             return (group, k);
@@ -423,7 +423,7 @@ impl Launch {
     }
 }
 
-/// A captured value may panic when it is freed. No result depends on it then.
+/// A captured value may panic when it is freed. At that time no result depends on it.
 impl Drop for Launch {
     fn drop(&mut self) {
         free(std::mem::replace(&mut self.operands, Box::new(|_, _| Args::new())));
@@ -431,7 +431,8 @@ impl Drop for Launch {
     }
 }
 
-/// The message of a panic. A payload without one is leaked: it is of the program, and may panic when it is dropped.
+/// The message of a panic. A payload without a message is leaked: it belongs to the program, and may panic when it is
+/// dropped.
 pub(super) fn said(panic: Box<dyn Any + Send>) -> String {
     let other = match panic.downcast::<&str>() {
         Ok(text) => return text.to_string(),

@@ -48,7 +48,7 @@ impl<M> Inbox<M> {
         serial >= self.next && self.early.insert(serial, message).is_none()
     }
 
-    /// Whether no message waits for an earlier one.
+    /// Returns true if no message waits for an earlier one.
     pub(super) fn is_empty(&self) -> bool {
         self.early.is_empty()
     }

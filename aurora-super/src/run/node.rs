@@ -23,15 +23,15 @@ use std::sync::Arc;
 /// The rank that hands out instructions.
 pub(super) const DISPATCHER: Node = 0;
 
-/// A task of a rank's shell.
+/// An action that the caller carries out.
 pub(super) enum Action {
     /// Send a message to another rank.
     Send { to: Node, message: Message, bytes: Bytes },
-    /// Have a thread do this; its end comes to [`NodeState::done`].
+    /// Let a thread do this; its end is passed to [`NodeState::done`].
     Work(Job),
     /// End the super-program on all ranks.
     Fail(Trouble),
-    /// The same: the operands of a grant are others here than at the dispatcher.
+    /// End the super-program on all ranks: the operands of a grant differ here from those at the dispatcher.
     Differ { what: String, site: Site },
     /// Wake the program's thread.
     Progress,
@@ -50,7 +50,7 @@ pub(super) struct NodeState {
     copies: Copies,
     store: Store,
     running: Option<Running>,
-    /// Launches that have been entered.
+    /// The number of launches that have been entered.
     entered: u64,
     /// An error has ended it, or the program has dropped it.
     is_over: bool,
@@ -58,7 +58,7 @@ pub(super) struct NodeState {
     requests: HashMap<BlockId, Vec<Node>>,
     /// Instructions that wait for a block whose creator runs.
     waiting: HashMap<BlockId, Vec<Instruction>>,
-    /// Values of the program that workers are to free.
+    /// The number of `Free` jobs that workers have not ended.
     freeing: u32,
     pub(super) tally: Tally,
 }
@@ -85,7 +85,7 @@ impl NodeState {
         }
     }
 
-    /// One more array.
+    /// Adds an array.
     pub(super) fn declare(&mut self, array: Arc<Array>) {
         // An array without blocks may have any number of rows.
         let matrix = if array.blocks.is_empty() { [0, 0] } else { array.matrix };
@@ -102,12 +102,14 @@ impl NodeState {
         self.copies.grow(self.arrays.blocks());
     }
 
-    /// The dispatcher of a launch. It is made outside the lock, because it takes a time in proportion to the groups.
+    /// Creates the dispatcher of a launch. It is made outside the lock, because it takes a time in proportion to the
+    /// groups.
     pub(super) fn dispatch(
         launch: Arc<Launch>,
         (parts, blocks, limits): (Parts, Vec<Block>, Limits),
     ) -> Dispatch<Granted> {
-        // A node has twice as many grants as it runs instructions: the next one is there when one has ended.
+        // There is room for two grants for each running instruction, so that the next grant is there when one has
+        // ended.
         let grain = (limits.in_flight / (2 * limits.running)).clamp(1, MOST_OF_A_GRANT);
         let config = Config { grain, extends: false, ..Config::new(Policy::S) };
         Dispatch::with_blocks(Granted::none(launch), parts, config, blocks)
@@ -118,7 +120,7 @@ impl NodeState {
         (self.me == DISPATCHER).then(|| (self.parts.clone(), std::mem::take(&mut self.blocks), self.limits))
     }
 
-    /// This rank knows the next launch, before others begin it. Its number.
+    /// Enters the next launch, before other ranks begin it. Returns its number.
     pub(super) fn enter(
         &mut self,
         launch: Arc<Launch>,
@@ -141,7 +143,7 @@ impl NodeState {
         self.entered
     }
 
-    /// All ranks know the launch: it begins.
+    /// Begins the launch, which all ranks know.
     pub(super) fn begin(&mut self, out: &mut Vec<Action>) {
         let Some(running) = &mut self.running else {
             // A rank without work: the launch is complete before it begins here.
@@ -151,7 +153,7 @@ impl NodeState {
         self.go_on(out);
     }
 
-    /// Whether the launch with this number is complete on all ranks.
+    /// Returns true if the launch with this number is complete on all ranks.
     pub(super) fn is_complete(&self, launch: u64) -> bool {
         self.entered > launch || self.running.is_none()
     }
@@ -175,17 +177,17 @@ impl NodeState {
         self.owners[block as usize]
     }
 
-    /// Has the creator of an own block run, if it has not.
+    /// Runs the creator of an own block, unless it has run.
     pub(super) fn make(&mut self, block: BlockId, out: &mut Vec<Action>) {
         if self.store.expect(block) {
             out.push(Action::Work(Job::Make { block, array: self.arrays.of(block).clone() }));
         }
     }
 
-    /// A message has arrived.
+    /// Handles a message.
     ///
     /// # Errors
-    /// It makes no sense: another build has sent it.
+    /// The message makes no sense: another build has sent it.
     pub(super) fn message(
         &mut self,
         from: Node,
@@ -220,7 +222,7 @@ impl NodeState {
         Ok(())
     }
 
-    /// A rank asks for a block of this one's.
+    /// Answers a rank that asks for a block of this rank.
     fn serve(&mut self, block: BlockId, by: Node, out: &mut Vec<Action>) -> Result<(), Malformed> {
         if block >= self.arrays.blocks() || !self.is_own(block) {
             return Err(Malformed);
@@ -240,7 +242,7 @@ impl NodeState {
         Ok(())
     }
 
-    /// A report has come. One of an earlier launch is late.
+    /// Handles a report. A report of an earlier launch is late and ignored.
     fn reported(&mut self, from: Node, report: InOrder<Report>) -> Result<(), Malformed> {
         let makes_sense = self.me == DISPATCHER;
         match &mut self.running {
@@ -250,7 +252,7 @@ impl NodeState {
         }
     }
 
-    /// An order has come. One of an earlier launch is late.
+    /// Handles an order. An order of an earlier launch is late and ignored.
     fn ordered(&mut self, from: Node, order: InOrder<(Order, u64)>) -> Result<(), Malformed> {
         let makes_sense = from == DISPATCHER && from != self.me;
         match &mut self.running {
@@ -262,7 +264,7 @@ impl NodeState {
         }
     }
 
-    /// A job has ended.
+    /// Handles the end of a job.
     pub(super) fn done(&mut self, done: Done, out: &mut Vec<Action>) {
         if self.is_over {
             return;
@@ -305,7 +307,7 @@ impl NodeState {
         self.go_on(out);
     }
 
-    /// The creator of a block has run.
+    /// Handles the value that the creator of a block has made.
     fn made(&mut self, block: BlockId, value: Value, out: &mut Vec<Action>) {
         self.store.put(block, value.clone());
         if let Some(to) = self.requests.remove(&block) {
@@ -324,7 +326,7 @@ impl NodeState {
         out.push(Action::Progress);
     }
 
-    /// Does all that follows.
+    /// Does all that is possible after an event.
     fn go_on(&mut self, out: &mut Vec<Action>) {
         while !self.is_over
             && let Some(running) = &mut self.running
@@ -400,7 +402,7 @@ impl NodeState {
         self.is_over = true;
     }
 
-    /// An instruction is to run: all copies that it reads are here. Own blocks may not be made.
+    /// Prepares an instruction: all copies that it reads are here. Own blocks may not have been made yet.
     fn prepare(&mut self, instruction: Instruction, out: &mut Vec<Action>) {
         let running = self.running.as_mut().expect("it has commands");
         let resolved = running.execute.program_mut().operands.remove(&instruction).expect("it was granted");
@@ -450,18 +452,18 @@ impl NodeState {
         }
     }
 
-    /// Has a worker free values of the program, because their `Drop` is code of the program.
+    /// Lets a worker free values of the program, because their `Drop` is code of the program.
     fn free<V: Send + 'static>(&mut self, values: Vec<V>, out: &mut Vec<Action>) {
         self.freeing += 1;
         out.push(Action::Work(Job::Free(garbage(values))));
     }
 
-    /// Whether workers have freed all that they are to free.
+    /// Returns true if workers have ended all `Free` jobs.
     pub(super) fn has_freed(&self) -> bool {
         self.freeing == 0
     }
 
-    /// The end: all values and closures of the program. The caller frees them outside the lock.
+    /// Ends the machine, and returns all values and closures of the program. The caller frees them outside the lock.
     pub(super) fn end(&mut self) -> [Garbage; 3] {
         self.is_over = true;
         let running = Vec::from_iter(self.running.take());
@@ -476,5 +478,5 @@ fn grant_of(order: Order) -> Grant {
     }
 }
 
-/// A grant has at most so many instructions: their operands are found before the first of them runs.
+/// The maximum number of instructions of a grant: the operands of all of them are found before the first one runs.
 const MOST_OF_A_GRANT: u32 = 64;

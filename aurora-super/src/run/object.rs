@@ -10,7 +10,7 @@ use aurora_core::object::{Awaited, Cx, How, Malformed, Payload, Reason, Received
 use aurora_core::{Claim, Error, ObjectName, Rank, Site};
 use std::sync::Arc;
 
-/// A rank's part of a super-program, as its kernel knows it.
+/// A rank's part of a super-program, as a shared object of the kernel.
 pub(super) struct Object {
     pub(super) node: NodeState,
     pub(super) queue: Arc<Queue>,
@@ -25,7 +25,7 @@ impl Object {
         Object { node, queue, name, call: None, actions: Vec::new() }
     }
 
-    /// Acts on the machine, and carries out the actions that follow.
+    /// Calls a method of the machine, and carries out the actions that follow.
     pub(super) fn act<R>(&mut self, cx: &mut Cx<'_>, act: impl FnOnce(&mut NodeState, &mut Vec<Action>) -> R) -> R {
         let mut actions = std::mem::take(&mut self.actions);
         let acted = act(&mut self.node, &mut actions);
@@ -52,14 +52,14 @@ impl Object {
                     Claim::new(rank, action, site.clone())
                 };
                 let first = claim(Rank::new(0), "names the operands of");
-                let second = claim(cx.me(), "names others, by a captured value that differs, for");
+                let second = claim(cx.me(), "names other operands, because a captured value differs, for");
                 cx.fail(Error::mismatch(first, second));
             }
             Action::Progress => cx.progress(),
         }
     }
 
-    /// A job has ended. If the super-program is over, the end stays with the caller.
+    /// Handles the end of a job. If the super-program has ended, `done` stays with the caller.
     pub(super) fn done(&mut self, done: &mut Option<Done>, cx: &mut Cx<'_>) {
         if cx.is_sound()
             && let Some(done) = done.take()
@@ -87,7 +87,7 @@ impl SharedObject for Object {
         self.queue.close();
     }
 
-    /// All ranks have come to the call: threads, transfers and the dispatcher do the rest, and no program.
+    /// All ranks have made the call: threads, transfers and the dispatcher do the rest, not the program of a rank.
     fn awaits(&self, _: Wait, name: &ObjectName) -> Awaited {
         let awaits = match &self.call {
             Some((call, _)) => format!("waits for the end of {call} of {name}"),

@@ -8,7 +8,8 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-/// The data of a block: any type that serde can encode and that is `Clone + Send + Sync + 'static`.
+/// The data of a block of the runtime on ranks: any type that serde can encode and decode, and that is `Clone + Send +
+/// Sync + 'static`. The scheduler's record of a block is [`data::Block`](crate::data::Block).
 ///
 /// Every such type is a block; there is nothing to implement. Blocks travel between ranks through serde: a block that
 /// is encoded and decoded has to equal the original, so no field may be skipped. An instruction that reads a block must
@@ -42,8 +43,9 @@ pub trait Merge<T>: 'static {
 /// A block that the instruction updates by the operation `Op`: a parameter `&mut Update<T, Op>`. It dereferences to
 /// the block.
 ///
-/// The instruction merges its contribution into the block, as `*sum += x` does. It finds there the block's value
-/// before the launch and the contributions of some of the other instructions: which ones is not determined.
+/// The instruction merges its contribution into the block, as `*sum += x` does. When the instruction begins, the block
+/// holds its value from before the launch and the contributions of some of the other instructions. It is not determined
+/// which ones.
 ///
 /// Launches are static today: the instructions of one block run on one rank, one after the other, in the order of their
 /// groups and steps. Neither [`Merge::identity`] nor [`Merge::merge`] is called.
@@ -76,7 +78,7 @@ impl<T: fmt::Debug, Op> fmt::Debug for Update<T, Op> {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Val<V>(pub V);
 
-/// The place of a block in an array of `T`: [`Blocks::at`](crate::Blocks::at) makes it.
+/// The handle of a block in an array of `T`: [`Blocks::at`](crate::Blocks::at) makes it.
 pub struct At<T> {
     pub(super) place: Place,
     block: PhantomData<fn() -> T>,
@@ -86,7 +88,7 @@ pub struct At<T> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(unnameable_types, reason = "in hidden methods of `Operand` alone")]
 pub struct Place {
-    /// Of its super-program.
+    /// The number of the block in its super-program.
     pub(super) block: u32,
     /// The number of its array.
     pub(super) array: u32,
@@ -95,7 +97,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// In place of a block: the index is outside the array.
+    /// In place of a block number: the index is outside the array.
     pub(super) const OUTSIDE: u32 = u32::MAX;
 }
 
@@ -124,7 +126,7 @@ impl<T> fmt::Debug for At<T> {
 
 /// The value of a block, whatever its type.
 pub(super) type Value = Arc<dyn Any + Send + Sync>;
-/// An operand while its instruction runs; `None`: there is no such block.
+/// An operand while its instruction runs; `None` if there is no such block.
 #[doc(hidden)]
 pub type Cell = Option<Arc<dyn Any + Send + Sync>>;
 
@@ -181,7 +183,7 @@ mod sealed {
 pub trait Operand: sealed::Sealed {
     #[doc(hidden)]
     const ACCESS: Access;
-    /// How the operand closure names it.
+    /// The type by which the operand closure names it.
     type At;
     #[doc(hidden)]
     type Held;
@@ -198,18 +200,18 @@ pub trait Operand: sealed::Sealed {
     fn give(held: Self::Held, cell: &mut Cell);
 }
 
-/// The value that a cell shares with others.
+/// Returns the value of a cell, which keeps it too.
 fn shared<T: Send + Sync + 'static>(cell: &Cell) -> Option<Arc<T>> {
     let value = cell.clone()?;
     Some(value.downcast().unwrap_or_else(|_| panic!("a handle has the type of its block")))
 }
 
-/// A block's value, in a copy if others have it too.
+/// Returns a block's value: a copy, if the value is shared.
 pub(super) fn owned<T: Block>(value: Value) -> T {
     Arc::unwrap_or_clone(value.downcast().unwrap_or_else(|_| panic!("a handle has the type of its block")))
 }
 
-/// The value of a cell for one instruction alone. It is copied if somebody still reads it.
+/// Returns the value of a cell for one instruction alone. It is copied if it is still shared.
 fn alone<T: Clone + Send + Sync + 'static>(cell: &mut Cell) -> T {
     let value = shared(cell).expect("a written block is there");
     *cell = None;

@@ -37,15 +37,16 @@ pub(super) struct Settings {
 static NUMBERS: AtomicU32 = AtomicU32::new(0);
 
 impl Super {
-    /// The threads of this rank that run instructions. Without it, `AURORA_SUPER_WORKERS`; without that, the cores of
-    /// the node for each rank of the node. One more thread serves blocks and grants while all of these are busy.
+    /// Sets the number of threads of this rank that run instructions. The default is `AURORA_SUPER_WORKERS`; if that is
+    /// not set, the cores of the node divided by the ranks of the node. One more thread serves blocks and grants while
+    /// all of these are busy.
     pub fn workers(mut self, workers: u32) -> Self {
         self.settings.workers = Some(workers);
         self
     }
 
-    /// The instructions of this rank that run, or whose operands are here or have been asked for. Without it,
-    /// `AURORA_SUPER_IN_FLIGHT`; without that, 16 for each thread.
+    /// Sets the maximum number of instructions of this rank that run, or whose operands are here or have been asked
+    /// for. The default is `AURORA_SUPER_IN_FLIGHT`; if that is not set, 16 for each thread.
     pub fn in_flight(mut self, in_flight: u32) -> Self {
         self.settings.in_flight = Some(in_flight);
         self
@@ -54,8 +55,9 @@ impl Super {
     /// Collective. Starts a super-program.
     ///
     /// # Errors
-    /// [`Error::BadSetting`] for 0 threads or a variable that is no number; `Mismatch` if ranks make other objects; a
-    /// system that has no more threads; an error that has ended the job.
+    /// [`Error::BadSetting`] if a setting or a variable is not a number from 1; `Mismatch` if ranks make different
+    /// objects; [`Error::Object`] with the name [`Threads`](names::THREADS) if a rank cannot start its threads; an
+    /// error that has ended the job.
     #[track_caller]
     pub fn start(self, world: &World) -> Result<SuperProgram<'_>> {
         let name = ObjectName::new("SuperProgram", Site::here());
@@ -126,7 +128,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Collective. Those of some blocks that this rank owns, with their values.
+    /// Collective. The blocks of a range that this rank owns, with their values.
     #[track_caller]
     fn own(&self, blocks: Range<BlockId>) -> Result<Vec<(BlockId, Value)>> {
         match self {
@@ -153,14 +155,15 @@ impl Engine<'_> {
     }
 }
 
-/// A super-program: arrays of blocks, and launches of instructions over them (S0 section 1, S2 section 2).
+/// The super-program of the runtime: arrays of blocks on the ranks of a job, and launches of instructions over them (S0
+/// section 1, S2 section 2). [`sim::SuperProgram`](crate::sim::SuperProgram) is a version of the simulated program.
 ///
 /// All methods but [`sequential`](SuperProgram::sequential) are collective: every rank of the world calls them in the
 /// same order, with the same function and arguments. An error ends the super-program on all ranks: every later call
 /// returns it.
 ///
-/// Programs that use blocks through this handle alone run sequentially too: give them
-/// [`SuperProgram::sequential`] to debug them.
+/// A program that uses blocks only through this handle also runs sequentially: pass it [`SuperProgram::sequential`] to
+/// debug it.
 ///
 /// ```
 /// use aurora_core::ops::Sum;
@@ -186,7 +189,7 @@ impl Engine<'_> {
 /// # Ok::<(), Error>(())
 /// ```
 pub struct SuperProgram<'w> {
-    // Dropped before the engine, which frees what creators have captured, and survives their panics.
+    // Dropped before the engine, which frees the values that creators have captured, and survives their panics.
     arrays: RefCell<Arrays>,
     engine: Engine<'w>,
     name: ObjectName,
@@ -194,10 +197,10 @@ pub struct SuperProgram<'w> {
 }
 
 impl SuperProgram<'static> {
-    /// A super-program without ranks. It runs one instruction after the other on the caller's thread, in the order of
-    /// groups and steps, and has the results and the errors of a super-program on ranks. If several groups fail, ranks
-    /// return the error of any of them, and this one that of the first. So it is the way to debug a super-program:
-    /// breakpoints, prints and backtraces are those of a sequential program.
+    /// Creates a super-program without ranks. It runs one instruction after the other on the caller's thread, in the
+    /// order of groups and steps, and has the results and the errors of a super-program on ranks. If several groups
+    /// fail, it returns the error of the first one, while ranks return the error of any of them. Use it to debug a
+    /// super-program: breakpoints, prints and backtraces are those of a sequential program.
     #[track_caller]
     pub fn sequential() -> Self {
         let name = ObjectName::new("sequential SuperProgram", Site::here());
@@ -206,10 +209,11 @@ impl SuperProgram<'static> {
 }
 
 impl<'w> SuperProgram<'w> {
-    /// Collective. A super-program on the ranks of a job, as [`Super::default`] is [started](Super::start).
+    /// Collective. [Starts](Super::start) a super-program on the ranks of a job, with the settings of
+    /// [`Super::default`].
     ///
     /// # Errors
-    /// As [`Super::start`].
+    /// The errors of [`Super::start`].
     #[track_caller]
     pub fn new(world: &'w World) -> Result<Self> {
         Super::default().start(world)
@@ -220,16 +224,16 @@ impl<'w> SuperProgram<'w> {
         SuperProgram { engine, name, number, arrays: RefCell::new(Arrays::default()) }
     }
 
-    /// Collective. An array of blocks. Each block has an owner: a rank that hosts it. `make` makes a block when it is
-    /// first used, on its owner; it depends on the index alone, because it may run again.
+    /// Collective. Creates an array of blocks. Each block has an owner: the rank that hosts it. The owner calls `make`
+    /// when the block is first used. The result must depend on the index alone, because `make` may run again.
     ///
-    /// An array of one index is cut into parts of successive blocks, one for each rank. One of two indices is cut as a
-    /// matrix, into rectangles (S2 section 3.4: *static*) as [`Parts`](crate::Parts) has them; of three indices the
-    /// first two count as the rows. The array lives as long as the super-program.
+    /// An array of one index is cut into parts of successive blocks, one for each rank. An array of two indices is cut
+    /// as a matrix, into the rectangles of [`Parts`](crate::Parts) (S2 section 3.4: *static*). Of three indices, the
+    /// first two together are the row. The array lives as long as the super-program.
     ///
     /// # Errors
-    /// `TooLarge` if the super-program has more than 2^32 - 2 blocks by that; `Mismatch`, with both lines, if a rank
-    /// makes another call, or an array of another type or shape.
+    /// `TooLarge` if all arrays together have more than 2^32 - 2 blocks, or if there is no memory for their tables;
+    /// `Mismatch`, with both lines, if ranks make different calls, or arrays of different types or shapes.
     #[track_caller]
     pub fn blocks<T: Block, I: Index>(
         &self,
@@ -261,19 +265,20 @@ impl<'w> SuperProgram<'w> {
     /// Collective. Launches an instruction over a grid of groups, and returns when all instructions have run.
     ///
     /// A *group* is one place of the grid. It has `steps` instructions: a number, or a function of the group's index.
-    /// `operands` names the operands of an instruction by the group's index and the step, from 0: a tuple with one
-    /// place for each parameter of the function. Nobody lists the instructions: each rank calls `operands` for those
-    /// that it runs, on its workers, and rank 0 for those of all ranks. It depends on the index and the step alone.
+    /// `operands` takes the group's index and the step, from 0, and returns the operands of that instruction: a tuple
+    /// with one place for each parameter of the function. No list of instructions exists. Each rank calls `operands`
+    /// for step 0 of every group, to find the written blocks, and later, on its workers, for the instructions that it
+    /// runs; rank 0 for those of all ranks. The result must depend on the index and the step alone.
     ///
-    /// The operand that a group writes or updates names its rank: all instructions of the group run there, in the order
-    /// of their steps. Groups run side by side. Groups that write the same block run one after the other, in the order
-    /// of their indices. A block that a launch writes is read by no instruction of the launch. So the results are those
-    /// of the sequential program, to the bit, on any number of ranks.
+    /// A group runs on the rank that hosts the block that the group writes or updates: all its instructions run there,
+    /// in the order of their steps. Groups run in parallel. Groups that write the same block run one after the other,
+    /// in the order of their indices. An instruction must not read a block that the launch writes. So the results are
+    /// those of the sequential program, to the bit, on any number of ranks.
     ///
     /// # Errors
-    /// - `Mismatch`, with both lines, if a rank makes another call, or launches another function or grid, or names
-    ///   other blocks as operands; a rank that leaves instead is [`Error::RankLeft`]. Values in [`Val`](crate::Val),
-    ///   and values that the function has captured, are not compared: they have to be equal on all ranks.
+    /// - `Mismatch`, with both lines, if ranks make different calls, launch different functions or grids, or name
+    ///   different blocks as operands; [`Error::RankLeft`] if a rank leaves instead. Values in [`Val`](crate::Val), and
+    ///   values that the function has captured, are not compared: they must be equal on all ranks.
     /// - [`Error::Object`] with a [name](names): `Conflict` if an instruction reads a block that the launch writes, or
     ///   writes two blocks or none; `Outside` for an index outside its array; `Impure` if the operand closure names
     ///   another result when it is called again; `Failed` with the error of a function; `Panicked` with the message of
@@ -293,7 +298,7 @@ impl<'w> SuperProgram<'w> {
     /// Collective. Launches one instruction for each index of a grid: a [`launch`](Self::launch) of one step.
     ///
     /// # Errors
-    /// As [`launch`](Self::launch).
+    /// The errors of [`launch`](Self::launch).
     #[track_caller]
     pub fn each<P, F, I, O>(&self, grid: I, function: F, operands: O) -> Result<()>
     where
@@ -304,10 +309,10 @@ impl<'w> SuperProgram<'w> {
         self.launch(grid, 1, function, move |index, _| operands(index))
     }
 
-    /// Collective. The value of a block, on all ranks.
+    /// Collective. Returns the value of a block, on all ranks.
     ///
     /// # Errors
-    /// `Mismatch`, with both lines, if a rank makes another call or wants another block; else as
+    /// `Mismatch`, with both lines, if ranks make different calls or ask for different blocks; otherwise the errors of
     /// [`launch`](Self::launch).
     #[track_caller]
     pub fn value<T: Block>(&self, at: At<T>) -> Result<T> {
@@ -319,13 +324,14 @@ impl<'w> SuperProgram<'w> {
         self.engine.value(block, &array)
     }
 
-    /// Collective. Maps each block of an array to a value, on the rank of the block, and folds the values in the order
-    /// of the blocks, on all ranks: so its bits are equal on any number of ranks. Both closures run on the program's
-    /// thread. Work that lasts belongs into [`each`](Self::each).
+    /// Collective. Maps each block of an array to a value, on the rank that owns the block, and folds the values on all
+    /// ranks, in the order of the blocks: so the bits of the result are equal on any number of ranks. Both closures run
+    /// on the program's thread: do long work in [`each`](Self::each).
     ///
     /// # Errors
-    /// `Empty` for an array without blocks; `Mismatch`, with both lines, if a rank makes another call or folds another
-    /// array; [`Error::Value`] for a value that serde cannot encode; else as [`launch`](Self::launch).
+    /// `Empty` for an array without blocks; `Mismatch`, with both lines, if ranks make different calls or fold
+    /// different arrays; [`Error::Value`] for a value that serde cannot encode; otherwise the errors of
+    /// [`launch`](Self::launch).
     #[track_caller]
     pub fn fold<T: Block, I: Index, V: Serialize + DeserializeOwned + 'static>(
         &self,
@@ -336,7 +342,10 @@ impl<'w> SuperProgram<'w> {
         let (program, array) = blocks.array();
         let known = (program == self.number).then(|| self.arrays.borrow().get(array).clone());
         let refusal = match &known {
-            None => Some(Trouble { name: names::OUTSIDE, cause: "an array of another super-program".into() }),
+            None => Some(Trouble {
+                name: names::OUTSIDE,
+                cause: format!("the fold at {} is of an array of another super-program", Site::here()),
+            }),
             Some(array) if array.blocks.is_empty() => {
                 let cause = format!("{array} has no blocks: the fold at {} has no value", Site::here());
                 Some(Trouble { name: names::EMPTY, cause })
@@ -356,10 +365,10 @@ impl<'w> SuperProgram<'w> {
         Ok(all.into_iter().map(|(_, value)| value).reduce(fold).expect("an array with blocks"))
     }
 
-    /// Collective. The counters of each rank: instructions, loads, busy and idle time.
+    /// Collective. Returns the counters of each rank: instructions, loads, busy and idle time.
     ///
     /// # Errors
-    /// As [`value`](Self::value).
+    /// The errors of [`value`](Self::value).
     #[track_caller]
     pub fn report(&self) -> Result<Report> {
         self.engine.agree("a report", "a report", 0, None)?;
@@ -367,7 +376,7 @@ impl<'w> SuperProgram<'w> {
         Ok(Report { ranks: self.engine.gather(own)? })
     }
 
-    /// The block that a handle names, and its array, if they are of this super-program.
+    /// Returns the block that a handle names, and its array, if they belong to this super-program.
     #[track_caller]
     fn block(&self, arg: Arg) -> std::result::Result<(BlockId, Arc<Array>), Trouble> {
         let site = Site::here();

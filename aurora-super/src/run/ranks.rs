@@ -41,7 +41,7 @@ impl<'w> Ranks<'w> {
         let shared = world.share(Plan::new(name.what.clone(), &()), |_| Ok(object))?;
         let reach = shared.reach();
         let done = move |done: &mut Option<_>| {
-            // The job is over: nobody waits for this any more.
+            // If the job has ended, no call waits for this any more.
             let _over = reach.act_quietly(|object, cx| {
                 object.done(done, cx);
                 Ok(())
@@ -55,7 +55,9 @@ impl<'w> Ranks<'w> {
             }
             Err(error) => Some(Trouble {
                 name: names::THREADS,
-                cause: format!("{workers} threads cannot be started: {error}; AURORA_SUPER_WORKERS=1 needs one"),
+                cause: format!(
+                    "{workers} threads cannot be started: {error}; set AURORA_SUPER_WORKERS to a smaller number"
+                ),
             }),
         };
         ranks.agree("the start of a super-program", "the start of a super-program", 0, refusal)?;
@@ -64,7 +66,7 @@ impl<'w> Ranks<'w> {
 
     #[track_caller]
     fn act<R>(&self, act: impl FnOnce(&mut NodeState, &mut Vec<Action>) -> R) -> Result<R> {
-        // It may hold a launch. If an error has ended the super-program, that is freed here, outside the lock.
+        // `act` may hold a launch. If an error has ended the super-program, the launch is freed here, outside the lock.
         let mut act = Some(act);
         self.shared.act(|object, cx| {
             cx.sound()?;
@@ -111,7 +113,7 @@ impl Ranks<'_> {
         })
     }
 
-    /// Collective. All ranks have such a result, or all get the error of one.
+    /// Collective. All ranks return such a result, or all return the error of one rank.
     #[track_caller]
     fn settled<R>(&self, result: Result<R>) -> Result<R> {
         self.ended(self.shared.agree("the end of a call", "the end of a call", &0, result.as_ref().err().cloned()))?;
@@ -149,7 +151,7 @@ impl Ranks<'_> {
         error(self.world.rank(), &self.name, trouble)
     }
 
-    /// Those of some blocks that this rank owns, with their values. Blocks that have not been used are made.
+    /// Returns the blocks of a range that this rank owns, with their values. Blocks that have not been used are made.
     #[track_caller]
     fn made(&self, blocks: Range<BlockId>) -> Result<Vec<(BlockId, Value)>> {
         let own = self.act(|node, out| {
@@ -167,7 +169,7 @@ impl Ranks<'_> {
         self.settled(self.made(blocks))
     }
 
-    /// Collective. The value of a block of some rank, in a copy.
+    /// Collective. Returns a copy of the value of a block of some rank.
     #[track_caller]
     pub(super) fn value<T: Block>(&self, block: BlockId, array: &Array) -> Result<T> {
         let site = Site::here();
@@ -180,7 +182,7 @@ impl Ranks<'_> {
         let encoded = self.settled(encoded)?;
         let owner = Rank::new(self.act(|node, _| node.owner(block))? as usize);
         let bytes = self.world.broadcast(owner, encoded.map(Bytes::from))?.unwrap_or_default();
-        // The owner too, so that all ranks have the same.
+        // The owner decodes it too, so that all ranks have the same value.
         self.settled(array.decode(block, &bytes).map_err(refused)).map(owned)
     }
 

@@ -8,25 +8,25 @@ use std::time::Duration;
 /// The counters of one rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Tally {
-    /// Launches that are complete.
+    /// The number of complete launches.
     pub launches: u64,
-    /// Instructions that have run.
+    /// The number of instructions that have run.
     pub instructions: u64,
-    /// Blocks of other ranks that have been loaded.
+    /// The number of blocks that have been loaded from other ranks.
     pub loads: u64,
-    /// Their bytes.
+    /// The bytes of these blocks.
     pub bytes: u64,
     /// The time inside the functions, of all threads together.
     pub busy: Duration,
     /// The time in launches.
     pub elapsed: Duration,
-    /// The threads that run instructions.
+    /// The number of threads that run instructions.
     pub workers: u32,
 }
 
 impl Tally {
-    /// The time in launches in which the threads ran no function: they waited for a grant, for a block or for the end,
-    /// or made, encoded and decoded blocks.
+    /// Returns the time in launches in which the threads ran no function: they waited for a grant, for a block or for
+    /// the end, or made, encoded and decoded blocks.
     pub fn idle(&self) -> Duration {
         (self.elapsed * self.workers).saturating_sub(self.busy)
     }
@@ -35,12 +35,12 @@ impl Tally {
 /// The counters of all ranks: [`SuperProgram::report`](crate::SuperProgram::report).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Report {
-    /// Of each rank.
+    /// The counters of each rank, in the order of ranks.
     pub ranks: Vec<Tally>,
 }
 
 impl Report {
-    /// The sum over all ranks; `launches` and `elapsed` are those of the rank with most.
+    /// Returns the sum over all ranks; `launches` and `elapsed` are maxima over the ranks.
     pub fn total(&self) -> Tally {
         self.ranks.iter().fold(Tally::default(), |sum, rank| Tally {
             launches: sum.launches.max(rank.launches),

@@ -17,14 +17,14 @@ pub(super) struct Running {
     pub(super) launch: Arc<Launch>,
     pub(super) execute: Execute<Granted>,
     pub(super) commands: VecDeque<Command>,
-    /// Instructions that wait for own blocks, and for how many.
+    /// Instructions that wait for own blocks, with the number of these blocks.
     pub(super) incomplete: HashMap<Instruction, (Resolved, usize)>,
-    /// Instructions that workers have been given, the oldest first.
+    /// Instructions that workers have got, the oldest first.
     pub(super) at_work: SmallVec<[Instruction; 4]>,
     pub(super) orders: Inbox<(Order, u64)>,
     /// Instructions that another rank has granted, of each group.
     granted: HashMap<Group, Runs>,
-    /// Grants whose operands are not known yet.
+    /// The number of grants whose operands are not known yet.
     pub(super) resolving: u32,
     pub(super) reported: u64,
     /// All ranks have entered the launch.
@@ -34,7 +34,7 @@ pub(super) struct Running {
 
 pub(super) struct Dispatcher {
     pub(super) dispatch: Dispatch<Granted>,
-    /// Of each rank.
+    /// The reports of each rank.
     pub(super) reports: Vec<Inbox<Report>>,
     pub(super) ordered: Vec<u64>,
 }
@@ -78,10 +78,10 @@ impl Running {
         self.commands.extend(commands);
     }
 
-    /// At the dispatcher: a report has come.
+    /// At the dispatcher: handles a report.
     ///
     /// # Errors
-    /// One with this number has come before.
+    /// A report with this number has arrived before.
     pub(super) fn reported(&mut self, from: Node, report: InOrder<Report>) -> Result<(), Malformed> {
         let dispatcher = self.dispatcher.as_mut().expect("this is its rank");
         let inbox = &mut dispatcher.reports[from as usize];
@@ -94,10 +94,10 @@ impl Running {
         Ok(())
     }
 
-    /// An order has come.
+    /// Handles an order.
     ///
     /// # Errors
-    /// There is no such group or step here; an order with this number, or an instruction, has come before.
+    /// There is no such group or step here; an order with this number, or one of its instructions, has arrived before.
     pub(super) fn ordered(
         &mut self,
         order: InOrder<(Order, u64)>,
@@ -117,13 +117,13 @@ impl Running {
         if makes_sense && self.orders.put(order.serial, order.message) { Ok(()) } else { Err(Malformed) }
     }
 
-    /// Whether this rank has run all that it was granted.
+    /// Returns true if this rank has run all instructions that it was granted.
     pub(super) fn is_idle(&self) -> bool {
         self.orders.is_empty() && self.resolving == 0 && self.execute.is_idle()
     }
 
-    /// At the dispatcher: whether all instructions have run. A launch without instructions is done before other ranks
-    /// know it.
+    /// At the dispatcher: returns true if all instructions have run. A launch without instructions is done before other
+    /// ranks know it.
     pub(super) fn is_done(&self) -> bool {
         self.has_begun && self.dispatcher.as_ref().is_some_and(|own| own.dispatch.is_done())
     }

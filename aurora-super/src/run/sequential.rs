@@ -21,7 +21,7 @@ pub(super) struct Sequential {
 #[derive(Default)]
 struct State {
     arrays: Arrays,
-    /// Of each block; `None` before it is first used.
+    /// The value of each block; `None` before it is first used.
     values: Vec<Option<Value>>,
     tally: Tally,
     /// The first error: every later call returns it.

@@ -1,4 +1,4 @@
-//! The blocks of a rank: its own, and copies of others'.
+//! The blocks of a rank: its own blocks, and copies of other ranks' blocks.
 
 use super::operand::Value;
 use crate::BlockId;
@@ -35,7 +35,7 @@ impl Store {
         }
     }
 
-    /// A copy has arrived. False: it was not on its way.
+    /// Records that a copy has arrived. False: it was not on its way.
     #[must_use]
     pub(super) fn arrive(&mut self, block: BlockId) -> bool {
         match self.slots.get_mut(&block) {
@@ -47,7 +47,7 @@ impl Store {
         }
     }
 
-    /// From now on the block is on its way. False: it was before, or it is here.
+    /// Records that a block is on its way. False: it was on its way before, or it is here.
     pub(super) fn expect(&mut self, block: BlockId) -> bool {
         let is_new = !self.slots.contains_key(&block);
         if is_new {

@@ -1,4 +1,4 @@
-//! Ranks of a super-program with messages and jobs under way between them, any of which may be the next.
+//! Ranks of a super-program with messages and jobs on their way between them. Any of these may be the next.
 
 use super::blocks::{Array, Arrays};
 use super::job::{Done, Job};
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// A block lists the instructions that have written it, and the lists that these have read.
+/// A block lists the instructions that have written it, and the lists that these instructions have read.
 #[derive(Clone, Serialize, Deserialize)]
 struct Log(Vec<u64>, Code);
 
@@ -58,7 +58,7 @@ impl Drop for Code {
 
 const ARRAY: u32 = 6;
 
-/// Ranks, and all that is under way between them.
+/// Ranks, and the messages and jobs on their way between them.
 struct Cluster {
     nodes: Vec<NodeState>,
     messages: Vec<(Node, Node, Message, Vec<u8>)>,
@@ -94,7 +94,7 @@ impl Cluster {
         self.take(node, actions);
     }
 
-    /// Delivers one message or runs one job. False: nothing is under way.
+    /// Delivers one message or runs one job. False: there is none.
     fn step(&mut self) -> bool {
         let count = self.messages.len() + self.jobs.len();
         if count == 0 {
@@ -117,7 +117,7 @@ impl Cluster {
         true
     }
 
-    /// All ranks in any order, and some steps between them.
+    /// Calls a function for all ranks in any order, with some steps between the calls.
     fn in_any_order(&mut self, mut act: impl FnMut(&mut Self, Node)) {
         let mut ranks: Vec<Node> = (0..self.nodes.len() as Node).collect();
         while !ranks.is_empty() {
@@ -130,7 +130,7 @@ impl Cluster {
         }
     }
 
-    /// A launch. Messages of the last one may still be under way, and some of this one are at the end.
+    /// Runs a launch. Messages of the last launch may still be on their way, and some of this launch are at the end.
     fn launch(&mut self, launch: impl Fn() -> Launch) {
         let mut numbers = vec![0; self.nodes.len()];
         self.in_any_order(|cluster, node| {
@@ -145,7 +145,7 @@ impl Cluster {
     }
 }
 
-/// A launch by chance: which blocks of one array groups write, and which of the other they read.
+/// A random launch: the blocks of one array that groups write, and the blocks of the other that they read.
 #[derive(Clone, Debug)]
 struct Chance {
     steps: Vec<u32>,
@@ -207,7 +207,7 @@ fn sequential(chances: &[Chance], arrays: &Arrays) -> Vec<Vec<u64>> {
 }
 
 proptest! {
-    // They are short.
+    // The lists are short.
     #![proptest_config(ProptestConfig::with_cases(4000))]
     #[test]
     fn any_order_of_messages_and_jobs_gives_the_sequential_result(
@@ -241,7 +241,7 @@ proptest! {
     }
 }
 
-/// A cluster of 2 ranks in a launch of two groups, whose results rank 0 and rank 1 have.
+/// A cluster of 2 ranks in a launch of two groups, whose results are on rank 0 and rank 1.
 fn begun() -> Cluster {
     let mut cluster = Cluster::new(2, 1, 1, 1);
     let array = Arc::new(Array::new(2, 0, 2, Log::new, Site::here()));

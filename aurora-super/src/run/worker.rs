@@ -18,10 +18,10 @@ pub(super) struct Queue {
 
 #[derive(Default)]
 struct Jobs {
-    /// Others wait for these.
+    /// Jobs for which another rank or an instruction waits.
     urgent: VecDeque<Job>,
     instructions: VecDeque<Job>,
-    /// Workers that wait for a job.
+    /// The number of workers that wait for a job.
     idle: usize,
     is_closed: bool,
 }

@@ -1,4 +1,4 @@
-//! What happens when.
+//! The events of a simulation, by time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,8 +6,8 @@ use std::collections::BinaryHeap;
 /// Events in the order of their times; those of one time in the order in which they were noted.
 #[derive(Clone, Debug)]
 pub(super) struct Agenda<E> {
-    /// Times are not negative, so their bits are in their order. Events stand apart from the heap, which moves its
-    /// members about.
+    /// Times are not negative, so their bits are in their order. Events are stored apart from the heap, because the
+    /// heap moves its elements.
     order: BinaryHeap<Reverse<(u64, u64, u32)>>,
     noted: u64,
     events: Vec<Option<E>>,
@@ -15,12 +15,12 @@ pub(super) struct Agenda<E> {
 }
 
 impl<E> Agenda<E> {
-    /// Nothing.
+    /// Creates an empty agenda.
     pub(super) fn new() -> Self {
         Agenda { order: BinaryHeap::new(), noted: 0, events: Vec::new(), free: Vec::new() }
     }
 
-    /// Notes an event.
+    /// Adds an event.
     pub(super) fn note(&mut self, at: f64, event: E) {
         debug_assert!(at >= 0.0, "an event at {at}");
         let place = self.free.pop().unwrap_or_else(|| {
@@ -32,7 +32,7 @@ impl<E> Agenda<E> {
         self.order.push(Reverse((at.to_bits(), self.noted, place)));
     }
 
-    /// Takes the next one out, with its time.
+    /// Takes out the next event, with its time.
     #[inline]
     pub(super) fn take(&mut self) -> Option<(f64, E)> {
         let Reverse((at, _, place)) = self.order.pop()?;

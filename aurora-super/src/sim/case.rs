@@ -10,17 +10,17 @@ use crate::{Product, Program};
 use std::str::FromStr;
 use thiserror::Error;
 
-/// A case of S0: two sparse matrices, 12.5 % of them not zero, which nodes of two cores multiply in blocks.
+/// A case of S0: nodes of two cores multiply two sparse matrices, of which 12.5 % are not zero, in blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Case {
-    /// What the paper calls it.
+    /// The paper's name of the case.
     pub name: &'static str,
     /// Blocks: rows of the first matrix, columns of it and rows of the second, columns of the second.
     pub blocks: [u32; 3],
     /// Rows and columns of a block.
     pub side: u32,
-    /// How many instructions a node may have been delivered and not committed: the limits of threads that the paper has
-    /// tried.
+    /// The numbers of threads that the paper has tried: the maximum number of instructions that are delivered to a node
+    /// and not committed.
     pub threads: &'static [u32],
     /// The versions of the program that the paper has tried.
     pub versions: &'static [&'static str],
@@ -33,7 +33,7 @@ const CORES: u32 = 2;
 const CRITICAL: [(u32, [f64; 4]); 2] = [(128, [1.41, 5.46, 9.86, 12.97]), (256, [0.57, 1.58, 2.18, 2.60])];
 
 impl Case {
-    /// All of them, in the paper's order.
+    /// All cases, in the order of the paper.
     pub const ALL: [Case; 5] = [
         Case {
             name: "256r1",
@@ -48,30 +48,32 @@ impl Case {
         Case { name: "128s", blocks: [32, 32, 32], side: 128, threads: &[6], versions: &["S", "R", "D"] },
     ];
 
-    /// The program: its groups are the blocks of the result (eP of the paper), each of as many instructions as aP says.
+    /// Returns the program. Its groups are the blocks of the result (eP of the paper), and each group has aP
+    /// instructions.
     pub fn program(&self) -> Product {
         let [rows, inner, columns] = self.blocks;
         Product::new(rows, inner, columns).expect("it has blocks")
     }
 
-    /// Net time of an instruction on a core, in units: 1.0 ms or 18.5 ms.
+    /// Returns the net time of an instruction on a core, in units: 1.0 ms or 18.5 ms.
     pub fn instruction(&self) -> f64 {
         if self.side == 128 { 1_000.0 } else { 18_500.0 }
     }
 
-    /// Bytes of a block that is read: compressed rows of 8-byte numbers with 4-byte columns, an eighth of the block.
+    /// Returns the bytes of a block that is read: compressed rows of 8-byte numbers with 4-byte columns, an eighth of
+    /// the block.
     pub fn bytes(&self) -> u32 {
         self.side * self.side / 8 * 12 + (self.side + 1) * 4
     }
 
-    /// Bytes of a block of the result, which is not sparse.
+    /// Returns the bytes of a block of the result, which is not sparse.
     pub fn result_bytes(&self) -> u32 {
         self.side * self.side * 8
     }
 
-    /// The time from asking for a block to having it (t_r), in units, as it follows from what the paper prints of 2, 4,
-    /// 6 and 8 nodes: of the two operands of each instruction as many are elsewhere as there are other nodes. `None`:
-    /// not printed.
+    /// Returns the time from the request for a block to its arrival (t_r), in units. It follows from the paper's
+    /// figures for 2, 4, 6 and 8 nodes: on n nodes, (n - 1) / n of an instruction's two operands are on other nodes. 0
+    /// for 1 node; `None` for any other number of nodes.
     pub fn latency(&self, nodes: u32) -> Option<f64> {
         if nodes == 1 {
             return Some(0.0);
@@ -82,8 +84,9 @@ impl Case {
         Some(critical[at] * self.instruction() / (2.0 * elsewhere))
     }
 
-    /// The case as it was run: a version on so many nodes with so many threads each. Operands are asked for when an
-    /// instruction has been assigned, and come after [`latency`](Self::latency); nothing else takes time.
+    /// Returns the setting of the case as the paper ran it: a version on `nodes` nodes with `threads` threads each.
+    /// Operands are fetched when an instruction has been assigned, and arrive after [`latency`](Self::latency). Apart
+    /// from that, only instructions take time.
     ///
     /// # Errors
     /// [`SettingError::NoLatency`] for a number of nodes that the paper does not have: give
@@ -93,7 +96,7 @@ impl Case {
         Ok(self.with_latency(version, nodes, threads, self.latency(nodes).ok_or(no_latency)?))
     }
 
-    /// The same with another latency, in units.
+    /// Returns the setting of the case with another latency, in units.
     pub fn with_latency(&self, version: SuperProgram, nodes: u32, threads: u32, latency: f64) -> OwnSetting {
         OwnSetting {
             program: self.program(),
@@ -109,7 +112,7 @@ impl Case {
         }
     }
 
-    /// How many instructions each block of the result takes, and how many there are in all.
+    /// Returns the number of instructions for each block of the result, and the number of all instructions.
     pub fn instructions(&self) -> (u32, u64) {
         let program = self.program();
         (program.len(0), program.instructions())
@@ -118,7 +121,7 @@ impl Case {
 
 /// A name that no case has.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("there is no case `{0}`: it is one of 256r1, 256r2, 128r, 256s, 128s")]
+#[error("there is no case `{0}`: use one of 256r1, 256r2, 128r, 256s, 128s")]
 pub struct UnknownCase(String);
 
 impl FromStr for Case {
@@ -130,19 +133,20 @@ impl FromStr for Case {
     }
 }
 
-/// A version of S0's program with its schedule (section 3.1).
+/// A version of the simulated super-program of S0, with its schedule (section 3.1).
+/// [`SuperProgram`](crate::SuperProgram) in the crate's root is the super-program that runs on ranks.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct SuperProgram {
-    /// The letter of the paper.
+    /// The letter that the paper gives it.
     pub name: &'static str,
     /// The state of results.
     pub version: Version,
-    /// SSP, the smart schedule; else BSS.
+    /// True for the smart schedule, SSP; false for BSS.
     pub smart: bool,
 }
 
 impl SuperProgram {
-    /// All of them, in the paper's order.
+    /// All versions, in the order of the paper.
     pub const ALL: [SuperProgram; 6] = [
         SuperProgram { name: "S", version: Version::Simple, smart: false },
         SuperProgram { name: "R", version: Version::Remote, smart: false },
@@ -152,7 +156,7 @@ impl SuperProgram {
         SuperProgram { name: "N", version: Version::Mixture, smart: true },
     ];
 
-    /// How it hands out instructions.
+    /// Returns the policy by which its instructions are handed out.
     pub fn policy(&self) -> Policy {
         Policy::schedule(self.smart, self.version)
     }
@@ -160,7 +164,7 @@ impl SuperProgram {
 
 /// A letter that no version has.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("there is no version `{0}`: it is one of S, R, D, M, G, N")]
+#[error("there is no version `{0}`: use one of S, R, D, M, G, N")]
 pub struct UnknownVersion(String);
 
 impl FromStr for SuperProgram {
@@ -212,11 +216,11 @@ mod tests {
     fn unknown_names_are_refused_with_the_known_ones() {
         assert_eq!(
             "512s".parse::<Case>().unwrap_err().to_string(),
-            "there is no case `512s`: it is one of 256r1, 256r2, 128r, 256s, 128s"
+            "there is no case `512s`: use one of 256r1, 256r2, 128r, 256s, 128s"
         );
         assert_eq!(
             "X".parse::<SuperProgram>().unwrap_err().to_string(),
-            "there is no version `X`: it is one of S, R, D, M, G, N"
+            "there is no version `X`: use one of S, R, D, M, G, N"
         );
         assert_eq!("n".parse::<SuperProgram>().unwrap().policy(), Policy::schedule(true, Version::Mixture));
     }

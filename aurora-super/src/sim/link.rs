@@ -1,4 +1,4 @@
-//! What lies between nodes: a switch, and at each node a port out of it and a port into it.
+//! The network between nodes: a switch, and for each node a port out of the node and a port into it.
 
 use super::SettingError;
 use crate::Node;
@@ -6,15 +6,16 @@ use crate::Node;
 /// The network, the same between any two nodes. Times are in units: 1000 are 1 ms, so 1 is 1 us.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Link {
-    /// How long a block is on the way, beside the time that it takes on the wire.
+    /// The time that a block is on the way, in addition to its time on the wire.
     pub latency: f64,
-    /// How long a small message is on the way: a report, an order, a request. It takes no time on the wire.
+    /// The time that a small message is on the way: a report, an order, a request. It takes no time on the wire.
     pub message: f64,
-    /// Bytes in a unit of time (1 Mbit/s is 0.125); infinite: a block takes no time on the wire.
+    /// The bytes in a unit of time (1 Mbit/s is 0.125). If it is infinite, a block takes no time on the wire.
     pub rate: f64,
-    /// Bytes of a block that one packet carries at most. The switch forwards a packet when it has all of it.
+    /// The maximum number of bytes of a block in one packet. The switch forwards a packet when it has received all of
+    /// it.
     pub packet: u32,
-    /// Bytes on the wire around each packet.
+    /// The bytes on the wire that frame each packet.
     pub framing: u32,
     /// Units of work that a block costs the node that sends it.
     pub sending: f64,
@@ -34,29 +35,30 @@ impl Link {
         receiving: 0.0,
     };
 
-    /// `aurora-net` on Ethernet of so many Mbit/s with jumbo frames: packets of 8972 bytes, 25 us from one node to
-    /// another. Processors have nothing to do with it.
+    /// Returns the network of `aurora-net` on Ethernet with jumbo frames at `mbit` Mbit/s: packets of 8972 bytes, 25 us
+    /// from one node to another. Transfers cost no work of a processor.
     pub fn ethernet(mbit: f64) -> Self {
         Link { latency: 25.0, message: 25.0, rate: mbit / 8.0, packet: PACKET, framing: FRAMING, ..Link::FREE }
     }
 
-    /// A block comes so long after it was asked for, however many are under way.
+    /// Returns a network in which a block takes `units` from one node to another, however many blocks are on the way.
     pub fn delay(units: f64) -> Self {
         Link { latency: units, ..Link::FREE }
     }
 
-    /// How long a block of so many bytes keeps a port busy.
+    /// Returns the time that a block of `bytes` bytes keeps a port busy.
     pub fn occupancy(&self, bytes: u32) -> f64 {
         let framing = u64::from(bytes.div_ceil(self.packet)) * u64::from(self.framing);
         (u64::from(bytes) + framing) as f64 / self.rate
     }
 
-    /// How long a block of so many bytes takes from one node to another while nothing else is under way.
+    /// Returns the time that a block of `bytes` bytes takes from one node to another while nothing else is on the way.
     pub fn alone(&self, bytes: u32) -> f64 {
         self.to_switch(bytes) + self.occupancy(bytes)
     }
 
-    /// When each of these (from, to, bytes) has arrived, if all are sent at 0, those of one node in their order.
+    /// Returns the arrival time of each transfer (from, to, bytes), if all are sent at time 0, those of one node in
+    /// their order.
     pub fn arrivals(&self, nodes: Node, transfers: &[(Node, Node, u32)]) -> Vec<f64> {
         let mut ports = Ports::new(*self, nodes);
         let heads = transfers.iter().map(|(from, _, bytes)| ports.leave(0.0, *from, *bytes).head);
@@ -70,7 +72,7 @@ impl Link {
         arrivals
     }
 
-    /// Whether it can be simulated.
+    /// Checks that the link can be simulated.
     pub(super) fn check(&self) -> Result<(), SettingError> {
         SettingError::check_cost("the latency of a block", self.latency)?;
         SettingError::check_cost("the latency of a message", self.message)?;
@@ -80,26 +82,27 @@ impl Link {
         if self.rate > 0.0 { Ok(()) } else { Err(SettingError::Rate(self.rate)) }
     }
 
-    /// Until the first packet is in the switch's port to the receiver.
+    /// Returns the time until the first packet is in the switch's port to the receiver.
     fn to_switch(self, bytes: u32) -> f64 {
         self.latency + self.occupancy(bytes.min(self.packet))
     }
 }
 
-/// What the packets of `aurora-net` carry of a transfer, and what is around that: the headers of Ethernet, IP, UDP and
-/// its own.
+/// The bytes of a transfer in a packet of `aurora-net`, and the bytes that frame them: the headers of Ethernet, IP, UDP
+/// and `aurora-net`.
 const PACKET: u32 = 8940;
 const FRAMING: u32 = 98;
 
-/// The ports of all nodes: each sends and receives one block after the other, and does both at the same time.
+/// The ports of all nodes. A node sends one block after the other and receives one block after the other, and does both
+/// at the same time.
 ///
 /// A block is forwarded while it still comes in (*cut-through*), one packet behind. A receiver's port takes blocks in
-/// the order in which they begin to arrive; what has to wait for it waits in the switch, which has room for all, and
-/// does not keep its sender's port busy.
+/// the order in which they begin to arrive. A block that has to wait for the port waits in the switch, which has room
+/// for all blocks, and does not keep its sender's port busy.
 #[derive(Clone, Debug)]
 pub struct Ports {
     link: Link,
-    /// From when on each is free.
+    /// The time from which each port is free.
     out_of: Vec<f64>,
     into: Vec<f64>,
 }
@@ -107,19 +110,19 @@ pub struct Ports {
 /// A block that leaves a node.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Leaving {
-    /// When it has left.
+    /// The time at which all of it has left.
     pub left: f64,
-    /// When it begins to arrive: [`Ports::enter`] takes this.
+    /// The time at which it begins to arrive: [`Ports::enter`] takes this.
     pub head: f64,
 }
 
 impl Ports {
-    /// All free.
+    /// Creates ports that are all free.
     pub fn new(link: Link, nodes: Node) -> Self {
         Ports { link, out_of: vec![0.0; nodes as usize], into: vec![0.0; nodes as usize] }
     }
 
-    /// A node sends a block of so many bytes.
+    /// Sends a block of `bytes` bytes from a node.
     pub fn leave(&mut self, now: f64, from: Node, bytes: u32) -> Leaving {
         let free = &mut self.out_of[from as usize];
         let start = free.max(now);
@@ -127,7 +130,8 @@ impl Ports {
         Leaving { left: *free, head: start + self.link.to_switch(bytes) }
     }
 
-    /// A block begins to arrive, none before those that began earlier. When all of it is there.
+    /// Receives a block that begins to arrive at `head`, and returns the time at which all of it has arrived. Call it
+    /// in the order of `head`.
     pub fn enter(&mut self, head: f64, to: Node, bytes: u32) -> f64 {
         let free = &mut self.into[to as usize];
         *free = free.max(head) + self.link.occupancy(bytes);
@@ -162,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_sender_goes_on_while_its_block_waits_for_a_receiver() {
-        // 1 and 2 send to 0; the second of 2's goes to 3, which is free.
+        // 1 and 2 send to 0; the second block of 2 goes to 3, which is free.
         let arrivals = LINK.arrivals(4, &[(1, 0, 200), (2, 0, 200), (2, 3, 200)]);
         assert_eq!(arrivals[2], LINK.alone(200) + 22.0);
     }

@@ -1,8 +1,9 @@
-//! Super-programs in virtual time: the same dispatcher and nodes as anywhere else, and the papers' machines.
+//! The simulator: super-programs in virtual time, with the dispatcher and the nodes of this crate, on the machines of
+//! the papers.
 //!
-//! [`paper()`] is the machine of S2 section 4, in which nothing overlaps. [`own()`] has links, prefetching, a
-//! dispatcher that takes time, changes of speed and lost nodes; the cases of S0 are [settings](Case::setting) of it.
-//! `src/sim/README.md` compares the claims of the papers with both simulators.
+//! [`paper()`] simulates the machine of S2 section 4, in which nothing overlaps. [`own()`] simulates a machine with
+//! links, prefetching, a dispatcher that takes time, changes of speed and lost nodes; the cases of S0 are
+//! [settings](Case::setting) of it. `src/sim/README.md` compares the results of the papers with both simulators.
 
 mod agenda;
 mod case;

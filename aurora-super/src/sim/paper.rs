@@ -1,7 +1,7 @@
 //! Paper mode: the machine of S2 section 4.
 //!
 //! A node that becomes free asks, gets one instruction, loads the operands that it lacks, computes, and asks again.
-//! Dispatching takes no time, and nothing is fetched ahead. Who sends a block pays for it before its own next
+//! Dispatching takes no time, and nothing is fetched ahead. A node that sends a block pays for it before its own next
 //! instruction.
 
 use super::setting::{Outcome, Setting, SettingError, Transfers, shares};
@@ -11,10 +11,10 @@ use crate::{BlockId, Dispatch, Execute, Node, Parts, Product, Program};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Simulates one run.
+/// Simulates one run in paper mode, on the machine of S2 section 4.
 ///
 /// # Errors
-/// [`SettingError`].
+/// [`SettingError`] if the setting cannot be simulated.
 pub fn paper(setting: &Setting) -> Result<Outcome, SettingError> {
     setting.check()?;
     let mut machine = Machine::new(setting);
@@ -35,7 +35,8 @@ struct Machine<'a> {
     dispatch: Dispatch<Product>,
     nodes: Vec<Execute<Product>>,
     clocks: Vec<Clock>,
-    /// When nodes will have run what they run. Times are not negative, so their bits are in their order.
+    /// The times at which running instructions end, and their nodes. Times are not negative, so the order of their bits
+    /// is their order.
     free_at: BinaryHeap<Reverse<(u64, Node)>>,
     wanted: Vec<Command>,
     to_do: VecDeque<(Node, Command)>,
@@ -49,7 +50,7 @@ struct Clock {
     now: f64,
     computed: f64,
     communicated: f64,
-    /// For blocks that it has sent, and not paid for yet.
+    /// The cost of blocks that it has sent and not paid for yet.
     owed: f64,
     runs: Option<Task>,
 }
@@ -87,7 +88,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// A node has run what it ran, and goes on.
+    /// Ends the instruction that a node runs. The node goes on.
     fn finish(&mut self, node: Node) {
         let clock = &mut self.clocks[node as usize];
         clock.pay();
@@ -97,7 +98,7 @@ impl<'a> Machine<'a> {
         self.act(node);
     }
 
-    /// Something happens to a node: notes what it wants done.
+    /// Passes an event to a node, and notes its commands.
     fn tell(&mut self, node: Node, event: Event) {
         self.nodes[node as usize].handle(event, &mut self.wanted);
         self.note(node);
@@ -107,14 +108,14 @@ impl<'a> Machine<'a> {
         self.to_do.extend(self.wanted.drain(..).map(|command| (node, command)));
     }
 
-    /// Does what a node wants done, and what comes of it at other nodes.
+    /// Carries out the commands of a node, and the commands that follow at other nodes.
     fn act(&mut self, node: Node) {
         let now = self.clocks[node as usize].now;
         loop {
             while let Some((node, command)) = self.to_do.pop_front() {
                 self.obey(node, command);
             }
-            // One order after the other: what a node loads for one may spare the next node a load.
+            // One order after the other: a block that a node loads for one order may save the next node a load.
             let Some((to, order)) = self.dispatch.poll() else {
                 return;
             };
@@ -156,20 +157,20 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// A block goes to a node, which pays at once, from one that pays later.
+    /// Charges the transfer of a block: `node` receives it and pays at once, `from` sends it and pays later.
     fn pay_both(&mut self, node: Node, from: Node) {
         let (receiving, sending) = (self.cost(node), self.cost(from));
         self.clocks[node as usize].communicate(receiving);
         self.clocks[from as usize].owed += sending;
     }
 
-    /// The time that a block costs a node.
+    /// Returns the time that a block costs a node.
     fn cost(&self, node: Node) -> f64 {
         self.setting.load / self.speed(node)
     }
 
-    /// The nodes that a static map would have need this block where one does: its grid row of A, its grid column of B,
-    /// in the grid of nodes that cuts the results.
+    /// Returns the nodes that need this block under a static map if `node` does: its grid row for a block of A, its
+    /// grid column for a block of B, in the grid of nodes that cuts the results.
     fn sharers(&self, node: Node, block: BlockId) -> impl Iterator<Item = Node> + use<> {
         let (rows, columns) = self.setting.program.grid();
         let (rows, columns) = self.parts.grid_for([rows, columns]);

@@ -1,25 +1,26 @@
-//! How fast a node is, and when.
+//! The speed of a node over time.
 
 /// The speed of a node: a step function of time.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Profile {
-    /// From when on, and units a unit of time; the first from 0, in ascending order.
+    /// The start of each step, and the units of work in a unit of time from then on. The first step starts at 0; the
+    /// starts ascend.
     steps: Vec<(f64, f64)>,
 }
 
 impl Profile {
-    /// The same at all times.
+    /// Creates a profile with the same speed at all times.
     pub(super) fn steady(speed: f64) -> Self {
         Profile { steps: vec![(0.0, speed)] }
     }
 
-    /// From `at` on it has `speed`, until what was said of a later time.
+    /// Sets the speed from `at` until the next step.
     pub(super) fn change(&mut self, at: f64, speed: f64) {
         let place = self.steps.partition_point(|(from, _)| *from <= at);
         self.steps.insert(place, (at, speed));
     }
 
-    /// The work that is done from one time to another.
+    /// Returns the work that is done from one time to another.
     pub(super) fn work(&self, from: f64, to: f64) -> f64 {
         if let [(_, speed)] = self.steps[..] {
             return speed * (to - from);
@@ -27,7 +28,7 @@ impl Profile {
         self.spans(from).map(|(start, end, speed)| speed * (end.min(to) - start).max(0.0)).sum()
     }
 
-    /// When `work` that begins at `start` is done.
+    /// Returns the time at which `work` that begins at `start` is done.
     pub(super) fn end(&self, start: f64, work: f64) -> f64 {
         let mut left = work;
         for (start, end, speed) in self.spans(start) {
@@ -40,7 +41,7 @@ impl Profile {
         unreachable!("the last step has no end")
     }
 
-    /// The steps from a time on: start, end and speed.
+    /// Returns the steps from a time on: start, end and speed.
     fn spans(&self, from: f64) -> impl Iterator<Item = (f64, f64, f64)> + '_ {
         let first = self.steps.partition_point(|(step, _)| *step <= from) - 1;
         let ends = self.steps[first + 1..].iter().map(|(step, _)| *step).chain([f64::INFINITY]);

@@ -1,72 +1,73 @@
-//! What is simulated, and what comes of it.
+//! The inputs and the results of a simulation.
 
 use crate::program::is_speed;
 use crate::spelling::number;
 use crate::{Instruction, Node, Policy, Product, Program, mix};
 use thiserror::Error;
 
-/// Work that every instruction has at most by default, in units (S2 section 4: uniform from 0 to 20000; 1000 units are
-/// 1 ms at speed 1).
+/// The default bound of an instruction's work, in units (S2 section 4: uniform from 0 to 20000; 1000 units are 1 ms at
+/// speed 1).
 pub(super) const MOST_WORK: u32 = 20_000;
-/// Units that the loading of a block costs its receiver, and as many its sender (S2 section 4).
+/// The units of work that a transferred block costs its receiver, and also its sender (S2 section 4).
 pub(super) const LOAD: f64 = 250.0;
 
-/// A run of a simulation: the inputs of S2 section 4.
+/// The inputs of a simulation in paper mode, as in S2 section 4.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Setting {
     /// The program.
     pub program: Product,
-    /// Units of work that each node does in a unit of time.
+    /// The units of work that each node does in a unit of time.
     pub speeds: Vec<f64>,
-    /// Who works on what.
+    /// The policy: it decides which node works on which group.
     pub policy: Policy,
-    /// Who receives a block that one node asks for.
+    /// The nodes that receive a block when one node asks for it.
     pub transfers: Transfers,
-    /// What instructions cost.
+    /// The cost of instructions.
     pub work: Work,
-    /// Units that the loading of a block costs its receiver, and as many its sender.
+    /// The units of work that a transferred block costs its receiver, and also its sender.
     pub load: f64,
 }
 
-/// Who receives a block that one node asks for.
+/// The nodes that receive a block when one node asks for it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Transfers {
-    /// That node.
+    /// Only the node that asks.
     Unicast,
-    /// All nodes of its grid row, of a block that rows share; all of its grid column, of one that columns share.
+    /// All nodes of the asking node's grid row for a block that rows share; all nodes of its grid column for a block
+    /// that columns share.
     Multicast,
 }
 
-/// How fast the nodes of a cluster are.
+/// The speeds of the nodes of a cluster.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Speeds {
     /// All 1.
     Homogeneous,
-    /// 3 for odd numbers, 1 for even ones.
+    /// 3 for nodes with odd numbers, 1 for the others.
     Mixed,
 }
 
 impl Speeds {
-    /// Of so many nodes.
+    /// Returns the speeds of a cluster of `nodes` nodes.
     pub fn of(self, nodes: u32) -> Vec<f64> {
         let speed = |node: u32| if self == Speeds::Mixed && node % 2 == 1 { 3.0 } else { 1.0 };
         (0..nodes).map(speed).collect()
     }
 }
 
-/// What instructions cost, in units: drawn evenly from 0 to a bound for each instruction, the same for every policy.
+/// The cost of each instruction, in units: drawn uniformly from 0 to a bound, and the same for every policy.
 ///
 /// With seed 0 instruction 0 of group 0 costs nothing, because [`mix`](crate::mix) makes 0 of 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Work {
-    /// All are below it.
+    /// The bound: all costs are below it.
     pub below: u32,
     /// Equal seeds give equal work.
     pub seed: u64,
 }
 
 impl Work {
-    /// That of an instruction of a program.
+    /// Returns the cost of an instruction of a program.
     #[inline]
     pub fn of(&self, program: &Product, Instruction { group, k }: Instruction) -> f64 {
         let number = u64::from(group) * u64::from(program.len(group)) + u64::from(k);
@@ -81,83 +82,83 @@ pub enum SettingError {
     /// There is no node.
     #[error("`speeds` is empty: a cluster has at least one node")]
     NoNodes,
-    /// More than are numbered.
-    #[error("{0} nodes are more than can be simulated: 65536 are the most")]
+    /// More nodes than a simulation can have.
+    #[error("{0} nodes cannot be simulated: use at most 65536")]
     TooManyNodes(u64),
-    /// A speed that is none.
+    /// A speed that is not a number above 0 and up to 1e290.
     #[error("node {node} has speed {}: a speed is a number above 0 and up to 1e290", number(*.speed))]
     Speed {
-        /// Whose.
+        /// The node with this speed.
         node: Node,
-        /// What was given.
+        /// The speed that was given.
         speed: f64,
     },
-    /// A cost that is none.
-    #[error("a load of {} units: it is a number of 0 or more", number(*.0))]
+    /// A cost of a load that is not a number of 0 or more.
+    #[error("a load of {} units: give a number of 0 or more", number(*.0))]
     Load(f64),
-    /// A time or a cost that is none.
-    #[error("{what} takes {} units: it is a number of 0 or more", number(*.units))]
+    /// A time or a cost that is not a number of 0 or more.
+    #[error("{what} takes {} units: give a number of 0 or more", number(*.units))]
     Cost {
-        /// Of what.
+        /// The name of the time or the cost.
         what: &'static str,
-        /// What was given.
+        /// The value that was given, in units.
         units: f64,
     },
-    /// A rate at which nothing arrives.
-    #[error("a rate of {} bytes a unit: it is a number above 0, and 0.125 is 1 Mbit/s", number(*.0))]
+    /// A rate of a link that is not above 0.
+    #[error("a rate of {} bytes per unit of time: give a number above 0, where 0.125 is 1 Mbit/s", number(*.0))]
     Rate(f64),
-    /// Something of which there has to be one.
-    #[error("`{0}` is 0: at least 1 is needed")]
+    /// A number that is 0 and must be at least 1.
+    #[error("`{0}` is 0: set it to 1 or more")]
     None(&'static str),
-    /// More run than are in flight.
+    /// More running instructions than instructions in flight.
     #[error(
         "{running} instructions run and {in_flight} are in flight: those that run are among them, so set \
          `in_flight` to {running} or more"
     )]
     InFlight {
-        /// Instructions that run at the same time.
+        /// The maximum number of instructions that run at the same time.
         running: u32,
-        /// Those in flight.
+        /// The maximum number of instructions in flight.
         in_flight: u32,
     },
-    /// Less memory than an instruction needs.
-    #[error("a budget of {0} blocks: an instruction reads 2, and both have to be there")]
+    /// A budget that is too small for the operands of one instruction.
+    #[error("a budget of {0} blocks: an instruction needs 2 blocks at once, so set `budget` to 2 or more")]
     Budget(u32),
-    /// An event of a node that is not there.
-    #[error("node {node} of {nodes} is to be {what}: the last one is {last}", last = nodes - 1)]
+    /// An event of a node that does not exist.
+    #[error("node {node} is to be {what}, but there are {nodes} nodes: name one up to {last}", last = nodes - 1)]
     NoSuchNode {
-        /// What is to happen to it.
+        /// The event, such as `lost`.
         what: &'static str,
-        /// Which.
+        /// The node.
         node: Node,
-        /// How many there are.
+        /// The number of nodes.
         nodes: Node,
     },
-    /// A change of speed that leaves none.
+    /// A factor of a speed that is not a number above 0.
     #[error(
         "node {node} is slowed down by {}: a factor is a number above 0, and 0.5 is half as fast",
         number(*.factor)
     )]
     Factor {
-        /// Whose.
+        /// The node whose speed changes.
         node: Node,
-        /// What was given.
+        /// The factor that was given.
         factor: f64,
     },
-    /// The dispatcher's node is lost.
-    #[error("node 0 is to be lost: it has the dispatcher, without which no job goes on; lose another node")]
+    /// A loss of the dispatcher's node.
+    #[error("node 0 is to be lost: it has the dispatcher, and no job goes on without it; lose another node")]
     DispatcherLost,
-    /// A node is lost again.
+    /// Two losses of one node.
     #[error("node {0} is to be lost twice: name it once in `losses`, with the earlier time")]
     LostTwice(Node),
     /// A case of a paper for which the paper has no latency.
     #[error(
-        "case {case} on {nodes} nodes: the paper measured the latency at 2, 4, 6 and 8; give the latency on {nodes}"
+        "case {case} on {nodes} nodes: the paper has latencies on 2, 4, 6 and 8 nodes only; give the latency yourself"
     )]
     NoLatency {
-        /// Which.
+        /// The name of the case.
         case: &'static str,
-        /// How many nodes were asked for.
+        /// The number of nodes that was asked for.
         nodes: u32,
     },
 }
@@ -172,7 +173,7 @@ impl SettingError {
         if count > 0 { Ok(()) } else { Err(SettingError::None(what)) }
     }
 
-    /// Of a cluster.
+    /// Checks the speeds of a cluster.
     pub(super) fn check_speeds(speeds: &[f64]) -> Result<(), SettingError> {
         let count = speeds.len() as u64;
         if count == 0 {
@@ -189,17 +190,17 @@ impl SettingError {
 }
 
 impl Setting {
-    /// S2's simulation with a policy on a cluster: 32 x 32 blocks, unicast, and its costs.
+    /// Creates the setting of S2's simulation with a policy on a cluster: 32 x 32 blocks, unicast, and the costs of S2.
     pub fn new(policy: Policy, speeds: Vec<f64>, seed: u64) -> Self {
         let program = Product::square(32).expect("it has blocks");
         let work = Work { below: MOST_WORK, seed };
         Setting { program, speeds, policy, transfers: Transfers::Unicast, work, load: LOAD }
     }
 
-    /// Whether it can be simulated.
+    /// Checks that the setting can be simulated.
     ///
     /// # Errors
-    /// [`SettingError`], with what to do.
+    /// [`SettingError`], with the remedy in its text.
     pub fn check(&self) -> Result<(), SettingError> {
         SettingError::check_speeds(&self.speeds)?;
         let is_cost = self.load.is_finite() && self.load >= 0.0;
@@ -207,26 +208,27 @@ impl Setting {
     }
 }
 
-/// What a simulation comes to. Shares are of all that the nodes could have computed until the last instruction has run:
-/// `sum(speed) * makespan`. Of a run that takes no time nothing is lost: its efficiency is 1.
+/// The results of a simulation. Shares are fractions of the work that the nodes could have computed until the last
+/// instruction has run: `sum(speed) * makespan`. A run that takes no time has an efficiency of 1.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Outcome {
-    /// When the last instruction has run and all blocks are paid for, in units of time, 1000 a millisecond.
+    /// The time at which the last instruction has run and the cost of all blocks is paid, in units of time: 1000 are 1
+    /// ms.
     pub makespan: f64,
     /// The share in which nodes had nothing to do.
     pub imbalance: f64,
     /// The share in which nodes sent and received blocks.
     pub communication: f64,
-    /// The share in which they computed. With lost nodes that counts what was computed again: see
+    /// The share in which nodes computed. After a loss it includes instructions that ran again: see
     /// [`OwnOutcome`](super::OwnOutcome).
     pub efficiency: f64,
-    /// Blocks that nodes have asked others for.
+    /// The number of blocks that nodes have asked other nodes for.
     pub loads: u64,
-    /// Instructions that have run.
+    /// The number of instructions that have run.
     pub instructions: u64,
 }
 
-/// Imbalance, communication and efficiency, of all work that nodes could have done.
+/// Returns imbalance, communication and efficiency as shares of all work that nodes could have done.
 pub(super) fn shares(all: f64, communicated: f64, computed: f64) -> [f64; 3] {
     if all > 0.0 {
         let (communication, efficiency) = (communicated / all, computed / all);

@@ -6,7 +6,7 @@ use aurora_super::sim::Link;
 use std::fmt;
 use std::time::Duration;
 
-/// Who sends a block to whom, all at the same moment.
+/// The senders and receivers of blocks, all of which are sent at the same moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Bulk {
     pub pattern: Pattern,
@@ -15,7 +15,7 @@ pub struct Bulk {
     pub mbit: f64,
 }
 
-/// How long it takes, in ms.
+/// The time of the operation, in ms.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
     pub network: f64,
@@ -23,15 +23,15 @@ pub struct Times {
 }
 
 impl Times {
-    /// 1 if they are the same.
+    /// The ratio of the two times: 1 if they are the same.
     pub fn ratio(&self) -> f64 {
         self.model / self.network
     }
 }
 
 impl Bulk {
-    /// At 155 Mbit/s and 1 Gbit/s: blocks of so many KB alone, 2, 4 and 8 to one receiver, and all-to-all with so many
-    /// hosts.
+    /// At 155 Mbit/s and 1 Gbit/s: blocks of these sizes in KB alone, 2, 4 and 8 to one receiver, and all-to-all with
+    /// these numbers of hosts.
     pub fn all(kilobytes: &[u32], hosts: &[Node]) -> Vec<Bulk> {
         let patterns = [(Pattern::Stream, 2), (Pattern::Gather, 3), (Pattern::Gather, 5), (Pattern::Gather, 9)];
         let patterns: Vec<_> =

@@ -1,5 +1,4 @@
-//! What nobody would wish for: any combination of choices, nodes that are lost and say nothing, reports that come
-//! twice.
+//! Hostile conditions: any combination of choices, nodes that are lost in silence, reports that arrive twice.
 
 use super::world::{AtOnce, Step, World};
 use super::{digest, policies};
@@ -12,7 +11,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use std::collections::HashSet;
 
-/// Also those that no paper has.
+/// All policies, also those that no paper has.
 fn any_policy() -> impl Strategy<Value = Policy> {
     let choice = || select(vec![Choice::Own, Choice::Random, Choice::Smart, Choice::InOrder]);
     let then = select(vec![Then::Stop, Then::Join, Then::JoinBest]);
@@ -22,7 +21,7 @@ fn any_policy() -> impl Strategy<Value = Policy> {
     (choice(), choice(), then, pace, version).prop_map(of)
 }
 
-/// All is done: no instruction uses a block, each can be read, and none is said to be with a lost node.
+/// Checks the end: no instruction uses a block, each block can be read, and no block is recorded on a lost node.
 fn check_blocks(world: &World<Product>, program: Product) {
     if world.lost() == world.nodes.len() {
         return;
@@ -33,8 +32,8 @@ fn check_blocks(world: &World<Product>, program: Product) {
     }
 }
 
-/// Runs to the end by chance. Up to `losses` nodes are lost, one in `often` steps, of which the dispatcher learns
-/// later.
+/// Runs to the end in random steps. Up to `losses` nodes are lost, one in `often` steps. The dispatcher learns of a
+/// loss later.
 fn run(
     mut world: World<Product>,
     losses: usize,
@@ -146,8 +145,8 @@ fn what_was_decoded_from_anything_does_not_count() {
     assert_eq!((dispatch.poll(), format!("{dispatch:?}")), (None, before));
 }
 
-/// All states that can be reached if a node is lost at any time, and the dispatcher learns of it at any later time. How
-/// many there are.
+/// Visits all states that can be reached if a node is lost at any time, and the dispatcher learns of it at any later
+/// time. Returns the number of states.
 fn explore(world: World<Product>, program: Product) -> usize {
     let mut seen = HashSet::from([(digest(&world), None)]);
     let mut open: Vec<(World<Product>, Option<Node>)> = vec![(world, None)];

@@ -43,7 +43,7 @@ struct Launch {
 }
 
 impl Launch {
-    /// Reads those of an array that have a value, and writes a part of the other.
+    /// Reads the blocks of one array that have a value, and writes a part of the other.
     fn random(arrays: Arrays, writes: u32, blocks: &[Block], random: &mut Random) -> Self {
         let grid = arrays.shape.map(|lines| 1 + random.below(lines));
         let corner = [0, 1].map(|at| random.below(arrays.shape[at] - grid[at] + 1));
@@ -115,14 +115,14 @@ proptest! {
         let limits = Limits { running, in_flight: running + ahead, budget };
         let (mut random, nodes) = (Random::new(seed), parts.nodes());
         let mut left = Left::by_none(arrays.blocks(&parts), nodes, budget);
-        // The second reads what the first wrote, and writes what the first read; and so on.
+        // The second launch reads the blocks that the first wrote, and writes those that the first read; and so on.
         for turn in 0..4 {
             let launch = Arc::new(Launch::random(arrays, (turn + 1) % 2, &left.blocks, &mut random));
             let groups = (0..launch.groups()).filter(|group| launch.len(*group) > 0);
             let written: Vec<BlockId> = groups.map(|group| launch.result(group)).collect();
             left.forget(&written);
             let before: Vec<u32> = left.blocks.iter().map(Block::version).collect();
-            // A node that is lost would be lost for the next launch too.
+            // A lost node would be lost for the next launch too.
             let losses = if has_losses && turn == 3 { nodes as usize - 1 } else { 0 };
             let world = run(World::after(left, launch.clone(), parts.clone(), config, limits), losses, &mut random);
             if losses == 0 {
@@ -138,7 +138,7 @@ proptest! {
     }
 }
 
-/// The results are the lower right quarter of a matrix of 4 x 4 blocks on 4 nodes: all of it is node 3's.
+/// The results are the lower right quarter of a matrix of 4 x 4 blocks on 4 nodes: node 3 hosts all of it.
 fn quarter(length: u32) -> (Arc<Launch>, Parts, Vec<Block>) {
     let (arrays, parts) = (Arrays { shape: [4, 4] }, Parts::by_speed(&[1.0; 4]).unwrap());
     let results = vec![16 + 10, 16 + 11, 16 + 14, 16 + 15];
@@ -153,7 +153,7 @@ fn quarter(length: u32) -> (Arc<Launch>, Parts, Vec<Block>) {
     (Arc::new(launch), parts, blocks)
 }
 
-/// The groups that nodes are granted that ask by turns and do not commit.
+/// The groups that are granted to nodes that ask in turn and do not commit.
 fn granted(dispatch: &mut Dispatch<Arc<Launch>>, asks: impl IntoIterator<Item = Node>) -> Vec<(Node, Group)> {
     asks.into_iter().for_each(|node| dispatch.handle(node, aurora_super::dispatch::Report::Ask));
     let orders = std::iter::from_fn(|| dispatch.poll());
@@ -219,7 +219,7 @@ fn copies_stay_for_the_next_launch_until_they_are_forgotten() {
         out.clear();
         node.handle(grant(&launch, 1), &mut out);
         assert_eq!(fetched(&out), [5]);
-        // Of a launch that is broken off, the copies that have not come are not there, and none is in use.
+        // After a launch that is broken off, copies that have not arrived are not there, and no copy is in use.
         let mut copies = node.into_copies();
         assert_eq!([0, 5, 15].map(|block| copies.has(block)), [true, false, true]);
         assert!(copies.put(7) && [0, 7, 15].iter().all(|block| copies.forget(*block)));

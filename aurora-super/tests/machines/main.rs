@@ -1,4 +1,4 @@
-//! Both machines against a sequential model: whatever comes in whatever order, each result has each instruction once.
+//! Both machines against a sequential model: in any order of messages, each result has each instruction once.
 
 mod hostile;
 mod launches;
@@ -20,7 +20,7 @@ fn policies() -> Vec<Policy> {
     Policy::ALL.iter().map(|(_, policy)| *policy).chain(schedules).collect()
 }
 
-/// Runs to the end by chance; up to `losses` nodes are lost on the way.
+/// Runs to the end in random steps; up to `losses` nodes are lost on the way.
 fn run<P: Program + Clone + Hash + Debug>(mut world: World<P>, losses: usize, random: &mut Random) -> World<P> {
     let mut happened = 0;
     loop {
@@ -72,7 +72,7 @@ fn digest(world: &World<Product>) -> u64 {
     into.finish()
 }
 
-/// All states that can be reached. How many there are.
+/// Visits all states that can be reached, and returns their number.
 fn explore(world: World<Product>, limit: usize) -> usize {
     let mut seen = HashSet::from([digest(&world)]);
     let mut open = vec![world];
@@ -98,7 +98,7 @@ fn explore(world: World<Product>, limit: usize) -> usize {
 #[test]
 fn every_state_of_a_small_program() {
     let (large, small) = (Product::square(2).unwrap(), Product::new(1, 2, 2).unwrap());
-    // Where groups are shared, smart schedules have the states of the others.
+    // Where groups are shared, smart schedules have the states of the other schedules.
     let is_another = |policy: &Policy| policy.version == Version::Simple || policy.next != Choice::Smart;
     for policy in policies().into_iter().filter(is_another) {
         let with_messages = if policy.then == Then::Stop { large } else { small };

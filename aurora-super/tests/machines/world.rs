@@ -1,5 +1,4 @@
-//! A dispatcher and nodes with messages under way between them, any of which may come next; and what the results are by
-//! that.
+//! A dispatcher and nodes with messages on their way between them, any of which may arrive next; and the results.
 
 use aurora_super::data::{Block, Privilege};
 use aurora_super::dispatch::{Config, Order, Part, Report};
@@ -35,13 +34,13 @@ enum Transfer {
         to: Node,
         version: u32,
     },
-    /// With what the incarnation holds.
+    /// The instructions that the incarnation contains.
     Part {
         part: Part,
         to: Node,
         holds: Vec<u32>,
     },
-    /// To be merged where the result is.
+    /// A modifier, to be merged on the node of the result.
     Modifier {
         task: Task,
         by: Node,
@@ -49,7 +48,7 @@ enum Transfer {
 }
 
 impl Transfer {
-    /// A number for each.
+    /// A number for each kind.
     fn order(&self) -> u64 {
         let mut into = DefaultHasher::new();
         self.hash(&mut into);
@@ -57,17 +56,17 @@ impl Transfer {
     }
 }
 
-/// What happens at once, so that fewer states can be reached.
+/// The steps that take no time, so that fewer states can be reached.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum AtOnce {
     Nothing,
-    /// Reports and orders are there as soon as they are said.
+    /// Reports and orders arrive as soon as they are sent.
     Messages,
-    /// Blocks and incarnations are there as soon as they are sent.
+    /// Blocks and incarnations arrive as soon as they are sent.
     Transfers,
 }
 
-/// All of it. Results are lists of the instructions whose results they hold, so that one that is there twice is seen.
+/// The whole state. Results are lists of the instructions whose results they hold, so that a duplicate is seen.
 #[derive(Clone, Hash, Debug)]
 pub struct World<P> {
     program: P,
@@ -82,16 +81,16 @@ pub struct World<P> {
     tasks: Vec<(Node, Task)>,
     /// By their nodes, tasks whose modifiers were sent to a node that is lost.
     stranded: Vec<(Node, Task)>,
-    /// Who has been told of a loss, and of which.
+    /// The nodes that have been told of a loss, with the lost node.
     told: BTreeSet<(Node, Node)>,
-    /// By node and group.
+    /// The incarnations, by node and group.
     results: BTreeMap<(Node, Group), Vec<u32>>,
     brought: BTreeMap<(Node, Part), Vec<u32>>,
     pub executed: u32,
-    /// They have asked, and have been granted nothing since.
+    /// The nodes that have asked, and have got no grant since.
     waiting: BTreeSet<Node>,
     /// By node and block, the copies that are kept, each with the version of its value. `None` where only one program
-    /// runs: what is read does not change.
+    /// runs: blocks that are read do not change.
     copies: Option<BTreeMap<(Node, BlockId), u32>>,
 }
 
@@ -104,7 +103,7 @@ pub struct Left {
 }
 
 impl Left {
-    /// Of no program: blocks in these states, and no copies.
+    /// Before any program: blocks in these states, and no copies.
     pub fn by_none(blocks: Vec<Block>, nodes: u32, budget: Option<u32>) -> Self {
         let copies = vec![Copies::new(budget, 0); nodes as usize];
         Left { blocks, copies, versions: BTreeMap::new() }
@@ -178,7 +177,7 @@ impl<P: Program + Clone + Hash + Debug> World<P> {
         world
     }
 
-    /// What may happen next.
+    /// Returns the steps that may happen next.
     pub fn steps(&self) -> Vec<Step> {
         let nodes = 0..self.nodes.len() as Node;
         let reports = nodes.clone().filter(|node| !self.reports[*node as usize].is_empty()).map(Step::Report);
@@ -235,7 +234,7 @@ impl<P: Program + Clone + Hash + Debug> World<P> {
         self.check();
     }
 
-    /// A node is lost; what it has reported may still come.
+    /// A node is lost; its reports may still arrive.
     pub fn lose(&mut self, node: Node) {
         self.die(node);
         self.notice(node);
@@ -263,7 +262,7 @@ impl<P: Program + Clone + Hash + Debug> World<P> {
         self.stranded.sort_by_key(|(by, task)| (*by, task.instruction));
     }
 
-    /// A node has been told of a loss: tasks whose modifiers it had sent there have run.
+    /// A node has been told of a loss: tasks whose modifiers it had sent to the lost node have run.
     fn learn(&mut self, node: Node, lost: Node) {
         self.told.insert((node, lost));
         let is_gone = |(by, task): &(Node, Task)| *by == node && task.result_at == lost;
@@ -284,7 +283,7 @@ impl<P: Program + Clone + Hash + Debug> World<P> {
         self.lost.contains(&node)
     }
 
-    /// Nodes whose ask has been heard and that have got nothing since would get nothing now.
+    /// Checks that nodes that have asked and have got nothing since would get nothing now.
     pub fn check_waiting(&self) {
         for node in self.waiting.iter().filter(|node| !self.lost.contains(node)) {
             let mut dispatch = self.dispatch.clone();
@@ -294,7 +293,7 @@ impl<P: Program + Clone + Hash + Debug> World<P> {
         }
     }
 
-    /// What a node reports next comes twice, unless it asks.
+    /// The next report of a node arrives twice, unless it is an ask.
     pub fn repeat(&mut self, node: Node) {
         let next = self.reports[node as usize].front().filter(|report| **report != Report::Ask);
         if let Some(report) = next.cloned() {
@@ -330,7 +329,7 @@ impl<P: Program + Clone + Hash + Debug> World<P> {
         }
     }
 
-    /// What an instruction has made on a node is there where its result is.
+    /// Adds the result of an instruction that a node ran to the incarnation on the node of its result.
     fn commit(&mut self, by: Node, task: &Task) {
         let Task { instruction, privilege, result_at, .. } = *task;
         let at = if privilege == Privilege::RemoteUpdate { result_at } else { by };
@@ -372,7 +371,7 @@ impl<P: Program + Clone + Hash + Debug> World<P> {
                     self.results.entry((node, part.group)).or_default().extend(holds);
                 }
                 Command::DropPart(group) => drop(self.results.remove(&(node, group))),
-                // One that has become its own since it was copied is still here.
+                // A block that has become the node's own since it was copied is still here.
                 Command::Drop(block) => {
                     self.drop_copy(node, block);
                     assert!(self.lost() > 0 || !self.nodes[node as usize].has(block));
@@ -398,7 +397,7 @@ impl<P: Program + Clone + Hash + Debug> World<P> {
         }
     }
 
-    /// A node has all inputs of what it runs, as they are now.
+    /// Checks that a node has all inputs of the instruction that it runs, with their current values.
     fn check_inputs(&self, node: Node, task: &Task) {
         for input in self.program.inputs(task.instruction).as_ref() {
             assert!(self.nodes[node as usize].has(*input), "node {node} lacks block {input}");
@@ -407,7 +406,7 @@ impl<P: Program + Clone + Hash + Debug> World<P> {
         }
     }
 
-    /// What holds at any moment.
+    /// Checks the invariants that hold at any moment.
     fn check(&self) {
         for node in &self.nodes {
             assert!(node.running() <= self.limits.running && node.in_flight() <= self.limits.in_flight);
@@ -422,14 +421,14 @@ impl<P: Program + Clone + Hash + Debug> World<P> {
             let distinct: BTreeSet<_> = held.iter().collect();
             assert_eq!(distinct.len(), held.len(), "an instruction of group {group} is in two incarnations");
         }
-        // Of a group that is written to one instruction runs at a time.
+        // One instruction at a time runs in a group that is written to.
         let writes = self.tasks.iter().filter(|(_, task)| task.privilege == Privilege::Write);
         let mut writing: Vec<Group> = writes.map(|(_, task)| task.instruction.group).collect();
         writing.sort_unstable();
         assert!(writing.windows(2).all(|pair| pair[0] != pair[1]), "two write to a group at the same time");
     }
 
-    /// Nothing can happen any more: everything has to be done, and each result has each instruction once.
+    /// Checks the end, when nothing can happen any more: all is done, and each result has each instruction once.
     pub fn check_end(&self) {
         if self.lost.len() == self.nodes.len() {
             return;

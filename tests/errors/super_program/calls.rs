@@ -144,7 +144,7 @@ fn other_operands() {
             )
         });
         disagree(&told)
-            .all_say(&["rank 0 names the operands", "rank 1 names others", "of the launch of"])
+            .all_say(&["rank 0 names the operands", "rank 1 names other operands", "of the launch of"])
             .all_cite(&["sp.launch("]);
     }
 }

@@ -43,8 +43,8 @@ mod tests {
 
     #[test]
     fn an_unknown_one_is_told_with_those_that_there_are() {
-        let list = "it is one of syn, S, R, SR, SS, tail, ect";
-        assert_eq!(names("S,tial"), Err(format!("there is no policy `tial` (is `tail` meant?): {list}")));
+        let list = "use one of syn, S, R, SR, SS, tail, ect";
+        assert_eq!(names("S,tial"), Err(format!("there is no policy `tial` (did you mean `tail`?): {list}")));
         assert_eq!(names(""), Err(format!("there is no policy ``: {list}")));
     }
 }

@@ -1,14 +1,14 @@
-//! The cores of a node, and what they owe.
+//! The cores of a node, and the work that they owe.
 
 use super::super::profile::Profile;
 use crate::execute::Task;
 use std::collections::VecDeque;
 
-/// Cores that run instructions one after the other, and beside that do the work that blocks cost which their node sends
+/// The cores of a node. They run instructions one after the other, and also do the work of blocks that the node sends
 /// and receives.
 ///
-/// That work is owed at first. A core that is idle does it; else the next instruction that begins does it before its
-/// own.
+/// The work of a block is owed at first. An idle core does it; otherwise the next instruction that begins does it
+/// before its own work.
 #[derive(Clone, Debug)]
 pub(super) struct Cores {
     count: u32,
@@ -17,7 +17,7 @@ pub(super) struct Cores {
     queue: VecDeque<Task>,
     running: Vec<Running>,
     owed: f64,
-    /// Until when what is owed has been seen to.
+    /// The time up to which `owed` is correct.
     now: f64,
 }
 
@@ -26,23 +26,23 @@ pub(super) struct Cores {
 pub(super) struct Running {
     pub(super) task: Task,
     start: f64,
-    /// What it does before its own work, which is `work`.
+    /// The owed work that it does before its own work, which is `work`.
     owed: f64,
     pub(super) work: f64,
     pub(super) end: f64,
 }
 
-/// What a node that is lost has done since it was last asked, and what it has not done.
+/// The work that a lost node did not complete.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(super) struct Broken {
-    /// Of instructions that it did not finish.
+    /// The work done on instructions that it did not finish.
     pub(super) computed: f64,
-    /// Of what it owed.
+    /// The owed work that it did not do.
     pub(super) unpaid: f64,
 }
 
 impl Running {
-    /// How long its own work takes.
+    /// Returns the time that its own work takes.
     pub(super) fn time(&self) -> f64 {
         let all = self.owed + self.work;
         if all > 0.0 { (self.end - self.start) * self.work / all } else { 0.0 }
@@ -54,23 +54,23 @@ impl Cores {
         Cores { count, profile, queue: VecDeque::new(), running: Vec::new(), owed: 0.0, now: 0.0 }
     }
 
-    /// A block costs so much work.
+    /// Adds the work of a block.
     pub(super) fn charge(&mut self, now: f64, units: f64) {
         self.pay(now);
         self.owed += units;
     }
 
-    /// When work that is charged now will be done, if a core is idle.
+    /// Returns the time at which work that is charged now will be done, if a core is idle.
     pub(super) fn paid_at(&self, now: f64) -> f64 {
         self.profile.end(now, self.owed)
     }
 
-    /// An instruction has to be run.
+    /// Adds an instruction to run.
     pub(super) fn push(&mut self, task: Task) {
         self.queue.push_back(task);
     }
 
-    /// Begins the next one, if there is one and a core for it. `work`: what it takes.
+    /// Begins the next instruction, if there is one and a free core. `work` returns the work of an instruction.
     pub(super) fn begin(&mut self, now: f64, work: impl Fn(Task) -> f64) -> Option<Running> {
         if self.running.len() >= self.count as usize {
             return None;
@@ -83,14 +83,14 @@ impl Cores {
         Some(running)
     }
 
-    /// One has run.
+    /// Ends an instruction that has run.
     pub(super) fn end(&mut self, now: f64, task: Task) -> Running {
         self.pay(now);
         let at = self.running.iter().position(|running| running.task == task).expect("it runs");
         self.running.swap_remove(at)
     }
 
-    /// The node is lost.
+    /// Ends all work, because the node is lost.
     pub(super) fn lose(&mut self, now: f64) -> Broken {
         self.pay(now);
         let mut broken = Broken { unpaid: std::mem::take(&mut self.owed), ..Broken::default() };
@@ -103,17 +103,17 @@ impl Cores {
         broken
     }
 
-    /// When all that is owed is paid, if no instruction follows.
+    /// Returns the time at which all owed work is done, if no instruction follows.
     pub(super) fn rest(&self) -> f64 {
         if self.owed > 0.0 { self.profile.end(self.now, self.owed) } else { 0.0 }
     }
 
-    /// The work that the node can do until a time.
+    /// Returns the work that the node can do until a time.
     pub(super) fn capacity(&self, until: f64) -> f64 {
         f64::from(self.count) * self.profile.work(0.0, until)
     }
 
-    /// What an idle core has paid by now.
+    /// Deducts the owed work that an idle core has done by now.
     fn pay(&mut self, now: f64) {
         if self.owed > 0.0 && self.running.len() < self.count as usize {
             self.owed = (self.owed - self.profile.work(self.now, now)).max(0.0);

@@ -1,5 +1,5 @@
 //! Own mode: nodes that fetch ahead, links that take time, a dispatcher that takes one message after the other, nodes
-//! that become slow or are lost; and with other settings the machine of S0 (see [`Case`](super::Case)).
+//! that become slow or are lost. With other settings it is the machine of S0 (see [`Case`](super::Case)).
 
 mod cores;
 mod outcome;
@@ -20,10 +20,10 @@ use outcome::Tally;
 use site::Site;
 use std::sync::Arc;
 
-/// Simulates one run.
+/// Simulates one run in own mode: with links, prefetching and a dispatcher that takes time.
 ///
 /// # Errors
-/// [`SettingError`].
+/// [`SettingError`] if the setting cannot be simulated.
 ///
 /// ```
 /// use aurora_super::Policy;
@@ -33,7 +33,7 @@ use std::sync::Arc;
 /// let whole = own(&setting)?;
 /// setting.losses.push(Loss { node: 3, at: whole.common.makespan / 2.0, noticed_after: 10_000.0 });
 /// let broken = own(&setting)?;
-/// // Makespans are compared, not efficiencies: what runs again counts as computed.
+/// // Compare makespans, not efficiencies: instructions that run again count as computed.
 /// assert!(broken.repeated > 0 && broken.common.makespan > whole.common.makespan);
 /// # Ok::<(), aurora_super::sim::SettingError>(())
 /// ```
@@ -53,13 +53,13 @@ struct Machine<'a> {
     now: f64,
     agenda: Agenda<Happening>,
     dispatch: Dispatch<Product>,
-    /// When the dispatcher has done what has reached it.
+    /// The time at which the dispatcher has handled all that has reached it.
     dispatcher: f64,
     sites: Vec<Site>,
     ports: Ports,
     tally: Tally,
     wanted: Vec<Command>,
-    /// Of each block from the start.
+    /// The initial owner of each block.
     owners: Arc<[Node]>,
 }
 
@@ -72,22 +72,22 @@ enum Happening {
     Request { block: BlockId, by: Node, host: Node },
     /// The first packet of a transfer reaches the port to its receiver.
     Head(Transfer),
-    /// All of it has arrived.
+    /// All of the transfer has arrived.
     Whole(Transfer),
     /// An instruction has left its core.
     Ran(Node, Task),
-    /// What an instruction has made is merged at another node.
+    /// The modifier of an instruction is merged on another node.
     Confirmed(Node, Instruction),
     /// A node is lost.
     Lost(Node),
-    /// The dispatcher learns of that.
+    /// The dispatcher learns of the loss of a node.
     Noticed(Node),
 }
 
 struct Transfer {
     from: Node,
     to: Node,
-    /// When its sender has nothing more to do with it.
+    /// The time at which all of it has left its sender.
     left: f64,
     what: Freight,
 }
@@ -96,7 +96,7 @@ struct Transfer {
 enum Freight {
     Block(BlockId),
     Part(Part),
-    /// What an instruction adds to a result elsewhere.
+    /// The contribution of an instruction to a result on another node.
     Modifier(Task),
 }
 
@@ -182,12 +182,12 @@ impl<'a> Machine<'a> {
         }
         let lost = if let Order::Lost(lost) = order { Some(lost) } else { None };
         self.tell(node, Event::Order(order));
-        // The modifiers that it has sent to the lost node are gone with that.
+        // The modifiers that it has sent to the lost node are lost too.
         let gone = lost.map(|lost| self.sites[node as usize].learn(lost)).unwrap_or_default();
         gone.into_iter().for_each(|instruction| self.tell(node, Event::Ran(instruction)));
     }
 
-    /// Something happens to a node, which does what comes of it.
+    /// Passes an event to a node, and carries out its commands.
     fn tell(&mut self, node: Node, event: Event) {
         let mut wanted = std::mem::take(&mut self.wanted);
         let execute = &mut self.sites[node as usize].execute;
@@ -218,7 +218,7 @@ impl<'a> Machine<'a> {
         self.compute(node);
     }
 
-    /// Cores that are free begin what waits for one.
+    /// Lets free cores begin waiting instructions.
     fn compute(&mut self, node: Node) {
         let (now, setting) = (self.now, self.setting);
         let work = |task: Task| setting.cost.of(&setting.program, task.instruction);
@@ -298,7 +298,7 @@ impl<'a> Machine<'a> {
         self.tally.merge(merged, part.group);
     }
 
-    /// Blocks cost a node so much work.
+    /// Charges a node the work of a block.
     fn charge(&mut self, node: Node, units: f64) {
         self.tally.communicated += units;
         self.sites[node as usize].cores.charge(self.now, units);

@@ -1,49 +1,50 @@
-//! What own mode counts, and what that comes to.
+//! The counters and the results of own mode.
 
 use super::super::setting::{Outcome, shares};
 use crate::Group;
 use std::collections::BTreeMap;
 
-/// What a simulation in own mode comes to. What runs again after a loss counts as computed, so a loss can raise the
-/// efficiency: compare the makespans of runs with losses, not their efficiencies.
+/// The results of a simulation in own mode. Instructions that run again after a loss count as computed, so a loss can
+/// raise the efficiency: compare the makespans of runs with losses, not their efficiencies.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct OwnOutcome {
-    /// What paper mode has too. Shares are of the work that all cores could have done until the dispatcher knew that
-    /// all is complete, those of a lost node until it was lost. What was executed again counts as computed, and so do
-    /// instructions that a lost node began.
+    /// The results that paper mode has too. Shares are fractions of the work that all cores could have done until the
+    /// dispatcher knew that all results are complete; cores of a lost node count until the loss. Instructions that ran
+    /// again count as computed, and so does the work of a lost node on instructions that it did not end.
     pub common: Outcome,
-    /// The actual degree of parallelism (S0 section 4): how many instructions were delivered to a node and not
-    /// committed, a mean over time and nodes. Of a grant of several those count whose operands have been asked for.
+    /// The actual degree of parallelism (S0 section 4): the number of instructions that are delivered to a node and not
+    /// committed, as a mean over time and nodes. Of a grant of several instructions, those count whose operands have
+    /// been asked for.
     pub parallelism: f64,
     /// Blocks asked for / operands read (S0 Fig. 4).
     pub miss_ratio: f64,
-    /// How long a block was under way from the moment it was asked for, in units: t_r of S0 section 4, a mean.
+    /// The mean time from the request for a block to its arrival, in units: t_r of S0 section 4.
     pub load_time: f64,
-    /// p_c of S0 section 4: blocks asked for per instruction * their time / the time of an instruction on a core: the
-    /// parallelism that is needed to hide the latency.
+    /// The parallelism that is needed to hide the latency, p_c of S0 section 4: blocks asked for per instruction *
+    /// `load_time` / the time of an instruction on a core.
     pub critical: f64,
-    /// Incarnations that were merged into another.
+    /// The number of incarnations that were merged into another.
     pub merges: u64,
-    /// From the moment when all instructions of a block are committed to its being one incarnation, in units: a mean
-    /// over the blocks that had several (S0 Fig. 7). 0 if none had.
+    /// The mean time from the commit of all instructions of a block until the block is one incarnation, in units, over
+    /// the blocks that had several incarnations (S0 Fig. 7). 0 if no block had several.
     pub synchronisation: f64,
-    /// Results that instructions sent to another node (`RemoteUpdate`).
+    /// The number of results that instructions sent to another node (`RemoteUpdate`).
     pub modifiers: u64,
-    /// Instructions that ran again, because a node was lost.
+    /// The number of instructions that ran again, because a node was lost.
     pub repeated: u64,
-    /// Reports to the dispatcher and orders from it.
+    /// The number of reports to the dispatcher and orders from it.
     pub messages: u64,
 }
 
-/// What is counted on the way.
+/// The counters during a simulation.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
-    /// Until when what is complete was not.
+    /// The time of the last completion so far.
     pub(super) end: f64,
     pub(super) computed: f64,
     pub(super) communicated: f64,
     pub(super) executed: u64,
-    /// Time on cores of those that were executed.
+    /// The time on cores of all executed instructions.
     pub(super) time: f64,
     pub(super) loads: u64,
     pub(super) load_time: f64,
@@ -52,15 +53,15 @@ pub(super) struct Tally {
     pub(super) modifiers: u64,
     pub(super) messages: u64,
     alive: u32,
-    /// Instructions alive, times time.
+    /// The number of instructions alive, summed over time.
     lives: f64,
     since: f64,
-    /// When the incarnations of a group were first ordered to be merged, and when the last was.
+    /// For each group, the time of the first order to merge incarnations, and the time of the last merge.
     synchronised: BTreeMap<Group, (f64, f64)>,
 }
 
 impl Tally {
-    /// So many instructions are alive on a node that had `before`.
+    /// Records that `after` instructions are alive on a node that had `before`.
     #[inline]
     pub(super) fn live(&mut self, now: f64, before: u32, after: u32) {
         if before != after {
@@ -69,12 +70,12 @@ impl Tally {
         }
     }
 
-    /// All instructions of a group are committed, and an incarnation is to be merged.
+    /// Records an order to merge an incarnation, after all instructions of a group are committed.
     pub(super) fn begin_merge(&mut self, now: f64, group: Group) {
         self.synchronised.entry(group).or_insert((now, now));
     }
 
-    /// An incarnation is merged.
+    /// Records that an incarnation is merged.
     pub(super) fn merge(&mut self, now: f64, group: Group) {
         self.merges += 1;
         if let Some((_, last)) = self.synchronised.get_mut(&group) {
@@ -82,7 +83,7 @@ impl Tally {
         }
     }
 
-    /// At the end, where nodes could have done so much work.
+    /// Returns the results at the end. `capacity` is the work that the nodes could have done.
     pub(super) fn outcome(self, nodes: usize, capacity: f64, instructions: u64) -> OwnOutcome {
         let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
         let mean = |sum: f64, count: u64| share(sum, count as f64);

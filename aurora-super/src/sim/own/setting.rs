@@ -1,4 +1,4 @@
-//! What own mode simulates.
+//! The inputs of own mode.
 
 use super::super::link::Link;
 use super::super::profile::Profile;
@@ -7,75 +7,78 @@ use crate::dispatch::Config;
 use crate::execute::Limits;
 use crate::{Instruction, Node, Policy, Product};
 
-/// A run of a simulation in own mode. Times are in units of which a millisecond has 1000; work is in units of which a
-/// node of speed 1 does one in a unit of time.
+/// The inputs of a simulation in own mode. Times are in units: 1000 are 1 ms. Work is in units, too: a core of a node
+/// of speed 1 does one unit of work in a unit of time.
 #[derive(Clone, PartialEq, Debug)]
 pub struct OwnSetting {
     /// The program.
     pub program: Product,
-    /// Units of work in a unit of time, of each node.
+    /// The speed of each node: the units of work that a core of the node does in a unit of time.
     pub speeds: Vec<f64>,
-    /// How instructions are handed out: the policy, the instructions of one grant, chance.
+    /// The configuration of the dispatcher: the policy, the instructions of one grant, the seed.
     pub dispatch: Config,
-    /// What each node may do at once. Where more run than a node has cores, some wait for a core: the threads of S0.
+    /// The limits of each node. If more instructions run than a node has cores, some wait for a core: these are the
+    /// threads of S0.
     pub limits: Limits,
-    /// Cores of each node.
+    /// The number of cores of each node.
     pub cores: u32,
-    /// Work of the instructions.
+    /// The work of the instructions.
     pub cost: Cost,
-    /// Between the nodes.
+    /// The network between the nodes.
     pub link: Link,
-    /// Bytes of a block that is read.
+    /// The bytes of a block that is read.
     pub bytes: u32,
-    /// Bytes of a result, or of what an instruction adds to one elsewhere.
+    /// The bytes of a result, or of the contribution of an instruction to a result on another node.
     pub result_bytes: u32,
-    /// Time that the dispatcher takes for each report and each order; it takes one after the other, and none from node
-    /// 0's cores.
+    /// The time that the dispatcher takes for each report and each order. It handles one after the other, and takes no
+    /// time of node 0's cores.
     pub dispatcher: f64,
-    /// In the version `RemoteUpdate` results stay with their owners by the nodes' [parts](crate::Parts); else each is
-    /// where the first instruction of its group runs. If the owner is lost, nothing more is sent to it.
+    /// True if, in the version `RemoteUpdate`, results stay with their owners by the nodes' [parts](crate::Parts).
+    /// Otherwise each result is on the node that runs the first instruction of its group. If the owner is lost, nothing
+    /// more is sent to it.
     pub results_stay: bool,
-    /// Work of merging an incarnation into another, or what an instruction has made elsewhere into a result.
+    /// The work of merging an incarnation into another, or the contribution of an instruction on another node into a
+    /// result.
     pub merging: f64,
-    /// Changes of speed.
+    /// The changes of speed.
     pub slow_downs: Vec<SlowDown>,
-    /// Lost nodes.
+    /// The losses of nodes.
     pub losses: Vec<Loss>,
 }
 
-/// What instructions cost.
+/// The cost of instructions.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Cost {
-    /// All the same: so many units of work.
+    /// The same for all instructions, in units of work.
     Fixed(f64),
-    /// Drawn for each.
+    /// Drawn for each instruction.
     Drawn(Work),
 }
 
-/// A node has another speed from some time on.
+/// A change of a node's speed.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SlowDown {
-    /// Which.
+    /// The node.
     pub node: Node,
-    /// From when on.
+    /// The time of the change.
     pub at: f64,
-    /// So many times the speed that it had at first.
+    /// The new speed, as a multiple of the node's speed in [`OwnSetting::speeds`].
     pub factor: f64,
 }
 
-/// A node is lost.
+/// The loss of a node.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Loss {
-    /// Which; not node 0, which has the dispatcher.
+    /// The node; not node 0, which has the dispatcher.
     pub node: Node,
-    /// When.
+    /// The time of the loss.
     pub at: f64,
-    /// How much later the dispatcher learns of it.
+    /// The time from the loss until the dispatcher learns of it.
     pub noticed_after: f64,
 }
 
 impl Cost {
-    /// That of an instruction of a program.
+    /// Returns the cost of an instruction of a program.
     #[inline]
     pub fn of(&self, program: &Product, instruction: Instruction) -> f64 {
         match self {
@@ -86,9 +89,9 @@ impl Cost {
 }
 
 impl OwnSetting {
-    /// S2's program (section 4) on nodes of one core at 155 Mbit/s: 32 x 32 blocks of 40 KB (256 x 256, 5 % non-zero).
-    /// Grants of 8 instructions, operands fetched for 3 ahead; blocks cost what they cost in the paper, messages 5 us
-    /// of the dispatcher.
+    /// Creates the setting of S2's program (section 4) on nodes of one core at 155 Mbit/s: 32 x 32 blocks of 40 KB (256
+    /// x 256, 5 % non-zero). Grants have 8 instructions, and operands are fetched for 3 instructions ahead. Blocks cost
+    /// as much as in the paper; a message costs the dispatcher 5 us.
     pub fn new(policy: Policy, speeds: Vec<f64>, seed: u64) -> Self {
         OwnSetting {
             program: Product::square(32).expect("it has blocks"),
@@ -108,10 +111,10 @@ impl OwnSetting {
         }
     }
 
-    /// Whether it can be simulated.
+    /// Checks that the setting can be simulated.
     ///
     /// # Errors
-    /// [`SettingError`], with what to do.
+    /// [`SettingError`], with the remedy in its text.
     pub fn check(&self) -> Result<(), SettingError> {
         SettingError::check_speeds(&self.speeds)?;
         SettingError::check_count("cores", self.cores)?;
@@ -166,7 +169,7 @@ impl OwnSetting {
         if node < nodes { Ok(()) } else { Err(SettingError::NoSuchNode { what, node, nodes }) }
     }
 
-    /// How fast a node is at which time.
+    /// Returns the speed of a node over time.
     pub(super) fn profile(&self, node: Node) -> Profile {
         let speed = self.speeds[node as usize];
         let mut profile = Profile::steady(speed);
@@ -212,9 +215,12 @@ mod tests {
             (refused(|s| s.dispatcher = -0.5), "a message at the dispatcher takes -0.5 units"),
             (refused(|s| s.merging = -1.0), "a merge takes -1 units"),
             (refused(|s| s.merging = -1e300), "a merge takes -1e300 units"),
-            (refused(|s| s.slow_downs.push(slow_down(3, 0.5))), "node 3 of 3 is to be slowed down: the last one is 2"),
+            (
+                refused(|s| s.slow_downs.push(slow_down(3, 0.5))),
+                "node 3 is to be slowed down, but there are 3 nodes: name one up to 2",
+            ),
             (refused(|s| s.slow_downs.push(slow_down(1, 0.0))), "node 1 is slowed down by 0"),
-            (refused(|s| s.losses.push(loss(7))), "node 7 of 3 is to be lost"),
+            (refused(|s| s.losses.push(loss(7))), "node 7 is to be lost, but there are 3 nodes"),
             (refused(|s| s.losses.push(loss(0))), "it has the dispatcher"),
             (refused(|s| s.losses.extend([loss(1), loss(1)])), "node 1 is to be lost twice: name it once in `losses`"),
             (refused(|s| s.losses.push(Loss { at: -1.0, ..loss(1) })), "the time until a loss takes -1 units"),

@@ -1,4 +1,4 @@
-//! What a run in own mode shows.
+//! Properties of runs in own mode.
 
 use super::*;
 use crate::Policy;
@@ -8,7 +8,7 @@ use crate::policy::Version;
 use crate::sim::{Case, Link, Setting, Speeds, SuperProgram, Work, paper};
 use proptest::prelude::*;
 
-/// The paper's machine in this simulator: a block costs both sides work, and nothing takes time but work.
+/// The paper's machine in this simulator: a block costs both sides work, and only work takes time.
 fn as_paper(setting: &Setting) -> OwnSetting {
     OwnSetting {
         program: setting.program,
@@ -102,7 +102,7 @@ fn a_busy_dispatcher_is_waited_for() {
         own(&OwnSetting { dispatcher, dispatch, cost: Cost::Fixed(100.0), link: Link::FREE, ..setting }).unwrap()
     };
     let (one, eight) = (with(50.0, 1), with(50.0, 8));
-    // Two messages from the node and one to it, for each grant; and the first answers to all.
+    // Two messages from the node and one to it, for each grant; and the first answers to all nodes.
     assert!(one.messages >= 3 * 512 && eight.messages < one.messages / 4, "{one:?} {eight:?}");
     assert!(one.common.makespan >= 3.0 * 512.0 * 50.0);
     assert!(eight.common.makespan < one.common.makespan / 3.0);
@@ -221,12 +221,12 @@ fn a_modifier_on_its_way_to_a_lost_node_holds_nobody_up() {
         dispatch: Config::new(policy),
         limits: Limits::ONE,
         cost: Cost::Fixed(1_000.0),
-        // A modifier is under way for a million units.
+        // A modifier is on its way for a million units.
         link: Link { rate: 1.0, ..Link::FREE },
         bytes: 1,
         result_bytes: 1_000_000,
         dispatcher: 0.0,
-        // Node 0 has run all of its own group when node 1 is lost, and sends modifiers to that.
+        // Node 0 has run all of its own group when node 1 is lost, and sends modifiers to node 1.
         losses: vec![Loss { node: 1, at: 3_000.0, noticed_after: 0.0 }],
         ..OwnSetting::new(policy, vec![10.0, 1.0], 0)
     };
@@ -253,7 +253,7 @@ proptest! {
 }
 
 prop_compose! {
-    /// Numbers at the ends of what is let through.
+    /// Numbers at the ends of the accepted ranges.
     fn extremes()(
         policy in prop::sample::select(policies()),
         blocks in prop::sample::select(vec![[1u32, 1, 1], [1, 7, 1], [3, 1, 3], [4, 4, 4]]),
