@@ -128,12 +128,12 @@ impl Error {
     /// The shared object that the error names, if any.
     pub fn object(&self) -> Option<&ObjectName> {
         match self {
-            Error::Leaked { object, .. }
-            | Error::Poisoned { object, .. }
+            Error::Poisoned { object, .. }
             | Error::RangeOutside { object, .. }
             | Error::UnknownOp { object, .. }
             | Error::Object { object, .. } => Some(object),
-            Error::Race { object, .. }
+            Error::Leaked { object, .. }
+            | Error::Race { object, .. }
             | Error::Denied { object, .. }
             | Error::IndexOutside { object, .. }
             | Error::NotShown { object, .. }

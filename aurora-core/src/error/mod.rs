@@ -82,7 +82,7 @@ pub enum Error {
         /// The behaviour.
         behaviour: String,
         /// Its object.
-        object: ObjectName,
+        object: Box<ObjectName>,
         /// The line that opened the scope.
         opened: Site,
         /// A rank that waits for the end of the scope, if one is known.

@@ -68,7 +68,7 @@ impl Frame {
 
     /// The error of a guard of rank `me` that should be closed.
     pub(crate) fn leak(&self, me: Rank, guard: &OpenGuard) -> Error {
-        let (object, opened) = (self.name.clone(), guard.site.clone());
+        let (object, opened) = (Box::new(self.name.clone()), guard.site.clone());
         Error::Leaked { rank: me, behaviour: guard.behaviour.into(), object, opened, waiting: None }
     }
 

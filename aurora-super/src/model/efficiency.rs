@@ -73,7 +73,8 @@ mod tests {
             assert_eq!(
                 text,
                 format!(
-                    "efficiency: `{bad}` is not an efficiency: write per cent, a positive number and `%`, for example 77.8%"
+                    "efficiency: `{bad}` is not an efficiency: write per cent, a positive number and `%`, \
+                     for example 77.8%"
                 )
             );
         }

@@ -249,7 +249,8 @@ mod tests {
         );
         assert_eq!(
             told(&["SH", "CSNT", "CNST"], &[(&[1, 0, 0], 1.0), (&[0, 1, 0], 1.0), (&[1, 0, 2], 1.0)]),
-            "CNST has no reference time: add a run on one processor of CNST alone, or take CNST out (did you mean `CSNT`?)"
+            "CNST has no reference time: add a run on one processor of CNST alone, or take CNST out \
+             (did you mean `CSNT`?)"
         );
         assert_eq!(
             told(&["a", "b"], &[(&[1, 0], 1.0), (&[0, 2], 1.0)]),

@@ -271,7 +271,8 @@ mod tests {
         }
         assert_eq!(
             told("a second\n1 3"),
-            "there is no column `seconds`, the elapsed time of each run (if `second` is that column, rename it to `seconds`)"
+            "there is no column `seconds`, the elapsed time of each run \
+             (if `second` is that column, rename it to `seconds`)"
         );
         for name in ["time", "Time", "elapsed", "t", "sec"] {
             let hint = format!("(if `{name}` is that column, rename it to `seconds`)");

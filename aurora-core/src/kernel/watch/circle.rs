@@ -177,7 +177,7 @@ pub(super) fn verdict(steps: &[Step], states: &BTreeMap<Rank, RankState>) -> Err
             return Error::Leaked {
                 rank: step.to,
                 behaviour: guard.behaviour.clone(),
-                object: guard.object.clone(),
+                object: Box::new(guard.object.clone()),
                 opened: guard.opened.clone(),
                 waiting: Some(Box::new(step.wait.claim.clone())),
             };
