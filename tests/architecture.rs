@@ -28,6 +28,8 @@ mod proof;
 mod source;
 #[path = "architecture/tree.rs"]
 mod tree;
+#[path = "architecture/words.rs"]
+mod words;
 
 use allowed::{Allowed, Update};
 use std::collections::BTreeSet;

@@ -149,29 +149,6 @@ fn links_of_chapters_in_rustdoc_lead_to_items() {
     }
 }
 
-/// Words that make a sentence hard, or that have a more usual word. The book contains the help texts.
-#[test]
-fn the_readme_and_the_book_have_plain_words() {
-    const NOT: [&str; 9] = ["what", "who", "whom", "whoever", "beside", "middle", "mates", "settled", "claim"];
-    let mut files = tree::files(&Path::new(ROOT).join("docs/src"), ".md").expect("the book can be read");
-    let readme = std::fs::read_to_string(Path::new(ROOT).join("README.md")).expect("it is there");
-    files.push(tree::File { path: "README.md".into(), text: readme });
-    let mut wrong = Vec::new();
-    for file in &files {
-        let mut is_code = false;
-        for event in Parser::new_ext(&file.text, Options::ENABLE_TABLES) {
-            is_code = is_code || matches!(event, Event::Start(Tag::CodeBlock(_)));
-            is_code = is_code && !matches!(event, Event::End(TagEnd::CodeBlock));
-            let Event::Text(text) = event else { continue };
-            let mut words = text.split(|letter: char| !letter.is_alphanumeric()).map(str::to_lowercase);
-            if !is_code && words.any(|word| NOT.contains(&word.as_str())) {
-                wrong.push(format!("{}: {text}", file.path));
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "say it with other words: {wrong:#?}");
-}
-
 #[test]
 fn links_of_all_kinds_are_found() {
     assert_eq!(anchor("What `AURORA_CHECK=1` costs, and why"), "what-aurora_check1-costs-and-why");

@@ -39,6 +39,8 @@ pub struct Source {
     pub of_unsafe: Vec<usize>,
     /// The lines that read the clock.
     pub of_clock: Vec<usize>,
+    /// The literals with their lines, without those of tests and of documentation.
+    pub messages: Vec<(usize, String)>,
     /// The number of lines of its unit tests.
     pub test_lines: usize,
 }
@@ -79,7 +81,9 @@ impl Reader {
                 let Some(attribute) = group(trees.get(at + 1 + usize::from(is_inner)), Delimiter::Bracket) else {
                     return at + 1;
                 };
+                let is_doc = ident(attribute.stream().into_iter().next().as_ref()).as_deref() == Some("doc");
                 match (is_for_tests(attribute), is_inner) {
+                    (false, _) if is_doc => at + 2 + usize::from(is_inner),
                     (false, _) => at + 1,
                     (true, true) => {
                         self.source.is_test = true;
@@ -125,7 +129,11 @@ impl Reader {
                 self.read(group.stream(), false);
                 at + 1
             }
-            TokenTree::Punct(_) | TokenTree::Literal(_) => at + 1,
+            TokenTree::Literal(literal) => {
+                self.source.messages.push((line(&trees[at]), literal.to_string()));
+                at + 1
+            }
+            TokenTree::Punct(_) => at + 1,
         }
     }
 

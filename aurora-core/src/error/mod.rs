@@ -502,7 +502,7 @@ mod tests {
 
     #[test]
     fn an_error_is_small_enough_to_return() {
-        // From 128 bytes on clippy warns every user who returns it.
+        // Clippy warns about functions that return errors of 128 bytes or more.
         assert!(size_of::<Error>() < 128, "{} bytes", size_of::<Error>());
     }
 }

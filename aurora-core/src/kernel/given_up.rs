@@ -63,7 +63,7 @@ fn check(owner: impl Fn(&mut GVector<u64>, &Steps) -> Result<()> + Sync) {
             let resume = v.direct.stop_holding(1, WRITTEN.0, WRITTEN.1);
             steps.take(STOPPED);
             steps.wait_for(GOES_ON);
-            assert!(!resume(), "who was given up is told");
+            assert!(!resume(), "a rank that was given up is told");
             steps.take(WENT_ON);
             let outcome = v.put(WRITTEN.0, 777);
             steps.wait_for(OVER);

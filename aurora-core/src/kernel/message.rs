@@ -73,7 +73,7 @@ impl<'h> Header<'h> {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BadHeader {
     /// The length of the header in bytes, with the numbers that the kernel adds.
-    #[error("a header of {0} bytes: put what is long into the payload (1000 are allowed)")]
+    #[error("a header of {0} bytes: 1000 bytes are allowed, so put long data into the payload")]
     TooLong(usize),
     #[error("a header cannot be encoded: {0}")]
     NotData(#[from] postcard::Error),

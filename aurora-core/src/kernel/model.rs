@@ -146,10 +146,7 @@ impl Node {
             let mut bytes = vec![0; len];
             let (first, second) = bytes.split_at_mut(len / 2);
             let read = |at, into: &mut [u8]| {
-                assert!(
-                    self.act(|kernel, _| kernel.read(token, at, into)),
-                    "what is lent stays until it is acknowledged"
-                );
+                assert!(self.act(|kernel, _| kernel.read(token, at, into)), "a loan stays until it is acknowledged");
             };
             read(0, first);
             read(len / 2, second);
@@ -218,7 +215,7 @@ fn read_by_a_guard(node: &Node) {
     node.wait(|object, cx| object.poll_usable(false, Window::WHOLE, cx)).expect("no fault");
     let guard = node.open("OwnerComputes", (false, false));
     let shown = node.on(|object, _| object.block.share());
-    let shown = typed::<u64>(shown.expect("no write guard beside a shared one"));
+    let shown = typed::<u64>(shown.expect("no write guard together with a shared one"));
     let before = uniform(bytemuck::cast_slice(&shown));
     thread::yield_now();
     assert_eq!(uniform(bytemuck::cast_slice(&shown)), before, "it has changed under a guard");
@@ -244,7 +241,7 @@ fn beside_requests(len: usize, program: fn(&Node)) {
         node.send(&mut answers);
         // The answers that have waited for that.
         node.take_answers(&mut answers);
-        assert_eq!(answers.read.keys().copied().collect::<Vec<_>>(), [1, 2], "what was parked is answered");
+        assert_eq!(answers.read.keys().copied().collect::<Vec<_>>(), [1, 2], "parked requests are answered");
         assert!([1, 2, 3].contains(&uniform(&answers.read[&1])));
         node.on(|object, cx| {
             assert!(object.parked.is_empty() && cx.frame.open.is_empty() && !object.block.is_lent());
@@ -309,7 +306,7 @@ fn split_end(entered: u64) {
             object.poll_usable(false, Window::WHOLE, cx)?.expect("no fault");
             object.block.read(uniform)
         });
-        assert_eq!(own, 5, "what all have written is seen after the scope");
+        assert_eq!(own, 5, "all writes are seen after the scope");
         endpoint.join().expect("it has not panicked");
         let mut answers = Answers::default();
         node.take_answers(&mut answers);

@@ -92,7 +92,7 @@ impl Given<'_> {
             (Way::Node(barrier), Give::Pieces(step)) => &barrier.contribution(rank)[(step.from)(rank)],
             (Way::Words(words), _) => words.get(&Rank::new(rank)).map_or(&[], |word| word),
             (Way::Pieces(pieces), _) => pieces.get(&Rank::new(rank)).map_or(&[], |piece| piece),
-            (Way::Named(_), _) | (_, Give::Named(_)) => unreachable!("what objects say is merged"),
+            (Way::Named(_), _) | (_, Give::Named(_)) => unreachable!("the words of objects are merged"),
         }
     }
 

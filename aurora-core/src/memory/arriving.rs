@@ -77,7 +77,10 @@ impl Arriving {
             return;
         }
         let place = at..at + bytes.len();
-        assert!(place.end <= self.array.byte_len() && !self.shown.meets(&place), "a write to what a guard shows");
+        assert!(
+            place.end <= self.array.byte_len() && !self.shown.meets(&place),
+            "a write to elements that a guard shows"
+        );
         // SAFETY: invariants 1 and 4, and inside, as was compared to make `Kept`.
         let to = unsafe { self.array.start().add(at) };
         // SAFETY: as above; by invariants 2 and 3 nobody reads there, and `bytes` is borrowed from elsewhere.
@@ -162,7 +165,7 @@ impl<T: Element> Shown<T> {
     pub(crate) fn show(&self, part: Part) -> &[T] {
         let Kept { array, places } = part.into();
         let place = self.arrays.iter().find(|place| place.get().is_none_or(|held| Arc::ptr_eq(held, &array)));
-        let array = place.expect("a copy, and what is shared").get_or_init(|| array);
+        let array = place.expect("a copy, and shared memory").get_or_init(|| array);
         // SAFETY: invariants 1 and 4, and inside, as was compared to make `Kept`.
         let start = unsafe { Array::start(array).add(places.start) };
         // SAFETY: as above; by invariants 2 and 3 nobody writes there as long as we hold the array.
@@ -210,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "a write to what a guard shows")]
+    #[should_panic(expected = "a write to elements that a guard shows")]
     fn what_is_shown_is_not_written() {
         let (mut copy, parts) = (arriving(6), Shown::<u32>::default());
         let _first = parts.show(copy.show(4..12));

@@ -1,10 +1,10 @@
-//! Objects that keep no promise: they harm themselves, or end the job with what is wrong, and never hang it.
+//! Objects that neglect their duties: they harm only themselves, or end the job with an error, and never hang it.
 
 use super::*;
 use aurora_core::object::Place;
 use std::time::Instant;
 
-/// Panics in one of its methods, once something has come.
+/// Panics in one of its methods, after a message has arrived.
 struct Evil {
     panics_in: &'static str,
     came: bool,
@@ -55,7 +55,7 @@ impl SharedObject for Evil {
     }
 }
 
-/// What rank 0 makes of a message of rank 1.
+/// The outcome of a message of rank 1 on rank 0.
 fn provoked(world: &World, panics_in: &'static str) -> Result<()> {
     let evil = world.share(Plan::new("Evil", &10), |_| Ok(Evil { panics_in, came: false }))?;
     let sound = keeper(world)?;
@@ -70,7 +70,7 @@ fn provoked(world: &World, panics_in: &'static str) -> Result<()> {
             Ok(())
         })?;
     }
-    // Until rank 0 has it.
+    // Until rank 0 has received the message.
     while evil.ask(Rank::new(0), "knock", &(), Payload::Empty).is_ok() {}
     assert_eq!(sound.ask(Rank::new(0), "knock", &(), Payload::Empty)?, [7], "the other one goes on");
     world.barrier()
@@ -99,7 +99,7 @@ fn ranks_that_do_not_exist_and_headers_that_are_too_long() {
         let asked = keeper.ask(Rank::new(99), "knock", &(), Payload::Empty);
         assert!(matches!(asked, Err(Error::NoSuchRank { rank, size: 2, .. }) if rank == 99), "{asked:?}");
         let asked = keeper.ask(Rank::new(0), "knock", &vec![1u8; 5000], Payload::Empty);
-        assert!(asked.is_err_and(|error| error.to_string().contains("1000 are allowed")));
+        assert!(asked.is_err_and(|error| error.to_string().contains("1000 bytes are allowed")));
         world.barrier()?;
         if world.is_root() {
             keeper.act(|_, cx| {
@@ -107,7 +107,7 @@ fn ranks_that_do_not_exist_and_headers_that_are_too_long() {
                 Ok(())
             })?;
         }
-        // All ranks hear of it.
+        // All ranks get the error.
         while keeper.act(|_, cx| Ok(cx.sound()))?.is_ok() {}
         world.barrier()
     });

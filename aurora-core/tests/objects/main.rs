@@ -1,4 +1,4 @@
-//! Shared objects of a program's own, by the public seam alone: what the contract promises, each promise once.
+//! Shared objects of a program's own, by the public seam alone: one test for each guarantee of the contract.
 
 use aurora_core::object::{Awaited, Call, CallId, Cx, Holds, How, Malformed, Obstacle, Payload, Plan, Received};
 use aurora_core::object::{Shared, SharedObject, Until, Wait, decode};
@@ -15,7 +15,7 @@ mod words;
 
 type Read<T> = std::result::Result<T, Malformed>;
 
-/// A wait of any object, for what comes.
+/// A wait at any object for a message.
 const ONE: Wait = Wait { number: 1, until: Until::Came };
 
 fn routes() -> [Route; 3] {
@@ -28,7 +28,7 @@ fn on_all_routes(ranks: usize, body: impl Fn(&World) -> Result<()> + Sync) {
     }
 }
 
-/// What went wrong on the ranks, on each route.
+/// The errors of the ranks, on each route.
 fn fails_on_all_routes(ranks: usize, body: impl Fn(&World) -> Result<()> + Sync) -> Vec<String> {
     let run = |route| {
         let config = Config::threads(ranks).route(route).timeout(Duration::from_secs(60));
@@ -41,7 +41,7 @@ fn next(cx: &Cx<'_>) -> Rank {
     Rank::new((cx.me().index() + 1) % cx.size())
 }
 
-/// Passes numbers on to the next rank, until they are 0. Counts what has come.
+/// Passes numbers on to the next rank, until they are 0. Counts received numbers.
 #[derive(Default)]
 struct Ring {
     came: u64,
@@ -82,7 +82,7 @@ fn ring(world: &World, hops: u64) -> Result<()> {
     if world.rank() == last {
         ring.wait(ONE, |ring, _| ring.ended.then_some(Ok(())))?;
     }
-    // Others have turns meanwhile.
+    // Other objects have turns meanwhile.
     let all = world.all_reduce(Sum, ring.act(|ring, _| Ok(ring.came))?)?;
     world.barrier()?;
     let came = ring.act(|ring, _| Ok(ring.came))?;
@@ -103,7 +103,7 @@ fn what_a_rank_sends_to_itself_is_delivered_later() {
     on_all_routes(1, |world| ring(world, 10_000));
 }
 
-/// Keeps all requests, for ever or until it is told to answer.
+/// Holds back all requests, for ever or until a message makes it answer.
 #[derive(Default)]
 struct Keeper {
     kept: Vec<Call>,
@@ -190,7 +190,7 @@ fn a_panic_in_what_has_come_poisons_that_object_alone() {
                 Ok(())
             })?;
         }
-        // All hear of it, also who waits.
+        // All ranks get the error, also a waiting one.
         let asked = broken.ask(Rank::new(0), "knock", &(), Payload::Empty);
         assert!(matches!(asked, Err(Error::Poisoned { rank, .. }) if rank == 0), "{asked:?}");
         if world.is_root() {
@@ -221,7 +221,7 @@ fn a_panic_in_a_call_of_the_program_poisons_and_goes_on() {
     });
 }
 
-/// Panics when it is told that it is faulty.
+/// Panics in `failed`.
 struct Brittle;
 
 impl SharedObject for Brittle {
@@ -267,7 +267,7 @@ fn a_header_that_makes_no_sense_ends_the_job() {
     }
 }
 
-/// Requests of its own, whose answers nobody waits for.
+/// Sends requests of its own, and no rank waits for the answers.
 #[derive(Default)]
 struct Asker {
     answered: u32,
@@ -350,14 +350,14 @@ fn ranks_that_share_different_objects_disagree() {
     });
     let words = ["ranks disagree", "construction of a thing rank 0", "construction of a thing rank 1"];
     assert!(said.iter().all(|said| words.iter().all(|word| said.contains(word))), "{said:?}");
-    // Of equal names and types.
+    // Objects of equal names and types.
     let said = fails_on_all_routes(2, |world| {
         world.share(Plan::new("thing", &world.is_root()), |_| Ok(Keeper::default())).map(drop)
     });
     assert!(said.iter().all(|said| said.contains("values that a plan wants alike")), "{said:?}");
 }
 
-/// The rank that has panicked makes its second object, the others are in the construction of their first.
+/// The rank that has panicked makes its second object, while other ranks are in the construction of their first.
 #[test]
 fn an_object_whose_making_panics_is_tried_again() {
     let said = fails_on_all_routes(2, |world| {

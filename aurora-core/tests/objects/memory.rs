@@ -4,7 +4,7 @@ use super::*;
 use aurora_core::object::{Loan, Place};
 use serde::{Deserialize, Serialize};
 
-/// Memory of its own: what has come lies where it was placed, what it lends is read again.
+/// Memory of its own: received bytes are at their place, and lent bytes are read again.
 struct Memory {
     bytes: Vec<u8>,
     came: bool,
@@ -75,7 +75,7 @@ fn payloads_go_where_they_are_placed() {
                     let payload = cx.lent(Loan::new(MINE), LEN);
                     cx.send(Rank::new(1), &about, payload, How::default());
                 }
-                // A loan that is not there is given up, and what has come of it is never delivered.
+                // An unknown loan is given up, and its received bytes are never delivered.
                 let payload = cx.lent(Loan::new(MINE + 9), LEN);
                 cx.send(Rank::new(1), &About::Placed, payload, How::default());
                 Ok(())

@@ -1,4 +1,4 @@
-//! What wakes an object besides transfers.
+//! Events other than transfers that wake an object.
 
 use super::*;
 use aurora_core::object::Source;
@@ -26,7 +26,7 @@ impl SharedObject for Alarm {
     }
 }
 
-/// Its time has always passed.
+/// Its `poll_timeout` is always due.
 struct Restless {
     called: usize,
 }
@@ -71,7 +71,7 @@ fn timeouts_come_when_they_are_due() {
     });
 }
 
-/// A worker thread counts; the object takes what it has counted when the worker rings.
+/// A worker thread counts. The object takes the count when the worker rings.
 #[derive(Default)]
 struct Worker {
     bell: Option<Source>,
@@ -114,7 +114,7 @@ fn a_thread_of_the_objects_own_rings() {
         });
         let (rings, reach) = of_thread.join().expect("it has not panicked");
         assert!(rings? > 0);
-        // While nobody waits the daemon is woken.
+        // While no thread waits, the daemon is woken.
         bell.ring();
         let until = Instant::now() + Duration::from_secs(30);
         while worker.act(|worker, _| Ok(worker.rings))? < 2 {

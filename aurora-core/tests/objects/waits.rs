@@ -8,7 +8,7 @@ use aurora_core::prelude::*;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// Says that each wait is for the rank of its number.
+/// Each wait is for the rank with the number of the wait.
 #[derive(Default)]
 struct Stubborn;
 
@@ -40,7 +40,7 @@ fn waits_at_two_objects_in_a_circle_are_an_error() {
 struct Lock {
     holder: Option<Rank>,
     waiting: Vec<Call>,
-    /// Names the holder as one of several that may let go.
+    /// True if the holder is named as one of several ranks that may release the lock.
     any: bool,
 }
 

@@ -3,7 +3,7 @@
 use super::*;
 use aurora_core::Kind;
 
-/// Adds up what all ranks say, at barriers that name it.
+/// Adds up the words of all ranks, at barriers that name the object.
 #[derive(Default)]
 struct Sum {
     mine: u64,

@@ -40,7 +40,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 /// Advice for a program that needs MPI and was built without it.
-pub const BUILD_WITH_MPI: &str = "To build it with MPI, write `features = [\"mpi\"]` beside aurora-spmd in its \
+pub const BUILD_WITH_MPI: &str = "To build it with MPI, write `features = [\"mpi\"]` for aurora-spmd in its \
      Cargo.toml, or build it by `cargo build --features aurora-spmd/mpi` (a program of Aurora's own workspace: \
      `--features mpi`); that needs an MPI with its compiler wrapper, and libclang";
 

@@ -26,8 +26,8 @@ impl<T> Lock<T> {
     pub fn lock(&self) -> Locked<'_, T> {
         assert!(
             !self.is_mine(),
-            "an endpoint was called from inside one of its own calls: what it calls, such as an operation (`Op`) or \
-             the serde implementation of a value, must not use shared objects"
+            "an endpoint was called from inside one of its own calls: an operation (`Op`) or the \
+             serde implementation of a value must not use shared objects"
         );
         let guard = self.value.lock().unwrap_or_else(PoisonError::into_inner);
         Locked::new(self, guard)

@@ -199,7 +199,7 @@ fn with_an_impostor(listen: impl FnOnce(&[u8]) -> Listener) -> Error {
         Err(error) => return error,
     };
     let channel = Channel::from(accept(&listener).unwrap().expect("the node peer has connected"));
-    let hello = channel.try_receive().unwrap().expect("and has said who it is").bytes;
+    let hello = channel.try_receive().unwrap().expect("and has given its rank").bytes;
     // The node peer's own hello, and then memory.
     channel.send(&hello[8..], &[]).unwrap();
     let (_, memory) = super::segment::create(super::Control::len(2)).unwrap();

@@ -164,7 +164,7 @@ impl Groups {
     pub(super) fn give_back(&mut self, group: Group, run: Range) -> Privilege {
         let open = self.get(group);
         open.outstanding -= run.len() as u32;
-        assert!(open.returned.add(run), "what was granted is granted again once");
+        assert!(open.returned.add(run), "a granted instruction is granted again once");
         open.privilege
     }
 
@@ -202,7 +202,7 @@ impl Groups {
         };
         open.committed -= held.len();
         open.wanted.retain(|(other, _)| *other != node);
-        assert!(open.returned.merge(&held), "what was committed is granted again once");
+        assert!(open.returned.merge(&held), "a committed instruction is granted again once");
         true
     }
 

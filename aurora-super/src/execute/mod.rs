@@ -387,7 +387,7 @@ impl<P: Program> Execute<P> {
 
     fn commit(&mut self, instruction: Instruction, out: &mut Vec<Command>) {
         let is_it = |flight: &Flight| flight.runs && flight.task.instruction == instruction;
-        let at = self.flights.iter().position(is_it).expect("what has run was to run");
+        let at = self.flights.iter().position(is_it).expect("an instruction that has run was to run");
         let flight = self.flights.remove(at);
         self.running -= 1;
         flight.inputs.iter().for_each(|input| self.copies.end(*input));
@@ -395,7 +395,7 @@ impl<P: Program> Execute<P> {
             let Run { group, run, attempt } = &granted.grant.what;
             *group == instruction.group && *attempt == flight.task.attempt && run.contains(&instruction.k)
         };
-        let at = self.grants.iter().position(of).expect("what has run was granted");
+        let at = self.grants.iter().position(of).expect("an instruction that has run was granted");
         self.grants[at].left -= 1;
         if self.grants[at].left == 0 {
             let granted = self.grants.remove(at);

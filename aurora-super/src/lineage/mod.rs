@@ -60,7 +60,7 @@ impl Lineage {
     /// # Panics
     /// If the node has no incarnation, or has the first one: a bug of this crate.
     pub fn merge(&mut self, node: Node) {
-        let at = self.find(node).filter(|at| *at > 0).expect("an incarnation beside the first");
+        let at = self.find(node).filter(|at| *at > 0).expect("a second incarnation");
         let merged = self.incarnations.remove(at);
         assert!(self.incarnations[0].holds.merge(&merged.holds), "an instruction is in one incarnation");
     }

@@ -146,7 +146,7 @@ impl<T: Element> Shown<T> {
             let bytes = object.block.bytes_of(local);
             object.block.share_part(&bytes)
         });
-        let shared = shared.expect("no write guard can exist beside a shared one");
+        let shared = shared.expect("no write guard can exist together with a shared one");
         let from = local.start - shared.first().map_or(local.start, |(at, _)| at / size_of::<T>());
         let pieces: Vec<_> = shared.into_iter().map(|(_, piece)| typed::<T>(piece)).collect();
         let copy = (pieces.len() > 1).then(|| {

@@ -356,7 +356,7 @@ fn ranks_that_transfers_depend_on_are_pinged() {
     assert_eq!(seen, [0, 1, 1, 1, 1]);
     cluster.deliver_messages();
     let seen: Vec<_> = (7..10).map(|second| pings(&mut cluster, 1, at(second))).collect();
-    assert_eq!(seen, [0, 1, 1], "who receives asks too");
+    assert_eq!(seen, [0, 1, 1], "the receiver asks too");
     cluster.run();
     assert_eq!(pings(&mut cluster, 0, at(20)), 0);
     assert_eq!(cluster.ends[0].rendezvous.poll_timeout(), None);
