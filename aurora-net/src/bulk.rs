@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
-/// The carrier of long transfers between nodes whose two ranks both wait. Everything else goes by UDP.
+/// The carrier of long transfers between ranks of different nodes, if both ranks wait. Everything else goes by UDP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bulk {

@@ -272,9 +272,9 @@ impl Outbox {
         }
     }
 
-    /// Returns a buffer in shared memory with a mailbox behind it for further payloads of this length. `None` if `to`
-    /// shares no memory with this rank, or there is no room. The receiver must know of the mailbox and call
-    /// [`SharedView::into_mailbox`].
+    /// Returns a buffer like that of [`Outbox::buffer`], in shared memory, with a mailbox behind it for further
+    /// payloads of this length. `None` if `to` shares no memory with this rank, or there is no room. The receiver must
+    /// know of the mailbox and call [`SharedView::into_mailbox`].
     pub fn mailbox(&self, to: Rank, len: usize) -> Option<(Buffer, MailboxSender)> {
         let lender = self.lender.as_ref()?;
         let peer = lender.node_ranks[to.index()]?;

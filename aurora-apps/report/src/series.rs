@@ -133,8 +133,8 @@ impl Series {
         self.preference().is_some()
     }
 
-    /// Returns the rank of a form of this library in comparisons with other systems: the form with the minimum is
-    /// compared. `None` for other systems.
+    /// Returns the place of a form of this library in the order of preference: of several forms, the one with the
+    /// lowest number is compared with other systems. `None` for other systems.
     pub fn preference(&self) -> Option<usize> {
         AURORA.iter().position(|name| *name == self.implementation)
     }

@@ -19,8 +19,8 @@ pub(super) struct Costs {
 }
 
 impl Costs {
-    /// Finds the potentials for which the cheapest 1-tree is the most expensive. A 1-tree is a spanning tree of all
-    /// cities but 0, and the two cheapest legs from city 0.
+    /// Searches potentials, and takes those for which the cheapest 1-tree is the most expensive one found. A 1-tree is
+    /// a spanning tree of all cities but 0, and the two cheapest legs from city 0.
     pub(super) fn new(instance: &Instance) -> Self {
         let n = instance.cities();
         let mut best = Costs::with(instance, &vec![0; n]);

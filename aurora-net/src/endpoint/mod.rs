@@ -108,7 +108,7 @@ impl<H: Handler> Endpoint<H> {
         Some(Attending { shared, not_send: PhantomData })
     }
 
-    /// Receives all arrived transfers, so that the daemon need not be woken. Does nothing while another thread waits.
+    /// Receives arrived transfers, so that the daemon need not be woken. Does nothing while another thread waits.
     pub fn look(&self) {
         self.owner.shared.look();
     }

@@ -38,7 +38,7 @@ pub enum Error {
         /// The value that is expected, and the remedy.
         expected: &'static str,
     },
-    /// No runs, or no machines.
+    /// No runs, no machines or no columns.
     #[error(
         "the table has no {what}: its first line names the columns (the machines, `seconds`, and if known `total`, `speedup`, \
          `efficiency`), and each other line is a run"

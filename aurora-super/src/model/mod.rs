@@ -13,7 +13,7 @@
 //! | (4), (5) | (6) and (7) with one processor of each machine | the same functions |
 //! | (6) | efficiency E = SP / sum(W_j n_j) | [`Measurements::efficiency`] |
 //! | (7) | heterogeneity H = sum(n_j (1 - W_j)) / m | [`Machines::heterogeneity`] |
-//! | - | heterogeneity of a processor H' = sum(n_j (1 - W_j)) / sum(n_j) | [`Machines::heterogeneity_per_processor`] |
+//! | new | heterogeneity per processor H' = sum(n_j (1 - W_j)) / sum(n_j) | [`Machines::heterogeneity_per_processor`] |
 //!
 //! Times are in seconds, speeds are in any unit, and all other values have no unit. [`read`] makes [`Measurements`] of
 //! the text of a file. [`read`] and the constructors check numbers once: later calculations cannot meet a bad number.

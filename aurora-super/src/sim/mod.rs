@@ -1,5 +1,5 @@
 //! The simulator: super-programs in virtual time, with the dispatcher and the nodes of this crate, on the machines of
-//! the papers.
+//! the papers and on a new one.
 //!
 //! [`paper()`] simulates the machine of S2 section 4, in which nothing overlaps. [`own()`] simulates a machine with
 //! links, prefetching, a dispatcher that takes time, changes of speed and lost nodes; the cases of S0 are

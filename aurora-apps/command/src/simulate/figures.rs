@@ -10,11 +10,11 @@ use serde::Serialize;
 /// the makespan.
 #[derive(Clone, Debug, Serialize)]
 pub struct Figures {
-    /// The share of the time in which nodes were idle.
+    /// The share in which nodes were idle.
     pub imbalance: f64,
-    /// The share of the time in which they sent and received blocks.
+    /// The share in which they sent and received blocks.
     pub communication: f64,
-    /// The share of the time in which they computed.
+    /// The share in which they computed.
     pub efficiency: f64,
     /// The number of blocks that nodes have requested from other nodes.
     pub loads: f64,

@@ -96,7 +96,7 @@ mod tests {
         for word in ["<script", "<link", "<img", "url(", "@import", " src="] {
             assert!(!page.contains(word), "{word}");
         }
-        // Modelled curves are dashed, and so is the policy `syn`, whose curve has steps.
+        // Modelled curves are dashed, and so is the policy `syn`, in which all nodes work in steps.
         for figure in page.split("<figure>").skip(1).map(|rest| rest.split("</figure>").next().unwrap()) {
             let title = figure.split("</h4>").next().unwrap().to_lowercase();
             let modelled = title.contains("modelled");

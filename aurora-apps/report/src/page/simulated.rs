@@ -228,7 +228,7 @@ impl Measure {
     }
 }
 
-/// Returns the style of a policy, the same in each chart. `syn`, whose curve has steps, is dashed.
+/// Returns the style of a policy, the same in each chart. `syn`, in which all nodes work in steps, is dashed.
 fn style(policy: &str) -> Style {
     let mark = match policy {
         "S" | "G" => Mark::SQUARE,
