@@ -161,7 +161,7 @@ pub enum Error {
         next: u64,
     },
     /// The requested packet length is not possible.
-    #[error("packets of {asked} bytes are not valid: allow {least} to {most} (AURORA_MTU)")]
+    #[error("packets of {asked} bytes are not valid: set AURORA_MTU to a number from {least} to {most}")]
     MtuAllowed {
         /// Requested length of an IP packet in bytes.
         asked: usize,

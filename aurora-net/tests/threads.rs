@@ -457,7 +457,7 @@ fn packets_are_no_longer_than_allowed() {
         let endpoint = seat.connect(Checker::new(seat.rank(), 2), with(Some(1500))).unwrap();
         assert_eq!(endpoint.udp().map(|info| (info.mtu, info.mtu_limit)), Some((1472, 1472)));
         let error = seat.connect(Checker::new(seat.rank(), 2), with(Some(1000))).unwrap_err().to_string();
-        assert_eq!(error, "packets of 1000 bytes are not valid: allow 1228 to 65535 (AURORA_MTU)");
+        assert_eq!(error, "packets of 1000 bytes are not valid: set AURORA_MTU to a number from 1228 to 65535");
         let other = Rank::new(1 - seat.rank().index());
         endpoint.act(|checker, out| checker.send(other, Kind::Data, 1, 100_000, out));
         wait(&endpoint, seat.rank(), |checker, _| {

@@ -70,8 +70,8 @@ fn table_2_is_recomputed_and_its_two_errors_are_found() {
     for part in [
         "within the rounding of the printed times: 0 numbers",
         "in contradiction to the rest of the table: 2 numbers",
-        "- line 4, column `seconds`: 3560.9729 contradicts the speed-up 1 in its row: by the other rows this \
-         speed-up takes 35609.727. With the decimal point moved it is 35609.729\n",
+        "- line 4, column `seconds`: 3560.9729 contradicts the speed-up 1 in its row: by the other rows, a run \
+         with this speed-up takes 35609.727. With the decimal point moved it is 35609.729\n",
         "- line 6, column `efficiency`: 97.7615 has the wrong denominator: it fits 1.897612 / 1.941063, with the power of SH=1,CSNT=1. \
          The run is on CSNT=2: by (6) 1.897612 / 1.882127 = 100.8228 %\n",
     ] {

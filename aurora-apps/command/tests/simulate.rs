@@ -220,7 +220,7 @@ fn arguments_that_cannot_be_are_exit_code_2_and_say_what_can() {
         ("--mode own --transfers multicast", "own mode sends each block to who asks for it"),
         ("--mode own --in-flight 0", "`0` is not a number of instructions: write numbers from 1 to 65536"),
         ("--mode own --case 512s", "there is no case `512s`: use one of 256r1, 256r2, 128r, 256s, 128s"),
-        ("--mode own --case 256s --nodes 5", "2, 4, 6 and 8; give the latency on 5 by `--latency`"),
+        ("--mode own --case 256s --nodes 5", "2, 4, 6 and 8 nodes only; set the latency by `--latency`"),
         ("--mode own --case 256s --blocks 4", "cannot be used with"),
         ("--mode own --variant S,X", "there is no version `X`: use one of S, R, D, M, G, N"),
         ("--mode own --variant S --policy S", "cannot be used with"),

@@ -354,7 +354,7 @@ fn ranks_that_share_different_objects_disagree() {
     let said = fails_on_all_routes(2, |world| {
         world.share(Plan::new("thing", &world.is_root()), |_| Ok(Keeper::default())).map(drop)
     });
-    assert!(said.iter().all(|said| said.contains("values that a plan wants alike")), "{said:?}");
+    assert!(said.iter().all(|said| said.contains("values that a plan requires to be equal")), "{said:?}");
 }
 
 /// The rank that has panicked makes its second object, while other ranks are in the construction of their first.

@@ -82,7 +82,7 @@ impl Display for Finding {
         match self {
             Finding::DecimalPoint { row, printed, speedup, implied, corrected } => write!(
                 f,
-                "{row}, column `seconds`: {printed} contradicts the speed-up {speedup} in its row: by the other rows \
+                "{row}, column `seconds`: {printed} contradicts the speed-up {speedup} in its row: by the other rows, a run with \
                  this speed-up takes {implied:.*}. With the decimal point moved it is {corrected}",
                 corrected.places()
             ),

@@ -346,7 +346,10 @@ impl<'w> SuperProgram<'w> {
         let refusal = match &known {
             None => Some(Trouble {
                 name: names::OUTSIDE,
-                cause: format!("the fold at {} is of an array of another super-program", Site::here()),
+                cause: format!(
+                    "the fold at {} is of an array of another super-program: fold an array that this one made",
+                    Site::here()
+                ),
             }),
             Some(array) if array.blocks.is_empty() => {
                 let cause = format!("{array} has no blocks: the fold at {} has no value", Site::here());

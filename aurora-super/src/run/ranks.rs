@@ -56,7 +56,7 @@ impl<'w> Ranks<'w> {
             Err(error) => Some(Trouble {
                 name: names::THREADS,
                 cause: format!(
-                    "{workers} threads cannot be started: {error}; set AURORA_SUPER_WORKERS to a smaller number"
+                    "{workers} threads cannot be started: {error}; use fewer (`Super::workers`, AURORA_SUPER_WORKERS)"
                 ),
             }),
         };

@@ -125,7 +125,7 @@ pub enum SettingError {
     #[error("a budget of {0} blocks: an instruction needs 2 blocks at once, so set `budget` to 2 or more")]
     Budget(u32),
     /// An event of a node that does not exist.
-    #[error("node {node} is to be {what}, but there are {nodes} nodes: name one up to {last}", last = nodes - 1)]
+    #[error("node {node} is to be {what}, but the last node of {nodes} is node {last}", last = nodes - 1)]
     NoSuchNode {
         /// The event, such as `lost`.
         what: &'static str,
@@ -152,9 +152,7 @@ pub enum SettingError {
     #[error("node {0} is to be lost twice: name it once in `losses`, with the earlier time")]
     LostTwice(Node),
     /// A case of a paper for which the paper has no latency.
-    #[error(
-        "case {case} on {nodes} nodes: the paper has latencies on 2, 4, 6 and 8 nodes only; give the latency yourself"
-    )]
+    #[error("case {case} on {nodes} nodes: the paper has latencies on 2, 4, 6 and 8 nodes only; set the latency")]
     NoLatency {
         /// The name of the case.
         case: &'static str,

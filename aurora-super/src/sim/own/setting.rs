@@ -217,7 +217,7 @@ mod tests {
             (refused(|s| s.merging = -1e300), "a merge takes -1e300 units"),
             (
                 refused(|s| s.slow_downs.push(slow_down(3, 0.5))),
-                "node 3 is to be slowed down, but there are 3 nodes: name one up to 2",
+                "node 3 is to be slowed down, but the last node of 3 is node 2",
             ),
             (refused(|s| s.slow_downs.push(slow_down(1, 0.0))), "node 1 is slowed down by 0"),
             (refused(|s| s.losses.push(loss(7))), "node 7 is to be lost, but there are 3 nodes"),
