@@ -149,7 +149,7 @@ impl<'v, B: Behaviour> Scope<'v, B> {
     ///
     /// For a [`ReleaseC`], a [`ReadCacheReleaseC`], an [`Accumulate`] or a [`Paged`], returns when every rank has ended
     /// its scope and all writes to this rank's block are applied; for a [`ReleaseAlone`], when its writes are applied;
-    /// for other scopes, at once.
+    /// for [`ReadCacheBlocks`], when the whole vector is here; for other scopes, at once.
     ///
     /// # Errors
     /// `Mismatch`, `Leaked` or `Poisoned` of the vector; the error that ended the job.
