@@ -201,9 +201,10 @@ choices! {
     /// ```
     mtu(bytes: usize) => mtu;
 
-    /// If `deny`, `at` and `put` of a vector return [`Error::Denied`](crate::Error::Denied) for elements of other
-    /// ranks, which names a behaviour to use instead (default: `AURORA_SCALAR`, else false). Bulk calls (`at_many`,
-    /// `put_many`, [`distmemcpy`](crate::distmemcpy)) and operations of a [`GScalar`](crate::GScalar) stay allowed.
+    /// If `deny`, `at` and `put` of a vector refuse elements of other ranks with
+    /// [`Error::Denied`](crate::Error::Denied). The error names a behaviour to use instead (default: `AURORA_SCALAR`,
+    /// else false). Bulk calls (`at_many`, `put_many`, [`distmemcpy`](crate::distmemcpy)) and operations of a
+    /// [`GScalar`](crate::GScalar) stay allowed.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -234,13 +235,13 @@ impl Config {
     /// A race is a pair of accesses to one element of a vector, or to one entry of a map, by two ranks, at least one of
     /// them a write, that nothing orders. The commonest race is a write in an OwnerComputes and a read by another rank
     /// without a barrier. A race is [`Error::Race`](crate::Error::Race) on all ranks, with the index or the key, both
-    /// lines, both ranks, and a way to order the accesses. If one access is a slice that the program holds, or its own
-    /// entries of a map, Aurora cannot know which of them were read. Such a possible race is a notice on stderr, once
-    /// for each pair of lines, or an error under [`Check::Strict`]. The written elements of a `&mut` slice are those
-    /// that differ from a copy that Aurora makes when the program gets the slice.
+    /// lines, both ranks, and a way to order the accesses. If the program holds a slice, or its own entries of a map,
+    /// Aurora cannot know which of these elements or entries it reads. A race with one of them is a *possible race*: a
+    /// notice on stderr, once for each pair of lines, or an error under [`Check::Strict`]. The written elements of a
+    /// `&mut` slice are those that differ from a copy that Aurora makes when the program gets the slice.
     ///
     /// Checking is slow: every access goes through the kernel. Owners remember the last accesses to each range of
-    /// elements, in up to some 64 MiB for each object and rank. A notice tells if that was not enough.
+    /// elements, in up to some 64 MiB for each object and rank. A notice reports if that was not enough.
     ///
     /// ```
     /// # use aurora_core::prelude::*;
@@ -285,8 +286,8 @@ impl Config {
 
     /// Writes a trace to this file (default: `AURORA_TRACE`, else none): scopes, calls, waits and messages of all
     /// ranks, as JSON of the trace-event format, which <https://ui.perfetto.dev> and `chrome://tracing` show. The trace
-    /// contains spans and events that the program's thread makes with the `tracing` crate. Another subscriber still
-    /// receives the events, but not the spans that are made in `run`.
+    /// also contains spans and events that the program's thread makes with the `tracing` crate. Another subscriber
+    /// still receives the events, but not the spans that are made in `run`.
     ///
     /// The file is created, or emptied, before any rank starts; if that fails, `run` returns
     /// [`Error::TraceFile`](crate::Error::TraceFile). Each rank appends its part when it leaves `run`, also after a

@@ -274,7 +274,7 @@ fn a_vector_of_512_mib() {
     outcome.unwrap_or_else(|error| panic!("refused: {error}"));
 }
 
-/// Limits in steps of 2 MiB, from one that does not allow to load this program to one with which it runs.
+/// Limits in steps of 2 MiB, from one too small to load this program to one with which it runs.
 #[test]
 fn a_limit_of_the_address_space_is_named_by_each_error() {
     let mut named = 0;

@@ -30,7 +30,7 @@ fn want(i: usize) -> u64 {
     mix(i as u64)
 }
 
-/// Lengths of blocks: empty blocks at the begin, between others, at the end or anywhere; everything on one rank, for
+/// Lengths of blocks: empty blocks at the start, between others, at the end or anywhere; everything on one rank, for
 /// each rank; increasing lengths; and random lengths.
 fn partitions(p: usize) -> Vec<Vec<usize>> {
     let of = |length: &dyn Fn(usize) -> usize| (0..p).map(length).collect::<Vec<usize>>();

@@ -147,9 +147,9 @@ impl<'v, B: Behaviour> Scope<'v, B> {
 
     /// Ends the scope and reports errors: the checked form of dropping the guard.
     ///
-    /// For a [`ReleaseC`], a [`ReadCacheReleaseC`], an [`Accumulate`] or a [`Paged`], returns when every rank has ended
-    /// its scope and all writes to this rank's block are applied; for a [`ReleaseAlone`], when its writes are applied;
-    /// for other scopes, at once.
+    /// For a [`ReleaseC`], a [`ReadCacheReleaseC`], an [`Accumulate`], a [`Paged`] or a [`PagedMut`], returns when
+    /// every rank has ended its scope and all writes to this rank's block are applied; for a [`ReleaseAlone`], when its
+    /// writes are applied; for [`ReadCacheBlocks`], when the whole vector is here; for other scopes, at once.
     ///
     /// # Errors
     /// `Mismatch`, `Leaked` or `Poisoned` of the vector; the error that ended the job.

@@ -31,10 +31,10 @@ use aurora_net::Rank;
 use early::EpochSet;
 use std::collections::{BTreeMap, VecDeque};
 
-/// The number of ended scopes of one object, of all parts together, that are not `settled` before a rank waits in the
-/// next scope. This bounds the messages that it sends ahead. Scopes that the rank itself has open do not count. Nor do
-/// scopes that all other ranks are known to have entered: ranks may hold such scopes open for long, and the program's
-/// text limits their number.
+/// A rank that has ended this number of scopes of one object, of all parts together, that are not `settled`, waits in
+/// the next scope. This bounds the messages that it sends ahead. Scopes that the rank itself has open do not count. Nor
+/// do scopes that all other ranks are known to have entered: ranks may hold such scopes open for long, and the
+/// program's text limits their number.
 pub(crate) const SCOPES_AHEAD: usize = 8;
 
 /// The number of openings under [`Rule::Neighbours`] that are remembered after their end.

@@ -10,8 +10,8 @@ impl Error {
         Error::Mismatch { first: Box::new(first), second: Box::new(second) }
     }
 
-    /// An error of a [shared object](crate::object) of your own. Programs recognise it by `name`. Its text is `cause`,
-    /// which names the cure too.
+    /// An error of a [shared object](crate::object) of your own. Programs recognise it by `name`. Its text is the
+    /// object, the rank and `cause`: the problem and the cure.
     pub fn of_object(rank: Rank, object: ObjectName, name: impl Into<String>, cause: impl Into<String>) -> Self {
         Error::Object { rank, object, name: name.into(), cause: cause.into() }
     }

@@ -11,13 +11,13 @@ pub enum ErrorKind {
     /// The ranks make different collective calls, wait for each other, hold a guard too long, leave early, or race for
     /// one element. The program has to change.
     Order,
-    /// An argument that the call or the object does not admit, or a value that cannot be sent.
+    /// An argument that the call or the object does not admit, or a type or value that cannot be sent.
     Argument,
     /// More memory than the machine has, or than a limit allows.
     Memory,
     /// A scope or an operation panicked, which makes the object unusable.
     Poisoned,
-    /// A rank ended, failed, cannot be reached, or exceeded a time limit.
+    /// The process of a rank ended, or a rank failed, cannot be reached, or was awaited longer than the limit.
     JobLost,
     /// A setting of the program or of the environment is not valid.
     Setting,

@@ -56,7 +56,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Clone, Serialize, Deserialize, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Ranks disagree about a collective operation: its kind, object, type, length or order, or the ranks that take part.
+    /// Ranks disagree about a collective operation: its kind, object, type, length or order, or which ranks take part.
     #[error(
         "ranks disagree: {}, but {}; every rank must make the same collective calls in the same order{}",
         Clipped(first), Clipped(second), first_difference(first, second).unwrap_or_else(|| alike(first, second).into())
@@ -146,7 +146,7 @@ pub enum Error {
     Timeout {
         /// The rank that waited, and its wait.
         waiting: Claim,
-        /// The ranks that it waited for; empty if the rank was polling.
+        /// The ranks for which it still waited; empty if it was polling.
         missing: Vec<Rank>,
         /// The limit.
         limit: Duration,
@@ -431,7 +431,7 @@ pub enum Error {
         /// The line of the use.
         site: Site,
     },
-    /// An environment variable with the prefix `AURORA_` that does not exist.
+    /// A set environment variable with the prefix `AURORA_` that Aurora does not know.
     #[error("unknown environment variable {name}{}; the known ones: {known}", near(.nearest))]
     #[non_exhaustive]
     UnknownVariable {

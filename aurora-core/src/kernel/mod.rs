@@ -219,7 +219,7 @@ impl Kernel {
         outcome.filter(|_| returned)
     }
 
-    /// False: the call, or the object's [`advance`](SharedObject::advance) after it, has panicked.
+    /// False: the call has panicked, or `advance` or `poll_timeout` of the object after it.
     fn hand_once(&mut self, id: ObjectId, out: &mut Outbox, once: Once<'_>) -> bool {
         let me = self.core.me;
         let Some(Err(failure)) = self.call_caught((id, false), out, |call| capture(me, call), once) else {

@@ -254,7 +254,7 @@ impl Link {
     }
 
     /// Waits a very short time for a write of this node's ranks to shared memory. If the write is not there at once and
-    /// calls are timed, returns the begin of the wait, for [`Link::wait_since`].
+    /// calls are timed, returns the start of the wait, for [`Link::wait_since`].
     pub(crate) fn linger(&self, mut has_come: impl FnMut() -> bool) -> Option<Instant> {
         self.watcher.disturb();
         if has_come() {

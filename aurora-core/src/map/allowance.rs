@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 /// Bytes that are taken without a look: they belong to the memory that `Limits` keeps back.
 const LEAST: usize = 1 << 20;
 
-/// A look allows this fraction of the free memory: this number of ranks may look at the same moment.
+/// A look allows 1/`PART` of the free memory: this number of ranks may look at the same moment.
 const PART: usize = 64;
 
 #[derive(Default)]

@@ -200,7 +200,7 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
     }
 
     /// [`update`](MapReleaseC::update) of many keys, each with its operand, in this order. If no processor cache holds
-    /// the buffer, it takes about half of the time, because 32 keys are looked up at the same time.
+    /// the buffer, it takes about half of the time of single updates, because it looks 32 keys up at the same time.
     ///
     /// # Errors
     /// As [`insert`](MapReleaseC::insert). After an error, or a panic of the iterator, up to 32 updates that the

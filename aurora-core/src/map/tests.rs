@@ -251,7 +251,7 @@ impl Serialize for Secret {
     }
 }
 
-/// The detector encodes the entries of a guard that writes at its begin and at its end.
+/// The detector encodes the entries of a guard that writes at its start and at its end.
 #[test]
 fn a_panic_of_serde_in_a_checked_guard_poisons_the_map() {
     for at_the_end in [false, true] {

@@ -84,7 +84,7 @@ impl Word {
         Word { memory: Memory::Own(Box::default()) }
     }
 
-    /// A word at the begin of a segment. Panics if the segment is too short: a bug of ours.
+    /// A word at the start of a segment. Panics if the segment is too short: a bug of ours.
     pub(crate) fn shared(segment: Segment) -> Self {
         assert!(segment.len() >= Self::LEN, "a segment that a word does not fit");
         Word { memory: Memory::Shared(segment) }

@@ -32,7 +32,8 @@ impl Default for How<'_> {
 }
 
 impl<'a> How<'a> {
-    /// Does not wake the receiver's thread if it sleeps: the message is handled when that thread wakes up.
+    /// Wakes a receiver that shares memory with this rank only if one of its threads waits. Otherwise the receiver
+    /// handles the message when it next looks, after about a second, or after [`Cx::nudge`].
     pub fn lazy(self) -> Self {
         How { lazy: true, ..self }
     }
@@ -107,7 +108,7 @@ impl Cx<'_> {
         Reason { action, site }
     }
 
-    /// Sends a message to the object on a rank, this one or another. Each message arrives once, in any order.
+    /// Sends a message to the object on a rank, this one or another. Each arrives once; the order is not fixed.
     pub fn send(&mut self, to: Rank, message: &impl Serialize, payload: impl Into<Payload>, how: How<'_>) {
         let header = self.existing(to).and_then(|()| to_object(self.frame.id, message).map_err(|bad| self.error(bad)));
         let header = match header {
@@ -187,7 +188,7 @@ impl Cx<'_> {
         self.out.unwatch(source);
     }
 
-    /// Makes an error of this object on this rank. `cause` is its text: the problem, and how to solve it.
+    /// Makes an error of this object on this rank. `cause` describes the problem, and how to solve it.
     pub fn error(&self, cause: impl std::fmt::Display) -> Error {
         let (rank, object) = (self.me(), self.frame.name.clone());
         Error::Object { rank, object, name: String::new(), cause: cause.to_string() }

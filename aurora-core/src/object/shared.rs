@@ -36,8 +36,9 @@ use std::time::Instant;
 /// - After each call with a [`&mut Cx`](Cx) the kernel calls [`advance`](Self::advance) and
 ///   [`poll_timeout`](Self::poll_timeout). If the call has found a fault, the kernel then calls [`shut`](Self::shut)
 ///   and [`failed`](Self::failed), and `advance` and `poll_timeout` again.
-/// - A panic in a call of the program, or in the `advance` after it, poisons the object and continues in the program.
-///   A panic in a call for data of other ranks only poisons this object.
+/// - A panic in a call of the program, or in the `advance` or `poll_timeout` after it, poisons the object and continues
+///   in the program. A panic in a call for data of other ranks poisons the object, does not reach the program, and is
+///   a notice on stderr.
 /// - The kernel checks that ranks construct the same object. It reports faults on all ranks with their lines, and
 ///   prints a notice for a wait of 30 s. It keeps counters ([`World::usage`](crate::World::usage)) and traces. A wait
 ///   that can never end is an error, if [`awaits`](Self::awaits) and [`holds`](Self::holds) name the awaited ranks.

@@ -12,7 +12,7 @@ pub(crate) struct Clock {
     timed: Cell<bool>,
     /// Nested calls under way.
     depth: Cell<u32>,
-    /// The begin of the outermost call.
+    /// The start of the outermost call.
     began: Cell<Instant>,
     /// The time in calls, waiting included.
     inside: Cell<Duration>,

@@ -15,7 +15,7 @@ const BEGIN: &str = concat!(
     env!("CARGO_PKG_VERSION"),
     "\"}}"
 );
-/// The begin of the file in all versions.
+/// The start of the file in all versions.
 const ANY_VERSION: &str = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n{\"ph\":\"M\",\"name\":\"aurora\"";
 const END: &str = "\n]}\n";
 

@@ -60,8 +60,8 @@ struct Reading<'a, T: Element> {
 
 impl<T: Element> GVector<T> {
     /// Returns the elements at `indices`, in their order. Requests go to all owners at once. Owners that share memory
-    /// with this rank need no request. Errors as for [`GVector::at`]; an index outside the vector is found before
-    /// anything is read.
+    /// with this rank need no request, unless a guard prevents direct reads. Errors as for [`GVector::at`]; an index
+    /// outside the vector is found before anything is read.
     ///
     /// ```
     /// # use aurora_core::prelude::*;

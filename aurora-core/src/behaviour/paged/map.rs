@@ -65,11 +65,11 @@ impl PageGrid {
 pub(super) struct PageMap {
     dist: Distribution,
     pages: PageGrid,
-    /// The begin of each rank's block. A last entry has the numbers of all elements and pages.
+    /// The start of each rank's block. A last entry has the numbers of all elements and pages.
     blocks: Vec<Begin>,
 }
 
-/// The begin of a block.
+/// The start of a block.
 #[derive(Clone, Copy)]
 struct Begin {
     element: usize,

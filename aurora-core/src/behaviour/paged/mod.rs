@@ -113,14 +113,15 @@ impl<T: Element> Pages<T, true> {
 
 impl<T: Element> PagedMut<'_, T> {
     /// Collective. Makes the writes of all ranks visible to all ranks: after `sync`, each rank reads the values that
-    /// all ranks wrote before `sync`. Shown elements change only in this call, so no slice can be borrowed during it.
+    /// all ranks wrote before `sync`. Other ranks change shown elements only in this call, so no slice can be borrowed
+    /// during it.
     ///
     /// If two ranks have written one element since the last sync, the value of one of them stays. Setting an element to
     /// the value that it had does not count as a write. Checking mode reports two ranks that have changed one element
     /// as a race.
     ///
     /// Each rank sends its changed elements to their owners, in one message for up to 64 changed pages of an owner.
-    /// After one barrier, each owner sends the changes of its block to the ranks that hold pages of them.
+    /// After one barrier, each owner sends the changes of its block to the ranks that hold the changed pages.
     ///
     /// # Errors
     /// As [`World::barrier`](crate::World::barrier); `Mismatch` if another rank ends its scope instead. A `Race`

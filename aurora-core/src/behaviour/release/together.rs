@@ -159,7 +159,7 @@ impl<T: Element> GVector<T> {
     }
 
     /// Collective. Opens a `ReleaseC` in which elements can also be updated by operation `O`. Owners apply the updates
-    /// of all ranks, so [`Sum`](crate::ops::Sum) loses none. All ranks must use the same operation.
+    /// of all ranks, so [`Sum`](crate::ops::Sum) loses no update. All ranks must use the same operation.
     ///
     /// # Errors
     /// As [`release_c`](GVector::release_c).
