@@ -201,7 +201,7 @@ impl Environment {
         let within = |range: RangeInclusive<usize>| move |value: &str| value.parse().ok().filter(|n| range.contains(n));
         let ranks = format!("a number from 1 to {MAX_RANKS}");
         let (least, most) = Transport::MTU.into_inner();
-        let mtu = format!("the bytes of an IP packet, from {least} to {most}");
+        let mtu = format!("a number of bytes of an IP packet, from {least} to {most}");
         let limit = |text: &str| ByteSize::read(text).map(|size| size.0);
         let networks = [("dedicated", Network::Dedicated), ("shared", Network::Shared)];
         let bulks = [("auto", Bulk::Auto), ("udp", Bulk::Udp), ("mpi", Bulk::Mpi)];

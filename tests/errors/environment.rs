@@ -113,7 +113,7 @@ fn a_value_that_cannot_be() {
     refused(&[("AURORA_SILENCE", "a while")], &["AURORA_SILENCE=a while is not valid"]);
     refused(
         &[("AURORA_MTU", "576")],
-        &["AURORA_MTU=576 is not valid: expected the bytes of an IP packet, from 1228 to 65535"],
+        &["AURORA_MTU=576 is not valid: expected a number of bytes of an IP packet, from 1228 to 65535"],
     );
     refused(&[("AURORA_CHECK", "yes")], &["AURORA_CHECK=yes is not valid: expected one of 0, 1, strict"]);
     refused(&[("AURORA_SCALAR", "forbid")], &["AURORA_SCALAR=forbid is not valid: expected one of allow, deny"]);

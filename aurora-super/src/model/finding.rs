@@ -82,8 +82,8 @@ impl Display for Finding {
         match self {
             Finding::DecimalPoint { row, printed, speedup, implied, corrected } => write!(
                 f,
-                "{row}, column `seconds`: {printed} contradicts the speed-up {speedup} in its row: by the other rows, a run with \
-                 this speed-up takes {implied:.*}. With the decimal point moved it is {corrected}",
+                "{row}, column `seconds`: {printed} contradicts the speed-up {speedup} in its row: by the other rows, \
+                 a run with this speed-up takes {implied:.*}. With the decimal point moved it is {corrected}",
                 corrected.places()
             ),
             Finding::TimeAndSpeedup { row, printed, speedup, implied, implied_speedup } => write!(

@@ -239,8 +239,8 @@ mod tests {
         for (wrong, row) in [("312.5", 5), ("3.125", 5), ("3125", 5)] {
             let found = findings("31.25", wrong);
             let point = format!(
-                "line {row}, column `seconds`: {wrong} contradicts the speed-up 3.2000 in its row: by the other rows, a run with \
-                 this speed-up takes 31.25. With the decimal point moved it is 31.25"
+                "line {row}, column `seconds`: {wrong} contradicts the speed-up 3.2000 in its row: by the other rows, \
+                 a run with this speed-up takes 31.25. With the decimal point moved it is 31.25"
             );
             assert_eq!(found, [point]);
         }

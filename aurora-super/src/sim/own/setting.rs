@@ -220,7 +220,7 @@ mod tests {
                 "node 3 is to be slowed down, but the last node of 3 is node 2",
             ),
             (refused(|s| s.slow_downs.push(slow_down(1, 0.0))), "node 1 is slowed down by 0"),
-            (refused(|s| s.losses.push(loss(7))), "node 7 is to be lost, but there are 3 nodes"),
+            (refused(|s| s.losses.push(loss(7))), "node 7 is to be lost, but the last node of 3 is node 2"),
             (refused(|s| s.losses.push(loss(0))), "it has the dispatcher"),
             (refused(|s| s.losses.extend([loss(1), loss(1)])), "node 1 is to be lost twice: name it once in `losses`"),
             (refused(|s| s.losses.push(Loss { at: -1.0, ..loss(1) })), "the time until a loss takes -1 units"),
