@@ -37,9 +37,42 @@ fn a_scope_of_one_rank_before_an_access_of_all() {
             v.at(next * 12 / world.size())?;
             world.barrier()
         });
-        told.all_say(&["ranks disagree", "has opened no collective scope since it made the GVector<i32>"])
+        told.all_say(&["ranks disagree", " is in a barrier at"])
             .all_say(&["rank 1 opened a ReleaseC of the GVector<i32> of 12 elements"])
+            .all_cite(&["drop(v.release_c()?)", "world.barrier()"]);
+    });
+}
+
+/// A rank waits for an answer of a rank that has entered the scope, which waits for the rank that has not.
+#[test]
+fn a_scope_that_a_third_rank_skips() {
+    on_every_route([3], |job| {
+        let told = job.run(|world| {
+            let mut v = GVector::<i32>::new(world, 12)?;
+            if world.rank() != ODD {
+                drop(v.release_c()?);
+            }
+            if world.rank() == 2 {
+                v.at(0)?;
+            }
+            world.barrier()
+        });
+        told.all_say(&["ranks disagree: rank 1 ", "opened a ReleaseC of the GVector<i32> of 12 elements"])
             .all_cite(&["drop(v.release_c()?)"]);
+    });
+}
+
+#[test]
+fn scopes_of_different_objects() {
+    on_every_route([2, 3], |job| {
+        let told = job.run(|world| {
+            let mut apples = GVector::<i32>::new(world, 12)?;
+            let mut pears = GVector::<i32>::new(world, 24)?;
+            if world.rank() == ODD { pears.release_c()?.finish() } else { apples.release_c()?.finish() }
+        });
+        told.all_say(&["ranks disagree: ", "rank 1 opened a ReleaseC of the GVector<i32> of 24"])
+            .all_say(&["opened a ReleaseC of the GVector<i32> of 12"])
+            .all_cite(&["pears.release_c()", "apples.release_c()"]);
     });
 }
 

@@ -162,12 +162,18 @@ impl<B: Behaviour> Scope<'_, B> {
         }
     }
 
+    /// A hint for a row and a column of a vector that was made without columns.
+    #[cold]
+    fn matrix_hint(&self) -> &'static str {
+        self.vector.dim().map_or(" (the vector is no matrix: make it with rows and columns)", |_| "")
+    }
+
     /// The index of a matrix element.
     #[inline]
     #[track_caller]
     pub(crate) fn index_of(&self, (row, col): (usize, usize)) -> usize {
         let cols = self.vector.row_len();
-        assert!(col < cols, "column {col} is outside 0..{cols}");
+        assert!(col < cols, "column {col} is outside 0..{cols}{}", self.matrix_hint());
         row.saturating_mul(cols).saturating_add(col)
     }
 

@@ -90,7 +90,10 @@ pub enum Error {
     },
     /// A rank panicked inside a scope of this object. The object may have the writes of half a phase, so no call shows
     /// its contents any more.
-    #[error("{object} is poisoned: {rank} panicked {}", amid(behaviour, opened, object))]
+    #[error(
+        "{object} is poisoned: {rank} panicked {}; its values may be those of half a phase, so make a new object",
+        amid(behaviour, opened, object)
+    )]
     #[non_exhaustive]
     Poisoned {
         /// The rank that panicked.

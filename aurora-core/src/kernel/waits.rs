@@ -78,9 +78,9 @@ impl Kernel {
             }
             let guard = frame.open.last().map(told);
             machine.holds(&mut Holds { state: &mut state, object: *id, guard, sound: frame.fault.is_none() });
-            let asked = state.wait.iter().flat_map(|wait| &wait.asked).map(|(_, object)| object);
-            if asked.chain(state.parked.keys().map(|(_, object)| object)).any(|object| object == id) {
-                state.last.insert(*id, (machine.entered(), machine.claim(&frame.name, self.core.me)));
+            state.entered.insert(*id, machine.entered());
+            if state.wait.iter().flat_map(|wait| &wait.asked).any(|(_, object)| object == id) {
+                state.last.insert(*id, machine.claim(&frame.name, self.core.me));
             }
         }
         state

@@ -1,7 +1,7 @@
 //! The ranks that a rank really waits for, the search for a circle of waits, and the error for a circle. Pure.
 
 use super::state::{GuardState, RankState, WaitState};
-use crate::collective::counted;
+use crate::collective::mismatch;
 use crate::error::Error;
 use crate::ids::ObjectId;
 use aurora_net::Rank;
@@ -183,7 +183,10 @@ pub(super) fn verdict(steps: &[Step], states: &BTreeMap<Rank, RankState>) -> Err
             };
         }
     }
-    if let Some(mismatch) = steps.iter().find_map(|step| not_entered(step, states)) {
+    let is_held = |step| guard(step, states).is_some() || !step.beside.is_empty();
+    if !steps.iter().any(is_held)
+        && let Some(mismatch) = not_entered(steps, states)
+    {
         return mismatch;
     }
     if let Some(step) = steps.iter().find(|step| states[&step.to].leaving) {
@@ -202,13 +205,13 @@ pub(super) fn verdict(steps: &[Step], states: &BTreeMap<Rank, RankState>) -> Err
             let mut claim = step.wait.claim.clone();
             if let Some(guard) = guard(step, states) {
                 claim.action +=
-                    &format!(", held back by the {} that {} opened at {}", guard.behaviour, step.to, guard.opened);
+                    &format!(" (held back by the {} that {} opened at {})", guard.behaviour, step.to, guard.opened);
             }
             if let Some((holder, _)) = step.through.last() {
                 let to = step.to;
                 claim.action += &match step.wait.for_answer {
-                    true => format!(", which {holder} delays until a scope of {to} ends"),
-                    false => format!(", for which {holder} waits for {to}"),
+                    true => format!(" (which {holder} delays until a scope of {to} ends)"),
+                    false => format!(" (for which {holder} waits for {to})"),
                 };
             }
             claim
@@ -217,16 +220,24 @@ pub(super) fn verdict(steps: &[Step], states: &BTreeMap<Rank, RankState>) -> Err
     Error::Deadlock { waits }
 }
 
-/// The error of a rank that waits for an answer which is due after a collective scope, if the asked rank is in another
-/// collective call and has not entered that scope.
-fn not_entered(step: &Step, states: &BTreeMap<Rank, RankState>) -> Option<Error> {
-    let (mine, other) = (&states[&step.from], &states[&step.to]);
-    let elsewhere = !other.leaving && other.wait.as_ref().is_some_and(|wait| wait.for_everyone);
-    let asked = step.wait.asked.iter().filter(|(to, _)| *to == step.to && step.wait.for_answer && elsewhere);
-    asked.map(|(_, object)| object).find_map(|object| {
-        let held = other.parked.get(&(step.from, *object))?;
-        let ((entered, last), (by_other, theirs)) = (mine.last.get(object)?, other.last.get(object)?);
-        (held.by_itself && by_other < entered).then(|| counted((last, *entered), (theirs, *by_other)))
+/// The error of a wait that can end only after a collective scope which the other rank has not entered, because it waits
+/// in another call.
+fn not_entered(steps: &[Step], states: &BTreeMap<Rank, RankState>) -> Option<Error> {
+    let scope = |step: &Step| {
+        let (mine, other) = (&states[&step.from], &states[&step.to]);
+        let parked = |object| other.parked.get(&(step.from, object)).is_some_and(|held| held.by_itself);
+        let asked = || step.wait.asked.iter().find(|(to, object)| *to == step.to && parked(*object));
+        let awaited = step.through.last().map(|(_, object)| *object).or(step.wait.for_end_of);
+        let object = awaited.or_else(|| asked().map(|(_, object)| *object))?;
+        let is_behind = !other.leaving && other.entered.get(&object)? < mine.entered.get(&object)?;
+        mine.last.get(&object).filter(|_| is_behind)
+    };
+    steps.iter().find_map(|step| {
+        let mine = scope(step)?;
+        // The other rank may be in a scope that this rank has not entered either.
+        let theirs = steps.iter().filter(|other| other.from == step.to).find_map(scope);
+        let theirs = theirs.or_else(|| Some(&states[&step.to].wait.as_ref()?.claim))?;
+        Some(mismatch(mine.clone(), theirs.clone()))
     })
 }
 

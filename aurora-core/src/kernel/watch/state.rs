@@ -21,9 +21,10 @@ pub(crate) struct RankState {
     pub(crate) parked: BTreeMap<(Rank, ObjectId), Held>,
     /// The open scopes of the rank whose end all ranks await.
     pub(crate) open: BTreeMap<ObjectId, GuardState>,
-    /// For each object at which the rank waits for answers or holds requests back: the number of collective
-    /// scopes that it has entered, and its last call.
-    pub(crate) last: BTreeMap<ObjectId, (u64, Claim)>,
+    /// The number of collective scopes that the rank has entered, for each object.
+    pub(crate) entered: BTreeMap<ObjectId, u64>,
+    /// The last collective scope that the rank has entered of each object at which it waits.
+    pub(crate) last: BTreeMap<ObjectId, Claim>,
     /// Unfinished work of the rank's kernel for other ranks.
     pub(crate) relays: Vec<(ObjectId, Relay)>,
     /// The way in which the rank is idle, even if it has something new to check.
