@@ -34,6 +34,32 @@ fn a_circle_through_lent_blocks() {
     });
 }
 
+/// Rank 1 has not entered a scope yet, because a guard holds it back: the guard is the cause.
+#[test]
+fn a_guard_that_holds_a_rank_back_from_a_scope() {
+    on_every_route([2], |job| {
+        let order = Order::default();
+        let told = job.run(|world| {
+            let mut lent = GVector::<i32>::on(world, 0, 10)?;
+            let mut all = GVector::<i32>::new(world, 10)?;
+            if world.rank() == 0 {
+                let mut held = lent.owner_computes_mut()?;
+                held.local_mut()[0] = 1;
+                order.advance();
+                drop(all.release_c()?);
+                all.at(9)?;
+            } else {
+                order.wait_for(1);
+                lent.at(0)?;
+                drop(all.release_c()?);
+            }
+            world.barrier()
+        });
+        told.all_say(&["ranks wait for each other", "held back by the OwnerComputes that rank 0 opened at"])
+            .all_cite(&["let mut held", "lent.at(0)", "all.at(9)"]);
+    });
+}
+
 #[test]
 fn a_circle_of_a_held_back_put_and_a_barrier() {
     on_every_route([2, 3], |job| {

@@ -220,8 +220,8 @@ pub(super) fn verdict(steps: &[Step], states: &BTreeMap<Rank, RankState>) -> Err
     Error::Deadlock { waits }
 }
 
-/// The error of a wait that can end only after a collective scope which the other rank has not entered, because it waits
-/// in another call.
+/// The error of a wait that can end only after a collective scope which the other rank has not entered, because the
+/// other rank waits in another call.
 fn not_entered(steps: &[Step], states: &BTreeMap<Rank, RankState>) -> Option<Error> {
     let scope = |step: &Step| {
         let (mine, other) = (&states[&step.from], &states[&step.to]);
