@@ -93,6 +93,18 @@ fn the_book_has_all_of_its_chapters() {
     listed.sort_unstable();
     assert_eq!(listed, chapters.iter().map(|file| file.path.as_str()).collect::<Vec<_>>());
 
+    // A type outside of code, such as `Vec<u64>`, would be an HTML tag.
+    let is_ours =
+        |tag: &str| ["<br>", "<img", "<picture", "</picture", "<source", "<!--"].iter().any(|it| tag.starts_with(it));
+    for chapter in &chapters {
+        let tags = Parser::new_ext(&chapter.text, Options::ENABLE_TABLES).filter_map(|event| match event {
+            Event::InlineHtml(tag) => Some(tag.into_string()),
+            _ => None,
+        });
+        let wrong: Vec<_> = tags.filter(|tag| !is_ours(tag)).collect();
+        assert!(wrong.is_empty(), "{}: write it as code: {wrong:?}", chapter.path);
+    }
+
     // Rustdoc shows some chapters and tests their code.
     let guide = Path::new(ROOT).join("aurora-core/src/guide");
     let links = std::fs::read_dir(guide).expect("it is there").filter_map(|file| file.ok()?.path().read_link().ok());
