@@ -8,8 +8,8 @@ use std::{fs, io};
 
 /// The head of the list.
 const HEAD: &str = "\
-# What violates the rules of tests/architecture.rs today. This list may only shrink.
-# `UPDATE=1 cargo test --test architecture` strikes out what is mended.
+# The present violations of the rules of tests/architecture.rs. This list may only shrink.
+# `UPDATE=1 cargo test --test architecture` removes the entries without a violation.
 ";
 
 /// The number of places that a complaint names.

@@ -1,6 +1,6 @@
 //! The ranks that a rank really waits for, the search for a circle of waits, and the error for a circle. Pure.
 
-use super::state::{GuardState, RankState, WaitState};
+use super::state::{GuardState, Held, RankState, WaitState};
 use crate::collective::mismatch;
 use crate::error::Error;
 use crate::ids::ObjectId;
@@ -225,10 +225,10 @@ pub(super) fn verdict(steps: &[Step], states: &BTreeMap<Rank, RankState>) -> Err
 fn not_entered(steps: &[Step], states: &BTreeMap<Rank, RankState>) -> Option<Error> {
     let scope = |step: &Step| {
         let (mine, other) = (&states[&step.from], &states[&step.to]);
-        let parked = |object| other.parked.get(&(step.from, object)).is_some_and(|held| held.by_itself);
-        let asked = || step.wait.asked.iter().find(|(to, object)| *to == step.to && parked(*object));
+        let holds_back = |object, held: &Held| held.by_itself && step.wait.asked.contains(&(step.to, object));
+        let held = || other.held_of(step.from).find(|(object, held)| holds_back(*object, held));
         let awaited = step.through.last().map(|(_, object)| *object).or(step.wait.for_end_of);
-        let object = awaited.or_else(|| asked().map(|(_, object)| *object))?;
+        let object = awaited.or_else(|| held().map(|(object, _)| object))?;
         let is_behind = !other.leaving && other.entered.get(&object)? < mine.entered.get(&object)?;
         mine.last.get(&object).filter(|_| is_behind)
     };
@@ -244,7 +244,6 @@ fn not_entered(steps: &[Step], states: &BTreeMap<Rank, RankState>) -> Option<Err
 #[cfg(test)]
 pub(super) mod tests {
     use super::super::relay::Relay;
-    use super::super::state::Held;
     use super::*;
     use crate::Site;
     use crate::error::Claim;
