@@ -93,7 +93,7 @@ impl Regime {
         for (grain, extends) in [(8, true), (3, false), (1, false)] {
             for (name, policy) in versions.into_iter().chain([("tail", Policy::TAIL)]) {
                 let mut setting = case.setting(SuperProgram::ALL[0], 8, 6).expect("the paper has its latency");
-                setting.dispatch = Config { policy, grain, extends, seed: 0 };
+                setting.dispatch = Config { policy, grain, extends, guided: false, seed: 0 };
                 setting.limits = Limits { running: 2, in_flight: 6, budget: None };
                 let it = own(&setting).expect("it can be simulated");
                 print!("{name:6} {grain:5} {extends:7} {:9.3} {:6.2}", it.common.makespan / 1e6, it.parallelism);

@@ -72,7 +72,7 @@ mod spelling;
 pub use dispatch::Dispatch;
 pub use execute::Execute;
 pub use policy::Policy;
-pub use program::{BlockId, Group, Instruction, Parts, Product, Program};
+pub use program::{BlockId, Group, Instruction, Parts, Product, Program, Updates};
 pub use random::{Random, mix};
 pub use run::{At, Block, Blocks, Csr, Dense, Merge, Super, SuperProgram, Update, Val};
 

@@ -18,6 +18,17 @@ pub struct Instruction {
     pub k: u32,
 }
 
+/// The rule by which the instructions of a group follow each other.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Updates {
+    /// They do not commute: one node runs all of them, in their order, whatever the policy.
+    InOrder,
+    /// They commute. On one node they run one after the other, in any order, because each has the incarnation alone.
+    InTurns,
+    /// They commute, and several may change one incarnation at the same time.
+    Together,
+}
+
 /// An index launch: groups of instructions, which methods compute from numbers. No list of the instructions exists.
 ///
 /// A *group* is all instructions that contribute to one block of the result (a *task group*, S0 section 3.1). Groups
@@ -52,6 +63,11 @@ pub trait Program {
     /// Returns the place of a block in its matrix (row and column), and the shape of the matrix in blocks.
     fn place(&self, block: BlockId) -> ([u32; 2], [u32; 2]);
 
+    /// Returns the rule by which the instructions of a group follow each other.
+    fn updates(&self) -> Updates {
+        Updates::Together
+    }
+
     /// Returns true if the dispatcher tracks the states of the blocks that instructions read. If false, the dispatcher
     /// never calls [`inputs`](Self::inputs), and the program itself must ensure rule 1.
     fn follows_reads(&self) -> bool {
@@ -82,6 +98,10 @@ impl<P: Program + ?Sized> Program for Arc<P> {
 
     fn inputs(&self, instruction: Instruction) -> P::Inputs {
         (**self).inputs(instruction)
+    }
+
+    fn updates(&self) -> Updates {
+        (**self).updates()
     }
 
     fn follows_reads(&self) -> bool {

@@ -15,6 +15,8 @@ pub(super) struct Groups {
     open: Vec<Open>,
     free: Vec<u32>,
     incomplete: u32,
+    /// The number of instructions of all groups that may be granted.
+    left: u64,
     /// The number of parts that were ordered so far.
     serial: u64,
 }
@@ -43,13 +45,15 @@ struct Open {
 }
 
 impl Groups {
-    pub(super) fn new(count: u32) -> Self {
+    /// Groups of which none has begun, with this number of instructions in all.
+    pub(super) fn new(count: u32, left: u64) -> Self {
         let untouched = Progress { fresh: 0, at: UNTOUCHED, attempt: 0 };
         Groups {
             groups: vec![untouched; count as usize],
             open: Vec::new(),
             free: Vec::new(),
             incomplete: count,
+            left,
             serial: 0,
         }
     }
@@ -101,6 +105,11 @@ impl Groups {
         }
     }
 
+    /// Returns the number of instructions of all groups that may be granted.
+    pub(super) fn all_left(&self) -> u64 {
+        self.left
+    }
+
     /// Returns true if all instructions of a group are committed.
     pub(super) fn is_committed(&self, group: Group, len: u32) -> bool {
         self.find(group).is_some_and(|open| open.committed == len)
@@ -138,6 +147,7 @@ impl Groups {
             progress.fresh = len.min(first.saturating_add(most));
             first..progress.fresh
         });
+        self.left -= run.len() as u64;
         open.outstanding += run.len() as u32;
         open.privilege = privilege;
         // The node's incarnation, if it was ordered to send it, is going to change.
@@ -162,6 +172,7 @@ impl Groups {
 
     /// Takes back granted instructions that will not be committed. Returns their privilege on the result.
     pub(super) fn give_back(&mut self, group: Group, run: Range) -> Privilege {
+        self.left += run.len() as u64;
         let open = self.get(group);
         open.outstanding -= run.len() as u32;
         assert!(open.returned.add(run), "a granted instruction is granted again once");
@@ -201,8 +212,10 @@ impl Groups {
             return false;
         };
         open.committed -= held.len();
+        let more = u64::from(held.len());
         open.wanted.retain(|(other, _)| *other != node);
         assert!(open.returned.merge(&held), "a committed instruction is granted again once");
+        self.left += more;
         true
     }
 
@@ -212,8 +225,9 @@ impl Groups {
         self.incomplete -= 1;
     }
 
-    /// Makes a group begin again, because all its results are lost.
-    pub(super) fn begin_again(&mut self, group: Group) {
+    /// Makes a group of `len` instructions begin again, because all its results are lost.
+    pub(super) fn begin_again(&mut self, group: Group, len: u32) {
+        self.left += u64::from(len - self.left(group, len));
         self.incomplete += u32::from(self.is_complete(group));
         self.close(group, UNTOUCHED);
         let progress = &mut self.groups[group as usize];

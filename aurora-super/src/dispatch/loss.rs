@@ -20,9 +20,7 @@ impl<P: Program> Dispatch<P> {
         }
         let outstanding = self.change(lost, Member::lose);
         self.lost.add(lost);
-        if let Some(weights) = &mut self.weights {
-            weights.lose(lost);
-        }
+        self.weights.lose(lost);
         self.waiting.retain(|node| *node != lost);
         self.stepping.retain(|node| *node != lost);
         self.chooser.lose(lost);
@@ -87,7 +85,7 @@ impl<P: Program> Dispatch<P> {
         }
         if self.groups.lineage(group).is_none_or(|lineage| lineage.incarnations().is_empty()) {
             self.blocks[result as usize].lose(lost);
-            self.groups.begin_again(group);
+            self.groups.begin_again(group, len);
             self.chooser.restore(group);
         } else if was_whole && is_first && self.groups.is_committed(group, len) {
             // The other incarnations were to be merged into it, and it contained no instruction itself.

@@ -11,7 +11,12 @@ pub enum Report {
     /// grants.
     Ask,
     /// The node has executed instructions of a group.
-    Committed(Run),
+    Committed {
+        /// The instructions.
+        run: Run,
+        /// The time that they took together, in ns; 0 if it is not known.
+        took: u64,
+    },
     /// The incarnation of another node has arrived, to be merged into this node's own. The node merges it when the
     /// dispatcher [accepts](Order::Accept) it.
     Brought(Part),
@@ -75,9 +80,13 @@ pub struct Grant {
     pub what: Run,
     /// Their privilege on the group's result.
     pub privilege: Privilege,
-    /// The node of the incarnation that they change. Except under [`Privilege::RemoteUpdate`] it is the node that
-    /// executes them.
+    /// The node of the first incarnation of the result. Under [`Privilege::RemoteUpdate`] they change that
+    /// incarnation; otherwise they change the incarnation on the node that executes them.
     pub result_at: Node,
+    /// The node that has the value of the result from before the program, if the result has one, this is the first
+    /// grant of its group, and that node is another one. The node of the grant fetches the value, and becomes the
+    /// result's host (the master *floats*).
+    pub value_at: Option<Node>,
     /// True if the node joins a group that another node has begun. Its result is merged at the end.
     pub joins: bool,
 }

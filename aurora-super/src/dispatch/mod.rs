@@ -4,6 +4,7 @@ mod group;
 mod loss;
 mod message;
 mod node;
+mod pick;
 
 pub use message::{Grant, Order, Part, Report, Run};
 
@@ -14,12 +15,7 @@ use crate::policy::{Chooser, Pace, Policy, Then, Unfinished, Version, Weights};
 use crate::{Group, Node, Parts, Program};
 use group::Groups;
 use node::Member;
-use std::cmp::Reverse;
 use std::collections::VecDeque;
-
-/// The number of groups, those with most instructions left, among which a node looks for one whose operands it may
-/// have.
-const LOOKED_AT: usize = 16;
 
 /// How a [`Dispatch`] hands out instructions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -30,6 +26,10 @@ pub struct Config {
     pub grain: u32,
     /// True if a node may be granted more instructions of a writeable group before it has committed the earlier ones.
     pub extends: bool,
+    /// True if the dispatcher learns the [`Weights`] of nodes from the times in reports, and uses them. A node gets few
+    /// instructions ahead when few are left (*guided self-scheduling*), unless the policy is static; and no node joins
+    /// a group whose instructions take less time than the move of its result.
+    pub guided: bool,
     /// The seed of the policy's random choices.
     pub seed: u64,
 }
@@ -37,7 +37,7 @@ pub struct Config {
 impl Config {
     /// Creates a configuration that grants one instruction at a time, with seed 0.
     pub fn new(policy: Policy) -> Self {
-        Config { policy, grain: 1, extends: false, seed: 0 }
+        Config { policy, grain: 1, extends: false, guided: false, seed: 0 }
     }
 }
 
@@ -68,8 +68,7 @@ pub struct Dispatch<P> {
     chooser: Chooser,
     /// Groups that nodes may join, if the policy lets nodes join.
     unfinished: Option<Unfinished>,
-    /// The speeds of nodes, if the policy uses them.
-    weights: Option<Weights>,
+    weights: Weights,
     blocks: Vec<Block>,
     groups: Groups,
     members: Vec<Member>,
@@ -119,7 +118,8 @@ impl<P: Program> Dispatch<P> {
         assert!(config.grain > 0, "a grant has an instruction");
         assert!(blocks.len() >= program.blocks() as usize, "each block of the program has a state");
         let groups = program.groups();
-        let longest = (0..groups).map(|group| program.len(group)).max().unwrap_or(0);
+        let lens = || (0..groups).map(|group| program.len(group));
+        let longest = lens().max().unwrap_or(0);
         let own =
             groups_with_instructions(&program).map(|group| (group, blocks[program.result(group) as usize].host()));
         let chooser = Chooser::new(config.policy, program.grid(), parts.nodes(), own, config.seed);
@@ -130,14 +130,14 @@ impl<P: Program> Dispatch<P> {
         });
         let mut dispatch = Dispatch {
             chooser,
-            groups: Groups::new(groups),
+            groups: Groups::new(groups, lens().map(u64::from).sum()),
             lost: Lost::none(parts.nodes()),
             members: vec![Member::default(); parts.nodes() as usize],
             playing: parts.nodes() as usize,
             waiting: VecDeque::new(),
             stepping: Vec::new(),
             orders: VecDeque::new(),
-            weights: (config.policy.then == Then::JoinBest).then(|| Weights::new(parts.speeds())),
+            weights: Weights::new(parts.speeds(), &vec![1; parts.nodes() as usize]),
             program,
             parts,
             config,
@@ -149,6 +149,21 @@ impl<P: Program> Dispatch<P> {
             dispatch.groups.complete(empty);
         }
         dispatch
+    }
+
+    /// Sets the weights of the nodes, as an earlier program has learnt them. Otherwise they are the speeds of the
+    /// parts, and each node has one core.
+    ///
+    /// # Panics
+    /// If they are not those of as many nodes.
+    pub fn set_weights(&mut self, weights: Weights) {
+        assert_eq!(weights.nodes(), self.parts.nodes(), "each node has a weight");
+        self.weights = weights;
+    }
+
+    /// Returns the weights of the nodes.
+    pub fn weights(&self) -> &Weights {
+        &self.weights
     }
 
     /// Returns the states of all blocks, for [the next program](Self::with_blocks). If the program is not
@@ -190,7 +205,7 @@ impl<P: Program> Dispatch<P> {
         }
         match report {
             Report::Ask => self.ask(node),
-            Report::Committed(run) => self.commit(node, run),
+            Report::Committed { run, took } => self.commit(node, run, took),
             Report::Brought(part) => self.accept(node, part),
         }
     }
@@ -205,6 +220,9 @@ impl<P: Program> Dispatch<P> {
             Pace::Asynchronous => {
                 if !self.grant(node) {
                     self.wait(node);
+                } else if self.config.guided && self.config.policy.then == Then::JoinBest {
+                    // A node that has left a group to faster nodes takes it when its rest is not worth a move any more.
+                    self.retry();
                 }
             }
             Pace::Steps => {
@@ -231,11 +249,16 @@ impl<P: Program> Dispatch<P> {
 
     /// Tries again to grant instructions to the waiting nodes.
     fn retry(&mut self) {
-        for _ in 0..self.waiting.len() {
-            let node = self.waiting.pop_front().expect("as many as there were");
-            match self.grant(node) {
-                true => self.change(node, |member| member.set_waiting(false)),
-                false => self.waiting.push_back(node),
+        let mut refused = 0;
+        while refused < self.waiting.len() {
+            let node = self.waiting.pop_front().expect("there are more");
+            if self.grant(node) {
+                self.change(node, |member| member.set_waiting(false));
+                // A grant changes the rest that other nodes have left.
+                refused = if self.config.guided { 0 } else { refused };
+            } else {
+                self.waiting.push_back(node);
+                refused += 1;
             }
         }
     }
@@ -256,7 +279,7 @@ impl<P: Program> Dispatch<P> {
 
     /// Grants a node the next instructions, if there are any for it.
     fn grant(&mut self, node: Node) -> bool {
-        let Some(group) = self.pick(node) else {
+        let Some((group, at_most)) = self.pick(node) else {
             return false;
         };
         let (privilege, len) = (self.privilege(group), self.program.len(group));
@@ -265,15 +288,16 @@ impl<P: Program> Dispatch<P> {
         let left = self.groups.left(group, len);
         let sharers = self.groups.lineage(group).map_or(0, |lineage| lineage.incarnations().len()) as u32;
         // Grants of a shared group become smaller, down to one instruction.
-        let most = if sharers > 1 { (left / (2 * sharers)).clamp(1, self.config.grain) } else { self.config.grain };
+        let most = if sharers > 1 { (left / (2 * sharers)).clamp(1, at_most) } else { at_most };
         let (run, joins) = self.groups.take(group, len, most, node, privilege);
         let result_at = self.groups.lineage(group).and_then(|lineage| lineage.first()).expect("it has an incarnation");
         self.note_left(group);
         let what = Run { group, run, attempt: self.groups.attempt(group) };
         self.apply_to_inputs(&what, Event::Issue(Privilege::Read));
         let result = self.program.result(group);
-        let has_none = || self.blocks[result as usize].state() == State::Uninitiated;
-        if begins && privilege == Privilege::Write && has_none() {
+        let (host, has_value) = (self.block(result).host(), self.block(result).state() != State::Uninitiated);
+        let value_at = Some(host).filter(|host| begins && has_value && *host != result_at);
+        if begins && privilege == Privilege::Write && !has_value {
             self.apply(result, Event::Create);
         }
         match privilege {
@@ -283,62 +307,8 @@ impl<P: Program> Dispatch<P> {
         }
         self.blocks[result as usize].float(result_at);
         self.members[node as usize].grant(&what);
-        self.orders.push_back((node, Order::Grant(Grant { what, privilege, result_at, joins })));
+        self.orders.push_back((node, Order::Grant(Grant { what, privilege, result_at, value_at, joins })));
         true
-    }
-
-    /// Returns the group of a node's next grant.
-    fn pick(&mut self, node: Node) -> Option<Group> {
-        if let (Some(weights), Some(unfinished)) = (&self.weights, &self.unfinished)
-            // In the simple version no other node may take the rest of a group.
-            && self.config.policy.version != Version::Simple
-            && self.chooser.is_empty()
-            && weights.should_leave(node, unfinished.total())
-        {
-            return None;
-        }
-        let mut at = 0;
-        while let Some(group) = self.members[node as usize].group(at) {
-            if self.groups.left(group, self.program.len(group)) == 0 {
-                self.members[node as usize].leave(at);
-            } else if self.may_work(node, group) {
-                return Some(group);
-            } else {
-                at += 1;
-            }
-        }
-        if let Some(group) = self.chooser.take(node) {
-            return Some(group);
-        }
-        let mut unfinished = self.unfinished.take()?;
-        let looked_at = if self.weights.is_some() { LOOKED_AT } else { 1 };
-        let joinable = unfinished.most_first().filter(|group| self.may_work(node, *group)).take(looked_at);
-        // Of groups that are equally close, the first.
-        let joined = joinable.min_by_key(|group| Reverse(self.chooser.closeness(node, *group)));
-        self.unfinished = Some(unfinished);
-        joined
-    }
-
-    /// Returns the privilege on the result for instructions of a group that are granted now.
-    fn privilege(&self, group: Group) -> Privilege {
-        let is_shared = || self.block(self.program.result(group)).state() == State::DistributedUpdateable;
-        match self.config.policy.version {
-            Version::Simple => Privilege::Write,
-            Version::Remote => Privilege::RemoteUpdate,
-            Version::Mixture if !self.chooser.is_empty() && !is_shared() => Privilege::Write,
-            Version::Distributed | Version::Mixture => Privilege::DistributedUpdate,
-        }
-    }
-
-    /// Returns true if a node may be granted instructions of a group now.
-    fn may_work(&self, node: Node, group: Group) -> bool {
-        let (block, privilege) = (self.block(self.program.result(group)), self.privilege(group));
-        if privilege != Privilege::Write {
-            return block.admits(privilege);
-        }
-        // One node runs all instructions of a group that is written to.
-        let first = self.groups.lineage(group).and_then(|lineage| lineage.first());
-        first.is_none_or(|first| first == node) && (self.config.extends || self.groups.outstanding(group) == 0)
     }
 
     fn note_left(&mut self, group: Group) {
@@ -348,7 +318,7 @@ impl<P: Program> Dispatch<P> {
         }
     }
 
-    fn commit(&mut self, node: Node, what: Run) {
+    fn commit(&mut self, node: Node, what: Run, took: u64) {
         let is_current = self.members[node as usize].commit(&what);
         if !is_current {
             // It was granted for an incarnation that has been lost since.
@@ -366,8 +336,13 @@ impl<P: Program> Dispatch<P> {
         if self.groups.is_committed(group, self.program.len(group)) {
             self.bring_together(group);
         }
-        // All waiting nodes may update the written result now, and the node that wrote it may write it again.
-        if self.config.policy.version == Version::Mixture {
+        if self.config.guided {
+            self.weights.learn(node, took / what.run.len() as u64);
+        }
+        // All waiting nodes may update the written result now, and the node that wrote it may write it again. Times
+        // that have been learnt are another reason to try again.
+        let Config { policy, guided, .. } = self.config;
+        if policy.version == Version::Mixture || guided && !policy.is_static() {
             self.retry();
         } else if self.members[node as usize].is_waiting() && self.grant(node) {
             self.change(node, |member| member.set_waiting(false));

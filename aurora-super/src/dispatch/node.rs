@@ -78,6 +78,16 @@ impl Member {
         true
     }
 
+    /// Returns true if it has been granted instructions of a group and has not committed them.
+    pub(super) fn has(&self, group: Group) -> bool {
+        self.granted.iter().any(|run| run.group == group)
+    }
+
+    /// Returns the number of its grants that it has not committed, and of their instructions.
+    pub(super) fn ahead(&self) -> (u32, u32) {
+        (self.granted.len() as u32, self.granted.iter().map(|run| run.run.len() as u32).sum())
+    }
+
     /// Takes back the instructions of a group that it has been granted.
     pub(super) fn revoke(&mut self, group: Group) -> SmallVec<[Run; 1]> {
         let (taken, kept) = std::mem::take(&mut self.granted).into_iter().partition(|run| run.group == group);

@@ -20,6 +20,11 @@ impl Lost {
         self.lost.push(node);
     }
 
+    /// Returns true if no node is lost.
+    pub fn is_empty(&self) -> bool {
+        self.lost.is_empty()
+    }
+
     /// Returns true if a node is lost.
     pub fn contains(&self, node: Node) -> bool {
         self.lost.contains(&node)

@@ -29,7 +29,7 @@
 //!         Command::Send { block, to } => events.push((to, Event::Arrived(block))), // with the block
 //!         Command::Run(task) => {
 //!             ran += 1; // multiplies program.inputs(task.instruction), and adds the product to its own incarnation
-//!             events.push((node, Event::Ran(task.instruction)));
+//!             events.push((node, Event::Ran { instruction: task.instruction, took: 0 }));
 //!         }
 //!         Command::SendPart { part, to } => events.push((to, Event::Brought(part))), // with the incarnation
 //!         Command::Merge(_) => {} // adds the incarnation that was brought to its own
@@ -55,114 +55,28 @@
 //!    modifier it has sent to the lost node and that has had no [`Event::Ran`]. The driver drops a confirmation that
 //!    comes later. From then on the driver sends no modifier to the lost node: such a task has [`Event::Ran`] as soon
 //!    as it has run. The dispatcher does not count these tasks, and hands them out again.
-//! 4. The host of an input block must be able to send it. If the host is lost, the [next](Lost::host) node that is not
-//!    lost becomes the host: it reads the block from a file or from a replica, or makes it again.
+//! 4. The host of an input block must be able to send it, and so must the host of a result that has a value. If the
+//!    host is lost, the [next](Lost::host) node that is not lost becomes the host: it reads the block from a file or
+//!    from a replica, or makes it again. The value of a result from before the program may be lost with a node that has
+//!    begun the result.
 //! 5. A driver goes on until [`Dispatch::is_done`](crate::Dispatch::is_done), and then until all orders are delivered
 //!    and all incarnations are merged.
 
+mod command;
 mod copies;
 mod lost;
 
+pub use command::{Command, Event, Limits, Task};
 pub use copies::Copies;
 pub use lost::Lost;
 
 use crate::data::Privilege;
 use crate::dispatch::{Grant, Order, Part, Report, Run};
 use crate::lineage::Runs;
-use crate::{BlockId, Group, Instruction, Node, Parts, Program};
+use crate::{BlockId, Group, Instruction, Node, Parts, Program, Updates};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// The limits of a node's work at one time.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Limits {
-    /// The maximum number of instructions that run at the same time: its cores.
-    pub running: u32,
-    /// The maximum number of instructions whose operands it has or has asked for, running ones included.
-    pub in_flight: u32,
-    /// The maximum number of copies of other nodes' blocks; no limit if `None`. It must not be below the number of
-    /// different blocks of other nodes that an instruction reads: 2 are enough for [`Product`](crate::Product).
-    pub budget: Option<u32>,
-}
-
-impl Limits {
-    /// One instruction at a time, whose operands are fetched when it is granted.
-    pub const ONE: Limits = Limits { running: 1, in_flight: 1, budget: None };
-}
-
-/// An event at a node.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Event {
-    /// An order of the dispatcher has arrived.
-    Order(Order),
-    /// A copy of a block has arrived.
-    Arrived(BlockId),
-    /// An instruction has run. Each [`Command::Run`] has one such event. Under [`Privilege::RemoteUpdate`], send it
-    /// only after the node of the result has [merged](Execute::merges) the modifier, or when that node is lost (see
-    /// [the module](self)).
-    Ran(Instruction),
-    /// Another node has asked for a block that this one hosts.
-    Wanted {
-        /// The block.
-        block: BlockId,
-        /// The node that has asked.
-        by: Node,
-    },
-    /// Another node's incarnation of a result has arrived.
-    Brought(Part),
-}
-
-/// An action that the driver carries out for a node.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Command {
-    /// Send a report to the dispatcher.
-    Report(Report),
-    /// Ask a node for a block. [`Event::Arrived`] answers.
-    Fetch {
-        /// The block.
-        block: BlockId,
-        /// Its host.
-        from: Node,
-    },
-    /// Run an instruction, all of whose operands are here. [`Event::Ran`] follows.
-    Run(Task),
-    /// Send a block to a node that has asked for it.
-    Send {
-        /// The block.
-        block: BlockId,
-        /// The node that has asked.
-        to: Node,
-    },
-    /// Send the incarnation of a result, and keep it.
-    SendPart {
-        /// The incarnation.
-        part: Part,
-        /// The node that merges it.
-        to: Node,
-    },
-    /// Merge an incarnation that has arrived into this node's own.
-    Merge(Part),
-    /// Drop the incarnation of a group's result.
-    DropPart(Group),
-    /// Drop a copy of a block.
-    Drop(BlockId),
-}
-
-/// An instruction to run.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Task {
-    /// The instruction.
-    pub instruction: Instruction,
-    /// Its privilege on its group's result.
-    pub privilege: Privilege,
-    /// The node of the incarnation that it changes. Except under [`Privilege::RemoteUpdate`] it is this node.
-    pub result_at: Node,
-    /// The number of the attempt at the group, from 0.
-    pub attempt: u32,
-    /// True for this node's first instruction of a group that it joins. The node's result is merged at the end.
-    pub joins: bool,
-}
 
 /// A node that executes instructions. It asks for instructions, fetches the operands that it lacks, and runs
 /// instructions whose operands are all there. It is pure: equal inputs give equal commands.
@@ -174,8 +88,10 @@ pub struct Task {
 /// 1. Operands are fetched only when there is room for all operands of their instruction, in the order of grants. So no
 ///    two instructions wait for each other's room, and no instruction waits for ever.
 /// 2. The number of copies that are used or kept never exceeds the budget.
-/// 3. The instructions of a group that is written to run one after the other, in their order.
-/// 4. A node that could have more instructions in flight than it has been granted has asked for more.
+/// 3. The instructions of a group that is written to run one after the other, in their order. Instructions that update
+///    in [turns](Updates::InTurns) run one after the other.
+/// 4. No instruction runs before the value of its result has arrived, if the result has one.
+/// 5. A node that could have more instructions in flight than it has been granted has asked for more.
 #[derive(Clone, Hash, Debug)]
 pub struct Execute<P> {
     me: Node,
@@ -185,6 +101,10 @@ pub struct Execute<P> {
     copies: Copies,
     /// Blocks that it has asked for.
     coming: Vec<BlockId>,
+    /// Results of which it is to become the host, and the nodes that it has asked for their values.
+    floating: SmallVec<[(BlockId, Node); 1]>,
+    /// Incarnations of other nodes that have arrived and are not accepted.
+    brought: SmallVec<[Part; 1]>,
     grants: SmallVec<[Granted; 1]>,
     flights: SmallVec<[Flight; 1]>,
     running: u32,
@@ -201,6 +121,8 @@ struct Granted {
     next: u32,
     /// The number of instructions that have not run.
     left: u32,
+    /// The time of those that have run.
+    took: u64,
 }
 
 #[derive(Clone, Hash, Debug)]
@@ -210,6 +132,8 @@ struct Flight {
     inputs: SmallVec<[BlockId; 2]>,
     /// The number of these copies that have not arrived.
     missing: u32,
+    /// It waits for the value of its result.
+    lacks_value: bool,
     runs: bool,
 }
 
@@ -253,6 +177,8 @@ impl<P: Program> Execute<P> {
             owners,
             limits,
             coming: Vec::new(),
+            floating: SmallVec::new(),
+            brought: SmallVec::new(),
             grants: SmallVec::new(),
             flights: SmallVec::new(),
             running: 0,
@@ -293,9 +219,13 @@ impl<P: Program> Execute<P> {
         match event {
             Event::Order(order) => self.obey(order, out),
             Event::Arrived(block) => self.take_in(block),
-            Event::Ran(instruction) => self.commit(instruction, out),
+            Event::Ran { instruction, took } => self.commit(instruction, took, out),
             Event::Wanted { block, by } => out.push(Command::Send { block, to: by }),
-            Event::Brought(part) => out.push(Command::Report(Report::Brought(part))),
+            Event::Brought(part) if self.brought.contains(&part) => {}
+            Event::Brought(part) => {
+                self.brought.push(part);
+                out.push(Command::Report(Report::Brought(part)));
+            }
         }
         self.go_on(out);
     }
@@ -348,11 +278,16 @@ impl<P: Program> Execute<P> {
                 let (next, left) = (run.start, run.len() as u32);
                 // A dispatcher grants no others, but a decoded message may contain anything.
                 if left > 0 && *group < self.program.groups() && run.end <= self.program.len(*group) {
-                    self.grants.push(Granted { grant, next, left });
+                    self.grants.push(Granted { grant, next, left, took: 0 });
                 }
             }
             Order::Merge { part, into } => out.push(Command::SendPart { part, to: into }),
-            Order::Accept(part) => out.push(Command::Merge(part)),
+            Order::Accept(part) => {
+                if let Some(at) = self.brought.iter().position(|brought| *brought == part) {
+                    self.brought.swap_remove(at);
+                    out.push(Command::Merge(part));
+                }
+            }
             Order::Drop(group) => out.push(Command::DropPart(group)),
             Order::Lost(node) => self.lose(node, out),
         }
@@ -362,6 +297,14 @@ impl<P: Program> Execute<P> {
     fn lose(&mut self, lost: Node, out: &mut Vec<Command>) {
         let asked_before: Vec<_> = self.coming.iter().map(|block| (*block, self.host(*block))).collect();
         self.lost.add(lost);
+        let from = self.lost.host(lost).expect("this node is not lost");
+        for floating in self.floating.iter_mut().filter(|(_, from)| *from == lost) {
+            floating.1 = from;
+            out.extend((from != self.me).then_some(Command::Fetch { block: floating.0, from }));
+        }
+        let own: Vec<BlockId> =
+            self.floating.iter().filter(|(_, from)| *from == self.me).map(|(block, _)| *block).collect();
+        own.into_iter().for_each(|block| self.take_in(block));
         for (block, _) in asked_before.into_iter().filter(|(_, from)| *from == lost) {
             match self.host(block) {
                 me if me == self.me => self.take_in(block),
@@ -375,6 +318,13 @@ impl<P: Program> Execute<P> {
     }
 
     fn take_in(&mut self, block: BlockId) {
+        if let Some(at) = self.floating.iter().position(|(floating, _)| *floating == block) {
+            self.floating.swap_remove(at);
+            let program = &self.program;
+            let of_block = |flight: &&mut Flight| program.result(flight.task.instruction.group) == block;
+            self.flights.iter_mut().filter(of_block).for_each(|flight| flight.lacks_value = false);
+            return;
+        }
         self.copies.put(block);
         let Some(at) = self.coming.iter().position(|coming| *coming == block) else {
             return;
@@ -385,7 +335,7 @@ impl<P: Program> Execute<P> {
         }
     }
 
-    fn commit(&mut self, instruction: Instruction, out: &mut Vec<Command>) {
+    fn commit(&mut self, instruction: Instruction, took: u64, out: &mut Vec<Command>) {
         let is_it = |flight: &Flight| flight.runs && flight.task.instruction == instruction;
         let at = self.flights.iter().position(is_it).expect("an instruction that has run was to run");
         let flight = self.flights.remove(at);
@@ -397,9 +347,10 @@ impl<P: Program> Execute<P> {
         };
         let at = self.grants.iter().position(of).expect("an instruction that has run was granted");
         self.grants[at].left -= 1;
+        self.grants[at].took = self.grants[at].took.saturating_add(took);
         if self.grants[at].left == 0 {
-            let granted = self.grants.remove(at);
-            out.push(Command::Report(Report::Committed(granted.grant.what)));
+            let Granted { grant, took, .. } = self.grants.remove(at);
+            out.push(Command::Report(Report::Committed { run: grant.what, took }));
         }
     }
 
@@ -452,8 +403,16 @@ impl<P: Program> Execute<P> {
                 }
             }
         }
+        let result = self.program.result(instruction.group);
+        if let Granted { grant: Grant { value_at: Some(from), what, .. }, next, .. } = &self.grants[at]
+            && *next == what.run.start
+        {
+            self.floating.push((result, *from));
+            out.push(Command::Fetch { block: result, from: *from });
+        }
+        let lacks_value = self.floating.iter().any(|(floating, _)| *floating == result);
         self.grants[at].next += 1;
-        self.flights.push(Flight { task, inputs, missing, runs: false });
+        self.flights.push(Flight { task, inputs, missing, lacks_value, runs: false });
         true
     }
 
@@ -468,17 +427,19 @@ impl<P: Program> Execute<P> {
 
     /// Runs instructions whose operands are all here.
     fn run(&mut self, out: &mut Vec<Command>) {
+        let takes_turns = self.program.updates() == Updates::InTurns;
         for at in 0..self.flights.len() {
             if self.running == self.limits.running {
                 return;
             }
             let (before, flight) = (&self.flights[..at], &self.flights[at]);
             let group = flight.task.instruction.group;
-            let in_turn = || {
-                flight.task.privilege != Privilege::Write
-                    || before.iter().all(|earlier| earlier.task.instruction.group != group)
+            let of_group = |other: &&Flight| other.task.instruction.group == group;
+            let in_turn = || match flight.task.privilege {
+                Privilege::Write => before.iter().find(of_group).is_none(),
+                _ => !takes_turns || self.flights.iter().filter(of_group).all(|other| !other.runs),
             };
-            if !flight.runs && flight.missing == 0 && in_turn() {
+            if !flight.runs && flight.missing == 0 && !flight.lacks_value && in_turn() {
                 out.push(Command::Run(flight.task));
                 self.flights[at].runs = true;
                 self.running += 1;

@@ -11,7 +11,7 @@ fn no_operand_is_dropped_for_the_other() {
     // needed.
     for group in [0, 1, 3] {
         let what = Run { group, run: 0..1, attempt: 0 };
-        let grant = Grant { what, privilege: Privilege::Write, result_at: 0, joins: false };
+        let grant = Grant { what, privilege: Privilege::Write, result_at: 0, value_at: None, joins: false };
         let mut out = Vec::new();
         node.handle(Event::Order(Order::Grant(grant)), &mut out);
         while let Some(at) = out.iter().position(|command| matches!(command, Command::Fetch { .. } | Command::Run(_))) {
@@ -20,7 +20,7 @@ fn no_operand_is_dropped_for_the_other() {
                     fetched.push(block);
                     node.handle(Event::Arrived(block), &mut out);
                 }
-                Command::Run(task) => node.handle(Event::Ran(task.instruction), &mut out),
+                Command::Run(task) => node.handle(Event::Ran { instruction: task.instruction, took: 0 }, &mut out),
                 _ => {}
             }
         }
@@ -33,7 +33,7 @@ fn a_modifier_on_its_way_to_a_lost_node_does_not_stop_its_sender() {
     let (program, parts) = (crate::Product::new(1, 2, 1).unwrap(), Parts::by_speed(&[1.0; 2]).unwrap());
     let mut node = Execute::new(0, program, &parts, owners(&program, &parts), Limits::ONE);
     let (what, mut out) = (Run { group: 0, run: 0..1, attempt: 0 }, Vec::new());
-    let grant = Grant { what, privilege: Privilege::RemoteUpdate, result_at: 1, joins: false };
+    let grant = Grant { what, privilege: Privilege::RemoteUpdate, result_at: 1, value_at: None, joins: false };
     node.handle(Event::Order(Order::Grant(grant)), &mut out);
     while let Some(at) = out.iter().position(|command| matches!(command, Command::Fetch { .. })) {
         let Command::Fetch { block, .. } = out.remove(at) else { unreachable!("it is one") };
@@ -43,7 +43,7 @@ fn a_modifier_on_its_way_to_a_lost_node_does_not_stop_its_sender() {
     out.clear();
     node.handle(Event::Order(Order::Lost(1)), &mut out);
     assert_eq!((&out[..], node.running()), (&[][..], 1));
-    node.handle(Event::Ran(task.instruction), &mut out);
+    node.handle(Event::Ran { instruction: task.instruction, took: 0 }, &mut out);
     assert!(out.contains(&Command::Report(Report::Ask)) && node.running() == 0, "{out:?}");
 }
 

@@ -18,7 +18,7 @@ pub struct Chooser {
 
 #[derive(Clone, Hash, Debug)]
 struct Member {
-    /// The groups of its own part in the order of their numbers, and the number of them that it has looked at.
+    /// The groups of its own part in the order of their numbers. The first `next` of them are not untouched.
     own: Vec<Group>,
     next: usize,
     begun: bool,
@@ -32,10 +32,10 @@ impl Member {
     /// Returns the next untouched group of its own part.
     fn own(&mut self, untouched: &Untouched) -> Option<Group> {
         while let Some(group) = self.own.get(self.next) {
-            self.next += 1;
             if untouched.contains(*group) {
                 return Some(*group);
             }
+            self.next += 1;
         }
         None
     }
@@ -89,11 +89,16 @@ impl Chooser {
         self.untouched.is_empty()
     }
 
+    /// Returns the number of untouched groups.
+    pub fn len(&self) -> u32 {
+        self.untouched.len()
+    }
+
     /// Picks an untouched group for a node, or returns `None` if there is none for it. Call [`touch`](Chooser::touch)
-    /// for the picked group.
+    /// for the picked group, if the node gets it.
     pub fn take(&mut self, node: Node) -> Option<Group> {
         let member = &mut self.nodes[node as usize];
-        let choice = if std::mem::replace(&mut member.begun, true) { self.policy.next } else { self.policy.first };
+        let choice = if member.begun { self.policy.next } else { self.policy.first };
         let untouched = &mut self.untouched;
         let group = match choice {
             Choice::Own => member.own(untouched),
@@ -109,18 +114,20 @@ impl Chooser {
             _ => untouched.random(&mut self.random),
         };
         group.or_else(any).or_else(|| {
-            loop {
-                let orphan = self.orphans.pop()?;
+            while let Some(orphan) = self.orphans.last().copied() {
                 if self.untouched.contains(orphan) {
                     return Some(orphan);
                 }
+                self.orphans.pop();
             }
+            None
         })
     }
 
     /// Records that a node works on a group.
     pub fn touch(&mut self, node: Node, group: Group) {
         self.untouched.remove(group);
+        self.nodes[node as usize].begun = true;
         if picks(&self.policy, Choice::Smart) {
             let (rows, columns) = &mut self.nodes[node as usize].history;
             rows.add(group / self.columns);
@@ -150,9 +157,8 @@ impl Chooser {
     /// Records the loss of a node: any node may take the untouched groups of its own part.
     pub fn lose(&mut self, node: Node) {
         let member = &mut self.nodes[node as usize];
-        while let Some(group) = member.own(&self.untouched) {
-            self.orphans.push(group);
-        }
+        let own = member.own.drain(..).filter(|group| self.untouched.contains(*group));
+        self.orphans.extend(own);
     }
 }
 
@@ -167,7 +173,10 @@ mod tests {
         let close = |node| [0, 1, 2, 3, 4, 5].map(|group| chooser.closeness(node, group));
         assert_eq!((close(0), close(1)), ([2, 1, 2, 2, 1, 2], [0, 1, 0, 1, 2, 1]));
         let mut chooser = Chooser::new(Policy::TAIL, (2, 3), 2, parts(), 1);
-        assert_eq!((chooser.closeness(0, 0), chooser.take(0), chooser.take(0)), (0, Some(0), Some(5)));
-        assert_eq!(chooser.take(0), None);
+        assert_eq!((chooser.closeness(0, 0), chooser.take(0), chooser.take(0)), (0, Some(0), Some(0)));
+        chooser.touch(0, 0);
+        assert_eq!(chooser.take(0), Some(5));
+        chooser.touch(1, 5);
+        assert_eq!((chooser.take(0), chooser.len()), (None, 4));
     }
 }

@@ -115,6 +115,11 @@ impl Policy {
         ("ect", Policy::ECT),
     ];
 
+    /// Returns true if each node gets the groups of its own part, and no others.
+    pub fn is_static(&self) -> bool {
+        [self.first, self.next] == [Choice::Own; 2] && self.then == Then::Stop
+    }
+
     /// Returns the policy of a schedule of S0 with a version. The schedule BSS takes untouched groups in order, and
     /// SSP, if `smart`, by [`Choice::Smart`]. All versions but the simple one share unfinished groups when no untouched
     /// group is left.

@@ -52,6 +52,11 @@ impl Untouched {
         Untouched { columns, bits, words, at: list.clone(), list, first: 0 }
     }
 
+    /// Returns the number of untouched groups.
+    pub fn len(&self) -> u32 {
+        self.list.len() as u32
+    }
+
     /// Returns true if no group is untouched.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()

@@ -294,7 +294,7 @@ impl NodeState {
                 let running = self.running.as_mut().expect("its instructions run");
                 running.at_work.retain(|other| *other != instruction);
                 self.store.put(running.launch.result(instruction.group), value);
-                running.handle(Event::Ran(instruction));
+                running.handle(Event::Ran { instruction, took: took.as_nanos() as u64 });
             }
             Done::Freed => {
                 self.freeing -= 1;

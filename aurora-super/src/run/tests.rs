@@ -263,7 +263,7 @@ fn begun() -> Cluster {
 fn messages_that_make_no_sense_are_refused() {
     let order = |group, run: std::ops::Range<u32>, launch, serial| {
         let what = Run { group, run, attempt: 0 };
-        let grant = Grant { what, privilege: Privilege::Write, result_at: 1, joins: false };
+        let grant = Grant { what, privilege: Privilege::Write, result_at: 1, value_at: None, joins: false };
         Message::Order(InOrder { launch, serial, message: (Order::Grant(grant), 0) })
     };
     let report = |launch, serial| Message::Report(InOrder { launch, serial, message: Report::Ask });
@@ -321,7 +321,7 @@ fn messages_that_make_no_sense_are_refused() {
 fn a_grant_of_other_operands_is_found() {
     let mut cluster = begun();
     let what = Run { group: 1, run: 0..1, attempt: 0 };
-    let grant = Grant { what, privilege: Privilege::Write, result_at: 1, joins: false };
+    let grant = Grant { what, privilege: Privilege::Write, result_at: 1, value_at: None, joins: false };
     let message = Message::Order(InOrder { launch: 1, serial: 0, message: (Order::Grant(grant), 7) });
     let mut actions = Vec::new();
     cluster.nodes[1].message(0, message, Received::Bytes(Vec::new()), &mut actions).expect("it makes sense");

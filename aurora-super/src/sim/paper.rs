@@ -94,7 +94,7 @@ impl<'a> Machine<'a> {
         clock.pay();
         let task = clock.runs.take().expect("it ran something");
         self.instructions += 1;
-        self.tell(node, Event::Ran(task.instruction));
+        self.tell(node, Event::Ran { instruction: task.instruction, took: 0 });
         self.act(node);
     }
 

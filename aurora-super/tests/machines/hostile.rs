@@ -80,7 +80,7 @@ proptest! {
         policy in any_policy(),
         [rows, inner, columns] in [1u32..5, 1u32..6, 1u32..5],
         speeds in prop::collection::vec(select(vec![1e-6, 0.5, 1.0, 3.0, 1e6]), 1..6),
-        (grain, extends) in (select(vec![1, 2, 3, 5, u32::MAX]), any::<bool>()),
+        (grain, extends, guided) in (select(vec![1, 2, 3, 5, u32::MAX]), any::<bool>(), any::<bool>()),
         (running, ahead) in (select(vec![1, 2, 3, u32::MAX / 2]), select(vec![0, 1, 3, u32::MAX / 2])),
         budget in select(vec![None, Some(2), Some(3), Some(4), Some(7), Some(u32::MAX)]),
         (losses, often) in (0usize..6, 3u32..60),
@@ -89,7 +89,8 @@ proptest! {
         let program = Product::new(rows, inner, columns).unwrap();
         let parts = Parts::by_speed(&speeds).unwrap();
         let limits = Limits { running, in_flight: running + ahead, budget };
-        let world = World::new(program, parts, Config { policy, grain, extends, seed }, limits, AtOnce::Nothing);
+        let config = Config { policy, grain, extends, guided, seed };
+        let world = World::new(program, parts, config, limits, AtOnce::Nothing);
         let asks_anytime = policy.pace == Pace::Asynchronous;
         check_blocks(&run(world, losses, often, asks_anytime, &mut Random::new(seed)), program);
     }
@@ -103,7 +104,7 @@ fn what_cannot_be_said_does_not_count() {
     assert!(dispatch.poll().is_some());
     let before = format!("{dispatch:?}");
     for (node, group) in [0, 1, 2, u32::MAX].iter().flat_map(|node| [1, 4, u32::MAX].map(|group| (*node, group))) {
-        let commit = |group, run, attempt| Report::Committed(Run { group, run, attempt });
+        let commit = |group, run, attempt| Report::Committed { run: Run { group, run, attempt }, took: 0 };
         dispatch.handle(node, Report::Brought(Part { group, from: node, serial: 1 }));
         dispatch.handle(node, commit(group, 0..2, 0));
         dispatch.handle(node, commit(0, 0..3, 0));
@@ -131,8 +132,10 @@ fn what_was_decoded_from_anything_does_not_count() {
         for run in [r#"{"start":2,"end":0}"#, r#"{"start":4294967295,"end":0}"#, r#"{"start":0,"end":4294967295}"#] {
             for attempt in ["0", "4294967295"] {
                 let what = format!(r#"{{"group":{group},"run":{run},"attempt":{attempt}}}"#);
-                dispatch.handle(0, serde_json::from_str(&format!(r#"{{"Committed":{what}}}"#)).unwrap());
-                let grant = format!(r#"{{"what":{what},"privilege":"Write","result_at":0,"joins":false}}"#);
+                dispatch
+                    .handle(0, serde_json::from_str(&format!(r#"{{"Committed":{{"run":{what},"took":7}}}}"#)).unwrap());
+                let grant =
+                    format!(r#"{{"what":{what},"privilege":"Write","result_at":0,"value_at":null,"joins":false}}"#);
                 let order = serde_json::from_str(&format!(r#"{{"Grant":{grant}}}"#)).unwrap();
                 let mut out = Vec::new();
                 node.handle(Event::Order(order), &mut out);

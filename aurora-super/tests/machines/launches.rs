@@ -2,11 +2,11 @@
 //! an array.
 
 use super::run;
-use super::world::{Left, World};
+use super::world::{AtOnce, Left, World};
 use aurora_super::data::{Block, Event, State};
 use aurora_super::dispatch::Config;
 use aurora_super::execute::{Command, Event as Happening, Limits, Task};
-use aurora_super::{BlockId, Dispatch, Execute, Group, Instruction, Node, Parts, Policy, Program, Random};
+use aurora_super::{BlockId, Dispatch, Execute, Group, Instruction, Node, Parts, Policy, Program, Random, Updates};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -40,6 +40,7 @@ struct Launch {
     lengths: Vec<u32>,
     results: Vec<BlockId>,
     inputs: Vec<Vec<Vec<BlockId>>>,
+    updates: Updates,
 }
 
 impl Launch {
@@ -62,7 +63,8 @@ impl Launch {
             (0..count).map(|_| readable[random.below(readable.len() as u32) as usize]).collect()
         };
         let inputs = lengths.iter().map(|len| (0..*len).map(&mut read).collect()).collect();
-        Launch { arrays, grid, lengths, results: groups.map(block).collect(), inputs }
+        let updates = [Updates::InOrder, Updates::InTurns, Updates::Together][random.below(3) as usize];
+        Launch { arrays, grid, lengths, results: groups.map(block).collect(), inputs, updates }
     }
 }
 
@@ -86,6 +88,10 @@ impl Program for Launch {
         self.inputs[group as usize][k as usize].clone()
     }
 
+    fn updates(&self) -> Updates {
+        self.updates
+    }
+
     fn blocks(&self) -> u32 {
         2 * self.arrays.len()
     }
@@ -104,14 +110,14 @@ proptest! {
         policy in prop::sample::select(super::policies()),
         shape in [1u32..6, 1u32..6],
         speeds in prop::collection::vec(1u32..4, 1..6),
-        (grain, extends) in (1u32..5, any::<bool>()),
+        (grain, extends, guided) in (1u32..5, any::<bool>(), any::<bool>()),
         (running, ahead, budget) in (1u32..4, 0u32..4, prop::option::of(3u32..9)),
         has_losses: bool,
         seed: u64,
     ) {
         let speeds: Vec<f64> = speeds.into_iter().map(f64::from).collect();
         let (arrays, parts) = (Arrays { shape }, Parts::by_speed(&speeds).unwrap());
-        let config = Config { policy, grain, extends, seed };
+        let config = Config { policy, grain, extends, guided, seed };
         let limits = Limits { running, in_flight: running + ahead, budget };
         let (mut random, nodes) = (Random::new(seed), parts.nodes());
         let mut left = Left::by_none(arrays.blocks(&parts), nodes, budget);
@@ -124,7 +130,8 @@ proptest! {
             let before: Vec<u32> = left.blocks.iter().map(Block::version).collect();
             // A lost node would be lost for the next launch too.
             let losses = if has_losses && turn == 3 { nodes as usize - 1 } else { 0 };
-            let world = run(World::after(left, launch.clone(), parts.clone(), config, limits), losses, &mut random);
+            let world = World::after(left, launch.clone(), parts.clone(), config, limits, AtOnce::Nothing);
+            let world = run(world, losses, &mut random);
             if losses == 0 {
                 prop_assert_eq!(world.executed, launch.lengths.iter().sum::<u32>());
             }
@@ -148,6 +155,7 @@ fn quarter(length: u32) -> (Arc<Launch>, Parts, Vec<Block>) {
         lengths: vec![length; 4],
         results,
         inputs: vec![vec![vec![0, 5, 15]; length as usize]; 4],
+        updates: Updates::Together,
     };
     let blocks = arrays.blocks(&parts);
     (Arc::new(launch), parts, blocks)
@@ -182,7 +190,7 @@ fn a_node_s_own_part_is_the_results_that_it_hosts() {
 fn grant(launch: &Launch, group: Group) -> Happening {
     let what = aurora_super::dispatch::Run { group, run: 0..launch.len(group), attempt: 0 };
     let privilege = aurora_super::data::Privilege::Write;
-    let grant = aurora_super::dispatch::Grant { what, privilege, result_at: 1, joins: false };
+    let grant = aurora_super::dispatch::Grant { what, privilege, result_at: 1, value_at: None, joins: false };
     Happening::Order(aurora_super::dispatch::Order::Grant(grant))
 }
 
@@ -209,7 +217,7 @@ fn copies_stay_for_the_next_launch_until_they_are_forgotten() {
             out.iter()
                 .any(|command| matches!(command, Command::Run(Task { instruction: it, .. }) if *it == instruction))
         );
-        node.handle(Happening::Ran(instruction), &mut out);
+        node.handle(Happening::Ran { instruction, took: 0 }, &mut out);
         assert!(node.is_idle());
         let mut copies = node.into_copies();
         copies.grow(100);

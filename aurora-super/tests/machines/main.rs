@@ -2,8 +2,10 @@
 
 mod hostile;
 mod launches;
+mod transfer;
 mod world;
 
+use aurora_super::data::{Block, Event};
 use aurora_super::dispatch::Config;
 use aurora_super::execute::Limits;
 use aurora_super::policy::{Choice, Policy, Then, Version};
@@ -12,7 +14,7 @@ use proptest::prelude::*;
 use std::collections::HashSet;
 use std::fmt::Debug;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use world::{AtOnce, Step, World};
+use world::{AtOnce, Left, Step, World};
 
 fn policies() -> Vec<Policy> {
     let versions = [Version::Simple, Version::Remote, Version::Distributed, Version::Mixture];
@@ -47,7 +49,7 @@ proptest! {
         policy in prop::sample::select(policies()),
         [rows, inner, columns] in [1u32..5, 1u32..6, 1u32..5],
         speeds in prop::collection::vec(1u32..4, 1..6),
-        (grain, extends) in (1u32..5, any::<bool>()),
+        (grain, extends, guided) in (1u32..5, any::<bool>(), any::<bool>()),
         (running, ahead, budget) in (1u32..4, 0u32..4, prop::option::of(2u32..9)),
         losses in 0usize..4,
         seed: u64,
@@ -56,7 +58,7 @@ proptest! {
         let speeds: Vec<f64> = speeds.into_iter().map(f64::from).collect();
         let parts = Parts::by_speed(&speeds).unwrap();
         let limits = Limits { running, in_flight: running + ahead, budget };
-        let config = Config { policy, grain, extends, seed };
+        let config = Config { policy, grain, extends, guided, seed };
         let world = World::new(program, parts, config, limits, AtOnce::Nothing);
         let losses = losses.min(speeds.len() - 1);
         let world = run(world, losses, &mut Random::new(seed));
@@ -106,8 +108,18 @@ fn every_state_of_a_small_program() {
             [(large, AtOnce::Messages), (with_messages, AtOnce::Transfers), (small, AtOnce::Nothing)]
         {
             let parts = Parts::by_speed(&[1.0; 3]).unwrap();
-            let states = explore(World::new(program, parts, Config::new(policy), Limits::ONE, at_once), 2_000_000);
+            let (config, limits) = (Config::new(policy), Limits::ONE);
+            let states = explore(World::new(program, parts.clone(), config, limits, at_once), 2_000_000);
             assert!(states > 40, "{policy:?}, {at_once:?} at once: {states} states");
+            if program != small || at_once == AtOnce::Nothing && policy.then != Then::Stop {
+                continue;
+            }
+            // The same, if all results have values.
+            let mut blocks: Vec<Block> = parts.owners(&program).map(Block::new).collect();
+            blocks.iter_mut().for_each(|block| _ = block.apply(Event::Create).unwrap());
+            let valued = World::after(Left::by_none(blocks, 3, None), program, parts, config, limits, at_once);
+            let with_values = explore(valued, 2_000_000);
+            assert!(with_values >= states, "{policy:?}, {at_once:?} at once: {with_values} states with values");
         }
     }
 }

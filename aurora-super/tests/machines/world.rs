@@ -1,13 +1,17 @@
 //! A dispatcher and nodes with messages on their way between them, any of which may arrive next; and the results.
 
-use aurora_super::data::{Block, Privilege};
+use crate::transfer::Transfer;
+use aurora_super::data::{Block, Privilege, State};
 use aurora_super::dispatch::{Config, Order, Part, Report};
 use aurora_super::execute::{Command, Copies, Event, Limits, Task, owners};
-use aurora_super::{BlockId, Dispatch, Execute, Group, Node, Parts, Program};
+use aurora_super::{BlockId, Dispatch, Execute, Group, Node, Parts, Program, Updates};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Debug;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::Hash;
 use std::sync::Arc;
+
+/// In the list of a result: its value from before the program.
+const VALUE: u32 = u32::MAX;
 
 /// Something that may happen next.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -20,40 +24,6 @@ pub enum Step {
     Transfer(usize),
     /// An instruction ends.
     Task(usize),
-}
-
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-enum Transfer {
-    Fetch {
-        block: BlockId,
-        by: Node,
-        from: Node,
-    },
-    Block {
-        block: BlockId,
-        to: Node,
-        version: u32,
-    },
-    /// The instructions that the incarnation contains.
-    Part {
-        part: Part,
-        to: Node,
-        holds: Vec<u32>,
-    },
-    /// A modifier, to be merged on the node of the result.
-    Modifier {
-        task: Task,
-        by: Node,
-    },
-}
-
-impl Transfer {
-    /// A number for each kind.
-    fn order(&self) -> u64 {
-        let mut into = DefaultHasher::new();
-        self.hash(&mut into);
-        into.finish()
-    }
 }
 
 /// The steps that take no time, so that fewer states can be reached.
@@ -86,6 +56,10 @@ pub struct World<P> {
     /// The incarnations, by node and group.
     results: BTreeMap<(Node, Group), Vec<u32>>,
     brought: BTreeMap<(Node, Part), Vec<u32>>,
+    /// The group of each result that has a value from before the program.
+    valued: BTreeMap<BlockId, Group>,
+    /// The nodes that have these values and have not begun the result.
+    values: BTreeSet<(Node, BlockId)>,
     pub executed: u32,
     /// The nodes that have asked, and have got no grant since.
     waiting: BTreeSet<Node>,
@@ -128,13 +102,13 @@ impl<P: Program + Clone + Hash + Debug> World<P> {
     }
 
     /// The next of several programs over the same blocks.
-    pub fn after(left: Left, program: P, parts: Parts, config: Config, limits: Limits) -> Self {
+    pub fn after(left: Left, program: P, parts: Parts, config: Config, limits: Limits, at_once: AtOnce) -> Self {
         let Left { blocks, copies, versions } = left;
         let owners: Arc<[Node]> = blocks.iter().map(Block::host).collect();
         let node = |(me, copies)| Execute::with_copies(me, program.clone(), &parts, owners.clone(), limits, copies);
         let nodes = (0..).zip(copies).map(node).collect();
         let dispatch = Dispatch::with_blocks(program, parts, config, blocks);
-        World::begin(dispatch, nodes, limits, AtOnce::Nothing, Some(versions))
+        World::begin(dispatch, nodes, limits, at_once, Some(versions))
     }
 
     pub fn leave(self) -> Left {
@@ -150,10 +124,14 @@ impl<P: Program + Clone + Hash + Debug> World<P> {
         copies: Option<BTreeMap<(Node, BlockId), u32>>,
     ) -> Self {
         let count = nodes.len();
+        let program = dispatch.program();
+        let results = (0..program.groups()).filter(|group| program.len(*group) > 0);
+        let results = results.map(|group| (program.result(group), group));
+        let valued: BTreeMap<BlockId, Group> =
+            results.filter(|(block, _)| dispatch.block(*block).state() != State::Uninitiated).collect();
         let mut world = World {
             program: dispatch.program().clone(),
             nodes,
-            dispatch,
             limits,
             at_once,
             lost: BTreeSet::new(),
@@ -165,9 +143,12 @@ impl<P: Program + Clone + Hash + Debug> World<P> {
             told: BTreeSet::new(),
             results: BTreeMap::new(),
             brought: BTreeMap::new(),
+            values: valued.keys().map(|block| (dispatch.block(*block).host(), *block)).collect(),
+            valued,
             executed: 0,
             waiting: BTreeSet::new(),
             copies,
+            dispatch,
         };
         for node in 0..count {
             let mut wanted = Vec::new();
@@ -311,7 +292,11 @@ impl<P: Program + Clone + Hash + Debug> World<P> {
         match self.transfers.remove(at) {
             Transfer::Fetch { from, by, .. } if lost(&from) || lost(&by) => {}
             Transfer::Fetch { block, by, from } => self.tell(from, Event::Wanted { block, by }),
-            Transfer::Block { to, .. } | Transfer::Part { to, .. } if lost(&to) => {}
+            Transfer::Block { to, .. } | Transfer::Part { to, .. } | Transfer::Value { to, .. } if lost(&to) => {}
+            Transfer::Value { block, to } => {
+                self.results.entry((to, self.valued[&block])).or_default().push(VALUE);
+                self.tell(to, Event::Arrived(block));
+            }
             Transfer::Block { block, to, version } => {
                 if let Some(copies) = &mut self.copies {
                     copies.insert((to, block), version);
@@ -339,7 +324,8 @@ impl<P: Program + Clone + Hash + Debug> World<P> {
         }
         self.executed += 1;
         if !self.lost.contains(&by) {
-            self.tell(by, Event::Ran(instruction));
+            let took = u64::from(by + 1) * u64::from(instruction.k % 3) * 400_000;
+            self.tell(by, Event::Ran { instruction, took });
         }
     }
 
@@ -354,12 +340,20 @@ impl<P: Program + Clone + Hash + Debug> World<P> {
             match command {
                 Command::Report(report) => self.reports[node as usize].push_back(report),
                 Command::Fetch { block, from } => self.transfers.push(Transfer::Fetch { block, by: node, from }),
+                Command::Send { block, to } if self.valued.contains_key(&block) => {
+                    assert!(
+                        self.values.remove(&(node, block)) || self.lost() > 0,
+                        "node {node} has no value of {block}"
+                    );
+                    self.transfers.push(Transfer::Value { block, to });
+                }
                 Command::Send { block, to } => {
                     let version = self.copies.as_ref().map_or(0, |_| self.dispatch.block(block).version());
                     self.transfers.push(Transfer::Block { block, to, version });
                 }
                 Command::Run(task) => {
                     self.check_inputs(node, &task);
+                    self.check_value(node, &task);
                     self.tasks.push((node, task));
                 }
                 Command::SendPart { part, to } => {
@@ -406,6 +400,20 @@ impl<P: Program + Clone + Hash + Debug> World<P> {
         }
     }
 
+    /// Checks that the value of the first incarnation is on the node that runs the instruction.
+    fn check_value(&self, node: Node, task: &Task) {
+        let group = task.instruction.group;
+        let Some((block, _)) = self.valued.iter().find(|(_, of)| **of == group).filter(|_| task.result_at == node)
+        else {
+            return;
+        };
+        let has = self.results.get(&(node, group)).is_some_and(|result| result.contains(&VALUE));
+        assert!(
+            has || self.values.contains(&(node, *block)) || self.lost() > 0,
+            "node {node} lacks the value of block {block}"
+        );
+    }
+
     /// Checks the invariants that hold at any moment.
     fn check(&self) {
         for node in &self.nodes {
@@ -426,6 +434,12 @@ impl<P: Program + Clone + Hash + Debug> World<P> {
         let mut writing: Vec<Group> = writes.map(|(_, task)| task.instruction.group).collect();
         writing.sort_unstable();
         assert!(writing.windows(2).all(|pair| pair[0] != pair[1]), "two write to a group at the same time");
+        if self.program.updates() == Updates::InTurns {
+            let mut updating: Vec<(Node, Group)> =
+                self.tasks.iter().map(|(node, task)| (*node, task.instruction.group)).collect();
+            updating.sort_unstable();
+            assert!(updating.windows(2).all(|pair| pair[0] != pair[1]), "two have one incarnation at the same time");
+        }
     }
 
     /// Checks the end, when nothing can happen any more: all is done, and each result has each instruction once.
@@ -438,6 +452,12 @@ impl<P: Program + Clone + Hash + Debug> World<P> {
         for group in (0..self.program.groups()).filter(|group| self.program.len(*group) > 0) {
             let host = self.dispatch.block(self.program.result(group)).host();
             let mut result = self.results.get(&(host, group)).cloned().unwrap_or_default();
+            let block = self.program.result(group);
+            let value = usize::from(self.values.contains(&(host, block)))
+                + result.iter().filter(|entry| **entry == VALUE).count();
+            let wanted = usize::from(self.valued.contains_key(&block));
+            assert!(value == wanted || self.lost() > 0, "group {group} at {host} has the value {value} times");
+            result.retain(|entry| *entry != VALUE);
             result.sort_unstable();
             assert!(result.iter().copied().eq(0..self.program.len(group)), "group {group} at {host}: {result:?}");
         }

@@ -145,7 +145,7 @@ impl<'a> Machine<'a> {
             Happening::Ran(node, task) => self.ran(node, task),
             Happening::Confirmed(node, instruction) => {
                 if self.sites[node as usize].confirm(instruction) {
-                    self.tell(node, Event::Ran(instruction));
+                    self.tell(node, Event::Ran { instruction, took: 0 });
                 }
             }
             Happening::Lost(node) => self.lose(node),
@@ -184,7 +184,7 @@ impl<'a> Machine<'a> {
         self.tell(node, Event::Order(order));
         // The modifiers that it has sent to the lost node are lost too.
         let gone = lost.map(|lost| self.sites[node as usize].learn(lost)).unwrap_or_default();
-        gone.into_iter().for_each(|instruction| self.tell(node, Event::Ran(instruction)));
+        gone.into_iter().for_each(|instruction| self.tell(node, Event::Ran { instruction, took: 0 }));
     }
 
     /// Passes an event to a node, and carries out its commands.
@@ -249,7 +249,7 @@ impl<'a> Machine<'a> {
                 if task.privilege == Privilege::RemoteUpdate {
                     site.execute.merges(&task);
                 }
-                self.tell(node, Event::Ran(task.instruction));
+                self.tell(node, Event::Ran { instruction: task.instruction, took: 0 });
             }
         }
     }

@@ -96,7 +96,7 @@ impl OwnSetting {
         OwnSetting {
             program: Product::square(32).expect("it has blocks"),
             speeds,
-            dispatch: Config { policy, grain: 8, extends: true, seed },
+            dispatch: Config { policy, grain: 8, extends: true, guided: false, seed },
             limits: Limits { running: 1, in_flight: 4, budget: None },
             cores: 1,
             cost: Cost::Drawn(Work { below: MOST_WORK, seed }),

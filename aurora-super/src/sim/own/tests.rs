@@ -197,7 +197,7 @@ prop_compose! {
         let loss = |(node, (at, noticed_after))| Loss { node, at, noticed_after };
         OwnSetting {
             program: Product::new(rows, inner, columns).unwrap(),
-            dispatch: Config { policy, grain, extends, seed },
+            dispatch: Config { policy, grain, extends, guided: false, seed },
             limits: Limits { running, in_flight: running + ahead, budget },
             cores,
             cost: Cost::Drawn(Work { below: 20_000, seed }),
@@ -270,7 +270,7 @@ prop_compose! {
         let nodes = speeds.len() as Node;
         OwnSetting {
             program: Product::new(blocks[0], blocks[1], blocks[2]).unwrap(),
-            dispatch: Config { policy, grain, extends: seed.is_multiple_of(2), seed },
+            dispatch: Config { policy, grain, extends: seed.is_multiple_of(2), guided: false, seed },
             limits: Limits { running, in_flight: running + ahead, budget },
             cost: Cost::Fixed(work),
             link: Link { latency, message, rate, sending: load, receiving: load, ..Link::ethernet(155.0) },
