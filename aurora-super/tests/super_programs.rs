@@ -3,7 +3,7 @@
 use aurora_core::ops::Sum;
 use aurora_core::{Config, Error, Result};
 use aurora_super::run::names;
-use aurora_super::{Dense, SuperProgram, Update, Val};
+use aurora_super::{Dense, Policy, Super, SuperProgram, Update, Val};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -17,11 +17,12 @@ fn multiply(a: &Dense<f64>, b: &Dense<f64>, c: &mut Update<Dense<f64>, Sum>) {
     }
 }
 
-fn product(sp: &SuperProgram<'_>) -> Result<Vec<u64>> {
+/// A product. With a divisor of 3 the bits of a sum depend on the order of its parts.
+fn product(sp: &SuperProgram<'_>, divisor: f64) -> Result<Vec<u64>> {
     let n = 3;
     let block = |seed: u32| {
         move |(i, j): (u32, u32)| {
-            Dense::from_fn(4, 4, |r, c| f64::from(seed + i * 31 + j * 17 + (r * 4 + c) as u32 % 7) / 3.0)
+            Dense::from_fn(4, 4, |r, c| f64::from(seed + i * 31 + j * 17 + (r * 4 + c) as u32 % 7) / divisor)
         }
     };
     let (a, b) = (sp.blocks((n, n), block(1))?, sp.blocks((n, n), block(2))?);
@@ -88,19 +89,22 @@ fn table(tables: aurora_super::Blocks<HashMap<String, u64>, u32>, i: u32) -> aur
 #[test]
 fn results_on_ranks_equal_the_sequential_results() {
     let one = SuperProgram::sequential();
-    let (p, j, w) = (product(&one).unwrap(), jacobi(&one).unwrap(), words(&one).unwrap());
+    let products = [1.0, 3.0].map(|divisor| product(&SuperProgram::sequential(), divisor).unwrap());
+    let (j, w) = (jacobi(&one).unwrap(), words(&one).unwrap());
     assert_eq!(w, 90);
-    for ranks in 1..=5 {
-        let (p, j) = (p.clone(), j.clone());
-        Config::threads(ranks)
-            .run(move |world| {
-                let sp = SuperProgram::new(world)?;
-                assert_eq!(product(&sp)?, p);
-                assert_eq!(jacobi(&sp)?, j);
-                assert_eq!(words(&sp)?, 90);
-                Ok(())
-            })
-            .unwrap();
+    for (ranks, (name, policy)) in (1..=5).flat_map(|ranks| Policy::ALL.map(|policy| (ranks, policy))) {
+        let ([exact, in_order], j) = (products.clone(), j.clone());
+        let run = Config::threads(ranks).run(move |world| {
+            let start = || Super::default().policy(policy).start(world);
+            assert_eq!(product(&start()?, 1.0)?, exact);
+            if policy.is_static() {
+                assert_eq!(product(&start()?, 3.0)?, in_order);
+            }
+            let sp = start()?;
+            assert_eq!((jacobi(&sp)?, words(&sp)?), (j.clone(), 90));
+            Ok(())
+        });
+        run.unwrap_or_else(|error| panic!("{name} on {ranks} ranks: {error}"));
     }
 }
 

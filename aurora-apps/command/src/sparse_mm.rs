@@ -11,6 +11,7 @@ use crate::{measure, prepare};
 use aurora_apps::implementation::Program;
 use aurora_apps::report::Comparison;
 use aurora_apps::sparse_mm::{self, Launch, MOST_OF_A_BLOCK, MOST_ROWS, SparseMm, SparseReport};
+use aurora_super::Policy;
 use clap::Args;
 use std::fmt::{self, Display, Formatter};
 use std::process::ExitCode;
@@ -26,6 +27,9 @@ pub struct SparseMmArguments {
     /// Rows and columns of a block. Blocks at the right and lower border are smaller if the size is no multiple
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = number::<u32>(1..=MOST_OF_A_BLOCK as u64))]
     pub block: u32,
+    /// Policy by which ranks get instructions: syn, S, R, SR, SS, tail or ect [default: AURORA_SUPER_POLICY, or tail]
+    #[arg(long, value_name = "NAME")]
+    pub policy: Option<Policy>,
     #[command(flatten)]
     pub implementations: Implementations,
     #[command(flatten)]
@@ -40,6 +44,7 @@ impl SparseMmArguments {
             size: self.size as usize,
             density: self.density,
             block: self.block as usize,
+            policy: self.policy,
             implementations: self.implementations.list.clone(),
             reps: self.repetitions.reps as usize,
             seed: self.repetitions.seed,
@@ -91,6 +96,7 @@ impl Display for Table<'_, Launch> {
         writeln!(f, "workers       {}", launch.workers)?;
         writeln!(f, "instructions  {}", launch.instructions)?;
         writeln!(f, "block loads   {}, {:.2} MiB", launch.block_loads, launch.loaded_mib)?;
+        writeln!(f, "policy        {}, {} merges", launch.policy, launch.merges)?;
         writeln!(f, "entries       {}", launch.entries)
     }
 }

@@ -1,6 +1,7 @@
 //! The description of a run, and its limits.
 
 use crate::implementation::Implementation;
+use aurora_super::Policy;
 use thiserror::Error;
 
 /// The maximum number of rows of a block: its entries can then be numbered by 32 bits.
@@ -21,6 +22,8 @@ pub struct SparseMm {
     pub density: f64,
     /// Rows and columns of a block. The blocks of the last row and column of blocks may be smaller.
     pub block: usize,
+    /// The policy of the super-program; `None` is its default.
+    pub policy: Option<Policy>,
     /// The implementations, which take turns.
     pub implementations: Vec<Implementation>,
     /// The number of repetitions, each with new matrices.
@@ -34,7 +37,8 @@ pub struct SparseMm {
 impl Default for SparseMm {
     fn default() -> Self {
         let implementations = vec![Implementation::Aurora];
-        SparseMm { size: 2048, density: 0.125, block: 256, implementations, reps: 5, seed: None, damage: false }
+        let policy = None;
+        SparseMm { size: 2048, density: 0.125, block: 256, policy, implementations, reps: 5, seed: None, damage: false }
     }
 }
 

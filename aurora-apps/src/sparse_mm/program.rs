@@ -1,14 +1,14 @@
 //! The super-program: its data, its instruction, its launch, and checksums of its result.
 
 use super::{Matrices, Work, checksum, joined};
-use aurora_core::Result;
-use aurora_super::{Blocks, Csr, Dense, SuperProgram};
+use aurora_core::{Result, ops::Sum};
+use aurora_super::{Blocks, Csr, Dense, SuperProgram, Update};
 
 /// C, and the number of entries of A and B.
 pub type Product = (Blocks<Dense<f64>, (u32, u32)>, usize);
 
 /// The instruction: C += A x B, row by row (Gustavson's algorithm).
-fn multiply(a: &Csr<f64>, b: &Csr<f64>, c: &mut Dense<f64>) {
+fn multiply(a: &Csr<f64>, b: &Csr<f64>, c: &mut Update<Dense<f64>, Sum>) {
     for i in 0..a.rows() {
         let ((columns, factors), sums) = (a.row(i), c.row_mut(i));
         for (k, factor) in columns.iter().zip(factors) {

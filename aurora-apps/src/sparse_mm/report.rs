@@ -45,10 +45,14 @@ pub struct Launch {
     pub workers: u64,
     /// The instructions of the launch.
     pub instructions: u64,
-    /// The blocks that ranks have loaded from other ranks in the launch.
+    /// The blocks that ranks have loaded from other ranks in the launch, partial results included.
     pub block_loads: u64,
     /// Their MiB: of the repetition with the median.
     pub loaded_mib: f64,
+    /// The partial results that were merged in the launch.
+    pub merges: u64,
+    /// The policy.
+    pub policy: String,
     /// The entries of A and B together, in the last repetition.
     pub entries: u64,
 }
@@ -56,6 +60,7 @@ pub struct Launch {
 /// The launch of one repetition.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Measurement {
+    pub(super) policy: &'static str,
     /// Of the slowest rank.
     pub(super) creation: f64,
     /// Of all ranks.
@@ -85,6 +90,8 @@ impl Launch {
             instructions: last.launch.instructions,
             block_loads: last.launch.loads,
             loaded_mib: spread(&|of| of.launch.bytes as f64 / f64::from(1 << 20)).median,
+            merges: last.launch.merges,
+            policy: last.policy.into(),
             entries: last.entries as u64,
         })
     }

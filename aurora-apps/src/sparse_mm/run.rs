@@ -10,7 +10,7 @@ use crate::report::{Comparison, Report};
 use crate::tally::{Repetition, Subject, Tally};
 use aurora_core::prelude::*;
 use aurora_super::run::Report as Done;
-use aurora_super::{Dense, SuperProgram};
+use aurora_super::{Dense, Super, SuperProgram};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -77,7 +77,8 @@ impl Lane {
 
 /// Collective. The super-program.
 fn by_super_program(world: &World, job: &SparseMm, matrices: Matrices) -> Result<(Laps, Vec<u64>, Measurement)> {
-    let sp = SuperProgram::new(world)?;
+    let super_program = job.policy.map_or_else(Super::default, |policy| Super::default().policy(policy));
+    let sp = super_program.start(world)?;
     let begin = Instant::now();
     let mut timed = None;
     let time = |launch: Work<'_>| {
@@ -93,7 +94,8 @@ fn by_super_program(world: &World, job: &SparseMm, matrices: Matrices) -> Result
     if job.damage {
         damage(&sp, product, matrices.blocks())?;
     }
-    let launch = Measurement { creation, launch: done.total(), entries: product.1 };
+    let policy = sp.policy().name().expect("a policy of the command");
+    let launch = Measurement { policy, creation, launch: done.total(), entries: product.1 };
     Ok((laps, checksums(&sp, product)?, launch))
 }
 
@@ -104,6 +106,7 @@ fn since(before: &Done, mut after: Done) -> Done {
         rank.instructions -= before.instructions;
         rank.loads -= before.loads;
         rank.bytes -= before.bytes;
+        rank.merges -= before.merges;
         rank.busy -= before.busy;
         rank.elapsed -= before.elapsed;
     }

@@ -95,6 +95,7 @@ fn block_loads_are_those_of_the_simulator() {
     let mut job = small(32 * 8, 8, 0.125);
     job.implementations = vec![Implementation::Aurora];
     job.reps = 1;
+    job.policy = Some(Policy::S);
     for ranks in 2..=5 {
         let simulated = own(&OwnSetting::new(Policy::S, vec![1.0; ranks], 0)).unwrap().common.loads;
         let report = on(ranks, &job);

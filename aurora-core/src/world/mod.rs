@@ -143,6 +143,20 @@ impl World {
         &self.about
     }
 
+    /// Returns true if the job is checked: [`Config::check`](crate::Config::check), `AURORA_CHECK`.
+    ///
+    /// ```
+    /// # use aurora_core::prelude::*;
+    /// Config::threads(2).check(true).run(|world| {
+    ///     assert!(world.is_checked());
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn is_checked(&self) -> bool {
+        self.link.modes.check
+    }
+
     /// Collective. Returns when all ranks have called it. Writes before the barrier are visible after it. Scopes may be
     /// open at a barrier, if all ranks have them open.
     ///

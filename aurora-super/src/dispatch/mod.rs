@@ -220,8 +220,7 @@ impl<P: Program> Dispatch<P> {
             Pace::Asynchronous => {
                 if !self.grant(node) {
                     self.wait(node);
-                } else if self.config.guided && self.config.policy.then == Then::JoinBest {
-                    // A node that has left a group to faster nodes takes it when its rest is not worth a move any more.
+                } else if self.grants_change_leaving() {
                     self.retry();
                 }
             }
@@ -254,8 +253,7 @@ impl<P: Program> Dispatch<P> {
             let node = self.waiting.pop_front().expect("there are more");
             if self.grant(node) {
                 self.change(node, |member| member.set_waiting(false));
-                // A grant changes the rest that other nodes have left.
-                refused = if self.config.guided { 0 } else { refused };
+                refused = if self.grants_change_leaving() { 0 } else { refused };
             } else {
                 self.waiting.push_back(node);
                 refused += 1;

@@ -120,4 +120,12 @@ impl<P: Program> Dispatch<P> {
         let first = self.groups.lineage(group).and_then(|lineage| lineage.first());
         first.is_none_or(|first| first == node) && (self.config.extends || self.groups.outstanding(group) == 0)
     }
+
+    /// Returns true if a grant to one node may be a reason for another one to take a group that it has left: the rest
+    /// of a group is not worth a move any more, or the next group is a shorter one.
+    pub(super) fn grants_change_leaving(&self) -> bool {
+        let Config { policy, guided, .. } = self.config;
+        let whole = matches!(policy.version, Version::Simple | Version::Mixture);
+        policy.then == Then::JoinBest && (guided || whole || self.program.updates() == Updates::InOrder)
+    }
 }

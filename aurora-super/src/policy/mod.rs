@@ -15,7 +15,7 @@ use crate::spelling::{meant, nearest};
 use std::str::FromStr;
 use thiserror::Error;
 
-/// The rules by which nodes get groups and instructions.
+/// The rules by which nodes get groups and instructions. The default is [`Policy::TAIL`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Policy {
     /// The choice of a node's first group.
@@ -115,6 +115,16 @@ impl Policy {
         ("ect", Policy::ECT),
     ];
 
+    /// Returns its name, or `None` if it is none of [`ALL`](Policy::ALL).
+    pub fn name(&self) -> Option<&'static str> {
+        Policy::ALL.iter().find(|(_, policy)| policy == self).map(|(name, _)| *name)
+    }
+
+    /// The names of all policies: `syn, S, ..`.
+    pub fn names() -> String {
+        Policy::ALL.map(|(name, _)| name).join(", ")
+    }
+
     /// Returns true if each node gets the groups of its own part, and no others.
     pub fn is_static(&self) -> bool {
         [self.first, self.next] == [Choice::Own; 2] && self.then == Then::Stop
@@ -130,12 +140,18 @@ impl Policy {
     }
 }
 
+impl Default for Policy {
+    fn default() -> Self {
+        Policy::TAIL
+    }
+}
+
 /// A name that no policy has.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error(
     "there is no policy `{name}`{}: use one of {}",
     meant(.nearest),
-    Policy::ALL.map(|(known, _)| known).join(", ")
+    Policy::names()
 )]
 pub struct UnknownPolicy {
     name: String,

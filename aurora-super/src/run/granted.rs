@@ -2,13 +2,14 @@
 
 use super::launch::{Launch, Resolved};
 use super::operand::Arg;
-use crate::{BlockId, Group, Instruction, Program};
+use crate::{BlockId, Group, Instruction, Program, Updates};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A launch, and the operands of the instructions that a rank has been granted and has not begun. The operand closure
 /// is code of the program, so a worker calls it for a grant before the scheduler hears of the grant.
+#[cfg_attr(test, derive(Clone))]
 pub(super) struct Granted {
     pub(super) launch: Arc<Launch>,
     pub(super) operands: HashMap<Instruction, Resolved>,
@@ -43,6 +44,10 @@ impl Program for Granted {
             _ => None,
         };
         args.iter().enumerate().filter_map(block).collect()
+    }
+
+    fn updates(&self) -> Updates {
+        self.launch.updates()
     }
 
     /// A worker checks operands when it resolves them, so the dispatcher needs none.

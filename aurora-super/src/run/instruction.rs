@@ -1,6 +1,6 @@
 //! Instructions: functions over blocks.
 
-use super::operand::{Access, Arg, Cell, Operand};
+use super::operand::{Access, Arg, Cell, Merging, Operand};
 use smallvec::SmallVec;
 use std::fmt::Display;
 
@@ -52,6 +52,8 @@ pub trait Instruction<P>: Send + Sync + 'static {
     #[doc(hidden)]
     const ACCESS: &'static [Access];
     #[doc(hidden)]
+    const MERGING: Option<Merging>;
+    #[doc(hidden)]
     fn args(at: Self::At) -> Args;
     #[doc(hidden)]
     fn run(&self, cells: &mut [Cell]) -> Result<(), String>;
@@ -66,6 +68,7 @@ macro_rules! instruction {
         {
             type At = ($($p::At,)*);
             const ACCESS: &'static [Access] = &[$($p::ACCESS),*];
+            const MERGING: Option<Merging> = Merging::first(&[$($p::MERGING),*]);
 
             fn args(at: Self::At) -> Args {
                 Args::from_iter([$($p::arg(at.$n)),*])

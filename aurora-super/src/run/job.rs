@@ -2,9 +2,11 @@
 
 use super::blocks::Array;
 use super::launch::{Launch, Resolved, Trouble, names, said};
+use super::message::Message;
 use super::operand::{Cell, Value};
-use crate::dispatch::Grant;
-use crate::{BlockId, Instruction, Node};
+use super::store::Key;
+use crate::dispatch::{Grant, Part};
+use crate::{BlockId, Group, Instruction, Node};
 use aurora_core::object::Received;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -14,16 +16,22 @@ use std::time::{Duration, Instant};
 pub(super) enum Job {
     /// Run a block's creator.
     Make { block: BlockId, array: Arc<Array> },
+    /// Make the identity, with which this rank's partial result of a group begins.
+    Identity { launch: Arc<Launch>, group: Group },
     /// Encode a block for these ranks.
     Encode { block: BlockId, array: Arc<Array>, value: Value, to: Vec<Node> },
-    /// Decode a block that has arrived.
-    Decode { block: BlockId, array: Arc<Array>, bytes: Received },
+    /// Encode a partial result for another rank, and check the identity if `checks`.
+    EncodePart { launch: Arc<Launch>, part: Part, value: Value, to: Node, checks: bool },
+    /// Decode a value of a block that has arrived.
+    Decode { key: Key, block: BlockId, array: Arc<Array>, bytes: Received },
+    /// Merge a partial result into the result of a group.
+    Merge { launch: Arc<Launch>, group: Group, into: Value, part: Value },
     /// Find the operands of a grant. If the dispatcher is another rank, they have this digest there.
     Resolve { launch: Arc<Launch>, grant: Grant, digest: Option<u64> },
     /// At the dispatcher: find the digest of the operands of another rank's grant.
     Digest { launch: Arc<Launch>, grant: Grant, to: Node },
-    /// Run an instruction. `result` is the place of its result among the cells.
-    Run { launch: Arc<Launch>, instruction: Instruction, cells: Vec<Cell>, result: usize },
+    /// Run an instruction. `result` is the place among the cells of its result, which is `key` on this rank.
+    Run { launch: Arc<Launch>, instruction: Instruction, cells: Vec<Cell>, result: usize, key: Key },
     /// Free values of the program.
     Free(Garbage),
 }
@@ -44,16 +52,20 @@ pub(super) fn free(value: impl Sized) {
 /// The end of a job.
 pub(super) enum Done {
     Made {
-        block: BlockId,
+        key: Key,
         value: Value,
     },
     Encoded {
-        block: BlockId,
+        message: Message,
         to: Vec<Node>,
         bytes: Vec<u8>,
     },
     Decoded {
-        block: BlockId,
+        key: Key,
+        value: Value,
+    },
+    Merged {
+        group: Group,
         value: Value,
     },
     Resolved {
@@ -70,6 +82,7 @@ pub(super) enum Done {
     /// An instruction has run, with this result, and the function took this time.
     Ran {
         instruction: Instruction,
+        key: Key,
         value: Value,
         took: Duration,
     },
@@ -94,8 +107,13 @@ impl Job {
 
     pub(super) fn run(self) -> Done {
         let launch = match &self {
-            Job::Run { launch, .. } | Job::Resolve { launch, .. } | Job::Digest { launch, .. } => Some(launch.clone()),
-            _ => None,
+            Job::Make { .. } | Job::Encode { .. } | Job::Decode { .. } | Job::Free(_) => None,
+            Job::Identity { launch, .. }
+            | Job::EncodePart { launch, .. }
+            | Job::Merge { launch, .. }
+            | Job::Run { launch, .. }
+            | Job::Resolve { launch, .. }
+            | Job::Digest { launch, .. } => Some(launch.clone()),
         };
         catch_unwind(AssertUnwindSafe(|| self.run_to_the_end())).unwrap_or_else(|panic| {
             let of = launch.map_or_else(String::new, |launch| format!(" of {launch}"));
@@ -107,12 +125,25 @@ impl Job {
     /// Panics if a value of the program panics when it is freed.
     fn run_to_the_end(self) -> Done {
         let done = match self {
-            Job::Make { block, array } => array.make(block).map(|value| Done::Made { block, value }),
-            Job::Encode { block, array, value, to } => {
-                array.encode(block, &value).map(|bytes| Done::Encoded { block, to, bytes })
+            Job::Make { block, array } => array.make(block).map(|value| Done::Made { key: Key::Block(block), value }),
+            Job::Identity { launch, group } => {
+                launch.identity(group).map(|value| Done::Made { key: Key::Part(group), value })
             }
-            Job::Decode { block, array, bytes } => {
-                array.decode(block, bytes.bytes()).map(|value| Done::Decoded { block, value })
+            Job::Encode { block, array, value, to } => {
+                array.encode(block, &value).map(|bytes| Done::Encoded { message: Message::Block(block), to, bytes })
+            }
+            Job::EncodePart { launch, part, value, to, checks } => {
+                let encoded = match checks {
+                    true => launch.encode_checked(part.group, &value),
+                    false => launch.encode(part.group, &value),
+                };
+                encoded.map(|bytes| Done::Encoded { message: Message::Part(part), to: vec![to], bytes })
+            }
+            Job::Decode { key, block, array, bytes } => {
+                array.decode(block, bytes.bytes()).map(|value| Done::Decoded { key, value })
+            }
+            Job::Merge { launch, group, into, part } => {
+                launch.merge(group, into, part).map(|value| Done::Merged { group, value })
             }
             Job::Resolve { launch, grant, digest } => launch.resolve_all(&grant.what).map(|(operands, found)| {
                 match digest.is_some_and(|digest| digest != found) {
@@ -123,12 +154,12 @@ impl Job {
             Job::Digest { launch, grant, to } => {
                 launch.resolve_all(&grant.what).map(|(_, digest)| Done::Digested { grant, to, digest })
             }
-            Job::Run { launch, instruction, mut cells, result } => {
+            Job::Run { launch, instruction, mut cells, result, key } => {
                 let begin = Instant::now();
                 launch.run(instruction, &mut cells).map(|()| {
                     let took = begin.elapsed();
                     let value = cells[result].take().expect("it has a result");
-                    Done::Ran { instruction, value, took }
+                    Done::Ran { instruction, key, value, took }
                 })
             }
             Job::Free(garbage) => {

@@ -1,7 +1,7 @@
 //! Messages between the ranks of a super-program.
 
-use crate::BlockId;
-use crate::dispatch::{Order, Report};
+use crate::dispatch::{Order, Part, Report};
+use crate::{BlockId, Node};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -10,15 +10,27 @@ use std::collections::BTreeMap;
 pub(super) enum Message {
     /// To the dispatcher.
     Report(InOrder<Report>),
-    /// From the dispatcher. With a grant comes the digest of its operands.
-    Order(InOrder<(Order, u64)>),
-    /// A rank asks for a block.
+    /// From the dispatcher.
+    Order(InOrder<Told>),
+    /// A rank asks for a block, to read it or to become its host.
     Fetch(BlockId),
     /// A block; its bytes are the payload.
     Block(BlockId),
-    /// From the dispatcher: the launch with this number is complete.
-    Complete(u64),
+    /// A partial result; its bytes are the payload.
+    Part(Part),
 }
+
+/// A message of the dispatcher to a rank.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) enum Told {
+    /// An order. With a grant comes the digest of its operands.
+    Order(Order, u64),
+    /// The launch is complete. The payload lists the blocks that have another host than before.
+    Complete,
+}
+
+/// The blocks that have another host than before a launch, each with its new host.
+pub(super) type Moved = Vec<(BlockId, Node)>;
 
 /// A message of a launch. Transfers arrive in any order; these are handled in the order of their serial numbers.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -15,6 +15,8 @@ mod object;
 mod operand;
 mod program;
 mod ranks;
+#[cfg(test)]
+mod replay;
 mod report;
 mod running;
 mod sequential;

@@ -103,7 +103,7 @@ impl SharedObject for Object {
             Ok(Message::Order(_)) => "order",
             Ok(Message::Fetch(_)) => "fetch",
             Ok(Message::Block(_)) => "block",
-            Ok(Message::Complete(_)) => "complete",
+            Ok(Message::Part(_)) => "part",
             Err(Malformed) => "message",
         }
     }

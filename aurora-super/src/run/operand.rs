@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::any::Any;
+use std::any::{Any, type_name};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -29,8 +29,8 @@ impl<T: Clone + Serialize + DeserializeOwned + Send + Sync + 'static> Block for 
 /// An associative and commutative operation on blocks, for [`Update`]. `Sum`, `Product`, `Min`, `Max`, `And`, `Or` and
 /// `Xor` of `aurora_core::ops` are operations on numbers and on [`Dense`](crate::Dense) matrices of them.
 ///
-/// A scheduler may let several ranks update partial results of one block, which are merged at the end. A partial result
-/// begins as the identity.
+/// Several ranks may update partial results of one block, which are merged at the end. All partial results but the
+/// first begin as the identity.
 pub trait Merge<T>: 'static {
     /// The value that changes nothing when it is merged. `like` is the block as its creator makes it: it has the
     /// shape that the identity needs.
@@ -43,12 +43,22 @@ pub trait Merge<T>: 'static {
 /// A block that the instruction updates by the operation `Op`: a parameter `&mut Update<T, Op>`. It dereferences to
 /// the block.
 ///
-/// The instruction merges its contribution into the block, as `*sum += x` does. When the instruction begins, the block
-/// holds its value from before the launch and the contributions of some of the other instructions. It is not determined
-/// which ones.
+/// The instruction merges its contribution into the block, as `*sum += x` does. Several ranks may execute instructions
+/// of one block at the same time. When an instruction begins, the block holds a partial result: either the value from
+/// before the launch or the [identity](Merge::identity), and the contributions of some of the other instructions. It is
+/// not determined which ones.
 ///
-/// Launches are static today: the instructions of one block run on one rank, one after the other, in the order of their
-/// groups and steps. Neither [`Merge::identity`] nor [`Merge::merge`] is called.
+/// # Floating-point numbers
+///
+/// The order of the contributions may differ from run to run, and with it the last bits of a sum of floating-point
+/// numbers. [`Policy::S`](crate::Policy::S) and [`Policy::SYN`](crate::Policy::SYN) keep the order of the sequential
+/// program: all bits are then equal on any number of ranks.
+///
+/// # Checks
+///
+/// With `AURORA_CHECK=1` a rank merges the identity and each of its partial results, before another rank gets it. If
+/// the encoding of the merged value differs from that of the partial result, the identity is wrong, and all ranks get
+/// the error [`Identity`](crate::run::names::IDENTITY).
 pub struct Update<T, Op> {
     block: T,
     op: PhantomData<fn(Op)>,
@@ -145,6 +155,39 @@ pub enum Access {
     Update,
 }
 
+/// The operation of an [`Update`], without its types.
+#[derive(Clone, Copy)]
+#[doc(hidden)]
+#[allow(unnameable_types, reason = "in hidden methods of `Operand` alone")]
+pub struct Merging {
+    pub(super) identity: fn(&Value) -> Value,
+    pub(super) merge: fn(Value, Value) -> Value,
+    pub(super) name: fn() -> &'static str,
+}
+
+impl Merging {
+    const fn of<T: Block, Op: Merge<T>>() -> Self {
+        Merging {
+            identity: |like| Arc::new(Op::identity(like.downcast_ref().expect("a handle has the type of its block"))),
+            merge: |into, part| {
+                let mut into = owned(into);
+                Op::merge(&mut into, owned(part));
+                Arc::new(into)
+            },
+            name: type_name::<Op>,
+        }
+    }
+
+    /// The first operation of several operands.
+    pub(super) const fn first(all: &[Option<Merging>]) -> Option<Merging> {
+        match all {
+            [] => None,
+            [None, rest @ ..] => Merging::first(rest),
+            [first, ..] => *first,
+        }
+    }
+}
+
 /// An operand of one instruction, before its value is known.
 #[doc(hidden)]
 #[derive(Clone)]
@@ -183,6 +226,8 @@ mod sealed {
 pub trait Operand: sealed::Sealed {
     #[doc(hidden)]
     const ACCESS: Access;
+    #[doc(hidden)]
+    const MERGING: Option<Merging> = None;
     /// The type by which the operand closure names it.
     type At;
     #[doc(hidden)]
@@ -289,6 +334,7 @@ impl<T: Block> Operand for &mut T {
 impl<T: Block, Op: Merge<T>> sealed::Sealed for &mut Update<T, Op> {}
 impl<T: Block, Op: Merge<T>> Operand for &mut Update<T, Op> {
     const ACCESS: Access = Access::Update;
+    const MERGING: Option<Merging> = Some(Merging::of::<T, Op>());
     type At = At<T>;
     type Held = Update<T, Op>;
     type Item<'a> = &'a mut Update<T, Op>;

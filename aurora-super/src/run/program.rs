@@ -8,7 +8,8 @@ use super::operand::{Arg, At, Block, Operand, Place, Value, owned};
 use super::ranks::Ranks;
 use super::report::{Report, Tally};
 use super::sequential::Sequential;
-use crate::BlockId;
+use crate::policy::Version;
+use crate::{BlockId, Parts, Policy};
 use aurora_core::{Error, ObjectName, Result, Site, World};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -20,15 +21,17 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Settings of a super-program: threads and instructions in flight.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+/// Settings of a super-program: its policy, the speeds of ranks, threads, and instructions in flight.
+#[derive(Clone, PartialEq, Debug, Default)]
 #[must_use]
 pub struct Super {
     settings: Settings,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct Settings {
+    pub(super) policy: Option<Policy>,
+    pub(super) speeds: Option<Vec<f64>>,
     pub(super) workers: Option<u32>,
     pub(super) in_flight: Option<u32>,
 }
@@ -37,6 +40,38 @@ pub(super) struct Settings {
 static NUMBERS: AtomicU32 = AtomicU32::new(0);
 
 impl Super {
+    /// Sets the policy: it decides which rank executes which instructions. The default is `AURORA_SUPER_POLICY`; if
+    /// that is not set, [`Policy::TAIL`]. The policy must be the same on all ranks.
+    ///
+    /// A launch whose results are `&mut T` keeps the order of the steps of each group, on one rank, under every policy:
+    /// other ranks may take whole groups. Only groups that [`Update`](crate::Update) their result are shared.
+    ///
+    /// ```
+    /// use aurora_core::prelude::*;
+    /// use aurora_super::{Policy, Super};
+    ///
+    /// Config::threads(3).run(|world| {
+    ///     let sp = Super::default().policy(Policy::ECT).speeds([1.0, 1.0, 3.0]).start(world)?;
+    ///     let cells = sp.blocks(10, |i: u32| i)?; // 2 for rank 0, 2 for rank 1 and 6 for rank 2
+    ///     sp.each(10, |cell: &mut u32| *cell *= 2, move |i| (cells.at(i),))?;
+    ///     assert_eq!(sp.fold(&cells, |cell| *cell, |sum, cell| sum + cell)?, 90);
+    ///     Ok(())
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.settings.policy = Some(policy);
+        self
+    }
+
+    /// Sets the speeds of the ranks, in any unit, one for each rank: arrays are cut in proportion to them. Without this
+    /// call all ranks are equal until the times of instructions show their speeds. The speeds must be the same on all
+    /// ranks.
+    pub fn speeds(mut self, speeds: impl Into<Vec<f64>>) -> Self {
+        self.settings.speeds = Some(speeds.into());
+        self
+    }
+
     /// Sets the number of threads of this rank that run instructions. The default is `AURORA_SUPER_WORKERS`; if that is
     /// not set, the cores of the node divided by the ranks of the node. One more thread serves blocks and grants while
     /// all of these are busy.
@@ -55,9 +90,10 @@ impl Super {
     /// Collective. Starts a super-program.
     ///
     /// # Errors
-    /// [`Error::BadSetting`] if a setting or a variable is not a number from 1; `Mismatch` if ranks make different
-    /// objects; [`Error::Object`] with the name [`Threads`](names::THREADS) if a rank cannot start its threads; an
-    /// error that has ended the job.
+    /// [`Error::BadSetting`] if a number is not one from 1, a policy is unknown or of the version
+    /// [`Remote`](crate::policy::Version::Remote), or there is not one speed above 0 for each rank; `Mismatch` if ranks
+    /// make different objects, or have different policies or speeds; [`Error::Object`] with the name
+    /// [`Threads`](names::THREADS) if a rank cannot start its threads; an error that has ended the job.
     #[track_caller]
     pub fn start(self, world: &World) -> Result<SuperProgram<'_>> {
         let name = ObjectName::new("SuperProgram", Site::here());
@@ -70,13 +106,42 @@ impl Super {
             },
             (None, _) => Ok(None),
         };
+        let policy = policy_of(self.settings.policy)?;
         let settings = Settings {
+            policy: Some(policy),
+            speeds: self.settings.speeds.map(|speeds| checked(speeds, world.size())).transpose()?,
             workers: setting(self.settings.workers, "AURORA_SUPER_WORKERS")?,
             in_flight: setting(self.settings.in_flight, "AURORA_SUPER_IN_FLIGHT")?,
         };
         let engine = Ranks::start(world, name.clone(), settings)?;
-        Ok(SuperProgram::over(Engine::Ranks(engine), name))
+        Ok(SuperProgram::over(Engine::Ranks(engine), name, policy))
     }
+}
+
+/// The policy that was given, or the one of the environment.
+fn policy_of(given: Option<Policy>) -> Result<Policy> {
+    let text = std::env::var("AURORA_SUPER_POLICY").unwrap_or_default();
+    let policy = match given {
+        Some(policy) => policy,
+        None if text.is_empty() => Policy::default(),
+        None => text
+            .parse()
+            .map_err(|_| Error::bad_setting("AURORA_SUPER_POLICY", &text, format!("one of {}", Policy::names())))?,
+    };
+    if policy.version == Version::Remote {
+        let expected = format!("one of {}, or a policy of the version Simple, Distributed or Mixture", Policy::names());
+        return Err(Error::bad_setting("Super::policy", "a policy of the version Remote", expected));
+    }
+    Ok(policy)
+}
+
+/// The speeds of the ranks, checked.
+fn checked(speeds: Vec<f64>, ranks: usize) -> Result<Vec<f64>> {
+    if speeds.len() == ranks && Parts::by_speed(&speeds).is_some() {
+        return Ok(speeds);
+    }
+    let expected = format!("one number above 0 and up to 1e290 for each of the {ranks} ranks");
+    Err(Error::bad_setting("Super::speeds", format!("{speeds:?}"), expected))
 }
 
 fn bad(name: &str, value: &str) -> Error {
@@ -194,6 +259,7 @@ pub struct SuperProgram<'w> {
     engine: Engine<'w>,
     name: ObjectName,
     number: u32,
+    policy: Policy,
 }
 
 impl SuperProgram<'static> {
@@ -204,7 +270,7 @@ impl SuperProgram<'static> {
     #[track_caller]
     pub fn sequential() -> Self {
         let name = ObjectName::new("sequential SuperProgram", Site::here());
-        SuperProgram::over(Engine::Sequential(Sequential::new(name.clone())), name)
+        SuperProgram::over(Engine::Sequential(Sequential::new(name.clone())), name, Policy::S)
     }
 }
 
@@ -219,9 +285,14 @@ impl<'w> SuperProgram<'w> {
         Super::default().start(world)
     }
 
-    fn over(engine: Engine<'w>, name: ObjectName) -> Self {
+    /// Returns its policy. Without ranks it is [`Policy::S`].
+    pub fn policy(&self) -> Policy {
+        self.policy
+    }
+
+    fn over(engine: Engine<'w>, name: ObjectName, policy: Policy) -> Self {
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
-        SuperProgram { engine, name, number, arrays: RefCell::new(Arrays::default()) }
+        SuperProgram { engine, name, number, policy, arrays: RefCell::new(Arrays::default()) }
     }
 
     /// Collective. Creates an array of blocks. Each block has an owner: the rank that hosts it. The owner calls `make`
@@ -270,10 +341,15 @@ impl<'w> SuperProgram<'w> {
     /// for step 0 of every group, to find the written blocks, and later, on its workers, for the instructions that it
     /// runs; rank 0 for those of all ranks. The result must depend on the index and the step alone.
     ///
-    /// A group runs on the rank that hosts the block that the group writes or updates: all its instructions run there,
-    /// in the order of their steps. Groups run in parallel. Groups that write the same block run one after the other,
-    /// in the order of their indices. An instruction must not read a block that the launch writes. So the results are
-    /// those of the sequential program, to the bit, on any number of ranks.
+    /// The [policy](Super::policy) decides which rank executes which instructions. Groups run in parallel. All
+    /// instructions of a group that *writes* its block, through `&mut T`, run on one rank, in the order of their steps;
+    /// groups that write the same block run one after the other, in the order of their indices. Instructions of groups
+    /// that *update* their block run in any order, and on several ranks, whose partial results are merged at the end
+    /// ([`Update`](crate::Update)). An instruction must not read a block that the launch writes or updates. So the
+    /// results are those of the sequential program on any number of ranks, to the bit if no update depends on the
+    /// order.
+    ///
+    /// A block that another rank has written stays there: it has a new host.
     ///
     /// # Errors
     /// - `Mismatch`, with both lines, if ranks make different calls, launch different functions or grids, or name
@@ -281,7 +357,8 @@ impl<'w> SuperProgram<'w> {
     ///   values that the function has captured, are not compared: they must be equal on all ranks.
     /// - [`Error::Object`] with a [name](names): `Conflict` if an instruction reads a block that the launch writes, or
     ///   writes two blocks or none; `Outside` for an index outside its array, or a handle of another super-program;
-    ///   `Impure` if the operand closure names another result when it is called again; `Failed` with the error of a
+    ///   `Impure` if the operand closure names another result when it is called again; `Identity` if the identity of an
+    ///   operation is wrong, with `AURORA_CHECK=1`; `Failed` with the error of a
     ///   function; `Panicked` with the message of a panic; `Value` if a block cannot be encoded or decoded; `TooLarge`
     ///   for a grid of more than 2^32 - 1 groups, for a block with more than 2^32 - 1 instructions, or if there is no
     ///   memory for the tables of the groups.

@@ -2,14 +2,15 @@
 
 use super::blocks::Array;
 use super::launch::{Launched, Trouble, names};
-use super::node::{Action, NodeState};
+use super::node::{Action, NodeState, Setup};
 use super::object::{Object, error};
 use super::operand::{Block, Value, owned};
 use super::program::Settings;
 use super::report::Tally;
 use super::worker::{Queue, Workers};
-use crate::BlockId;
 use crate::execute::Limits;
+use crate::policy::Pace;
+use crate::{BlockId, Parts};
 use aurora_core::object::{Plan, Shared, Until, Wait};
 use aurora_core::{ObjectName, Rank, Result, Site, World};
 use bytes::Bytes;
@@ -35,10 +36,17 @@ impl<'w> Ranks<'w> {
         let (me, nodes) = (world.rank().index() as u32, world.size() as u32);
         let workers = settings.workers.unwrap_or_else(|| cores_of(world));
         let in_flight = settings.in_flight.unwrap_or(workers.saturating_mul(16)).max(workers);
-        let mut node = NodeState::new(me, nodes, Limits { running: workers, in_flight, budget: None });
-        node.tally.workers = workers;
+        let speeds = settings.speeds.unwrap_or_else(|| vec![1.0; nodes as usize]);
+        let policy = settings.policy.unwrap_or_default();
+        let parts = Parts::by_speed(&speeds).expect("speeds have been checked");
+        // In each step a rank runs one instruction.
+        let (running, in_flight) = if policy.pace == Pace::Steps { (1, 1) } else { (workers, in_flight) };
+        let limits = Limits { running, in_flight, budget: None };
+        let alike = (policy, &parts);
+        let plan = Plan::new(name.what.clone(), &alike);
+        let node = NodeState::new(Setup { me, parts: parts.clone(), policy, limits, checks: world.is_checked() });
         let object = Object::new(node, queue.clone(), name.clone());
-        let shared = world.share(Plan::new(name.what.clone(), &()), |_| Ok(object))?;
+        let shared = world.share(plan, |_| Ok(object))?;
         let reach = shared.reach();
         let done = move |done: &mut Option<_>| {
             // If the job has ended, no call waits for this any more.
@@ -61,6 +69,8 @@ impl<'w> Ranks<'w> {
             }),
         };
         ranks.agree("the start of a super-program", "the start of a super-program", 0, refusal)?;
+        let workers = ranks.gather(running)?;
+        ranks.act(|node, _| node.set_workers(workers))?;
         Ok(ranks)
     }
 
@@ -137,8 +147,8 @@ impl Ranks<'_> {
         let mut number = 0;
         if let Ok(launch) = launch {
             let launch = Arc::new(launch);
-            let blocks = self.act(|node, _| node.take_blocks())?;
-            let dispatch = blocks.map(|blocks| NodeState::dispatch(launch.clone(), blocks));
+            let start = self.act(|node, _| node.start_of(&launch))?;
+            let dispatch = start.map(|start| NodeState::dispatch(launch.clone(), start));
             number = self.act(|node, out| node.enter(launch, dispatch, out))?;
         }
         self.agree("a launch", &words, digest, refusal)?;
@@ -180,7 +190,7 @@ impl Ranks<'_> {
             encoded.transpose().map_err(refused)
         });
         let encoded = self.settled(encoded)?;
-        let owner = Rank::new(self.act(|node, _| node.owner(block))? as usize);
+        let owner = Rank::new(self.act(|node, _| node.host(block))? as usize);
         let bytes = self.world.broadcast(owner, encoded.map(Bytes::from))?.unwrap_or_default();
         // The owner decodes it too, so that all ranks have the same value.
         self.settled(array.decode(block, &bytes).map_err(refused)).map(owned)

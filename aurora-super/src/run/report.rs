@@ -16,6 +16,8 @@ pub struct Tally {
     pub loads: u64,
     /// The bytes of these blocks.
     pub bytes: u64,
+    /// The number of partial results that this rank has merged into a result.
+    pub merges: u64,
     /// The time inside the functions, of all threads together.
     pub busy: Duration,
     /// The time in launches.
@@ -47,6 +49,7 @@ impl Report {
             instructions: sum.instructions + rank.instructions,
             loads: sum.loads + rank.loads,
             bytes: sum.bytes + rank.bytes,
+            merges: sum.merges + rank.merges,
             busy: sum.busy + rank.busy,
             elapsed: sum.elapsed.max(rank.elapsed),
             workers: sum.workers + rank.workers,
@@ -57,16 +60,20 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let row = |f: &mut fmt::Formatter<'_>, name: &str, of: &Tally| {
-            let Tally { instructions, loads, bytes, busy, .. } = of;
+            let Tally { instructions, loads, bytes, merges, busy, .. } = of;
             let mib = *bytes as f64 / f64::from(1 << 20);
-            write!(f, "{name:<9}{instructions:>13}{loads:>9}{mib:>11.2}{:>11.3}", busy.as_secs_f64())?;
+            write!(f, "{name:<9}{instructions:>13}{loads:>9}{mib:>11.2}{merges:>9}{:>11.3}", busy.as_secs_f64())?;
             write!(f, "{:>11.3}", of.idle().as_secs_f64())
         };
         let total = self.total();
         let plural = |count: u64| if count == 1 { "" } else { "es" };
         let (launches, seconds) = (total.launches, total.elapsed.as_secs_f64());
         writeln!(f, "{launches} launch{} in {seconds:.3} s", plural(launches))?;
-        writeln!(f, "{:<9}{:>13}{:>9}{:>11}{:>11}{:>11}", "", "instructions", "loads", "MiB", "busy s", "idle s")?;
+        writeln!(
+            f,
+            "{:<9}{:>13}{:>9}{:>11}{:>9}{:>11}{:>11}",
+            "", "instructions", "loads", "MiB", "merges", "busy s", "idle s"
+        )?;
         for (rank, tally) in self.ranks.iter().enumerate() {
             row(f, &Rank::new(rank).to_string(), tally)?;
             writeln!(f)?;

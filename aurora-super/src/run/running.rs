@@ -2,11 +2,12 @@
 
 use super::granted::Granted;
 use super::launch::{Launch, Resolved};
-use super::message::{InOrder, Inbox};
-use crate::dispatch::{Grant, Order, Report};
-use crate::execute::{Command, Event};
+use super::message::{InOrder, Inbox, Moved, Told};
+use super::store::Key;
+use crate::dispatch::{Grant, Order, Part, Report};
+use crate::execute::{Command, Event, Task};
 use crate::lineage::Runs;
-use crate::{BlockId, Dispatch, Execute, Group, Instruction, Node};
+use crate::{Dispatch, Execute, Group, Instruction, Node};
 use aurora_core::object::Malformed;
 use smallvec::SmallVec;
 use std::collections::{HashMap, VecDeque};
@@ -18,25 +19,50 @@ pub(super) struct Running {
     pub(super) execute: Execute<Granted>,
     pub(super) commands: VecDeque<Command>,
     /// Instructions that wait for own blocks, with the number of these blocks.
-    pub(super) incomplete: HashMap<Instruction, (Resolved, usize)>,
+    pub(super) incomplete: HashMap<Instruction, (Task, Resolved, usize)>,
     /// Instructions that workers have got, the oldest first.
     pub(super) at_work: SmallVec<[Instruction; 4]>,
-    pub(super) orders: Inbox<(Order, u64)>,
+    /// Messages of the dispatcher. The one that ends the launch comes with the blocks that have another host.
+    pub(super) told: Inbox<(Told, Moved)>,
     /// Instructions that another rank has granted, of each group.
     granted: HashMap<Group, Runs>,
     /// The number of grants whose operands are not known yet.
     pub(super) resolving: u32,
+    /// Partial results that are to be merged here, and that are being merged.
+    pub(super) to_merge: Vec<Part>,
+    pub(super) merging: u32,
     pub(super) reported: u64,
     /// All ranks have entered the launch.
     pub(super) has_begun: bool,
+    /// The launch is complete at the dispatcher: the blocks that have another host than before.
+    pub(super) moved: Option<Moved>,
     pub(super) dispatcher: Option<Dispatcher>,
 }
 
 pub(super) struct Dispatcher {
     pub(super) dispatch: Dispatch<Granted>,
     /// The reports of each rank.
-    pub(super) reports: Vec<Inbox<Report>>,
-    pub(super) ordered: Vec<u64>,
+    reports: Vec<Inbox<Report>>,
+    pub(super) told: Vec<u64>,
+    #[cfg(test)]
+    pub(super) log: super::replay::Log,
+}
+
+impl Dispatcher {
+    /// Handles a report.
+    pub(super) fn handle(&mut self, from: Node, report: Report) {
+        #[cfg(test)]
+        self.log.handled(from, &report);
+        self.dispatch.handle(from, report);
+    }
+
+    /// The next order.
+    pub(super) fn poll(&mut self) -> Option<(Node, Order)> {
+        let order = self.dispatch.poll();
+        #[cfg(test)]
+        self.log.ordered(order.as_ref());
+        order
+    }
 }
 
 impl Running {
@@ -46,9 +72,12 @@ impl Running {
         dispatch: Option<Dispatch<Granted>>,
         nodes: u32,
     ) -> Self {
-        let dispatcher = dispatch.map(|dispatch| {
-            let reports = std::iter::repeat_with(Inbox::default).take(nodes as usize).collect();
-            Dispatcher { dispatch, reports, ordered: vec![0; nodes as usize] }
+        let dispatcher = dispatch.map(|dispatch| Dispatcher {
+            reports: std::iter::repeat_with(Inbox::default).take(nodes as usize).collect(),
+            told: vec![0; nodes as usize],
+            #[cfg(test)]
+            log: super::replay::Log::of(&dispatch),
+            dispatch,
         });
         Running {
             launch,
@@ -56,11 +85,14 @@ impl Running {
             commands: VecDeque::new(),
             incomplete: HashMap::new(),
             at_work: SmallVec::new(),
-            orders: Inbox::default(),
+            told: Inbox::default(),
             granted: HashMap::new(),
             resolving: 0,
+            to_merge: Vec::new(),
+            merging: 0,
             reported: 0,
             has_begun: false,
+            moved: None,
             dispatcher,
         }
     }
@@ -84,46 +116,54 @@ impl Running {
     /// A report with this number has arrived before.
     pub(super) fn reported(&mut self, from: Node, report: InOrder<Report>) -> Result<(), Malformed> {
         let dispatcher = self.dispatcher.as_mut().expect("this is its rank");
-        let inbox = &mut dispatcher.reports[from as usize];
-        if !inbox.put(report.serial, report.message) {
+        if !dispatcher.reports[from as usize].put(report.serial, report.message) {
             return Err(Malformed);
         }
-        while let Some(report) = inbox.take() {
-            dispatcher.dispatch.handle(from, report);
+        while let Some(report) = dispatcher.reports[from as usize].take() {
+            dispatcher.handle(from, report);
         }
         Ok(())
     }
 
-    /// Handles an order.
+    /// Handles a message of the dispatcher on another rank.
     ///
     /// # Errors
-    /// There is no such group or step here; an order with this number, or one of its instructions, has arrived before.
-    pub(super) fn ordered(
-        &mut self,
-        order: InOrder<(Order, u64)>,
-        is_own: impl Fn(BlockId) -> bool,
-    ) -> Result<(), Malformed> {
-        let makes_sense = match &order.message.0 {
-            Order::Grant(Grant { what, .. }) => {
-                let of_launch = what.group < self.launch.groups() && what.run.end <= self.launch.len(what.group);
-                of_launch
+    /// There is no such group or step here; a message with this number, or one of its instructions, has arrived before.
+    pub(super) fn told(&mut self, me: Node, told: InOrder<Told>, moved: Moved) -> Result<(), Malformed> {
+        let has = |launch: &Launch, group: Group| group < launch.groups() && launch.len(group) > 0;
+        let makes_sense = match &told.message {
+            Told::Complete => true,
+            Told::Order(Order::Grant(Grant { what, .. }), _) => {
+                has(&self.launch, what.group)
+                    && what.run.end <= self.launch.len(what.group)
                     && !what.run.is_empty()
-                    && is_own(self.launch.result(what.group))
                     && self.granted.entry(what.group).or_default().add(what.run.clone())
             }
-            // Nothing floats and nothing is merged in a static launch.
-            _ => false,
+            Told::Order(Order::Merge { part, into }, _) => {
+                has(&self.launch, part.group) && part.from == me && *into != me
+            }
+            Told::Order(Order::Accept(part), _) => has(&self.launch, part.group) && part.from != me,
+            Told::Order(Order::Drop(group), _) => has(&self.launch, *group),
+            // No rank is ever lost while the job goes on.
+            Told::Order(Order::Lost(_), _) => false,
         };
-        if makes_sense && self.orders.put(order.serial, order.message) { Ok(()) } else { Err(Malformed) }
+        if makes_sense && self.told.put(told.serial, (told.message, moved)) { Ok(()) } else { Err(Malformed) }
     }
 
-    /// Returns true if this rank has run all instructions that it was granted.
+    /// The result of an instruction: the block, or this rank's partial result.
+    pub(super) fn result_of(&self, me: Node, task: &Task) -> Key {
+        let group = task.instruction.group;
+        if task.result_at == me { Key::Block(self.launch.result(group)) } else { Key::Part(group) }
+    }
+
+    /// Returns true if this rank has run all instructions that it was granted, and has merged all partial results.
     pub(super) fn is_idle(&self) -> bool {
-        self.orders.is_empty() && self.resolving == 0 && self.execute.is_idle()
+        let merges = self.merging > 0 || !self.to_merge.is_empty();
+        self.told.is_empty() && self.resolving == 0 && !merges && self.execute.is_idle()
     }
 
-    /// At the dispatcher: returns true if all instructions have run. A launch without instructions is done before other
-    /// ranks know it.
+    /// At the dispatcher: returns true if all instructions have run and all partial results are to be merged. A launch
+    /// without instructions is done before other ranks know it.
     pub(super) fn is_done(&self) -> bool {
         self.has_begun && self.dispatcher.as_ref().is_some_and(|own| own.dispatch.is_done())
     }

@@ -1,44 +1,56 @@
-//! The blocks of a rank: its own blocks, and copies of other ranks' blocks.
+//! The blocks of a rank: its own blocks, copies of other ranks' blocks, and partial results.
 
 use super::operand::Value;
-use crate::BlockId;
+use crate::dispatch::Part;
+use crate::{BlockId, Group};
 use std::collections::HashMap;
 
-/// The state of a block on a rank.
+/// A value on a rank.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Key {
+    /// A block that the rank hosts, or a copy of it.
+    Block(BlockId),
+    /// This rank's partial result of a group that another rank has begun.
+    Part(Group),
+    /// A partial result of another rank, to be merged here.
+    Brought(Part),
+}
+
+/// The state of a value on a rank.
 pub(super) enum Slot {
-    /// Its creator runs, or a copy has been asked for.
+    /// Its creator runs, or it has been asked for.
     Coming,
     /// A copy that has arrived is being decoded.
     Arrived,
     /// The value.
     Here(Value),
-    /// An instruction that writes the block has it.
+    /// An instruction or a merge that changes it has it, or another rank hosts it now.
     Taken,
 }
 
-/// The blocks of a rank. A block without a slot is not here: its creator has not run, or no copy was asked for.
+/// The values of a rank. A block without a slot is not here: its creator has not run, or no copy was asked for.
 #[derive(Default)]
 pub(super) struct Store {
-    slots: HashMap<BlockId, Slot>,
+    slots: HashMap<Key, Slot>,
 }
 
 impl Store {
-    pub(super) fn get(&self, block: BlockId) -> Option<&Slot> {
-        self.slots.get(&block)
+    pub(super) fn get(&self, key: Key) -> Option<&Slot> {
+        self.slots.get(&key)
     }
 
     /// The value, if it is here.
-    pub(super) fn value(&self, block: BlockId) -> Option<&Value> {
-        match self.slots.get(&block) {
+    pub(super) fn value(&self, key: Key) -> Option<&Value> {
+        match self.slots.get(&key) {
             Some(Slot::Here(value)) => Some(value),
             _ => None,
         }
     }
 
-    /// Records that a copy has arrived. False: it was not on its way.
+    /// Records that a value has arrived. False: it was not on its way.
     #[must_use]
-    pub(super) fn arrive(&mut self, block: BlockId) -> bool {
-        match self.slots.get_mut(&block) {
+    pub(super) fn arrive(&mut self, key: Key) -> bool {
+        match self.slots.get_mut(&key) {
             Some(slot @ Slot::Coming) => {
                 *slot = Slot::Arrived;
                 true
@@ -47,24 +59,25 @@ impl Store {
         }
     }
 
-    /// Records that a block is on its way. False: it was on its way before, or it is here.
-    pub(super) fn expect(&mut self, block: BlockId) -> bool {
-        let is_new = !self.slots.contains_key(&block);
+    /// Records that a value is on its way. False: it was on its way before, or it is here.
+    pub(super) fn expect(&mut self, key: Key) -> bool {
+        let is_new = !self.slots.contains_key(&key);
         if is_new {
-            self.slots.insert(block, Slot::Coming);
+            self.slots.insert(key, Slot::Coming);
         }
         is_new
     }
 
-    pub(super) fn put(&mut self, block: BlockId, value: Value) {
-        self.slots.insert(block, Slot::Here(value));
+    pub(super) fn put(&mut self, key: Key, value: Value) {
+        self.slots.insert(key, Slot::Here(value));
     }
 
-    /// Takes the value for an instruction that writes it.
-    pub(super) fn take(&mut self, block: BlockId) -> Option<Value> {
-        match self.slots.get_mut(&block).map(|slot| std::mem::replace(slot, Slot::Taken)) {
-            Some(Slot::Here(value)) => Some(value),
-            _ => None,
+    /// Takes the value for an instruction or a merge that changes it.
+    pub(super) fn take(&mut self, key: Key) -> Option<Value> {
+        let slot = self.slots.get_mut(&key).filter(|slot| matches!(slot, Slot::Here(_)))?;
+        match std::mem::replace(slot, Slot::Taken) {
+            Slot::Here(value) => Some(value),
+            _ => unreachable!("it is here"),
         }
     }
 
@@ -73,24 +86,25 @@ impl Store {
         std::mem::take(&mut self.slots).into_values().collect()
     }
 
-    /// Removes a copy.
-    pub(super) fn forget(&mut self, block: BlockId) -> Option<Slot> {
-        self.slots.remove(&block)
+    /// Removes a value.
+    pub(super) fn forget(&mut self, key: Key) -> Option<Slot> {
+        self.slots.remove(&key)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Store;
+    use super::{Key, Store};
     use std::sync::Arc;
 
     #[test]
     fn a_copy_arrives_once() {
         let mut store = Store::default();
-        assert!(!store.arrive(3), "nobody has asked for it");
-        assert!(store.expect(3) && !store.expect(3));
-        assert!(store.arrive(3) && !store.arrive(3));
-        store.put(3, Arc::new(5));
-        assert!(!store.arrive(3) && store.value(3).is_some());
+        let key = Key::Block(3);
+        assert!(!store.arrive(key), "nobody has asked for it");
+        assert!(store.expect(key) && !store.expect(key));
+        assert!(store.arrive(key) && !store.arrive(key));
+        store.put(key, Arc::new(5));
+        assert!(!store.arrive(key) && store.value(key).is_some());
     }
 }

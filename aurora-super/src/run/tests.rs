@@ -3,13 +3,14 @@
 use super::blocks::{Array, Arrays};
 use super::job::{Done, Job};
 use super::launch::{Context, Launch};
-use super::message::{InOrder, Message};
-use super::node::{Action, NodeState};
-use super::operand::{At, Place};
+use super::message::{InOrder, Message, Told};
+use super::node::{Action, NodeState, Setup};
+use super::operand::{At, Merge, Place, Update};
 use crate::data::Privilege;
-use crate::dispatch::{Grant, Order, Report, Run};
+use crate::dispatch::{Grant, Order, Part, Report, Run};
 use crate::execute::Limits;
-use crate::{BlockId, Node, Random};
+use crate::policy::{Pace, Version};
+use crate::{BlockId, Node, Parts, Policy, Random};
 use aurora_core::Site;
 use aurora_core::object::Received;
 use proptest::prelude::*;
@@ -67,9 +68,14 @@ struct Cluster {
 }
 
 impl Cluster {
-    fn new(ranks: u32, workers: u32, in_flight: u32, seed: u64) -> Self {
-        let limits = Limits { running: workers, in_flight: workers.max(in_flight), budget: None };
-        let nodes = (0..ranks).map(|me| NodeState::new(me, ranks, limits)).collect();
+    fn new(ranks: u32, workers: u32, in_flight: u32, policy: Policy, seed: u64) -> Self {
+        let limits = match policy.pace {
+            Pace::Steps => Limits::ONE,
+            Pace::Asynchronous => Limits { running: workers, in_flight: workers.max(in_flight), budget: None },
+        };
+        let parts = Parts::by_speed(&vec![1.0; ranks as usize]).expect("there are ranks");
+        let node = |me| NodeState::new(Setup { me, parts: parts.clone(), policy, limits, checks: me % 2 == 1 });
+        let nodes = (0..ranks).map(node).collect();
         Cluster { nodes, messages: Vec::new(), jobs: Vec::new(), random: Random::new(seed) }
     }
 
@@ -135,7 +141,7 @@ impl Cluster {
         let mut numbers = vec![0; self.nodes.len()];
         self.in_any_order(|cluster, node| {
             let (launch, of) = (Arc::new(launch()), &mut cluster.nodes[node as usize]);
-            let dispatch = of.take_blocks().map(|blocks| NodeState::dispatch(launch.clone(), blocks));
+            let dispatch = of.start_of(&launch).map(|start| NodeState::dispatch(launch.clone(), start));
             cluster.act(node, |of, out| numbers[node as usize] = of.enter(launch, dispatch, out));
         });
         self.in_any_order(|cluster, node| cluster.act(node, NodeState::begin));
@@ -145,21 +151,31 @@ impl Cluster {
     }
 }
 
+/// All policies with all versions that ranks know.
+fn policies() -> Vec<Policy> {
+    let versions = [Version::Simple, Version::Distributed, Version::Mixture];
+    let schedules = versions.into_iter().flat_map(|version| {
+        let tail = Policy { version, ..Policy::ECT };
+        [Policy::schedule(false, version), Policy::schedule(true, version), tail]
+    });
+    Policy::ALL.iter().map(|(_, policy)| *policy).chain(schedules).collect()
+}
+
 /// A random launch: the blocks of one array that groups write, and the blocks of the other that they read.
 #[derive(Clone, Debug)]
 struct Chance {
+    updates: bool,
     steps: Vec<u32>,
     writes: Vec<u32>,
     reads: Vec<u32>,
 }
 
 fn chances() -> impl Strategy<Value = Vec<Chance>> {
-    let chance =
-        (1_usize..8).prop_flat_map(|groups| {
-            let lines = |most| prop::collection::vec(0..most, groups);
-            (prop_oneof![lines(4_u32), lines(1)], lines(ARRAY), lines(ARRAY))
-                .prop_map(|(steps, writes, reads)| Chance { steps, writes, reads })
-        });
+    let chance = (1_usize..8).prop_flat_map(|groups| {
+        let lines = |most| prop::collection::vec(0..most, groups);
+        (any::<bool>(), prop_oneof![lines(4_u32), lines(1)], lines(ARRAY), lines(ARRAY))
+            .prop_map(|(updates, steps, writes, reads)| Chance { updates, steps, writes, reads })
+    });
     prop::collection::vec(chance, 1..5)
 }
 
@@ -177,13 +193,40 @@ fn prepared(chance: &Chance, turn: u32, arrays: &Arrays) -> Launch {
     };
     let function = move |read: &Log, super::Val((me, _)): super::Val<(u64, Code)>, write: &mut Log| {
         let _captured = &also_captured;
-        let seen = read.0.iter().chain(&write.0).fold(me, |seen, more| seen.wrapping_mul(31).wrapping_add(*more));
+        let seen = all_seen(me, &read.0, &write.0);
         write.0.push(seen);
+    };
+    let update = |read: &Log, super::Val((me, _)): super::Val<(u64, Code)>, write: &mut Update<Log, All>| {
+        write.0.push(all_seen(me, &read.0, &[]));
     };
     let groups = chance.steps.len() as u32;
     let steps = move |group: u32| other.steps[group as usize];
     let context = Context { arrays: arrays.clone(), program: 0 };
-    Launch::new(context, (groups, steps), function, operands, Site::here()).expect("a launch without fault")
+    let launch = match chance.updates {
+        true => Launch::new(context, (groups, steps), update, operands, Site::here()),
+        false => Launch::new(context, (groups, steps), function, operands, Site::here()),
+    };
+    launch.expect("a launch without fault")
+}
+
+/// A number that depends on all values that were read and written before. Updates may have any order in a list.
+fn all_seen(me: u64, read: &[u64], write: &[u64]) -> u64 {
+    let mut all = [read, write].concat();
+    all.sort_unstable();
+    all.iter().fold(me, |seen, more| seen.wrapping_mul(31).wrapping_add(*more))
+}
+
+/// Lists, one after the other.
+struct All;
+
+impl Merge<Log> for All {
+    fn identity(_: &Log) -> Log {
+        Log(Vec::new(), Code::new())
+    }
+
+    fn merge(into: &mut Log, part: Log) {
+        into.0.extend(&part.0);
+    }
 }
 
 /// All blocks after these launches, on one rank.
@@ -196,8 +239,8 @@ fn sequential(chances: &[Chance], arrays: &Arrays) -> Vec<Vec<u64>> {
                 let read = &blocks[((turn % 2) * ARRAY + (chance.reads[group as usize] + step) % ARRAY) as usize];
                 let write = ((1 - turn % 2) * ARRAY + chance.writes[group as usize]) as usize;
                 let me = u64::from(turn * 1000 + group * 10 + step);
-                let seen = read.iter().chain(&blocks[write]);
-                let seen = seen.fold(me, |seen, more| seen.wrapping_mul(31).wrapping_add(*more));
+                let before = if chance.updates { &[] } else { &blocks[write][..] };
+                let seen = all_seen(me, read, before);
                 blocks[write].push(seen);
                 assert!(launch.writes(write as BlockId));
             }
@@ -213,9 +256,10 @@ proptest! {
     fn any_order_of_messages_and_jobs_gives_the_sequential_result(
         chances in chances(),
         (ranks, workers, in_flight) in (1_u32..6, 1_u32..4, 1_u32..20),
+        policy in prop::sample::select(policies()),
         seed in any::<u64>(),
     ) {
-        let mut job = Cluster::new(ranks, workers, in_flight, seed);
+        let mut job = Cluster::new(ranks, workers, in_flight, policy, seed);
         let mut arrays = Arrays::default();
         for first in [0, ARRAY] {
             let make = move |number: u32| Log::new(first + number);
@@ -232,8 +276,18 @@ proptest! {
                 job.act(node, |node, out| node.make(block, out));
                 while job.step() {}
                 let value = job.nodes[node as usize].value(block).expect("it is made").clone();
-                prop_assert_eq!(&value.downcast_ref::<Log>().expect("a log").0, &wanted[block as usize]);
+                let sorted = |list: &[u64]| {
+                    let mut list = list.to_vec();
+                    list.sort_unstable();
+                    list
+                };
+                let found = &value.downcast_ref::<Log>().expect("a log").0;
+                prop_assert_eq!(sorted(found), sorted(&wanted[block as usize]));
             }
+        }
+        for log in job.nodes[0].logs.drain(..) {
+            let [recorded, replayed] = log.replay();
+            prop_assert_eq!(recorded, replayed);
         }
         let run: u64 = job.nodes.iter().map(|node| node.tally.instructions).sum();
         let wanted = chances.iter().flat_map(|chance| &chance.steps).map(|steps| u64::from(*steps));
@@ -243,7 +297,7 @@ proptest! {
 
 /// A cluster of 2 ranks in a launch of two groups, whose results are on rank 0 and rank 1.
 fn begun() -> Cluster {
-    let mut cluster = Cluster::new(2, 1, 1, 1);
+    let mut cluster = Cluster::new(2, 1, 1, Policy::S, 1);
     let array = Arc::new(Array::new(2, 0, 2, Log::new, Site::here()));
     let mut arrays = Arrays::default();
     arrays.push(array.clone());
@@ -253,7 +307,7 @@ fn begun() -> Cluster {
         let operands = |group, _| (At::new(Place { block: group, array: 0, program: 0 }),);
         let launch = Launch::new(context, (2, 3), |log: &mut Log| log.0.push(1), operands, Site::here());
         let launch = Arc::new(launch.expect("a launch without fault"));
-        let dispatch = node.take_blocks().map(|blocks| NodeState::dispatch(launch.clone(), blocks));
+        let dispatch = node.start_of(&launch).map(|start| NodeState::dispatch(launch.clone(), start));
         node.enter(launch, dispatch, &mut Vec::new());
     }
     cluster
@@ -264,10 +318,12 @@ fn messages_that_make_no_sense_are_refused() {
     let order = |group, run: std::ops::Range<u32>, launch, serial| {
         let what = Run { group, run, attempt: 0 };
         let grant = Grant { what, privilege: Privilege::Write, result_at: 1, value_at: None, joins: false };
-        Message::Order(InOrder { launch, serial, message: (Order::Grant(grant), 0) })
+        Message::Order(InOrder { launch, serial, message: Told::Order(Order::Grant(grant), 0) })
     };
     let report = |launch, serial| Message::Report(InOrder { launch, serial, message: Report::Ask });
-    let drop = Message::Order(InOrder { launch: 1, serial: 0, message: (Order::Drop(0), 0) });
+    let drop = Message::Order(InOrder { launch: 1, serial: 0, message: Told::Order(Order::Drop(3), 0) });
+    let told = |order| Message::Order(InOrder { launch: 1, serial: 0, message: Told::Order(order, 0) });
+    let complete = |launch| Message::Order(InOrder { launch, serial: 0, message: Told::Complete });
     let bad = [
         (0, 1, Message::Fetch(2)),
         (0, 1, Message::Fetch(0)),
@@ -281,16 +337,20 @@ fn messages_that_make_no_sense_are_refused() {
         (0, 1, order(1, 0..4, 1, 0)),
         (0, 1, order(1, 1..1, 1, 0)),
         (0, 1, order(1, 0..1, 2, 0)),
-        (0, 1, order(0, 0..1, 1, 0)),
         (0, 1, drop),
-        (0, 1, Message::Complete(2)),
-        (0, 1, Message::Complete(0)),
-        (1, 0, Message::Complete(1)),
+        (0, 1, complete(2)),
+        (1, 0, complete(1)),
+        (1, 0, Message::Part(Part { group: 1, from: 0, serial: 1 })),
+        (1, 0, Message::Part(Part { group: 2, from: 1, serial: 1 })),
+        (0, 1, told(Order::Lost(0))),
+        (0, 1, told(Order::Merge { part: Part { group: 1, from: 0, serial: 1 }, into: 0 })),
+        (0, 1, told(Order::Merge { part: Part { group: 1, from: 1, serial: 1 }, into: 1 })),
+        (0, 1, told(Order::Accept(Part { group: 1, from: 1, serial: 1 }))),
     ];
     for (from, to, message) in bad {
         let mut cluster = begun();
         let said = format!("{message:?}");
-        let taken = cluster.nodes[to].message(from, message, Received::Bytes(Vec::new()), &mut Vec::new());
+        let taken = cluster.nodes[to].message(from, message, Received::Bytes(vec![0]), &mut Vec::new());
         assert!(taken.is_err(), "{said}");
     }
     let mut cluster = begun();
@@ -303,7 +363,6 @@ fn messages_that_make_no_sense_are_refused() {
         assert!(say(order(1, run.clone(), 1, 0)).is_err(), "instructions {run:?} are granted again");
     }
     assert!(say(order(1, 2..3, 1, 1)).is_err(), "an order comes once");
-    assert!(say(Message::Complete(1)).is_err(), "an order is under way");
     let mut node = begun().nodes.remove(1);
     let say = |node: &mut NodeState, message| {
         let mut actions = Vec::new();
@@ -312,9 +371,13 @@ fn messages_that_make_no_sense_are_refused() {
     let Ok(Some(Action::Work(Job::Resolve { launch, grant, .. }))) = say(&mut node, order(1, 0..1, 1, 0)) else {
         panic!("it is resolved by a job")
     };
-    assert!(say(&mut node, Message::Complete(1)).is_err(), "a grant is being resolved");
     node.done(Job::Resolve { launch, grant, digest: None }.run(), &mut Vec::new());
-    assert!(say(&mut node, Message::Complete(1)).is_err(), "an instruction has not run");
+    let moved = |bytes: Vec<u8>| {
+        let message = Message::Order(InOrder { launch: 1, serial: 7, message: Told::Complete });
+        begun().nodes[1].message(0, message, Received::Bytes(bytes), &mut Vec::new())
+    };
+    assert!(moved(vec![0]).is_ok() && moved(vec![1, 1, 0]).is_ok());
+    assert!([vec![], vec![1], vec![1, 2, 0], vec![1, 0, 2]].into_iter().all(|bytes| moved(bytes).is_err()));
 }
 
 #[test]
@@ -322,7 +385,7 @@ fn a_grant_of_other_operands_is_found() {
     let mut cluster = begun();
     let what = Run { group: 1, run: 0..1, attempt: 0 };
     let grant = Grant { what, privilege: Privilege::Write, result_at: 1, value_at: None, joins: false };
-    let message = Message::Order(InOrder { launch: 1, serial: 0, message: (Order::Grant(grant), 7) });
+    let message = Message::Order(InOrder { launch: 1, serial: 0, message: Told::Order(Order::Grant(grant), 7) });
     let mut actions = Vec::new();
     cluster.nodes[1].message(0, message, Received::Bytes(Vec::new()), &mut actions).expect("it makes sense");
     let Some(Action::Work(job)) = actions.pop() else { panic!("the operands of a grant are resolved by a job") };

@@ -10,7 +10,7 @@ mod stalls;
 
 use crate::provoke::{Told, in_threads};
 use aurora_core::prelude::*;
-use aurora_super::SuperProgram;
+use aurora_super::{Policy, Super, SuperProgram};
 use std::panic::resume_unwind;
 
 const RANKS: usize = 3;
@@ -18,10 +18,11 @@ const RANKS: usize = 3;
 /// The rank that differs from the others.
 const CULPRIT: usize = 1;
 
-/// Runs a program that fails on all ranks. Every later call on a rank returns the error of the first.
+/// Runs a program that fails on all ranks. Every later call on a rank returns the error of the first. Each instruction
+/// has its rank from the start.
 fn fails(program: impl Fn(&World, &SuperProgram<'_>) -> Result<()> + Sync) -> Told {
     in_threads(RANKS).run(|world| {
-        let sp = SuperProgram::new(world)?;
+        let sp = Super::default().policy(Policy::S).start(world)?;
         let used = sp.blocks(3, |i| i)?;
         let failure = program(world, &sp);
         let Err(error) = failure else { panic!("rank {} has succeeded", world.rank()) };

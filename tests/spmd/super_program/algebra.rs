@@ -1,6 +1,6 @@
 //! Matrices: a product, a factorisation and a relaxation.
 
-use super::{both, both_give};
+use super::{both, both_by, both_give};
 use aurora_apps::report::Measured;
 use aurora_apps::sparse_mm::{self, SparseMm};
 use aurora_core::ops::Sum;
@@ -8,7 +8,7 @@ use aurora_core::{Result, World};
 use aurora_suite::body::Body;
 use aurora_suite::check;
 use aurora_suite::random::mix;
-use aurora_super::{Blocks, Dense, SuperProgram, Update};
+use aurora_super::{Blocks, Dense, Policy, SuperProgram, Update};
 
 pub fn bodies() -> Vec<Body> {
     vec![
@@ -72,7 +72,7 @@ fn product(sp: &SuperProgram<'_>) -> Result<Vec<u64>> {
 
 /// The sums of these numbers depend on the order of their terms.
 fn a_product_with_ragged_blocks_adds_in_the_order_of_steps(world: &World) -> Result<()> {
-    let bits = both(world, product)?;
+    let bits = both_by(world, Policy::S, product)?;
     let [m, inner, n] = SIZES.0;
     check::equal("values", bits.len(), m * n)?;
     // The first element of the first block, term by term.

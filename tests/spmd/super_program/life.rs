@@ -5,7 +5,7 @@ use aurora_core::ops::{Max, Sum};
 use aurora_core::{GVector, Result, World};
 use aurora_suite::body::Body;
 use aurora_suite::check;
-use aurora_super::{Super, SuperProgram};
+use aurora_super::{Policy, Super, SuperProgram};
 
 pub fn bodies() -> Vec<Body> {
     vec![
@@ -89,7 +89,7 @@ fn copies_of_an_earlier_launch_are_loaded_again(world: &World) -> Result<()> {
 }
 
 fn copies_that_nobody_has_written_are_kept(world: &World) -> Result<()> {
-    let sp = SuperProgram::new(world)?;
+    let sp = Super::default().policy(Policy::S).start(world)?;
     let (a, b) = (sp.blocks(8, u64::from)?, sp.blocks(8, |_| 0_u64)?);
     let add = |a: &u64, b: &mut u64| *b += a;
     sp.each(8, add, move |i| (a.at(7 - i), b.at(i)))?;
@@ -129,7 +129,7 @@ fn launches_without_instructions_between_others(world: &World) -> Result<()> {
 }
 
 fn the_report_counts_instructions_and_launches(world: &World) -> Result<()> {
-    let sp = SuperProgram::new(world)?;
+    let sp = Super::default().policy(Policy::S).start(world)?;
     let a = sp.blocks(5, |i| i)?;
     sp.launch(5, |i| i, |a: &mut u32| *a += 1, move |i, _| (a.at(i),))?;
     sp.launch(0, 1, |a: &mut u32| *a += 1, move |i, _| (a.at(i),))?;

@@ -1,18 +1,20 @@
 //! A launch, without the types of its function and grid: the program that the dispatcher hands out.
 
-use super::blocks::{Arrays, has_room, short};
-use super::index::Index;
-use super::instruction::{Args, Instruction};
-use super::job::free;
-use super::operand::{Access, Arg, Cell, Place};
 use crate::dispatch::Run;
-use crate::{BlockId, Group};
+use crate::run::blocks::{Arrays, has_room, short};
+use crate::run::index::Index;
+use crate::run::instruction::{Args, Instruction};
+use crate::run::job::free;
+use crate::run::operand::{Access, Arg, Cell, Merging, Place};
+use crate::{BlockId, Group, Updates};
 use aurora_core::Site;
 use std::any::{Any, TypeId, type_name};
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+
+mod partial;
 
 /// The number of steps of a group: a number, or a function of the group's index.
 pub trait Steps<I> {
@@ -34,13 +36,13 @@ impl<I, F: Fn(I) -> u32> Steps<I> for F {
 
 /// An error of a super-program: a name, by which programs recognise it, and the cause.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Trouble {
-    pub(super) name: &'static str,
-    pub(super) cause: String,
+pub(in crate::run) struct Trouble {
+    pub(in crate::run) name: &'static str,
+    pub(in crate::run) cause: String,
 }
 
 /// A prepared launch, or the error that prevents it.
-pub(super) type Launched = Result<Launch, Trouble>;
+pub(in crate::run) type Launched = Result<Launch, Trouble>;
 
 /// The names of a super-program's errors: `Error::Object { name, .. }`.
 pub mod names {
@@ -60,6 +62,8 @@ pub mod names {
     pub const VALUE: &str = "Value";
     /// A grid or an array has too many places, or more than there is memory for.
     pub const TOO_LARGE: &str = "TooLarge";
+    /// The identity of an operation changes a partial result that is merged into it.
+    pub const IDENTITY: &str = "Identity";
     /// An array without blocks has no value to fold.
     pub const EMPTY: &str = "Empty";
 }
@@ -71,12 +75,12 @@ const NONE: BlockId = BlockId::MAX;
 ///
 /// Groups of the program that write the same block are one group here, the first of them, and their instructions follow
 /// each other. So each result is written in the order of the groups, as in a sequential program.
-pub(super) struct Launch {
+pub(in crate::run) struct Launch {
     /// The function, in words.
     name: &'static str,
     /// The shape of its grid.
     grid: String,
-    pub(super) site: Site,
+    pub(in crate::run) site: Site,
     matrix: [u32; 2],
     /// The result of each group of the program.
     results: Vec<BlockId>,
@@ -87,7 +91,11 @@ pub(super) struct Launch {
     written: Vec<u64>,
     arrays: Arrays,
     program: u32,
+    /// The type of the function.
+    pub(in crate::run) function: TypeId,
     access: &'static [Access],
+    /// The operation of the update, unless the launch writes.
+    merging: Option<Merging>,
     operands: Box<Operands>,
     run: Box<Function>,
     show: Box<dyn Fn(Group) -> String + Send + Sync>,
@@ -104,23 +112,24 @@ enum Lens {
 }
 
 /// An instruction of a launch, with its operands.
-pub(super) struct Resolved {
-    pub(super) args: Args,
+#[cfg_attr(test, derive(Clone))]
+pub(in crate::run) struct Resolved {
+    pub(in crate::run) args: Args,
     /// The position of the result among the operands.
-    pub(super) result: usize,
+    pub(in crate::run) result: usize,
 }
 
 /// The arrays of a super-program and its number.
 #[derive(Clone)]
-pub(super) struct Context {
-    pub(super) arrays: Arrays,
+pub(in crate::run) struct Context {
+    pub(in crate::run) arrays: Arrays,
     /// The number of the super-program in this process.
-    pub(super) program: u32,
+    pub(in crate::run) program: u32,
 }
 
 impl Launch {
     /// Prepares a launch: finds the result of each group. It calls the operand closure once for each group.
-    pub(super) fn new<P, F: Instruction<P>, I: Index, O>(
+    pub(in crate::run) fn new<P, F: Instruction<P>, I: Index, O>(
         Context { arrays, program }: Context,
         (grid, steps): (I, impl Steps<I>),
         function: F,
@@ -151,7 +160,9 @@ impl Launch {
             written: vec![0; arrays.blocks().div_ceil(64) as usize],
             arrays,
             program,
+            function: TypeId::of::<F>(),
             access: F::ACCESS,
+            merging: F::MERGING,
             operands: Box::new(move |group, k| F::args(operands(grid.nth(group), k))),
             run: Box::new(move |cells| function.run(cells)),
             show: Box::new(move |group| format!("{:?}", grid.nth(group))),
@@ -234,54 +245,59 @@ impl Launch {
     }
 
     /// Rows and columns of the groups.
-    pub(super) fn grid(&self) -> (u32, u32) {
+    pub(in crate::run) fn grid(&self) -> (u32, u32) {
         (self.matrix[0], self.matrix[1])
     }
 
-    pub(super) fn groups(&self) -> u32 {
+    pub(in crate::run) fn groups(&self) -> u32 {
         self.results.len() as u32
     }
 
     /// Returns the number of instructions of a group.
-    pub(super) fn len(&self, group: Group) -> u32 {
+    pub(in crate::run) fn len(&self, group: Group) -> u32 {
         match &self.lens {
             Lens::Equal(len) => *len,
             Lens::Of(lens) => lens[group as usize],
         }
     }
 
+    /// Instructions of a group that update a block commute, and those that write it do not.
+    pub(in crate::run) fn updates(&self) -> Updates {
+        if self.merging.is_some() { Updates::InTurns } else { Updates::InOrder }
+    }
+
     /// The block that a group writes.
-    pub(super) fn result(&self, group: Group) -> BlockId {
+    pub(in crate::run) fn result(&self, group: Group) -> BlockId {
         self.results[group as usize]
     }
 
-    pub(super) fn arrays(&self) -> &Arrays {
+    pub(in crate::run) fn arrays(&self) -> &Arrays {
         &self.arrays
     }
 
     /// The launch in words: `the launch of multiply over (8, 8)`.
-    pub(super) fn words(&self) -> String {
+    pub(in crate::run) fn words(&self) -> String {
         format!("the launch of {} over {}", self.name, self.grid)
     }
 
     /// A number that is equal on all ranks that make the same launch.
-    pub(super) fn digest(&self) -> u64 {
+    pub(in crate::run) fn digest(&self) -> u64 {
         self.digest
     }
 
     /// Returns true if a block is a result of this launch.
-    pub(super) fn writes(&self, block: BlockId) -> bool {
+    pub(in crate::run) fn writes(&self, block: BlockId) -> bool {
         self.written.get(block as usize / 64).is_some_and(|word| word >> (block % 64) & 1 != 0)
     }
 
     /// The blocks that are results.
-    pub(super) fn written(&self) -> impl Iterator<Item = BlockId> + '_ {
+    pub(in crate::run) fn written(&self) -> impl Iterator<Item = BlockId> + '_ {
         let firsts = (0..self.groups()).filter(|group| self.len(*group) > 0);
         firsts.map(|group| self.results[group as usize])
     }
 
     /// The instructions in the order of the program's groups, which is not the order of chains.
-    pub(super) fn in_order(&self) -> Vec<(Group, crate::Range)> {
+    pub(in crate::run) fn in_order(&self) -> Vec<(Group, crate::Range)> {
         let mut runs = Vec::new();
         for group in (0..self.groups()).filter(|group| self.len(*group) > 0) {
             let chain = self.chains.get(&group).map_or(&[][..], Vec::as_slice);
@@ -312,7 +328,7 @@ impl Launch {
     }
 
     /// An instruction in words, without the line.
-    pub(super) fn show(&self, instruction: crate::Instruction) -> String {
+    pub(in crate::run) fn show(&self, instruction: crate::Instruction) -> String {
         let (group, step) = self.of_program(instruction);
         format!("step {step} of group {} of {}", (self.show)(group), self.words())
     }
@@ -350,7 +366,7 @@ impl Launch {
     }
 
     /// The operands of an instruction, checked.
-    pub(super) fn resolve(&self, instruction: crate::Instruction) -> Result<Resolved, Trouble> {
+    pub(in crate::run) fn resolve(&self, instruction: crate::Instruction) -> Result<Resolved, Trouble> {
         let at = self.of_program(instruction);
         let (args, result) = (self.operands(at.0, at.1)?, self.results[instruction.group as usize]);
         let mut result_operand = 0;
@@ -400,14 +416,14 @@ impl Launch {
     }
 
     /// Runs an instruction on its operands.
-    pub(super) fn run(&self, instruction: crate::Instruction, cells: &mut [Cell]) -> Result<(), Trouble> {
+    pub(in crate::run) fn run(&self, instruction: crate::Instruction, cells: &mut [Cell]) -> Result<(), Trouble> {
         let at = self.of_program(instruction);
         let ended = self.shielded("the function", Some(at), || (self.run)(cells))?;
         ended.map_err(|error| Trouble { name: names::FAILED, cause: format!("{}: {error}", self.words_of(at)) })
     }
 
     /// The operands of the instructions of a run, and a number that is equal on all ranks whose operands are equal.
-    pub(super) fn resolve_all(&self, run: &Run) -> Result<(Vec<(crate::Instruction, Resolved)>, u64), Trouble> {
+    pub(in crate::run) fn resolve_all(&self, run: &Run) -> Result<(Vec<(crate::Instruction, Resolved)>, u64), Trouble> {
         let mut hasher = DefaultHasher::new();
         let resolved = run.instructions().map(|instruction| {
             let resolved = self.resolve(instruction)?;
@@ -433,7 +449,7 @@ impl Drop for Launch {
 
 /// The message of a panic. A payload without a message is leaked: it belongs to the program, and may panic when it is
 /// dropped.
-pub(super) fn said(panic: Box<dyn Any + Send>) -> String {
+pub(in crate::run) fn said(panic: Box<dyn Any + Send>) -> String {
     let other = match panic.downcast::<&str>() {
         Ok(text) => return text.to_string(),
         Err(other) => other,
