@@ -13,7 +13,8 @@ const RECENT: usize = 5;
 
 /// The nodes of a cluster, compared: their speeds and their cores.
 ///
-/// A node of which no time is known has its known speed in the scale of the nodes of which one is known.
+/// Instructions may differ in length. So a node keeps its known speed, in the scale of all times, as long as its last
+/// five times allow for that speed. Otherwise its speed is that of the median of these times.
 ///
 /// ```
 /// use aurora_super::policy::Weights;
@@ -31,6 +32,7 @@ pub struct Weights {
     cores: Vec<u32>,
     /// The last times of an instruction on each node, in ns.
     times: Vec<SmallVec<[u64; RECENT]>>,
+    /// In instructions per ns, if a time is known.
     speeds: Vec<f64>,
     /// For each node, the sum of the speeds of all cores of faster nodes.
     faster: Vec<f64>,
@@ -76,8 +78,7 @@ impl Weights {
         self.cores[node as usize]
     }
 
-    /// Records the time of an instruction on a node, in ns. The median of the last five times counts. A time of 0 is
-    /// ignored. Returns true if the speed of the node changes.
+    /// Records the time of an instruction on a node, in ns. The last five times count. A time of 0 is ignored. Returns true if the speed of the node changes.
     pub fn learn(&mut self, node: Node, time: u64) -> bool {
         if time == 0 {
             return false;
@@ -128,13 +129,18 @@ impl Weights {
     }
 
     fn compare(&mut self) {
-        // The speeds by times, in instructions per ns, and the scale of the known speeds.
-        let learnt: Vec<Option<f64>> =
-            (0..self.nodes()).map(|node| self.time_on(node).map(|time| 1.0 / time as f64)).collect();
-        let both = learnt.iter().zip(&self.known).filter_map(|(learnt, known)| Some(((*learnt)?, *known)));
-        let (by_times, by_known) = both.fold((0.0, 0.0), |(a, b), (learnt, known)| (a + learnt, b + known));
-        let scale = if by_known > 0.0 { by_times / by_known } else { 1.0 };
-        self.speeds = learnt.iter().zip(&self.known).map(|(learnt, known)| learnt.unwrap_or(known * scale)).collect();
+        let medians: Vec<Option<f64>> =
+            (0..self.nodes()).map(|node| self.time_on(node).map(|time| time as f64)).collect();
+        // The work of an instruction, if the known speeds of most nodes are right: a median.
+        let works = medians.iter().zip(&self.known).filter_map(|(median, known)| Some((*median)? * known));
+        let mut works: Vec<f64> = works.collect();
+        works.sort_by(f64::total_cmp);
+        let work = works.get(works.len() / 2).copied().unwrap_or(1.0);
+        let speed = |((times, median), known): ((&SmallVec<_>, &Option<f64>), &f64)| match median {
+            Some(median) if !allow(times, work / known) => 1.0 / median,
+            _ => known / work,
+        };
+        self.speeds = self.times.iter().zip(&medians).zip(&self.known).map(speed).collect();
         let cores = |node: usize| f64::from(self.cores[node]);
         let mut order: Vec<usize> = (0..self.speeds.len()).collect();
         order.sort_by(|one, other| self.speeds[*other].total_cmp(&self.speeds[*one]));
@@ -151,6 +157,16 @@ impl Weights {
         }
         self.all = faster + as_fast;
     }
+}
+
+/// Returns true if the times of a node allow for an expected time: it is among them, if the largest and the smallest of
+/// four or more do not count, or close to them.
+fn allow(times: &SmallVec<[u64; RECENT]>, expected: f64) -> bool {
+    let mut times = times.clone();
+    times.sort_unstable();
+    let inner = if times.len() < 4 { &times[..] } else { &times[1..times.len() - 1] };
+    let close = 1.0 + 0.5 / times.len() as f64;
+    inner[0] as f64 / close <= expected && expected <= inner[inner.len() - 1] as f64 * close
 }
 
 #[cfg(test)]
@@ -178,23 +194,31 @@ mod tests {
     }
 
     #[test]
-    fn the_median_of_five_times_counts() {
+    fn times_that_a_speed_does_not_explain_change_it() {
         let mut weights = Weights::new(&[1.0, 1.0, 2.0], &[1, 2, 1]);
         assert!(!weights.learn(0, 0) && weights.time().is_none());
-        assert!(weights.learn(0, 100));
+        weights.learn(0, 100);
         assert_eq!(weights.relative(), [0.5, 0.5, 1.0]);
         assert!((weights.share(1) - 0.4).abs() < 1e-9);
-        for time in [100, 900, 900] {
-            weights.learn(0, time);
+        // Instructions of any length, between which all nodes are as fast as known.
+        for (at, time) in [20, 180, 100, 60, 140, 90, 30, 170].into_iter().enumerate() {
+            weights.learn(at as Node % 2, time);
+            weights.learn(2, time / 2);
         }
-        assert_eq!(weights.time_on(0), Some(900));
-        weights.learn(0, 100);
-        assert_eq!((weights.time_on(0), weights.time_on(1)), (Some(100), None));
-        // A node that becomes slow has another speed after three times.
-        weights.learn(1, 200);
-        (0..4).for_each(|_| _ = weights.learn(1, 200));
-        (0..2).for_each(|_| assert!(!weights.learn(1, 4000)));
-        assert!(weights.learn(1, 4000));
-        assert_eq!((weights.time_on(0), weights.time_on(1)), (Some(100), Some(4000)));
+        assert_eq!(weights.relative(), [0.5, 0.5, 1.0]);
+        // One node becomes slow.
+        (0..5).for_each(|_| _ = weights.learn(1, 4000));
+        let now = weights.relative();
+        assert!(now[1] < 0.05 && now[0] > 0.3, "{now:?}");
+        assert_eq!(weights.time_on(1), Some(4000));
+    }
+
+    #[test]
+    fn the_first_times_of_nodes_show_their_speeds() {
+        let mut weights = Weights::new(&[1.0; 12], &[1; 12]);
+        let times = [780, 780, 780, 780, 780, 780, 2243, 2243, 2243, 737, 737, 737];
+        (0..).zip(times).for_each(|(node, time)| _ = weights.learn(node, time));
+        assert!((6..9).all(|node| weights.should_leave(node, 3, 1)));
+        assert!((0..6).chain(9..12).all(|node| !weights.should_leave(node, 3, 1)));
     }
 }

@@ -249,7 +249,9 @@ impl<'a> Machine<'a> {
                 if task.privilege == Privilege::RemoteUpdate {
                     site.execute.merges(&task);
                 }
-                self.tell(node, Event::Ran { instruction: task.instruction, took: 0 });
+                // A unit is 1 us.
+                let took = (running.time() * 1000.0) as u64;
+                self.tell(node, Event::Ran { instruction: task.instruction, took });
             }
         }
     }
