@@ -1,4 +1,4 @@
-//! Super-programs whose instructions sleep, beside their simulation: `cargo run --release --example balance [RANKS]`.
+//! Super-programs of sleeping instructions, and their simulation: `cargo run --release --example balance [RANKS]`.
 //!
 //! Both run the same policy over the same work. The first table has equal ranks; in the second, ranks with odd numbers
 //! are three times as fast.

@@ -78,7 +78,8 @@ impl Weights {
         self.cores[node as usize]
     }
 
-    /// Records the time of an instruction on a node, in ns. The last five times count. A time of 0 is ignored. Returns true if the speed of the node changes.
+    /// Records the time of an instruction on a node, in ns. The last five times count. A time of 0 is ignored. Returns
+    /// true if the speed of the node changes.
     pub fn learn(&mut self, node: Node, time: u64) -> bool {
         if time == 0 {
             return false;
