@@ -458,6 +458,15 @@ impl<'w> SuperProgram<'w> {
         Ok(Report { ranks: self.engine.gather(own)? })
     }
 
+    /// The records of this rank's dispatchers.
+    #[cfg(test)]
+    pub(super) fn logs(&self) -> Vec<super::replay::Log> {
+        match &self.engine {
+            Engine::Ranks(ranks) => ranks.logs(),
+            Engine::Sequential(_) => Vec::new(),
+        }
+    }
+
     /// Returns the block that a handle names, and its array, if they belong to this super-program.
     #[track_caller]
     fn block(&self, arg: Arg) -> std::result::Result<(BlockId, Arc<Array>), Trouble> {

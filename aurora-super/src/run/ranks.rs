@@ -207,6 +207,11 @@ impl Ranks<'_> {
         self.act(|node, _| node.tally)
     }
 
+    #[cfg(test)]
+    pub(super) fn logs(&self) -> Vec<super::replay::Log> {
+        self.act(|node, _| std::mem::take(&mut node.logs)).expect("the job goes on")
+    }
+
     /// Waits until workers have freed the values of earlier launches. A `Drop` that blocks is ended by the limit of
     /// waits, and is a notice after 30 s.
     fn wait_for_frees(&self) -> Result<()> {

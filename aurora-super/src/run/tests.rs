@@ -6,13 +6,14 @@ use super::launch::{Context, Launch};
 use super::message::{InOrder, Message, Told};
 use super::node::{Action, NodeState, Setup};
 use super::operand::{At, Merge, Place, Update};
+use crate::Super;
 use crate::data::Privilege;
 use crate::dispatch::{Grant, Order, Part, Report, Run};
 use crate::execute::Limits;
 use crate::policy::{Pace, Version};
 use crate::{BlockId, Node, Parts, Policy, Random};
-use aurora_core::Site;
 use aurora_core::object::Received;
+use aurora_core::{Config, Site};
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
@@ -391,4 +392,35 @@ fn a_grant_of_other_operands_is_found() {
     let Some(Action::Work(job)) = actions.pop() else { panic!("the operands of a grant are resolved by a job") };
     cluster.nodes[1].done(job.run(), &mut actions);
     assert!(matches!(&actions[..], [Action::Differ { what, .. }] if what.contains("step 0 of group 1")));
+}
+
+/// In jobs of threads, whose messages and times are real.
+#[test]
+fn a_fresh_dispatcher_gives_the_orders_of_a_real_one() {
+    fn update(a: &u64, b: &mut Update<u64, aurora_core::ops::Sum>) {
+        **b += a;
+    }
+    for (ranks, policy) in (1..=5).flat_map(|ranks| policies().into_iter().map(move |policy| (ranks, policy))) {
+        let run = Config::threads(ranks).run(move |world| {
+            let sp = Super::default().policy(policy).workers(2).start(world)?;
+            let (a, b) = (sp.blocks(9, u64::from)?, sp.blocks((3, 3), |_| 0_u64)?);
+            for _ in 0..3 {
+                sp.launch(
+                    (3, 3),
+                    |(i, j): (u32, u32)| i * 4 + j,
+                    update,
+                    move |(i, j), k| (a.at((3 * i + j + k) % 9), b.at((i, j))),
+                )?;
+                sp.launch(9, 2, |b: &u64, a: &mut u64| *a += b, move |i, k| (b.at((i % 3, k)), a.at(i)))?;
+            }
+            let logs = sp.logs();
+            assert_eq!(logs.len(), if world.is_root() { 6 } else { 0 });
+            for log in logs {
+                let [recorded, replayed] = log.replay();
+                assert!(!recorded.is_empty() && recorded == replayed);
+            }
+            Ok(())
+        });
+        run.unwrap_or_else(|error| panic!("{policy:?} on {ranks} ranks: {error}"));
+    }
 }

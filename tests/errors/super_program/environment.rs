@@ -1,7 +1,9 @@
 //! Invalid settings.
 
 use crate::environment::started;
-use aurora_super::{Super, SuperProgram};
+use aurora_core::Error;
+use aurora_super::policy::Version;
+use aurora_super::{Policy, Super, SuperProgram};
 
 #[test]
 #[ignore = "only for the next ones to start"]
@@ -36,15 +38,48 @@ fn numbers_of_threads_and_instructions_that_cannot_be() {
 }
 
 #[test]
+fn policies_that_are_unknown() {
+    for value in ["x", "tial", "Remote", "S,R"] {
+        let (is_fine, text) = text_of(&[("AURORA_SUPER_POLICY", value)]);
+        assert!(!is_fine, "AURORA_SUPER_POLICY={value} is accepted");
+        let words = format!("AURORA_SUPER_POLICY={value} is not valid: expected one of syn, S, R, SR, SS, tail, ect");
+        assert!(text.contains(&words), "{value}: {text}");
+    }
+}
+
+#[test]
 fn the_variables_are_obeyed() {
     let (is_fine, text) = text_of(&[("AURORA_SUPER_WORKERS", "5"), ("AURORA_SUPER_IN_FLIGHT", "1")]);
     assert!(is_fine, "{text}");
 }
 
 #[test]
+fn ranks_with_different_settings() {
+    let sets: [fn(Super, usize) -> Super; 2] = [
+        |of, rank| of.policy(if rank == 1 { Policy::R } else { Policy::S }),
+        |of, rank| of.speeds([1.0, 1.0 + rank as f64, 1.0]),
+    ];
+    for set in sets {
+        let told = crate::provoke::in_threads(3)
+            .run(|world| set(Super::default(), world.rank().index()).start(world).map(drop));
+        told.all_say(&["SuperProgram"]);
+        let is_mismatch = |told: &Option<Result<(), Error>>| matches!(told, Some(Err(Error::Mismatch { .. })));
+        assert!(told.ranks.iter().all(is_mismatch), "{told:?}");
+    }
+}
+
+#[test]
 fn settings_of_the_program_that_cannot_be() {
     type Set = fn(Super) -> Super;
-    let sets: [(Set, &str); 2] = [
+    const RANKS: &str = "expected one number above 0 and up to 1e290 for each of the 3 ranks";
+    let sets: [(Set, &str); 9] = [
+        (|of| of.policy(Policy { version: Version::Remote, ..Policy::TAIL }), "a policy of the version Remote"),
+        (|of| of.speeds([1.0, 2.0]), RANKS),
+        (|of| of.speeds([1.0; 4]), RANKS),
+        (|of| of.speeds(Vec::new()), RANKS),
+        (|of| of.speeds([1.0, 0.0, 1.0]), RANKS),
+        (|of| of.speeds([1.0, -1.0, 1.0]), "Super::speeds=[1.0, -1.0, 1.0] is not valid"),
+        (|of| of.speeds([1.0, f64::NAN, 1.0]), RANKS),
         (|of| of.workers(0), "AURORA_SUPER_WORKERS=0 is not valid"),
         (|of| of.in_flight(0), "AURORA_SUPER_IN_FLIGHT=0 is not valid"),
     ];

@@ -1,5 +1,6 @@
 //! Errors of super-programs: every rank gets the error, in this call and in every later call.
 
+mod balance;
 mod calls;
 mod code;
 mod departures;

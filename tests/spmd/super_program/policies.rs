@@ -7,6 +7,7 @@ use aurora_suite::body::Body;
 use aurora_suite::check;
 use aurora_super::policy::Version;
 use aurora_super::{Dense, Policy, Super, SuperProgram, Update, Val};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ pub fn bodies() -> Vec<Body> {
         Body::of(results_that_move_and_parts_that_are_merged),
         Body::of(all_blocks_on_one_rank),
         Body::of(a_launch_of_one_long_instruction),
+        Body::of(a_rank_that_becomes_slow),
     ]
 }
 
@@ -84,4 +86,23 @@ fn a_launch_of_one_long_instruction(world: &World) -> Result<()> {
     check::equal("sum", sp.fold(&a, |a| *a, |x, y| x + y)?, 24)?;
     let (own, ranks) = (sp.report()?.ranks[0].instructions, world.size() as u64);
     check::equal("the long one, and those that it had ahead", ranks == 1 || own <= 12 / ranks + 2, true)
+}
+
+/// Rank 0 becomes 20 times slower in the middle: the others do most of the rest.
+fn a_rank_that_becomes_slow(world: &World) -> Result<()> {
+    for policy in [Policy::TAIL, Policy::ECT] {
+        let sp = Super::default().policy(policy).workers(1).start(world)?;
+        let a = sp.blocks((6, 6), |_| 0_u64)?;
+        let (is_slow, steps) = (world.is_root(), AtomicU32::new(0));
+        let add = move |a: &mut Update<u64, Sum>| {
+            let step = steps.fetch_add(1, Ordering::Relaxed);
+            sleep(Duration::from_millis(if is_slow && step > 10 { 20 } else { 1 }));
+            **a += 1;
+        };
+        sp.launch((6, 6), 4, add, move |at, _| (a.at(at),))?;
+        check::equal("sum", sp.fold(&a, |a| *a, |x, y| x + y)?, 144)?;
+        let (own, ranks) = (sp.report()?.ranks[0].instructions, world.size() as u64);
+        check::equal("not its whole share", ranks == 1 || own < 144 / ranks, true)?;
+    }
+    Ok(())
 }
