@@ -18,6 +18,8 @@ pub(super) enum Message {
     Block(BlockId),
     /// A partial result; its bytes are the payload.
     Part(Part),
+    /// To the dispatcher: a partial result is merged, in the launch with this number.
+    Merged(u64),
 }
 
 /// A message of the dispatcher to a rank.

@@ -104,6 +104,7 @@ impl SharedObject for Object {
             Ok(Message::Fetch(_)) => "fetch",
             Ok(Message::Block(_)) => "block",
             Ok(Message::Part(_)) => "part",
+            Ok(Message::Merged(_)) => "merged",
             Err(Malformed) => "message",
         }
     }

@@ -43,6 +43,8 @@ pub(super) struct Dispatcher {
     pub(super) dispatch: Dispatch<Granted>,
     /// The reports of each rank.
     reports: Vec<Inbox<Report>>,
+    /// The number of partial results that are to be merged, less those that are merged.
+    pub(super) unmerged: u64,
     pub(super) told: Vec<u64>,
     #[cfg(test)]
     pub(super) log: super::replay::Log,
@@ -61,6 +63,7 @@ impl Dispatcher {
         let order = self.dispatch.poll();
         #[cfg(test)]
         self.log.ordered(order.as_ref());
+        self.unmerged += u64::from(matches!(order, Some((_, Order::Accept(_)))));
         order
     }
 }
@@ -74,6 +77,7 @@ impl Running {
     ) -> Self {
         let dispatcher = dispatch.map(|dispatch| Dispatcher {
             reports: std::iter::repeat_with(Inbox::default).take(nodes as usize).collect(),
+            unmerged: 0,
             told: vec![0; nodes as usize],
             #[cfg(test)]
             log: super::replay::Log::of(&dispatch),
@@ -162,9 +166,9 @@ impl Running {
         self.told.is_empty() && self.resolving == 0 && !merges && self.execute.is_idle()
     }
 
-    /// At the dispatcher: returns true if all instructions have run and all partial results are to be merged. A launch
-    /// without instructions is done before other ranks know it.
+    /// At the dispatcher: returns true if all instructions have run and all partial results are merged. A launch without
+    /// instructions is done before other ranks know it.
     pub(super) fn is_done(&self) -> bool {
-        self.has_begun && self.dispatcher.as_ref().is_some_and(|own| own.dispatch.is_done())
+        self.has_begun && self.dispatcher.as_ref().is_some_and(|own| own.dispatch.is_done() && own.unmerged == 0)
     }
 }

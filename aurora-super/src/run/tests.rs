@@ -148,6 +148,8 @@ impl Cluster {
         self.in_any_order(|cluster, node| cluster.act(node, NodeState::begin));
         while !self.nodes.iter().zip(&numbers).all(|(node, number)| node.is_complete(*number)) {
             assert!(self.step(), "nothing is under way, and the launch is not complete");
+            let is_over = self.nodes.iter().zip(&numbers).any(|(node, number)| node.is_complete(*number));
+            assert!(!is_over || !self.nodes.iter().any(NodeState::is_merging), "a result is not whole yet");
         }
     }
 }
@@ -341,6 +343,8 @@ fn messages_that_make_no_sense_are_refused() {
         (0, 1, drop),
         (0, 1, complete(2)),
         (1, 0, complete(1)),
+        (1, 0, Message::Merged(1)),
+        (0, 1, Message::Merged(1)),
         (1, 0, Message::Part(Part { group: 1, from: 0, serial: 1 })),
         (1, 0, Message::Part(Part { group: 2, from: 1, serial: 1 })),
         (0, 1, told(Order::Lost(0))),

@@ -204,6 +204,11 @@ impl NodeState {
         self.entered > launch || self.running.is_none()
     }
 
+    #[cfg(test)]
+    pub(in crate::run) fn is_merging(&self) -> bool {
+        self.running.as_ref().is_some_and(|running| running.merging > 0 || !running.to_merge.is_empty())
+    }
+
     /// The oldest instruction that runs here, in words.
     pub(in crate::run) fn at_work(&self) -> Option<String> {
         let running = self.running.as_ref()?;
@@ -261,6 +266,11 @@ impl NodeState {
                     return Err(Malformed);
                 }
                 self.decode(key, block, payload, out);
+            }
+            Message::Merged(launch) => {
+                let dispatcher = self.running.as_mut().and_then(|running| running.dispatcher.as_mut());
+                let dispatcher = dispatcher.filter(|own| launch == self.entered && own.unmerged > 0);
+                dispatcher.ok_or(Malformed)?.unmerged -= 1;
             }
             Message::Report(report) => self.reported(from, report)?,
             Message::Order(told) => self.told(from, told, &payload)?,
@@ -352,6 +362,13 @@ impl NodeState {
                 self.tally.merges += 1;
                 let running = self.running.as_mut().expect("it waits for the merge");
                 running.merging -= 1;
+                match &mut running.dispatcher {
+                    Some(own) => own.unmerged -= 1,
+                    None => {
+                        let message = Message::Merged(self.entered);
+                        out.push(Action::Send { to: DISPATCHER, message, bytes: Bytes::new() });
+                    }
+                }
                 self.store.put(Key::Block(running.launch.result(group)), value);
                 self.merge(out);
             }
