@@ -166,8 +166,8 @@ impl Running {
         self.told.is_empty() && self.resolving == 0 && !merges && self.execute.is_idle()
     }
 
-    /// At the dispatcher: returns true if all instructions have run and all partial results are merged. A launch without
-    /// instructions is done before other ranks know it.
+    /// At the dispatcher: returns true if all instructions have run and all partial results are merged. A launch
+    /// without instructions is done before other ranks know it.
     pub(super) fn is_done(&self) -> bool {
         self.has_begun && self.dispatcher.as_ref().is_some_and(|own| own.dispatch.is_done() && own.unmerged == 0)
     }

@@ -88,7 +88,7 @@ fn a_launch_of_one_long_instruction(world: &World) -> Result<()> {
     check::equal("the long one, and those that it had ahead", ranks == 1 || own <= 12 / ranks + 2, true)
 }
 
-/// Rank 0 becomes 20 times slower in the middle: the others do most of the rest.
+/// Rank 0 becomes 20 times slower half-way: the others do most of the rest.
 fn a_rank_that_becomes_slow(world: &World) -> Result<()> {
     for policy in [Policy::TAIL, Policy::ECT] {
         let sp = Super::default().policy(policy).workers(1).start(world)?;
