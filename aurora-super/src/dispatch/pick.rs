@@ -84,7 +84,7 @@ impl<P: Program> Dispatch<P> {
         // As many as hide the time of a grant; and half of the node's share of all that is left.
         let hiding = self.weights.time().map_or(0.0, |time| (f64::from(cores) * GRANT / (each * time)).ceil());
         let limit = (f64::from(cores) + hiding).max(self.weights.share(node) * left as f64 / 2.0) as u32;
-        let most = if shares { (limit / (2 * cores)).clamp(1, grain) } else { grain };
+        let most = if shares { (limit / cores.saturating_mul(2)).clamp(1, grain) } else { grain };
         (limit.saturating_sub(granted), most)
     }
 
