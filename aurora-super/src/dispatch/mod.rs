@@ -27,8 +27,8 @@ pub struct Config {
     /// True if a node may be granted more instructions of a writeable group before it has committed the earlier ones.
     pub extends: bool,
     /// True if the dispatcher learns the [`Weights`] of nodes from the times in reports, and uses them. A node gets few
-    /// instructions ahead when few are left (*guided self-scheduling*), unless the policy is static; and no node joins
-    /// a group whose instructions take less time than the move of its result.
+    /// instructions ahead when few are left (*guided self-scheduling*), unless the policy is static; and no node
+    /// takes the rest of another node's group if that costs more time than the rest.
     pub guided: bool,
     /// The seed of the policy's random choices.
     pub seed: u64,

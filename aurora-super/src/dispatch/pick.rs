@@ -10,10 +10,11 @@ use std::cmp::Reverse;
 /// have.
 const LOOKED_AT: usize = 16;
 
-/// The time in ns that it takes a node to get a grant after it has asked for one, and the time that it takes to move a
-/// result to another node. Both times depend on the network and on the blocks; these are typical of one machine.
+/// The time in ns that it takes a node to get a grant after it has asked for one, and the time of a partial result: to
+/// make its identity, to send it and to merge it. Both depend on the network and on the blocks; these are typical of one
+/// machine.
 const GRANT: f64 = 200e3;
-const MOVE: f64 = 1e6;
+const MERGE: f64 = 1e6;
 
 impl<P: Program> Dispatch<P> {
     /// Returns the group of a node's next grant, and the maximum number of instructions of the grant.
@@ -88,11 +89,12 @@ impl<P: Program> Dispatch<P> {
         (limit.saturating_sub(granted), most)
     }
 
-    /// Returns true if another node may take the rest of a group: it takes longer than the move of the result. After a
-    /// loss, no node may work on the group any more.
+    /// Returns true if another node may take the rest of a group: it takes longer than a grant if the group is
+    /// untouched, and longer than a merge if not. After a loss, no node may work on the group any more.
     fn is_worth(&self, group: Group) -> bool {
         let left = || f64::from(self.groups.left(group, self.program.len(group)));
-        let is_long = || self.weights.time().is_none_or(|time| left() * time > MOVE);
+        let cost = || if self.groups.lineage(group).is_none() { GRANT } else { MERGE };
+        let is_long = || self.weights.time().is_none_or(|time| left() * time > cost());
         !self.config.guided || !self.lost.is_empty() || is_long()
     }
 
