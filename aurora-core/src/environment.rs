@@ -22,13 +22,13 @@ use std::time::Duration;
 /// | `AURORA_BULK` | `auto`, `udp`, `mpi` | the carrier of long transfers between nodes. `auto` takes the faster one by a probe at the start, if `mpirun` has started ranks on several nodes and no route is given; else it takes `udp`. `mpi` needs `mpirun` (default: `auto`) |
 /// | `AURORA_INTERFACE` | name, such as `eth0` | network interface between machines (default: found automatically) |
 /// | `AURORA_MTU` | 1228 to 65535 | longest IP packet to send, in bytes (default: the longest that the path is found to carry) |
-/// | `AURORA_CHECK` | `0`, `1`, `strict` | the race detector: finds accesses by two ranks to one element or entry, at least one of them a write, that nothing orders, and names both lines. With `strict` a possible race is an error too; else it is a notice. At the end of `run` rank 0 says on stderr that the job was checked (default: 0, because it is slow) |
+/// | `AURORA_CHECK` | `0`, `1`, `strict` | the race detector: finds accesses by two ranks to one element or entry, at least one of them a write, that nothing orders, and names both lines; and wrong identities of super-programs. With `strict` a possible race is an error too; else it is a notice. At the end of `run` rank 0 says on stderr that the job was checked (default: 0, because it is slow) |
 /// | `AURORA_SCALAR` | `allow`, `deny` | with `deny`, `at` and `put` to other ranks are errors (default: allow) |
 /// | `AURORA_CACHE_LIMIT` | bytes, such as `500M` or `2GiB` | limit for one copy of a vector on a rank. Blocks of ranks of the same machine do not count (default: half of the free memory) |
 /// | `AURORA_STATS` | `0`, `1` | at the end of `run` rank 0 prints on stderr the messages and waits of each rank and each object (default: 0) |
 /// | `AURORA_TRACE` | file | writes a trace of all ranks, in the trace-event format of Perfetto and Chrome. An existing trace is overwritten. Any other existing file is refused (default: no trace) |
-/// | `AURORA_SUPER_POLICY` | `syn`, `S`, `R`, `SR`, `SS`, `tail`, `ect` | policy of super-programs (default: `tail`) |
-/// | `AURORA_SUPER_WORKERS` | 1 or more | threads of a rank for super-programs (default: its cores) |
+/// | `AURORA_SUPER_POLICY` | `syn`, `S`, `R`, `SR`, `SS`, `tail`, `ect`, in any case | policy of super-programs (default: `tail`) |
+/// | `AURORA_SUPER_WORKERS` | 1 or more | threads of a rank for super-programs (default: the cores of its node divided by the ranks there) |
 /// | `AURORA_SUPER_IN_FLIGHT` | 1 or more | instructions of a rank in flight (default: 16 for each thread) |
 pub const VARIABLES: [&str; 16] = [
     "AURORA_RANKS",

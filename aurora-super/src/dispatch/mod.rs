@@ -166,6 +166,15 @@ impl<P: Program> Dispatch<P> {
         &self.weights
     }
 
+    /// Returns the weights for the next program with instructions of the same kind. A node that has executed nothing has
+    /// lost its oldest time.
+    pub fn weights_for_the_next(&self) -> Weights {
+        let mut weights = self.weights.clone();
+        let idle = (0..self.parts.nodes()).filter(|node| !self.members[*node as usize].has_committed());
+        idle.for_each(|node| weights.forget(node));
+        weights
+    }
+
     /// Returns the states of all blocks, for [the next program](Self::with_blocks). If the program is not
     /// [done](Self::is_done), some blocks may be in use. They then stay in their state for ever.
     pub fn into_blocks(self) -> Vec<Block> {
@@ -216,11 +225,15 @@ impl<P: Program> Dispatch<P> {
     }
 
     fn ask(&mut self, node: Node) {
+        let is_first = self.members[node as usize].ask();
         match self.config.policy.pace {
             Pace::Asynchronous => {
-                if !self.grant(node) {
+                let granted = self.grant(node);
+                if !granted {
                     self.wait(node);
-                } else if self.grants_change_leaving() {
+                }
+                // Other nodes may take the groups of a node that has asked.
+                if self.config.guided && is_first || granted && self.grants_change_leaving() {
                     self.retry();
                 }
             }
@@ -310,7 +323,9 @@ impl<P: Program> Dispatch<P> {
     }
 
     fn note_left(&mut self, group: Group) {
-        let left = self.groups.left(group, self.program.len(group));
+        // A group that one node executes as a whole is nothing for others when it has begun.
+        let is_taken = self.is_whole() && self.groups.lineage(group).is_some();
+        let left = if is_taken { 0 } else { self.groups.left(group, self.program.len(group)) };
         if let Some(unfinished) = &mut self.unfinished {
             unfinished.set(group, left);
         }

@@ -12,6 +12,8 @@ pub(super) struct Member {
     is_retired: bool,
     /// It has asked and got no grant.
     is_waiting: bool,
+    has_asked: bool,
+    has_committed: bool,
     groups: SmallVec<[Group; 2]>,
     granted: SmallVec<[Run; 1]>,
 }
@@ -29,6 +31,21 @@ impl Member {
     /// In steps: records that no instruction is left for it.
     pub(super) fn retire(&mut self) {
         self.is_retired = true;
+    }
+
+    /// Returns true if it has asked in this program.
+    pub(super) fn has_asked(&self) -> bool {
+        self.has_asked
+    }
+
+    /// Returns true if it has executed instructions of this program.
+    pub(super) fn has_committed(&self) -> bool {
+        self.has_committed
+    }
+
+    /// Records that it asks. Returns true the first time.
+    pub(super) fn ask(&mut self) -> bool {
+        !std::mem::replace(&mut self.has_asked, true)
     }
 
     /// Returns true if it waits for a grant.
@@ -69,6 +86,7 @@ impl Member {
         let Some(at) = self.granted.iter().position(holds) else {
             return false;
         };
+        self.has_committed = true;
         let granted = self.granted.swap_remove(at);
         for rest in [granted.run.start..what.run.start, what.run.end..granted.run.end] {
             if !rest.is_empty() {
@@ -85,7 +103,8 @@ impl Member {
 
     /// Returns the number of its grants that it has not committed, and of their instructions.
     pub(super) fn ahead(&self) -> (u32, u32) {
-        (self.granted.len() as u32, self.granted.iter().map(|run| run.run.len() as u32).sum())
+        let instructions = self.granted.iter().fold(0_u32, |sum, run| sum.saturating_add(run.run.len() as u32));
+        (self.granted.len() as u32, instructions)
     }
 
     /// Takes back the instructions of a group that it has been granted.

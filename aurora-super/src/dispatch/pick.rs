@@ -11,18 +11,27 @@ use std::cmp::Reverse;
 const LOOKED_AT: usize = 16;
 
 /// The time in ns that it takes a node to get a grant after it has asked for one, and the time of a partial result: to
-/// make its identity, to send it and to merge it. Both depend on the network and on the blocks; these are typical of one
-/// machine.
+/// make its identity, to send it and to merge it. Both depend on the network and on the blocks; these are typical of
+/// one machine.
 const GRANT: f64 = 200e3;
 const MERGE: f64 = 1e6;
+
+/// The room of a node for grants.
+struct Room {
+    /// The number of instructions that it may be granted ahead.
+    ahead: u32,
+    /// The maximum number of instructions of a grant.
+    most: u32,
+    /// A core of it has no instruction: only then it takes instructions of another node's part.
+    is_idle: bool,
+}
 
 impl<P: Program> Dispatch<P> {
     /// Returns the group of a node's next grant, and the maximum number of instructions of the grant.
     pub(super) fn pick(&mut self, node: Node) -> Option<(Group, u32)> {
         let shares = self.shares();
-        let (room, most) = self.room(node, shares);
-        let may_begin = room > 0;
-        if shares && !may_begin {
+        let Room { ahead, most, is_idle } = self.room(node, shares);
+        if shares && ahead == 0 {
             return None;
         }
         let mut at = 0;
@@ -35,15 +44,20 @@ impl<P: Program> Dispatch<P> {
                 at += 1;
             }
         }
-        if !may_begin {
+        if ahead == 0 {
             return None;
         }
         if let Some(group) = self.chooser.take(node) {
             return (!self.should_leave(node, group, shares)).then_some((group, most));
         }
+        if !is_idle {
+            return None;
+        }
+        let least = self.least_worth();
         let mut unfinished = self.unfinished.take()?;
         let looked_at = if self.config.policy.then == Then::JoinBest { LOOKED_AT } else { 1 };
-        let joinable = unfinished.most_first().filter(|group| self.may_work(node, *group) && self.is_worth(*group));
+        let may_join = |group: &Group| self.may_work(node, *group) && self.is_worth(*group) && self.is_open(*group);
+        let joinable = unfinished.most_first(least).filter(may_join);
         // Of groups that are equally close, the first.
         let joined = joinable.take(looked_at).min_by_key(|group| Reverse(self.chooser.closeness(node, *group)));
         self.unfinished = Some(unfinished);
@@ -71,22 +85,23 @@ impl<P: Program> Dispatch<P> {
         may && self.program.updates() != Updates::InOrder
     }
 
-    /// Returns the number of instructions that a node may be granted ahead now, and of those of one grant. If groups
-    /// are not shared, a group counts as one.
-    fn room(&self, node: Node, shares: bool) -> (u32, u32) {
+    /// Returns the room of a node for grants. If groups are not shared, a group counts as one instruction.
+    fn room(&self, node: Node, shares: bool) -> Room {
         let Config { policy, grain, guided, .. } = self.config;
         if !guided || policy.is_static() {
-            return (u32::MAX, grain);
+            return Room { ahead: u32::MAX, most: grain, is_idle: true };
         }
         let (cores, (grants, instructions)) = (self.weights.cores(node), self.members[node as usize].ahead());
         let (granted, left) =
             if shares { (instructions, self.groups.all_left()) } else { (grants, self.chooser.len().into()) };
         let each = if shares { 1.0 } else { (self.groups.all_left() as f64 / left.max(1) as f64).max(1.0) };
-        // As many as hide the time of a grant; and half of the node's share of all that is left.
-        let hiding = self.weights.time().map_or(0.0, |time| (f64::from(cores) * GRANT / (each * time)).ceil());
+        // As many as hide the time of a grant, of long instructions none; and half of the node's share of all that is
+        // left.
+        let hide = |time: f64| (f64::from(cores) * GRANT / (each * time)).round();
+        let hiding = self.weights.expected(node).map_or(0.0, hide);
         let limit = (f64::from(cores) + hiding).max(self.weights.share(node) * left as f64 / 2.0) as u32;
         let most = if shares { (limit / cores.saturating_mul(2)).clamp(1, grain) } else { grain };
-        (limit.saturating_sub(granted), most)
+        Room { ahead: limit.saturating_sub(granted), most, is_idle: granted < cores }
     }
 
     /// Returns true if another node may take the rest of a group: it takes longer than a grant if the group is
@@ -94,8 +109,21 @@ impl<P: Program> Dispatch<P> {
     fn is_worth(&self, group: Group) -> bool {
         let left = || f64::from(self.groups.left(group, self.program.len(group)));
         let cost = || if self.groups.lineage(group).is_none() { GRANT } else { MERGE };
-        let is_long = || self.weights.time().is_none_or(|time| left() * time > cost());
+        let is_long = || self.weights.longest().is_none_or(|time| left() * time > cost());
         !self.config.guided || !self.lost.is_empty() || is_long()
+    }
+
+    /// Returns the least number of instructions of a group that another node may take.
+    fn least_worth(&self) -> u32 {
+        let known = self.weights.longest().filter(|_| self.config.guided && self.lost.is_empty());
+        known.map_or(1, |time| (GRANT / time) as u32).max(1)
+    }
+
+    /// Returns true if a group has begun, or the node whose own part has it has asked for instructions: before, it is
+    /// not known to be busy.
+    fn is_open(&self, group: Group) -> bool {
+        let host = || &self.members[self.block(self.program.result(group)).host() as usize];
+        !self.config.guided || self.groups.lineage(group).is_some() || host().has_asked() || host().is_lost()
     }
 
     /// Returns the privilege on the result for instructions of a group that are granted now.
@@ -123,11 +151,15 @@ impl<P: Program> Dispatch<P> {
         first.is_none_or(|first| first == node) && (self.config.extends || self.groups.outstanding(group) == 0)
     }
 
+    /// Returns true if one node executes all instructions of a group, whatever the state of the program.
+    pub(super) fn is_whole(&self) -> bool {
+        self.program.updates() == Updates::InOrder || self.config.policy.version == Version::Simple
+    }
+
     /// Returns true if a grant to one node may be a reason for another one to take a group that it has left: the rest
     /// of a group is not worth a move any more, or the next group is a shorter one.
     pub(super) fn grants_change_leaving(&self) -> bool {
         let Config { policy, guided, .. } = self.config;
-        let whole = matches!(policy.version, Version::Simple | Version::Mixture);
-        policy.then == Then::JoinBest && (guided || whole || self.program.updates() == Updates::InOrder)
+        policy.then == Then::JoinBest && (guided || self.is_whole() || policy.version == Version::Mixture)
     }
 }

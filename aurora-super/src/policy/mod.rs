@@ -12,6 +12,7 @@ pub use untouched::{Lines, Untouched};
 pub use weights::Weights;
 
 use crate::spelling::{meant, nearest};
+use std::fmt;
 use std::str::FromStr;
 use thiserror::Error;
 
@@ -137,6 +138,15 @@ impl Policy {
         let next = if smart { Choice::Smart } else { Choice::InOrder };
         let then = if version == Version::Simple { Then::Stop } else { Then::Join };
         Policy { first: Choice::InOrder, next, then, pace: Pace::Asynchronous, version }
+    }
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => f.write_str(name),
+            None => fmt::Debug::fmt(self, f),
+        }
     }
 }
 

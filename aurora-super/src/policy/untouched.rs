@@ -110,6 +110,10 @@ impl Untouched {
     /// Returns an untouched group in one of these rows **and** in one of these columns, with equal probability. If
     /// there is none, returns one in one of these rows or columns.
     pub fn near(&self, rows: &Lines, columns: &Lines, random: &mut Random) -> Option<Group> {
+        if self.columns == 1 || self.bits.len() == self.words {
+            // All groups share the only row or column.
+            return self.random(random);
+        }
         let both = |row: usize, word: usize| if rows.has(row as u32) { columns.0[word] } else { 0 };
         let either = |row: usize, word: usize| if rows.has(row as u32) { u64::MAX } else { columns.0[word] };
         self.among(both, random).or_else(|| self.among(either, random))

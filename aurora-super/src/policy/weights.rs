@@ -20,11 +20,11 @@ const RECENT: usize = 5;
 /// use aurora_super::policy::Weights;
 ///
 /// let mut weights = Weights::new(&[1.0, 1.0, 3.0], &[1, 1, 2]);
-/// assert!((weights.share(2) - 6.0 / 8.0).abs() < 1e-9 && weights.time().is_none());
+/// assert!((weights.share(2) - 6.0 / 8.0).abs() < 1e-9 && weights.expected(2).is_none());
 /// for time in [90_000, 12_000, 12_000] {
 ///     weights.learn(0, time); // ns
 /// }
-/// assert_eq!(weights.time().map(f64::round), Some(4000.0)); // node 2 is three times as fast as the median of node 0
+/// assert_eq!(weights.expected(2).map(f64::round), Some(4000.0)); // three times as fast as the median of node 0
 /// ```
 #[derive(Clone, Debug)]
 pub struct Weights {
@@ -37,6 +37,7 @@ pub struct Weights {
     /// For each node, the sum of the speeds of all cores of faster nodes.
     faster: Vec<f64>,
     fastest: f64,
+    slowest: f64,
     /// The sum of the speeds of all cores.
     all: f64,
 }
@@ -62,6 +63,7 @@ impl Weights {
             speeds: Vec::new(),
             faster: vec![0.0; speeds.len()],
             fastest: 0.0,
+            slowest: 0.0,
             all: 0.0,
         };
         weights.compare();
@@ -102,9 +104,27 @@ impl Weights {
         times.get(times.len() / 2).copied()
     }
 
-    /// Returns the expected time of an instruction on the fastest node, in ns, or `None` if no time is known.
-    pub fn time(&self) -> Option<f64> {
-        self.times.iter().any(|times| !times.is_empty()).then(|| 1.0 / self.fastest)
+    /// Returns the expected time of an instruction on a node, in ns, or `None` if no time of any node is known.
+    pub fn expected(&self, node: Node) -> Option<f64> {
+        self.is_known().then(|| 1.0 / self.speeds[node as usize])
+    }
+
+    /// Returns the expected time of an instruction on the slowest node, in ns, or `None` if no time is known.
+    pub fn longest(&self) -> Option<f64> {
+        self.is_known().then(|| 1.0 / self.slowest)
+    }
+
+    fn is_known(&self) -> bool {
+        self.times.iter().any(|times| !times.is_empty())
+    }
+
+    /// Forgets the oldest time of a node: the node has executed nothing for some time, and its speed may be another one
+    /// now.
+    pub fn forget(&mut self, node: Node) {
+        if !self.times[node as usize].is_empty() {
+            self.times[node as usize].remove(0);
+            self.compare();
+        }
     }
 
     /// Returns the part of all work that a node does if no node is ever idle.
@@ -148,6 +168,8 @@ impl Weights {
         let mut order: Vec<usize> = (0..self.speeds.len()).collect();
         order.sort_by(|one, other| self.speeds[*other].total_cmp(&self.speeds[*one]));
         self.fastest = order.first().map_or(0.0, |first| self.speeds[*first]);
+        // A lost node has no speed.
+        self.slowest = order.iter().rev().map(|node| self.speeds[*node]).find(|speed| *speed > 0.0).unwrap_or(0.0);
         let (mut faster, mut as_fast, mut last) = (0.0, 0.0, f64::INFINITY);
         for node in order {
             let speed = self.speeds[node];
@@ -206,7 +228,7 @@ mod tests {
     fn times_that_a_speed_does_not_explain_change_it() {
         let mut weights = Weights::new(&[1.0, 1.0, 2.0], &[1, 2, 1]);
         weights.learn(0, 0);
-        assert!(weights.time().is_none());
+        assert!(weights.longest().is_none());
         weights.learn(0, 100);
         assert_eq!(weights.relative(), [0.5, 0.5, 1.0]);
         assert!((weights.share(1) - 0.4).abs() < 1e-9);
@@ -220,7 +242,10 @@ mod tests {
         (0..5).for_each(|_| weights.learn(1, 4000));
         let now = weights.relative();
         assert!(now[1] < 0.05 && now[0] > 0.3, "{now:?}");
-        assert_eq!(weights.time_on(1), Some(4000));
+        assert_eq!((weights.time_on(1), weights.longest().map(f64::round)), (Some(4000), Some(4000.0)));
+        // It does not stay slow for ever, if it executes nothing.
+        (0..5).for_each(|_| weights.forget(1));
+        assert_eq!((weights.time_on(1), weights.relative()), (None, vec![0.5, 0.5, 1.0]));
     }
 
     #[test]

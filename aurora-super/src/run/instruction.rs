@@ -43,7 +43,7 @@ impl<E: Display> Outcome for Result<(), E> {
     message = "this is not an instruction",
     label = "not an instruction over blocks",
     note = "an instruction is a function, or a `move` closure whose parameters have types: `&T`, `Option<&T>`, \
-            `&mut T`, `&mut Update<T, Op>` or `Val<V>`; it returns `()` or a `Result<(), E>`"
+            `&mut T`, `&mut Update<T, Op>` with `Op: Merge<T>`, or `Val<V>`; it returns `()` or a `Result<(), E>`"
 )]
 pub trait Instruction<P>: Send + Sync + 'static {
     /// The operands of one instruction, as the operand closure returns them: a tuple with one place for each parameter.

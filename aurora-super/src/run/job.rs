@@ -156,10 +156,11 @@ impl Job {
             }
             Job::Run { launch, instruction, mut cells, result, key } => {
                 let begin = Instant::now();
-                launch.run(instruction, &mut cells).map(|()| {
+                launch.run(instruction, &mut cells).and_then(|()| {
                     let took = begin.elapsed();
+                    launch.check_first(instruction.group, &cells[result])?;
                     let value = cells[result].take().expect("it has a result");
-                    Done::Ran { instruction, key, value, took }
+                    Ok(Done::Ran { instruction, key, value, took })
                 })
             }
             Job::Free(garbage) => {

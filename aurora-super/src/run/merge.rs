@@ -42,6 +42,14 @@ macro_rules! matrices {
             }
 
             fn merge(into: &mut Dense<T>, part: Dense<T>) {
+                let shapes = [&*into, &part].map(|matrix| (matrix.rows(), matrix.columns()));
+                assert!(
+                    shapes[0] == shapes[1],
+                    "a partial result of {:?} rows and columns is merged into one of {:?}: a matrix that is updated has \
+                     to keep the shape that its creator has given it",
+                    shapes[1],
+                    shapes[0]
+                );
                 let both = into.values_mut().iter_mut().zip(part.values());
                 both.for_each(|(into, part)| *into = $op::apply(*into, *part));
             }

@@ -31,9 +31,52 @@ impl<T: Clone + Serialize + DeserializeOwned + Send + Sync + 'static> Block for 
 ///
 /// Several ranks may update partial results of one block, which are merged at the end. All partial results but the
 /// first begin as the identity.
+///
+/// ```
+/// use aurora_core::prelude::*;
+/// use aurora_super::{Merge, SuperProgram, Update};
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Clone, Serialize, Deserialize)]
+/// struct Counts {
+///     bins: Vec<u64>,
+///     most: u64,
+/// }
+///
+/// struct Add;
+///
+/// impl Merge<Counts> for Add {
+///     fn identity(like: &Counts) -> Counts {
+///         Counts { bins: vec![0; like.bins.len()], most: 0 }
+///     }
+///
+///     fn merge(into: &mut Counts, part: Counts) {
+///         into.bins.iter_mut().zip(part.bins).for_each(|(bin, more)| *bin += more);
+///         into.most = into.most.max(part.most);
+///     }
+/// }
+///
+/// fn count(numbers: &[u64], counts: &mut Update<Counts, Add>) {
+///     for number in numbers {
+///         counts.bins[(*number % 4) as usize] += 1;
+///         counts.most = counts.most.max(*number);
+///     }
+/// }
+///
+/// Config::threads(3).run(|world| {
+///     let sp = SuperProgram::new(world)?;
+///     let numbers = sp.blocks(100, |i: u32| vec![u64::from(i), 3])?;
+///     let counts = sp.blocks(1, |_: u32| Counts { bins: vec![0; 4], most: 0 })?;
+///     sp.each(100, count, move |i| (numbers.at(i), counts.at(0)))?;
+///     let counts = sp.value(counts.at(0))?;
+///     assert_eq!((counts.bins, counts.most), (vec![25, 25, 25, 125], 99));
+///     Ok(())
+/// })?;
+/// # Ok::<(), Error>(())
+/// ```
 pub trait Merge<T>: 'static {
-    /// The value that changes nothing when it is merged. `like` is the block as its creator makes it: it has the
-    /// shape that the identity needs.
+    /// The value that changes nothing when it is merged. `like` is the block as its creator makes it, and not its
+    /// present value: so a block that is updated has to keep the shape that its creator has given it.
     fn identity(like: &T) -> T;
 
     /// Merges a partial result into another.
@@ -56,9 +99,10 @@ pub trait Merge<T>: 'static {
 ///
 /// # Checks
 ///
-/// With `AURORA_CHECK=1` a rank merges the identity and each of its partial results, before another rank gets it. If
-/// the encoding of the merged value differs from that of the partial result, the identity is wrong, and all ranks get
-/// the error [`Identity`](crate::run::names::IDENTITY).
+/// With `AURORA_CHECK=1` each rank merges the identity and the result of its first instruction of each launch, and each
+/// partial result before another rank gets it. If the encoding of the merged value differs from that of the result, the
+/// identity is wrong, and all ranks get the error [`Identity`](crate::run::names::IDENTITY). Bytes in another order are
+/// no finding, because the entries of a hash table have no order. Without ranks nothing is checked.
 pub struct Update<T, Op> {
     block: T,
     op: PhantomData<fn(Op)>,

@@ -64,9 +64,9 @@ impl Super {
         self
     }
 
-    /// Sets the speeds of the ranks, in any unit, one for each rank: arrays are cut in proportion to them. Without this
-    /// call all ranks are equal until the times of instructions show their speeds. The speeds must be the same on all
-    /// ranks.
+    /// Sets the speeds of the ranks, in any unit, one for each rank: arrays are cut in proportion to them, to whole
+    /// blocks. So use several blocks for each rank. Without this call all ranks are equal until the times of instructions
+    /// show their speeds. The speeds must be the same on all ranks.
     pub fn speeds(mut self, speeds: impl Into<Vec<f64>>) -> Self {
         self.settings.speeds = Some(speeds.into());
         self
@@ -97,8 +97,8 @@ impl Super {
     #[track_caller]
     pub fn start(self, world: &World) -> Result<SuperProgram<'_>> {
         let name = ObjectName::new("SuperProgram", Site::here());
-        let setting = |given: Option<u32>, name: &str| match (given, std::env::var(name).ok()) {
-            (Some(0), _) => Err(bad(name, "0")),
+        let setting = |given: Option<u32>, method: &str, name: &str| match (given, std::env::var(name).ok()) {
+            (Some(0), _) => Err(bad(method, "0")),
             (Some(given), _) => Ok(Some(given)),
             (None, Some(text)) if !text.is_empty() => match text.parse() {
                 Ok(number) if number > 0 => Ok(Some(number)),
@@ -110,8 +110,8 @@ impl Super {
         let settings = Settings {
             policy: Some(policy),
             speeds: self.settings.speeds.map(|speeds| checked(speeds, world.size())).transpose()?,
-            workers: setting(self.settings.workers, "AURORA_SUPER_WORKERS")?,
-            in_flight: setting(self.settings.in_flight, "AURORA_SUPER_IN_FLIGHT")?,
+            workers: setting(self.settings.workers, "Super::workers", "AURORA_SUPER_WORKERS")?,
+            in_flight: setting(self.settings.in_flight, "Super::in_flight", "AURORA_SUPER_IN_FLIGHT")?,
         };
         let engine = Ranks::start(world, name.clone(), settings)?;
         Ok(SuperProgram::over(Engine::Ranks(engine), name, policy))

@@ -42,8 +42,7 @@ impl<'w> Ranks<'w> {
         // In each step a rank runs one instruction.
         let (running, in_flight) = if policy.pace == Pace::Steps { (1, 1) } else { (workers, in_flight) };
         let limits = Limits { running, in_flight, budget: None };
-        let alike = (policy, &parts);
-        let plan = Plan::new(name.what.clone(), &alike);
+        let plan = Plan::new(name.what.clone(), &());
         let node = NodeState::new(Setup { me, parts: parts.clone(), policy, limits, checks: world.is_checked() });
         let object = Object::new(node, queue.clone(), name.clone());
         let shared = world.share(plan, |_| Ok(object))?;
@@ -68,7 +67,10 @@ impl<'w> Ranks<'w> {
                 ),
             }),
         };
-        ranks.agree("the start of a super-program", "the start of a super-program", 0, refusal)?;
+        let known = if parts.speeds().iter().all(|speed| *speed == 1.0) { "equal speeds" } else { "the speeds" };
+        let speeds = if known == "equal speeds" { String::new() } else { format!(" {speeds:?}") };
+        let words = format!("the start of a super-program with the policy {policy} and {known}{speeds}");
+        ranks.agree("the start of a super-program", &words, 0, refusal)?;
         let workers = ranks.gather(running)?;
         ranks.act(|node, _| node.set_workers(workers))?;
         Ok(ranks)

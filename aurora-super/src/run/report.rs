@@ -12,9 +12,9 @@ pub struct Tally {
     pub launches: u64,
     /// The number of instructions that have run.
     pub instructions: u64,
-    /// The number of blocks that have been loaded from other ranks.
+    /// The number of blocks and partial results that have been loaded from other ranks.
     pub loads: u64,
-    /// The bytes of these blocks.
+    /// Their bytes.
     pub bytes: u64,
     /// The number of partial results that this rank has merged into a result.
     pub merges: u64,

@@ -5,7 +5,7 @@ use crate::provoke::{Told, in_threads};
 use aurora_core::ops::{Max, Min, Product, Sum};
 use aurora_core::prelude::*;
 use aurora_super::run::names;
-use aurora_super::{Dense, Merge, Super, SuperProgram, Update, Val};
+use aurora_super::{Dense, Merge, Policy, Super, SuperProgram, Update, Val};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
@@ -81,9 +81,19 @@ fn a_wrong_identity_is_found_in_checking_mode() {
     for program in programs {
         let told = checked(program);
         all_named(&told, names::IDENTITY);
-        told.all_say(&["the identity of Wrong is wrong", "a partial result of block 0 of the array", "launch of"])
+        told.all_say(&["the identity of Wrong is wrong", "a value of block 0 of the array", "launch of"])
             .all_cite(&["sp.launch(1, 30, run"]);
     }
+}
+
+#[test]
+fn a_wrong_identity_is_found_where_ranks_share_nothing() {
+    let told = in_threads(3).checking().run(|world| {
+        let sp = Super::default().policy(Policy::S).start(world)?;
+        let a = sp.blocks(1, |_| 5_u64)?;
+        sp.each(1, |a: &mut Update<u64, Wrong>| **a += 1, move |i| (a.at(i),))
+    });
+    all_named(&told, names::IDENTITY);
 }
 
 /// Counts words. Each encoding of an equal table may have another order.

@@ -55,14 +55,15 @@ fn the_variables_are_obeyed() {
 
 #[test]
 fn ranks_with_different_settings() {
-    let sets: [fn(Super, usize) -> Super; 2] = [
-        |of, rank| of.policy(if rank == 1 { Policy::R } else { Policy::S }),
-        |of, rank| of.speeds([1.0, 1.0 + rank as f64, 1.0]),
+    type Set = fn(Super, usize) -> Super;
+    let sets: [(Set, [&str; 2]); 2] = [
+        (|of, rank| of.policy(if rank == 1 { Policy::R } else { Policy::S }), ["policy S and", "policy R and"]),
+        (|of, rank| of.speeds([1.0, 1.0 + rank as f64, 1.0]), ["equal speeds", "the speeds [1.0,"]),
     ];
-    for set in sets {
+    for (set, words) in sets {
         let told = crate::provoke::in_threads(3)
             .run(|world| set(Super::default(), world.rank().index()).start(world).map(drop));
-        told.all_say(&["SuperProgram"]);
+        told.all_say(&words);
         let is_mismatch = |told: &Option<Result<(), Error>>| matches!(told, Some(Err(Error::Mismatch { .. })));
         assert!(told.ranks.iter().all(is_mismatch), "{told:?}");
     }
@@ -80,8 +81,8 @@ fn settings_of_the_program_that_cannot_be() {
         (|of| of.speeds([1.0, 0.0, 1.0]), RANKS),
         (|of| of.speeds([1.0, -1.0, 1.0]), "Super::speeds=[1.0, -1.0, 1.0] is not valid"),
         (|of| of.speeds([1.0, f64::NAN, 1.0]), RANKS),
-        (|of| of.workers(0), "AURORA_SUPER_WORKERS=0 is not valid"),
-        (|of| of.in_flight(0), "AURORA_SUPER_IN_FLIGHT=0 is not valid"),
+        (|of| of.workers(0), "Super::workers=0 is not valid"),
+        (|of| of.in_flight(0), "Super::in_flight=0 is not valid"),
     ];
     for (set, words) in sets {
         let told = crate::provoke::in_threads(3).run(|world| set(Super::default()).start(world).map(drop));

@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 mod partial;
 
@@ -100,6 +101,8 @@ pub(in crate::run) struct Launch {
     run: Box<Function>,
     show: Box<dyn Fn(Group) -> String + Send + Sync>,
     digest: u64,
+    /// The next result is checked: the identity must not change it.
+    pub(in crate::run) checks_next: AtomicBool,
 }
 
 type Operands = dyn Fn(Group, u32) -> Args + Send + Sync;
@@ -167,6 +170,7 @@ impl Launch {
             run: Box::new(move |cells| function.run(cells)),
             show: Box::new(move |group| format!("{:?}", grid.nth(group))),
             digest: 0,
+            checks_next: AtomicBool::new(false),
         };
         let result = launch.result_operand()?;
         let lens: Vec<u32> = launch
@@ -420,6 +424,16 @@ impl Launch {
         let at = self.of_program(instruction);
         let ended = self.shielded("the function", Some(at), || (self.run)(cells))?;
         ended.map_err(|error| Trouble { name: names::FAILED, cause: format!("{}: {error}", self.words_of(at)) })
+    }
+
+    /// Checks the identity by the result of an instruction, if it is the first one of a launch that updates.
+    pub(in crate::run) fn check_first(&self, group: Group, result: &Cell) -> Result<(), Trouble> {
+        match result {
+            Some(value) if self.merging.is_some() && self.checks_next.swap(false, Ordering::Relaxed) => {
+                self.encode_checked(group, value).map(drop)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The operands of the instructions of a run, and a number that is equal on all ranks whose operands are equal.

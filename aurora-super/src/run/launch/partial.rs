@@ -29,7 +29,7 @@ impl Launch {
         self.arrays.of(block).encode(block, value)
     }
 
-    /// Encodes a partial result, and checks that the identity does not change it.
+    /// Encodes a value of a group's result, and checks that the identity does not change it.
     pub(in crate::run) fn encode_checked(&self, group: Group, part: &Value) -> Result<Vec<u8>, Trouble> {
         let encoded = self.encode(group, part)?;
         let merged = self.merge(group, self.identity(group)?, part.clone())?;
@@ -44,7 +44,8 @@ impl Launch {
             return Ok(encoded);
         }
         let cause = format!(
-            "the identity of {} is wrong: merged with it, a partial result of {} changes, in {self}",
+            "the identity of {} is wrong: merged with it, a value of {} changes, in {self}; `Merge::identity` has to \
+             return a value that changes nothing, such as 0 for a sum",
             short((self.merging().name)()),
             self.arrays.of(self.result(group)).show(self.result(group))
         );

@@ -20,6 +20,7 @@ use bytes::Bytes;
 use std::any::TypeId;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 mod commands;
 
@@ -173,6 +174,7 @@ impl NodeState {
         dispatch: Option<Dispatch<Granted>>,
         out: &mut Vec<Action>,
     ) -> u64 {
+        launch.checks_next.store(self.checks, Ordering::Relaxed);
         let mut copies = std::mem::replace(&mut self.copies, Copies::new(None, 0));
         let mut old: Vec<Slot> = Vec::new();
         for block in launch.written().filter(|block| self.hosts[*block as usize] != self.me) {
@@ -447,7 +449,7 @@ impl NodeState {
                 self.free(old, out);
             }
             if let Some(own) = running.dispatcher {
-                self.learnt.insert(running.launch.function, own.dispatch.weights().clone());
+                self.learnt.insert(running.launch.function, own.dispatch.weights_for_the_next());
                 #[cfg(test)]
                 self.logs.push(own.log);
                 self.blocks = own.dispatch.into_blocks();
