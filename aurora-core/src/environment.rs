@@ -27,8 +27,8 @@ use std::time::Duration;
 /// | `AURORA_CACHE_LIMIT` | bytes, such as `500M` or `2GiB` | limit for one copy of a vector on a rank. Blocks of ranks of the same machine do not count (default: half of the free memory) |
 /// | `AURORA_STATS` | `0`, `1` | at the end of `run` rank 0 prints on stderr the messages and waits of each rank and each object (default: 0) |
 /// | `AURORA_TRACE` | file | writes a trace of all ranks, in the trace-event format of Perfetto and Chrome. An existing trace is overwritten. Any other existing file is refused (default: no trace) |
-/// | `AURORA_SUPER_POLICY` | `syn`, `S`, `R`, `SR`, `SS`, `tail`, `ect`, in any case | policy of super-programs (default: `tail`) |
-/// | `AURORA_SUPER_WORKERS` | 1 or more | threads of a rank for super-programs (default: the cores of its node divided by the ranks there) |
+/// | `AURORA_SUPER_POLICY` | `syn`, `S`, `R`, `SR`, `SS`, `tail`, `ect` | policy of super-programs (default: `tail`) |
+/// | `AURORA_SUPER_WORKERS` | 1 or more | threads for super-programs (default: its share of the cores) |
 /// | `AURORA_SUPER_IN_FLIGHT` | 1 or more | instructions of a rank in flight (default: 16 for each thread) |
 pub const VARIABLES: [&str; 16] = [
     "AURORA_RANKS",

@@ -166,8 +166,8 @@ impl<P: Program> Dispatch<P> {
         &self.weights
     }
 
-    /// Returns the weights for the next program with instructions of the same kind. A node that has executed nothing has
-    /// lost its oldest time.
+    /// Returns the weights for the next program with instructions of the same kind. A node that has executed nothing
+    /// has lost its oldest time.
     pub fn weights_for_the_next(&self) -> Weights {
         let mut weights = self.weights.clone();
         let idle = (0..self.parts.nodes()).filter(|node| !self.members[*node as usize].has_committed());

@@ -85,23 +85,22 @@ impl Weights {
         if time == 0 {
             return;
         }
-        let median = self.time_on(node);
         let times = &mut self.times[node as usize];
+        let before = range(times);
         if times.len() == RECENT {
             times.remove(0);
         }
         times.push(time);
         // A small change is noise, and no reason to compare all nodes.
-        if self.time_on(node).map(coarse) != median.map(coarse) {
+        if range(times).map(coarse) != before.map(coarse) {
             self.compare();
         }
     }
 
     /// Returns the median of the last times of an instruction on a node, in ns, or `None` if no time is known.
     pub fn time_on(&self, node: Node) -> Option<u64> {
-        let mut times = self.times[node as usize].clone();
-        times.sort_unstable();
-        times.get(times.len() / 2).copied()
+        let times = &self.times[node as usize];
+        (!times.is_empty()).then(|| range(times)[1])
     }
 
     /// Returns the expected time of an instruction on a node, in ns, or `None` if no time of any node is known.
@@ -193,11 +192,18 @@ fn coarse(time: u64) -> u64 {
 /// Returns true if the times of a node allow for an expected time: it is among them, if the largest and the smallest of
 /// four or more do not count, or close to them.
 fn allow(times: &SmallVec<[u64; RECENT]>, expected: f64) -> bool {
+    let [least, _, most] = range(times);
+    let close = 1.0 + 0.5 / times.len() as f64;
+    least as f64 / close <= expected && expected <= most as f64 * close
+}
+
+/// Returns the smallest time, the median and the largest time. Of four times or more, the extremes do not count.
+fn range(times: &SmallVec<[u64; RECENT]>) -> [u64; 3] {
     let mut times = times.clone();
     times.sort_unstable();
-    let inner = if times.len() < 4 { &times[..] } else { &times[1..times.len() - 1] };
-    let close = 1.0 + 0.5 / times.len() as f64;
-    inner[0] as f64 / close <= expected && expected <= inner[inner.len() - 1] as f64 * close
+    let outer = usize::from(times.len() >= 4);
+    let [least, most] = [outer, (times.len() - outer).saturating_sub(1)];
+    [least, times.len() / 2, most].map(|at| times.get(at).copied().unwrap_or(0))
 }
 
 #[cfg(test)]

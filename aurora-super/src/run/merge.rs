@@ -45,8 +45,8 @@ macro_rules! matrices {
                 let shapes = [&*into, &part].map(|matrix| (matrix.rows(), matrix.columns()));
                 assert!(
                     shapes[0] == shapes[1],
-                    "a partial result of {:?} rows and columns is merged into one of {:?}: a matrix that is updated has \
-                     to keep the shape that its creator has given it",
+                    "a partial result of {:?} rows and columns is merged into one of {:?}: a matrix that is updated \
+                     has to keep the shape that its creator has given it",
                     shapes[1],
                     shapes[0]
                 );

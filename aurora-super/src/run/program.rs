@@ -65,8 +65,8 @@ impl Super {
     }
 
     /// Sets the speeds of the ranks, in any unit, one for each rank: arrays are cut in proportion to them, to whole
-    /// blocks. So use several blocks for each rank. Without this call all ranks are equal until the times of instructions
-    /// show their speeds. The speeds must be the same on all ranks.
+    /// blocks. So use several blocks for each rank. Without this call all ranks are equal until the times of
+    /// instructions show their speeds. The speeds must be the same on all ranks.
     pub fn speeds(mut self, speeds: impl Into<Vec<f64>>) -> Self {
         self.settings.speeds = Some(speeds.into());
         self

@@ -13,18 +13,14 @@ use std::thread::sleep;
 use std::time::Duration;
 
 /// Three ranks of one thread share the only group of a launch. Each step waits, so that all join.
-fn shared<T, Op: Merge<T>>(
-    sp: &SuperProgram<'_>,
-    make: fn() -> T,
-    step: fn(u32, &mut T) -> std::result::Result<(), String>,
-) -> Result<()>
+fn shared<T, Op: Merge<T>>(sp: &SuperProgram<'_>, make: fn() -> T, step: fn(u32, &mut T)) -> Result<()>
 where
     T: Clone + Serialize + DeserializeOwned + Send + Sync + 'static,
 {
     let a = sp.blocks(1, move |_| make())?;
     let run = move |Val(k): Val<u32>, a: &mut Update<T, Op>| {
         sleep(Duration::from_millis(5));
-        step(k, a)
+        step(k, a);
     };
     sp.launch(1, 30, run, move |_, k| (Val(k), a.at(0)))
 }
@@ -74,9 +70,9 @@ impl Merge<Vec<u8>> for Wrong {
 #[test]
 fn a_wrong_identity_is_found_in_checking_mode() {
     let programs: [fn(&SuperProgram<'_>) -> Result<()>; 3] = [
-        |sp| shared::<u64, Wrong>(sp, || 7, |k, sum| Ok(*sum += u64::from(k) + 1)),
-        |sp| shared::<f64, Wrong>(sp, || 7.0, |k, product| Ok(*product = *product * 2.0 + f64::from(k))),
-        |sp| shared::<Vec<u8>, Wrong>(sp, || vec![3], |k, list| Ok(list.push(k as u8))),
+        |sp| shared::<u64, Wrong>(sp, || 7, |k, sum| *sum += u64::from(k) + 1),
+        |sp| shared::<f64, Wrong>(sp, || 7.0, |k, product| *product = *product * 2.0 + f64::from(k)),
+        |sp| shared::<Vec<u8>, Wrong>(sp, || vec![3], |k, list| list.push(k as u8)),
     ];
     for program in programs {
         let told = checked(program);
@@ -122,23 +118,21 @@ impl Merge<BTreeMap<u32, u64>> for Counts {
 #[test]
 fn a_right_identity_gives_no_alarm() {
     let programs: [fn(&SuperProgram<'_>) -> Result<()>; 9] = [
-        |sp| shared::<f64, Sum>(sp, || 1.0, |_, sum| Ok(*sum += -0.0)),
-        |sp| shared::<f64, Sum>(sp, || 1.0, |k, sum| Ok(*sum += if k == 3 { f64::NAN } else { 0.1 })),
-        |sp| shared::<f64, Product>(sp, || 1.0, |k, product| Ok(*product *= if k == 3 { f64::NAN } else { -1.5 })),
-        |sp| shared::<f64, Min>(sp, || 1.0, |k, least| Ok(*least = least.min(f64::from(k)))),
-        |sp| shared::<f64, Max>(sp, || 1.0, |_, most| Ok(*most = most.max(-f64::NAN))),
+        |sp| shared::<f64, Sum>(sp, || 1.0, |_, sum| *sum += -0.0),
+        |sp| shared::<f64, Sum>(sp, || 1.0, |k, sum| *sum += if k == 3 { f64::NAN } else { 0.1 }),
+        |sp| shared::<f64, Product>(sp, || 1.0, |k, product| *product *= if k == 3 { f64::NAN } else { -1.5 }),
+        |sp| shared::<f64, Min>(sp, || 1.0, |k, least| *least = least.min(f64::from(k))),
+        |sp| shared::<f64, Max>(sp, || 1.0, |_, most| *most = most.max(-f64::NAN)),
         |sp| {
-            let add = |k, sum: &mut Dense<f32>| Ok(sum[(0, k as usize % 2)] += -0.0);
+            let add = |k, sum: &mut Dense<f32>| sum[(0, k as usize % 2)] += -0.0;
             shared::<Dense<f32>, Sum>(sp, || Dense::from_fn(2, 2, |_, _| -0.0), add)
         },
         |sp| {
-            let add = |k, sum: &mut Dense<f64>| Ok(sum[(1, k as usize % 2)] += f64::NAN);
+            let add = |k, sum: &mut Dense<f64>| sum[(1, k as usize % 2)] += f64::NAN;
             shared::<Dense<f64>, Sum>(sp, || Dense::zeros(2, 2), add)
         },
-        |sp| shared::<HashMap<u32, u64>, Counts>(sp, HashMap::new, |k, counts| Ok(*counts.entry(k).or_default() += 1)),
-        |sp| {
-            shared::<BTreeMap<u32, u64>, Counts>(sp, BTreeMap::new, |k, counts| Ok(*counts.entry(k).or_default() += 1))
-        },
+        |sp| shared::<HashMap<u32, u64>, Counts>(sp, HashMap::new, |k, counts| *counts.entry(k).or_default() += 1),
+        |sp| shared::<BTreeMap<u32, u64>, Counts>(sp, BTreeMap::new, |k, counts| *counts.entry(k).or_default() += 1),
     ];
     for (number, program) in programs.into_iter().enumerate() {
         let told = checked(program);
@@ -164,25 +158,25 @@ impl<const IN_MERGE: bool> Merge<Count> for Faulty<IN_MERGE> {
 
 #[test]
 fn identities_and_merges_that_panic() {
-    let step = |_: u32, count: &mut Count| {
-        count.0 += 1;
-        Ok(())
-    };
-    let programs: [(Box<dyn Fn(&SuperProgram<'_>) -> Result<()> + Sync>, &str, &str); 3] = [
-        (Box::new(move |sp| shared::<Count, Faulty<true>>(sp, || Count(0), step)), names::PANICKED, "no merge"),
-        (Box::new(move |sp| shared::<Count, Faulty<false>>(sp, || Count(0), step)), names::PANICKED, "no identity"),
+    type Body = fn(&SuperProgram<'_>) -> Result<()>;
+    let programs: [(Body, &str); 3] = [
+        (|sp| shared::<Count, Faulty<true>>(sp, || Count(0), |_, count| count.0 += 1), "no merge"),
+        (|sp| shared::<Count, Faulty<false>>(sp, || Count(0), |_, count| count.0 += 1), "no identity"),
         (
-            Box::new(|sp| {
-                let fail = |k: u32, _: &mut u64| if k == 29 { Err("step 29".to_string()) } else { Ok(()) };
+            |sp| {
+                let fail = |k: u32, _: &mut u64| {
+                    if k == 29 {
+                        panic_quietly("step 29")
+                    }
+                };
                 shared::<u64, Sum>(sp, || 0, fail)
-            }),
-            names::FAILED,
+            },
             "step 29",
         ),
     ];
-    for (program, name, words) in programs {
+    for (program, words) in programs {
         let told = in_threads(3).run(|world| program(&Super::default().workers(1).in_flight(1).start(world)?));
-        all_named(&told, name);
+        all_named(&told, names::PANICKED);
         told.all_say(&[words]).all_cite(&["sp.launch(1, 30, run"]);
     }
 }
