@@ -2,6 +2,9 @@
 //!
 //! Both run the same policy over the same work. The first table has equal ranks; in the second, ranks with odd numbers
 //! are three times as fast.
+
+#![expect(clippy::print_stdout, reason = "an example shows its results")]
+
 use aurora_core::ops::Sum;
 use aurora_core::{Config, Result};
 use aurora_super::dispatch;
