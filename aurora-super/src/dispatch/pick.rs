@@ -88,7 +88,7 @@ impl<P: Program> Dispatch<P> {
     /// Returns the room of a node for grants. If groups are not shared, a group counts as one instruction.
     fn room(&self, node: Node, shares: bool) -> Room {
         let Config { policy, grain, guided, .. } = self.config;
-        if !guided || policy.is_static() {
+        if !guided || policy.is_static() || self.parts.nodes() == 1 {
             return Room { ahead: u32::MAX, most: grain, is_idle: true };
         }
         let (cores, (grants, instructions)) = (self.weights.cores(node), self.members[node as usize].ahead());
