@@ -358,10 +358,10 @@ impl<'w> SuperProgram<'w> {
     /// - [`Error::Object`] with a [name](names): `Conflict` if an instruction reads a block that the launch writes, or
     ///   writes two blocks or none; `Outside` for an index outside its array, or a handle of another super-program;
     ///   `Impure` if the operand closure names another result when it is called again; `Identity` if the identity of an
-    ///   operation is wrong, with `AURORA_CHECK=1`; `Failed` with the error of a
-    ///   function; `Panicked` with the message of a panic; `Value` if a block cannot be encoded or decoded; `TooLarge`
-    ///   for a grid of more than 2^32 - 1 groups, for a block with more than 2^32 - 1 instructions, or if there is no
-    ///   memory for the tables of the groups.
+    ///   operation is wrong, with `AURORA_CHECK=1`; `Failed` with the error of a function; `Panicked` with the message
+    ///   of a panic; `Value` if a block cannot be encoded or decoded; `TooLarge` for a grid of more than 2^32 - 1
+    ///   groups, for a block with more than 2^32 - 1 instructions, or if there is no memory for the tables of the
+    ///   groups.
     /// - An error that has ended the job.
     #[track_caller]
     pub fn launch<P, F, I, O>(&self, grid: I, steps: impl Steps<I>, function: F, operands: O) -> Result<()>

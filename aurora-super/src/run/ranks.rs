@@ -36,16 +36,17 @@ impl<'w> Ranks<'w> {
         let (me, nodes) = (world.rank().index() as u32, world.size() as u32);
         let workers = settings.workers.unwrap_or_else(|| cores_of(world));
         let in_flight = settings.in_flight.unwrap_or(workers.saturating_mul(16)).max(workers);
+        let of_speeds =
+            settings.speeds.as_ref().map_or("equal speeds".into(), |speeds| format!("the speeds {speeds:?}"));
         let speeds = settings.speeds.unwrap_or_else(|| vec![1.0; nodes as usize]);
         let policy = settings.policy.unwrap_or_default();
         let parts = Parts::by_speed(&speeds).expect("speeds have been checked");
         // In each step a rank runs one instruction.
         let (running, in_flight) = if policy.pace == Pace::Steps { (1, 1) } else { (workers, in_flight) };
         let limits = Limits { running, in_flight, budget: None };
-        let plan = Plan::new(name.what.clone(), &());
-        let node = NodeState::new(Setup { me, parts: parts.clone(), policy, limits, checks: world.is_checked() });
+        let node = NodeState::new(Setup { me, parts, policy, limits, checks: world.is_checked() });
         let object = Object::new(node, queue.clone(), name.clone());
-        let shared = world.share(plan, |_| Ok(object))?;
+        let shared = world.share(Plan::new(name.what.clone(), &()), |_| Ok(object))?;
         let reach = shared.reach();
         let done = move |done: &mut Option<_>| {
             // If the job has ended, no call waits for this any more.
@@ -67,9 +68,7 @@ impl<'w> Ranks<'w> {
                 ),
             }),
         };
-        let known = if parts.speeds().iter().all(|speed| *speed == 1.0) { "equal speeds" } else { "the speeds" };
-        let speeds = if known == "equal speeds" { String::new() } else { format!(" {speeds:?}") };
-        let words = format!("the start of a super-program with the policy {policy} and {known}{speeds}");
+        let words = format!("the start of a super-program with the policy {policy} and {of_speeds}");
         ranks.agree("the start of a super-program", &words, 0, refusal)?;
         let workers = ranks.gather(running)?;
         ranks.act(|node, _| node.set_workers(workers))?;

@@ -28,7 +28,7 @@ pub(super) struct Running {
     granted: HashMap<Group, Runs>,
     /// The number of grants whose operands are not known yet.
     pub(super) resolving: u32,
-    /// Partial results that are to be merged here, and that are being merged.
+    /// Partial results that are to be merged here, and the number of merges under way.
     pub(super) to_merge: Vec<Part>,
     pub(super) merging: u32,
     pub(super) reported: u64,
@@ -45,6 +45,7 @@ pub(super) struct Dispatcher {
     reports: Vec<Inbox<Report>>,
     /// The number of partial results that are to be merged, less those that are merged.
     pub(super) unmerged: u64,
+    /// The number of messages that each rank has been told.
     pub(super) told: Vec<u64>,
     #[cfg(test)]
     pub(super) log: super::replay::Log,

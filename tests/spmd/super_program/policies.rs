@@ -60,7 +60,7 @@ fn all_blocks_on_one_rank(world: &World) -> Result<()> {
         let sp = Super::default().policy(policy).workers(1).in_flight(1).start(world)?;
         let count = sp.blocks(1, |_| 5_u64)?;
         let add = |Val(k): Val<u64>, count: &mut Update<u64, Sum>| {
-            sleep(Duration::from_millis(2));
+            sleep(Duration::from_millis(5));
             **count += k;
         };
         for launch in 1..3 {
