@@ -9,6 +9,7 @@
 //! - [`diffusion`]: heat on a plate, step by step (edges exchanged with the neighbours).
 //! - [`sor`]: red-black successive over-relaxation (edges exchanged after each colour).
 //! - [`sparse_mm`]: C = A x B of sparse matrices in blocks, as a super-program (blocks loaded ahead of instructions).
+//! - [`farm`]: units of work that sleep on ranks of different speeds, as a super-program, with its simulation.
 //! - [`tsp`]: the travelling salesman by branch and bound (a bound that every rank reads at each step).
 //! - [`mod@bench`]: the operations that such programs consist of, each measured alone and compared with MPI.
 //!
@@ -34,6 +35,7 @@ pub mod check;
 pub mod clock;
 pub mod cores;
 pub mod diffusion;
+pub mod farm;
 pub mod histogram;
 pub mod implementation;
 pub mod indexgather;

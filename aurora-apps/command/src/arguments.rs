@@ -2,6 +2,7 @@
 
 use crate::bench::arguments::BenchCommand;
 use crate::check::CheckArguments;
+use crate::farm::FarmArguments;
 use crate::implementation::Implementations;
 use crate::run::RunArguments;
 use crate::simulate::arguments::SimulateArguments;
@@ -49,6 +50,8 @@ pub enum Command {
     Sor(SorArguments),
     /// C = A x B of sparse matrices in blocks, as a super-program
     SparseMm(SparseMmArguments),
+    /// Farm of sleeping units on ranks of different speeds, as a super-program, with its simulation
+    Farm(FarmArguments),
     /// The shortest round trip through all cities, by branch and bound
     Tsp(TspArguments),
     /// Measure one operation between ranks, also by MPI

@@ -6,7 +6,7 @@ pub fn of(words: &str) -> Option<[&'static str; 3]> {
     Some(*examples)
 }
 
-const EXAMPLES: [(&str, [&str; 3]); 34] = [
+const EXAMPLES: [(&str, [&str; 3]); 35] = [
     ("", ["aurora mm2", "aurora run -n 4 ./my-program", "aurora check -n 4 -- ./my-program"]),
     ("mm2", ["aurora mm2", "aurora mm2 --size 2048 --ranks 2", "mpirun -n 2 aurora mm2 --impl aurora,mpi-isend"]),
     ("psrs", ["aurora psrs", "aurora psrs --keys 32M --input zipf", "aurora psrs --keys 8Mi --impl aurora,rayon"]),
@@ -52,6 +52,14 @@ const EXAMPLES: [(&str, [&str; 3]); 34] = [
             "aurora sparse-mm",
             "aurora sparse-mm --size 1000 --density 5% --block 100",
             "aurora sparse-mm --impl aurora,sequential --ranks 2",
+        ],
+    ),
+    (
+        "farm",
+        [
+            "aurora farm",
+            "aurora farm --speed 1,1,3 --policy R,ect --units 20",
+            "aurora farm --ranks 4 --units 64 --steps 8 --drawn --unit-seconds 0.5 --json",
         ],
     ),
     (

@@ -7,6 +7,7 @@ mod bench;
 mod check;
 mod definition;
 mod examples;
+mod farm;
 mod implementation;
 mod info;
 mod launch;
@@ -74,6 +75,7 @@ fn main() -> ExitCode {
         Command::Diffusion(diffusion) => run_diffusion(diffusion),
         Command::Sor(arguments) => sor::start(arguments),
         Command::SparseMm(arguments) => sparse_mm::start(arguments),
+        Command::Farm(arguments) => farm::start(arguments),
         Command::Tsp(tsp) => run_tsp(tsp),
         Command::Bench(arguments) => bench::start(arguments, starter),
         Command::Info(world) => prepare(world, None).map(info::show),

@@ -97,6 +97,7 @@ impl Display for Table<'_, Launch> {
         writeln!(f, "instructions  {}", launch.instructions)?;
         writeln!(f, "block loads   {}, {:.2} MiB", launch.block_loads, launch.loaded_mib)?;
         writeln!(f, "policy        {}, {} merges", launch.policy, launch.merges)?;
-        writeln!(f, "entries       {}", launch.entries)
+        writeln!(f, "entries       {}", launch.entries)?;
+        write!(f, "\nthe last repetition\n{}", Table(&launch.by_rank))
     }
 }

@@ -2,6 +2,8 @@
 
 #[path = "command/checked.rs"]
 mod checked;
+#[path = "command/farm.rs"]
+mod farm;
 #[path = "command/observed.rs"]
 mod observed;
 #[path = "command/started.rs"]

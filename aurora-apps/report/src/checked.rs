@@ -35,7 +35,7 @@ pub fn reps<'de, D: Deserializer<'de>>(of: D) -> Result<usize, D::Error> {
 
 /// Reads a number of nodes or repetitions of a simulation.
 pub fn count<'de, D: Deserializer<'de>>(of: D) -> Result<usize, D::Error> {
-    checked(of, |count| (!COUNT.contains(&count)).then(|| format!("there are no {count} nodes or repetitions")))
+    checked(of, |count| (!COUNT.contains(&count)).then(|| format!("there are no {count} nodes, units or repetitions")))
 }
 
 pub fn seconds<'de, D: Deserializer<'de>>(of: D) -> Result<f64, D::Error> {
@@ -55,6 +55,12 @@ where
             true => (!spread.is_in_order()).then(|| format!("{spread} are not in order")),
         }
     })
+}
+
+/// Reads a [`Spread`] of shares of 1.
+pub fn shares<'de, D: Deserializer<'de>>(of: D) -> Result<Spread, D::Error> {
+    let of: Spread = in_order(of)?;
+    if of.max <= 1.0 { Ok(of) } else { Err(D::Error::custom(format!("{of} are no shares of 1"))) }
 }
 
 /// Reads units of time as their text, which can be compared.

@@ -46,6 +46,10 @@ impl Collection {
                 What::Bench(results) => (&mut operations, results),
                 // Simulated times cannot be compared with measured times.
                 What::Simulation(_) => continue,
+                What::Farm(farm) => {
+                    wrong.extend((!farm.verified).then(|| (run, farm.app.clone())));
+                    continue;
+                }
             };
             for report in results {
                 if !report.verified {

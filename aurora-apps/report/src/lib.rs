@@ -4,6 +4,7 @@ mod chart;
 mod checked;
 pub mod circumstances;
 mod collect;
+pub mod farm;
 pub mod figures;
 pub mod label;
 pub mod machine;

@@ -131,6 +131,7 @@ mod tests {
     const RUN: &str = include_str!("../pages/one.json");
     const BENCH: &str = include_str!("../pages/operation.json");
     const SIMULATIONS: &str = include_str!("../pages/alone.json");
+    const FARMS: &str = include_str!("../pages/farm.json");
 
     fn parsed(text: &str) -> Result<Vec<Recorded>, Unread> {
         let mut runs = Vec::new();
@@ -150,6 +151,7 @@ mod tests {
     fn what_is_no_run_is_named_with_its_line() {
         let other = |from: &str, to: &str| RUN.replace(from, to);
         let simulated = |from: &str, to: &str| SIMULATIONS.replace(from, to);
+        let farm = |from: &str, to: &str| FARMS.replace(from, to);
         for (text, expected) in [
             (format!("{RUN}mpirun: something\n"), &["line 2: not JSON", "--json"][..]),
             (format!("{RUN}\n{{\"version\":\"0.1\"}}"), &["line 3: JSON, but no run"]),
@@ -169,6 +171,12 @@ mod tests {
             (simulated("\"imbalance\":", "\"imbalance\":-"), &["is no share of 1"]),
             (simulated("\"loads\":", "\"loads\":-"), &["-1024 is no number of blocks"]),
             (simulated("\"reps\":16", "\"reps\":null"), &["null"]),
+            (farm("\"units\":36", "\"units\":0"), &["no 0 nodes, units"]),
+            (farm("\"sequential_seconds\":4.0", "\"sequential_seconds\":1e-99"), &["1e-99 s is no time"]),
+            (farm("\"imbalance\":{\"min\":0.4", "\"imbalance\":{\"min\":-0.4"), &["cannot be"]),
+            (farm("\"max\":0.6", "\"max\":1.6"), &["no shares of 1"]),
+            (farm("\"policies\":[", "\"policies\":[7,"), &["a run that cannot be"]),
+            (farm("\"model\"", "\"muddle\""), &["`model`"]),
         ] {
             let told = parsed(&text).unwrap_err().to_string();
             assert!(told.starts_with("runs.json, line ") && expected.iter().all(|part| told.contains(part)), "{told}");

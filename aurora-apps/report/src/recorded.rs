@@ -1,6 +1,7 @@
 //! The runs in a file: checked figures, and their circumstances.
 
 use super::circumstances::{Circumstances, SCHEMA};
+use super::farm::Farm;
 use super::figures::Figures;
 use super::simulation::Simulation;
 pub use super::{Phase as RecordedPhase, Report as Program};
@@ -31,12 +32,19 @@ pub enum What {
     Bench(Vec<Program>),
     /// Figures of a super-program in virtual time.
     Simulation(Box<Simulation>),
+    /// Figures of a super-program on ranks, with its simulations.
+    Farm(Box<Farm>),
 }
 
 impl Recorded {
     /// Returns whether the run is of a super-program in virtual time.
     pub fn is_simulation(&self) -> bool {
         matches!(self.what, What::Simulation(_))
+    }
+
+    /// Returns whether the run is of a super-program, in virtual time or on ranks with its simulation.
+    pub fn is_of_super_program(&self) -> bool {
+        matches!(self.what, What::Simulation(_) | What::Farm(_))
     }
 }
 
@@ -61,7 +69,9 @@ pub fn recorded(file: &str, line: usize, object: Value) -> Result<Option<Recorde
         None => vec![object.clone()].into(),
     };
     let has = |name: &str| results.get(0).is_some_and(|first| first.get(name).is_some());
-    let what = if has("app") {
+    let what = if object.get("policies").is_some() {
+        Farm::deserialize(&object).map(|farm| What::Farm(Box::new(farm)))
+    } else if has("app") {
         from_value(results).map(What::Program)
     } else if has("bench") {
         from_value(results).map(|of: Vec<Figures>| What::Bench(of.iter().map(Program::from).collect()))

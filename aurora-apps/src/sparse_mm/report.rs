@@ -1,8 +1,9 @@
 //! The report: the figures that all programs have, and those of the launch.
 
 use super::SparseMm;
+use crate::report::farm::RankCounters;
 use crate::report::{Measured, Report, Spread};
-use aurora_super::run::Tally;
+use aurora_super::run;
 use serde::Serialize;
 
 /// A run by one implementation.
@@ -53,25 +54,31 @@ pub struct Launch {
     pub merges: u64,
     /// The policy.
     pub policy: String,
+    /// The counters of each rank in the last repetition.
+    pub by_rank: Vec<RankCounters>,
     /// The entries of A and B together, in the last repetition.
     pub entries: u64,
 }
 
 /// The launch of one repetition.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Measurement {
-    pub(super) policy: &'static str,
     /// Of the slowest rank.
     pub(super) creation: f64,
-    /// Of all ranks.
-    pub(super) launch: Tally,
+    pub(super) launch: run::Report,
     pub(super) entries: usize,
 }
 
 impl Measurement {
     fn efficiency(&self) -> f64 {
-        let there = self.launch.elapsed.as_secs_f64() * f64::from(self.launch.workers);
-        if there > 0.0 { self.launch.busy.as_secs_f64() / there } else { 0.0 }
+        let run::Tally { elapsed, workers, busy, .. } = self.total();
+        let there = elapsed.as_secs_f64() * f64::from(workers);
+        if there > 0.0 { busy.as_secs_f64() / there } else { 0.0 }
+    }
+
+    /// The counters of all ranks together.
+    fn total(&self) -> run::Tally {
+        self.launch.total()
     }
 }
 
@@ -79,19 +86,21 @@ impl Launch {
     /// The figures of all repetitions; `None` without any.
     pub(super) fn of(all: &[Measurement]) -> Option<Self> {
         let last = all.last()?;
+        let total = last.total();
         let spread = |figure: &dyn Fn(&Measurement) -> f64| Spread::of(all.iter().map(figure));
         Some(Launch {
             creation_seconds: spread(&|of| of.creation),
-            launch_seconds: spread(&|of| of.launch.elapsed.as_secs_f64()),
-            busy_seconds: spread(&|of| of.launch.busy.as_secs_f64()),
-            idle_seconds: spread(&|of| of.launch.idle().as_secs_f64()),
+            launch_seconds: spread(&|of| of.total().elapsed.as_secs_f64()),
+            busy_seconds: spread(&|of| of.total().busy.as_secs_f64()),
+            idle_seconds: spread(&|of| of.total().idle().as_secs_f64()),
             efficiency: spread(&Measurement::efficiency),
-            workers: last.launch.workers.into(),
-            instructions: last.launch.instructions,
-            block_loads: last.launch.loads,
-            loaded_mib: spread(&|of| of.launch.bytes as f64 / f64::from(1 << 20)).median,
-            merges: last.launch.merges,
-            policy: last.policy.into(),
+            workers: total.workers.into(),
+            instructions: total.instructions,
+            block_loads: total.loads,
+            loaded_mib: spread(&|of| of.total().bytes as f64 / f64::from(1 << 20)).median,
+            merges: total.merges,
+            policy: last.launch.policy.to_string(),
+            by_rank: RankCounters::of(&last.launch),
             entries: last.entries as u64,
         })
     }

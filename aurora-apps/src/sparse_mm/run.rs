@@ -9,7 +9,6 @@ use crate::implementation::{Conditions, Implementation, Offer, Program};
 use crate::report::{Comparison, Report};
 use crate::tally::{Repetition, Subject, Tally};
 use aurora_core::prelude::*;
-use aurora_super::run::Report as Done;
 use aurora_super::{Dense, Super, SuperProgram};
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -86,7 +85,7 @@ fn by_super_program(world: &World, job: &SparseMm, matrices: Matrices) -> Result
         let before = sp.report()?;
         let mut clock = Clock::start(world)?;
         clock.computing(MULTIPLY, launch)?;
-        timed = Some((clock.stop()?, creation, since(&before, sp.report()?)));
+        timed = Some((clock.stop()?, creation, sp.report()?.since(&before)));
         Ok(())
     };
     let product = product(&sp, matrices, time)?;
@@ -94,23 +93,8 @@ fn by_super_program(world: &World, job: &SparseMm, matrices: Matrices) -> Result
     if job.damage {
         damage(&sp, product, matrices.blocks())?;
     }
-    let policy = sp.policy().name().expect("a policy of the command");
-    let launch = Measurement { policy, creation, launch: done.total(), entries: product.1 };
+    let launch = Measurement { creation, launch: done, entries: product.1 };
     Ok((laps, checksums(&sp, product)?, launch))
-}
-
-/// All that has been done between two reports.
-fn since(before: &Done, mut after: Done) -> Done {
-    for (rank, before) in after.ranks.iter_mut().zip(&before.ranks) {
-        rank.launches -= before.launches;
-        rank.instructions -= before.instructions;
-        rank.loads -= before.loads;
-        rank.bytes -= before.bytes;
-        rank.merges -= before.merges;
-        rank.busy -= before.busy;
-        rank.elapsed -= before.elapsed;
-    }
-    after
 }
 
 /// Collective. Changes the last element of the last block of C, on its owner.

@@ -4,7 +4,7 @@ use super::error::{Error, positive};
 use super::machines::{Configuration, Machines};
 use super::measurements::Measurements;
 use crate::spelling::number;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 
 /// A number of equal units, and the time of a unit on a processor of the fastest machine. On a machine of power weight
@@ -16,7 +16,7 @@ pub struct Farm {
 }
 
 /// The time at which the last unit of a farm is completed, in seconds: by two rules, and the ideal.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Makespans {
     /// First come, first served: a processor that is free takes the next unit. Of several that become free together,
     /// one of the machine that is listed first is served first.

@@ -211,11 +211,12 @@ impl Engine<'_> {
         }
     }
 
+    /// The counters of this rank, and on rank 0 the weights.
     #[track_caller]
-    fn tally(&self) -> Result<Tally> {
+    fn tally(&self) -> Result<(Tally, Vec<f64>)> {
         match self {
             Engine::Ranks(ranks) => ranks.tally(),
-            Engine::Sequential(sequential) => Ok(sequential.tally()),
+            Engine::Sequential(sequential) => Ok((sequential.tally(), vec![1.0])),
         }
     }
 }
@@ -447,7 +448,8 @@ impl<'w> SuperProgram<'w> {
         Ok(all.into_iter().map(|(_, value)| value).reduce(fold).expect("an array with blocks"))
     }
 
-    /// Collective. Returns the counters of each rank: instructions, loads, busy and idle time.
+    /// Collective. Returns the counters of each rank: instructions, loads, merges, busy and idle time; and the weights
+    /// of the ranks.
     ///
     /// # Errors
     /// The errors of [`value`](Self::value).
@@ -455,7 +457,8 @@ impl<'w> SuperProgram<'w> {
     pub fn report(&self) -> Result<Report> {
         self.engine.agree("a report", "a report", 0, None)?;
         let own = self.engine.tally()?;
-        Ok(Report { ranks: self.engine.gather(own)? })
+        let (ranks, weights): (_, Vec<Vec<f64>>) = self.engine.gather(own)?.into_iter().unzip();
+        Ok(Report { policy: self.policy, ranks, weights: weights.concat() })
     }
 
     /// The records of this rank's dispatchers.

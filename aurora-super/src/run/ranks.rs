@@ -203,9 +203,10 @@ impl Ranks<'_> {
         self.settled(self.world.all_gather(value))
     }
 
+    /// The counters of this rank, and on rank 0 the weights.
     #[track_caller]
-    pub(super) fn tally(&self) -> Result<Tally> {
-        self.act(|node, _| node.tally)
+    pub(super) fn tally(&self) -> Result<(Tally, Vec<f64>)> {
+        self.act(|node, _| (node.tally, node.weights().to_vec()))
     }
 
     #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Counters of a super-program.
 
+use crate::Policy;
 use aurora_core::Rank;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -32,16 +33,44 @@ impl Tally {
     pub fn idle(&self) -> Duration {
         (self.elapsed * self.workers).saturating_sub(self.busy)
     }
+
+    fn since(&self, before: &Tally) -> Tally {
+        Tally {
+            launches: self.launches - before.launches,
+            instructions: self.instructions - before.instructions,
+            loads: self.loads - before.loads,
+            bytes: self.bytes - before.bytes,
+            merges: self.merges - before.merges,
+            busy: self.busy - before.busy,
+            elapsed: self.elapsed - before.elapsed,
+            workers: self.workers,
+        }
+    }
 }
 
 /// The counters of all ranks: [`SuperProgram::report`](crate::SuperProgram::report).
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Report {
+    /// The policy.
+    pub policy: Policy,
     /// The counters of each rank, in the order of ranks.
     pub ranks: Vec<Tally>,
+    /// The speed of a thread of each rank, as a multiple of the fastest: at the end of the last launch, as the policy
+    /// has learnt it from the times of that launch's instructions and of earlier launches of the same function. Before
+    /// any launch, the speeds of [`Super::speeds`](crate::Super::speeds).
+    pub weights: Vec<f64>,
 }
 
 impl Report {
+    /// Returns the counters of the launches that have run since an earlier report of the same super-program.
+    ///
+    /// # Panics
+    /// If `before` is a later report.
+    pub fn since(&self, before: &Report) -> Report {
+        let ranks = self.ranks.iter().zip(&before.ranks).map(|(after, before)| after.since(before)).collect();
+        Report { ranks, ..self.clone() }
+    }
+
     /// Returns the sum over all ranks; `launches` and `elapsed` are maxima over the ranks.
     pub fn total(&self) -> Tally {
         self.ranks.iter().fold(Tally::default(), |sum, rank| Tally {
@@ -59,25 +88,25 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let row = |f: &mut fmt::Formatter<'_>, name: &str, of: &Tally| {
-            let Tally { instructions, loads, bytes, merges, busy, .. } = of;
+        let row = |f: &mut fmt::Formatter<'_>, name: &str, of: &Tally, weight: &str| {
+            let Tally { instructions, loads, bytes, merges, busy, workers, .. } = of;
             let mib = *bytes as f64 / f64::from(1 << 20);
-            write!(f, "{name:<9}{instructions:>13}{loads:>9}{mib:>11.2}{merges:>9}{:>11.3}", busy.as_secs_f64())?;
-            write!(f, "{:>11.3}", of.idle().as_secs_f64())
+            write!(f, "{name:<9}{workers:>8}{weight:>8}{instructions:>14}{loads:>9}{mib:>11.2}{merges:>8}")?;
+            write!(f, "{:>10.3}{:>10.3}", busy.as_secs_f64(), of.idle().as_secs_f64())
         };
         let total = self.total();
         let plural = |count: u64| if count == 1 { "" } else { "es" };
         let (launches, seconds) = (total.launches, total.elapsed.as_secs_f64());
-        writeln!(f, "{launches} launch{} in {seconds:.3} s", plural(launches))?;
-        writeln!(
-            f,
-            "{:<9}{:>13}{:>9}{:>11}{:>9}{:>11}{:>11}",
-            "", "instructions", "loads", "MiB", "merges", "busy s", "idle s"
-        )?;
-        for (rank, tally) in self.ranks.iter().enumerate() {
-            row(f, &Rank::new(rank).to_string(), tally)?;
+        writeln!(f, "{launches} launch{} in {seconds:.3} s, policy {}", plural(launches), self.policy)?;
+        let names = ["workers", "weight", "instructions", "loads", "MiB", "merges", "busy s", "idle s"];
+        for (name, width) in [""].into_iter().chain(names).zip([9, 8, 8, 14, 9, 11, 8, 10, 10]) {
+            write!(f, "{name:>width$}")?;
+        }
+        writeln!(f)?;
+        for (rank, (tally, weight)) in self.ranks.iter().zip(&self.weights).enumerate() {
+            row(f, &Rank::new(rank).to_string(), tally, &format!("{weight:.2}"))?;
             writeln!(f)?;
         }
-        row(f, "all", &total)
+        row(f, "all", &total, "")
     }
 }

@@ -6,7 +6,7 @@ mod memory;
 mod nodes;
 mod own;
 mod plan;
-mod policies;
+pub mod policies;
 pub mod speeds;
 mod table;
 

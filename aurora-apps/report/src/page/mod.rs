@@ -1,5 +1,6 @@
 //! The page: one file without dependencies. [`maud`] escapes text where it is written.
 
+mod farms;
 mod figure;
 mod provenance;
 mod simulated;
@@ -35,13 +36,14 @@ pub fn page(all: &[Recorded], title: Option<&str>, known: Known<'_>) -> String {
     let of = Collection::of(all);
     let studies = studies(&of);
     let mut wanted = Wanted::default();
-    let is_measured = !all.iter().all(Recorded::is_simulation);
+    let is_measured = !all.iter().all(Recorded::is_of_super_program);
     let title = title.unwrap_or(if is_measured { "Aurora beside MPI" } else { "Super-programs" });
     let body = html! {
         h1 { (title) }
         (summary::section(all, &of, &studies))
         (figure::sections(all, &studies, &mut wanted))
         @if is_measured { (tables::operations(all, &studies, known.payload, &mut wanted)) }
+        (farms::section(all))
         (simulated::sections(all))
         @if is_measured { (tables::code(known.versions)) }
         (tables::programs(&of, &studies))

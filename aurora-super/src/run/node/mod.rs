@@ -75,6 +75,8 @@ pub(in crate::run) struct NodeState {
     /// At the dispatcher: the threads of each rank, and the weights of the ranks for each function.
     workers: Vec<u32>,
     learnt: HashMap<TypeId, Weights>,
+    /// At the dispatcher: the weights at the end of the last launch, each as a multiple of the largest.
+    weights: Vec<f64>,
     /// Between launches.
     copies: Copies,
     store: Store,
@@ -96,6 +98,7 @@ pub(in crate::run) struct NodeState {
 
 impl NodeState {
     pub(in crate::run) fn new(Setup { me, parts, policy, limits, checks }: Setup) -> Self {
+        let workers = vec![limits.running; parts.nodes() as usize];
         NodeState {
             me,
             policy,
@@ -104,8 +107,9 @@ impl NodeState {
             arrays: Arrays::default(),
             hosts: Arc::new([]),
             blocks: Vec::new(),
-            workers: vec![limits.running; parts.nodes() as usize],
             learnt: HashMap::new(),
+            weights: if me == DISPATCHER { Weights::new(parts.speeds(), &workers).relative() } else { Vec::new() },
+            workers,
             parts,
             copies: Copies::new(None, 0),
             store: Store::default(),
@@ -124,6 +128,11 @@ impl NodeState {
     /// Sets the number of threads of each rank.
     pub(in crate::run) fn set_workers(&mut self, workers: Vec<u32>) {
         self.workers = workers;
+    }
+
+    /// The weights at the end of the last launch; empty if another rank dispatches.
+    pub(in crate::run) fn weights(&self) -> &[f64] {
+        &self.weights
     }
 
     /// Adds an array.
@@ -449,6 +458,7 @@ impl NodeState {
                 self.free(old, out);
             }
             if let Some(own) = running.dispatcher {
+                self.weights = own.dispatch.weights().relative();
                 self.learnt.insert(running.launch.function, own.dispatch.weights_for_the_next());
                 #[cfg(test)]
                 self.logs.push(own.log);

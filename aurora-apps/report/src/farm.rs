@@ -1,0 +1,124 @@
+//! Farms: units of work that sleep on ranks of different speeds, with the simulation of the same work.
+
+use super::checked::{count, in_order, ranks, reps, seconds, shares};
+use super::report::Measured;
+use super::{AURORA, Spread};
+use aurora_super::model::Makespans;
+use aurora_super::run;
+use serde::{Deserialize, Serialize};
+
+/// A run of `aurora farm`, in the form that the program writes and the page reads. Times are in seconds.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Farm {
+    /// The name of the program: `farm`.
+    pub app: String,
+    /// The number of ranks.
+    #[serde(deserialize_with = "ranks")]
+    pub ranks: usize,
+    /// The number of units.
+    #[serde(deserialize_with = "count")]
+    pub units: usize,
+    /// The instructions of a unit.
+    #[serde(deserialize_with = "count")]
+    pub steps: usize,
+    /// The mean time of a unit on the fastest rank.
+    #[serde(deserialize_with = "seconds")]
+    pub unit_seconds: f64,
+    /// True if each instruction has its own length.
+    pub drawn: bool,
+    /// The speed of each rank, as a multiple of the fastest.
+    pub speeds: Vec<f64>,
+    /// True if the super-program knew the speeds from the start.
+    pub known_speeds: bool,
+    /// The maximum number of instructions of a rank that run or are granted ahead.
+    #[serde(deserialize_with = "count")]
+    pub in_flight: usize,
+    /// The number of repetitions.
+    #[serde(deserialize_with = "reps")]
+    pub reps: usize,
+    /// The seed of the first repetition.
+    pub seed: u64,
+    /// The time of all units on the fastest rank alone, the median: it is calculated, not measured.
+    #[serde(deserialize_with = "seconds")]
+    pub sequential_seconds: f64,
+    /// The prediction of the model for equal units.
+    pub model: Makespans,
+    /// The figures of each policy, in the order in which they took turns.
+    pub policies: Vec<ByPolicy>,
+    /// True if each instruction has run exactly once in every repetition.
+    pub verified: bool,
+}
+
+/// The repetitions by one policy.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ByPolicy {
+    /// The policy.
+    pub policy: String,
+    /// The makespan: the time of the launch, of the slowest rank.
+    #[serde(deserialize_with = "in_order")]
+    pub seconds: Spread,
+    /// The makespans of the simulations of the same repetitions.
+    #[serde(deserialize_with = "in_order")]
+    pub simulated_seconds: Spread,
+    /// Makespan / simulated makespan of each repetition.
+    #[serde(deserialize_with = "in_order")]
+    pub ratio: Spread,
+    /// The part of the possible computation of all ranks in which they did not compute.
+    #[serde(deserialize_with = "shares")]
+    pub imbalance: Spread,
+    /// The imbalances of the simulations.
+    #[serde(deserialize_with = "shares")]
+    pub simulated_imbalance: Spread,
+    /// `sequential_seconds` / the median makespan.
+    pub speedup: f64,
+    /// The counters of each rank in the last repetition.
+    pub by_rank: Vec<RankCounters>,
+}
+
+impl Measured for Farm {
+    fn implementation(&self) -> &str {
+        AURORA
+    }
+
+    fn verified(&self) -> bool {
+        self.verified
+    }
+}
+
+/// The counters of a super-program on one rank.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct RankCounters {
+    /// The threads that run instructions.
+    pub workers: u32,
+    /// The speed of a thread, as a multiple of the fastest, as the policy has learnt it.
+    pub weight: f64,
+    /// The instructions that have run.
+    pub instructions: u64,
+    /// The time inside instructions, of all threads together, in seconds.
+    pub run_seconds: f64,
+    /// The other time of the threads in launches, in seconds.
+    pub idle_seconds: f64,
+    /// The blocks and partial results that the rank has loaded from other ranks.
+    pub loads: u64,
+    /// Their bytes.
+    pub loaded_bytes: u64,
+    /// The partial results that the rank has merged into a result.
+    pub merges: u64,
+}
+
+impl RankCounters {
+    /// Returns the counters of each rank, in the order of ranks.
+    pub fn of(report: &run::Report) -> Vec<Self> {
+        let of = |(rank, weight): (&run::Tally, &f64)| RankCounters {
+            workers: rank.workers,
+            weight: *weight,
+            instructions: rank.instructions,
+            run_seconds: rank.busy.as_secs_f64(),
+            idle_seconds: rank.idle().as_secs_f64(),
+            loads: rank.loads,
+            loaded_bytes: rank.bytes,
+            merges: rank.merges,
+        };
+        report.ranks.iter().zip(&report.weights).map(of).collect()
+    }
+}
