@@ -186,7 +186,7 @@ pub struct Program(pub &'static str);
 
 impl Program {
     /// All of them.
-    pub const ALL: [Program; 9] = [
+    pub const ALL: [Program; 10] = [
         Program("mm2"),
         Program("psrs"),
         Program("histogram"),
@@ -195,6 +195,7 @@ impl Program {
         Program("diffusion"),
         Program("sor"),
         Program("sparse-mm"),
+        Program("cholesky"),
         Program("tsp"),
     ];
 }
@@ -216,7 +217,7 @@ impl Offer for Program {
             "wordcount" => &[Aurora, MpiCollective, Sequential, Naive],
             "histogram" => &[Aurora, Accumulate, MpiIsend, MpiCollective, Sequential, Naive],
             "sor" => &[Aurora, Pages, Treadmarks, Naive, Sequential],
-            "sparse-mm" => &[Aurora, Sequential],
+            "sparse-mm" | "cholesky" => &[Aurora, Sequential],
             _ => &[Aurora, Naive, Sequential],
         }
     }

@@ -9,6 +9,7 @@
 //! - [`diffusion`]: heat on a plate, step by step (edges exchanged with the neighbours).
 //! - [`sor`]: red-black successive over-relaxation (edges exchanged after each colour).
 //! - [`sparse_mm`]: C = A x B of sparse matrices in blocks, as a super-program (blocks loaded ahead of instructions).
+//! - [`cholesky`]: A = L L^T in tiles, as a super-program (launches that follow each other).
 //! - [`farm`]: units of work that sleep on ranks of different speeds, as a super-program, with its simulation.
 //! - [`tsp`]: the travelling salesman by branch and bound (a bound that every rank reads at each step).
 //! - [`mod@bench`]: the operations that such programs consist of, each measured alone and compared with MPI.
@@ -24,14 +25,15 @@
 //! ```
 //!
 //! The applications share: [`clock`] (phases of computing and sharing), [`cores`], [`tally`] and [`report`] (figures of
-//! the whole job), [`agree`], [`block`] and [`check`] (values that all ranks must agree on), [`random`] (data sets by
-//! position), [`implementation`] and [`meeting`] (the implementations to compare, and the barriers around a
-//! measurement), [`lines`] (the number of code lines of the programs).
+//! the whole job), [`launches`] (figures of super-programs), [`agree`], [`block`] and [`check`] (values that all ranks
+//! must agree on), [`random`] (data sets by position), [`implementation`] and [`meeting`] (the implementations to
+//! compare, and the barriers around a measurement), [`lines`] (the number of code lines of the programs).
 
 pub mod agree;
 pub mod bench;
 pub mod block;
 pub mod check;
+pub mod cholesky;
 pub mod clock;
 pub mod cores;
 pub mod diffusion;
@@ -39,6 +41,7 @@ pub mod farm;
 pub mod histogram;
 pub mod implementation;
 pub mod indexgather;
+pub mod launches;
 pub mod lines;
 pub mod meeting;
 pub mod mm2;

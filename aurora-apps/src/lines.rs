@@ -14,7 +14,7 @@ macro_rules! sources {
 
 type Sources = &'static [&'static str];
 
-const VERSIONS: [(&str, &str, Sources); 23] = [
+const VERSIONS: [(&str, &str, Sources); 24] = [
     ("mm2", "aurora", sources!("mm2/parallel.rs")),
     ("mm2", "mpi-isend", sources!("mm2/mpi/program.rs", "mm2/mpi/isend.rs")),
     ("mm2", "mpi-isend-whole", sources!("mm2/mpi/program.rs", "mm2/mpi/isend_whole.rs")),
@@ -38,6 +38,7 @@ const VERSIONS: [(&str, &str, Sources); 23] = [
     ("wordcount", "aurora", sources!("wordcount/parallel.rs")),
     ("wordcount", "mpi-collective", sources!("wordcount/mpi/collective.rs")),
     ("sparse-mm", "aurora", sources!("sparse_mm/program.rs")),
+    ("cholesky", "aurora", sources!("cholesky/program.rs")),
 ];
 
 /// Returns all versions.

@@ -2,6 +2,7 @@
 
 use crate::bench::arguments::BenchCommand;
 use crate::check::CheckArguments;
+use crate::cholesky::CholeskyArguments;
 use crate::farm::FarmArguments;
 use crate::implementation::Implementations;
 use crate::run::RunArguments;
@@ -50,6 +51,8 @@ pub enum Command {
     Sor(SorArguments),
     /// C = A x B of sparse matrices in blocks, as a super-program
     SparseMm(SparseMmArguments),
+    /// A = L x L^T of a symmetric matrix in tiles, as a super-program
+    Cholesky(CholeskyArguments),
     /// Farm of sleeping units on ranks of different speeds, as a super-program, with its simulation
     Farm(FarmArguments),
     /// The shortest round trip through all cities, by branch and bound

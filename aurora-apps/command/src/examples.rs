@@ -6,7 +6,7 @@ pub fn of(words: &str) -> Option<[&'static str; 3]> {
     Some(*examples)
 }
 
-const EXAMPLES: [(&str, [&str; 3]); 35] = [
+const EXAMPLES: [(&str, [&str; 3]); 36] = [
     ("", ["aurora mm2", "aurora run -n 4 ./my-program", "aurora check -n 4 -- ./my-program"]),
     ("mm2", ["aurora mm2", "aurora mm2 --size 2048 --ranks 2", "mpirun -n 2 aurora mm2 --impl aurora,mpi-isend"]),
     ("psrs", ["aurora psrs", "aurora psrs --keys 32M --input zipf", "aurora psrs --keys 8Mi --impl aurora,rayon"]),
@@ -52,6 +52,14 @@ const EXAMPLES: [(&str, [&str; 3]); 35] = [
             "aurora sparse-mm",
             "aurora sparse-mm --size 1000 --density 5% --block 100",
             "aurora sparse-mm --impl aurora,sequential --ranks 2",
+        ],
+    ),
+    (
+        "cholesky",
+        [
+            "aurora cholesky",
+            "aurora cholesky --size 3000 --tile 200 --policy S",
+            "aurora cholesky --impl aurora,sequential --ranks 2",
         ],
     ),
     (

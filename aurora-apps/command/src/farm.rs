@@ -8,7 +8,7 @@ use crate::values::number;
 use crate::{measure, prepare};
 use aurora_apps::farm::{self, Farm, Impossible, MOST_INSTRUCTIONS};
 use aurora_apps::report::Spread;
-use aurora_apps::report::farm::{Farm as Report, RankCounters};
+use aurora_apps::report::farm::Farm as Report;
 use aurora_core::LaunchInfo;
 use clap::Args;
 use std::env;
@@ -144,19 +144,4 @@ fn speeds(of: &[f64]) -> String {
         ranks => format!("{:.3} ({ranks} ranks)", speeds[0]),
     };
     of.chunk_by(|one, other| one == other).map(text).collect::<Vec<_>>().join(", ")
-}
-
-/// The counters of a super-program, a row for each rank.
-impl Display for Table<'_, Vec<RankCounters>> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{:<6}{:>8}{:>8}{:>14}{:>9}", "rank", "workers", "weight", "instructions", "loads")?;
-        writeln!(f, "{:>11}{:>8}{:>11}{:>11}", "MiB", "merges", "run s", "idle s")?;
-        for (rank, of) in self.0.iter().enumerate() {
-            let RankCounters { workers, weight, instructions, loads, merges, run_seconds, idle_seconds, .. } = of;
-            let mib = of.loaded_bytes as f64 / f64::from(1 << 20);
-            write!(f, "{rank:<6}{workers:>8}{weight:>8.3}{instructions:>14}{loads:>9}{mib:>11.2}{merges:>8}")?;
-            writeln!(f, "{run_seconds:>11.4}{idle_seconds:>11.4}")?;
-        }
-        Ok(())
-    }
 }

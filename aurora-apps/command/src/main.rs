@@ -5,12 +5,14 @@
 mod arguments;
 mod bench;
 mod check;
+mod cholesky;
 mod definition;
 mod examples;
 mod farm;
 mod implementation;
 mod info;
 mod launch;
+mod launches;
 mod memory;
 mod model;
 #[cfg(test)]
@@ -75,6 +77,7 @@ fn main() -> ExitCode {
         Command::Diffusion(diffusion) => run_diffusion(diffusion),
         Command::Sor(arguments) => sor::start(arguments),
         Command::SparseMm(arguments) => sparse_mm::start(arguments),
+        Command::Cholesky(arguments) => cholesky::start(arguments),
         Command::Farm(arguments) => farm::start(arguments),
         Command::Tsp(tsp) => run_tsp(tsp),
         Command::Bench(arguments) => bench::start(arguments, starter),

@@ -81,6 +81,16 @@ pub fn sparse(density: f64, block: u64) -> impl Fn(u64, u64) -> u128 {
     }
 }
 
+/// A factorisation in tiles of `tile` rows: the tiles at and below the diagonal, copies of all of them in each rank,
+/// and twice on rank 0; and in each rank a table of tiles.
+pub fn tiles(tile: u64) -> impl Fn(u64, u64) -> u128 {
+    move |size, ranks| {
+        let (elements, tiles, ranks) =
+            (u128::from(size) * u128::from(size), u128::from(size.div_ceil(tile)), u128::from(ranks));
+        (1 + ranks + 2) * 4 * elements + ranks * 200 * tiles * tiles
+    }
+}
+
 /// A vector that every rank caches whole: its blocks, and in each rank the caches of all implementations.
 pub fn caches(bytes: u64, ranks: u64) -> u128 {
     (3 + 4 * u128::from(ranks)) * u128::from(bytes)

@@ -2,7 +2,7 @@
 
 use crate::simulate::speeds::BadSpeeds;
 use aurora_apps::report::label::BadLabel;
-use aurora_apps::{farm, implementation, sor, sparse_mm};
+use aurora_apps::{cholesky, farm, implementation, sor, sparse_mm};
 use aurora_super::model;
 use thiserror::Error;
 
@@ -78,6 +78,9 @@ pub enum Reason {
     /// A product of sparse matrices that is impossible.
     #[error("{0}")]
     Sparse(sparse_mm::Impossible),
+    /// A factorisation that is impossible.
+    #[error("{0}")]
+    Cholesky(cholesky::Impossible),
     /// A farm that is impossible.
     #[error("{0}")]
     Farm(farm::Impossible),

@@ -86,18 +86,9 @@ impl Display for Table<'_, Comparison<SparseReport>> {
 impl Display for Table<'_, Launch> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let launch = self.0;
-        writeln!(f, "{:34}{:>12}{:>12}{:>12}", "super-program: seconds", "min", "median", "max")?;
-        line(f, "creation of blocks, before", launch.creation_seconds)?;
-        line(f, "launch", launch.launch_seconds)?;
-        line(f, "busy, all workers", launch.busy_seconds)?;
-        line(f, "idle, all workers", launch.idle_seconds)?;
-        line(f, "efficiency", launch.efficiency)?;
-        writeln!(f)?;
-        writeln!(f, "workers       {}", launch.workers)?;
-        writeln!(f, "instructions  {}", launch.instructions)?;
-        writeln!(f, "block loads   {}, {:.2} MiB", launch.block_loads, launch.loaded_mib)?;
-        writeln!(f, "policy        {}, {} merges", launch.policy, launch.merges)?;
-        writeln!(f, "entries       {}", launch.entries)?;
-        write!(f, "\nthe last repetition\n{}", Table(&launch.by_rank))
+        writeln!(f, "{:34}{:>12}{:>12}{:>12}", "before the launch: seconds", "min", "median", "max")?;
+        line(f, "creation of blocks", launch.creation_seconds)?;
+        writeln!(f, "entries       {}\n", launch.entries)?;
+        Table(&launch.figures).fmt(f)
     }
 }

@@ -31,6 +31,7 @@ fn a_table_says_verified_once() {
         "sor --size s --impl pages --reps 2 --ranks 3 --route local",
         "sor --size s --impl treadmarks --reps 2 --ranks 3 --route local",
         "sparse-mm --size 70 --block 16 --reps 2 --ranks 3 --route local",
+        "cholesky --size 70 --tile 16 --reps 2 --ranks 3 --route local",
         "tsp --instance gr17 --reps 2 --ranks 3 --route local",
     ] {
         let output = aurora(line);
@@ -98,6 +99,7 @@ fn a_wrong_result_is_exit_code_1() {
         "sor --size s --impl pages --reps 1 --ranks 2 --route local --damage",
         "sor --size s --impl treadmarks --reps 1 --ranks 2 --route local --damage",
         "sparse-mm --size 70 --block 16 --reps 1 --ranks 2 --route local --damage",
+        "cholesky --size 70 --tile 16 --reps 1 --ranks 2 --route local --damage",
         "tsp --instance burma14 --reps 1 --ranks 2 --route local --damage",
     ] {
         let output = aurora(line);
@@ -112,7 +114,7 @@ fn a_wrong_result_is_exit_code_1() {
 #[test]
 fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
     let mpi: &[&str] = if cfg!(feature = "mpi") { &["--impl", "mpirun -n"] } else { &["--impl", "--features mpi"] };
-    let cases: [(&str, &[&str]); 52] = [
+    let cases: [(&str, &[&str]); 56] = [
         ("mm2 --impl mpi-alltoallv", &["--impl", "aurora", "mpi-collective"]),
         ("mm2 --impl aurora,mpi-collective", mpi),
         ("psrs --impl mpi-collective", mpi),
@@ -161,6 +163,10 @@ fn wrong_arguments_are_exit_code_2_and_name_what_is_allowed() {
         ("sparse-mm --block 32769", &["--block", "from 1 to 32768"]),
         ("sparse-mm --density 101%", &["'101%'", "--density", "a fraction from 0 to 1"]),
         ("sparse-mm --density 12.5", &["'12.5'", "--density", "per cent with its sign"]),
+        ("cholesky --size 0", &["--size", "from 1 to 33554432"]),
+        ("cholesky --size 10000000 --tile 8192", &["--size", "the most that fits"]),
+        ("cholesky --size 5000 --tile 1", &["'1'", "--tile", "needs tiles of at least 2 rows"]),
+        ("cholesky --policy best", &["--policy", "no policy `best`", "tail, ect"]),
         ("tsp --instance gr48", &["--instance", "burma14", "gr17", "gr21"]),
         ("tsp --cities 65", &["--cities", "from 1 to 64"]),
         ("tsp --cities 9 --file x.tsp", &["--cities", "--file"]),
@@ -190,7 +196,8 @@ fn a_program_takes_those_implementations_that_its_help_shows() {
         let names = list.lines().filter_map(|line| line.trim().strip_prefix("- ")?.split_once(':'));
         names.map(|(name, _)| name.to_string()).collect::<Vec<_>>()
     };
-    let lines = ["mm2", "psrs", "histogram", "wordcount", "indexgather", "diffusion", "sor", "sparse-mm", "tsp"];
+    let lines =
+        ["mm2", "psrs", "histogram", "wordcount", "indexgather", "diffusion", "sor", "sparse-mm", "cholesky", "tsp"];
     for (line, program) in lines.into_iter().zip(Program::ALL) {
         let offered = program.implementations().iter().map(|of| of.name()).collect::<Vec<_>>();
         assert_eq!((program.name(), shown(line)), (line, offered.iter().map(|name| name.to_string()).collect()));

@@ -33,7 +33,7 @@ fn every_shape_is_verified() {
                 assert_eq!((run.ranks, run.size, run.reps, run.measures["block"]), (ranks, size, 2, block));
                 assert_eq!(launch.is_some(), run.implementation == "aurora");
             }
-            let launch = report.main.launch.expect("of the super-program");
+            let launch = report.main.launch.expect("of the super-program").figures;
             assert_eq!(launch.instructions, (size.div_ceil(block) as u64).pow(3));
             assert!(launch.efficiency.max <= 1.0 && launch.busy_seconds.max > 0.0, "{launch:?}");
         }
@@ -100,7 +100,7 @@ fn block_loads_are_those_of_the_simulator() {
         let simulated = own(&OwnSetting::new(Policy::S, vec![1.0; ranks], 0)).unwrap().common.loads;
         let report = on(ranks, &job);
         assert!(report.main.run.verified);
-        let launch = report.main.launch.unwrap();
+        let launch = report.main.launch.unwrap().figures;
         assert_eq!((launch.block_loads, counted(ranks)), (simulated, simulated), "{ranks} ranks");
         assert_eq!(launch.instructions, 32 * 32 * 32);
         assert!(launch.loaded_mib > 0.0);

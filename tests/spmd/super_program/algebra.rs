@@ -25,7 +25,11 @@ fn a_product_of_sparse_matrices_is_verified(world: &World) -> Result<()> {
         let job = SparseMm { size: 100, block: 16, reps: 2, damage, ..SparseMm::default() };
         let run = sparse_mm::run(world, &job, &mut |_| ())?;
         check::equal("whether the product is verified", run.verified(), !damage)?;
-        check::equal("the number of instructions", run.main.launch.map(|launch| launch.instructions), Some(7 * 7 * 7))?;
+        check::equal(
+            "the number of instructions",
+            run.main.launch.map(|launch| launch.figures.instructions),
+            Some(7 * 7 * 7),
+        )?;
     }
     Ok(())
 }

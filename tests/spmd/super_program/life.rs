@@ -18,6 +18,7 @@ pub fn bodies() -> Vec<Body> {
         Body::of(two_hundred_launches),
         Body::of(launches_without_instructions_between_others),
         Body::of(the_report_counts_instructions_and_launches),
+        Body::of(the_report_has_policy_and_weights),
     ]
 }
 
@@ -137,5 +138,24 @@ fn the_report_counts_instructions_and_launches(world: &World) -> Result<()> {
     check::equal("ranks", report.ranks.len(), world.size())?;
     let total = report.total();
     check::equal("total", (total.instructions, total.launches, total.loads), (10, 2, 0))?;
-    check::equal("threads", report.ranks.iter().all(|rank| rank.workers > 0), true)
+    check::equal("threads", report.ranks.iter().all(|rank| rank.workers > 0), true)?;
+    sp.each(2, |a: &mut u32| *a += 1, move |i| (a.at(i),))?;
+    let since = sp.report()?.since(&report).total();
+    check::equal(
+        "since",
+        (since.instructions, since.launches, since.elapsed <= sp.report()?.total().elapsed),
+        (2, 1, true),
+    )
+}
+
+/// Before a launch, the weights are the known speeds; the fastest has the weight 1.
+fn the_report_has_policy_and_weights(world: &World) -> Result<()> {
+    let speeds: Vec<f64> = (0..world.size()).map(|rank| 2.0 + 2.0 * rank as f64).collect();
+    let sp = Super::default().policy(Policy::ECT).speeds(&speeds[..]).start(world)?;
+    let most = 2.0 * world.size() as f64;
+    let report = sp.report()?;
+    check::equal("weights", &report.weights, &speeds.iter().map(|speed| speed / most).collect::<Vec<_>>())?;
+    check::equal("policy", report.policy, Policy::ECT)?;
+    let text = report.to_string();
+    check::equal("text", text.starts_with("0 launches in 0.000 s, policy ect\n") && text.contains(" weight "), true)
 }

@@ -31,7 +31,7 @@ pub struct CheckCostArguments {
 }
 
 /// The applications, with data for which a checked run takes about a second.
-const APPLICATIONS: [&str; 12] = [
+const APPLICATIONS: [&str; 13] = [
     "mm2 --size 200",
     "psrs --keys 200000",
     "histogram --table 10000 --updates 50000",
@@ -43,6 +43,7 @@ const APPLICATIONS: [&str; 12] = [
     "sor --impl pages --size s",
     "sor --impl treadmarks --size s",
     "sparse-mm --size 500 --block 50",
+    "cholesky --size 300 --tile 50",
     "tsp --instance gr17",
 ];
 

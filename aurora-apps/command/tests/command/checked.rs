@@ -26,7 +26,7 @@ fn applications() {
         let output = check.output().expect("the command starts");
         assert!(output.status.success(), "{route}: {}{}", stdout(&output), stderr(&output));
         // A head, and a line for each application.
-        assert_eq!(stdout(&output).lines().count(), 13);
+        assert_eq!(stdout(&output).lines().count(), 14);
         println!("{route}:\n{}", stdout(&output));
     }
 }

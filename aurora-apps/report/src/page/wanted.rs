@@ -17,7 +17,7 @@ impl Wanted {
     /// Adds a chart that lacks a system to compare with. Not every program has all versions: the command names those
     /// that it offers.
     pub fn mpi(&mut self, key: &Key) {
-        if ["sor", "sparse-mm"].contains(&key.problem.name.as_str()) {
+        if ["sor", "sparse-mm", "cholesky"].contains(&key.problem.name.as_str()) {
             // These programs have no version over MPI.
             return;
         }
