@@ -26,6 +26,8 @@ pub(crate) fn started(first: &str, test: &str, variables: &[(&str, &str)]) -> Ou
             command.env_remove(name);
         }
     }
+    // A backtrace needs memory that a limit may not leave: then the program hangs until it is killed.
+    command.env("RUST_BACKTRACE", "0");
     command.envs(variables.iter().copied()).output().expect("starts")
 }
 
