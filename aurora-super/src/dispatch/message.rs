@@ -39,7 +39,7 @@ pub enum Order {
     /// Drop this node's incarnation of a group's result: it is not needed any more.
     Drop(Group),
     /// Another node is lost. Its blocks are hosted by the [next](crate::execute::Lost::host) node that is not lost.
-    /// Modifiers on their way to it are lost: see the [rules for a driver](crate::execute#rules-for-a-driver).
+    /// Modifiers on their way to it are lost: their instructions are handed out again.
     Lost(Node),
 }
 

@@ -28,9 +28,7 @@ pub enum Event {
     Order(Order),
     /// A copy of a block has arrived.
     Arrived(BlockId),
-    /// An instruction has run. Each [`Command::Run`] has one such event. Under [`Privilege::RemoteUpdate`], send it
-    /// only after the node of the result has [merged](super::Execute::merges) the modifier, or when that node is lost
-    /// (see [the module](super)).
+    /// An instruction has run. Each [`Command::Run`] has one such event.
     Ran {
         /// The instruction.
         instruction: Instruction,
@@ -45,6 +43,15 @@ pub enum Event {
         /// The node that has asked.
         by: Node,
     },
+    /// The modifier of a task has arrived from the node that ran it. It is merged once.
+    Modifier {
+        /// The task.
+        task: Task,
+        /// The node that ran it.
+        by: Node,
+    },
+    /// Another node has merged the modifier of a task that this node ran.
+    Confirmed(Task),
     /// Another node's incarnation of a result has arrived. It is merged once, and only if the dispatcher accepts it.
     Brought(Part),
 }
@@ -61,8 +68,30 @@ pub enum Command {
         /// Its host.
         from: Node,
     },
-    /// Run an instruction, all of whose operands are here. [`Event::Ran`] follows.
+    /// Run an instruction, all of whose operands are here. [`Event::Ran`] follows. Under [`Privilege::RemoteUpdate`]
+    /// the instruction changes no result: it makes a modifier.
     Run(Task),
+    /// Send the modifier of a task that has run here to the node of the result: [`Event::Modifier`].
+    SendModifier {
+        /// The task.
+        task: Task,
+        /// The node of the result.
+        to: Node,
+    },
+    /// Merge the modifier of a task into the result on this node. There is one such command for each modifier.
+    MergeModifier {
+        /// The task.
+        task: Task,
+        /// The node that ran it: this one or another.
+        by: Node,
+    },
+    /// Tell a node that the modifier of its task is merged: [`Event::Confirmed`].
+    Confirm {
+        /// The task.
+        task: Task,
+        /// The node that ran it.
+        to: Node,
+    },
     /// Send a block to a node that has asked for it.
     Send {
         /// The block.

@@ -34,6 +34,9 @@
 //!         Command::SendPart { part, to } => events.push((to, Event::Brought(part))), // with the incarnation
 //!         Command::Merge(_) => {} // adds the incarnation that was brought to its own
 //!         Command::DropPart(_) | Command::Drop(_) => {} // frees it
+//!         Command::SendModifier { .. } | Command::MergeModifier { .. } | Command::Confirm { .. } => {
+//!             unreachable!("the policy is not one of the version Remote")
+//!         }
 //!     }
 //!     for (to, event) in events {
 //!         nodes[to as usize].handle(event, &mut out);
@@ -48,18 +51,12 @@
 //! # Rules for a driver
 //!
 //! 1. Reports of one node reach the dispatcher in their order. Orders to one node reach it in their order, each once.
-//!    Blocks, incarnations and modifiers may overtake each other and the messages.
-//! 2. Under [`Privilege::RemoteUpdate`] the driver sends the modifier of a task that has run to [`Task::result_at`],
-//!    asks that node whether it [merges](Execute::merges) it, and hands [`Event::Ran`] to the sender when it is merged.
-//! 3. When [`Order::Lost`] has been delivered to a node, the driver hands that node [`Event::Ran`] for each task whose
-//!    modifier it has sent to the lost node and that has had no [`Event::Ran`]. The driver drops a confirmation that
-//!    comes later. From then on the driver sends no modifier to the lost node: such a task has [`Event::Ran`] as soon
-//!    as it has run. The dispatcher does not count these tasks, and hands them out again.
-//! 4. The host of an input block must be able to send it, and so must the host of a result that has a value. If the
+//!    Blocks, incarnations, modifiers and confirmations may overtake each other and the messages.
+//! 2. The host of an input block must be able to send it, and so must the host of a result that has a value. If the
 //!    host is lost, the [next](Lost::host) node that is not lost becomes the host: it reads the block from a file or
 //!    from a replica, or makes it again. The value of a result from before the program may be lost with a node that has
 //!    begun the result.
-//! 5. A driver goes on until [`Dispatch::is_done`](crate::Dispatch::is_done), and then until all orders are delivered
+//! 3. A driver goes on until [`Dispatch::is_done`](crate::Dispatch::is_done), and then until all orders are delivered
 //!    and all incarnations are merged.
 
 mod command;
@@ -92,6 +89,9 @@ use std::sync::Arc;
 ///    in [turns](Updates::InTurns) run one after the other.
 /// 4. No instruction runs before the value of its result has arrived, if the result has one.
 /// 5. A node that could have more instructions in flight than it has been granted has asked for more.
+/// 6. Each incarnation and each modifier that arrives is merged at most once. The instruction of a modifier is reported
+///    when the modifier is merged, or when the node of the result is lost: the dispatcher does not count it then, and
+///    hands it out again.
 #[derive(Clone, Hash, Debug)]
 pub struct Execute<P> {
     me: Node,
@@ -135,6 +135,8 @@ struct Flight {
     /// It waits for the value of its result.
     lacks_value: bool,
     runs: bool,
+    /// It has run for this time, and its modifier is on its way.
+    sent: Option<u64>,
 }
 
 /// Returns the initial owner of each block of a program, in a list that all nodes share.
@@ -219,7 +221,12 @@ impl<P: Program> Execute<P> {
         match event {
             Event::Order(order) => self.obey(order, out),
             Event::Arrived(block) => self.take_in(block),
-            Event::Ran { instruction, took } => self.commit(instruction, took, out),
+            Event::Ran { instruction, took } => self.ran(instruction, took, out),
+            Event::Modifier { task, by } => {
+                self.merge(task, by, out);
+                out.push(Command::Confirm { task, to: by });
+            }
+            Event::Confirmed(task) => self.commit_sent(|flight| flight.task == task, out),
             Event::Wanted { block, by } => out.push(Command::Send { block, to: by }),
             Event::Brought(part) if self.brought.contains(&part) => {}
             Event::Brought(part) => {
@@ -228,17 +235,6 @@ impl<P: Program> Execute<P> {
             }
         }
         self.go_on(out);
-    }
-
-    /// Returns true if the modifier of a task is to be merged. It is false if the modifier has been merged before, for
-    /// a node that was lost before it could report the task.
-    ///
-    /// Call it once for each modifier of a [`Privilege::RemoteUpdate`], at the node [`Task::result_at`], also when that
-    /// is the node that ran the task; merge the modifier if it returns true, and hand [`Event::Ran`] to the node that
-    /// ran the task in either case.
-    pub fn merges(&mut self, task: &Task) -> bool {
-        let Instruction { group, k } = task.instruction;
-        self.merged.entry((group, task.attempt)).or_default().add(k..k + 1)
     }
 
     /// Returns true if it has a copy of a block, or is the block's host.
@@ -293,7 +289,7 @@ impl<P: Program> Execute<P> {
         }
     }
 
-    /// Asks other nodes for the blocks that it has asked a lost node for.
+    /// Asks other nodes for the blocks that it has asked a lost node for, and waits for none of its confirmations.
     fn lose(&mut self, lost: Node, out: &mut Vec<Command>) {
         let asked_before: Vec<_> = self.coming.iter().map(|block| (*block, self.host(*block))).collect();
         self.lost.add(lost);
@@ -311,6 +307,7 @@ impl<P: Program> Execute<P> {
                 from => out.push(Command::Fetch { block, from }),
             }
         }
+        self.commit_sent(|flight| flight.task.result_at == lost, out);
     }
 
     fn host(&self, block: BlockId) -> Node {
@@ -335,10 +332,41 @@ impl<P: Program> Execute<P> {
         }
     }
 
-    fn commit(&mut self, instruction: Instruction, took: u64, out: &mut Vec<Command>) {
-        let is_it = |flight: &Flight| flight.runs && flight.task.instruction == instruction;
+    /// Commits an instruction that has run, or sends its modifier first.
+    fn ran(&mut self, instruction: Instruction, took: u64, out: &mut Vec<Command>) {
+        let is_it = |flight: &Flight| flight.runs && flight.sent.is_none() && flight.task.instruction == instruction;
         let at = self.flights.iter().position(is_it).expect("an instruction that has run was to run");
+        let task = self.flights[at].task;
+        if task.privilege == Privilege::RemoteUpdate && !self.lost.contains(task.result_at) {
+            if task.result_at != self.me {
+                self.flights[at].sent = Some(took);
+                out.push(Command::SendModifier { task, to: task.result_at });
+                return;
+            }
+            self.merge(task, self.me, out);
+        }
+        self.commit(at, took, out);
+    }
+
+    /// Merges a modifier, unless it has been merged before, for a node that was lost before it could report the task.
+    fn merge(&mut self, task: Task, by: Node, out: &mut Vec<Command>) {
+        let Instruction { group, k } = task.instruction;
+        if self.merged.entry((group, task.attempt)).or_default().add(k..k + 1) {
+            out.push(Command::MergeModifier { task, by });
+        }
+    }
+
+    /// Commits those of these instructions whose modifiers it has sent.
+    fn commit_sent(&mut self, these: impl Fn(&Flight) -> bool, out: &mut Vec<Command>) {
+        let sent = |flight: &Flight| flight.sent.filter(|_| these(flight));
+        while let Some((at, took)) = (0..).zip(&self.flights).find_map(|(at, flight)| Some((at, sent(flight)?))) {
+            self.commit(at, took, out);
+        }
+    }
+
+    fn commit(&mut self, at: usize, took: u64, out: &mut Vec<Command>) {
         let flight = self.flights.remove(at);
+        let instruction = flight.task.instruction;
         self.running -= 1;
         flight.inputs.iter().for_each(|input| self.copies.end(*input));
         let of = |granted: &Granted| {
@@ -412,7 +440,7 @@ impl<P: Program> Execute<P> {
         }
         let lacks_value = self.floating.iter().any(|(floating, _)| *floating == result);
         self.grants[at].next += 1;
-        self.flights.push(Flight { task, inputs, missing, lacks_value, runs: false });
+        self.flights.push(Flight { task, inputs, missing, lacks_value, runs: false, sent: None });
         true
     }
 

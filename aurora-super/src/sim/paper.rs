@@ -140,7 +140,11 @@ impl<'a> Machine<'a> {
                 // It was paid for when its node joined.
                 self.tell(to, Event::Brought(part));
             }
-            Command::Send { .. } | Command::Merge(_) | Command::DropPart(_) | Command::Drop(_) => {}
+            // A modifier costs nothing.
+            Command::SendModifier { task, to } => self.tell(to, Event::Modifier { task, by: node }),
+            Command::Confirm { task, to } => self.tell(to, Event::Confirmed(task)),
+            Command::Send { .. } | Command::Merge(_) | Command::MergeModifier { .. } => {}
+            Command::DropPart(_) | Command::Drop(_) => {}
         }
     }
 

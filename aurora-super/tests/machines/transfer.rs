@@ -32,6 +32,11 @@ pub enum Transfer {
     Modifier {
         task: Task,
         by: Node,
+        to: Node,
+    },
+    Confirmation {
+        task: Task,
+        to: Node,
     },
 }
 

@@ -49,10 +49,6 @@ pub struct World<P> {
     orders: Vec<VecDeque<Order>>,
     transfers: Vec<Transfer>,
     tasks: Vec<(Node, Task)>,
-    /// By their nodes, tasks whose modifiers were sent to a node that is lost.
-    stranded: Vec<(Node, Task)>,
-    /// The nodes that have been told of a loss, with the lost node.
-    told: BTreeSet<(Node, Node)>,
     /// The incarnations, by node and group.
     results: BTreeMap<(Node, Group), Vec<u32>>,
     brought: BTreeMap<(Node, Part), Vec<u32>>,
@@ -139,8 +135,6 @@ impl<P: Program + Clone + Hash + Debug> World<P> {
             orders: vec![VecDeque::new(); count],
             transfers: Vec::new(),
             tasks: Vec::new(),
-            stranded: Vec::new(),
-            told: BTreeSet::new(),
             results: BTreeMap::new(),
             brought: BTreeMap::new(),
             values: valued.keys().map(|block| (dispatch.block(*block).host(), *block)).collect(),
@@ -191,23 +185,12 @@ impl<P: Program + Clone + Hash + Debug> World<P> {
             }
             Step::Order(node) => {
                 let order = self.orders[node as usize].pop_front().expect("one is under way");
-                let lost = if let Order::Lost(lost) = order { Some(lost) } else { None };
                 self.tell(node, Event::Order(order));
-                if let Some(lost) = lost {
-                    self.learn(node, lost);
-                }
             }
             Step::Transfer(at) => self.arrive(at),
             Step::Task(at) => {
                 let (node, task) = self.tasks.remove(at);
-                let is_remote = task.privilege == Privilege::RemoteUpdate && task.result_at != node;
-                if !is_remote || self.told.contains(&(node, task.result_at)) {
-                    self.commit(node, &task);
-                } else if self.is_lost(task.result_at) {
-                    self.stranded.push((node, task));
-                } else {
-                    self.transfers.push(Transfer::Modifier { task, by: node });
-                }
+                self.ran(node, &task);
             }
         }
         self.transfers.sort_by_key(Transfer::order);
@@ -227,30 +210,6 @@ impl<P: Program + Clone + Hash + Debug> World<P> {
         self.orders[node as usize].clear();
         self.results.retain(|(at, _), _| *at != node);
         self.tasks.retain(|(at, _)| *at != node);
-        self.stranded.retain(|(by, _)| *by != node);
-        let (gone, rest) = std::mem::take(&mut self.transfers)
-            .into_iter()
-            .partition(|transfer| matches!(transfer, Transfer::Modifier { task, .. } if task.result_at == node));
-        self.transfers = rest;
-        let gone: Vec<Transfer> = gone;
-        for transfer in gone {
-            if let Transfer::Modifier { task, by } = transfer
-                && !self.is_lost(by)
-            {
-                self.stranded.push((by, task));
-            }
-        }
-        self.stranded.sort_by_key(|(by, task)| (*by, task.instruction));
-    }
-
-    /// A node has been told of a loss: tasks whose modifiers it had sent to the lost node have run.
-    fn learn(&mut self, node: Node, lost: Node) {
-        self.told.insert((node, lost));
-        let is_gone = |(by, task): &(Node, Task)| *by == node && task.result_at == lost;
-        let (gone, rest) = std::mem::take(&mut self.stranded).into_iter().partition(is_gone);
-        self.stranded = rest;
-        let gone: Vec<(Node, Task)> = gone;
-        gone.into_iter().for_each(|(_, task)| self.commit(node, &task));
     }
 
     /// The dispatcher learns of a loss.
@@ -310,23 +269,21 @@ impl<P: Program + Clone + Hash + Debug> World<P> {
                 self.brought.insert((to, part), holds);
                 self.tell(to, Event::Brought(part));
             }
-            Transfer::Modifier { task, by } => self.commit(by, &task),
+            Transfer::Modifier { to, .. } | Transfer::Confirmation { to, .. } if lost(&to) => {}
+            Transfer::Modifier { task, by, to } => self.tell(to, Event::Modifier { task, by }),
+            Transfer::Confirmation { task, to } => self.tell(to, Event::Confirmed(task)),
         }
     }
 
-    /// Adds the result of an instruction that a node ran to the incarnation on the node of its result.
-    fn commit(&mut self, by: Node, task: &Task) {
-        let Task { instruction, privilege, result_at, .. } = *task;
-        let at = if privilege == Privilege::RemoteUpdate { result_at } else { by };
-        let merges = |node: &mut Execute<P>| privilege != Privilege::RemoteUpdate || node.merges(task);
-        if !self.lost.contains(&at) && merges(&mut self.nodes[at as usize]) {
-            self.results.entry((at, instruction.group)).or_default().push(instruction.k);
+    /// A node has run an instruction. It changes the incarnation of that node, or makes a modifier.
+    fn ran(&mut self, node: Node, task: &Task) {
+        let Task { instruction, privilege, .. } = *task;
+        if privilege != Privilege::RemoteUpdate {
+            self.results.entry((node, instruction.group)).or_default().push(instruction.k);
         }
         self.executed += 1;
-        if !self.lost.contains(&by) {
-            let took = u64::from(by + 1) * u64::from(instruction.k % 3) * 400_000;
-            self.tell(by, Event::Ran { instruction, took });
-        }
+        let took = u64::from(node + 1) * u64::from(instruction.k % 3) * 400_000;
+        self.tell(node, Event::Ran { instruction, took });
     }
 
     fn tell(&mut self, node: Node, event: Event) {
@@ -339,6 +296,11 @@ impl<P: Program + Clone + Hash + Debug> World<P> {
         for command in commands {
             match command {
                 Command::Report(report) => self.reports[node as usize].push_back(report),
+                Command::SendModifier { task, to } => self.transfers.push(Transfer::Modifier { task, by: node, to }),
+                Command::MergeModifier { task, .. } => {
+                    self.results.entry((node, task.instruction.group)).or_default().push(task.instruction.k);
+                }
+                Command::Confirm { task, to } => self.transfers.push(Transfer::Confirmation { task, to }),
                 Command::Fetch { block, from } => self.transfers.push(Transfer::Fetch { block, by: node, from }),
                 Command::Send { block, to } if self.valued.contains_key(&block) => {
                     assert!(

@@ -40,12 +40,12 @@ fn program(farm: &Farm) -> String {
     format!("{} of {}{steps}{lengths}", count(farm.units, "unit"), seconds(farm.unit_seconds))
 }
 
-/// Returns the ranks with their speeds, the fastest first: `12 ranks (3 x 1.00, 6 x 0.944, 3 x 0.328), to be learnt`.
+/// Returns the ranks with their speeds, the fastest first: `12 ranks (3 x 1.00, 6 x 0.944, 3 x 0.328), speeds to be learnt`.
 fn cluster(farm: &Farm) -> String {
     let mut speeds: BTreeMap<String, usize> = BTreeMap::new();
     farm.speeds.iter().for_each(|speed| *speeds.entry(three(*speed)).or_default() += 1);
     let parts: Vec<String> = speeds.iter().rev().map(|(speed, ranks)| format!("{ranks} x {speed}")).collect();
-    let known = if farm.known_speeds { "known" } else { "to be learnt" };
+    let known = if farm.known_speeds { "speeds known" } else { "speeds to be learnt" };
     format!("{} ({}), {known}", count(farm.ranks, "rank"), parts.join(", "))
 }
 

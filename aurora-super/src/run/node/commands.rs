@@ -107,6 +107,9 @@ impl NodeState {
                 }
             }
             Command::Send { .. } | Command::Drop(_) => unreachable!("copies without a budget have no {command:?}"),
+            Command::SendModifier { .. } | Command::MergeModifier { .. } | Command::Confirm { .. } => {
+                unreachable!("the version Remote is refused: {command:?}")
+            }
         }
     }
 

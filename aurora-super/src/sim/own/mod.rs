@@ -12,10 +12,9 @@ pub use setting::{Cost, Loss, OwnSetting, SlowDown};
 use super::agenda::Agenda;
 use super::link::Ports;
 use super::setting::SettingError;
-use crate::data::Privilege;
 use crate::dispatch::{Order, Part, Report};
 use crate::execute::{Command, Event, Task, owners};
-use crate::{BlockId, Dispatch, Instruction, Node, Parts, Product, Program};
+use crate::{BlockId, Dispatch, Node, Parts, Product, Program};
 use outcome::Tally;
 use site::Site;
 use std::sync::Arc;
@@ -77,7 +76,7 @@ enum Happening {
     /// An instruction has left its core.
     Ran(Node, Task),
     /// The modifier of an instruction is merged on another node.
-    Confirmed(Node, Instruction),
+    Confirmed(Node, Task),
     /// A node is lost.
     Lost(Node),
     /// The dispatcher learns of the loss of a node.
@@ -143,11 +142,7 @@ impl<'a> Machine<'a> {
             Happening::Whole(transfer) => self.arrive(transfer),
             Happening::Ran(node, _) | Happening::Confirmed(node, _) if self.is_lost(node) => {}
             Happening::Ran(node, task) => self.ran(node, task),
-            Happening::Confirmed(node, instruction) => {
-                if self.sites[node as usize].confirm(instruction) {
-                    self.tell(node, Event::Ran { instruction, took: 0 });
-                }
-            }
+            Happening::Confirmed(node, task) => self.tell(node, Event::Confirmed(task)),
             Happening::Lost(node) => self.lose(node),
             Happening::Noticed(node) => self.dispatch(|dispatch| dispatch.lose(node)),
         }
@@ -176,15 +171,16 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn order(&mut self, node: Node, order: Order) {
+    fn order(&mut self, node: Node, mut order: Order) {
         if self.is_lost(node) {
             return;
         }
-        let lost = if let Order::Lost(lost) = order { Some(lost) } else { None };
+        if let Order::Grant(grant) = &mut order
+            && self.setting.results_stay
+        {
+            grant.result_at = self.owners[self.setting.program.result(grant.what.group) as usize];
+        }
         self.tell(node, Event::Order(order));
-        // The modifiers that it has sent to the lost node are lost too.
-        let gone = lost.map(|lost| self.sites[node as usize].learn(lost)).unwrap_or_default();
-        gone.into_iter().for_each(|instruction| self.tell(node, Event::Ran { instruction, took: 0 }));
     }
 
     /// Passes an event to a node, and carries out its commands.
@@ -211,6 +207,14 @@ impl<'a> Machine<'a> {
                 Command::Send { block, to } => self.send(node, to, Freight::Block(block)),
                 Command::SendPart { part, to } => self.send(node, to, Freight::Part(part)),
                 Command::Merge(part) => self.merge(node, part),
+                Command::SendModifier { task, to } => {
+                    self.tally.modifiers += 1;
+                    self.send(node, to, Freight::Modifier(task));
+                }
+                // That of its own instruction costs a node nothing.
+                Command::MergeModifier { by, .. } if by == node => {}
+                Command::MergeModifier { .. } => self.charge(node, self.setting.merging),
+                Command::Confirm { task, to } => self.agenda.note(message, Happening::Confirmed(to, task)),
                 Command::DropPart(_) | Command::Drop(_) => {}
             }
         }
@@ -228,32 +232,13 @@ impl<'a> Machine<'a> {
     }
 
     fn ran(&mut self, node: Node, task: Task) {
-        let result_at = match self.setting.results_stay {
-            true => self.owners[self.setting.program.result(task.instruction.group) as usize],
-            false => task.result_at,
-        };
-        let site = &mut self.sites[node as usize];
-        let running = site.cores.end(self.now, task);
+        let running = self.sites[node as usize].cores.end(self.now, task);
         self.tally.executed += 1;
         self.tally.computed += running.work;
         self.tally.time += running.time();
-        let goes_to = Some(result_at).filter(|at| task.privilege == Privilege::RemoteUpdate && *at != node);
-        match goes_to.filter(|at| !site.knows_lost(*at)) {
-            Some(to) => {
-                self.tally.modifiers += 1;
-                site.send(to, task.instruction);
-                self.send(node, to, Freight::Modifier(task));
-                self.compute(node);
-            }
-            None => {
-                if task.privilege == Privilege::RemoteUpdate {
-                    site.execute.merges(&task);
-                }
-                // A unit is 1 us.
-                let took = (running.time() * 1000.0) as u64;
-                self.tell(node, Event::Ran { instruction: task.instruction, took });
-            }
-        }
+        // A unit is 1 us.
+        let took = (running.time() * 1000.0) as u64;
+        self.tell(node, Event::Ran { instruction: task.instruction, took });
     }
 
     fn send(&mut self, from: Node, to: Node, what: Freight) {
@@ -283,13 +268,7 @@ impl<'a> Machine<'a> {
                 self.tell(to, Event::Arrived(block));
             }
             Freight::Part(part) => self.tell(to, Event::Brought(part)),
-            Freight::Modifier(task) => {
-                if self.sites[to as usize].execute.merges(&task) {
-                    self.charge(to, self.setting.merging);
-                }
-                let message = self.now + self.setting.link.message;
-                self.agenda.note(message, Happening::Confirmed(from, task.instruction));
-            }
+            Freight::Modifier(task) => self.tell(to, Event::Modifier { task, by: from }),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::OwnSetting;
 use super::cores::Cores;
-use crate::{BlockId, Execute, Instruction, Node, Parts, Product};
+use crate::{BlockId, Execute, Node, Parts, Product};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -13,10 +13,6 @@ pub(super) struct Site {
     pub(super) lost_at: Option<f64>,
     /// The blocks that it has asked for, and the times of the requests.
     asked: SmallVec<[(BlockId, f64); 4]>,
-    /// The nodes that it knows to be lost.
-    knows_lost: Vec<Node>,
-    /// Instructions whose modifiers it has sent, with the receiving nodes, until it knows that they are merged.
-    sent: Vec<(Node, Instruction)>,
 }
 
 impl Site {
@@ -26,8 +22,6 @@ impl Site {
             cores: Cores::new(setting.cores, setting.profile(node)),
             lost_at: None,
             asked: SmallVec::new(),
-            knows_lost: Vec::new(),
-            sent: Vec::new(),
         }
     }
 
@@ -42,28 +36,5 @@ impl Site {
     pub(super) fn answer(&mut self, block: BlockId) -> Option<f64> {
         let at = self.asked.iter().position(|(other, _)| *other == block)?;
         Some(self.asked.swap_remove(at).1)
-    }
-
-    pub(super) fn knows_lost(&self, node: Node) -> bool {
-        self.knows_lost.contains(&node)
-    }
-
-    /// Records that it sends the modifier of an instruction.
-    pub(super) fn send(&mut self, to: Node, instruction: Instruction) {
-        self.sent.push((to, instruction));
-    }
-
-    /// Records that the modifier of an instruction is merged. Returns true if the node waits for that.
-    pub(super) fn confirm(&mut self, instruction: Instruction) -> bool {
-        let at = self.sent.iter().position(|(_, sent)| *sent == instruction);
-        at.map(|at| self.sent.swap_remove(at)).is_some()
-    }
-
-    /// Records that it knows of a lost node. Returns the instructions whose modifiers it has sent to that node.
-    pub(super) fn learn(&mut self, lost: Node) -> Vec<Instruction> {
-        self.knows_lost.push(lost);
-        let (gone, rest) = std::mem::take(&mut self.sent).into_iter().partition::<Vec<_>, _>(|(to, _)| *to == lost);
-        self.sent = rest;
-        gone.into_iter().map(|(_, instruction)| instruction).collect()
     }
 }

@@ -1,6 +1,7 @@
 //! Properties of runs in own mode.
 
 use super::*;
+use crate::Instruction;
 use crate::Policy;
 use crate::dispatch::Config;
 use crate::execute::Limits;
