@@ -40,7 +40,7 @@ fn program(farm: &Farm) -> String {
     format!("{} of {}{steps}{lengths}", count(farm.units, "unit"), seconds(farm.unit_seconds))
 }
 
-/// Returns the ranks with their speeds, the fastest first: `12 ranks (3 x 1.00, 6 x 0.944, 3 x 0.328), speeds to be learnt`.
+/// Returns the ranks with their speeds, the fastest first: `3 ranks (1 x 1.00, 2 x 0.500), speeds to be learnt`.
 fn cluster(farm: &Farm) -> String {
     let mut speeds: BTreeMap<String, usize> = BTreeMap::new();
     farm.speeds.iter().for_each(|speed| *speeds.entry(three(*speed)).or_default() += 1);
