@@ -4,7 +4,7 @@ use crate::arguments::{Repetitions, WorldArguments};
 use crate::refusal::{Reason, Refusal};
 use crate::simulate::policies::Policies;
 use crate::table::{Table, count};
-use crate::values::number;
+use crate::values::{number, speed};
 use crate::{measure, prepare};
 use aurora_apps::farm::{self, Farm, Impossible, MOST_INSTRUCTIONS};
 use aurora_apps::report::Spread;
@@ -26,7 +26,7 @@ pub struct FarmArguments {
     /// Instructions of a unit. Ranks can share a unit of several instructions
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = number::<u32>(1..=MOST_INSTRUCTIONS.into()))]
     pub steps: u32,
-    /// Mean time of a unit on the fastest rank, up to 1000
+    /// Mean time of a unit on the fastest rank. On the slowest it is at most 1000
     #[arg(long, value_name = "SECONDS", default_value_t = 0.1, allow_negative_numbers = true)]
     pub unit_seconds: f64,
     /// Draw the time of each instruction, evenly from 0 to twice the mean [default: all are equal]
@@ -34,7 +34,7 @@ pub struct FarmArguments {
     pub drawn: bool,
     /// Speeds of the ranks, a number for each: `1,1,3` makes ranks 0 and 1 sleep three times as long as rank 2
     /// [default: machines of Al-Jaroodi et al., in turns SH, RCF, SH, CSNT; 12 ranks are their mixed cluster]
-    #[arg(long, value_name = "S,S,..", value_delimiter = ',', allow_negative_numbers = true)]
+    #[arg(long, value_name = "S,S,..", value_delimiter = ',', value_parser = speed, allow_hyphen_values = true)]
     pub speed: Option<Vec<f64>>,
     /// Tell the super-program the speeds [default: it learns them from the times of instructions]
     #[arg(long)]
@@ -73,8 +73,10 @@ impl FarmArguments {
         let list = |speeds: &Vec<f64>| speeds.iter().map(f64::to_string).collect::<Vec<_>>().join(",");
         let (argument, value) = match reason {
             Impossible::Instructions { .. } => ("--steps <N>", Some(self.steps.to_string())),
-            Impossible::Seconds(_) => ("--unit-seconds <SECONDS>", Some(self.unit_seconds.to_string())),
-            Impossible::Speed(_) | Impossible::Speeds { .. } => ("--speed <S,S,..>", self.speed.as_ref().map(list)),
+            Impossible::Short | Impossible::Long => {
+                ("--unit-seconds <SECONDS>", Some(format!("{:?}", self.unit_seconds)))
+            }
+            Impossible::Speed | Impossible::Speeds { .. } => ("--speed <S,S,..>", self.speed.as_ref().map(list)),
             Impossible::NoPolicy => ("--policy <LIST>", Some(String::new())),
             Impossible::InFlight => ("--in-flight <N>", Some(self.in_flight.to_string())),
         };
@@ -113,7 +115,7 @@ impl Display for Table<'_, Report> {
         writeln!(f, "{:>8}{:>7}{:>7}{:>8}{:>10}{:>10}", "min", "median", "max", "run", "simulated", "speed-up")?;
         for of in &report.policies {
             let Spread { min, median, max } = of.seconds;
-            write!(f, "{:6}{min:>9.3}{median:>9.3}{max:>9.3}{:>13.3}", of.policy, of.simulated_seconds.median)?;
+            write!(f, "{:6}{min:>9.4}{median:>9.4}{max:>9.4}{:>13.4}", of.policy, of.simulated_seconds.median)?;
             let Spread { min, median, max } = of.ratio;
             write!(f, "{min:>8.3}{median:>7.3}{max:>7.3}{:>8.3}", of.imbalance.median)?;
             writeln!(f, "{:>10.3}{:>10.2}", of.simulated_imbalance.median, of.speedup)?;
@@ -126,7 +128,7 @@ impl Display for Table<'_, Report> {
             ("no rank is ever idle", model.ideal),
             ("the fastest rank alone", alone),
         ] {
-            writeln!(f, "{name:28}{seconds:>9.3}{:>12.4}", seconds / alone)?;
+            writeln!(f, "{name:28}{seconds:>9.4}{:>12.4}", seconds / alone)?;
         }
         match &report.policies[..] {
             [of] => write!(f, "\nthe last repetition\n{}", Table(&of.by_rank))?,

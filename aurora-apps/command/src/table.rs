@@ -29,10 +29,10 @@ impl Display for Table<'_, Report> {
         let report = self.0;
         writeln!(
             f,
-            "{} {} {}{}, {}: {}, {}, seed {}",
+            "{} {}{}{}, {}: {}, {}, seed {}",
             report.app,
             report.size,
-            report.variant,
+            if report.variant.is_empty() { String::new() } else { format!(" {}", report.variant) },
             report.measures.iter().map(|(name, value)| format!(", {name} {value}")).collect::<String>(),
             report.implementation,
             count(report.ranks, "rank"),

@@ -1,5 +1,6 @@
 //! The parsers of argument values, with their error messages.
 
+use aurora_apps::farm::{Impossible, SPEEDS};
 use parse_size::Config;
 use std::ops::{Bound, RangeBounds};
 use std::time::Duration;
@@ -55,6 +56,12 @@ fn whole(text: &str, units: Config) -> Option<u64> {
 pub fn weight(text: &str) -> Result<f64, &'static str> {
     let weight = text.trim().parse().ok().filter(|weight: &f64| weight.is_finite() && *weight >= 0.0);
     weight.ok_or("a weight is a number, 0 or greater")
+}
+
+/// Reads the speed of a rank of a farm.
+pub fn speed(text: &str) -> Result<f64, String> {
+    let speed = text.trim().parse().ok().filter(|speed: &f64| SPEEDS.contains(speed));
+    speed.ok_or_else(|| Impossible::Speed.to_string())
 }
 
 /// Reads a probability, as a fraction or per cent.

@@ -75,6 +75,29 @@ pub struct ByPolicy {
     pub by_rank: Vec<RankCounters>,
 }
 
+impl Farm {
+    /// Returns the flaw of figures that no run can have.
+    pub fn flaw(&self) -> Option<&'static str> {
+        let Farm { speeds, model, policies, .. } = self;
+        let seconds = [model.first_come, model.earliest_completion, model.ideal, self.sequential_seconds];
+        let is_positive = |value: &f64| (1e-30..=1e12).contains(value);
+        let ranks = policies.iter().flat_map(|of| &of.by_rank);
+        let checks = [
+            (self.app == "farm", "its `app` is not `farm`"),
+            (!policies.is_empty(), "it has no policies"),
+            (speeds.len() == self.ranks, "it has not one speed for each rank"),
+            (speeds.iter().all(|speed| (1e-12..=1.0).contains(speed)), "a speed is not a part of the fastest"),
+            (seconds.iter().chain([&self.unit_seconds]).all(is_positive), "a time is not positive"),
+            (policies.iter().all(|of| is_positive(&of.speedup)), "a speed-up is not positive"),
+            (policies.iter().all(|of| is_positive(&of.simulated_seconds.min)), "a simulated time is not positive"),
+            (policies.iter().all(|of| of.by_rank.len() == self.ranks), "it has not one row of counters for each rank"),
+            (ranks.clone().all(|rank| (0.0..=1.0).contains(&rank.weight)), "a weight is no part of the largest"),
+            (ranks.clone().all(|rank| rank.run_seconds >= 0.0 && rank.idle_seconds >= 0.0), "a time is negative"),
+        ];
+        checks.into_iter().find(|(holds, _)| !holds).map(|(_, flaw)| flaw)
+    }
+}
+
 impl Measured for Farm {
     fn implementation(&self) -> &str {
         AURORA

@@ -177,6 +177,15 @@ mod tests {
             (farm("\"max\":0.6", "\"max\":1.6"), &["no shares of 1"]),
             (farm("\"policies\":[", "\"policies\":[7,"), &["a run that cannot be"]),
             (farm("\"model\"", "\"muddle\""), &["`model`"]),
+            (farm("\"policies\":[", "\"policies\":[],\"others\":["), &["no policies"]),
+            (farm("\"sequential_seconds\":4.0", "\"sequential_seconds\":0"), &["a time is not positive"]),
+            (farm("\"speeds\":[0.5,", "\"speeds\":["), &["one speed for each rank"]),
+            (farm("\"speeds\":[0.5,", "\"speeds\":[1.5,"), &["a part of the fastest"]),
+            (farm("\"ideal\":1.9", "\"ideal\":1e308"), &["a time is not positive"]),
+            (farm("\"speedup\":", "\"speedup\":-"), &["a speed-up is not positive"]),
+            (farm("\"by_rank\":[{", "\"by_rank\":[],\"others\":[{"), &["one row of counters"]),
+            (farm("\"weight\":0.5", "\"weight\":-0.5"), &["a weight is no part"]),
+            (farm("\"app\":\"farm\"", "\"app\":\"mm2\""), &["`app` is not `farm`"]),
         ] {
             let told = parsed(&text).unwrap_err().to_string();
             assert!(told.starts_with("runs.json, line ") && expected.iter().all(|part| told.contains(part)), "{told}");

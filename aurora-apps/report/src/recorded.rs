@@ -70,7 +70,11 @@ pub fn recorded(file: &str, line: usize, object: Value) -> Result<Option<Recorde
     };
     let has = |name: &str| results.get(0).is_some_and(|first| first.get(name).is_some());
     let what = if object.get("policies").is_some() {
-        Farm::deserialize(&object).map(|farm| What::Farm(Box::new(farm)))
+        let farm: Farm = from_value(object.clone()).map_err(|error| error.to_string())?;
+        if let Some(flaw) = farm.flaw() {
+            return Err(flaw.into());
+        }
+        Ok(What::Farm(Box::new(farm)))
     } else if has("app") {
         from_value(results).map(What::Program)
     } else if has("bench") {

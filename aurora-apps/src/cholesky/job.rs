@@ -8,7 +8,7 @@ use thiserror::Error;
 pub const MOST_OF_A_TILE: usize = 1 << 13;
 
 /// The maximum number of tiles in a row of the matrix.
-const MOST_TILES: usize = 1 << 12;
+const MOST_TILES: usize = 1 << 8;
 
 /// The maximum number of rows of the matrix.
 pub const MOST_ROWS: usize = MOST_TILES * MOST_OF_A_TILE;

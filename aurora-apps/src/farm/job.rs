@@ -8,7 +8,10 @@ use thiserror::Error;
 /// The maximum number of instructions.
 pub const MOST_INSTRUCTIONS: u32 = 1_000_000;
 
-/// The maximum time of a unit on the fastest rank.
+/// The minimum mean time of an instruction on the fastest rank, in seconds. A sleep is at least half as long.
+pub const LEAST_SECONDS: f64 = 1e-4;
+
+/// The maximum mean time of a unit on the slowest rank, in seconds.
 pub const MOST_SECONDS: f64 = 1000.0;
 
 /// The allowed speeds. With others, a sleep would be too short or too long for the clock.
@@ -74,12 +77,18 @@ pub enum Impossible {
         /// The instructions of a unit.
         steps: u32,
     },
-    /// A time that is too short or too long.
-    #[error("a unit of {0} s: it takes 0.000001 to {MOST_SECONDS} s on the fastest rank")]
-    Seconds(f64),
+    /// A time that is too short.
+    #[error(
+        "an instruction takes {LEAST_SECONDS} s or more on the fastest rank, because a sleep is no shorter: take \
+         longer units, or fewer steps"
+    )]
+    Short,
+    /// A time that is too long.
+    #[error("a unit would take more than {MOST_SECONDS} s on the slowest rank: take shorter units")]
+    Long,
     /// A speed that is too small or too large.
-    #[error("a speed of {0}: write numbers from {least} to {most}", least = SPEEDS.start(), most = SPEEDS.end())]
-    Speed(f64),
+    #[error("a speed is a number from {} to {}", SPEEDS.start(), SPEEDS.end())]
+    Speed,
     /// Too few speeds, or too many.
     #[error("{given} speeds for {ranks} ranks: write one for each rank, or leave them out")]
     Speeds {
@@ -108,11 +117,15 @@ impl Farm {
         if !(1..=u64::from(MOST_INSTRUCTIONS)).contains(&instructions) {
             return Err(Impossible::Instructions { units, steps });
         }
-        if !(1e-6..=MOST_SECONDS).contains(&unit_seconds) {
-            return Err(Impossible::Seconds(unit_seconds));
+        if unit_seconds.is_nan() || unit_seconds / f64::from(steps) < LEAST_SECONDS {
+            return Err(Impossible::Short);
         }
-        if let Some(wrong) = speeds.iter().find(|speed| !SPEEDS.contains(speed)) {
-            return Err(Impossible::Speed(*wrong));
+        if speeds.iter().any(|speed| !SPEEDS.contains(speed)) {
+            return Err(Impossible::Speed);
+        }
+        let slowest = self.relative_speeds(ranks.unwrap_or(PAPER.len())).into_iter().fold(1.0, f64::min);
+        if unit_seconds / slowest > MOST_SECONDS {
+            return Err(Impossible::Long);
         }
         let (given, ranks) = (speeds.len(), ranks.unwrap_or(speeds.len()));
         match (&self.speeds, &self.policies[..], self.in_flight) {
@@ -160,9 +173,12 @@ mod tests {
         assert_eq!(with(|farm| farm.speeds = Some(vec![1.0, 2.0, 3.0])), Ok(()));
         assert_eq!(with(|farm| farm.units = 0), Err(Impossible::Instructions { units: 0, steps: 1 }));
         assert_eq!(with(|farm| farm.steps = 30_000), Err(Impossible::Instructions { units: 36, steps: 30_000 }));
-        assert_eq!(with(|farm| farm.unit_seconds = 0.0), Err(Impossible::Seconds(0.0)));
+        assert_eq!(with(|farm| farm.unit_seconds = 0.0), Err(Impossible::Short));
         assert!(with(|farm| farm.unit_seconds = f64::NAN).is_err());
-        assert_eq!(with(|farm| farm.speeds = Some(vec![1.0, 0.0, 1.0])), Err(Impossible::Speed(0.0)));
+        assert!(with(|farm| farm.unit_seconds = f64::INFINITY).is_err());
+        assert_eq!(with(|farm| farm.speeds = Some(vec![1e6, 1.0, 1e-6])), Err(Impossible::Long));
+        assert_eq!(with(|farm| (farm.steps, farm.unit_seconds) = (100, 0.009)), Err(Impossible::Short));
+        assert_eq!(with(|farm| farm.speeds = Some(vec![1.0, 0.0, 1.0])), Err(Impossible::Speed));
         assert!(with(|farm| farm.speeds = Some(vec![1.0, f64::NAN, 1.0])).is_err());
         assert_eq!(with(|farm| farm.speeds = Some(vec![])), Err(Impossible::Speeds { given: 0, ranks: 3 }));
         assert_eq!(with(|farm| farm.speeds = Some(vec![1.0])), Err(Impossible::Speeds { given: 1, ranks: 3 }));

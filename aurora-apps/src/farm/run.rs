@@ -19,6 +19,7 @@ use aurora_super::{Instruction, Policy, Product, Super, run};
 /// A job that is [`Impossible`](super::Impossible); an error that has ended the job.
 pub fn run(world: &World, job: &Farm, progress: &mut dyn FnMut(usize)) -> Result<Report> {
     job.check(Some(world.size())).map_err(|error| Error::user(error))?;
+    agree::same(world, job)?;
     let seed = agree::seed(world, job.seed)?;
     let speeds = job.relative_speeds(world.size());
     let model = predicted(job, &speeds).map_err(|error| Error::user(error))?;

@@ -38,6 +38,14 @@ fn a_wrong_result_is_found() {
     assert!(!on(2, &Farm { damage: true, ..job }).verified);
 }
 
+#[test]
+fn ranks_with_different_jobs_are_told() {
+    let job = |rank: usize| Farm { unit_seconds: 0.001 * (rank + 1) as f64, reps: 1, ..Farm::default() };
+    let error = Config::threads(3).run(|world| run(world, &job(world.rank().index() / 2), &mut |_| ())).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("all ranks need the same arguments") && text.contains("rank 2 has Farm"), "{text}");
+}
+
 /// The two rules of the model are policies of the runtime, whose dispatcher the simulation runs.
 #[test]
 fn simulated_policies_reach_the_predictions_of_the_model() {

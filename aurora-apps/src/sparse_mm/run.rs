@@ -28,6 +28,7 @@ pub fn run(world: &World, job: &SparseMm, progress: &mut dyn FnMut(usize)) -> Re
     let offer = Program("sparse-mm");
     job.check().map_err(|error| Error::user(error))?;
     offer.check(&job.implementations, Conditions::of(world)).map_err(|(_, refusal)| Error::user(refusal))?;
+    agree::same(world, job)?;
     let seed = agree::seed(world, job.seed)?;
     let lane = |implementation: &Implementation| Lane {
         implementation: *implementation,

@@ -36,13 +36,13 @@ impl Tally {
 
     fn since(&self, before: &Tally) -> Tally {
         Tally {
-            launches: self.launches - before.launches,
-            instructions: self.instructions - before.instructions,
-            loads: self.loads - before.loads,
-            bytes: self.bytes - before.bytes,
-            merges: self.merges - before.merges,
-            busy: self.busy - before.busy,
-            elapsed: self.elapsed - before.elapsed,
+            launches: self.launches.saturating_sub(before.launches),
+            instructions: self.instructions.saturating_sub(before.instructions),
+            loads: self.loads.saturating_sub(before.loads),
+            bytes: self.bytes.saturating_sub(before.bytes),
+            merges: self.merges.saturating_sub(before.merges),
+            busy: self.busy.saturating_sub(before.busy),
+            elapsed: self.elapsed.saturating_sub(before.elapsed),
             workers: self.workers,
         }
     }
@@ -57,15 +57,14 @@ pub struct Report {
     pub ranks: Vec<Tally>,
     /// The speed of a thread of each rank, as a multiple of the fastest: at the end of the last launch, as the policy
     /// has learnt it from the times of that launch's instructions and of earlier launches of the same function. Before
-    /// any launch, the speeds of [`Super::speeds`](crate::Super::speeds).
+    /// any launch, the speeds of [`Super::speeds`](crate::Super::speeds). For a rank that has run nothing, it is the
+    /// speed that the policy assumes.
     pub weights: Vec<f64>,
 }
 
 impl Report {
-    /// Returns the counters of the launches that have run since an earlier report of the same super-program.
-    ///
-    /// # Panics
-    /// If `before` is a later report.
+    /// Returns the counters of the launches that have run since an earlier report of the same super-program. If
+    /// `before` is a later one, the counters are 0.
     pub fn since(&self, before: &Report) -> Report {
         let ranks = self.ranks.iter().zip(&before.ranks).map(|(after, before)| after.since(before)).collect();
         Report { ranks, ..self.clone() }

@@ -17,7 +17,7 @@ fn each_policy_has_a_row_beside_its_simulation() {
         assert!(text.contains(part), "{part} is not in {text}");
     }
     // Three units of 0.01 s each on both ranks.
-    assert!(text.contains("the fastest rank alone          0.060      1.0000"), "{text}");
+    assert!(text.contains("the fastest rank alone         0.0600      1.0000"), "{text}");
 }
 
 #[test]
@@ -54,11 +54,13 @@ fn ranks_are_those_of_the_speeds_or_of_the_paper() {
 fn a_farm_that_cannot_be_is_refused() {
     for (line, expected) in [
         ("farm --speed 1,1 --ranks 3", &["--speed <S,S,..>", "'1,1'", "2 speeds for 3 ranks: write one for each"][..]),
-        ("farm --speed 1,0", &["--speed <S,S,..>", "a speed of 0: write numbers from 0.000001 to 1000000"]),
-        ("farm --speed 1,-1", &["--speed <S,S,..>", "a speed of -1"]),
-        ("farm --speed NaN", &["--speed <S,S,..>", "a speed of NaN"]),
-        ("farm --speed=", &["--speed <S,S,..>"]),
-        ("farm --unit-seconds 0", &["--unit-seconds <SECONDS>", "it takes 0.000001 to 1000 s"]),
+        ("farm --speed 1,0", &["'0'", "--speed <S,S,..>", "a speed is a number from 0.000001 to 1000000"]),
+        ("farm --speed -1,1", &["'-1'", "--speed <S,S,..>", "a speed is a number"]),
+        ("farm --speed NaN", &["'NaN'", "--speed <S,S,..>", "a speed is a number"]),
+        ("farm --speed 1,", &["''", "--speed <S,S,..>", "a speed is a number"]),
+        ("farm --unit-seconds 0", &["--unit-seconds <SECONDS>", "takes 0.0001 s or more"]),
+        ("farm --unit-seconds 400", &["--unit-seconds <SECONDS>", "more than 1000 s on the slowest rank"]),
+        ("farm --steps 100 --unit-seconds 1e-3", &["--unit-seconds <SECONDS>", "longer units, or fewer steps"]),
         ("farm --units 0", &["--units <N>", "from 1 to 1000000"]),
         ("farm --units 1001 --steps 1000", &["--steps <N>", "'1000'", "1 to 1000000 instructions in all"]),
         ("farm --policy best", &["--policy <LIST>", "no policy `best`", "tail, ect"]),
