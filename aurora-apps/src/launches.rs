@@ -18,17 +18,17 @@ pub struct Launches {
     pub efficiency: Spread,
     /// The threads that run instructions.
     pub workers: u64,
-    /// The instructions of the launches.
+    /// The instructions, in the last repetition, as are the next figures.
     pub instructions: u64,
-    /// The blocks that ranks have loaded from other ranks in the launches, partial results included.
+    /// The blocks that ranks have loaded from other ranks, partial results included.
     pub block_loads: u64,
-    /// Their MiB: of the repetition with the median.
+    /// Their MiB.
     pub loaded_mib: f64,
-    /// The partial results that were merged in the launches.
+    /// The partial results that were merged.
     pub merges: u64,
     /// The policy.
     pub policy: String,
-    /// The counters of each rank in the last repetition.
+    /// The counters of each rank.
     pub by_rank: Vec<RankCounters>,
 }
 
@@ -47,7 +47,7 @@ impl Launches {
             workers: total.workers.into(),
             instructions: total.instructions,
             block_loads: total.loads,
-            loaded_mib: spread(|of| of.bytes as f64 / f64::from(1 << 20)).median,
+            loaded_mib: total.bytes as f64 / f64::from(1 << 20),
             merges: total.merges,
             policy: last.policy.to_string(),
             by_rank: RankCounters::of(last),

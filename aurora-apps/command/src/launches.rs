@@ -14,11 +14,12 @@ impl Display for Table<'_, Launches> {
         line(f, "idle, all workers", of.idle_seconds)?;
         line(f, "efficiency", of.efficiency)?;
         writeln!(f)?;
+        writeln!(f, "the last repetition, policy {}", of.policy)?;
         writeln!(f, "workers       {}", of.workers)?;
         writeln!(f, "instructions  {}", of.instructions)?;
         writeln!(f, "block loads   {}, {:.2} MiB", of.block_loads, of.loaded_mib)?;
-        writeln!(f, "policy        {}, {} merges", of.policy, of.merges)?;
-        write!(f, "\nthe last repetition\n{}", Table(&of.by_rank))
+        writeln!(f, "merges        {}", of.merges)?;
+        write!(f, "\n{}", Table(&of.by_rank))
     }
 }
 
@@ -26,12 +27,12 @@ impl Display for Table<'_, Launches> {
 impl Display for Table<'_, Vec<RankCounters>> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{:<6}{:>8}{:>8}{:>14}{:>9}", "rank", "workers", "weight", "instructions", "loads")?;
-        writeln!(f, "{:>11}{:>8}{:>11}{:>11}", "MiB", "merges", "run s", "idle s")?;
+        writeln!(f, "{:>11}{:>8}{:>11}{:>11}", "MiB", "merges", "busy s", "idle s")?;
         for (rank, of) in self.0.iter().enumerate() {
-            let RankCounters { workers, weight, instructions, loads, merges, run_seconds, idle_seconds, .. } = of;
+            let RankCounters { workers, weight, instructions, loads, merges, busy_seconds, idle_seconds, .. } = of;
             let mib = of.loaded_bytes as f64 / f64::from(1 << 20);
             write!(f, "{rank:<6}{workers:>8}{weight:>8.3}{instructions:>14}{loads:>9}{mib:>11.2}{merges:>8}")?;
-            writeln!(f, "{run_seconds:>11.4}{idle_seconds:>11.4}")?;
+            writeln!(f, "{busy_seconds:>11.4}{idle_seconds:>11.4}")?;
         }
         Ok(())
     }

@@ -56,7 +56,7 @@ impl Collection {
                     wrong.push((run, report.implementation.clone()));
                     continue;
                 }
-                let series = Series::of(circumstances, &report.implementation);
+                let series = Series::of(circumstances, report);
                 let points = into.entry((Key::of(circumstances, report), series, report.ranks)).or_default();
                 points.push((run, report.clone()));
             }

@@ -92,7 +92,7 @@ impl Farm {
             (policies.iter().all(|of| is_positive(&of.simulated_seconds.min)), "a simulated time is not positive"),
             (policies.iter().all(|of| of.by_rank.len() == self.ranks), "it has not one row of counters for each rank"),
             (ranks.clone().all(|rank| (0.0..=1.0).contains(&rank.weight)), "a weight is no part of the largest"),
-            (ranks.clone().all(|rank| rank.run_seconds >= 0.0 && rank.idle_seconds >= 0.0), "a time is negative"),
+            (ranks.clone().all(|rank| rank.busy_seconds >= 0.0 && rank.idle_seconds >= 0.0), "a time is negative"),
         ];
         checks.into_iter().find(|(holds, _)| !holds).map(|(_, flaw)| flaw)
     }
@@ -118,7 +118,7 @@ pub struct RankCounters {
     /// The instructions that have run.
     pub instructions: u64,
     /// The time inside instructions, of all threads together, in seconds.
-    pub run_seconds: f64,
+    pub busy_seconds: f64,
     /// The other time of the threads in launches, in seconds.
     pub idle_seconds: f64,
     /// The blocks and partial results that the rank has loaded from other ranks.
@@ -136,7 +136,7 @@ impl RankCounters {
             workers: rank.workers,
             weight: *weight,
             instructions: rank.instructions,
-            run_seconds: rank.busy.as_secs_f64(),
+            busy_seconds: rank.busy.as_secs_f64(),
             idle_seconds: rank.idle().as_secs_f64(),
             loads: rank.loads,
             loaded_bytes: rank.bytes,

@@ -124,6 +124,7 @@ fn begin_after(bytes: &[u8], offset: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::super::recorded::What;
+    use super::super::series::{Key, Series};
     use super::*;
     use std::fs;
 
@@ -190,6 +191,20 @@ mod tests {
             let told = parsed(&text).unwrap_err().to_string();
             assert!(told.starts_with("runs.json, line ") && expected.iter().all(|part| told.contains(part)), "{told}");
         }
+    }
+
+    #[test]
+    fn super_programs_by_two_policies_are_two_series_of_one_problem() {
+        let of = |policy: &str, merges: u32| {
+            let told = format!("\"policy\":\"{policy}\",\"merges\":{merges},\"size\"");
+            let run = parsed(&RUN.replace("\"size\"", &told)).unwrap().remove(0);
+            let What::Program(results) = &run.what else { panic!("a program") };
+            let (key, series) = (Key::of(&run.circumstances, &results[0]), Series::of(&run.circumstances, &results[0]));
+            (key, series.to_string())
+        };
+        let (one, other) = (of("S", 0), of("tail", 3));
+        assert_eq!(one.0, other.0);
+        assert!(one.1.ends_with(", policy S") && other.1.ends_with(", policy tail"), "{one:?} {other:?}");
     }
 
     #[test]

@@ -98,6 +98,9 @@ pub struct Report {
     pub ranks: usize,
     /// Rows of a matrix, or keys.
     pub size: usize,
+    /// The policy of a super-program. The program writes it with the figures of its launches.
+    #[serde(default, skip_serializing)]
+    pub policy: Option<String>,
     /// Other parameters, and results of some applications, by name: from a file, all numbers that have no field below.
     #[serde(flatten, deserialize_with = "numbers")]
     pub measures: BTreeMap<String, usize>,
@@ -143,7 +146,7 @@ pub struct Report {
 
 /// The numbers that are results of a run; all other numbers are its parameters. `speedup` is a whole number only if
 /// another program has written the file again, and `2.0` as `2`.
-const FOUND: [&str; 15] = [
+const FOUND: [&str; 16] = [
     "seed",
     "length",
     "nodes",
@@ -152,6 +155,7 @@ const FOUND: [&str; 15] = [
     "workers",
     "instructions",
     "block_loads",
+    "merges",
     "entries",
     "barrier_messages",
     "diff_requests",

@@ -106,7 +106,7 @@ pub struct Series {
     pub mpi: Option<String>,
     /// The settings of MPI.
     pub setting: Option<String>,
-    /// The other labels.
+    /// The other labels, and the policy of a super-program.
     pub others: BTreeMap<String, String>,
 }
 
@@ -114,11 +114,12 @@ pub struct Series {
 const AURORA: [&str; 4] = ["aurora", "aurora-whole", "pages", "accumulate"];
 
 impl Series {
-    /// Makes the series of one implementation.
-    pub fn of(circumstances: &Circumstances, implementation: &str) -> Self {
-        let labels = &circumstances.labels;
+    /// Makes the series of one implementation's run.
+    pub fn of(circumstances: &Circumstances, run: &Report) -> Self {
+        let (labels, implementation) = (&circumstances.labels, run.implementation.as_str());
         let of_mpi = |key: &str| labels.get(key).filter(|_| is_mpi(implementation)).map(str::to_string);
-        let others = labels.iter().filter(|(key, _)| !KNOWN.contains(key));
+        let policy = run.policy.iter().map(|policy| ("policy", policy.as_str()));
+        let others = labels.iter().filter(|(key, _)| !KNOWN.contains(key)).chain(policy);
         Series {
             kind: labels.get(KIND).filter(|kind| *kind != "measured").map(str::to_string),
             implementation: implementation.into(),

@@ -8,7 +8,7 @@ use super::operand::{Arg, At, Block, Operand, Place, Value, owned};
 use super::ranks::Ranks;
 use super::report::{Report, Tally};
 use super::sequential::Sequential;
-use crate::policy::Version;
+use crate::policy::{UnknownPolicy, Version};
 use crate::{BlockId, Parts, Policy};
 use aurora_core::{Error, ObjectName, Result, Site, World};
 use serde::Serialize;
@@ -115,6 +115,12 @@ impl Super {
         };
         let engine = Ranks::start(world, name.clone(), settings)?;
         Ok(SuperProgram::over(Engine::Ranks(engine), name, policy))
+    }
+}
+
+impl From<UnknownPolicy> for Error {
+    fn from(unknown: UnknownPolicy) -> Self {
+        Error::user(unknown)
     }
 }
 

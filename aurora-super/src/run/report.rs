@@ -55,10 +55,10 @@ pub struct Report {
     pub policy: Policy,
     /// The counters of each rank, in the order of ranks.
     pub ranks: Vec<Tally>,
-    /// The speed of a thread of each rank, as a multiple of the fastest: at the end of the last launch, as the policy
-    /// has learnt it from the times of that launch's instructions and of earlier launches of the same function. Before
-    /// any launch, the speeds of [`Super::speeds`](crate::Super::speeds). For a rank that has run nothing, it is the
-    /// speed that the policy assumes.
+    /// The speed of a thread of each rank, as a part of the fastest, as the policy assumes it at the end of the last
+    /// launch. A known speed ([`Super::speeds`](crate::Super::speeds)) stays if it explains the last five times of the
+    /// rank's instructions, from launches of the same function; otherwise their median decides. So it is a rough value
+    /// if instructions differ in length.
     pub weights: Vec<f64>,
 }
 

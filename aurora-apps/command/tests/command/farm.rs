@@ -33,7 +33,7 @@ fn json_has_the_counters_of_each_rank() {
         let ranks = of["by_rank"].as_array().expect("a list");
         let sum = |name: &str| ranks.iter().filter_map(|rank| rank[name].as_f64()).sum::<f64>();
         assert_eq!((ranks.len(), sum("instructions")), (3, 20.0), "{of}");
-        assert!(sum("run_seconds") > 0.0 && sum("weight") > 1.0, "{of}");
+        assert!(sum("busy_seconds") > 0.0 && sum("weight") > 1.0, "{of}");
         assert!(ranks[0]["merges"].is_u64() && ranks[0]["loaded_bytes"].is_u64() && ranks[0]["idle_seconds"].is_f64());
         assert!(of["simulated_seconds"]["median"].as_f64().is_some_and(|seconds| seconds > 0.0), "{of}");
     }

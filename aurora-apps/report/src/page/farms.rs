@@ -2,7 +2,7 @@
 
 use super::provenance;
 use super::table::Table;
-use super::text::{count, range, seconds, spread, three};
+use super::text::{count, seconds, spread, three};
 use crate::chart::{Bar, bars};
 use crate::farm::{ByPolicy, Farm};
 use crate::recorded::{Recorded, What};
@@ -23,8 +23,8 @@ pub fn section(all: &[Recorded]) -> Markup {
                 h2 { "Super-programs on ranks, and their simulations" }
                 p {
                     "Instructions sleep, in proportion to the speeds of the ranks. The simulation has the same \
-                     instructions. Imbalance is the share of what all ranks could have computed in which they did not. \
-                     The model is that of Al-Jaroodi et al. for equal units."
+                     instructions. Imbalance is the idle share of the time of all ranks, weighted by their speeds. The \
+                     model is that of Al-Jaroodi et al. for equal units."
                 }
                 .charts { @for (run, farm) in &farms { (chart(all, *run, farm)) } }
                 (table(&farms))
@@ -70,8 +70,8 @@ fn chart(all: &[Recorded], run: usize, farm: &Farm) -> Markup {
             h4 { "Makespan of " (program(farm)) ": " (cluster(farm)) }
             (bars(&farm.policies.iter().flat_map(both).collect::<Vec<_>>()))
             ul.legend {
-                li { span.swatch.computing {} "1 - imbalance: ranks compute" }
-                li { span.swatch.sharing {} "imbalance: ranks are idle" }
+                li { span.swatch.computing {} "ranks compute" }
+                li { span.swatch.sharing {} "ranks are idle: imbalance" }
             }
             figcaption {
                 "The median of " (count(farm.reps, "repetition")) "; the line below is the range. The fastest rank \
@@ -93,10 +93,18 @@ fn table(farms: &[(usize, Box<Farm>)]) -> Markup {
         .text("policy", |(_, of)| of.policy.clone())
         .number("makespan, s", |(_, of)| spread(of.seconds))
         .number("simulated", |(_, of)| three(of.simulated_seconds.median))
-        .number("run / simulation", |(_, of)| html! { (format!("{:.3}", of.ratio.median)) " " (range(of.ratio)) })
+        .number("run / simulation", |(_, of)| ratio(of.ratio))
         .number("imbalance", move |(_, of)| share(of.imbalance))
         .number("simulated", move |(_, of)| share(of.simulated_imbalance))
         .number("part of T", |(farm, of)| format!("{:.4}", of.seconds.median / farm.sequential_seconds))
         .number("speed-up", |(_, of)| three(of.speedup))
-        .of("Makespan and imbalance; T is the time of the fastest rank alone. Small: the range.", rows)
+        .of(
+            "Makespan and imbalance, medians; small: minimum and maximum. T is the time of the fastest rank alone.",
+            rows,
+        )
+}
+
+/// Writes a ratio that is close to 1.
+fn ratio(Spread { min, median, max }: Spread) -> Markup {
+    html! { (format!("{median:.3} ")) small { (format!("{min:.3}–{max:.3}")) } }
 }

@@ -62,7 +62,7 @@ impl Wanted {
 fn program(key: &Key) -> String {
     let problem = &key.problem;
     let size = match problem.name.as_str() {
-        "mm2" | "sparse-mm" => format!(" --size {}", problem.size),
+        "mm2" | "sparse-mm" | "cholesky" => format!(" --size {}", problem.size),
         "psrs" => format!(" --keys {}", problem.size),
         "histogram" | "indexgather" => format!(" --table {}", problem.size),
         "wordcount" => format!(" --bytes {}", problem.size),
