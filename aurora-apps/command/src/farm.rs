@@ -139,7 +139,7 @@ impl Display for Table<'_, Report> {
     }
 }
 
-/// Returns the speeds, as multiples of the fastest: `0.328, 1 (2 ranks)`. Equal neighbours are counted.
+/// Returns the speeds, as parts of the fastest: `0.328, 1 (2 ranks)`. Equal neighbours are counted.
 fn speeds(of: &[f64]) -> String {
     let text = |speeds: &[f64]| match speeds.len() {
         1 => format!("{:.3}", speeds[0]),
