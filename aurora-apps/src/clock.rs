@@ -13,6 +13,9 @@ use aurora_core::prelude::*;
 pub use aurora_report::Kind;
 use std::time::{Duration, Instant};
 
+/// Something that is measured by another function.
+pub type Work<'w> = &'w dyn Fn() -> Result<()>;
+
 /// The rule by which phases follow each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Pace {

@@ -1,7 +1,6 @@
 //! The figures of the launches of a super-program.
 
-use crate::report::Spread;
-use crate::report::farm::RankCounters;
+use crate::report::{RankCounters, Spread};
 use aurora_super::run::{Report, Tally};
 use serde::Serialize;
 

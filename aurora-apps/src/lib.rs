@@ -25,14 +25,16 @@
 //! ```
 //!
 //! The applications share: [`clock`] (phases of computing and sharing), [`cores`], [`tally`] and [`report`] (figures of
-//! the whole job), [`launches`] (figures of super-programs), [`agree`], [`block`] and [`check`] (values that all ranks
-//! must agree on), [`random`] (data sets by position), [`implementation`] and [`meeting`] (the implementations to
-//! compare, and the barriers around a measurement), [`lines`] (the number of code lines of the programs).
+//! the whole job), [`launches`] (figures of super-programs), [`agree`], [`block`], [`check`] and [`checksum`] (values
+//! that all ranks must agree on, and results), [`random`] (data sets by position), [`implementation`] and [`meeting`]
+//! (the implementations to compare, and the barriers around a measurement), [`lines`] (the number of code lines of the
+//! programs).
 
 pub mod agree;
 pub mod bench;
 pub mod block;
 pub mod check;
+pub mod checksum;
 pub mod cholesky;
 pub mod clock;
 pub mod cores;

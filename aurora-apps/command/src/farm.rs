@@ -15,8 +15,8 @@ use std::env;
 use std::fmt::{self, Display, Formatter};
 use std::process::ExitCode;
 
-/// The ranks of the default cluster.
-const PAPERS: u32 = 12;
+/// The ranks of the paper's mixed cluster.
+const PAPER_RANKS: u32 = 12;
 
 #[derive(Args, Debug)]
 pub struct FarmArguments {
@@ -93,7 +93,7 @@ pub fn start(arguments: &FarmArguments) -> Result<ExitCode, Refusal> {
     let mut world = arguments.world.clone();
     let is_set = env::var_os("AURORA_RANKS").is_some_and(|ranks| !ranks.is_empty());
     if world.ranks.is_none() && !is_set && LaunchInfo::detect() == LaunchInfo::Alone {
-        world.ranks = Some(job.speeds.as_ref().map_or(PAPERS, |speeds| speeds.len().max(1) as u32));
+        world.ranks = Some(job.speeds.as_ref().map_or(PAPER_RANKS, |speeds| speeds.len().max(1) as u32));
     }
     let start = prepare(&world, None)?;
     let ranks = start.config.planned_ranks().ok().flatten();

@@ -2,7 +2,7 @@
 
 use crate::table::{Table, line};
 use aurora_apps::launches::Launches;
-use aurora_apps::report::farm::RankCounters;
+use aurora_apps::report::RankCounters;
 use std::fmt::{self, Display, Formatter};
 
 impl Display for Table<'_, Launches> {

@@ -4,6 +4,7 @@ mod chart;
 mod checked;
 pub mod circumstances;
 mod collect;
+mod counters;
 pub mod farm;
 pub mod figures;
 pub mod label;
@@ -20,6 +21,7 @@ mod simulation;
 mod spread;
 mod study;
 
+pub use counters::RankCounters;
 pub use report::{Comparison, Kind, Measured, NothingToRun, Phase, Report};
 pub use simulation::{Setting, Simulation};
 pub use spread::Spread;

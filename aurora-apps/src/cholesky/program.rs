@@ -2,7 +2,8 @@
 
 use super::Matrix;
 use super::kernel::{gemm, potrf, trsm};
-use crate::sparse_mm::{Work, checksum, joined};
+use crate::checksum::{checksum, joined};
+use crate::clock::Work;
 use aurora_core::Result;
 use aurora_super::{Blocks, Dense, SuperProgram};
 

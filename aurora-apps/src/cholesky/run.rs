@@ -2,6 +2,7 @@
 
 use super::{Cholesky, CholeskyReport, Factor, Matrix, Tiles, checksums, factorise};
 use crate::agree;
+use crate::checksum::wrong;
 use crate::clock::{Clock, Laps};
 use crate::implementation::{Conditions, Implementation, Offer, Program};
 use crate::launches::Launches;
@@ -142,7 +143,6 @@ impl Answer {
         if self.residual.is_nan() || self.residual > self.rows as f64 {
             return self.checksums.len() as u64;
         }
-        let differ = self.checksums.iter().zip(found).filter(|(right, found)| right != found).count();
-        differ as u64 + self.checksums.len().abs_diff(found.len()) as u64
+        wrong(&self.checksums, found)
     }
 }

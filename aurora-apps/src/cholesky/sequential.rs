@@ -2,7 +2,7 @@
 
 use super::Matrix;
 use super::kernel::{gemm, potrf, trsm};
-use crate::sparse_mm::checksum;
+use crate::checksum::checksum;
 use aurora_super::Dense;
 
 /// All tiles of a matrix, row by row.

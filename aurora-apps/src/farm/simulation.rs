@@ -14,12 +14,10 @@ pub(super) fn simulated(farm: &Farm, speeds: &[f64], policy: Policy, seed: u64) 
     let slow = |(node, speed): (usize, &f64)| SlowDown { node: node as u32, at: 0.0, factor: *speed };
     let slow_downs = speeds.iter().enumerate().filter(|_| !farm.known_speeds).map(slow).collect();
     let in_steps = policy.pace == Pace::Steps;
-    // As in the runtime: there is room for two grants.
-    let grain = if in_steps { 1 } else { (farm.in_flight / 2).clamp(1, 64) };
     let setting = OwnSetting {
         program: farm.shape(),
         cost: farm.cost(seed),
-        dispatch: dispatch::Config { grain, guided: !in_steps, ..dispatch::Config::new(policy) },
+        dispatch: dispatch::Config::on_ranks(policy, 1, farm.in_flight),
         limits: Limits { running: 1, in_flight: if in_steps { 1 } else { farm.in_flight }, budget: None },
         // Messages of a few bytes between ranks of one machine.
         link: Link { message: 50.0, latency: 100.0, ..Link::FREE },

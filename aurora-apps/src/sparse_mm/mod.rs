@@ -1,6 +1,5 @@
 #![doc = include_str!("README.md")]
 
-mod checksum;
 mod job;
 mod matrices;
 mod program;
@@ -10,13 +9,9 @@ mod sequential;
 #[cfg(test)]
 mod tests;
 
-pub use checksum::{checksum, joined};
 pub use job::{Impossible, MOST_OF_A_BLOCK, MOST_ROWS, SparseMm};
 pub use matrices::Matrices;
 pub use program::{Product, checksums, product};
 pub use report::{Launch, SparseReport};
 pub use run::run;
 pub use sequential::{Sparse, sequential};
-
-/// Something that is measured by another function.
-pub type Work<'w> = &'w dyn Fn() -> aurora_core::Result<()>;

@@ -1,6 +1,6 @@
 //! The super-program: its data, its instruction, its launch, and checksums of its result.
 
-use super::{Matrices, Work, checksum, joined};
+use crate::{checksum, clock::Work, sparse_mm::Matrices};
 use aurora_core::{Result, ops::Sum};
 use aurora_super::{Blocks, Csr, Dense, SuperProgram, Update};
 
@@ -31,5 +31,5 @@ pub fn product(sp: &SuperProgram<'_>, of: Matrices, time: impl FnOnce(Work<'_>) 
 
 /// Collective. A checksum of each block of C.
 pub fn checksums(sp: &SuperProgram<'_>, (c, _): Product) -> Result<Vec<u64>> {
-    sp.fold(&c, |c| vec![checksum(c.values())], joined)
+    sp.fold(&c, |c| vec![checksum::checksum(c.values())], checksum::joined)
 }

@@ -2,9 +2,10 @@
 
 use super::report::{Measurement, density};
 use super::sequential::checksums_of;
-use super::{Launch, Matrices, Product, Sparse, SparseMm, SparseReport, Work, checksums, product, sequential};
+use super::{Launch, Matrices, Product, Sparse, SparseMm, SparseReport, checksums, product, sequential};
 use crate::agree;
-use crate::clock::{Clock, Laps};
+use crate::checksum::wrong;
+use crate::clock::{Clock, Laps, Work};
 use crate::implementation::{Conditions, Implementation, Offer, Program};
 use crate::report::{Comparison, Report};
 use crate::tally::{Repetition, Subject, Tally};
@@ -157,7 +158,6 @@ impl Answer {
 
     /// The number of wrong blocks.
     fn wrong(&self, found: &[u64]) -> u64 {
-        let differ = self.checksums.iter().zip(found).filter(|(right, found)| right != found).count();
-        differ as u64 + self.checksums.len().abs_diff(found.len()) as u64
+        wrong(&self.checksums, found)
     }
 }

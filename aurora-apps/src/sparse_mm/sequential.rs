@@ -1,6 +1,7 @@
 //! The sequential program: plain loops over whole sparse matrices.
 
-use super::{Matrices, checksum};
+use super::Matrices;
+use crate::checksum::checksum;
 use aurora_super::Csr;
 
 /// A whole sparse matrix in compressed rows.

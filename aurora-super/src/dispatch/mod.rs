@@ -39,7 +39,20 @@ impl Config {
     pub fn new(policy: Policy) -> Self {
         Config { policy, grain: 1, extends: false, guided: false, seed: 0 }
     }
+
+    /// Creates the configuration of a launch on ranks that have `running` threads each and `in_flight` instructions at
+    /// most. There is room for two grants for each thread, so that the next grant is there when one has ended. In steps
+    /// a rank runs one instruction.
+    pub fn on_ranks(policy: Policy, running: u32, in_flight: u32) -> Self {
+        let guided = policy.pace != Pace::Steps;
+        let grain = if guided { (in_flight / running.saturating_mul(2).max(1)).clamp(1, MOST_OF_A_GRANT) } else { 1 };
+        Config { grain, guided, ..Config::new(policy) }
+    }
 }
+
+/// The maximum number of instructions of a grant on ranks: the operands of all of them are found before the first one
+/// runs.
+const MOST_OF_A_GRANT: u32 = 64;
 
 /// The dispatcher: hands out the instructions of a program to nodes, and tracks them until they are committed. It is
 /// pure: equal inputs give equal orders.

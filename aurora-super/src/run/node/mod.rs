@@ -3,7 +3,7 @@
 use crate::data::Block;
 use crate::dispatch::{Config, Grant, Order, Report};
 use crate::execute::{Copies, Event, Limits};
-use crate::policy::{Pace, Weights};
+use crate::policy::Weights;
 use crate::run::blocks::{Array, Arrays};
 use crate::run::granted::Granted;
 use crate::run::job::{Done, Garbage, Job, garbage};
@@ -162,11 +162,8 @@ impl NodeState {
 
     /// The start of a launch's dispatcher; `None` if another rank dispatches.
     pub(in crate::run) fn start_of(&mut self, launch: &Launch) -> Option<Start> {
-        // There is room for two grants for each running instruction, so that the next grant is there when one has
-        // ended. In steps a rank runs one instruction.
-        let (in_steps, Limits { running, in_flight, .. }) = (self.policy.pace == Pace::Steps, self.limits);
-        let grain = if in_steps { 1 } else { (in_flight / (2 * running)).clamp(1, MOST_OF_A_GRANT) };
-        let config = Config { policy: self.policy, grain, extends: false, guided: !in_steps, seed: self.entered };
+        let Limits { running, in_flight, .. } = self.limits;
+        let config = Config { seed: self.entered, ..Config::on_ranks(self.policy, running, in_flight) };
         let new = || Weights::new(self.parts.speeds(), &self.workers);
         (self.me == DISPATCHER).then(|| Start {
             parts: self.parts.clone(),
@@ -494,6 +491,3 @@ impl NodeState {
         [garbage(running), garbage(self.store.take_all()), garbage(std::mem::take(&mut self.arrays).into_vec())]
     }
 }
-
-/// The maximum number of instructions of a grant: the operands of all of them are found before the first one runs.
-const MOST_OF_A_GRANT: u32 = 64;

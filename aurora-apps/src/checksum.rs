@@ -1,4 +1,4 @@
-//! Checksums of blocks, by which a product is compared with the product of the sequential program.
+//! Checksums of blocks, by which a result is compared with the result of the sequential program.
 
 /// An odd number whose bits look random: 2^64 divided by the golden ratio.
 const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -13,6 +13,12 @@ pub fn checksum<'v>(values: impl IntoIterator<Item = &'v f64>) -> u64 {
 pub fn joined(mut all: Vec<u64>, more: Vec<u64>) -> Vec<u64> {
     all.extend(more);
     all
+}
+
+/// The number of blocks whose checksums are not the right ones. Missing and additional blocks count too.
+pub fn wrong(right: &[u64], found: &[u64]) -> u64 {
+    let differ = right.iter().zip(found).filter(|(right, found)| right != found).count();
+    (differ + right.len().abs_diff(found.len())) as u64
 }
 
 #[cfg(test)]
@@ -31,5 +37,13 @@ mod tests {
             assert_ne!(checksum(&changed), right);
         }
         assert_ne!(checksum(&[0.0]), checksum(&[0.0, 0.0]));
+    }
+
+    #[test]
+    fn missing_blocks_are_wrong() {
+        assert_eq!(
+            [wrong(&[1, 2], &[1, 2]), wrong(&[1, 2], &[2, 2]), wrong(&[1, 2], &[1]), wrong(&[], &[3])],
+            [0, 1, 1, 1]
+        );
     }
 }
