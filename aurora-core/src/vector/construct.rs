@@ -49,7 +49,7 @@ impl VectorPlan {
     /// True once all ranks have agreed on that; false for a small vector, which is not checked here.
     pub(crate) fn admit<T: Element>(&self, world: &World, id: ObjectId) -> Result<bool> {
         /// Bytes of the whole vector, so that all ranks decide alike. Smaller blocks are checked by each rank alone.
-        const LARGE: usize = 8 << 20;
+        const LARGE: usize = 2 << 20;
         // A rank that refuses has planned a vector of no elements. It skips this, and reports its refusal in the next
         // collective call.
         if self.dist.len() * size_of::<T>() < LARGE {

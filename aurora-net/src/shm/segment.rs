@@ -1,4 +1,10 @@
-//! Memory mapped by several ranks of a node.
+//! Memory mapped by several ranks of a node, in huge pages where the system has them.
+//!
+//! Linux gives shared memory huge pages only where `shmem_enabled` permits it, which it seldom does. So
+//! [`Segment::populate`] asks for them itself: it touches one page of each *extent* (the memory of one huge page) and
+//! collapses all extents at once (`MADV_COLLAPSE`, Linux 6.1). This is also several times faster than populating small
+//! pages. An extent that cannot be collapsed consists of small pages. Every rank maps the memory at a multiple of the
+//! huge page's size, so that the huge pages of one rank are those of all ranks.
 
 use crate::{Error, limits};
 use memmap2::{Advice, MmapOptions, MmapRaw, UncheckedAdvice};
@@ -7,13 +13,16 @@ use rustix::io::Errno;
 use std::fmt;
 use std::io;
 use std::ops::Range;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 
 /// The length can never change, so no access inside the mapping faults.
 const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
 
-/// Mappings of at least this length use large pages.
+/// `MADV_COLLAPSE`, which `libc` does not define for every C library.
+const COLLAPSE: libc::c_int = 25;
+
+/// The size of a huge page on most machines. On others collapsing fails.
 const HUGE_PAGE: usize = 2 << 20;
 
 /// Memory shared by ranks of one node: a sealed memfd, mapped. Clones refer to the same mapping, which ends with the
@@ -22,6 +31,8 @@ const HUGE_PAGE: usize = 2 << 20;
 #[derive(Clone)]
 pub struct Segment {
     map: Arc<MmapRaw>,
+    /// The first byte's place in the mapping.
+    start: usize,
     len: usize,
 }
 
@@ -44,15 +55,37 @@ impl Segment {
         self.len == 0
     }
 
-    /// Allocates the pages of these bytes now instead of at the first access. On Linux before 5.14 this does nothing.
+    /// Allocates the pages of these bytes now instead of at the first access: huge pages for 1 MiB or more, which may
+    /// also hold bytes before and behind. On Linux before 5.14 this does nothing.
     ///
     /// # Errors
     /// There is not enough memory.
     pub fn populate(&self, bytes: Range<usize>) -> io::Result<()> {
-        match self.map.advise_range(Advice::PopulateWrite, bytes.start, bytes.len()) {
+        self.collapse(&bytes);
+        match self.populate_small(bytes) {
             Err(error) if error.raw_os_error() != Some(Errno::INVAL.raw_os_error()) => Err(error),
             Ok(()) | Err(_) => Ok(()),
         }
+    }
+
+    /// Backs the extents of these bytes by huge pages, as far as the system has them. Fewer bytes stay small: then
+    /// memory is scarce.
+    #[allow(unsafe_code)]
+    fn collapse(&self, bytes: &Range<usize>) {
+        let first = bytes.start / HUGE_PAGE * HUGE_PAGE;
+        let end = bytes.end.next_multiple_of(HUGE_PAGE).min(allocated(self.len) / HUGE_PAGE * HUGE_PAGE);
+        if bytes.len() < HUGE_PAGE / 2 || first >= end {
+            return;
+        }
+        // An extent without any page cannot be collapsed.
+        if (first..end).step_by(HUGE_PAGE).all(|extent| self.populate_small(extent..extent + 1).is_ok()) {
+            // SAFETY: inside the mapping, whose bytes it does not change.
+            unsafe { libc::madvise(self.as_ptr().add(first).cast(), end - first, COLLAPSE) };
+        }
+    }
+
+    fn populate_small(&self, bytes: Range<usize>) -> io::Result<()> {
+        self.map.advise_range(Advice::PopulateWrite, self.start + bytes.start, bytes.len())
     }
 
     /// Returns the whole pages inside this range to the system, for all ranks that have mapped them. The bytes are 0
@@ -66,13 +99,16 @@ impl Segment {
         let pages = bytes.start.next_multiple_of(page)..bytes.end / page * page;
         if !pages.is_empty() && pages.end <= self.len {
             // SAFETY: inside the mapping; the caller guarantees exclusive access.
-            let _ = unsafe { self.map.unchecked_advise_range(UncheckedAdvice::Remove, pages.start, pages.len()) };
+            let _ = unsafe {
+                self.map.unchecked_advise_range(UncheckedAdvice::Remove, self.start + pages.start, pages.len())
+            };
         }
     }
 
-    /// The first byte, page-aligned. Valid for [`Segment::len`] bytes as long as a handle exists.
+    /// The first byte, page-aligned; from 2 MiB on, aligned to a huge page. Valid for [`Segment::len`] bytes as long as
+    /// a handle exists.
     pub fn as_ptr(&self) -> *mut u8 {
-        self.map.as_mut_ptr()
+        self.map.as_mut_ptr().wrapping_add(self.start)
     }
 }
 
@@ -84,12 +120,12 @@ impl fmt::Debug for Segment {
 
 /// Creates memory, and a descriptor by which other ranks can map it.
 pub(super) fn create(len: usize) -> io::Result<(Segment, OwnedFd)> {
-    if limits::file_size(len).is_some() {
+    if limits::file_size(allocated(len)).is_some() {
         // Linux would send SIGXFSZ, which ends this process.
         return Err(Errno::FBIG.into());
     }
     let memory = memfd_create("aurora", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
-    ftruncate(&memory, len as u64)?;
+    ftruncate(&memory, allocated(len) as u64)?;
     fcntl_add_seals(&memory, SEALS)?;
     let segment = map(&memory, len)?;
     Ok((segment, memory))
@@ -98,20 +134,41 @@ pub(super) fn create(len: usize) -> io::Result<(Segment, OwnedFd)> {
 /// Maps memory created by another rank.
 pub(super) fn open(memory: &OwnedFd, len: usize) -> io::Result<Segment> {
     let sealed = fcntl_get_seals(memory)?.contains(SEALS);
-    if !sealed || fstat(memory)?.st_size as u64 != len as u64 {
+    if !sealed || fstat(memory)?.st_size as u64 != allocated(len) as u64 {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "shared memory of another length, or without seals"));
     }
     map(memory, len)
 }
 
+/// The length of the memory: to the end of an extent of which at least half is used.
+fn allocated(len: usize) -> usize {
+    let rounds_up = len >= HUGE_PAGE && len % HUGE_PAGE >= HUGE_PAGE / 2;
+    if rounds_up { len.checked_next_multiple_of(HUGE_PAGE).unwrap_or(len) } else { len }
+}
+
 fn map(memory: &OwnedFd, len: usize) -> io::Result<Segment> {
     // An empty mapping is one page that is never touched.
-    let map = MmapOptions::new().len(len).map_raw(memory)?;
-    if len >= HUGE_PAGE {
-        // Linux follows this only as far as `/sys/kernel/mm/transparent_hugepage/shmem_enabled` permits.
-        let _ = map.advise(Advice::HugePage);
+    if len < HUGE_PAGE {
+        let map = MmapOptions::new().len(len).map_raw(memory)?;
+        return Ok(Segment { map: Arc::new(map), start: 0, len });
     }
-    Ok(Segment { map: Arc::new(map), len })
+    let whole = allocated(len);
+    let reserved = whole.checked_add(HUGE_PAGE - rustix::param::page_size()).ok_or(Errno::NOMEM)?;
+    let reserved: MmapRaw = MmapOptions::new().no_reserve_swap().len(reserved).map_anon()?.into();
+    let start = reserved.as_ptr().addr().next_multiple_of(HUGE_PAGE) - reserved.as_ptr().addr();
+    let (flags, access) = (libc::MAP_SHARED | libc::MAP_FIXED, libc::PROT_READ | libc::PROT_WRITE);
+    // SAFETY: inside the reserved addresses, which nothing uses yet; `reserved` unmaps them all.
+    #[allow(unsafe_code)]
+    let mapped = unsafe {
+        libc::mmap(reserved.as_mut_ptr().wrapping_add(start).cast(), whole, access, flags, memory.as_raw_fd(), 0)
+    };
+    if mapped == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    let segment = Segment { map: Arc::new(reserved), start, len };
+    // Linux follows this only as far as `/sys/kernel/mm/transparent_hugepage/shmem_enabled` permits.
+    let _ = segment.map.advise_range(Advice::HugePage, start, whole);
+    Ok(segment)
 }
 
 #[cfg(test)]
@@ -120,11 +177,61 @@ mod tests {
 
     #[test]
     fn lengths_of_all_kinds_are_zero_and_aligned() {
-        for len in [0, 1, 4096, 4097, 1 << 20] {
+        for len in [0, 1, 4096, 4097, 1 << 20, HUGE_PAGE, HUGE_PAGE + 4096, 2 * HUGE_PAGE - 1] {
             let segment = Segment::create(len).unwrap();
             assert_eq!((segment.len(), segment.is_empty()), (len, len == 0));
-            assert_eq!(segment.as_ptr().addr() % 4096, 0);
+            assert_eq!(segment.as_ptr().addr() % if len < HUGE_PAGE { 4096 } else { HUGE_PAGE }, 0);
         }
+    }
+
+    #[test]
+    fn large_memory_is_in_huge_pages_for_every_mapping() {
+        let release = rustix::system::uname().release().to_string_lossy().into_owned();
+        let mut version = release.split(['.', '-']).map(|part| part.parse::<u32>().unwrap_or(0));
+        let enabled = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
+        if (version.next(), version.next()) < (Some(6), Some(1)) || enabled.is_empty() || enabled.contains("[never]") {
+            eprintln!("skipped: this system does not collapse pages (Linux {release}, huge pages: {enabled:?})");
+            return;
+        }
+        // The last extent is used by half, by less, and as a whole; two owners of blocks populate it in two parts.
+        let half = HUGE_PAGE / 2;
+        for (len, huge) in [(2 * HUGE_PAGE + half, 3), (3 * HUGE_PAGE + half - 1, 3), (4 * HUGE_PAGE, 4)] {
+            let (own, memory) = create(len).unwrap();
+            let other = open(&memory, len).unwrap();
+            // The other rank has small pages of the first extent, as of the words of a vector.
+            write(&other, 0, 1);
+            let border = HUGE_PAGE + half + 4096;
+            own.populate(4096..border).unwrap();
+            other.populate(border..len).unwrap();
+            for (segment, value) in [(&own, 2), (&other, 3)] {
+                (0..len).step_by(half).for_each(|at| write(segment, at, value));
+                assert_eq!(huge_pages(segment.as_ptr().addr()), huge, "of {len} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn few_bytes_take_small_pages() {
+        let segment = Segment::create(4 * HUGE_PAGE).unwrap();
+        segment.populate(0..HUGE_PAGE / 2 - 1).unwrap();
+        assert_eq!(huge_pages(segment.as_ptr().addr()), 0);
+    }
+
+    fn write(segment: &Segment, at: usize, byte: u8) {
+        assert!(at < segment.len());
+        // SAFETY: inside the segment, which no other thread has.
+        #[allow(unsafe_code)]
+        unsafe {
+            segment.as_ptr().add(at).write_volatile(byte);
+        }
+    }
+
+    /// The number of huge pages of the mapping that begins at this address.
+    fn huge_pages(address: usize) -> usize {
+        let text = std::fs::read_to_string("/proc/self/smaps").unwrap();
+        let mapping = text.split_once(&format!("{address:x}-")).expect("it is mapped").1;
+        let (_, bytes) = mapping.split_once("ShmemPmdMapped:").unwrap();
+        bytes.split_whitespace().next().unwrap().parse::<usize>().unwrap() * 1024 / HUGE_PAGE
     }
 
     #[test]
@@ -140,8 +247,12 @@ mod tests {
 
     #[test]
     fn only_whole_pages_are_given_back() {
-        let len = 10 * rustix::param::page_size();
+        [10 * rustix::param::page_size(), 10 * HUGE_PAGE].into_iter().for_each(give_back_parts);
+    }
+
+    fn give_back_parts(len: usize) {
         let segment = Segment::create(len).unwrap();
+        segment.populate(0..len).unwrap();
         let bytes = |from: usize| {
             // SAFETY: inside the segment, which no other thread has.
             #[allow(unsafe_code)]
@@ -153,7 +264,7 @@ mod tests {
             }
         };
         bytes(0).fill(7);
-        for (range, gone) in [(1..2, 0..0), (5..len / 2 + 1, len / 10..len / 2), (0..len, 0..len)] {
+        for (range, gone) in [(1..2, 0..0), (5..len / 2 + 1, rustix::param::page_size()..len / 2), (0..len, 0..len)] {
             // SAFETY: as above.
             #[allow(unsafe_code)]
             unsafe {
