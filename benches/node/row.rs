@@ -65,6 +65,8 @@ const fn fresh(kind: &'static str) -> Figure {
     Figure { kinds: [Some(kind), None], ..Figure::new("gigabytes_per_second", "GB/s", 1.0) }
 }
 
+const VECTOR: Figure = Figure { kinds: [Some("vector"), Some("memfd")], ..fresh("vector") };
+
 const fn copied(figure: Figure) -> Figure {
     Figure { kinds: [Some("distmemcpy"), Some("memcpy")], ..figure }
 }
@@ -72,7 +74,7 @@ const fn copied(figure: Figure) -> Figure {
 const FASTER: Reach = OfBeside(1.0);
 
 /// All rows of the table.
-pub const ROWS: [Row; 55] = [
+pub const ROWS: [Row; 56] = [
     row("load-4", "ReadCache of 4 MiB, ready after the last rank has entered", LOAD_4, READY, Limit(5.0)),
     row("load-64", "ReadCache of 64 MiB, ready", LOAD_64, READY, Limit(5.0)),
     row("load-512", "ReadCache of 512 MiB, ready", LOAD_512, READY, Limit(5.0)),
@@ -126,6 +128,7 @@ pub const ROWS: [Row; 55] = [
     row("touch-anonymous", "first touch of 64 MiB of anonymous memory", TOUCH, fresh("anonymous"), Any),
     row("touch-huge", "first touch of 64 MiB with huge pages advised", TOUCH, fresh("huge-pages"), Any),
     row("touch-memfd", "first touch of 64 MiB of a memfd", TOUCH, fresh("memfd"), Any),
+    row("touch-vector", "a new vector, of which each rank fills 64 MiB, beside a memfd", TOUCH, VECTOR, OfBeside(4.0)),
     row("touch-first", "first touch of 64 MiB by a ReadCache, read once", TOUCH, fresh("first-read-cache"), Any),
     row("touch-second", "touch of 64 MiB by a later ReadCache, read once", TOUCH, fresh("second-read-cache"), Any),
 ];

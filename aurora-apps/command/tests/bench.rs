@@ -59,7 +59,7 @@ fn every_operation_is_verified_and_tells_its_figures() {
             assert_eq!(report["reps"], 2);
             let results = report["results"].as_array().expect("a list");
             let also = match operation.split(' ').next() {
-                Some("first-touch") => 4,
+                Some("first-touch") => 5,
                 Some("local") => 6,
                 Some("copy") => 1,
                 _ => usize::from(operation.contains("tcp")),
@@ -177,7 +177,7 @@ fn rates_are_those_of_all_ranks_in_the_slowest_ones_time() {
         assert!((figure("gigabytes_per_second") * figure("seconds") / 1e-3 - 1.0).abs() < 1e-6, "{result}");
     }
     let memory = report["results"].as_array().expect("a list").iter().map(|result| result["memory"].clone());
-    let names = ["anonymous", "huge-pages", "memfd", "first-read-cache", "second-read-cache"];
+    let names = ["anonymous", "huge-pages", "memfd", "vector", "first-read-cache", "second-read-cache"];
     assert_eq!(memory.collect::<Vec<_>>(), names);
 }
 

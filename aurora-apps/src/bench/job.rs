@@ -105,6 +105,8 @@ pub enum Fresh {
     HugePages,
     /// A mapping of a memfd.
     Memfd,
+    /// A new vector, of which every rank fills its part.
+    Vector,
     /// The memory of the first ReadCache of a vector.
     FirstReadCache,
     /// No fresh memory: a later ReadCache of a vector, for comparison.
@@ -113,12 +115,18 @@ pub enum Fresh {
 
 impl Fresh {
     /// All variants.
-    pub const ALL: [Fresh; 5] =
-        [Fresh::Anonymous, Fresh::HugePages, Fresh::Memfd, Fresh::FirstReadCache, Fresh::SecondReadCache];
+    pub const ALL: [Fresh; 6] = [
+        Fresh::Anonymous,
+        Fresh::HugePages,
+        Fresh::Memfd,
+        Fresh::Vector,
+        Fresh::FirstReadCache,
+        Fresh::SecondReadCache,
+    ];
 
     /// Returns the name in reports.
     pub fn name(self) -> &'static str {
-        ["anonymous", "huge-pages", "memfd", "first-read-cache", "second-read-cache"][self as usize]
+        ["anonymous", "huge-pages", "memfd", "vector", "first-read-cache", "second-read-cache"][self as usize]
     }
 }
 

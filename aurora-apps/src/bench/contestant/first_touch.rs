@@ -1,5 +1,5 @@
-//! The cost of fresh memory: every rank writes its own memory for the first time, or reads a vector by its first
-//! ReadCache.
+//! The cost of fresh memory: every rank writes its own memory for the first time, or its part of a new vector, or reads
+//! a vector by its first ReadCache.
 
 use super::prelude::*;
 use super::read_cache::Read;
@@ -36,6 +36,12 @@ pub fn aurora(world: &World, bytes: usize, memory: Fresh) -> Result<Contestant<'
             });
             Ok(wrong.sum())
         })),
+        Fresh::Vector => Ok(Box::new(move |round, watch| {
+            let expected = renew(&mut piece, round);
+            let mut vector = watch.measure(|| new_vector(world, bytes, &piece))?;
+            let own = vector.owner_computes()?;
+            Ok(own.local().chunks(PIECE).map(|part| differ(part, &expected)).sum())
+        })),
         Fresh::FirstReadCache => Ok(Box::new(move |round, watch| load(&mut GVector::new(world, bytes)?, round, watch))),
         Fresh::SecondReadCache => {
             let mut vector = GVector::new(world, bytes)?;
@@ -61,6 +67,15 @@ fn anonymous(bytes: usize, huge: bool, piece: &[u8]) -> Result<MmapMut> {
     }
     memory.chunks_mut(PIECE).for_each(|part| part.copy_from_slice(&piece[..part.len()]));
     Ok(memory)
+}
+
+/// Makes a vector with a part of this size on every rank, and fills the own part.
+fn new_vector(world: &World, bytes: usize, piece: &[u8]) -> Result<GVector<u8>> {
+    let mut vector = GVector::new(world, bytes * world.size())?;
+    let mut own = vector.owner_computes_mut()?;
+    own.local_mut().chunks_mut(PIECE).for_each(|part| part.copy_from_slice(&piece[..part.len()]));
+    own.finish()?;
+    Ok(vector)
 }
 
 /// Maps memory that several processes can share.
