@@ -176,6 +176,12 @@ pub trait Handler: Send + 'static {
         false
     }
 
+    /// Returns true if a waiting thread may poll for up to 220 us before it sleeps, where each rank of the node has a
+    /// core. False: other threads of this rank need the core.
+    fn may_poll(&self) -> bool {
+        true
+    }
+
     /// The time at which to call [`Handler::handle_timeout`]; `None`: never.
     fn poll_timeout(&self) -> Option<Instant> {
         None

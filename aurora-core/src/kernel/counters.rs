@@ -163,6 +163,12 @@ impl Kernel {
         (object, kind)
     }
 
+    /// True if threads of the object need the cores during this wait.
+    pub(crate) fn has_workers(&self, wait: Blocked) -> bool {
+        let object = wait.object().and_then(|id| self.objects.get(&id));
+        object.is_some_and(|entry| entry.machine.has_workers())
+    }
+
     pub(crate) fn name_of(&self, id: ObjectId) -> Option<String> {
         self.objects.get(&id).map(|entry| entry.frame.name.to_string())
     }

@@ -19,6 +19,10 @@ impl Handler for Kernel {
         self.core.fault.is_some()
     }
 
+    fn may_poll(&self) -> bool {
+        self.core.may_poll
+    }
+
     fn place(&mut self, from: Rank, header: &[u8], len: usize) -> Placement {
         match Header::decode(header) {
             Some(Header::Reply { id, .. }) if !self.core.calls.contains_key(&id) => Placement::At(nowhere()),

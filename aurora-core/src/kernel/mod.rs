@@ -129,6 +129,8 @@ pub(crate) struct Core {
     pub(crate) ended: bool,
     /// The job has failed in the present call of an object: the other objects are not shut yet.
     pub(crate) is_failing: bool,
+    /// The wait that began last may poll: see [`SharedObject::has_workers`].
+    pub(crate) may_poll: bool,
 }
 
 /// A call of an object, made once. As a `dyn`, so that the code around a call is compiled once.
@@ -169,6 +171,7 @@ impl Kernel {
             reports: Reports::default(),
             ended: false,
             is_failing: false,
+            may_poll: true,
         };
         Kernel { core, objects: BTreeMap::new(), timers: Timers::default(), digests: Digests::default() }
     }

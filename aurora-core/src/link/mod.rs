@@ -342,6 +342,7 @@ impl Link {
                 }
             } else if first {
                 first = false;
+                kernel.core.may_poll = !kernel.has_workers(wait);
                 kernel.core.watch.begin(kernel.core.clock.now(), wait, site);
                 span = self.wait_span(kernel, wait, site);
             } else {

@@ -193,6 +193,12 @@ pub trait SharedObject: Any + Send {
         Kind::Control
     }
 
+    /// Returns true if threads of the object work while the program waits at it. The waiting thread then leaves them
+    /// its core at once; otherwise it polls for a short time before it sleeps.
+    fn has_workers(&self) -> bool {
+        false
+    }
+
     /// The watch for polling begins: from now on the kernel has to see the reads of the calling thread.
     fn watch_looks(&self) {}
 

@@ -169,12 +169,14 @@ impl<H: Handler> Shared<H> {
                 if carries {
                     state.core.nudge();
                 }
+                let budget =
+                    self.spin.map(|budget| if state.core.handler.may_poll() { budget } else { SpinBudget::SMALL });
                 drop(state);
                 match carries {
                     true => {
                         backoff.wait(moved || driving.progress.handled || driving.progress.more, Some(&self.poller))
                     }
-                    false => self.rest(driving.progress, true),
+                    false => self.rest(driving.progress, Some(budget)),
                 }
                 // This value remains if the handler panics.
                 driving.progress = Progress { more: true, ..Progress::default() };
@@ -299,8 +301,9 @@ impl<H: Handler> Shared<H> {
         self.poller.waker().kick();
     }
 
-    /// Sleeps until there is work; does not sleep after `progress.more`. `spins`: polls the doorbell first.
-    fn rest(&self, progress: Progress, spins: bool) {
+    /// Sleeps until there is work; does not sleep after `progress.more`. A waiter polls the doorbell first, if it has a
+    /// budget.
+    fn rest(&self, progress: Progress, waiter: Option<Option<SpinBudget>>) {
         if progress.more {
             return;
         }
@@ -308,7 +311,10 @@ impl<H: Handler> Shared<H> {
             self.poller.pause(lull);
         }
         if let Some(control) = &self.control {
-            let again = if spins { self.spin_then_prepare_sleep(control) } else { self.withdraw(control) };
+            let again = match waiter {
+                Some(budget) => self.spin_then_prepare_sleep(control, budget),
+                None => self.withdraw(control),
+            };
             if again == Look::Again {
                 return;
             }
@@ -317,8 +323,8 @@ impl<H: Handler> Shared<H> {
     }
 
     /// The waiter's last checks before it sleeps.
-    fn spin_then_prepare_sleep(&self, control: &Control) -> Look {
-        if self.spin.is_some_and(|budget| control.spin(budget)) {
+    fn spin_then_prepare_sleep(&self, control: &Control, budget: Option<SpinBudget>) -> Look {
+        if budget.is_some_and(|budget| control.spin(budget)) {
             return Look::Again;
         }
         self.lock.lock().core.nudge();
@@ -336,7 +342,7 @@ impl<H: Handler> Shared<H> {
     pub fn daemon(&self) {
         let mut progress = Progress::default();
         loop {
-            self.rest(progress, false);
+            self.rest(progress, None);
             let mut state = self.enter();
             if state.ended {
                 // This thread may have taken a kick meant for a waiter.

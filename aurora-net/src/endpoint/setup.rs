@@ -14,7 +14,7 @@ use crate::key::JobKey;
 use crate::local::{self, Inbox, LocalAddress};
 use crate::poller::Poller;
 use crate::route::{Contact, UdpContact};
-use crate::shm::{Found, Node, Offer, ShmContact, SpinBudget};
+use crate::shm::{Found, Node, Offer, ShmContact};
 use crate::udp::UdpPort;
 use crate::{Bulk, BulkInfo, Error, Handler, Rank, Route, Transport};
 use std::sync::{Arc, Condvar, Mutex};
@@ -173,7 +173,10 @@ impl Setup {
             me,
             poller: self.poller.clone(),
             control: node.control().cloned(),
-            spin: ways.rings.as_ref().and(node.control()).map(|control| SpinBudget::of(control.ranks())),
+            spin: ways.rings.as_ref().map(|_| match ways.datagrams {
+                None => node.budget(),
+                Some(_) => node.budget().beside_a_network(),
+            }),
             lock: Lock::new(State {
                 core: Core::new(me, handler, ways, peers, rendezvous, self.poller),
                 waiter: false,

@@ -17,6 +17,7 @@ use super::descriptor_passing::{Channel, Listener, MOST_DESCRIPTORS, Message, TI
 use super::handshake::Handshake;
 use super::node::{Node, Role, receive, send};
 use super::segment::Segment;
+use super::spin_budget::Cores;
 use crate::key::{JobKey, Nonce, nonce};
 use crate::poller::Waker;
 use crate::{Error, Rank, limits, peer};
@@ -34,6 +35,7 @@ pub(crate) struct ShmContact {
     boot: u128,
     /// The random part of the socket's name, which all processes of the machine can see.
     name: u128,
+    cores: Cores,
     /// Used once, so that a recorded proof is worthless elsewhere.
     pub(super) nonce: Nonce,
 }
@@ -65,7 +67,7 @@ impl Offer {
         Segment::create(0)?;
         let random = |_| Error::system("get random numbers")(io::Error::from(io::ErrorKind::Other));
         let (name, nonce) = (nonce().map_err(random)?, nonce().map_err(random)?);
-        let contact = ShmContact { boot: boot_id()?, name, nonce };
+        let contact = ShmContact { boot: boot_id()?, name, cores: Cores::own(), nonce };
         let listener = Listener::bind(&contact.socket()).map_err(Error::system("listen on a unix socket"))?;
         Ok(Offer { contact, listener })
     }
@@ -83,6 +85,7 @@ impl Offer {
     /// Finds this node's leader among all ranks and connects to it.
     pub fn seek(self, me: Rank, key: JobKey, contacts: &[Option<ShmContact>], waker: Waker) -> Result<Found, Error> {
         let Offer { contact: own, listener } = self;
+        let cores = contacts.iter().map(|contact| contact.map(|contact| contact.cores)).collect();
         for (index, contact) in contacts.iter().enumerate().take(me.index()) {
             let Some(contact) = contact.filter(|contact| contact.boot == own.boot) else {
                 continue;
@@ -108,11 +111,11 @@ impl Offer {
             })?;
             // Other ranks may have connected to this rank first. They get no answer and try the next rank.
             let role = Seeker::Follower { channel, handshake, _listener: listener };
-            return Ok(Found { me, leader, role, waker });
+            return Ok(Found { me, leader, role, waker, cores });
         }
         let handshake = Arc::new(Handshake::new(key, me, contacts));
         let acceptor = Acceptor::start(me, listener, handshake.clone())?;
-        Ok(Found { me, leader: me, role: Seeker::Leader { acceptor, handshake }, waker })
+        Ok(Found { me, leader: me, role: Seeker::Leader { acceptor, handshake }, waker, cores })
     }
 }
 
@@ -122,6 +125,8 @@ pub(crate) struct Found {
     leader: Rank,
     role: Seeker,
     waker: Waker,
+    /// The cores of each rank of the job.
+    cores: Vec<Option<Cores>>,
 }
 
 #[derive(Debug)]
@@ -137,7 +142,7 @@ impl Found {
 
     /// Creates the node from all ranks' leaders. [`Node::share`] waits for `grace` before it reports a lost leader.
     pub fn gather(self, leaders: &[Option<Rank>], grace: Duration) -> Result<Node, Error> {
-        let Found { me, leader, role, waker } = self;
+        let Found { me, leader, role, waker, cores } = self;
         let gone = || Error::NodePeerGone { rank: leader };
         if leaders[leader.index()] != Some(leader) {
             // The leader has another leader, which this rank could not reach.
@@ -147,6 +152,7 @@ impl Found {
         let ranks: Vec<Rank> = ranks.collect();
         let place = ranks.iter().position(|rank| *rank == me).ok_or_else(gone)?;
         let count = ranks.len();
+        let cores = Cores::together(ranks.iter().filter_map(|rank| cores[rank.index()]));
         match role {
             Seeker::Leader { acceptor, handshake } => {
                 let accepted = acceptor.finish()?;
@@ -158,7 +164,7 @@ impl Found {
                 for (channel, peer) in channels.iter().zip(&ranks[1..]) {
                     send(channel, &handshake.welcome(*peer).ok_or_else(gone)?, &[])?;
                 }
-                let mut node = Node::new(ranks, Role::leader(channels), grace);
+                let mut node = Node::new(ranks, Role::leader(channels), grace, cores);
                 let segment = node.share(Node::CONTROL, Control::len(count))?;
                 for channel in node.channels() {
                     hand_out(&wakers, channel)?;
@@ -175,7 +181,7 @@ impl Found {
                 if !handshake.is_welcome(me, &said) {
                     return Err(Error::Impostor { rank: leader });
                 }
-                let mut node = Node::new(ranks, Role::follower(channel), grace);
+                let mut node = Node::new(ranks, Role::follower(channel), grace, cores);
                 let segment = node.share(Node::CONTROL, Control::len(count))?;
                 let channel = node.channels().next().ok_or_else(gone)?;
                 let wakers = take(channel, count)?.ok_or_else(gone)?;

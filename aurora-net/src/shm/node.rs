@@ -53,18 +53,22 @@ impl Role {
 
 impl Node {
     pub(crate) fn alone(me: Rank) -> Self {
-        Node::new(vec![me], Role::leader(Vec::new()), Duration::ZERO)
+        Node::new(vec![me], Role::leader(Vec::new()), Duration::ZERO, 1)
     }
 
     /// The id of the control segment, which is shared first.
     pub(super) const CONTROL: u64 = 0;
 
-    pub(super) fn new(ranks: Vec<Rank>, role: Role, grace: Duration) -> Self {
-        Node { budget: SpinBudget::of(ranks.len()), ranks, role, control: None, grace }
+    pub(super) fn new(ranks: Vec<Rank>, role: Role, grace: Duration, cores: usize) -> Self {
+        Node { budget: SpinBudget::new(ranks.len(), cores), ranks, role, control: None, grace }
     }
 
     pub(super) fn set_control(&mut self, control: Control) {
         self.control = Some(Arc::new(control));
+    }
+
+    pub(crate) fn budget(&self) -> SpinBudget {
+        self.budget
     }
 
     pub(crate) fn control(&self) -> Option<&Arc<Control>> {

@@ -79,8 +79,9 @@ impl Segment {
         }
         // An extent without any page cannot be collapsed.
         if (first..end).step_by(HUGE_PAGE).all(|extent| self.populate_small(extent..extent + 1).is_ok()) {
+            let start = self.as_ptr().wrapping_add(first).cast();
             // SAFETY: inside the mapping, whose bytes it does not change.
-            unsafe { libc::madvise(self.as_ptr().add(first).cast(), end - first, COLLAPSE) };
+            unsafe { libc::madvise(start, end - first, COLLAPSE) };
         }
     }
 
@@ -185,6 +186,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::print_stderr)]
     fn large_memory_is_in_huge_pages_for_every_mapping() {
         let release = rustix::system::uname().release().to_string_lossy().into_owned();
         let mut version = release.split(['.', '-']).map(|part| part.parse::<u32>().unwrap_or(0));
@@ -219,10 +221,11 @@ mod tests {
 
     fn write(segment: &Segment, at: usize, byte: u8) {
         assert!(at < segment.len());
+        let place = segment.as_ptr().wrapping_add(at);
         // SAFETY: inside the segment, which no other thread has.
         #[allow(unsafe_code)]
         unsafe {
-            segment.as_ptr().add(at).write_volatile(byte);
+            place.write_volatile(byte);
         }
     }
 

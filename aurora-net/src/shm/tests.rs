@@ -1,5 +1,6 @@
 //! Nodes whose ranks all run in one test thread: discovery never waits.
 
+use super::SpinBudget;
 use super::descriptor_passing::{Channel, Listener};
 use super::discovery::{Found, Offer, ShmContact};
 use super::node::Node;
@@ -44,6 +45,32 @@ fn node(size: usize) -> Vec<Node> {
     let offers = offers(size);
     let contacts = contacts(&offers);
     nodes_of(offers, &contacts).into_iter().map(Result::unwrap).collect()
+}
+
+#[test]
+#[allow(clippy::print_stderr)]
+fn ranks_that_are_bound_to_one_core_each_poll_as_if_they_were_not() {
+    let all = rustix::thread::sched_getaffinity(None).unwrap();
+    let cores: Vec<usize> = (0..rustix::thread::CpuSet::MAX_CPU).filter(|core| all.is_set(*core)).take(2).collect();
+    let bound_to = |core: usize| {
+        let offer = std::thread::spawn(move || {
+            let mut set = rustix::thread::CpuSet::new();
+            set.set(core);
+            rustix::thread::sched_setaffinity(None, &set).unwrap();
+            Offer::new().unwrap()
+        });
+        offer.join().unwrap()
+    };
+    let budgets = |cores: [usize; 2]| {
+        let offers: Vec<_> = cores.into_iter().map(bound_to).collect();
+        let contacts = contacts(&offers);
+        nodes_of(offers, &contacts).into_iter().map(|node| node.unwrap().budget()).collect::<Vec<_>>()
+    };
+    assert_eq!(budgets([cores[0]; 2]), [SpinBudget::SMALL; 2]);
+    match cores[..] {
+        [one, other] => assert_eq!(budgets([one, other]), [SpinBudget::new(2, 2); 2]),
+        _ => eprintln!("skipped: ranks bound to two cores, because there is one core"),
+    }
 }
 
 fn ranks(node: &Node) -> Vec<usize> {

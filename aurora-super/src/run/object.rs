@@ -97,6 +97,10 @@ impl SharedObject for Object {
         Awaited { ranks: Vec::new(), doing: awaits + &runs }
     }
 
+    fn has_workers(&self) -> bool {
+        true
+    }
+
     fn describe(&self, header: &[u8], _: bool) -> &'static str {
         match decode(header) {
             Ok(Message::Report(_)) => "report",

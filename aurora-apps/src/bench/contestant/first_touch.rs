@@ -38,7 +38,7 @@ pub fn aurora(world: &World, bytes: usize, memory: Fresh) -> Result<Contestant<'
         })),
         Fresh::Vector => Ok(Box::new(move |round, watch| {
             let expected = renew(&mut piece, round);
-            let mut vector = watch.measure(|| new_vector(world, bytes, &piece))?;
+            let vector = watch.measure(|| new_vector(world, bytes, &piece))?;
             let own = vector.owner_computes()?;
             Ok(own.local().chunks(PIECE).map(|part| differ(part, &expected)).sum())
         })),
