@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 /// The time of polls without giving up the core.
 const SPIN: Duration = Duration::from_micros(20);
 
-/// The time of polls that each give up the core first: twice a slow wake-up. A sleeping rank is woken in 2 to 5 us on
-/// an idle core of a real machine, in 15 to 85 us on that of a virtual machine, which its host has halted.
+/// The time of polls that each give up the core first: about twice a slow wake-up. Waking a rank takes 15 to 85 us in a
+/// virtual machine whose host has halted the core.
 const PATIENCE: Duration = Duration::from_micros(200);
 
 /// The minimum number of polls that each give up the core first.
