@@ -176,7 +176,7 @@ impl<H: Handler> Shared<H> {
                     true => {
                         backoff.wait(moved || driving.progress.handled || driving.progress.more, Some(&self.poller))
                     }
-                    false => self.rest(driving.progress, Some(budget)),
+                    false => self.rest(driving.progress, |control| self.spin_then_prepare_sleep(control, budget)),
                 }
                 // This value remains if the handler panics.
                 driving.progress = Progress { more: true, ..Progress::default() };
@@ -301,25 +301,17 @@ impl<H: Handler> Shared<H> {
         self.poller.waker().kick();
     }
 
-    /// Sleeps until there is work; does not sleep after `progress.more`. A waiter polls the doorbell first, if it has a
-    /// budget.
-    fn rest(&self, progress: Progress, waiter: Option<Option<SpinBudget>>) {
+    /// Sleeps until there is work; does not sleep after `progress.more`, or if `check` says so.
+    fn rest(&self, progress: Progress, check: impl FnOnce(&Control) -> Look) {
         if progress.more {
             return;
         }
         if let Some(lull) = progress.lull {
             self.poller.pause(lull);
         }
-        if let Some(control) = &self.control {
-            let again = match waiter {
-                Some(budget) => self.spin_then_prepare_sleep(control, budget),
-                None => self.withdraw(control),
-            };
-            if again == Look::Again {
-                return;
-            }
+        if self.control.as_deref().is_none_or(|control| check(control) == Look::Sleep) {
+            self.poller.sleep();
         }
-        self.poller.sleep();
     }
 
     /// The waiter's last checks before it sleeps.
@@ -342,7 +334,7 @@ impl<H: Handler> Shared<H> {
     pub fn daemon(&self) {
         let mut progress = Progress::default();
         loop {
-            self.rest(progress, None);
+            self.rest(progress, |control| self.withdraw(control));
             let mut state = self.enter();
             if state.ended {
                 // This thread may have taken a kick meant for a waiter.

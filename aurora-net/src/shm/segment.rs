@@ -68,8 +68,8 @@ impl Segment {
         }
     }
 
-    /// Backs the extents of these bytes by huge pages, as far as the system has them. Fewer bytes stay small: then
-    /// memory is scarce.
+    /// Backs the extents of these bytes by huge pages, as far as the system has them. Bytes of less than half an extent
+    /// stay in small pages: a large block is taken in such small steps only if memory is scarce.
     #[allow(unsafe_code)]
     fn collapse(&self, bytes: &Range<usize>) {
         let first = bytes.start / HUGE_PAGE * HUGE_PAGE;
@@ -154,8 +154,8 @@ fn map(memory: &OwnedFd, len: usize) -> io::Result<Segment> {
         return Ok(Segment { map: Arc::new(map), start: 0, len });
     }
     let whole = allocated(len);
-    let reserved = whole.checked_add(HUGE_PAGE - rustix::param::page_size()).ok_or(Errno::NOMEM)?;
-    let reserved: MmapRaw = MmapOptions::new().no_reserve_swap().len(reserved).map_anon()?.into();
+    let addresses = whole.checked_add(HUGE_PAGE - rustix::param::page_size()).ok_or(Errno::NOMEM)?;
+    let reserved: MmapRaw = MmapOptions::new().no_reserve_swap().len(addresses).map_anon()?.into();
     let start = reserved.as_ptr().addr().next_multiple_of(HUGE_PAGE) - reserved.as_ptr().addr();
     let (flags, access) = (libc::MAP_SHARED | libc::MAP_FIXED, libc::PROT_READ | libc::PROT_WRITE);
     // SAFETY: inside the reserved addresses, which nothing uses yet; `reserved` unmaps them all.
