@@ -129,6 +129,11 @@ pub trait Op<T>: 'static {
     fn combine(first: T, second: T) -> T {
         Self::apply(first, second)
     }
+
+    /// The neutral element of `combine`, to the last bit: an operand that is equal to it changes no element. The
+    /// library's own operations on numbers and arrays have one.
+    #[doc(hidden)]
+    const NEUTRAL: Option<T> = None;
 }
 
 /// Takes an operation, of which only the type counts. A type with fields does not compile: they would be ignored.
@@ -216,13 +221,19 @@ impl<V, I> Located<V, I> {
 }
 
 macro_rules! operation {
-    ($op:ident; $($method:ident: $($t:ty)*;)*) => {
+    ($op:ident; $($method:ident $neutral:block: $($t:ty)*;)*) => {
         $($(
             impl Op<$t> for $op {
                 #[inline]
                 fn apply(current: $t, operand: $t) -> $t {
                     current.$method(operand)
                 }
+
+                const NEUTRAL: Option<$t> = {
+                    #[allow(dead_code)]
+                    type N = $t;
+                    Some($neutral)
+                };
             }
         )*)*
 
@@ -235,17 +246,22 @@ macro_rules! operation {
             fn apply(current: [T; N], operand: [T; N]) -> [T; N] {
                 std::array::from_fn(|i| $op::apply(current[i], operand[i]))
             }
+
+            const NEUTRAL: Option<[T; N]> = match <$op as Op<T>>::NEUTRAL {
+                Some(neutral) => Some([neutral; N]),
+                None => None,
+            };
         }
     };
 }
 
-operation! { Sum; wrapping_add: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; add: f32 f64; }
-operation! { Product; wrapping_mul: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; mul: f32 f64; }
-operation! { Min; min: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64; }
-operation! { Max; max: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64; }
-operation! { And; bitand: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; }
-operation! { Or; bitor: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; }
-operation! { Xor; bitxor: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; }
+operation! { Sum; wrapping_add { 0 }: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; add { -0.0 }: f32 f64; }
+operation! { Product; wrapping_mul { 1 }: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; mul { 1.0 }: f32 f64; }
+operation! { Min; min { N::MAX }: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; min { N::NAN }: f32 f64; }
+operation! { Max; max { N::MIN }: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; max { N::NAN }: f32 f64; }
+operation! { And; bitand { !0 }: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; }
+operation! { Or; bitor { 0 }: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; }
+operation! { Xor; bitxor { 0 }: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; }
 
 /// The pair whose value is `wanted`, compared with the value of the other pair.
 #[inline]
@@ -294,6 +310,8 @@ macro_rules! complex {
             fn apply(current: num_complex::Complex<$t>, operand: num_complex::Complex<$t>) -> num_complex::Complex<$t> {
                 current + operand
             }
+
+            const NEUTRAL: Option<num_complex::Complex<$t>> = Some(num_complex::Complex::new(-0.0, -0.0));
         }
 
         impl Op<num_complex::Complex<$t>> for Product {
@@ -341,6 +359,38 @@ mod tests {
     fn arrays_are_combined_element_by_element() {
         assert_eq!(Sum::apply([1.5, 2.0], [1.0, -2.0]), [2.5, 0.0]);
         assert_eq!(Max::apply([[1, 9]; 2], [[5, 2]; 2]), [[5, 9]; 2]);
+    }
+
+    /// Checks that the neutral element changes no value, to the last bit.
+    fn check_neutral<T: bytemuck::Pod + std::fmt::Debug, O: Op<T>>(values: &[T]) {
+        let neutral = O::NEUTRAL.expect("it has one");
+        for value in values {
+            for (first, second) in [(*value, neutral), (neutral, *value)] {
+                let combined = O::combine(first, second);
+                assert_eq!(bytemuck::bytes_of(&combined), bytemuck::bytes_of(value), "{value:?}");
+            }
+            assert_eq!(bytemuck::bytes_of(&O::apply(*value, neutral)), bytemuck::bytes_of(value), "{value:?}");
+        }
+    }
+
+    #[test]
+    fn neutral_elements_change_nothing() {
+        macro_rules! check {
+            ($($t:ty: $($op:ident)*;)*) => {$($(
+                let (least, most) = (<$t>::MIN, <$t>::MAX);
+                let values = [least, most, 0 as $t, 1 as $t, most / (3 as $t), least / (3 as $t)];
+                check_neutral::<$t, $op>(&values);
+                check_neutral::<[$t; 3], $op>(&[[values[0], values[1], values[2]], [values[3], values[4], values[5]]]);
+            )*)*};
+        }
+        built_in!(check);
+        macro_rules! floats {
+            ($($t:ident: $($op:ident)*;)*) => {$($(
+                check_neutral::<$t, $op>(&[-0.0, <$t>::INFINITY, <$t>::NEG_INFINITY, <$t>::MIN_POSITIVE, <$t>::NAN]);
+            )*)*};
+        }
+        floats! { f32: Sum Product Min Max; f64: Sum Product Min Max; }
+        assert!(<MinLoc as Op<(u8, u8)>>::NEUTRAL.is_none());
     }
 
     /// Any order of any operands gives one result: the operation chooses the minimum in an order of all pairs.

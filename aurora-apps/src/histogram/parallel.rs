@@ -21,8 +21,6 @@ pub fn release(table: &mut GVector<u64>, draws: impl Iterator<Item = usize>) -> 
 /// [`Error::OutOfMemory`] if a rank has no memory for the copy, or the error that ended the job.
 pub fn accumulate(table: &mut GVector<u64>, draws: impl Iterator<Item = usize>) -> Result<()> {
     let mut table = table.accumulate(Sum)?;
-    for index in draws {
-        table.update(index, 1)?;
-    }
+    table.update_many(draws.map(|index| (index, 1)))?;
     table.finish()
 }

@@ -57,6 +57,38 @@ impl Marks {
         }
     }
 
+    /// Marks the elements whose value is `wanted`, and no others.
+    pub(super) fn mark_where<T>(&mut self, values: &[T], wanted: impl Fn(&T) -> bool) {
+        for (word, values) in self.words.iter_mut().zip(values.chunks(BITS)) {
+            // Without branches, so that many are compared at once.
+            let (all, any) = values.iter().fold((true, false), |(all, any), value| {
+                let found = wanted(value);
+                (all & found, any | found)
+            });
+            *word = match any && !all {
+                true => values.iter().rev().fold(0, |bits, value| bits << 1 | u64::from(wanted(value))),
+                false => {
+                    if all {
+                        mask(&(0..values.len()))
+                    } else {
+                        0
+                    }
+                }
+            };
+        }
+    }
+
+    /// Marks also elements between marked ones that are no more than `gap` apart, as far as one word shows them.
+    pub(super) fn bridge(&mut self, range: Range<usize>, gap: usize) {
+        for piece in Self::pieces(range) {
+            let word = &mut self.words[piece.start / BITS];
+            let inside = *word & mask(&piece);
+            // Each mark grows by `gap` elements, and each run of marks shrinks by as many.
+            let grown = (0..gap).fold(u128::from(inside), |bits, _| bits | bits << 1);
+            *word |= (0..gap).fold(grown, |bits, _| bits & bits >> 1) as u64;
+        }
+    }
+
     /// Runs of marked elements of a range, in ascending order.
     pub(super) fn runs_in(&self, range: Range<usize>) -> impl Iterator<Item = Range<usize>> + '_ {
         let (mut next, end) = (range.start, range.end);

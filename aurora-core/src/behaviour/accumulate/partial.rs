@@ -1,8 +1,10 @@
 //! The values that one rank has accumulated: for each touched element, all its operands combined.
 //!
-//! The first operand of an element is stored as it is, and every later one combined with it, so an operation needs no
-//! neutral element. Elements that are not touched are not sent. At first a table holds the touched elements; when its
-//! growth would need more memory than a copy of the whole vector with a mark for each element, it becomes that copy.
+//! At first a table holds the touched elements; when its growth would need more memory than a copy of the whole vector
+//! with a mark for each element, it becomes that copy. If the operation has a neutral element, the copy is filled with
+//! it, an update is one combination, and the marks are made at the end: an element with the neutral value is not
+//! touched. Otherwise the first operand of an element is stored as it is, and every later one combined with it.
+//! Elements that are not touched need not be sent.
 
 use super::sparse::Sparse;
 use crate::behaviour::marks::Marks;
@@ -13,6 +15,10 @@ use std::ops::Range;
 
 pub(super) struct Partial<T> {
     pub(super) len: usize,
+    /// The neutral element of the operation, if it has one.
+    neutral: Option<T>,
+    /// In the form [`Filled`](Form::Filled): all elements. Else empty.
+    filled: Array<T>,
     form: Form<T>,
     /// Memory for a copy of the whole, kept from an earlier scope, or empty.
     spare: Array<T>,
@@ -21,21 +27,35 @@ pub(super) struct Partial<T> {
 enum Form<T> {
     /// Touched elements only.
     Sparse(Sparse<T>),
+    /// All elements are in `filled`, with the neutral value if they are not touched. The marks are not in use yet.
+    Filled(Marks),
     /// All elements; elements that are not touched have any value.
     Dense { values: Array<T>, touched: Marks },
 }
 
 impl<T: Element> Partial<T> {
     /// Empty, for a vector of `len` elements. If `spare` has that length, its memory is used first.
-    pub(super) fn new(len: usize, spare: Array<T>) -> Self {
+    pub(super) fn new(len: usize, neutral: Option<T>, spare: Array<T>) -> Self {
         let spare = if spare.len() == len { spare } else { Array::default() };
-        Partial { len, form: Form::Sparse(Sparse::new()), spare }
+        Partial { len, neutral, filled: Array::default(), form: Form::Sparse(Sparse::new()), spare }
+    }
+
+    /// All elements, for updates that combine each operand with the element; empty if another form needs
+    /// [`update`](Self::update).
+    #[inline(always)]
+    pub(super) fn filled(&mut self) -> &mut [T] {
+        &mut self.filled
     }
 
     /// Adds an operand to an element. False: the partial copy must [grow](Self::grow) first. The index is in bounds.
     #[inline]
     pub(super) fn update(&mut self, index: usize, operand: T, combine: impl Fn(T, T) -> T) -> bool {
         match &mut self.form {
+            Form::Filled(_) => {
+                let value = &mut self.filled[index];
+                *value = combine(*value, operand);
+                true
+            }
             Form::Dense { values, touched } => {
                 let is_first = touched.mark(index);
                 let value = &mut values[index];
@@ -49,6 +69,11 @@ impl<T: Element> Partial<T> {
     /// Adds operands to consecutive elements. Returns their number; for the next one the partial copy must grow first.
     pub(super) fn update_slice(&mut self, start: usize, operands: &[T], combine: impl Fn(T, T) -> T) -> usize {
         match &mut self.form {
+            Form::Filled(_) => {
+                let pairs = self.filled[start..].iter_mut().zip(operands);
+                pairs.for_each(|(value, operand)| *value = combine(*value, *operand));
+                operands.len()
+            }
             Form::Dense { values, touched } => {
                 update_dense(values, touched, start, operands, combine);
                 operands.len()
@@ -65,8 +90,10 @@ impl<T: Element> Partial<T> {
         let Form::Sparse(sparse) = &self.form else {
             return None;
         };
-        let copy = if self.is_spare() { 0 } else { self.len.saturating_mul(size_of::<T>()) };
-        (sparse.bytes_to_grow() > copy.saturating_add(Marks::bytes(self.len))).then_some(copy)
+        let copy = self.len.saturating_mul(size_of::<T>());
+        // Memory that is there still has to be filled and searched.
+        let (copy, worth) = if self.is_spare() { (0, copy / 16) } else { (copy, copy) };
+        (sparse.bytes_to_grow() > worth.saturating_add(Marks::bytes(self.len))).then_some(copy)
     }
 
     fn is_spare(&self) -> bool {
@@ -83,6 +110,12 @@ impl<T: Element> Partial<T> {
         }
         let mut touched = Marks::new(self.len)?;
         let mut values = if is_spare { std::mem::take(&mut self.spare) } else { Array::zeroed(self.len)? };
+        if let Some(neutral) = self.neutral {
+            fill(&mut values, neutral);
+            sparse.iter().for_each(|(index, value)| values[index] = value);
+            (self.filled, self.form) = (values, Form::Filled(touched));
+            return Ok(());
+        }
         for (index, value) in sparse.iter() {
             touched.mark(index);
             values[index] = value;
@@ -93,8 +126,26 @@ impl<T: Element> Partial<T> {
 
     /// Ends the updates: from here on it can be [read](Self::runs).
     pub(super) fn seal(&mut self) {
-        if let Form::Sparse(sparse) = &mut self.form {
-            sparse.sort();
+        match &mut self.form {
+            Form::Sparse(sparse) => sparse.sort(),
+            Form::Filled(touched) => {
+                let (values, mut touched) = (std::mem::take(&mut self.filled), std::mem::take(touched));
+                let neutral = self.neutral.expect("the copy is filled with it");
+                let neutral = bytemuck::bytes_of(&neutral);
+                touched.mark_where(&values, |value| bytemuck::bytes_of(value) != neutral);
+                self.form = Form::Dense { values, touched };
+            }
+            Form::Dense { .. } => {}
+        }
+    }
+
+    /// Lets runs of touched elements that are no more than `gap` elements apart be one run, if the elements between
+    /// them have the neutral value.
+    pub(super) fn bridge(&mut self, range: Range<usize>, gap: usize) {
+        if let Form::Dense { touched, .. } = &mut self.form
+            && self.neutral.is_some()
+        {
+            touched.bridge(range, gap);
         }
     }
 
@@ -104,6 +155,7 @@ impl<T: Element> Partial<T> {
             Form::Sparse(sparse) => {
                 sparse.range(range).try_for_each(|(index, value)| show(index, std::slice::from_ref(value)))
             }
+            Form::Filled(_) => unreachable!("it was sealed"),
             Form::Dense { values, touched } => {
                 touched.runs_in(range).try_for_each(|run| show(run.start, &values[run.clone()]))
             }
@@ -113,6 +165,7 @@ impl<T: Element> Partial<T> {
     /// Empties the partial copy. Returns its memory for a later scope, if it is a copy of the whole.
     pub(super) fn end(&mut self) -> Array<T> {
         match std::mem::replace(&mut self.form, Form::Sparse(Sparse::new())) {
+            Form::Filled(_) => std::mem::take(&mut self.filled),
             Form::Dense { values, .. } => values,
             Form::Sparse(_) => std::mem::take(&mut self.spare),
         }
@@ -120,7 +173,16 @@ impl<T: Element> Partial<T> {
 
     #[cfg(test)]
     fn is_dense(&self) -> bool {
-        matches!(self.form, Form::Dense { .. })
+        !matches!(self.form, Form::Sparse(_))
+    }
+}
+
+/// Fills a copy, if possible with zero bytes: that takes half the time.
+fn fill<T: Element>(values: &mut [T], value: T) {
+    if bytemuck::bytes_of(&value).iter().all(|byte| *byte == 0) {
+        bytemuck::cast_slice_mut::<T, u8>(values).fill(0);
+    } else {
+        values.fill(value);
     }
 }
 
@@ -160,6 +222,10 @@ mod tests {
     }
 
     fn update(partial: &mut Partial<u64>, start: usize, operands: &[u64]) {
+        update_by(partial, start, operands, combine);
+    }
+
+    fn update_by(partial: &mut Partial<u64>, start: usize, operands: &[u64], combine: fn(u64, u64) -> u64) {
         if let [operand] = operands {
             while !partial.update(start, *operand, combine) {
                 partial.grow().expect("there is memory");
@@ -185,7 +251,7 @@ mod tests {
 
     #[test]
     fn a_few_of_many_stay_few() {
-        let mut partial = Partial::<u64>::new(1 << 40, Array::default());
+        let mut partial = Partial::<u64>::new(1 << 40, None, Array::default());
         (0..1000).for_each(|i| update(&mut partial, i << 25, &[i as u64]));
         partial.seal();
         assert_eq!(touched(&partial, 3 << 25..7 << 25), [(3 << 25, 3), (4 << 25, 4), (5 << 25, 5), (6 << 25, 6)]);
@@ -195,44 +261,68 @@ mod tests {
     #[test]
     fn it_takes_the_form_that_needs_less_memory() {
         // Tables of 1024 and 2048 slots of 16 bytes need less than all elements and marks, larger ones more.
-        let mut partial = Partial::<u64>::new(9000, Array::default());
+        let mut partial = Partial::<u64>::new(9000, None, Array::default());
         (0..1536).for_each(|i| update(&mut partial, i, &[1]));
         assert!(!partial.is_dense());
         update(&mut partial, 1536, &[1]);
         assert!(partial.is_dense());
-        // The next one uses the memory of the first, and takes only the marks.
-        let mut next = Partial::new(9000, partial.end());
-        (0..48).for_each(|i| update(&mut next, i, &[1]));
-        assert!(!next.is_dense());
-        update(&mut next, 8999, &[2]);
-        assert!(next.is_dense());
-        next.seal();
-        assert_eq!(touched(&next, 40..9000), Vec::from_iter((40..48).map(|i| (i, 1)).chain([(8999, 2)])));
-        let memory = next.end();
-        assert_eq!(memory.len(), 9000);
-        assert!(Partial::new(9001, memory).spare.is_empty(), "it has another length");
+        // The next ones use the memory of the first, and take only the marks.
+        let mut memory = partial.end();
+        for neutral in [None, Some(9), Some(0), None] {
+            let mut next = Partial::new(9000, neutral, memory);
+            (0..96).for_each(|i| update_by(&mut next, i, &[1], |_, new| new));
+            assert!(!next.is_dense());
+            update_by(&mut next, 8999, &[2], |_, new| new);
+            assert!(next.is_dense());
+            next.seal();
+            assert_eq!(touched(&next, 90..9000), Vec::from_iter((90..96).map(|i| (i, 1)).chain([(8999, 2)])));
+            memory = next.end();
+            assert_eq!(memory.len(), 9000);
+        }
+        assert!(Partial::new(9001, None, memory).spare.is_empty(), "it has another length");
     }
+
+    /// The smaller value; `MOST` is neutral.
+    fn least(old: u64, new: u64) -> u64 {
+        old.min(new)
+    }
+
+    const MOST: u64 = u64::MAX;
 
     proptest! {
         #[test]
         fn what_was_touched_is_there_and_nothing_else(
             updates in prop::collection::vec((0usize..700, 1usize..300, any::<u64>()), 0..60),
-            single in prop::collection::vec((0usize..1000, any::<u64>()), 0..60),
+            single in prop::collection::vec((0usize..1000, prop_oneof![any::<u64>(), Just(MOST)]), 0..60),
             cuts in (0usize..1000, 0usize..1000),
+            neutral in prop_oneof![Just(None), Just(Some(MOST))],
+            gap in 0usize..9,
         ) {
-            let mut partial = Partial::new(1000, Array::default());
+            let combine = if neutral.is_some() { least } else { combine };
+            let mut partial = Partial::new(1000, neutral, Array::default());
             let mut model = vec![None; 1000];
             let slices = updates.into_iter().map(|(start, len, x)| (start, (0..len as u64).map(|i| x ^ i).collect()));
             for (start, operands) in single.into_iter().map(|(at, x)| (at, vec![x])).chain(slices) {
-                update(&mut partial, start, &operands);
+                update_by(&mut partial, start, &operands, combine);
                 for (old, new) in model[start..].iter_mut().zip(&operands) {
                     *old = Some(old.map_or(*new, |old| combine(old, *new)));
                 }
             }
+            let dense = partial.is_dense();
             partial.seal();
             let range = cuts.0.min(cuts.1)..cuts.0.max(cuts.1);
-            let want: Vec<_> = range.clone().filter_map(|i| Some((i, model[i]?))).collect();
-            prop_assert_eq!(touched(&partial, range), want);
+            let is_sent = |value: &u64| !dense || neutral != Some(*value);
+            let want: Vec<_> = range.clone().filter_map(|i| Some((i, model[i].filter(is_sent)?))).collect();
+            prop_assert_eq!(touched(&partial, range.clone()), want.clone());
+            partial.bridge(range.clone(), gap);
+            let bridged = touched(&partial, range);
+            let is_neutral = |(_, value): &(usize, u64)| dense && neutral == Some(*value);
+            prop_assert!(bridged.iter().filter(|pair| !is_neutral(pair)).eq(&want));
+            let near = |i: usize, is_side: fn(&usize, &usize) -> bool| {
+                want.iter().any(|(at, _)| is_side(at, &i) && at.abs_diff(i) <= gap)
+            };
+            let between = |i: usize| near(i, usize::lt) && near(i, usize::gt);
+            prop_assert!(bridged.iter().filter(|pair| is_neutral(pair)).all(|(i, _)| between(*i)));
         }
     }
 }
