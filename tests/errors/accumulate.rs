@@ -157,6 +157,15 @@ fn a_forgotten_one() {
 /// More elements than a rank may send ahead to each of two or three owners.
 const LONG: usize = 300_000;
 
+/// Has no neutral element: its operands travel as messages on every route.
+struct Plus;
+
+impl Op<u64> for Plus {
+    fn apply(current: u64, operand: u64) -> u64 {
+        current + operand
+    }
+}
+
 #[test]
 fn a_rank_that_has_left_and_was_to_come_first() {
     on_every_route([2, 3], |job| {
@@ -166,7 +175,7 @@ fn a_rank_that_has_left_and_was_to_come_first() {
                 forget(v);
                 return Ok(());
             }
-            let mut sums = v.accumulate_in_order(Sum)?;
+            let mut sums = v.accumulate_in_order(Plus)?;
             sums.update_slice(0, &vec![1; LONG])?;
             sums.finish()
         });
@@ -200,7 +209,7 @@ fn a_circle_through_the_room_for_own_writes() {
         let told = job.run(|world| {
             let mut v = GVector::<u64>::new(world, LONG)?;
             let own = v.local_range();
-            let mut first = v.accumulate_in_order(Sum)?;
+            let mut first = v.accumulate_in_order(Plus)?;
             if world.is_root() {
                 world.barrier()?; // inside the scope
             }

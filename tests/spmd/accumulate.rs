@@ -23,6 +23,9 @@ pub fn bodies() -> Vec<Body> {
         Body::of(finish_waits_for_all),
         Body::of(more_than_goes_ahead_of_a_late_owner),
         Body::of(what_is_outside_is_refused_and_the_rest_counts),
+        Body::of(copies_that_owners_fold_late),
+        Body::of(many_updates_in_one_call),
+        Body::of(floats_keep_their_bits),
     ]
 }
 
@@ -371,4 +374,111 @@ fn what_is_outside_is_refused_and_the_rest_counts(world: &World) -> Result<()> {
     assert!(matches!(sums.update_slice(usize::MAX, &[1]), Err(Error::RangeOutside { .. })));
     sums.finish()?;
     check::whole(&v, |i| if i == 9 { world.size() as u32 } else { 0 })
+}
+
+/// An owner that shows its block folds the others' copies when its guard ends. The others go on meanwhile, with copies
+/// of their own.
+fn copies_that_owners_fold_late(world: &World) -> Result<()> {
+    let (p, me) = (world.size(), world.rank().index());
+    // Also a vector that one rank owns, of which the others fold nothing, and blocks that are folded in steps.
+    for (len, on) in [(3000 * p, None), (5000, Some(p - 1)), (70_000 * p, None)] {
+        let mut v = match on {
+            Some(owner) => GVector::<u64>::on(world, owner, len)?,
+            None => GVector::<u64>::new(world, len)?,
+        };
+        for late in 0..p {
+            let before = (2 * late * p) as u64;
+            let mut sums = v.accumulate(Sum)?;
+            sums.update_many((0..len).map(|i| (i, 1)))?;
+            drop(sums);
+            if me == late {
+                sleep(Duration::from_millis(2));
+            }
+            // Of the scope before: all ranks have ended it, and the own part is folded.
+            let own = v.owner_computes()?;
+            assert!(own.local().iter().all(|x| *x == before + p as u64), "{late}: {:?}", own.local().first());
+            if me == late {
+                sleep(Duration::from_millis(2));
+            }
+            drop(own);
+            let mut sums = v.accumulate_in_order(Sum)?;
+            sums.update_many((0..len).rev().map(|i| (i, 1)))?;
+            if late % 2 == 0 {
+                sums.finish()?;
+            }
+        }
+        if p > 1 {
+            v.release_cache()?;
+        }
+        let mut sums = v.accumulate(Sum)?;
+        sums.update_slice(0, &vec![1; len])?;
+        drop(sums);
+        check::whole(&v, |_| (2 * p * p + p) as u64)?;
+        world.barrier()?;
+    }
+    Ok(())
+}
+
+fn many_updates_in_one_call(world: &World) -> Result<()> {
+    let (p, me) = (world.size(), world.rank().index());
+    for len in [10, 40_000] {
+        let mut v = GVector::<u64>::new(world, len)?;
+        let mut model = vec![0; len];
+        for seed in 0..3 {
+            let updates = |rank: usize| {
+                let mut random = Random::new((seed * p + rank) as u64);
+                (0..2 * len).map(move |_| (random.below(len), random.draw()))
+            };
+            for (index, operand) in (0..p).flat_map(updates) {
+                model[index] = operand.max(model[index]);
+            }
+            let mut scope = v.accumulate(Max)?;
+            scope.update_many(updates(me))?;
+            let refused = scope.update_many([(0, 0), (len, 1), (1, u64::MAX)]);
+            assert!(matches!(refused, Err(Error::IndexOutside { index, .. }) if index == len), "{refused:?}");
+        }
+        check::whole(&v, |i| model[i])?;
+        // Of a part, with indices of the whole.
+        let half = len / 2;
+        world.barrier()?;
+        let slice = v.slice_mut(half..len);
+        let mut scope = slice.accumulate(Sum)?;
+        scope.update_many((half..len).map(|i| (i, i as u64)))?;
+        assert!(matches!(scope.update_many([(half - 1, 1)]), Err(Error::NotShown { .. })));
+        drop(scope);
+        check::whole(&v, |i| model[i].wrapping_add(if i < half { 0 } else { (p * i) as u64 }))?;
+        world.barrier()?;
+    }
+    Ok(())
+}
+
+/// Elements that no rank updates, or only by the neutral element, keep their bits; so do operands.
+fn floats_keep_their_bits(world: &World) -> Result<()> {
+    let (me, len) = (world.rank().index(), 3000);
+    let value = |i: usize| [-0.0, 0.0, f64::INFINITY, f64::NAN, 1.5][i % 5];
+    let same = |v: &GVector<f64>, want: &dyn Fn(usize) -> f64| {
+        let all = v.read_cache()?;
+        for (i, x) in all.iter().enumerate() {
+            let (x, want) = (x.to_bits(), want(i).to_bits());
+            assert_eq!(x, want, "element {i}");
+        }
+        Ok::<_, Error>(())
+    };
+    let mut v = GVector::<f64>::from_fn(world, len, value)?;
+    for sets in [false, true] {
+        let mut sums = v.accumulate(Sum)?;
+        (0..len).filter(|i| i % 5 > 0).try_for_each(|i| sums.update(i, -0.0))?;
+        // One rank alone, so that the sum is the operand; element 0 becomes -0.0 + 0.0.
+        if sets && me == 0 {
+            sums.update(0, 0.0)?;
+        }
+        drop(sums);
+        same(&v, &|i| if sets && i == 0 { 0.0 } else { value(i) })?;
+        world.barrier()?;
+    }
+    let mut w = GVector::<f64>::from_fn(world, len, |_| f64::NAN)?;
+    let mut least = w.accumulate(Min)?;
+    (0..len).filter(|i| i % 3 > 0).try_for_each(|i| least.update(i, if i % 3 == 1 { f64::INFINITY } else { -1.0 }))?;
+    drop(least);
+    same(&w, &|i| [f64::NAN, f64::INFINITY, -1.0][i % 3])
 }

@@ -82,6 +82,7 @@ fn a_part_that_is_not_there() {
                 opening: release.clone(),
                 batches: 0,
                 op: None,
+                partial: false,
                 time: None,
             })),
             message::Message::Dropped { object: OBJECT }
@@ -98,6 +99,15 @@ fn a_part_that_is_not_there() {
             assert!(state.1.drain().next().is_some(), "the other rank is told");
         }
     }
+}
+
+#[test]
+fn a_partial_copy_that_is_not_there() {
+    let mut state = rank();
+    let opening = opening(Rule::Ended, Window::WHOLE).with_op::<crate::ops::Sum>();
+    let end = FlushMessage::End { epoch: 1, opening, batches: 1, op: None, partial: true, time: None };
+    deliver(&mut state, &header(&Message::Flush(end)), Vec::new());
+    assert!(matches!(state.0.core.fault, Some(Error::Start(_))), "{:?}", state.0.core.fault);
 }
 
 #[test]

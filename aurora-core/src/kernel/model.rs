@@ -289,7 +289,8 @@ fn split_end(entered: u64) {
     loom::model(move || {
         let node = Node::new(FEW);
         let opening = Opening::new("ReleaseC", Kind::Flush, Rule::Ended, &node.site);
-        let end = FlushMessage::End { epoch: 1, opening: opening.clone(), batches: 1, op: None, time: None };
+        let end =
+            FlushMessage::End { epoch: 1, opening: opening.clone(), batches: 1, op: None, partial: false, time: None };
         let endpoint = beside(&node, move |node| {
             node.ask(1, entered);
             node.deliver(&to_object(OBJECT, &Message::Flush(end)).expect("short"), batch(1, 5).into());
@@ -298,7 +299,7 @@ fn split_end(entered: u64) {
         let guard = node.open("ReleaseC", (true, true));
         node.on(|object, _| object.has_changed = true);
         let reason = Reason { action: "ReleaseC", site: None };
-        let scope = ReleaseScope { epoch, opening, reason };
+        let scope = ReleaseScope { epoch, opening, reason, partial: false };
         let last = vec![Some(LastBatch { op: None, bytes: batch(0, 5) }), None];
         node.on(|object, cx| object.end_release(&scope, &[0, 0], last, cx));
         node.close(guard);

@@ -136,6 +136,32 @@ impl<T: Element> Elements<'_, T> {
         self.set(index, change(self.get(index)));
     }
 
+    /// Changes consecutive elements, each with an operand.
+    #[inline(always)]
+    pub(crate) fn update_run(&mut self, start: usize, operands: &[T], change: impl Fn(T, T) -> T) {
+        let Some(last) = operands.len().checked_sub(1) else {
+            return;
+        };
+        // The bounds are checked once.
+        let _ = self.at(start.saturating_add(last));
+        let (first, words) = (self.at(start), self.words);
+        for (offset, operand) in operands.iter().enumerate() {
+            // SAFETY: invariant 3: not after the last.
+            let at = unsafe { first.add(offset) };
+            if words {
+                // SAFETY: invariants 1 to 4.
+                let old = unsafe { read(at) };
+                // SAFETY: as above.
+                unsafe { write(at, change(old, *operand)) }
+            } else {
+                // SAFETY: invariants 1, 2, 3 and 5.
+                let old = unsafe { at.read_unaligned() };
+                // SAFETY: invariants 1 to 3.
+                unsafe { at.write_unaligned(change(old, *operand)) }
+            }
+        }
+    }
+
     pub(crate) fn prefetch(&self) -> Prefetch<T> {
         Prefetch::from(self.start.as_ptr())
     }

@@ -15,6 +15,7 @@ mod budget;
 mod cells;
 mod demand;
 mod direct;
+mod folds;
 mod gate;
 mod group;
 mod holder_timeout;
@@ -55,7 +56,7 @@ pub(crate) use parts::{Parts, Piece};
 pub(crate) use permit::{OWN, Permit, READ, WRITE};
 pub(crate) use prefetch::Prefetch;
 pub(crate) use ranges::Ranges;
-pub(crate) use shared::{BarrierRound, Reading, Sharing};
+pub(crate) use shared::{BarrierRound, Reading, SharedCopy, Sharing};
 pub(crate) use word::{InPlace, Word};
 
 use crate::element::Element;

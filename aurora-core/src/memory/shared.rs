@@ -1,6 +1,7 @@
 //! A vector's memory on one node: one segment with every rank's block in its place, so that the whole *is* the cache
 //! of all ranks. The segment begins with words of each rank, for the [gate](super::gate), the [latches](super::latch)
-//! and node barriers. The elements start at a new page.
+//! and node barriers. Then come the partial copies of the ranks, unless they are too large, and the elements, which
+//! start at a new page.
 //!
 //! Why the unsafe code is sound:
 //!
@@ -14,12 +15,16 @@
 //!    that receives a block for a load writes it before any rank can complete that load.
 //! 4. The whole is shown only between [`Sharing::enter`] with `reads` and the drop of the [`Reading`], and only those
 //!    bytes of it. It is copied from only before `enter`, within the load. By invariant 3 nobody writes there then.
-//! 5. All bytes of a new segment are zero, which is a value of every [`Element`]. The elements begin at a page,
-//!    which is aligned for them ([`Sharing::suits`]).
+//! 5. All bytes of a new segment are zero, which is a value of every [`Element`]. The elements and each copy begin at a
+//!    page, which is aligned for them ([`Sharing::suits`]).
+//! 6. A partial copy is written by its rank alone, through the one array over it ([`Copies::own`]), between
+//!    [`Sharing::is_folded`] and [`Sharing::publish`]. It is read through [`Copies::all`] only between the message of
+//!    its rank, which comes after `publish`, and [`Sharing::note_fold`] (`folds.rs`).
 #![allow(unsafe_code)]
 
 use super::array::Array;
 use super::direct::Direct;
+use super::folds::Unfolded;
 use super::gate;
 use super::holder_timeout::{HolderTimeout, HolderWait};
 use super::latch::{self, Attempt, Intent, LatchMode, Latches};
@@ -48,6 +53,7 @@ struct RankWords {
     written: Line<AtomicU64>,
     barrier: BarrierWords,
     asleep: Line<AtomicU64>,
+    unfolded: Line<Unfolded<AtomicU64>>,
 }
 
 /// The latch of a rank's block: its mode, and the times that the rank has admitted readers again.
@@ -86,6 +92,53 @@ pub(crate) struct Sharing {
     holder_timeout: Arc<HolderTimeout>,
     me: usize,
     ranks: usize,
+    layout: Layout,
+}
+
+/// The parts of a segment behind the words of the ranks.
+#[derive(Clone, Copy, Debug)]
+struct Layout {
+    /// The bytes between the starts of two partial copies; `None`: there are none.
+    copies: Option<usize>,
+    /// The first byte of the elements.
+    elements: usize,
+}
+
+impl Layout {
+    /// For `ranks` ranks and `bytes` of elements. `None` on overflow.
+    fn new(ranks: usize, bytes: usize) -> Option<Self> {
+        /// Fewer bytes travel in a message.
+        const LEAST: usize = 4 << 10;
+        /// Bytes of all copies: they only take addresses until they are used, but these may be limited too.
+        const MOST: usize = 256 << 20;
+        const HUGE_PAGE: usize = 2 << 20;
+        let words = words_len(ranks);
+        let copy = bytes.checked_next_multiple_of(PAGE)?;
+        let all = copy.checked_mul(ranks).filter(|all| bytes >= LEAST && ranks > 1 && *all <= MOST);
+        let Some(all) = all else {
+            return Some(Layout { copies: None, elements: words });
+        };
+        // Large elements begin with a huge page of their own.
+        let page = if bytes < HUGE_PAGE { PAGE } else { HUGE_PAGE };
+        Some(Layout { copies: Some(copy), elements: (words + all).next_multiple_of(page) })
+    }
+}
+
+/// The arrays over the partial copies of the ranks of a node.
+pub(crate) struct Copies<T> {
+    /// This rank's, to be written by invariant 6.
+    pub(crate) own: Array<T>,
+    /// By positions, to be read by invariant 6.
+    pub(crate) all: Vec<Array<T>>,
+}
+
+/// This rank's partial copy, for a guard.
+pub(crate) struct SharedCopy<T> {
+    /// Written while the copy [is folded](Sharing::is_folded). Empty while a guard has it.
+    pub(crate) copy: Array<T>,
+    /// The system has given its memory.
+    pub(crate) taken: bool,
+    pub(crate) sharing: Arc<Sharing>,
 }
 
 impl Sharing {
@@ -95,14 +148,23 @@ impl Sharing {
 
     /// Bytes of the segment for `bytes` of elements; `None` on overflow.
     pub(crate) fn segment_len(ranks: usize, bytes: usize) -> Option<usize> {
-        words_len(ranks).checked_add(bytes)
+        Layout::new(ranks, bytes)?.elements.checked_add(bytes)
     }
 
-    /// Uses a new segment of [`Sharing::segment_len`] bytes, for the rank at position `me` of its node.
-    pub(crate) fn new(segment: Segment, node: Arc<Node>, me: usize, holder_timeout: Arc<HolderTimeout>) -> Self {
+    /// Uses a new segment of [`Sharing::segment_len`], for `bytes` of elements and the rank at position `me` of its
+    /// node.
+    pub(crate) fn new(
+        segment: Segment,
+        bytes: usize,
+        node: Arc<Node>,
+        me: usize,
+        holder_timeout: Arc<HolderTimeout>,
+    ) -> Self {
         let ranks = node.ranks().len();
-        assert!(me < ranks && segment.len() >= words_len(ranks), "a segment that its words do not fit");
-        Sharing { segment, node, holder_timeout, me, ranks }
+        let layout = Layout::new(ranks, bytes).filter(|layout| segment.len() - layout.elements == bytes);
+        let layout = layout.expect("a segment of the length that was asked for");
+        assert!(me < ranks, "a rank of this node");
+        Sharing { segment, node, holder_timeout, me, ranks, layout }
     }
 
     /// The array over this rank's block, the elements `range`, and the array over all `len` elements. To be called
@@ -115,6 +177,30 @@ impl Sharing {
     /// The array over the slot of a block that this rank receives from another node. To be called once.
     pub(crate) fn slot<T: Element>(&self, range: Range<usize>) -> Array<T> {
         self.part(range)
+    }
+
+    /// The arrays over the partial copies of `len` elements, if the segment has them. To be called once.
+    pub(crate) fn copies<T: Element>(&self, len: usize) -> Option<Copies<T>> {
+        let distance = self.layout.copies?;
+        assert!(Self::suits::<T>() && len * size_of::<T>() <= distance, "a copy as long as its vector");
+        // SAFETY: invariants 1, 5 and 6: inside the segment, before the elements.
+        let copy = |rank| unsafe { Array::over(self.segment.clone(), words_len(self.ranks) + rank * distance, len) };
+        Some(Copies { own: copy(self.me), all: (0..self.ranks).map(copy).collect() })
+    }
+
+    /// True if all owners have folded this rank's partial copy.
+    pub(crate) fn is_folded(&self) -> bool {
+        self.words(self.me).unfolded.0.is_free()
+    }
+
+    /// This rank's partial copy is final; all ranks of the node fold it.
+    pub(crate) fn publish(&self) {
+        self.words(self.me).unfolded.0.publish(self.ranks);
+    }
+
+    /// This rank has folded the partial copy of the rank at a position.
+    pub(crate) fn note_fold(&self, rank: usize) {
+        self.words(rank).unfolded.0.note_fold();
     }
 
     /// Collective over the node's ranks. Arrives at the next barrier of this vector: [`Node::arrive_at`].
@@ -270,9 +356,9 @@ impl Sharing {
 
     fn offset<T: Element>(&self, range: &Range<usize>) -> usize {
         let size = size_of::<T>();
-        let end = range.end.checked_mul(size).and_then(|end| end.checked_add(words_len(self.ranks)));
+        let end = range.end.checked_mul(size).and_then(|end| end.checked_add(self.layout.elements));
         assert!(Self::suits::<T>() && end.is_some_and(|end| end <= self.segment.len()), "a part outside its segment");
-        words_len(self.ranks) + range.start * size
+        self.layout.elements + range.start * size
     }
 }
 

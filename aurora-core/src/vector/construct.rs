@@ -72,10 +72,10 @@ impl VectorPlan {
             return Ok(None);
         };
         let (nodes, sharers) = (&link.nodes, node.ranks().len());
-        let bytes = Sharing::segment_len(sharers, dist.len() * size_of::<T>()).unwrap_or(usize::MAX);
-        let segment =
-            node.share(id.0, bytes).map_err(|error| link.why(Error::Start(error.to_string()), &self.plan.site))?;
-        let sharing = Sharing::new(segment, node.clone(), nodes.position(me), link.holder_timeout.clone());
+        let bytes = dist.len() * size_of::<T>();
+        let segment = node.share(id.0, Sharing::segment_len(sharers, bytes).unwrap_or(usize::MAX));
+        let segment = segment.map_err(|error| link.why(Error::Start(error.to_string()), &self.plan.site))?;
+        let sharing = Sharing::new(segment, bytes, node.clone(), nodes.position(me), link.holder_timeout.clone());
         let abroad = (0..link.size).map(Rank::new).filter(|owner| nodes.receives(*owner, me));
         let abroad = abroad.map(|owner| (owner, dist.range(owner)));
         Ok(Some(Place::new(sharing, dist.range(me), dist.len(), (link.size, abroad))))
@@ -178,6 +178,7 @@ pub(crate) fn machine<T: Element>(core: &Core, dist: Distribution, block: Block,
         nodes,
         awaited_scopes: (Window::WHOLE, 0),
         parked: Default::default(),
+        next_fold: None,
         incast: core.between_nodes.then(|| IncastGuard::new(core.me, size)),
         has_changed: true,
         ends: Ends::new(size),

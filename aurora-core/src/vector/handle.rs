@@ -12,7 +12,7 @@ use crate::kernel::asking::When;
 use crate::kernel::message::malformed;
 use crate::kernel::watch::Blocked;
 use crate::memory::node::home::Place;
-use crate::memory::{self, Array, Direct};
+use crate::memory::{self, Array, Direct, SharedCopy};
 use crate::object::Way;
 use crate::polls::Level;
 use crate::race::AccessKind;
@@ -54,6 +54,8 @@ pub struct GVector<T: Element> {
     pub(crate) direct: Direct<T>,
     /// Memory of a copy of the whole vector, for reuse.
     pub(crate) private: Cell<Array<T>>,
+    /// This rank's partial copy in the node's shared memory, while no guard has it.
+    pub(crate) shared_copy: Cell<Option<SharedCopy<T>>>,
     element: PhantomData<*const T>,
 }
 
@@ -165,19 +167,23 @@ impl<T: Element> GVector<T> {
         // A large block is made in the shared memory where it stays.
         let place = if plan.admit::<T>(world, id)? { plan.place(&link, id)? } else { None };
         let settled = place.is_some();
+        let mut place = place;
+        let copy = place.as_mut().and_then(|place| place.copy.take());
         let (own, home) = place.map(Place::occupied).unzip();
         let block = plan.block(world, own, value);
         plan.agree((&link, id), block, home)?;
         let place = if settled { Ok(None) } else { plan.place::<T>(&link, id) };
-        let place = place.inspect_err(|_| link.tidy(|kernel, out| kernel.drop_object(id, false, out)))?;
-        let direct = link.tidy_on(|object, _| {
+        let mut place = place.inspect_err(|_| link.tidy(|kernel, out| kernel.drop_object(id, false, out)))?;
+        let copy = copy.or_else(|| place.as_mut().and_then(|place| place.copy.take()));
+        let (direct, sharing) = link.tidy_on(|object, _| {
             if let Some(place) = place {
                 object.block.settle_down(place);
             }
             let direct = object.direct(modes.deny);
             object.has_changed = true;
-            direct
+            (direct, object.block.home().map(|home| home.sharing().clone()))
         });
+        let shared_copy = copy.zip(sharing).map(|(copy, sharing)| SharedCopy { copy, taken: false, sharing });
         Ok(GVector {
             link,
             id,
@@ -186,6 +192,7 @@ impl<T: Element> GVector<T> {
             positions: Cell::default(),
             direct,
             private: Cell::default(),
+            shared_copy: Cell::new(shared_copy),
             element: PhantomData,
         })
     }

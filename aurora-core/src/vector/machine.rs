@@ -11,7 +11,7 @@ use crate::behaviour::paged::protocol::Paging;
 use crate::behaviour::read_cache::load::Load;
 use crate::behaviour::release::protocol::Flush;
 use crate::distribution::Distribution;
-use crate::element::{Access, ApplyFn, Element};
+use crate::element::{Access, Apply, Element};
 use crate::epoch::{Ends, Ledger, Opening, Rule};
 use crate::ids::{CallId, Epoch};
 use crate::kernel::Reason;
@@ -28,6 +28,7 @@ use aurora_net::{Payload, Rank, Received, Token};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// A piece of work that cannot be done yet.
 pub(crate) struct Parked {
@@ -49,6 +50,13 @@ pub(crate) enum Work {
         /// True if the sender waits for room and must get a message when the batch is applied.
         acknowledge: bool,
     },
+    /// A partial copy in the node's shared memory, of which the first `folded` elements of this block are done.
+    Partial {
+        epoch: Epoch,
+        seq: u64,
+        op: OpId,
+        folded: usize,
+    },
     /// Changes of pages of this block, before sync number `sync` of the scope.
     Flush {
         sync: u64,
@@ -60,10 +68,17 @@ pub(crate) enum Work {
 /// block itself.
 pub(crate) enum Outcome {
     Reply(Vec<u8>),
-    Gather { width: usize, len: usize },
-    Pages { len: usize },
+    Gather {
+        width: usize,
+        len: usize,
+    },
+    Pages {
+        len: usize,
+    },
     ReplyFromBlock(Range<usize>),
     Applied,
+    /// Of a partial copy, this number of elements is folded. The rest is folded in later steps.
+    Folded(usize),
     Refuse(Error),
     Park,
 }
@@ -77,7 +92,7 @@ pub(crate) struct Vector {
     pub(crate) check: Option<Box<Checker>>,
     /// Makes memory for a copy with the given number of elements.
     pub(crate) fresh: Arc<dyn Fn(usize) -> Fresh + Send + Sync>,
-    pub(crate) ops: Operations<ApplyFn>,
+    pub(crate) ops: Operations<Apply>,
     pub(crate) access: Access,
     pub(crate) ledger: Ledger,
     /// The protocol of loads: ReadCaches.
@@ -93,6 +108,8 @@ pub(crate) struct Vector {
     /// If the calling thread waits for scopes to end: their part of the vector, and their last epoch.
     pub(crate) awaited_scopes: (Window, Epoch),
     pub(crate) parked: VecDeque<Parked>,
+    /// The time of the next step of a fold.
+    pub(crate) next_fold: Option<Instant>,
     /// Holds back bulk reads that come at once; only between nodes, because only a switch overflows.
     pub(crate) incast: Option<IncastGuard<Parked>>,
     /// True if `advance` has to look: an epoch may be completed, or parked work done.
@@ -156,7 +173,7 @@ impl Vector {
     pub(crate) fn obstacle(&self, from: Rank, work: &Work) -> Obstacle {
         let (epoch, batch) = match work {
             Work::Call { asked, .. } => (asked.epoch, false),
-            Work::Batch { epoch, .. } => (*epoch, true),
+            Work::Batch { epoch, .. } | Work::Partial { epoch, .. } => (*epoch, true),
             // All ranks have arrived at the sync before, so its messages are under way.
             Work::Flush { .. } => return Obstacle::default(),
         };
@@ -165,7 +182,7 @@ impl Vector {
         // A batch is part of scope `epoch` and waits for earlier scopes only; a call waits for `epoch` too.
         let (window, upto) = match work {
             Work::Call { asked, .. } => (asked.request.window(), epoch),
-            Work::Batch { .. } | Work::Flush { .. } => {
+            Work::Batch { .. } | Work::Partial { .. } | Work::Flush { .. } => {
                 (ledger.opening(epoch).map_or(Window::WHOLE, |opening| opening.window), epoch.saturating_sub(1))
             }
         };

@@ -28,6 +28,7 @@ impl Vector {
             }
             Work::Call { asked, .. } => self.serve(from, asked, payload, cx).unwrap_or_else(Outcome::Refuse),
             Work::Batch { epoch, seq, op, .. } => self.apply_batch(from, (*epoch, *seq), *op, payload, cx),
+            Work::Partial { epoch, seq, op, folded } => self.fold_some(from, (*epoch, *seq), *op, *folded, cx),
             Work::Flush { sync } => self.apply_flush(from, *sync, payload, cx),
         }
     }
@@ -104,7 +105,7 @@ impl Vector {
         let gate = Blocked::Object(cx.id(), VectorWait::Gate.into());
         let is_write = |parked: &Parked| match &parked.work {
             Work::Call { asked, .. } => asked.request.writes(),
-            Work::Batch { .. } | Work::Flush { .. } => true,
+            Work::Batch { .. } | Work::Partial { .. } | Work::Flush { .. } => true,
         };
         cx.core.watch.waiting().is_some_and(|waiting| waiting.wait == gate)
             || (self.block.is_in_flight() || self.block.is_leaving()) && self.parked.iter().any(is_write)

@@ -129,12 +129,13 @@ impl SharedObject for Vector {
     fn poll_timeout(&self) -> Option<Instant> {
         let answers = self.incast.as_ref().and_then(IncastGuard::poll_timeout);
         let pushes = self.pages.as_ref().and_then(|pages| pages.next_step());
-        [answers, pushes, self.block.next_step()].into_iter().flatten().min()
+        [answers, pushes, self.block.next_step(), self.next_fold].into_iter().flatten().min()
     }
 
     fn handle_timeout(&mut self, now: Instant, cx: &mut Cx<'_>) {
         self.release_incast(now, cx);
         self.has_changed |= self.pages.as_ref().is_some_and(|pages| pages.next_step().is_some());
+        self.has_changed |= self.next_fold.take().is_some();
     }
 
     fn entered(&self) -> u64 {

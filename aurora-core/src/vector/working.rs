@@ -68,6 +68,14 @@ impl Vector {
                 self.parked.push_back(work);
                 return false;
             }
+            Outcome::Folded(now) => {
+                if let Work::Partial { folded, .. } = &mut work.work {
+                    *folded = now;
+                }
+                self.parked.push_back(work);
+                self.next_fold = Some(cx.now());
+                return false;
+            }
             Outcome::Refuse(error) => Err(error),
             Outcome::Applied => Ok(Payload::Empty),
             Outcome::Reply(bytes) => Ok(Buffer::own(bytes).into()),
@@ -88,7 +96,7 @@ impl Vector {
         };
         match &work.work {
             Work::Call { id, .. } => cx.answer(Call { from, id: *id }, answer),
-            batch @ (Work::Batch { .. } | Work::Flush { .. }) => {
+            batch @ (Work::Batch { .. } | Work::Partial { .. } | Work::Flush { .. }) => {
                 self.batch_done(from, batch, cx);
                 answer.map_or_else(|error| cx.fail(error), drop);
             }
@@ -138,7 +146,9 @@ impl Vector {
     /// is this rank's own.
     fn poison(&self, work: &Work, own: bool, cx: &mut Cx<'_>) -> Error {
         let mine = match work {
-            Work::Batch { epoch, .. } => self.ledger.find(*epoch).and_then(|record| record.mine.as_ref()),
+            Work::Batch { epoch, .. } | Work::Partial { epoch, .. } => {
+                self.ledger.find(*epoch).and_then(|record| record.mine.as_ref())
+            }
             Work::Call { .. } | Work::Flush { .. } => None,
         };
         match (mine, cx.frame.open.last()) {

@@ -3,9 +3,10 @@
 use super::batch::{Batch, batch_of_runs};
 use super::machine::{Outcome, Vector};
 use crate::Error;
-use crate::element::ApplyFn;
+use crate::element::{ApplyFn, FoldFn};
 use crate::object::Cx;
 use crate::ops::OpId;
+use crate::window::common;
 use std::ops::Range;
 
 impl Vector {
@@ -21,7 +22,7 @@ impl Vector {
         };
         let apply = match op {
             None => self.access.put,
-            Some(op) => self.ops.find(op).ok_or_else(|| cx.frame.unknown_op())?,
+            Some(op) => self.ops.find(op).ok_or_else(|| cx.frame.unknown_op())?.batch,
         };
         let element = self.block.element;
         let range = || batch.range(element);
@@ -33,6 +34,29 @@ impl Vector {
             touch(touched, batch.runs(self.block.element).into_iter().map(|(run, _)| run));
         }
         Ok(true)
+    }
+
+    /// Applies an operation to these elements of the block, each with its operand. False: not yet.
+    pub(crate) fn fold(&mut self, fold: FoldFn, elements: &Range<usize>, operands: &[u8]) -> bool {
+        let range = self.block.bytes_of(elements);
+        if self.block.write_cells(|| range.clone(), |cells| fold(cells, elements.start, operands)).is_none() {
+            if !self.block.is_cut() {
+                return false;
+            }
+            let Some(pieces) = self.block.pieces_of(std::iter::once(range.clone())) else {
+                return false;
+            };
+            for piece in pieces {
+                let own = common(&piece, &range);
+                let (start, operands) = (own.start - piece.start, &operands[own.start - range.start..][..own.len()]);
+                let start = start / self.block.element;
+                self.block.write_piece(&piece, |cells| fold(cells, start, operands)).expect("it is free");
+            }
+        }
+        if let Some(touched) = &mut self.load.touched {
+            touch(touched, std::iter::once(elements.clone()));
+        }
+        true
     }
 
     /// Applies a batch while parts of the block are lent, if it writes to none of them.

@@ -6,32 +6,36 @@ use aurora_core::{Accumulate, Op, Result};
 use aurora_suite::random::mix;
 
 impl Program<'_> {
-    /// All ranks update the same elements, few or many, one by one or in slices; or in order, with an operation for
-    /// which the order matters.
+    /// All ranks update the same elements, few or many, one by one or in slices, in any order or in that of the ranks;
+    /// or with an operation for which the order matters, and which has no neutral element.
     pub fn accumulate(&mut self) -> Result<()> {
         if self.unordered == Writers::Classes {
             self.order()?;
         }
         let (p, me) = (self.world.size(), self.world.rank().index());
-        let (in_order, checked) = (self.shared.below(2) == 0, self.shared.below(2) == 0);
+        let (twists, in_order, checked) =
+            (self.shared.below(3) == 0, self.shared.below(3) == 0, self.shared.below(2) == 0);
         let few = self.shared.below(2) == 0;
         let mut mine = Vec::new();
         for rank in 0..p {
             let updates = self.shared.below(if few { 9 } else { 200 });
             for _ in 0..updates {
                 let start = self.shared.below(self.model.len() + 1);
-                let len = [1, self.shared.below(100)][self.shared.below(2)].min(self.model.len() - start);
+                let lengths = [1, self.shared.below(100), self.shared.below(self.model.len() + 1)];
+                let len = lengths[self.shared.below(if few { 3 } else { 2 })].min(self.model.len() - start);
                 let operands: Vec<u64> = (0..len as u64).map(|i| mix(i ^ self.shared.draw())).collect();
                 for (x, operand) in self.model[start..].iter_mut().zip(&operands) {
-                    *x = if in_order { Twist::apply(*x, *operand) } else { x.wrapping_add(*operand) };
+                    *x = if twists { Twist::apply(*x, *operand) } else { x.wrapping_add(*operand) };
                 }
                 if rank == me {
                     mine.push((start, operands));
                 }
             }
         }
-        if in_order {
+        if twists {
             accumulate(self.v.accumulate_in_order(Twist)?, &mine, checked)?;
+        } else if in_order {
+            accumulate(self.v.accumulate_in_order(Sum)?, &mine, checked)?;
         } else {
             accumulate(self.v.accumulate(Sum)?, &mine, checked)?;
         }

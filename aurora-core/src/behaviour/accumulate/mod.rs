@@ -35,24 +35,33 @@ pub struct Accumulated<T: Element, O> {
 
 impl<T: Element, O: Op<T>> Accumulated<T, O> {
     /// Sends each owner the touched elements of its block. Merges the elements of this rank's own block in place.
+    /// If the partial copy is in the node's shared memory, its owners there fold it themselves.
     fn merge(&mut self, vector: &GVector<T>, site: &Site) -> Result<()> {
-        self.partial.seal();
-        let (me, first) = (vector.link.me, self.first);
+        let (me, first, shared) = (vector.link.me, self.first, self.partial.is_shared());
         let shown = first..first + self.partial.len;
-        for owner in me.others(vector.link.size) {
+        let folds = |rank: Rank| shared && vector.link.nodes.same_node(rank, me);
+        if !shared || me.others(vector.link.size).any(|owner| !folds(owner)) {
+            self.partial.seal();
+        }
+        for owner in me.others(vector.link.size).filter(|owner| !folds(*owner)) {
             self.ship(owner, common(&vector.dist.range(owner), &shown), vector, site)?;
+        }
+        if shared {
+            self.release.end_with_partial();
+            return Ok(());
         }
         let block_start = vector.dist.range(me).start;
         let own = common(&vector.dist.range(me), &shown);
-        self.partial.bridge(own.start - first..own.end - first, self.gap(me, vector));
         let at_a_time = (AT_A_TIME / size_of::<T>()).max(1);
         for start in own.clone().step_by(at_a_time) {
             let piece = start..own.end.min(start + at_a_time);
+            let places = piece.start - first..piece.end - first;
+            self.partial.bridge(places.clone(), self.gap(me, vector));
             let partial = &self.partial;
             // In checking mode the batch carries its lines.
             let merged = !vector.link.modes.check
                 && self.release.merge_own(vector, site, |block| {
-                    partial.runs(piece.start - first..piece.end - first, |start, operands| {
+                    partial.runs(places, |start, operands| {
                         let elements = &mut block[first + start - block_start..][..operands.len()];
                         let pairs = elements.iter_mut().zip(operands);
                         pairs.for_each(|(element, operand)| *element = O::apply(*element, *operand));
@@ -103,13 +112,16 @@ impl<T: Element, O: Op<T>> Behaviour for Accumulated<T, O> {
 
     fn close(&mut self, vector: &GVector<T>, site: &Site, checked: bool) -> Result<()> {
         let merged = self.merge(vector, site);
-        vector.private.set(self.partial.end());
+        self.abandon(vector);
         merged?;
         self.release.close(vector, site, checked)
     }
 
+    /// Keeps the memory of the partial copy.
     fn abandon(&mut self, vector: &GVector<T>) {
-        vector.private.set(self.partial.end());
+        let (shared, private) = self.partial.end();
+        vector.shared_copy.set(shared.or(vector.shared_copy.take()));
+        vector.private.set(private);
     }
 }
 
@@ -201,7 +213,12 @@ impl<T: Element> GVector<T> {
         let opening = Opening::new(NAME, Kind::Merge, rule, &site).of(window).with(detail).with_op::<O>();
         let release = self.enter_together(NAME, opening, &site)?;
         let shown = window.range(self.len());
-        let (partial, first) = (Partial::new(shown.len(), O::NEUTRAL, self.private.take()), shown.start);
+        // Not in checking mode, in which the owners need the lines of the updates.
+        let shares = O::NEUTRAL.is_some() && shown.len() == self.len() && !self.link.modes.check;
+        let mut kept = self.shared_copy.take();
+        let shared = kept.take_if(|copy| shares && copy.sharing.is_folded());
+        self.shared_copy.set(kept);
+        let (partial, first) = (Partial::new(shown.len(), O::NEUTRAL, shared, self.private.take()), shown.start);
         Ok(Scope::open_together(self, window, site, Accumulated { partial, first, release }))
     }
 }

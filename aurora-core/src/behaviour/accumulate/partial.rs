@@ -10,7 +10,7 @@ use super::sparse::Sparse;
 use crate::behaviour::marks::Marks;
 use crate::element::Element;
 use crate::error::Result;
-use crate::memory::{Array, Shortage};
+use crate::memory::{Array, SharedCopy, Shortage};
 use std::ops::Range;
 
 pub(super) struct Partial<T> {
@@ -20,6 +20,8 @@ pub(super) struct Partial<T> {
     /// In the form [`Filled`](Form::Filled): all elements. Else empty.
     filled: Array<T>,
     form: Form<T>,
+    /// The memory for a copy of the whole that is used first, if it is there.
+    shared: Option<SharedCopy<T>>,
     /// Memory for a copy of the whole, kept from an earlier scope, or empty.
     spare: Array<T>,
 }
@@ -34,10 +36,11 @@ enum Form<T> {
 }
 
 impl<T: Element> Partial<T> {
-    /// Empty, for a vector of `len` elements. If `spare` has that length, its memory is used first.
-    pub(super) fn new(len: usize, neutral: Option<T>, spare: Array<T>) -> Self {
+    /// Empty, for a vector of `len` elements. If `spare` has that length, its memory is used before new memory.
+    /// `shared` has that length, and is only for an operation with a neutral element.
+    pub(super) fn new(len: usize, neutral: Option<T>, shared: Option<SharedCopy<T>>, spare: Array<T>) -> Self {
         let spare = if spare.len() == len { spare } else { Array::default() };
-        Partial { len, neutral, filled: Array::default(), form: Form::Sparse(Sparse::new()), spare }
+        Partial { len, neutral, filled: Array::default(), form: Form::Sparse(Sparse::new()), shared, spare }
     }
 
     /// All elements, for updates that combine each operand with the element; empty if another form needs
@@ -91,8 +94,9 @@ impl<T: Element> Partial<T> {
             return None;
         };
         let copy = self.len.saturating_mul(size_of::<T>());
+        let is_kept = self.shared.as_ref().map_or(self.is_spare(), |shared| shared.taken);
         // Memory that is there still has to be filled and searched.
-        let (copy, worth) = if self.is_spare() { (0, copy / 16) } else { (copy, copy) };
+        let (copy, worth) = if is_kept { (0, copy / 16) } else { (copy, copy) };
         (sparse.bytes_to_grow() > worth.saturating_add(Marks::bytes(self.len))).then_some(copy)
     }
 
@@ -101,7 +105,7 @@ impl<T: Element> Partial<T> {
     }
 
     pub(super) fn grow(&mut self) -> Result<(), Shortage> {
-        let (copies, is_spare) = (self.copy_to_take().is_some(), self.is_spare());
+        let copies = self.copy_to_take().is_some();
         let Form::Sparse(sparse) = &mut self.form else {
             return Ok(());
         };
@@ -109,7 +113,16 @@ impl<T: Element> Partial<T> {
             return sparse.grow();
         }
         let mut touched = Marks::new(self.len)?;
-        let mut values = if is_spare { std::mem::take(&mut self.spare) } else { Array::zeroed(self.len)? };
+        let mut values = match &mut self.shared {
+            Some(shared) => {
+                if !std::mem::replace(&mut shared.taken, true) {
+                    shared.copy.take_all().inspect_err(|_| shared.taken = false)?;
+                }
+                std::mem::take(&mut shared.copy)
+            }
+            None if self.spare.len() == self.len => std::mem::take(&mut self.spare),
+            None => Array::zeroed(self.len)?,
+        };
         if let Some(neutral) = self.neutral {
             fill(&mut values, neutral);
             sparse.iter().for_each(|(index, value)| values[index] = value);
@@ -122,6 +135,11 @@ impl<T: Element> Partial<T> {
         }
         self.form = Form::Dense { values, touched };
         Ok(())
+    }
+
+    /// True if the values are in the node's shared memory: untouched elements have the neutral value.
+    pub(super) fn is_shared(&self) -> bool {
+        self.shared.as_ref().is_some_and(|shared| shared.copy.is_empty())
     }
 
     /// Ends the updates: from here on it can be [read](Self::runs).
@@ -162,12 +180,16 @@ impl<T: Element> Partial<T> {
         }
     }
 
-    /// Empties the partial copy. Returns its memory for a later scope, if it is a copy of the whole.
-    pub(super) fn end(&mut self) -> Array<T> {
-        match std::mem::replace(&mut self.form, Form::Sparse(Sparse::new())) {
+    /// Empties the partial copy. Returns the memory of copies of the whole, for a later scope.
+    pub(super) fn end(&mut self) -> (Option<SharedCopy<T>>, Array<T>) {
+        let values = match std::mem::replace(&mut self.form, Form::Sparse(Sparse::new())) {
             Form::Filled(_) => std::mem::take(&mut self.filled),
             Form::Dense { values, .. } => values,
-            Form::Sparse(_) => std::mem::take(&mut self.spare),
+            Form::Sparse(_) => return (self.shared.take(), std::mem::take(&mut self.spare)),
+        };
+        match self.shared.take() {
+            Some(shared) => (Some(SharedCopy { copy: values, ..shared }), std::mem::take(&mut self.spare)),
+            None => (None, values),
         }
     }
 
@@ -251,35 +273,35 @@ mod tests {
 
     #[test]
     fn a_few_of_many_stay_few() {
-        let mut partial = Partial::<u64>::new(1 << 40, None, Array::default());
+        let mut partial = Partial::<u64>::new(1 << 40, None, None, Array::default());
         (0..1000).for_each(|i| update(&mut partial, i << 25, &[i as u64]));
         partial.seal();
         assert_eq!(touched(&partial, 3 << 25..7 << 25), [(3 << 25, 3), (4 << 25, 4), (5 << 25, 5), (6 << 25, 6)]);
-        assert!(partial.end().is_empty());
+        assert!(partial.end().1.is_empty());
     }
 
     #[test]
     fn it_takes_the_form_that_needs_less_memory() {
         // Tables of 1024 and 2048 slots of 16 bytes need less than all elements and marks, larger ones more.
-        let mut partial = Partial::<u64>::new(9000, None, Array::default());
+        let mut partial = Partial::<u64>::new(9000, None, None, Array::default());
         (0..1536).for_each(|i| update(&mut partial, i, &[1]));
         assert!(!partial.is_dense());
         update(&mut partial, 1536, &[1]);
         assert!(partial.is_dense());
         // The next ones use the memory of the first, and take only the marks.
-        let mut memory = partial.end();
+        let mut memory = partial.end().1;
         for neutral in [None, Some(9), Some(0), None] {
-            let mut next = Partial::new(9000, neutral, memory);
+            let mut next = Partial::new(9000, neutral, None, memory);
             (0..96).for_each(|i| update_by(&mut next, i, &[1], |_, new| new));
             assert!(!next.is_dense());
             update_by(&mut next, 8999, &[2], |_, new| new);
             assert!(next.is_dense());
             next.seal();
             assert_eq!(touched(&next, 90..9000), Vec::from_iter((90..96).map(|i| (i, 1)).chain([(8999, 2)])));
-            memory = next.end();
+            memory = next.end().1;
             assert_eq!(memory.len(), 9000);
         }
-        assert!(Partial::new(9001, None, memory).spare.is_empty(), "it has another length");
+        assert!(Partial::new(9001, None, None, memory).spare.is_empty(), "it has another length");
     }
 
     /// The smaller value; `MOST` is neutral.
@@ -299,7 +321,7 @@ mod tests {
             gap in 0usize..9,
         ) {
             let combine = if neutral.is_some() { least } else { combine };
-            let mut partial = Partial::new(1000, neutral, Array::default());
+            let mut partial = Partial::new(1000, neutral, None, Array::default());
             let mut model = vec![None; 1000];
             let slices = updates.into_iter().map(|(start, len, x)| (start, (0..len as u64).map(|i| x ^ i).collect()));
             for (start, operands) in single.into_iter().map(|(at, x)| (at, vec![x])).chain(slices) {

@@ -239,7 +239,7 @@ impl<T: Element> GVector<T> {
         let epoch = self.link.on(&site, |object, cx| object.enter_pages(opening.clone(), reason.clone(), cx))?;
         let text = format_args!("the opening of a {NAME} scope of {}", self.name());
         self.link.synchronize("the opening of a Paged scope", &text, self.id.0, None, &site)?;
-        let scope = ReleaseScope { epoch, opening, reason };
+        let scope = ReleaseScope { epoch, opening, reason, partial: false };
         let state = Pages { view: RefCell::new(view), shown: Shown::default(), scope, syncs: 0, failed: None };
         Ok(Scope::open_together(self, Window::WHOLE, site, state))
     }

@@ -408,7 +408,7 @@ pub(super) fn node(rank: usize, size: usize, dist: &Distribution) -> Node {
     let map = PageMap::new(dist, size_of::<Word>(), size);
     let fresh = Arc::new(|len| Ok(Arc::new(Array::<Word>::promised(len)?) as Arc<dyn Storage>));
     let view = View::new(map, (size_of::<Word>(), differ::<Word>), fresh, false).expect("there is memory");
-    let scope = ReleaseScope { epoch, opening, reason };
+    let scope = ReleaseScope { epoch, opening, reason, partial: false };
     Node { kernel, out, view, scope, doing: Doing::Computes, access: None, left: 0, syncs: 0 }
 }
 

@@ -17,8 +17,9 @@ pub(crate) enum FlushMessage {
     /// The sender has applied a batch: there is room for another.
     BatchDone,
     /// The sender's scope has ended, with `batches` to this receiver. Payload: the last of them, with `op`, or none.
-    /// `time`, in checking mode: the vector time that the sender releases.
-    End { epoch: Epoch, opening: Opening, batches: u64, op: Option<OpId>, time: Option<Time> },
+    /// `time`, in checking mode: the vector time that the sender releases. `partial`: the last batch is the sender's
+    /// partial copy in the node's shared memory, with the operation of the scope.
+    End { epoch: Epoch, opening: Opening, batches: u64, op: Option<OpId>, partial: bool, time: Option<Time> },
     /// The sender has entered this scope.
     Come { epoch: Epoch },
 }
@@ -57,7 +58,7 @@ impl Vector {
                 self.has_changed = true;
             }
             FlushMessage::BatchDone => self.flush.has_room(from),
-            FlushMessage::End { epoch, opening, batches, op, time } => {
+            FlushMessage::End { epoch, opening, batches, op, partial, time } => {
                 self.opened(from, epoch, &opening, cx);
                 self.released(epoch, opening.window, time.as_ref());
                 if cx.is_sound() {
@@ -65,9 +66,13 @@ impl Vector {
                     arrival.complete = true;
                     arrival.batches = batches;
                 }
-                if !payload.bytes().is_empty() {
+                if partial || !payload.bytes().is_empty() {
                     let seq = batches.checked_sub(1).ok_or(Malformed)?;
-                    let work = Work::Batch { epoch, seq, op, acknowledge: false };
+                    let work = match opening.op.filter(|_| partial) {
+                        Some(op) if self.may_fold(from, opening.window) => Work::Partial { epoch, seq, op, folded: 0 },
+                        _ if partial => return Err(Malformed),
+                        _ => Work::Batch { epoch, seq, op, acknowledge: false },
+                    };
                     self.work(Parked { from, work, payload }, cx);
                 }
                 self.has_changed = true;

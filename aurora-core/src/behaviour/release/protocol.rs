@@ -10,12 +10,15 @@ use crate::object::Cx;
 use crate::ops::OpId;
 use crate::vector::machine::{Outcome, Parked, Vector, Work};
 use crate::vector::message::Message;
+use crate::window::Window;
 use aurora_net::{Buffer, Payload, Rank, Received};
 
 pub(crate) struct ReleaseScope {
     pub(crate) epoch: Epoch,
     pub(crate) opening: Opening,
     pub(crate) reason: Reason,
+    /// The owners of this node fold this rank's partial copy at the end.
+    pub(crate) partial: bool,
 }
 
 pub(crate) struct LastBatch {
@@ -95,22 +98,31 @@ impl Vector {
         mut last: Vec<Option<LastBatch>>,
         cx: &mut Cx<'_>,
     ) {
-        let (epoch, me) = (scope.epoch, cx.me());
+        let (epoch, partial, me) = (scope.epoch, scope.partial, cx.me());
         let time = cx.release();
+        if let Some(home) = self.block.home().filter(|_| partial) {
+            home.sharing().publish();
+        }
         let record = self.ledger.record(epoch);
         record.mine_complete = true;
-        record.from[me.index()].batches = sent[me.index()] + u64::from(last[me.index()].is_some());
+        record.from[me.index()].batches = sent[me.index()] + u64::from(partial || last[me.index()].is_some());
         for rank in me.others(cx.size()) {
             let last = last[rank.index()].take();
+            let partial = partial && self.nodes.same_node(rank, me);
             let message = Message::Flush(FlushMessage::End {
                 epoch,
                 time: time.clone(),
                 opening: scope.opening.clone(),
-                batches: sent[rank.index()] + u64::from(last.is_some()),
+                batches: sent[rank.index()] + u64::from(partial || last.is_some()),
                 op: last.as_ref().and_then(|last| last.op),
+                partial,
             });
             let payload = last.map_or(Payload::Empty, |last| last.bytes.into());
             message.send(&scope.reason, rank, payload, cx);
+        }
+        if let Some(op) = scope.opening.op.filter(|_| partial) {
+            let work = Work::Partial { epoch, seq: sent[me.index()], op, folded: 0 };
+            self.work(Parked { from: me, work, payload: Received::Bytes(Vec::new()) }, cx);
         }
         if let Some(LastBatch { op, bytes }) = last[me.index()].take() {
             let work = Work::Batch { epoch, seq: sent[me.index()], op, acknowledge: false };
@@ -135,6 +147,51 @@ impl Vector {
     /// True if batches of this rank and epoch may be applied.
     pub(crate) fn is_due(&self, from: Rank, epoch: Epoch) -> bool {
         self.ledger.may_apply(epoch) && self.ledger.may_apply_from(epoch, from)
+    }
+
+    /// True if another rank may have a partial copy for a scope of this part of the vector.
+    pub(crate) fn may_fold(&self, from: Rank, window: Window) -> bool {
+        // That rank may be the first to have made the vector: then this rank has no home yet.
+        window.range(self.dist.len()).len() == self.dist.len()
+            && self.nodes.same_node(from, self.ledger.me())
+            && self.block.home().is_none_or(|home| home.copy_of(self.nodes.position(from)).is_some())
+    }
+
+    /// Folds some more of a partial copy of this node into the block.
+    pub(crate) fn fold_some(
+        &mut self,
+        from: Rank,
+        (epoch, seq): (Epoch, u64),
+        op: OpId,
+        folded: usize,
+        cx: &mut Cx<'_>,
+    ) -> Outcome {
+        /// Bytes folded in a step: about 100 us.
+        const FOLDED_AT_ONCE: usize = 512 << 10;
+        let (position, is_due) = (self.nodes.position(from), self.is_due(from, epoch));
+        let Some(home) = self.block.home().filter(|_| is_due) else {
+            return Outcome::Park;
+        };
+        let Some(((copy, first), op)) = home.copy_of(position).zip(self.ops.find(op)) else {
+            return Outcome::Refuse(cx.frame.unknown_op());
+        };
+        if self.ledger.record(epoch).from[from.index()].applied != seq {
+            return Outcome::Park;
+        }
+        let element = self.block.element;
+        let until = self.block.len().min(folded + (FOLDED_AT_ONCE / element).max(1));
+        let operands = &copy.bytes()[first + folded * element..first + until * element];
+        if !operands.is_empty() && !self.fold(op.fold, &(folded..until), operands) {
+            return Outcome::Park;
+        }
+        if until < self.block.len() {
+            return Outcome::Folded(until);
+        }
+        if let Some(home) = self.block.home() {
+            home.sharing().note_fold(position);
+        }
+        self.ledger.record(epoch).from[from.index()].applied += 1;
+        Outcome::Applied
     }
 
     pub(crate) fn apply_batch(

@@ -4,7 +4,7 @@ use super::protocol::ReleaseScope;
 use crate::Site;
 use crate::behaviour::buffers::{Buffered, Buffers, Sender};
 use crate::behaviour::{Behaviour, ReleaseC, Scope, sealed};
-use crate::element::{Element, apply_op};
+use crate::element::{Apply, Element};
 use crate::epoch::{Opening, Rule, SCOPES_AHEAD};
 use crate::error::Result;
 use crate::ops::{self, Op, OpId};
@@ -50,6 +50,11 @@ impl<T: Element, O> Buffered for Together<T, O> {
 }
 
 impl<T: Element, O> Together<T, O> {
+    /// At the end of the scope the owners of this node fold this rank's partial copy, which is final.
+    pub(crate) fn end_with_partial(&mut self) {
+        self.sent.scope.partial = true;
+    }
+
     /// Changes this rank's own block in place, if batches of this scope may be applied now. Else returns false.
     pub(crate) fn merge_own(
         &self,
@@ -205,7 +210,7 @@ impl<T: Element> GVector<T> {
     /// Registers an operation with the kernel.
     pub(crate) fn know<O: Op<T>>(&self, site: &Site) -> Result<OpId> {
         self.link.on(site, |object, cx| {
-            object.ops.add::<O>(apply_op::<T, O>).map_err(|same| cx.frame.same_number::<O>(same, site))
+            object.ops.add::<O>(Apply::of::<T, O>()).map_err(|same| cx.frame.same_number::<O>(same, site))
         })
     }
 
@@ -246,7 +251,8 @@ impl<T: Element> GVector<T> {
         })?;
         let reason = self.reason(name, site);
         self.link.tidy_on(|object, cx| object.tell_if_many_are_open(epoch, &reason, cx));
-        let sent = Batches { scope: ReleaseScope { epoch, opening, reason }, sent: vec![0; self.link.size] };
+        let sent =
+            Batches { scope: ReleaseScope { epoch, opening, reason, partial: false }, sent: vec![0; self.link.size] };
         Ok(Together { buffers: Buffers::new(self), sent, op, operation: PhantomData })
     }
 }

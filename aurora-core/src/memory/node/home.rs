@@ -34,6 +34,8 @@ pub(crate) struct Home {
     none_holds: bool,
     /// A rank did not release the latch and may still write to the place: it is never used again.
     given_up: bool,
+    /// By positions: the partial copies of the ranks, or none.
+    copies: Vec<Arc<dyn Storage>>,
     pub(crate) cache: NodeCache,
 }
 
@@ -43,6 +45,9 @@ pub(crate) struct Place<T> {
     /// The byte of the whole at which `own` begins.
     start: usize,
     whole: Array<T>,
+    /// This rank's partial copy, which nothing has taken yet.
+    pub(crate) copy: Option<Array<T>>,
+    copies: Vec<Arc<dyn Storage>>,
     cache: NodeCache,
     sharing: Sharing,
 }
@@ -59,17 +64,27 @@ impl<T: Element> Place<T> {
         let (own, whole) = sharing.arrays(range, len);
         let slot = |(owner, range)| -> (Rank, Box<dyn Storage>) { (owner, Box::new(sharing.slot::<T>(range))) };
         let cache = NodeCache::new(ranks, cache.map(slot));
-        Place { own, start, whole, cache, sharing }
+        let (copy, copies) = sharing.copies::<T>(len).map(|copies| (copies.own, copies.all)).unzip();
+        let copies = copies.into_iter().flatten().map(|copy| -> Arc<dyn Storage> { Arc::new(copy) }).collect();
+        Place { own, start, whole, copy, copies, cache, sharing }
     }
 
     pub(crate) fn occupied(self) -> (Array<T>, Home) {
         let (address, whole) = (self.own.bytes().as_ptr().addr(), Arc::new(self.whole));
-        let (sharing, cache, latch) = (Arc::new(self.sharing), self.cache, (LatchMode::Shut, 0));
-        let (start, vacant, loads) = (self.start, Parts::default(), Vec::new());
-        (
-            self.own,
-            Home { sharing, whole, address, start, vacant, loads, latch, none_holds: true, given_up: false, cache },
-        )
+        let home = Home {
+            sharing: Arc::new(self.sharing),
+            whole,
+            address,
+            start: self.start,
+            vacant: Parts::default(),
+            loads: Vec::new(),
+            latch: (LatchMode::Shut, 0),
+            none_holds: true,
+            given_up: false,
+            copies: self.copies,
+            cache: self.cache,
+        };
+        (self.own, home)
     }
 }
 
@@ -219,6 +234,12 @@ impl Home {
     pub(crate) fn open_slot(&mut self, owner: Rank, load: Epoch) -> Option<&mut Slot> {
         let free = self.is_free_for(load);
         self.cache.slot(owner).filter(|_| free)
+    }
+
+    /// The partial copy of the rank at a position, if there are copies, and the byte of it at which this rank's block
+    /// begins. To be read only between the message of that rank and [`Sharing::note_fold`].
+    pub(crate) fn copy_of(&self, rank: usize) -> Option<(Arc<dyn Storage>, usize)> {
+        self.copies.get(rank).map(|copy| (copy.clone(), self.start))
     }
 
     /// This rank has completed a load for which every block is in its place: shows these bytes of the whole.
