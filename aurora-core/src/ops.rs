@@ -152,12 +152,12 @@ pub struct Sum;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Product;
 
-/// The smaller value. If one of two floats is a NaN, the other float.
+/// The smaller value. If one of two floats is a NaN, the other float. Of two equal ones, or two NaNs, the first.
 #[doc(alias = "MPI_MIN")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Min;
 
-/// The larger value. If one of two floats is a NaN, the other float.
+/// The larger value. If one of two floats is a NaN, the other float. Of two equal ones, or two NaNs, the first.
 #[doc(alias = "MPI_MAX")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Max;
@@ -257,11 +257,28 @@ macro_rules! operation {
 
 operation! { Sum; wrapping_add { 0 }: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; add { -0.0 }: f32 f64; }
 operation! { Product; wrapping_mul { 1 }: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; mul { 1.0 }: f32 f64; }
-operation! { Min; min { N::MAX }: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; min { N::NAN }: f32 f64; }
-operation! { Max; max { N::MIN }: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; max { N::NAN }: f32 f64; }
+operation! { Min; min { N::MAX }: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; }
+operation! { Max; max { N::MIN }: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; }
 operation! { And; bitand { !0 }: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; }
 operation! { Or; bitor { 0 }: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; }
 operation! { Xor; bitxor { 0 }: u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize; }
+
+macro_rules! float_choice {
+    ($($op:ident: $is_better:ident, $($t:ident)*;)*) => {$($(
+        impl Op<$t> for $op {
+            /// The methods of floats do not say which of two NaNs they return.
+            #[inline]
+            fn apply(current: $t, operand: $t) -> $t {
+                let first_number = current.is_nan() & !operand.is_nan();
+                if operand.$is_better(&current) | first_number { operand } else { current }
+            }
+
+            const NEUTRAL: Option<$t> = Some($t::NAN);
+        }
+    )*)*};
+}
+
+float_choice! { Min: lt, f32 f64; Max: gt, f32 f64; }
 
 /// The pair whose value is `wanted`, compared with the value of the other pair.
 #[inline]
@@ -386,10 +403,19 @@ mod tests {
         built_in!(check);
         macro_rules! floats {
             ($($t:ident: $($op:ident)*;)*) => {$($(
-                check_neutral::<$t, $op>(&[-0.0, <$t>::INFINITY, <$t>::NEG_INFINITY, <$t>::MIN_POSITIVE, <$t>::NAN]);
+                let numbers = [-0.0, 0.0, <$t>::INFINITY, <$t>::NEG_INFINITY, <$t>::MIN_POSITIVE];
+                check_neutral::<$t, $op>(&numbers);
+                let neutral = <$op as Op<$t>>::NEUTRAL.expect("it has one");
+                // NaNs of other bits stay too.
+                for nan in [<$t>::NAN, -<$t>::NAN, <$t>::from_bits(<$t>::NAN.to_bits() | 77)] {
+                    assert_eq!($op::apply(nan, neutral).to_bits(), nan.to_bits());
+                }
             )*)*};
         }
         floats! { f32: Sum Product Min Max; f64: Sum Product Min Max; }
+        let choices =
+            [Min::apply(f64::NAN, 2.0), Min::apply(2.0, f64::NAN), Max::apply(3.0, 2.0), Min::apply(3.0, 2.0)];
+        assert_eq!(choices, [2.0, 2.0, 3.0, 2.0]);
         assert!(<MinLoc as Op<(u8, u8)>>::NEUTRAL.is_none());
     }
 

@@ -176,7 +176,7 @@ impl<H: Handler> Shared<H> {
                     true => {
                         backoff.wait(moved || driving.progress.handled || driving.progress.more, Some(&self.poller))
                     }
-                    false => self.rest(driving.progress, |control| self.spin_then_prepare_sleep(control, budget)),
+                    false => self.rest_waiter(driving.progress, budget),
                 }
                 // This value remains if the handler panics.
                 driving.progress = Progress { more: true, ..Progress::default() };
@@ -301,16 +301,26 @@ impl<H: Handler> Shared<H> {
         self.poller.waker().kick();
     }
 
-    /// Sleeps until there is work; does not sleep after `progress.more`, or if `check` says so.
-    fn rest(&self, progress: Progress, check: impl FnOnce(&Control) -> Look) {
+    /// Sleeps until there is work, and returns true. Does not sleep after `progress.more`, or if `check` says so.
+    fn rest(&self, progress: Progress, check: impl FnOnce(&Control) -> Look) -> bool {
         if progress.more {
-            return;
+            return false;
         }
         if let Some(lull) = progress.lull {
             self.poller.pause(lull);
         }
-        if self.control.as_deref().is_none_or(|control| check(control) == Look::Sleep) {
+        let sleeps = self.control.as_deref().is_none_or(|control| check(control) == Look::Sleep);
+        if sleeps {
             self.poller.sleep();
+        }
+        sleeps
+    }
+
+    /// Rests the waiting thread, which goes on with the program on a core of its own, if it has one.
+    fn rest_waiter(&self, progress: Progress, budget: Option<SpinBudget>) {
+        let slept = self.rest(progress, |control| self.spin_then_prepare_sleep(control, budget));
+        if let Some(control) = self.control.as_deref().filter(|_| slept && budget.is_some_and(SpinBudget::has_core)) {
+            control.leave_wakers_core();
         }
     }
 
@@ -334,7 +344,7 @@ impl<H: Handler> Shared<H> {
     pub fn daemon(&self) {
         let mut progress = Progress::default();
         loop {
-            self.rest(progress, |control| self.withdraw(control));
+            let _ = self.rest(progress, |control| self.withdraw(control));
             let mut state = self.enter();
             if state.ended {
                 // This thread may have taken a kick meant for a waiter.

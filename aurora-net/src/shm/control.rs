@@ -29,6 +29,7 @@ use super::doorbell::Doorbell;
 use super::ring::{Cells, Reader, Writer};
 use super::segment::Segment;
 use super::spin_budget::SpinBudget;
+use super::spread::WakersCore;
 use crate::poller::Waker;
 use std::fmt;
 use std::ptr::NonNull;
@@ -132,6 +133,8 @@ struct RankSlot;
 impl RankSlot {
     const LEN: usize = 4 * APART;
     const DOORBELL: usize = 0;
+    /// Written before this rank's doorbell wakes it.
+    const WAKERS_CORE: usize = 4;
     const PRESENCE: usize = APART;
     /// The barrier entries (number and two words), followed by two inline contributions.
     const BARRIER: usize = 2 * APART;
@@ -224,15 +227,30 @@ impl Control {
 
     pub fn ring(&self, peer: NodeRank) {
         if self.doorbell(peer).ring() {
-            self.wakers[peer].kick();
+            self.wake(peer);
         }
     }
 
     /// Rings a rank's doorbell lazily: wakes the rank only if one of its threads waits.
     pub fn ring_lazily(&self, peer: NodeRank) {
         if self.doorbell(peer).ring_lazily() {
-            self.wakers[peer].kick();
+            self.wake(peer);
         }
+    }
+
+    fn wake(&self, peer: NodeRank) {
+        self.wakers_core(peer).note();
+        self.wakers[peer].kick();
+    }
+
+    /// The core of the rank that has woken a rank.
+    fn wakers_core(&self, peer: NodeRank) -> WakersCore<'_> {
+        WakersCore(self.word(self.layout.slot(peer) + RankSlot::WAKERS_CORE))
+    }
+
+    /// The calling thread of this rank has slept, and each rank of the node has a core: leaves that of its waker.
+    pub fn leave_wakers_core(&self) {
+        self.wakers_core(self.me).leave();
     }
 
     pub fn own_doorbell(&self) -> Doorbell<'_, AtomicU32> {

@@ -15,6 +15,7 @@ mod node_barrier;
 mod ring;
 mod segment;
 mod spin_budget;
+mod spread;
 #[cfg(test)]
 mod tests;
 

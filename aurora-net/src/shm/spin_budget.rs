@@ -72,6 +72,11 @@ impl SpinBudget {
         SpinBudget { patience: Duration::ZERO, ..self }
     }
 
+    /// True if each rank of the node has a core.
+    pub fn has_core(self) -> bool {
+        self.spin > Duration::ZERO
+    }
+
     /// Polls without giving up the core. Returns whether the condition holds.
     pub fn spin(self, mut has_come: impl FnMut() -> bool) -> bool {
         if has_come() {

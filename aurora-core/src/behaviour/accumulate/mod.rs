@@ -131,7 +131,10 @@ impl<T: Element> GVector<T> {
     /// are seen after the scope. All ranks must use the same operation.
     ///
     /// Inside the scope nothing is sent, received or shown. A partial copy takes memory for the touched elements. At
-    /// first it is a hash table; if many elements are touched, it becomes a copy of the whole vector. So an Accumulate
+    /// first it is a hash table; if many elements are touched, it becomes a copy of the whole vector. If the operation
+    /// is one of [`ops`] on numbers or arrays of numbers, this copy is in memory that the ranks of a
+    /// node share, and its owners there read it themselves (for vectors from 4 KiB on, while the copies of the node's
+    /// ranks have at most 256 MiB together). So an Accumulate
     /// is for elements that each rank updates often, such as counters, forces or the entries of a matrix that is
     /// assembled. If most updates touch an element for the first time, [`release_c_with`](GVector::release_c_with)
     /// needs less memory and sends during the scope.
@@ -140,7 +143,8 @@ impl<T: Element> GVector<T> {
     /// order: the operation must be associative and commutative. Sums of `f32` and `f64` may differ in their last bits
     /// from run to run; use [`accumulate_in_order`](GVector::accumulate_in_order) if they must not.
     ///
-    /// The end may wait until the owners have entered the scope: before that, each is sent at most half a megabyte.
+    /// If an owner does not read the copy itself, the end may wait until that owner has entered the scope: before that,
+    /// it is sent at most half a megabyte.
     ///
     /// # Errors
     /// `Leaked` if a guard was forgotten; `Mismatch` if another rank is known to have opened a different scope.
@@ -174,8 +178,8 @@ impl<T: Element> GVector<T> {
     /// need not be commutative. The same updates on the same number of ranks give the same bits in every run and over
     /// every route.
     ///
-    /// An owner applies the values of a rank when all lower ranks have ended their scopes. So a rank that has more than
-    /// half a megabyte for one owner waits at the end of its scope for the lower ranks.
+    /// An owner applies the values of a rank when all lower ranks have ended their scopes. So a rank that has to send
+    /// more than half a megabyte to one owner waits at the end of its scope for the lower ranks.
     ///
     /// # Errors
     /// As [`accumulate`](GVector::accumulate); also `Mismatch` if another rank opens an `accumulate`.
