@@ -14,7 +14,7 @@ use crate::kernel::Core;
 use crate::kernel::nodes::Nodes;
 use crate::link::Link;
 use crate::memory::node::home::{Home, Place};
-use crate::memory::{Array, Demand, Limits, Sharing};
+use crate::memory::{Array, Demand, Limits, SharedCopy, Sharing};
 use crate::object::{Loans, Plan};
 use crate::operation::{TypeKey, short};
 use crate::vector::block::Block;
@@ -65,11 +65,16 @@ impl VectorPlan {
         }
     }
 
-    /// Collective. The place in the node's shared memory of a vector on which all ranks have agreed, if it has one.
-    pub(crate) fn place<T: Element>(&self, link: &Link, id: ObjectId) -> Result<Option<Place<T>>> {
+    /// Collective. The place in the node's shared memory of a vector on which all ranks have agreed, if it has one, and
+    /// this rank's partial copy there.
+    pub(crate) fn place<T: Element>(
+        &self,
+        link: &Link,
+        id: ObjectId,
+    ) -> Result<(Option<Place<T>>, Option<SharedCopy<T>>)> {
         let (dist, me) = (&self.dist, link.me);
         let Some(node) = link.node().filter(|_| self.is_shared::<T>()) else {
-            return Ok(None);
+            return Ok((None, None));
         };
         let (nodes, sharers) = (&link.nodes, node.ranks().len());
         let bytes = dist.len() * size_of::<T>();
@@ -78,7 +83,8 @@ impl VectorPlan {
         let sharing = Sharing::new(segment, bytes, node.clone(), nodes.position(me), link.holder_timeout.clone());
         let abroad = (0..link.size).map(Rank::new).filter(|owner| nodes.receives(*owner, me));
         let abroad = abroad.map(|owner| (owner, dist.range(owner)));
-        Ok(Some(Place::new(sharing, dist.range(me), dist.len(), (link.size, abroad))))
+        let (place, copy) = Place::new(sharing, dist.range(me), dist.len(), (link.size, abroad));
+        Ok((Some(place), copy))
     }
 
     /// True if ranks of a node share such a vector. Equal on all ranks, also on a rank that is alone on its node.

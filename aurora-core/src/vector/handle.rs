@@ -165,25 +165,22 @@ impl<T: Element> GVector<T> {
         let link = Way::<Vector>::of(world.link());
         let (id, modes) = (link.next_object(), link.modes);
         // A large block is made in the shared memory where it stays.
-        let place = if plan.admit::<T>(world, id)? { plan.place(&link, id)? } else { None };
+        let (place, early) = if plan.admit::<T>(world, id)? { plan.place(&link, id)? } else { (None, None) };
         let settled = place.is_some();
-        let mut place = place;
-        let copy = place.as_mut().and_then(|place| place.copy.take());
         let (own, home) = place.map(Place::occupied).unzip();
         let block = plan.block(world, own, value);
         plan.agree((&link, id), block, home)?;
-        let place = if settled { Ok(None) } else { plan.place::<T>(&link, id) };
-        let mut place = place.inspect_err(|_| link.tidy(|kernel, out| kernel.drop_object(id, false, out)))?;
-        let copy = copy.or_else(|| place.as_mut().and_then(|place| place.copy.take()));
-        let (direct, sharing) = link.tidy_on(|object, _| {
+        let place = if settled { Ok((None, early)) } else { plan.place::<T>(&link, id) };
+        let (place, shared_copy) =
+            place.inspect_err(|_| link.tidy(|kernel, out| kernel.drop_object(id, false, out)))?;
+        let direct = link.tidy_on(|object, _| {
             if let Some(place) = place {
                 object.block.settle_down(place);
             }
             let direct = object.direct(modes.deny);
             object.has_changed = true;
-            (direct, object.block.home().map(|home| home.sharing().clone()))
+            direct
         });
-        let shared_copy = copy.zip(sharing).map(|(copy, sharing)| SharedCopy { copy, taken: false, sharing });
         Ok(GVector {
             link,
             id,

@@ -6,7 +6,6 @@ use crate::Error;
 use crate::element::{ApplyFn, FoldFn};
 use crate::object::Cx;
 use crate::ops::OpId;
-use crate::window::common;
 use std::ops::Range;
 
 impl Vector {
@@ -39,19 +38,8 @@ impl Vector {
     /// Applies an operation to these elements of the block, each with its operand. False: not yet.
     pub(crate) fn fold(&mut self, fold: FoldFn, elements: &Range<usize>, operands: &[u8]) -> bool {
         let range = self.block.bytes_of(elements);
-        if self.block.write_cells(|| range.clone(), |cells| fold(cells, elements.start, operands)).is_none() {
-            if !self.block.is_cut() {
-                return false;
-            }
-            let Some(pieces) = self.block.pieces_of(std::iter::once(range.clone())) else {
-                return false;
-            };
-            for piece in pieces {
-                let own = common(&piece, &range);
-                let (start, operands) = (own.start - piece.start, &operands[own.start - range.start..][..own.len()]);
-                let start = start / self.block.element;
-                self.block.write_piece(&piece, |cells| fold(cells, start, operands)).expect("it is free");
-            }
+        if self.block.write_cells(|| range, |cells| fold(cells, elements.start, operands)).is_none() {
+            return false;
         }
         if let Some(touched) = &mut self.load.touched {
             touch(touched, std::iter::once(elements.clone()));

@@ -20,7 +20,7 @@ use crate::epoch::{Opening, Rule};
 use crate::error::Result;
 use crate::ids::Epoch;
 use crate::kernel::watch::Blocked;
-use crate::memory::{Kept, Reading};
+use crate::memory::{Kept, Reading, Storage};
 use crate::stats::Kind;
 use crate::vector::GVector;
 use crate::vector::waits::VectorWait;
@@ -224,6 +224,12 @@ impl<T: Element> GVector<T> {
             Ok(())
         })?;
         self.private.take();
+        let mut kept = self.shared_copy.take();
+        if let Some(kept) = kept.as_mut().filter(|kept| kept.sharing.is_folded()) {
+            kept.copy.give_back();
+            kept.taken = false;
+        }
+        self.shared_copy.set(kept);
         Ok(())
     }
 }

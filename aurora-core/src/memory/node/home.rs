@@ -10,7 +10,7 @@
 use super::cache::{NodeCache, Slot};
 use crate::element::Element;
 use crate::ids::Epoch;
-use crate::memory::{Array, LatchMode, Part, Parts, Piece, Reading, Sharing, Storage};
+use crate::memory::{Array, LatchMode, Part, Parts, Piece, Reading, SharedCopy, Sharing, Storage};
 use aurora_net::Rank;
 use std::ops::Range;
 use std::sync::Arc;
@@ -45,34 +45,35 @@ pub(crate) struct Place<T> {
     /// The byte of the whole at which `own` begins.
     start: usize,
     whole: Array<T>,
-    /// This rank's partial copy, which nothing has taken yet.
-    pub(crate) copy: Option<Array<T>>,
     copies: Vec<Arc<dyn Storage>>,
     cache: NodeCache,
-    sharing: Sharing,
+    sharing: Arc<Sharing>,
 }
 
 impl<T: Element> Place<T> {
-    /// The memory of a vector of `len` elements in a job of `ranks` ranks. This rank owns `range` and receives `cache`.
+    /// The memory of a vector of `len` elements in a job of `ranks` ranks, and this rank's partial copy, if there are
+    /// copies. This rank owns `range` and receives `cache`.
     pub(crate) fn new(
         sharing: Sharing,
         range: Range<usize>,
         len: usize,
         (ranks, cache): (usize, impl Iterator<Item = (Rank, Range<usize>)>),
-    ) -> Self {
+    ) -> (Self, Option<SharedCopy<T>>) {
         let start = range.start * size_of::<T>();
         let (own, whole) = sharing.arrays(range, len);
         let slot = |(owner, range)| -> (Rank, Box<dyn Storage>) { (owner, Box::new(sharing.slot::<T>(range))) };
         let cache = NodeCache::new(ranks, cache.map(slot));
         let (copy, copies) = sharing.copies::<T>(len).map(|copies| (copies.own, copies.all)).unzip();
         let copies = copies.into_iter().flatten().map(|copy| -> Arc<dyn Storage> { Arc::new(copy) }).collect();
-        Place { own, start, whole, copy, copies, cache, sharing }
+        let sharing = Arc::new(sharing);
+        let copy = copy.map(|copy| SharedCopy { copy, taken: false, sharing: sharing.clone() });
+        (Place { own, start, whole, copies, cache, sharing }, copy)
     }
 
     pub(crate) fn occupied(self) -> (Array<T>, Home) {
         let (address, whole) = (self.own.bytes().as_ptr().addr(), Arc::new(self.whole));
         let home = Home {
-            sharing: Arc::new(self.sharing),
+            sharing: self.sharing,
             whole,
             address,
             start: self.start,
