@@ -152,12 +152,14 @@ pub struct Sum;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Product;
 
-/// The smaller value. If one of two floats is a NaN, the other float. Of two equal ones, or two NaNs, the first.
+/// The smaller value. If one of two floats is a NaN, this is the other one. If the two are equal, or both NaNs, the
+/// first one stays.
 #[doc(alias = "MPI_MIN")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Min;
 
-/// The larger value. If one of two floats is a NaN, the other float. Of two equal ones, or two NaNs, the first.
+/// The larger value. If one of two floats is a NaN, this is the other one. If the two are equal, or both NaNs, the
+/// first one stays.
 #[doc(alias = "MPI_MAX")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Max;
@@ -243,8 +245,14 @@ macro_rules! operation {
             $op: Op<T>,
         {
             #[inline]
-            fn apply(current: [T; N], operand: [T; N]) -> [T; N] {
-                std::array::from_fn(|i| $op::apply(current[i], operand[i]))
+            fn apply(mut current: [T; N], operand: [T; N]) -> [T; N] {
+                // Without an iterator, whose functions may not be inlined in the user's crate.
+                let mut i = 0;
+                while i < N {
+                    current[i] = $op::apply(current[i], operand[i]);
+                    i += 1;
+                }
+                current
             }
 
             const NEUTRAL: Option<[T; N]> = match <$op as Op<T>>::NEUTRAL {

@@ -110,7 +110,7 @@ impl Layout {
         /// Fewer bytes travel in a message.
         const LEAST: usize = 4 << 10;
         /// Bytes of all copies: they only take addresses until they are used, but these may be limited too.
-        const MOST: usize = 256 << 20;
+        const MOST: usize = 64 << 20;
         const HUGE_PAGE: usize = 2 << 20;
         let words = words_len(ranks);
         let copy = bytes.checked_next_multiple_of(PAGE)?;

@@ -67,11 +67,7 @@ impl VectorPlan {
 
     /// Collective. The place in the node's shared memory of a vector on which all ranks have agreed, if it has one, and
     /// this rank's partial copy there.
-    pub(crate) fn place<T: Element>(
-        &self,
-        link: &Link,
-        id: ObjectId,
-    ) -> Result<(Option<Place<T>>, Option<SharedCopy<T>>)> {
+    pub(crate) fn place<T: Element>(&self, link: &Link, id: ObjectId) -> Result<Placed<T>> {
         let (dist, me) = (&self.dist, link.me);
         let Some(node) = link.node().filter(|_| self.is_shared::<T>()) else {
             return Ok((None, None));
@@ -130,6 +126,9 @@ impl VectorPlan {
         self.plan.agree((link, id), |core| machine::<T>(core, dist, block, nodes))
     }
 }
+
+/// A vector's place in the node's shared memory, and this rank's partial copy there.
+type Placed<T> = (Option<Place<T>>, Option<SharedCopy<T>>);
 
 fn distribute<T: Element>(
     world: &World,

@@ -131,20 +131,24 @@ impl<T: Element> GVector<T> {
     /// are seen after the scope. All ranks must use the same operation.
     ///
     /// Inside the scope nothing is sent, received or shown. A partial copy takes memory for the touched elements. At
-    /// first it is a hash table; if many elements are touched, it becomes a copy of the whole vector. If the operation
-    /// is one of [`ops`] on numbers or arrays of numbers, this copy is in memory that the ranks of a
-    /// node share, and its owners there read it themselves (for vectors from 4 KiB on, while the copies of the node's
-    /// ranks have at most 256 MiB together). So an Accumulate
+    /// first it is a hash table; if many elements are touched, it becomes a copy of the whole vector. So an Accumulate
     /// is for elements that each rank updates often, such as counters, forces or the entries of a matrix that is
     /// assembled. If most updates touch an element for the first time, [`release_c_with`](GVector::release_c_with)
     /// needs less memory and sends during the scope.
+    ///
+    /// A copy of the whole vector is in memory that the ranks of a node share, if the operation is one of [`ops`] on
+    /// numbers or arrays of numbers, the vector has at least 4 KiB, and the copies of the node's ranks have at most
+    /// 64 MiB together. Owners on this node then read the copy themselves.
+    ///
+    /// The old values of elements are operands too. A new vector has zeros: [`fill`](GVector::fill) it before a `Min`,
+    /// a `Max` of negative numbers, a `Product` or an `And`.
     ///
     /// Operands are combined before they are sent ([`Op::combine`]), and the owners merge the ranks' copies in any
     /// order: the operation must be associative and commutative. Sums of `f32` and `f64` may differ in their last bits
     /// from run to run; use [`accumulate_in_order`](GVector::accumulate_in_order) if they must not.
     ///
-    /// If an owner does not read the copy itself, the end may wait until that owner has entered the scope: before that,
-    /// it is sent at most half a megabyte.
+    /// Owners that do not read the copy themselves are sent the touched elements. An owner that has not entered the
+    /// scope is sent at most half a megabyte; if there is more, the end waits for that owner.
     ///
     /// # Errors
     /// `Leaked` if a guard was forgotten; `Mismatch` if another rank is known to have opened a different scope.
@@ -219,9 +223,7 @@ impl<T: Element> GVector<T> {
         let shown = window.range(self.len());
         // Not in checking mode, in which the owners need the lines of the updates.
         let shares = O::NEUTRAL.is_some() && shown.len() == self.len() && !self.link.modes.check;
-        let mut kept = self.shared_copy.take();
-        let shared = kept.take_if(|copy| shares && copy.sharing.is_folded());
-        self.shared_copy.set(kept);
+        let shared = if shares { self.shared_copy.take() } else { None };
         let (partial, first) = (Partial::new(shown.len(), O::NEUTRAL, shared, self.private.take()), shown.start);
         Ok(Scope::open_together(self, window, site, Accumulated { partial, first, release }))
     }
@@ -260,11 +262,11 @@ impl<T: Element, O: Op<T>> Accumulate<'_, T, O> {
         self.update_otherwise(index, operand)
     }
 
-    /// Applies the operation to many elements, each with an operand of its own: a loop of [`update`](Self::update)s,
-    /// which takes less time.
+    /// Applies the operation to many elements, each with an operand of its own. The effect, to the last bit, is that of
+    /// a loop of [`update`](Self::update)s. Many updates take less time this way.
     ///
     /// # Errors
-    /// As `update`. The updates before the refused one are made.
+    /// As `update`. The updates before the refused one are made, and none after it.
     ///
     /// ```
     /// # use aurora_core::ops::Sum;
@@ -290,20 +292,25 @@ impl<T: Element, O: Op<T>> Accumulate<'_, T, O> {
         }
     }
 
-    /// Updates elements, numbered from the first that the scope shows. The copy is borrowed once for all of them.
+    /// Updates elements, numbered from the first that the scope shows.
     #[inline(always)]
     #[track_caller]
     fn update_places(&mut self, updates: impl IntoIterator<Item = (usize, T)>) -> Result<()> {
-        let mut filled = self.state.partial.filled();
-        for (place, operand) in updates {
-            if let Some(value) = filled.get_mut(place) {
-                *value = O::combine(*value, operand);
-            } else {
-                self.update_otherwise(place.wrapping_add(self.state.first), operand)?;
-                filled = self.state.partial.filled();
-            }
+        let (first, mut updates) = (self.state.first, updates.into_iter());
+        while self.state.partial.filled().is_empty() {
+            let Some((place, operand)) = updates.next() else {
+                return Ok(());
+            };
+            self.update_otherwise(place.wrapping_add(first), operand)?;
         }
-        Ok(())
+        // The iterator's own loop: its `next` may be a function that is not inlined in the user's crate.
+        let filled = self.state.partial.filled();
+        let updated = updates.try_for_each(|(place, operand)| {
+            let value = filled.get_mut(place).ok_or(place)?;
+            *value = O::combine(*value, operand);
+            Ok(())
+        });
+        updated.or_else(|outside: usize| self.check_shown(outside.wrapping_add(first)))
     }
 
     /// Updates a partial copy of another form, or refuses an index that is not shown.

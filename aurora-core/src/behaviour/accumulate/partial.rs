@@ -94,10 +94,15 @@ impl<T: Element> Partial<T> {
             return None;
         };
         let copy = self.len.saturating_mul(size_of::<T>());
-        let is_kept = self.shared.as_ref().map_or(self.is_spare(), |shared| shared.taken);
+        let is_kept = self.free_shared().map_or(self.is_spare(), |shared| shared.taken);
         // Memory that is there still has to be filled and searched.
         let (copy, worth) = if is_kept { (0, copy / 16) } else { (copy, copy) };
         (sparse.bytes_to_grow() > worth.saturating_add(Marks::bytes(self.len))).then_some(copy)
+    }
+
+    /// The copy in shared memory, unless an owner still folds it.
+    fn free_shared(&self) -> Option<&SharedCopy<T>> {
+        self.shared.as_ref().filter(|shared| shared.sharing.is_folded())
     }
 
     fn is_spare(&self) -> bool {
@@ -114,14 +119,14 @@ impl<T: Element> Partial<T> {
         }
         let mut touched = Marks::new(self.len)?;
         let mut values = match &mut self.shared {
-            Some(shared) => {
+            Some(shared) if shared.sharing.is_folded() => {
                 if !std::mem::replace(&mut shared.taken, true) {
                     shared.copy.take_all().inspect_err(|_| shared.taken = false)?;
                 }
                 std::mem::take(&mut shared.copy)
             }
-            None if self.spare.len() == self.len => std::mem::take(&mut self.spare),
-            None => Array::zeroed(self.len)?,
+            _ if self.spare.len() == self.len => std::mem::take(&mut self.spare),
+            _ => Array::zeroed(self.len)?,
         };
         if let Some(neutral) = self.neutral {
             fill(&mut values, neutral);
@@ -188,8 +193,10 @@ impl<T: Element> Partial<T> {
             Form::Sparse(_) => return (self.shared.take(), std::mem::take(&mut self.spare)),
         };
         match self.shared.take() {
-            Some(shared) => (Some(SharedCopy { copy: values, ..shared }), std::mem::take(&mut self.spare)),
-            None => (None, values),
+            Some(shared) if shared.copy.is_empty() => {
+                (Some(SharedCopy { copy: values, ..shared }), std::mem::take(&mut self.spare))
+            }
+            shared => (shared, values),
         }
     }
 
