@@ -65,15 +65,12 @@ impl Marks {
                 let found = wanted(value);
                 (all & found, any | found)
             });
-            *word = match any && !all {
-                true => values.iter().rev().fold(0, |bits, value| bits << 1 | u64::from(wanted(value))),
-                false => {
-                    if all {
-                        mask(&(0..values.len()))
-                    } else {
-                        0
-                    }
-                }
+            *word = if all {
+                mask(&(0..values.len()))
+            } else if any {
+                values.iter().rev().fold(0, |bits, value| bits << 1 | u64::from(wanted(value)))
+            } else {
+                0
             };
         }
     }

@@ -185,6 +185,10 @@ mod tests {
             elements.set(index, *value);
             assert_eq!(elements.get(index), *value);
         }
+        elements.update_run(1, &values[..2], |_, new| new);
+        assert_eq!([1, 2].map(|index| elements.get(index)), values[..2]);
+        elements.update_run(1, &values[1..], |_, new| new);
+        elements.update_run(3, &[], |_, new| new);
         assert_eq!(block, values);
     }
 
@@ -203,5 +207,11 @@ mod tests {
     #[should_panic = "element 3 of 3"]
     fn none_behind_the_last() {
         Elements::from(&mut [1_u8, 2, 3][..]).get(3);
+    }
+
+    #[test]
+    #[should_panic = "element 3 of 3"]
+    fn no_run_behind_the_last() {
+        Elements::from(&mut [1_u8, 2, 3][..]).update_run(2, &[1, 1], |_, new| new);
     }
 }

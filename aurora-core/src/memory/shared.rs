@@ -118,8 +118,8 @@ impl Layout {
         let Some(all) = all else {
             return Some(Layout { copies: None, elements: words });
         };
-        // Large elements begin with a huge page of their own.
-        let page = if bytes < HUGE_PAGE { PAGE } else { HUGE_PAGE };
+        // A block that may be in huge pages shares none with a copy.
+        let page = if bytes < HUGE_PAGE / 2 { PAGE } else { HUGE_PAGE };
         Some(Layout { copies: Some(copy), elements: (words + all).next_multiple_of(page) })
     }
 }
@@ -161,9 +161,8 @@ impl Sharing {
         holder_timeout: Arc<HolderTimeout>,
     ) -> Self {
         let ranks = node.ranks().len();
-        let layout = Layout::new(ranks, bytes).filter(|layout| segment.len() - layout.elements == bytes);
-        let layout = layout.expect("a segment of the length that was asked for");
-        assert!(me < ranks, "a rank of this node");
+        let layout = Layout::new(ranks, bytes).expect("as for the length of the segment");
+        assert!(me < ranks && segment.len() == layout.elements + bytes, "a segment that its contents do not fit");
         Sharing { segment, node, holder_timeout, me, ranks, layout }
     }
 

@@ -344,7 +344,7 @@ impl<H: Handler> Shared<H> {
     pub fn daemon(&self) {
         let mut progress = Progress::default();
         loop {
-            let _ = self.rest(progress, |control| self.withdraw(control));
+            self.rest(progress, |control| self.withdraw(control));
             let mut state = self.enter();
             if state.ended {
                 // This thread may have taken a kick meant for a waiter.
