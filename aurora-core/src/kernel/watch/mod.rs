@@ -226,7 +226,8 @@ impl Watch {
     }
 
     pub(crate) fn heard(&mut self, now: Instant, from: Rank, look: u64, state: RankState, acts: &mut Vec<Act>) {
-        if look == self.look.number && self.waiting.is_some() {
+        // A late answer to a look of an earlier wait says nothing of this wait.
+        if look == self.look.number && self.waiting.is_some() && self.look.asked.contains(&from) {
             self.add(from, state, acts);
             if self.is_complete() {
                 self.judge(now, acts);
@@ -329,6 +330,25 @@ mod tests {
         deaf.begin(begin, Blocked::Leave, &Site::here());
         let last = (1..=20).map(|second| look(&mut deaf, second, &mut acts)).last();
         assert_eq!(last, Some(3));
+    }
+
+    #[test]
+    fn late_answers_to_a_look_of_an_earlier_wait_convict_nobody() {
+        let (mut watch, now) = (Watch::new(Rank::new(0), None), Instant::now());
+        let states = [state(3, 0, &[1, 2]), state(3, 1, &[0]), state(3, 2, &[0])];
+        let claim = states[0].wait.as_ref().unwrap().claim.clone();
+        let mut acts = Vec::new();
+        watch.begin(now, Blocked::Leave, &Site::here());
+        let on = vec![Rank::new(1), Rank::new(2)];
+        watch.handle_timeout(now + FIRST_LOOK, states[0].clone(), claim, on, &mut acts);
+        assert!(matches!(acts[..], [Act::Ask(..), Act::Ask(..)]), "{acts:?}");
+        // Both ranks have passed the point at which this rank waited, and wait for it elsewhere.
+        watch.done(now);
+        watch.begin(now, Blocked::Leave, &Site::here());
+        for rank in [1, 2] {
+            watch.heard(now, Rank::new(rank), 1, states[rank].clone(), &mut acts);
+        }
+        assert_eq!(acts.len(), 2, "{acts:?}");
     }
 
     #[test]
