@@ -32,14 +32,14 @@ pub trait ShowsElements: Behaviour {
 impl<T: Element> ShowsElements for Owner<T> {
     #[inline]
     fn elements<'a>(&'a self, vector: &GVector<T>) -> (usize, &'a [T]) {
-        (vector.local_range().start + self.first(), self.part(vector))
+        (self.first(), self.part(vector))
     }
 }
 
 impl<T: Element> ShowsElements for OwnerMut<T> {
     #[inline]
     fn elements<'a>(&'a self, vector: &GVector<T>) -> (usize, &'a [T]) {
-        (vector.local_range().start + self.first(), self.part(vector))
+        (self.first(), self.part(vector))
     }
 }
 

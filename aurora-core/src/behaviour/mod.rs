@@ -30,13 +30,15 @@ pub use release::{Alone, PutOnly, Together};
 
 use crate::element::Element;
 use crate::error::Result;
-use crate::memory::Shortage;
-use crate::object::Guard;
+use crate::memory::{Shortage, Storage};
+use crate::object::{Cx, Guard};
 use crate::vector::GVector;
+use crate::vector::machine::Vector;
 use crate::window::Window;
 use crate::{Error, Site};
 use std::marker::PhantomData;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The rank's own part, for reading: [`GVector::owner_computes`].
 pub type OwnerComputes<'v, T> = Scope<'v, Owner<T>>;
@@ -78,7 +80,14 @@ pub trait Behaviour: sealed::Sealed + Sized {
     #[doc(hidden)]
     const SENDS: bool = false;
 
-    /// Returns the lent elements and sends the buffered writes. If `checked`, waits as [`Scope::finish`] describes.
+    /// Ends the loan of this rank's own part. Returns it if it was for writing; the caller gives it to
+    /// [`Vector::take_back`].
+    #[doc(hidden)]
+    fn hand_back(&mut self, _: &GVector<Self::Element>) -> Option<Taken> {
+        None
+    }
+
+    /// Sends the buffered writes. If `checked`, waits as [`Scope::finish`] describes.
     #[doc(hidden)]
     fn close(&mut self, vector: &GVector<Self::Element>, _: &Site, _checked: bool) -> Result<()> {
         self.abandon(vector);
@@ -88,6 +97,33 @@ pub trait Behaviour: sealed::Sealed + Sized {
     /// Returns the lent elements after a panic. Nothing of the unfinished scope is sent.
     #[doc(hidden)]
     fn abandon(&mut self, vector: &GVector<Self::Element>);
+}
+
+/// Elements of this rank's block that a guard has taken for writing.
+#[allow(unnameable_types, reason = "behaviours are those of this crate")]
+pub struct Taken {
+    /// The first byte's place in the block.
+    at: usize,
+    part: Arc<dyn Storage>,
+}
+
+impl Vector {
+    fn take_back(&mut self, Taken { at, part }: Taken) {
+        self.block.give_back_part(at, part);
+    }
+
+    /// Registers a guard.
+    fn open_guard(
+        &mut self,
+        (behaviour, site): (&'static str, &Site),
+        how: (bool, bool),
+        window: Window,
+        cx: &mut Cx<'_>,
+    ) -> Guard {
+        let guard = cx.open_guard((behaviour, site), how, window);
+        self.refresh_permit(cx);
+        guard
+    }
 }
 
 pub(crate) mod sealed {
@@ -136,11 +172,12 @@ impl<'v, B: Behaviour> Scope<'v, B> {
         awaited: bool,
     ) -> Self {
         let how = (mutable, awaited);
-        let guard = vector.link.tidy_on(|object, cx| {
-            let guard = cx.open_guard((B::NAME, &site), how, window);
-            object.refresh_permit(cx);
-            guard
-        });
+        let guard = vector.link.tidy_on(|object, cx| object.open_guard((B::NAME, &site), how, window, cx));
+        Self::new((vector, window, site), state, guard)
+    }
+
+    /// A scope whose guard is registered.
+    fn new((vector, window, site): (&'v GVector<B::Element>, Window, Site), state: B, guard: Guard) -> Self {
         let shown = window.range(vector.len());
         Scope { vector, window, shown, site, state, guard: Some(guard), not_send: PhantomData }
     }
@@ -179,12 +216,16 @@ impl<'v, B: Behaviour> Scope<'v, B> {
         let close = |broken_off| {
             if broken_off {
                 self.state.abandon(vector);
-                return Ok(());
+                return (Ok(()), None);
             }
             _call = B::SENDS.then(|| vector.link.bulk_call(B::NAME));
-            self.state.close(vector, &self.site, checked)
+            let taken = self.state.hand_back(vector);
+            (self.state.close(vector, &self.site, checked), taken)
         };
-        vector.link.end_guard(guard, close, |object| object.has_changed = true)
+        vector.link.end_guard(guard, close, |object, taken: Option<Taken>| {
+            taken.into_iter().for_each(|taken| object.take_back(taken));
+            object.has_changed = true;
+        })
     }
 }
 

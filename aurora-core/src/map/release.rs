@@ -382,8 +382,8 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
 
     fn end(&mut self, checked: bool) -> Result<()> {
         let (map, guard) = (self.map, self.guard.take());
-        let close = |broken_off| if broken_off { Ok(()) } else { self.close(checked) };
-        map.link.end_guard(guard, close, |part| part.has_changed = true)
+        let close = |broken_off| if broken_off { (Ok(()), ()) } else { (self.close(checked), ()) };
+        map.link.end_guard(guard, close, |part, ()| part.has_changed = true)
     }
 
     fn close(&mut self, checked: bool) -> Result<()> {

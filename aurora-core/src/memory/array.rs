@@ -15,6 +15,7 @@
 //! 4. Huge pages and populating change no byte.
 //! 5. Each element of a cut array is in one piece only. All pieces keep the array that was cut. Nobody else has it,
 //!    so it is not used again before it is dropped.
+//! 6. A view shares the array of its elements, so the array is neither freed nor borrowed mutably meanwhile.
 
 #![allow(unsafe_code)]
 
@@ -242,6 +243,33 @@ impl<T: Element> Storage for Array<T> {
         let next = next.downcast_mut::<Self>().filter(|next| next.follows(self));
         // Invariants 1 and 5: all pieces lie in the memory of one array.
         next.map(|next| self.len += std::mem::take(next).len).is_some()
+    }
+}
+
+/// Consecutive elements of an array that nobody writes to meanwhile.
+pub(crate) struct View<T> {
+    start: NonNull<T>,
+    len: usize,
+    /// Invariant 6.
+    _array: Arc<Array<T>>,
+}
+
+impl<T> View<T> {
+    /// # Panics
+    /// If the range is outside the array.
+    pub(crate) fn of(array: Arc<Array<T>>, range: Range<usize>) -> Self {
+        let elements = &array[range];
+        View { start: NonNull::from(elements).cast(), len: elements.len(), _array: array }
+    }
+}
+
+impl<T> Deref for View<T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        // SAFETY: invariants 1, 2 and 6.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }
 

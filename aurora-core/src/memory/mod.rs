@@ -36,7 +36,7 @@ mod shared;
 mod word;
 mod words;
 
-pub(crate) use array::Array;
+pub(crate) use array::{Array, View};
 pub(crate) use arriving::{Arriving, Kept, Part, Shown};
 pub(crate) use available::Limits;
 #[cfg(test)]

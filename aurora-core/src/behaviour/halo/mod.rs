@@ -8,7 +8,7 @@ mod show;
 
 pub use geometry::{Boundary, Halo};
 
-use super::{Behaviour, HaloCache, HaloCacheMut, Owner, OwnerMut, Scope, ShowsOwnPart, sealed};
+use super::{Behaviour, HaloCache, HaloCacheMut, Owner, OwnerMut, Scope, ShowsOwnPart, Taken, sealed};
 use crate::Site;
 use crate::behaviour::halo::edges::Exchange;
 use crate::behaviour::owner::Part;
@@ -39,6 +39,10 @@ impl<O: ShowsOwnPart> sealed::Sealed for Haloed<O> {}
 impl<O: ShowsOwnPart> Behaviour for Haloed<O> {
     type Element = O::Element;
     const NAME: &'static str = "HaloCache";
+
+    fn hand_back(&mut self, vector: &GVector<O::Element>) -> Option<Taken> {
+        self.own.hand_back(vector)
+    }
 
     fn abandon(&mut self, vector: &GVector<O::Element>) {
         self.own.abandon(vector);
@@ -141,7 +145,15 @@ impl<O: ShowsOwnPart> Haloed<O> {
         self.hide();
         let exchange = self.exchange;
         let reason = vector.reason(Self::NAME, site);
-        vector.link.on(site, |object, cx| object.push_edges(exchange, opening, (&reason, site), cx))?;
+        // No slice is borrowed: from now on requests of other ranks for this block are served.
+        let mut taken = self.own.hand_back(vector);
+        let pushed = vector.link.on(site, |object, cx| {
+            taken.take().into_iter().for_each(|taken| object.take_back(taken));
+            object.push_edges(exchange, opening, (&reason, site), cx)
+        });
+        // If the job has ended, the action has not run.
+        taken.into_iter().for_each(|taken| vector.link.let_go(move |object, _| object.take_back(taken)));
+        pushed?;
         let began = vector.link.linger(|| self.letters.iter().all(|letters| letters.get() >= exchange.number));
         let what = VectorWait::Halo;
         let shown = vector.link.wait_on_since(began, what, site, |object, cx| object.poll_edges(cx))?;
@@ -192,8 +204,6 @@ impl<O: ShowsOwnPart> Scope<'_, Haloed<O>> {
     #[track_caller]
     pub fn refresh(&mut self) -> Result<()> {
         let site = Site::here();
-        // No slice is borrowed: requests of other ranks for this block are served now.
-        self.state.own.abandon(self.vector);
         self.state.exchange.number += 1;
         self.state.exchange(self.vector, None, &site)
     }

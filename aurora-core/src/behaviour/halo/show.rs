@@ -269,13 +269,18 @@ impl<O: ShowsOwnPart> HasOwnPart for Haloed<O> {
     fn part<'a>(&'a self, vector: &GVector<O::Element>) -> &'a [O::Element] {
         self.own.part(vector)
     }
+
+    #[inline]
+    fn first(&self) -> usize {
+        self.own.first()
+    }
 }
 
 /// Iterators show the own part only; access by global index shows the halo, too.
 impl<O: ShowsOwnPart> ShowsElements for Haloed<O> {
     #[inline]
     fn elements<'a>(&'a self, vector: &GVector<O::Element>) -> (usize, &'a [O::Element]) {
-        (vector.local_range().start, self.own.part(vector))
+        (self.own.first(), self.own.part(vector))
     }
 
     #[inline]

@@ -2,13 +2,15 @@
 
 mod show;
 
-use super::{Behaviour, OwnerComputes, OwnerComputesMut, Scope, sealed};
+use super::{Behaviour, OwnerComputes, OwnerComputesMut, Scope, Taken, sealed};
 use crate::Site;
 use crate::element::Element;
 use crate::error::Result;
-use crate::memory::{Array, typed};
+use crate::memory::{Array, View, typed};
+use crate::object::Cx;
 use crate::vector::GVector;
 use crate::vector::check::Held;
+use crate::vector::machine::Vector;
 use crate::vector::waits::VectorWait;
 use crate::window::{Window, common};
 use std::cell::OnceCell;
@@ -18,7 +20,7 @@ use std::sync::Arc;
 /// This rank's own part for reading, held from the first slice on.
 pub struct Owner<T> {
     part: Part,
-    shown: OnceCell<Shown<T>>,
+    shown: OnceCell<View<T>>,
 }
 
 /// This rank's own part for writing, held from the first slice on.
@@ -27,9 +29,12 @@ pub struct OwnerMut<T> {
     taken: OnceCell<Array<T>>,
 }
 
-/// The elements that a guard shows, as local indices.
+/// The elements that a guard shows.
 pub(super) struct Part {
+    /// Local indices.
     local: Range<usize>,
+    /// The global index of the first element.
+    first: usize,
     window: Window,
     /// Checking mode: the guard's line. `held`: the slice that the program holds, if any.
     line: Option<Site>,
@@ -39,7 +44,10 @@ pub(super) struct Part {
 impl Part {
     pub(super) fn new<T: Element>(vector: &GVector<T>, window: Window, site: &Site) -> Self {
         let line = vector.link.modes.check.then(|| site.clone());
-        Part { local: vector.own_part(window), window, line, held: OnceCell::new() }
+        let own = vector.local_range();
+        let part = common(&own, &window.range(vector.len()));
+        let local = part.start - own.start..part.end - own.start;
+        Part { local, first: part.start, window, line, held: OnceCell::new() }
     }
 
     /// Notes that the program gets a slice. `written`: the slice's elements, if the program may write to them.
@@ -58,19 +66,14 @@ impl Part {
     }
 }
 
-/// Elements of this rank's block that no code may write to.
-struct Shown<T> {
-    /// The memory in which the elements lie, from element `from` on.
-    pieces: Vec<Arc<Array<T>>>,
-    from: usize,
-    /// A copy of all of them, if other guards hold the block in several pieces.
-    copy: Option<Array<T>>,
-}
-
 /// A behaviour that shows this rank's own part, alone or with elements around it.
 pub trait HasOwnPart: Behaviour {
     #[doc(hidden)]
     fn part<'a>(&'a self, vector: &GVector<Self::Element>) -> &'a [Self::Element];
+
+    /// The global index of the part's first element.
+    #[doc(hidden)]
+    fn first(&self) -> usize;
 }
 
 /// A behaviour that shows this rank's own part and nothing else.
@@ -80,22 +83,12 @@ impl<T: Element> ShowsOwnPart for Owner<T> {}
 impl<T: Element> ShowsOwnPart for OwnerMut<T> {}
 
 impl<T> Owner<T> {
-    /// The local index of the first element.
-    pub(super) fn first(&self) -> usize {
-        self.part.local.start
-    }
-
     pub(super) fn of(part: Part) -> Self {
         Owner { part, shown: OnceCell::new() }
     }
 }
 
 impl<T> OwnerMut<T> {
-    /// The local index of the first element.
-    pub(super) fn first(&self) -> usize {
-        self.part.local.start
-    }
-
     pub(super) fn of(part: Part) -> Self {
         OwnerMut { part, taken: OnceCell::new() }
     }
@@ -109,13 +102,17 @@ impl<T: Element> Behaviour for Owner<T> {
     const NAME: &'static str = "OwnerComputes";
 
     fn close(&mut self, vector: &GVector<T>, site: &Site, checked: bool) -> Result<()> {
-        self.abandon(vector);
         vector.sound_if_checked(site, checked)
     }
 
-    fn abandon(&mut self, vector: &GVector<T>) {
+    fn hand_back(&mut self, vector: &GVector<T>) -> Option<Taken> {
         self.part.give_back::<T>(vector, &[]);
         self.shown.take();
+        None
+    }
+
+    fn abandon(&mut self, vector: &GVector<T>) {
+        self.hand_back(vector);
     }
 }
 
@@ -124,44 +121,18 @@ impl<T: Element> Behaviour for OwnerMut<T> {
     const NAME: &'static str = "OwnerComputes";
 
     fn close(&mut self, vector: &GVector<T>, site: &Site, checked: bool) -> Result<()> {
-        self.abandon(vector);
         vector.sound_if_checked(site, checked)
     }
 
+    fn hand_back(&mut self, vector: &GVector<T>) -> Option<Taken> {
+        let part = self.taken.take().filter(|part| !part.is_empty())?;
+        self.part.give_back(vector, &part);
+        Some(Taken { at: self.part.local.start * size_of::<T>(), part: Arc::new(part) })
+    }
+
     fn abandon(&mut self, vector: &GVector<T>) {
-        if let Some(part) = self.taken.take().filter(|part| !part.is_empty()) {
-            self.part.give_back(vector, &part);
-            let at = self.part.local.start * size_of::<T>();
-            vector.link.let_go(move |object, _| object.block.give_back_part(at, Arc::new(part)));
-        }
-    }
-}
-
-impl<T: Element> Shown<T> {
-    fn new(vector: &GVector<T>, local: &Range<usize>) -> Self {
-        if local.is_empty() {
-            return Shown { pieces: Vec::new(), from: 0, copy: None };
-        }
-        let shared = vector.link.tidy_on(|object, _| {
-            let bytes = object.block.bytes_of(local);
-            object.block.share_part(&bytes)
-        });
-        let shared = shared.expect("no write guard can exist together with a shared one");
-        let from = local.start - shared.first().map_or(local.start, |(at, _)| at / size_of::<T>());
-        let pieces: Vec<_> = shared.into_iter().map(|(_, piece)| typed::<T>(piece)).collect();
-        let copy = (pieces.len() > 1).then(|| {
-            let all = pieces.iter().flat_map(|piece| piece.iter().copied());
-            Array::from(all.skip(from).take(local.len()).collect::<Vec<_>>())
-        });
-        Shown { pieces, from, copy }
-    }
-
-    #[inline]
-    fn elements(&self, len: usize) -> &[T] {
-        match (&self.copy, self.pieces.first()) {
-            (Some(copy), _) => copy,
-            (None, Some(piece)) => &piece[self.from..self.from + len],
-            (None, None) => &[],
+        if let Some(taken) = self.hand_back(vector) {
+            vector.link.let_go(move |object, _| object.take_back(taken));
         }
     }
 }
@@ -169,12 +140,42 @@ impl<T: Element> Shown<T> {
 impl<T: Element> HasOwnPart for Owner<T> {
     #[inline]
     fn part<'a>(&'a self, vector: &GVector<T>) -> &'a [T] {
-        let local = &self.part.local;
-        let shown = self.shown.get_or_init(|| {
+        self.shown.get().unwrap_or_else(|| self.show(vector))
+    }
+
+    #[inline]
+    fn first(&self) -> usize {
+        self.part.first
+    }
+}
+
+impl<T: Element> Owner<T> {
+    #[cold]
+    fn show(&self, vector: &GVector<T>) -> &View<T> {
+        self.shown.get_or_init(|| {
+            let local = &self.part.local;
             self.part.hold::<T>(vector, None);
-            Shown::new(vector, local)
-        });
-        shown.elements(local.len())
+            if local.is_empty() {
+                return View::of(Arc::default(), 0..0);
+            }
+            let shared = vector.link.tidy_on(|object, _| {
+                let bytes = object.block.bytes_of(local);
+                object.block.share_part(&bytes)
+            });
+            let shared = shared.expect("no write guard can exist together with a shared one");
+            let from = local.start - shared.first().map_or(local.start, |(at, _)| at / size_of::<T>());
+            let mut pieces = shared.into_iter().map(|(_, piece)| typed::<T>(piece));
+            match (pieces.next(), pieces.next()) {
+                (Some(piece), None) => View::of(piece, from..from + local.len()),
+                // Other guards hold the block in several pieces: this one shows a copy.
+                (first, second) => {
+                    let pieces: Vec<_> = first.into_iter().chain(second).chain(pieces).collect();
+                    let all = pieces.iter().flat_map(|piece| piece.iter().copied());
+                    let copy = all.skip(from).take(local.len()).collect::<Vec<_>>();
+                    View::of(Arc::new(copy.into()), 0..local.len())
+                }
+            }
+        })
     }
 }
 
@@ -182,6 +183,11 @@ impl<T: Element> HasOwnPart for OwnerMut<T> {
     #[inline]
     fn part<'a>(&'a self, vector: &GVector<T>) -> &'a [T] {
         self.take(vector)
+    }
+
+    #[inline]
+    fn first(&self) -> usize {
+        self.part.first
     }
 }
 
@@ -244,11 +250,15 @@ impl<T: Element> GVector<T> {
     }
 
     pub(crate) fn open_owner(&self, window: Window, site: Site) -> Result<OwnerComputes<'_, T>> {
-        self.link.wait_on(VectorWait::Settle, &site, |object, cx| {
-            object.poll_usable(false, window, cx).map(|settled| settled.map(|()| object.block.await_latch_holders()))
-        })?;
         let state = Owner::of(Part::new(self, window, &site));
-        Ok(Scope::open(self, window, site, state, false, false))
+        let guard = self.link.wait_on(VectorWait::Settle, &site, |object, cx| {
+            let usable = object.poll_usable(false, window, cx)?;
+            Some(usable.map(|()| {
+                object.block.await_latch_holders();
+                object.open_guard((Owner::<T>::NAME, &site), (false, false), window, cx)
+            }))
+        })?;
+        Ok(Scope::new((self, window, site), state, guard))
     }
 
     /// Opens `OwnerComputes` for writing: this rank's own part, as a mutable slice. Sends no message.
@@ -284,23 +294,24 @@ impl<T: Element> GVector<T> {
 
     /// The caller has exclusive use of the window.
     pub(crate) fn open_owner_mut(&self, window: Window, site: Site) -> Result<OwnerComputesMut<'_, T>> {
-        self.link.wait_on(VectorWait::Settle, &site, |object, cx| object.poll_usable(true, window, cx))?;
-        self.link.wait_on(VectorWait::Gate, &site, |object, cx| {
-            object.poll_exclusive(window, cx).map(|open| open.map(|()| object.block.await_latch_holders()))
-        })?;
         let state = OwnerMut::of(Part::new(self, window, &site));
-        Ok(Scope::open(self, window, site, state, true, false))
+        let open = |object: &mut Vector, cx: &mut Cx<'_>| {
+            let exclusive = object.poll_exclusive(window, cx)?;
+            Some(exclusive.map(|()| {
+                object.block.await_latch_holders();
+                object.open_guard((OwnerMut::<T>::NAME, &site), (true, false), window, cx)
+            }))
+        };
+        let opened = self.link.wait_on(VectorWait::Settle, &site, |object, cx| {
+            let usable = object.poll_usable(true, window, cx)?;
+            Some(usable.and_then(|()| open(object, cx).transpose()))
+        })?;
+        let guard = opened.map_or_else(|| self.link.wait_on(VectorWait::Gate, &site, open), Ok)?;
+        Ok(Scope::new((self, window, site), state, guard))
     }
 
     /// The checked end of a guard reports a race that was found at its end.
     fn sound_if_checked(&self, site: &Site, checked: bool) -> Result<()> {
         if checked && self.link.modes.check { self.link.on(site, |_, cx| cx.sound()) } else { Ok(()) }
-    }
-
-    /// The elements of a window that this rank owns, by local indices.
-    pub(super) fn own_part(&self, window: Window) -> Range<usize> {
-        let own = self.local_range();
-        let part = common(&own, &window.range(self.len()));
-        part.start - own.start..part.end - own.start
     }
 }

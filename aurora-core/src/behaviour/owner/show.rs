@@ -134,32 +134,25 @@ impl<B: ShowsOwnPart> Scope<'_, B> {
         if !rows.contains(&row) {
             self.no_row(row, rows, aim);
         }
-        let start = row * cols - self.indices().start;
+        let start = row * cols - self.state.first();
         start..start + cols
     }
 
-    /// The place of element `index` in this rank's part. `row`: the row of that index, if the program named a cell.
+    /// Element `index`. `row`: the row of that index, if the program named a cell.
     #[inline]
     #[track_caller]
-    fn local_index(&self, index: usize, row: Option<usize>, aim: Aim) -> usize {
-        let own = self.indices();
-        if !own.contains(&index) {
-            self.no_element(index, row, own, aim);
+    fn own_element(&self, index: usize, row: Option<usize>) -> &B::Element {
+        match self.local().get(index.wrapping_sub(self.state.first())) {
+            Some(element) => element,
+            None => self.no_element(index, row, Aim::Read),
         }
-        index - own.start
-    }
-
-    /// As [`local_index`](Self::local_index), for `at` and `put`: returns an error instead of a panic.
-    #[track_caller]
-    fn shown(&self, index: usize) -> Result<usize> {
-        let own = self.indices();
-        if own.contains(&index) { Ok(index - own.start) } else { self.not_shown(index, &own, Site::here()) }
     }
 
     #[cold]
     #[inline(never)]
     #[track_caller]
-    fn no_element(&self, index: usize, row: Option<usize>, own: Range<usize>, aim: Aim) -> ! {
+    fn no_element(&self, index: usize, row: Option<usize>, aim: Aim) -> ! {
+        let own = self.indices();
         // The first and the last row of a slice may be shown in part.
         let rows = own.start / self.cols()..own.end.div_ceil(self.cols());
         if let Some(row) = row.filter(|row| !rows.contains(row)) {
@@ -207,8 +200,20 @@ impl<T: Element> OwnerComputesMut<'_, T> {
     /// # })?;
     /// # Ok::<(), Error>(())
     /// ```
+    #[inline]
     pub fn local_mut(&mut self) -> &mut [T] {
         self.state.part_mut(self.vector)
+    }
+
+    /// Element `index`, for writing. `row`: the row of that index, if the program named a cell.
+    #[inline]
+    #[track_caller]
+    fn own_element_mut(&mut self, index: usize, row: Option<usize>) -> &mut T {
+        let local = index.wrapping_sub(self.state.first());
+        if local >= self.local_mut().len() {
+            self.no_element(index, row, Aim::Write);
+        }
+        &mut self.local_mut()[local]
     }
 
     /// Row `row` of the matrix, by its global number, for writing.
@@ -244,8 +249,7 @@ impl<B: ShowsOwnPart> Index<usize> for Scope<'_, B> {
     #[inline]
     #[track_caller]
     fn index(&self, index: usize) -> &B::Element {
-        let local = self.local_index(index, None, Aim::Read);
-        &self.local()[local]
+        self.own_element(index, None)
     }
 }
 
@@ -256,8 +260,7 @@ impl<B: ShowsOwnPart> Index<(usize, usize)> for Scope<'_, B> {
     #[inline]
     #[track_caller]
     fn index(&self, cell: (usize, usize)) -> &B::Element {
-        let local = self.local_index(self.index_of(cell), Some(cell.0), Aim::Read);
-        &self.local()[local]
+        self.own_element(self.index_of(cell), Some(cell.0))
     }
 }
 
@@ -265,8 +268,7 @@ impl<T: Element> IndexMut<usize> for OwnerComputesMut<'_, T> {
     #[inline]
     #[track_caller]
     fn index_mut(&mut self, index: usize) -> &mut T {
-        let local = self.local_index(index, None, Aim::Write);
-        &mut self.local_mut()[local]
+        self.own_element_mut(index, None)
     }
 }
 
@@ -274,8 +276,7 @@ impl<T: Element> IndexMut<(usize, usize)> for OwnerComputesMut<'_, T> {
     #[inline]
     #[track_caller]
     fn index_mut(&mut self, cell: (usize, usize)) -> &mut T {
-        let local = self.local_index(self.index_of(cell), Some(cell.0), Aim::Write);
-        &mut self.local_mut()[local]
+        self.own_element_mut(self.index_of(cell), Some(cell.0))
     }
 }
 
@@ -284,18 +285,25 @@ impl<B: ShowsOwnPart> GlobalRead<B::Element> for Scope<'_, B> {
         self.vector.len()
     }
 
+    #[inline]
     #[track_caller]
     fn at(&self, index: usize) -> Result<B::Element> {
-        let local = self.shown(index)?;
-        Ok(self.local()[local])
+        match self.local().get(index.wrapping_sub(self.state.first())) {
+            Some(element) => Ok(*element),
+            None => self.not_shown(index, &self.indices(), Site::here()),
+        }
     }
 }
 
 impl<T: Element> GlobalWrite<T> for OwnerComputesMut<'_, T> {
+    #[inline]
     #[track_caller]
     fn put(&mut self, index: usize, value: T) -> Result<()> {
-        let local = self.shown(index)?;
-        self.local_mut()[local] = value;
+        let local = index.wrapping_sub(self.state.first());
+        match self.local_mut().get_mut(local) {
+            Some(element) => *element = value,
+            None => return self.not_shown(index, &self.indices(), Site::here()),
+        }
         Ok(())
     }
 }

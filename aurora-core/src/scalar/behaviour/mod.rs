@@ -103,11 +103,11 @@ impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
         let close = |broken_off| {
             if broken_off {
                 scalar.link.let_go(|object, _| object.abandon_scalar());
-                return Ok(());
+                return (Ok(()), ());
             }
-            self.close(checked)
+            (self.close(checked), ())
         };
-        scalar.link.end_guard(guard, close, |_| ())
+        scalar.link.end_guard(guard, close, |_, ()| ())
     }
 
     fn close(&mut self, checked: bool) -> Result<()> {
