@@ -3,20 +3,27 @@
 //!
 //! A `Vec` of zeros has small pages. Each small page costs a page fault at its first use, and a program with random
 //! accesses walks the page tables at nearly every access.
+//!
+//! Rooms begin at different places of their pages, as the library's vectors do: a loop that reads one and writes another
+//! at the same place of a page takes longer.
 
 use aurora_core::prelude::*;
 use bytemuck::Pod;
 use memmap2::{Advice, MmapMut};
 use std::marker::PhantomData;
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Linux aligns mappings whose length is a multiple of this, so that they can consist of huge pages.
 const HUGE_PAGE: usize = 2 << 20;
 
-/// A slice of elements whose size divides a huge page.
+/// The number of rooms so far.
+static ROOMS: AtomicUsize = AtomicUsize::new(0);
+
+/// A slice of elements that are aligned to a cache line at most.
 pub struct Room<T> {
     memory: MmapMut,
-    length: usize,
+    bytes: Range<usize>,
     elements: PhantomData<T>,
 }
 
@@ -26,10 +33,15 @@ impl<T: Pod> Room<T> {
     /// # Errors
     /// There is not enough memory.
     pub fn new(length: usize) -> Result<Self> {
-        let memory = MmapMut::map_anon((length * size_of::<T>()).next_multiple_of(HUGE_PAGE))?;
+        /// Bytes of a cache line, and of a page.
+        const LINE: usize = 64;
+        const PAGE: usize = 4096;
+        let start = ROOMS.fetch_add(1, Ordering::Relaxed) * 37 % (PAGE / LINE) * LINE;
+        let bytes = start..start + length * size_of::<T>();
+        let memory = MmapMut::map_anon(bytes.end.next_multiple_of(HUGE_PAGE))?;
         // Without huge pages the memory is slower.
         let _ = memory.advise(Advice::HugePage);
-        let mut room = Room { memory, length, elements: PhantomData };
+        let mut room = Room { memory, bytes, elements: PhantomData };
         room.fill(T::zeroed());
         Ok(room)
     }
@@ -39,13 +51,13 @@ impl<T: Pod> Deref for Room<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        &bytemuck::cast_slice::<u8, T>(&self.memory)[..self.length]
+        bytemuck::cast_slice(&self.memory[self.bytes.clone()])
     }
 }
 
 impl<T: Pod> DerefMut for Room<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        &mut bytemuck::cast_slice_mut::<u8, T>(&mut self.memory)[..self.length]
+        bytemuck::cast_slice_mut(&mut self.memory[self.bytes.clone()])
     }
 }
 

@@ -100,7 +100,7 @@ pub trait Behaviour: sealed::Sealed + Sized {
 }
 
 /// Elements of this rank's block that a guard has taken for writing.
-#[allow(unnameable_types, reason = "behaviours are those of this crate")]
+#[allow(unnameable_types, missing_debug_implementations, reason = "behaviours are those of this crate")]
 pub struct Taken {
     /// The first byte's place in the block.
     at: usize,

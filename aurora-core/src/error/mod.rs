@@ -31,6 +31,10 @@ use words::{
 /// Result of every operation that may involve another rank.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// The outcome of an action on the kernel, which returns its value elsewhere. It fits registers: moving an [`Error`]
+/// through all layers takes longer than most actions.
+pub(crate) type Done = std::result::Result<(), Box<Error>>;
+
 /// An error of Aurora, or of the program, which `run` passes on.
 ///
 /// The text names the cure. A program that acts on an error asks for its [`kind`](Error::kind), its

@@ -2,6 +2,7 @@
 
 use super::{Core, Kernel};
 use crate::Error;
+use crate::error::Done;
 use crate::ids::ObjectId;
 use crate::kernel::message::{Message, encode_error};
 use crate::object::Until;
@@ -18,7 +19,7 @@ impl Kernel {
 
     /// Fails the job if this rank has given up a rank that holds a latch of one of its blocks.
     #[inline]
-    pub(crate) fn none_given_up(&mut self, out: &mut Outbox) -> Result<(), Error> {
+    pub(crate) fn none_given_up(&mut self, out: &mut Outbox) -> Done {
         let outcome = self.core.none_given_up(out);
         self.shut_if_failing();
         outcome
@@ -81,7 +82,7 @@ impl Core {
 
     /// As [`Kernel::none_given_up`], in the call of an object.
     #[inline]
-    pub(crate) fn none_given_up(&mut self, out: &mut Outbox) -> Result<(), Error> {
+    pub(crate) fn none_given_up(&mut self, out: &mut Outbox) -> Done {
         match self.holder_timeout.given_up() {
             None => Ok(()),
             Some(lost) => self.fail_without(lost, out),
@@ -89,9 +90,9 @@ impl Core {
     }
 
     #[cold]
-    fn fail_without(&mut self, (rank, silent_for): (Rank, Duration), out: &mut Outbox) -> Result<(), Error> {
+    fn fail_without(&mut self, (rank, silent_for): (Rank, Duration), out: &mut Outbox) -> Done {
         self.fail_job(Error::PeerLost { rank, silent_for, trouble: None }, out);
-        self.fault.clone().map_or(Ok(()), Err)
+        self.fault.clone().map_or(Ok(()), |fault| Err(Box::new(fault)))
     }
 
     pub(crate) fn report_fault(&mut self, object: Option<ObjectId>, error: &Error, out: &mut Outbox) {

@@ -7,7 +7,7 @@ pub(crate) use asked::Asked;
 pub(crate) use collective::{CollectiveCall, Give, Step};
 
 use crate::config::Modes;
-use crate::error::Result;
+use crate::error::{Done, Result};
 use crate::ids::ObjectId;
 use crate::kernel::Kernel;
 use crate::kernel::nodes::Nodes;
@@ -144,13 +144,14 @@ impl Link {
         self.act_once(site, &mut |kernel, out| {
             outcome = action.take().map(|action| action(kernel, out)).transpose()?;
             Ok(())
-        })?;
+        })
+        .map_err(|error| *error)?;
         Ok(outcome.expect("an action runs once"))
     }
 
     /// Takes a `dyn`, as [`Link::wait_once`] does, so that the code around an action is compiled once, and not again
     /// for each closure of each program.
-    fn act_once(&self, site: &Site, action: Action<'_, Result<()>>) -> Result<()> {
+    pub(crate) fn act_once(&self, site: &Site, action: Action<'_, Done>) -> Done {
         self.watcher.disturb();
         self.endpoint.act(|kernel, out| {
             let outcome = is_under_way(kernel, site).and_then(|()| {
@@ -308,18 +309,19 @@ impl Link {
         let mut outcome = None;
         self.wait_once(began, wait, site, &mut |kernel, out| {
             let met = condition(kernel, out)?;
-            Some(met.map(|met| outcome = Some(met)))
-        })?;
+            Some(met.map(|met| outcome = Some(met)).map_err(Box::new))
+        })
+        .map_err(|error| *error)?;
         Ok(outcome.expect("a wait ends when its condition is met"))
     }
 
-    fn wait_once(
+    pub(crate) fn wait_once(
         &self,
         began: Option<Instant>,
         wait: Blocked,
         site: &Site,
-        condition: Action<'_, Option<Result<()>>>,
-    ) -> Result<()> {
+        condition: Action<'_, Option<Done>>,
+    ) -> Done {
         self.watcher.disturb();
         let (mut first, mut waited, mut span) = (true, None, None);
         let outcome = self.endpoint.wait(|kernel, out| {
@@ -369,10 +371,10 @@ impl Link {
 }
 
 /// Fails once the job has ended.
-fn is_under_way(kernel: &Kernel, site: &Site) -> Result<()> {
+fn is_under_way(kernel: &Kernel, site: &Site) -> Done {
     match &kernel.core.fault {
-        Some(fault) => Err(fault.clone()),
-        None if kernel.core.ended => Err(Error::Ended { site: site.clone() }),
+        Some(fault) => Err(Box::new(fault.clone())),
+        None if kernel.core.ended => Err(Box::new(Error::Ended { site: site.clone() })),
         None => Ok(()),
     }
 }

@@ -56,7 +56,7 @@ pub(crate) use parts::{Parts, Piece};
 pub(crate) use permit::{OWN, Permit, READ, WRITE};
 pub(crate) use prefetch::Prefetch;
 pub(crate) use ranges::Ranges;
-pub(crate) use shared::{BarrierRound, Reading, SharedCopy, Sharing};
+pub(crate) use shared::{BarrierRound, Reading, SharedCopy, Sharing, offset_in_page};
 pub(crate) use word::{InPlace, Word};
 
 use crate::element::Element;

@@ -6,7 +6,7 @@
 
 use super::{Cx, SharedObject, Wait};
 use crate::Site;
-use crate::error::Result;
+use crate::error::{Done, Result};
 use crate::ids::ObjectId;
 use crate::kernel::Kernel;
 use crate::kernel::watch::Blocked;
@@ -40,10 +40,12 @@ impl<O: SharedObject> Way<O> {
     /// Acts on the object, at once, unless the job has ended.
     pub(crate) fn on<R>(&self, site: &Site, action: impl FnOnce(&mut O, &mut Cx<'_>) -> Result<R>) -> Result<R> {
         let (mut action, mut outcome) = (Some(action), None);
-        self.link.act_on(site, &mut |object, cx| {
-            outcome = action.take().map(|action| action(object.of_kind(), cx)).transpose()?;
-            Ok(())
-        })?;
+        self.link
+            .act_on(site, &mut |object, cx| {
+                outcome = action.take().map(|action| action(object.of_kind(), cx)).transpose()?;
+                Ok(())
+            })
+            .map_err(|error| *error)?;
         Ok(outcome.expect("an action runs once"))
     }
 
@@ -79,10 +81,12 @@ impl<O: SharedObject> Way<O> {
         mut condition: impl FnMut(&mut O, &mut Cx<'_>) -> Option<Result<R>>,
     ) -> Result<R> {
         let mut outcome = None;
-        self.link.wait_on(began, wait.into(), site, &mut |object, cx| {
-            let met = condition(object.of_kind(), cx)?;
-            Some(met.map(|met| outcome = Some(met)))
-        })?;
+        self.link
+            .wait_on(began, wait.into(), site, &mut |object, cx| {
+                let met = condition(object.of_kind(), cx)?;
+                Some(met.map(|met| outcome = Some(met)).map_err(Box::new))
+            })
+            .map_err(|error| *error)?;
         Ok(outcome.expect("a wait ends when its condition is met"))
     }
 
@@ -117,9 +121,9 @@ type Action<'a, R> = &'a mut dyn FnMut(&mut dyn SharedObject, &mut Cx<'_>) -> R;
 type LastAction = Box<dyn FnOnce(&mut dyn SharedObject, &mut Cx<'_>) + Send>;
 
 impl Link {
-    fn act_on(&self, site: &Site, action: Action<'_, Result<()>>) -> Result<()> {
+    fn act_on(&self, site: &Site, action: Action<'_, Done>) -> Done {
         let id = self.id();
-        self.act(site, |kernel, out| kernel.call(id, out, action).expect(THERE))
+        self.act_once(site, &mut |kernel, out| kernel.call(id, out, &mut *action).expect(THERE))
     }
 
     fn tidy_on(&self, action: Action<'_, ()>) {
@@ -134,16 +138,10 @@ impl Link {
         });
     }
 
-    fn wait_on(
-        &self,
-        began: Option<Instant>,
-        wait: Wait,
-        site: &Site,
-        condition: Action<'_, Option<Result<()>>>,
-    ) -> Result<()> {
+    fn wait_on(&self, began: Option<Instant>, wait: Wait, site: &Site, condition: Action<'_, Option<Done>>) -> Done {
         let id = self.id();
-        let on = |kernel: &mut Kernel, out: &mut Outbox| kernel.call(id, out, &mut *condition).expect(THERE);
-        self.wait_since(began, Blocked::Object(id, wait), site, on)
+        let on = &mut |kernel: &mut Kernel, out: &mut Outbox| kernel.call(id, out, &mut *condition).expect(THERE);
+        self.wait_once(began, Blocked::Object(id, wait), site, on)
     }
 
     fn id(&self) -> ObjectId {

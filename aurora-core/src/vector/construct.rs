@@ -14,7 +14,7 @@ use crate::kernel::Core;
 use crate::kernel::nodes::Nodes;
 use crate::link::Link;
 use crate::memory::node::home::{Home, Place};
-use crate::memory::{Array, Demand, Limits, SharedCopy, Sharing};
+use crate::memory::{Array, Demand, Limits, SharedCopy, Sharing, offset_in_page};
 use crate::object::{Loans, Plan};
 use crate::operation::{TypeKey, short};
 use crate::vector::block::Block;
@@ -73,10 +73,11 @@ impl VectorPlan {
             return Ok((None, None));
         };
         let (nodes, sharers) = (&link.nodes, node.ranks().len());
-        let bytes = dist.len() * size_of::<T>();
-        let segment = node.share(id.0, Sharing::segment_len(sharers, bytes).unwrap_or(usize::MAX));
+        let (bytes, offset) = (dist.len() * size_of::<T>(), offset_in_page::<T>(id));
+        let segment = node.share(id.0, Sharing::segment_len(sharers, bytes, offset).unwrap_or(usize::MAX));
         let segment = segment.map_err(|error| link.why(Error::Start(error.to_string()), &self.plan.site))?;
-        let sharing = Sharing::new(segment, bytes, node.clone(), nodes.position(me), link.holder_timeout.clone());
+        let sharing =
+            Sharing::new(segment, (bytes, offset), node.clone(), nodes.position(me), link.holder_timeout.clone());
         let abroad = (0..link.size).map(Rank::new).filter(|owner| nodes.receives(*owner, me));
         let abroad = abroad.map(|owner| (owner, dist.range(owner)));
         let (place, copy) = Place::new(sharing, dist.range(me), dist.len(), (link.size, abroad));

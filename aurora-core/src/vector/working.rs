@@ -117,7 +117,9 @@ impl Vector {
             capture(cx.me(), || self.try_work(from, work, payload, cx))
         };
         let failure = match attempted {
-            Ok(outcome) => return Some(cx.core.none_given_up(cx.out).map_or_else(Outcome::Refuse, |()| outcome)),
+            Ok(outcome) => {
+                return Some(cx.core.none_given_up(cx.out).map_or_else(|error| Outcome::Refuse(*error), |()| outcome));
+            }
             Err(failure) => failure,
         };
         let error = self.poison(work, false, cx);

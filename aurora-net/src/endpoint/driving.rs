@@ -96,8 +96,14 @@ impl<H: Handler> Shared<H> {
         std::ptr::from_ref(self).addr()
     }
 
+    #[inline]
     pub fn enter(&self) -> Locked<'_, State<H>> {
-        let mut state = self.lock.lock();
+        let state = self.lock.lock();
+        if self.later.is_empty() { state } else { self.run_later(state) }
+    }
+
+    #[cold]
+    fn run_later<'a>(&self, mut state: Locked<'a, State<H>>) -> Locked<'a, State<H>> {
         while let Some(action) = self.later.next() {
             state.core.run(action);
             self.changed(&mut state);

@@ -27,14 +27,13 @@ impl<H: Handler> Later<H> {
         self.any.store(true, Ordering::Relaxed);
     }
 
-    /// Takes the next action, which the caller runs under the endpoint's lock. If it panics, the others stay queued.
     #[inline]
-    pub fn next(&self) -> Option<Action<H>> {
-        if self.any.load(Ordering::Relaxed) { self.pop() } else { None }
+    pub fn is_empty(&self) -> bool {
+        !self.any.load(Ordering::Relaxed)
     }
 
-    #[cold]
-    fn pop(&self) -> Option<Action<H>> {
+    /// Takes the next action, which the caller runs under the endpoint's lock. If it panics, the others stay queued.
+    pub fn next(&self) -> Option<Action<H>> {
         let mut actions = self.actions();
         let next = actions.pop_front();
         self.any.store(!actions.is_empty(), Ordering::Relaxed);

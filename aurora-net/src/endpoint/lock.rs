@@ -14,8 +14,20 @@ pub(crate) struct Lock<T> {
 
 #[derive(Debug)]
 pub(crate) struct Locked<'a, T> {
-    lock: &'a Lock<T>,
-    guard: Option<MutexGuard<'a, T>>,
+    // Dropped first: the next holder stores its own number.
+    holder: Holder<'a>,
+    guard: MutexGuard<'a, T>,
+}
+
+/// The present holder's number, until it is dropped.
+#[derive(Debug)]
+struct Holder<'a>(&'a AtomicUsize);
+
+impl Drop for Holder<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.store(NOBODY, Ordering::Relaxed);
+    }
 }
 
 impl<T> Lock<T> {
@@ -23,63 +35,64 @@ impl<T> Lock<T> {
         Lock { value: Mutex::new(value), holder: AtomicUsize::new(NOBODY) }
     }
 
+    #[inline]
     pub fn lock(&self) -> Locked<'_, T> {
-        assert!(
-            !self.is_mine(),
-            "an endpoint was called from inside one of its own calls: an operation (`Op`) or the \
-             serde implementation of a value must not use shared objects"
-        );
-        let guard = self.value.lock().unwrap_or_else(PoisonError::into_inner);
-        Locked::new(self, guard)
+        if self.is_mine() {
+            locked_twice();
+        }
+        Locked::new(&self.holder, self.value.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    #[inline]
     pub fn is_mine(&self) -> bool {
         // Relaxed: only our own store can be equal, and a thread sees its own stores.
         self.holder.load(Ordering::Relaxed) == this_thread()
     }
 }
 
-impl<'a, T> Locked<'a, T> {
-    fn new(lock: &'a Lock<T>, guard: MutexGuard<'a, T>) -> Self {
-        lock.holder.store(this_thread(), Ordering::Relaxed);
-        let guard = Some(guard);
-        Locked { lock, guard }
-    }
-
-    pub fn wait(mut self, condvar: &Condvar) -> Self {
-        let lock = self.lock;
-        lock.holder.store(NOBODY, Ordering::Relaxed);
-        let guard = self.guard.take().expect("held until dropped");
-        let guard = condvar.wait(guard).unwrap_or_else(PoisonError::into_inner);
-        Locked::new(lock, guard)
-    }
+#[cold]
+fn locked_twice() -> ! {
+    panic!(
+        "an endpoint was called from inside one of its own calls: an operation (`Op`) or the \
+         serde implementation of a value must not use shared objects"
+    )
 }
 
-impl<T> Drop for Locked<'_, T> {
-    fn drop(&mut self) {
-        if self.guard.is_some() {
-            self.lock.holder.store(NOBODY, Ordering::Relaxed);
-        }
+impl<'a, T> Locked<'a, T> {
+    #[inline]
+    fn new(holder: &'a AtomicUsize, guard: MutexGuard<'a, T>) -> Self {
+        holder.store(this_thread(), Ordering::Relaxed);
+        Locked { holder: Holder(holder), guard }
+    }
+
+    pub fn wait(self, condvar: &Condvar) -> Self {
+        let Locked { holder, guard } = self;
+        let number = holder.0;
+        drop(holder);
+        Locked::new(number, condvar.wait(guard).unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl<T> Deref for Locked<'_, T> {
     type Target = T;
 
+    #[inline]
     fn deref(&self) -> &T {
-        self.guard.as_ref().expect("held until dropped")
+        &self.guard
     }
 }
 
 impl<T> DerefMut for Locked<'_, T> {
+    #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        self.guard.as_mut().expect("held until dropped")
+        &mut self.guard
     }
 }
 
 const NOBODY: usize = 0;
 
 /// A number unique among living threads.
+#[inline]
 fn this_thread() -> usize {
     thread_local!(static ANCHOR: u8 = const { 0 });
     ANCHOR.with(|anchor| std::ptr::from_ref(anchor).addr())

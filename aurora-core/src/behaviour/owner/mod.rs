@@ -35,31 +35,37 @@ pub(super) struct Part {
     local: Range<usize>,
     /// The global index of the first element.
     first: usize,
+    /// Checking mode.
+    checked: Option<Box<Checked>>,
+}
+
+struct Checked {
     window: Window,
-    /// Checking mode: the guard's line. `held`: the slice that the program holds, if any.
-    line: Option<Site>,
+    /// The guard's line.
+    line: Site,
+    /// The slice that the program holds, if any.
     held: OnceCell<Option<Held>>,
 }
 
 impl Part {
     pub(super) fn new<T: Element>(vector: &GVector<T>, window: Window, site: &Site) -> Self {
-        let line = vector.link.modes.check.then(|| site.clone());
+        let checked = || Box::new(Checked { window, line: site.clone(), held: OnceCell::new() });
         let own = vector.local_range();
         let part = common(&own, &window.range(vector.len()));
         let local = part.start - own.start..part.end - own.start;
-        Part { local, first: part.start, window, line, held: OnceCell::new() }
+        Part { local, first: part.start, checked: vector.link.modes.check.then(checked) }
     }
 
     /// Notes that the program gets a slice. `written`: the slice's elements, if the program may write to them.
     fn hold<T: Element>(&self, vector: &GVector<T>, written: Option<&[T]>) {
-        if let Some(line) = &self.line {
-            self.held.get_or_init(|| Held::begin(vector, self.window, line, written));
+        if let Some(Checked { window, line, held }) = self.checked.as_deref() {
+            held.get_or_init(|| Held::begin(vector, *window, line, written));
         }
     }
 
     /// Notes that the program returns its slice, whose elements are `slice`.
     fn give_back<T: Element>(&mut self, vector: &GVector<T>, slice: &[T]) {
-        if let Some(held) = self.held.take().flatten() {
+        if let Some(held) = self.checked.as_mut().and_then(|checked| checked.held.take()).flatten() {
             let (local, changed) = (self.local.clone(), held.changed(slice));
             vector.link.let_go(move |object, cx| held.end(&local, changed, object, cx));
         }
