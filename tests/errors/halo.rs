@@ -102,8 +102,12 @@ fn a_rank_that_refreshes_once_more() {
             let mut h = v.halo_cache_mut(1)?;
             h.refresh()?;
             if world.rank() == ODD {
+                h.local_mut()[0] = 7;
                 let error = h.refresh().expect_err("nobody comes"); // once more
                 assert!(h.before().is_empty() && h.behind().is_empty(), "nothing is shown of what was not exchanged");
+                h.local_mut()[1] = 8;
+                h.refresh().expect_err("the job has ended");
+                assert_eq!(h.local()[..2], [7, 8], "the own part is shown still");
                 return Err(error);
             }
             drop(h);
