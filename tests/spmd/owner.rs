@@ -1,6 +1,6 @@
 //! `OwnerComputes`: the rank's own part in place.
 
-use aurora_core::{GVector, MatrixDim, Result, World};
+use aurora_core::{GVector, GlobalRead, GlobalWrite, MatrixDim, Result, World};
 use aurora_suite::body::Body;
 use aurora_suite::check;
 use aurora_suite::random::mix;
@@ -15,6 +15,7 @@ pub fn bodies() -> Vec<Body> {
         Body::of(two_shared_at_once),
         Body::of(remote_reads_are_served_meanwhile),
         Body::of(remote_access_waits_for_a_writer),
+        Body::of(an_access_outside_holds_nothing),
         Body::of(threads_share_the_slices),
         Body::of(a_rank_enters_alone),
     ]
@@ -188,4 +189,36 @@ fn a_rank_enters_alone(world: &World) -> Result<()> {
     world.barrier()?;
     let roots = v.range_of(0);
     check::whole(&v, |i| if roots.contains(&i) { 3 } else { 0 })
+}
+
+/// Each rank keeps a guard over a barrier. Other ranks use its part meanwhile, because it has used none of its own.
+fn an_access_outside_holds_nothing(world: &World) -> Result<()> {
+    let (p, me) = (world.size(), world.rank().index());
+    let mut v = GVector::from_fn(world, 10 * p, want)?;
+    for keeper in 0..p {
+        let outside = (10 * (me + 1)..10 * p).chain(0..10 * me).next().unwrap_or(10 * p);
+        let mut own = v.owner_computes_mut()?;
+        assert!(own.get(outside).is_none() && own.at(outside).is_err() && own.put(outside, 1).is_err());
+        if me == keeper {
+            world.barrier()?;
+            drop(own);
+        } else {
+            drop(own);
+            assert_eq!(v.at(10 * keeper)?, want(10 * keeper));
+            world.barrier()?;
+        }
+        world.barrier()?;
+        let own = v.owner_computes()?;
+        assert!(own.get(outside).is_none() && own.at(outside).is_err());
+        if me == keeper {
+            world.barrier()?;
+            drop(own);
+        } else {
+            drop(own);
+            v.put(10 * keeper + me % 10, want(10 * keeper + me % 10))?;
+            world.barrier()?;
+        }
+        world.barrier()?;
+    }
+    check::whole(&v, want)
 }

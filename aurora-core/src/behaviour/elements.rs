@@ -34,12 +34,22 @@ impl<T: Element> ShowsElements for Owner<T> {
     fn elements<'a>(&'a self, vector: &GVector<T>) -> (usize, &'a [T]) {
         (self.first(), self.part(vector))
     }
+
+    #[inline]
+    fn get<'a>(scope: &'a Scope<'_, Self>, index: usize) -> Option<&'a T> {
+        scope.own_get(index)
+    }
 }
 
 impl<T: Element> ShowsElements for OwnerMut<T> {
     #[inline]
     fn elements<'a>(&'a self, vector: &GVector<T>) -> (usize, &'a [T]) {
         (self.first(), self.part(vector))
+    }
+
+    #[inline]
+    fn get<'a>(scope: &'a Scope<'_, Self>, index: usize) -> Option<&'a T> {
+        scope.own_get(index)
     }
 }
 

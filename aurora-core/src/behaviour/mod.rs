@@ -213,16 +213,16 @@ impl<'v, B: Behaviour> Scope<'v, B> {
         let (vector, guard) = (self.vector, self.guard.take());
         // Lives until the guard is deregistered: requests parked behind its block may take long.
         let mut _call = None;
-        let close = |broken_off| {
+        let close = |broken_off, taken: &mut Option<Taken>| {
             if broken_off {
                 self.state.abandon(vector);
-                return (Ok(()), None);
+                return Ok(());
             }
             _call = B::SENDS.then(|| vector.link.bulk_call(B::NAME));
-            let taken = self.state.hand_back(vector);
-            (self.state.close(vector, &self.site, checked), taken)
+            *taken = self.state.hand_back(vector);
+            self.state.close(vector, &self.site, checked)
         };
-        vector.link.end_guard(guard, close, |object, taken: Option<Taken>| {
+        vector.link.end_guard(guard, close, |object, taken| {
             taken.into_iter().for_each(|taken| object.take_back(taken));
             object.has_changed = true;
         })

@@ -382,7 +382,7 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
 
     fn end(&mut self, checked: bool) -> Result<()> {
         let (map, guard) = (self.map, self.guard.take());
-        let close = |broken_off| if broken_off { (Ok(()), ()) } else { (self.close(checked), ()) };
+        let close = |broken_off, (): &mut ()| if broken_off { Ok(()) } else { self.close(checked) };
         map.link.end_guard(guard, close, |part, ()| part.has_changed = true)
     }
 

@@ -27,18 +27,19 @@ impl Guard {
 }
 
 impl<O: SharedObject> Way<O> {
-    /// Ends a guard; `None`: it has ended. `close` sends the buffers and returns the loans. Its argument is true if a
-    /// panic has broken off the guard; then it sends nothing, and has given the loans back itself. `ended` gives the
-    /// loans to the object as soon as the guard is deregistered.
+    /// Ends a guard; `None`: it has ended. `close` sends the buffers, and puts the loans into its second argument. Its
+    /// first argument is true if a panic has broken off the guard; then it sends nothing and gives the loans back
+    /// itself. `ended` gives the loans to the object as soon as the guard is deregistered.
     pub(crate) fn end_guard<L: Default + Send + 'static>(
         &self,
         guard: Option<Guard>,
-        close: impl FnOnce(bool) -> (Result<()>, L),
+        close: impl FnOnce(bool, &mut L) -> Result<()>,
         ended: impl FnOnce(&mut O, L) + Send + 'static,
     ) -> Result<()> {
         let Some(guard) = guard else {
             return Ok(());
         };
+        let mut loans = L::default();
         let deregister = |panicked, loans| {
             self.let_go(move |object, cx| {
                 cx.close_guard(guard, panicked);
@@ -48,19 +49,16 @@ impl<O: SharedObject> Way<O> {
         if guard.is_broken_off() {
             // First, because the daemon serves lent memory as soon as it is back.
             deregister(true, L::default());
-            return close(true).0;
+            return close(true, &mut loans);
         }
-        match catch_unwind(AssertUnwindSafe(|| close(false))) {
-            Ok((outcome, loans)) => {
-                deregister(false, loans);
-                outcome
-            }
-            // Code of the user has panicked: an operation on this rank's own part, or a type's `Serialize`.
-            Err(panic) => {
-                deregister(true, L::default());
-                // The guard may be dropped by an unwinding thread: only the first panic continues.
-                if thread::panicking() { Ok(()) } else { resume_unwind(panic) }
-            }
+        let closed = catch_unwind(AssertUnwindSafe(|| close(false, &mut loans)));
+        // Code of the user may have panicked: an operation on this rank's own part, or a type's `Serialize`.
+        deregister(closed.is_err(), loans);
+        match closed {
+            Ok(outcome) => outcome,
+            // The guard is dropped by an unwinding thread: only the first panic continues.
+            Err(_) if thread::panicking() => Ok(()),
+            Err(panic) => resume_unwind(panic),
         }
     }
 }

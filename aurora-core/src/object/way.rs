@@ -59,7 +59,10 @@ impl<O: SharedObject> Way<O> {
     /// Acts on the object when a guard or handle goes out of scope. Inside a call of this rank, as in an operation of
     /// the user, it acts when that call has ended, if the object still exists. During a panic it does not panic again.
     pub(crate) fn let_go(&self, action: impl FnOnce(&mut O, &mut Cx<'_>) + Send + 'static) {
-        self.link.let_go_on(Box::new(|object, cx| action(object.of_kind(), cx)));
+        let id = self.link.id();
+        self.link.let_go_of(move |kernel, out| {
+            kernel.call(id, out, |object, cx| action(object.of_kind(), cx));
+        });
     }
 
     /// Waits until `condition` returns `Some` or the job has ended.
@@ -117,9 +120,6 @@ impl<O: SharedObject> Way<O> {
 /// An action on an object.
 type Action<'a, R> = &'a mut dyn FnMut(&mut dyn SharedObject, &mut Cx<'_>) -> R;
 
-/// An action on an object at the end of a guard or handle.
-type LastAction = Box<dyn FnOnce(&mut dyn SharedObject, &mut Cx<'_>) + Send>;
-
 impl Link {
     fn act_on(&self, site: &Site, action: Action<'_, Done>) -> Done {
         let id = self.id();
@@ -129,13 +129,6 @@ impl Link {
     fn tidy_on(&self, action: Action<'_, ()>) {
         let id = self.id();
         self.tidy(|kernel, out| kernel.call(id, out, action).expect(THERE));
-    }
-
-    fn let_go_on(&self, action: LastAction) {
-        let id = self.id();
-        self.let_go_of(move |kernel, out| {
-            kernel.call(id, out, action);
-        });
     }
 
     fn wait_on(&self, began: Option<Instant>, wait: Wait, site: &Site, condition: Action<'_, Option<Done>>) -> Done {

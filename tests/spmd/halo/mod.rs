@@ -16,6 +16,7 @@ pub fn bodies() -> Vec<Body> {
         Body::of(random::random_halos),
         Body::of(step::a_step_is_a_message_to_each_neighbour),
         Body::of(step::entries_alone_refresh_too),
+        Body::of(step::after_a_refresh_others_are_served_until_the_next_slice),
         Body::of(step::a_halo_is_what_its_owner_had_at_that_step),
         Body::of(step::thousands_of_steps),
         Body::of(shape::rows_and_cells),

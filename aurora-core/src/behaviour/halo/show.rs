@@ -271,6 +271,11 @@ impl<O: ShowsOwnPart> HasOwnPart for Haloed<O> {
     }
 
     #[inline]
+    fn part_with<'a>(&'a self, index: usize, vector: &GVector<O::Element>) -> &'a [O::Element] {
+        self.own.part_with(index, vector)
+    }
+
+    #[inline]
     fn first(&self) -> usize {
         self.own.first()
     }

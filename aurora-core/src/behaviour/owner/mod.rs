@@ -56,6 +56,11 @@ impl Part {
         Part { local, first: part.start, checked: vector.link.modes.check.then(checked) }
     }
 
+    /// True if it has the element with this global index.
+    fn contains(&self, index: usize) -> bool {
+        index.wrapping_sub(self.first) < self.local.len()
+    }
+
     /// Notes that the program gets a slice. `written`: the slice's elements, if the program may write to them.
     fn hold<T: Element>(&self, vector: &GVector<T>, written: Option<&[T]>) {
         if let Some(Checked { window, line, held }) = self.checked.as_deref() {
@@ -76,6 +81,11 @@ impl Part {
 pub trait HasOwnPart: Behaviour {
     #[doc(hidden)]
     fn part<'a>(&'a self, vector: &GVector<Self::Element>) -> &'a [Self::Element];
+
+    /// As [`part`](Self::part), for the access to this element. If the part does not have it, and the guard does not
+    /// hold the part yet, the result is empty and the guard still does not hold the part.
+    #[doc(hidden)]
+    fn part_with<'a>(&'a self, index: usize, vector: &GVector<Self::Element>) -> &'a [Self::Element];
 
     /// The global index of the part's first element.
     #[doc(hidden)]
@@ -150,6 +160,15 @@ impl<T: Element> HasOwnPart for Owner<T> {
     }
 
     #[inline]
+    fn part_with<'a>(&'a self, index: usize, vector: &GVector<T>) -> &'a [T] {
+        match self.shown.get() {
+            Some(shown) => shown,
+            None if self.part.contains(index) => self.show(vector),
+            None => &[],
+        }
+    }
+
+    #[inline]
     fn first(&self) -> usize {
         self.part.first
     }
@@ -192,6 +211,15 @@ impl<T: Element> HasOwnPart for OwnerMut<T> {
     }
 
     #[inline]
+    fn part_with<'a>(&'a self, index: usize, vector: &GVector<T>) -> &'a [T] {
+        match self.taken.get() {
+            Some(taken) => taken,
+            None if self.part.contains(index) => self.take_anew(vector),
+            None => &[],
+        }
+    }
+
+    #[inline]
     fn first(&self) -> usize {
         self.part.first
     }
@@ -216,6 +244,15 @@ impl<T: Element> OwnerMut<T> {
             self.part.hold(vector, Some(&part));
             part
         })
+    }
+
+    /// As [`part_with`](HasOwnPart::part_with), for writing.
+    #[inline]
+    pub(super) fn part_with_mut(&mut self, index: usize, vector: &GVector<T>) -> &mut [T] {
+        if self.taken.get().is_none() && !self.part.contains(index) {
+            return &mut [];
+        }
+        self.part_mut(vector)
     }
 
     #[inline]

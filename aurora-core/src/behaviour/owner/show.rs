@@ -138,11 +138,17 @@ impl<B: ShowsOwnPart> Scope<'_, B> {
         start..start + cols
     }
 
+    /// Element `index`, if it is in this rank's part.
+    #[inline]
+    pub(in crate::behaviour) fn own_get(&self, index: usize) -> Option<&B::Element> {
+        self.state.part_with(index, self.vector).get(index.wrapping_sub(self.state.first()))
+    }
+
     /// Element `index`. `row`: the row of that index, if the program named a cell.
     #[inline]
     #[track_caller]
     fn own_element(&self, index: usize, row: Option<usize>) -> &B::Element {
-        match self.local().get(index.wrapping_sub(self.state.first())) {
+        match self.own_get(index) {
             Some(element) => element,
             None => self.no_element(index, row, Aim::Read),
         }
@@ -210,7 +216,7 @@ impl<T: Element> OwnerComputesMut<'_, T> {
     #[track_caller]
     fn own_element_mut(&mut self, index: usize, row: Option<usize>) -> &mut T {
         let local = index.wrapping_sub(self.state.first());
-        if local >= self.local_mut().len() {
+        if local >= self.state.part_with_mut(index, self.vector).len() {
             self.no_element(index, row, Aim::Write);
         }
         &mut self.local_mut()[local]
@@ -288,7 +294,7 @@ impl<B: ShowsOwnPart> GlobalRead<B::Element> for Scope<'_, B> {
     #[inline]
     #[track_caller]
     fn at(&self, index: usize) -> Result<B::Element> {
-        match self.local().get(index.wrapping_sub(self.state.first())) {
+        match self.own_get(index) {
             Some(element) => Ok(*element),
             None => self.not_shown(index, &self.indices(), Site::here()),
         }
@@ -300,7 +306,7 @@ impl<T: Element> GlobalWrite<T> for OwnerComputesMut<'_, T> {
     #[track_caller]
     fn put(&mut self, index: usize, value: T) -> Result<()> {
         let local = index.wrapping_sub(self.state.first());
-        match self.local_mut().get_mut(local) {
+        match self.state.part_with_mut(index, self.vector).get_mut(local) {
             Some(element) => *element = value,
             None => return self.not_shown(index, &self.indices(), Site::here()),
         }

@@ -100,12 +100,12 @@ impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
 
     fn end(&mut self, checked: bool) -> Result<()> {
         let (scalar, guard) = (self.scalar, self.guard.take());
-        let close = |broken_off| {
+        let close = |broken_off, (): &mut ()| {
             if broken_off {
                 scalar.link.let_go(|object, _| object.abandon_scalar());
-                return (Ok(()), ());
+                return Ok(());
             }
-            (self.close(checked), ())
+            self.close(checked)
         };
         scalar.link.end_guard(guard, close, |_, ()| ())
     }
