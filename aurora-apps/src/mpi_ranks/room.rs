@@ -4,8 +4,8 @@
 //! A `Vec` of zeros has small pages. Each small page costs a page fault at its first use, and a program with random
 //! accesses walks the page tables at nearly every access.
 //!
-//! Rooms begin at different places of their pages, as the library's vectors do: a loop that reads one and writes another
-//! at the same place of a page takes longer.
+//! Rooms of less than 4 MiB begin at different places of their pages, as the library's vectors do: a loop that reads
+//! one and writes another at the same place of a page takes longer.
 
 use aurora_core::prelude::*;
 use bytemuck::Pod;
@@ -36,8 +36,11 @@ impl<T: Pod> Room<T> {
         /// Bytes of a cache line, and of a page.
         const LINE: usize = 64;
         const PAGE: usize = 4096;
-        let start = ROOMS.fetch_add(1, Ordering::Relaxed) * 37 % (PAGE / LINE) * LINE;
-        let bytes = start..start + length * size_of::<T>();
+        const LONG: usize = 4 << 20;
+        let len = length * size_of::<T>();
+        let number = ROOMS.fetch_add(1, Ordering::Relaxed);
+        let start = if len < LONG { number * 37 % (PAGE / LINE) * LINE } else { 0 };
+        let bytes = start..start + len;
         let memory = MmapMut::map_anon(bytes.end.next_multiple_of(HUGE_PAGE))?;
         // Without huge pages the memory is slower.
         let _ = memory.advise(Advice::HugePage);

@@ -73,7 +73,8 @@ impl VectorPlan {
             return Ok((None, None));
         };
         let (nodes, sharers) = (&link.nodes, node.ranks().len());
-        let (bytes, offset) = (dist.len() * size_of::<T>(), offset_in_page::<T>(id));
+        let bytes = dist.len() * size_of::<T>();
+        let offset = offset_in_page::<T>(id, bytes);
         let segment = node.share(id.0, Sharing::segment_len(sharers, bytes, offset).unwrap_or(usize::MAX));
         let segment = segment.map_err(|error| link.why(Error::Start(error.to_string()), &self.plan.site))?;
         let sharing =
