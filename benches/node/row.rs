@@ -103,7 +103,7 @@ pub const ROWS: [Row; 56] = [
     row("put-8", "`put` of 8 bytes of its own", LOCAL, own("put-8"), Any),
     row("guard-at", "`at` of 8 bytes inside an OwnerComputes", LOCAL, own("guard-at"), OfBeside(1.1)),
     row("guard-index", "an index into an OwnerComputes", LOCAL, own("guard-index"), OfBeside(1.1)),
-    row("guard-open", "opening and closing an OwnerComputes", LOCAL, own("guard-open"), Limit(1000.0)),
+    row("guard-open", "opening and closing an OwnerComputes", LOCAL, own("guard-open"), Limit(300.0)),
     row("updates-1e6", "random updates by ReleaseC of a table of 1e6", UPDATES_1E6, PER_SECOND, Limit(200.0)),
     row("updates-1e8", "random updates by ReleaseC of a table of 1e8", UPDATES_1E8, PER_SECOND, Limit(100.0)),
     row("reads-1e6", "random reads by `at_many` of a table of 1e6", READS_1E6, PER_SECOND, Limit(150.0)),

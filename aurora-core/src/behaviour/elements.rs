@@ -32,24 +32,24 @@ pub trait ShowsElements: Behaviour {
 impl<T: Element> ShowsElements for Owner<T> {
     #[inline]
     fn elements<'a>(&'a self, vector: &GVector<T>) -> (usize, &'a [T]) {
-        (self.first(), self.part(vector))
+        (self.indices().start, self.part(vector))
     }
 
     #[inline]
     fn get<'a>(scope: &'a Scope<'_, Self>, index: usize) -> Option<&'a T> {
-        scope.own_get(index)
+        scope.state.own_get(index, scope.vector)
     }
 }
 
 impl<T: Element> ShowsElements for OwnerMut<T> {
     #[inline]
     fn elements<'a>(&'a self, vector: &GVector<T>) -> (usize, &'a [T]) {
-        (self.first(), self.part(vector))
+        (self.indices().start, self.part(vector))
     }
 
     #[inline]
     fn get<'a>(scope: &'a Scope<'_, Self>, index: usize) -> Option<&'a T> {
-        scope.own_get(index)
+        scope.state.own_get(index, scope.vector)
     }
 }
 

@@ -266,18 +266,18 @@ impl<T: Element> IndexMut<(usize, usize)> for HaloCacheMut<'_, T> {
 
 impl<O: ShowsOwnPart> HasOwnPart for Haloed<O> {
     #[inline]
+    fn indices(&self) -> Range<usize> {
+        self.own.indices()
+    }
+
+    #[inline]
+    fn held(&self) -> Option<&[O::Element]> {
+        self.own.held()
+    }
+
+    #[inline]
     fn part<'a>(&'a self, vector: &GVector<O::Element>) -> &'a [O::Element] {
         self.own.part(vector)
-    }
-
-    #[inline]
-    fn part_with<'a>(&'a self, index: usize, vector: &GVector<O::Element>) -> &'a [O::Element] {
-        self.own.part_with(index, vector)
-    }
-
-    #[inline]
-    fn first(&self) -> usize {
-        self.own.first()
     }
 }
 
@@ -285,7 +285,7 @@ impl<O: ShowsOwnPart> HasOwnPart for Haloed<O> {
 impl<O: ShowsOwnPart> ShowsElements for Haloed<O> {
     #[inline]
     fn elements<'a>(&'a self, vector: &GVector<O::Element>) -> (usize, &'a [O::Element]) {
-        (self.own.first(), self.own.part(vector))
+        (self.own.indices().start, self.own.part(vector))
     }
 
     #[inline]

@@ -56,9 +56,10 @@ impl Part {
         Part { local, first: part.start, checked: vector.link.modes.check.then(checked) }
     }
 
-    /// True if it has the element with this global index.
-    fn contains(&self, index: usize) -> bool {
-        index.wrapping_sub(self.first) < self.local.len()
+    /// Global indices.
+    #[inline]
+    fn indices(&self) -> Range<usize> {
+        self.first..self.first + self.local.len()
     }
 
     /// Notes that the program gets a slice. `written`: the slice's elements, if the program may write to them.
@@ -79,17 +80,29 @@ impl Part {
 
 /// A behaviour that shows this rank's own part, alone or with elements around it.
 pub trait HasOwnPart: Behaviour {
+    /// The global indices of the part.
+    #[doc(hidden)]
+    fn indices(&self) -> Range<usize>;
+
+    /// The part, if the guard holds it already.
+    #[doc(hidden)]
+    fn held(&self) -> Option<&[Self::Element]>;
+
+    /// The part. From now on the guard holds it.
     #[doc(hidden)]
     fn part<'a>(&'a self, vector: &GVector<Self::Element>) -> &'a [Self::Element];
 
-    /// As [`part`](Self::part), for the access to this element. If the part does not have it, and the guard does not
-    /// hold the part yet, the result is empty and the guard still does not hold the part.
+    /// Element `index` of the vector, if the part has it. Otherwise the guard does not hold the part for this call.
     #[doc(hidden)]
-    fn part_with<'a>(&'a self, index: usize, vector: &GVector<Self::Element>) -> &'a [Self::Element];
-
-    /// The global index of the part's first element.
-    #[doc(hidden)]
-    fn first(&self) -> usize;
+    #[inline]
+    fn own_get<'a>(&'a self, index: usize, vector: &GVector<Self::Element>) -> Option<&'a Self::Element> {
+        let part = match self.held() {
+            Some(part) => part,
+            None if self.indices().contains(&index) => self.part(vector),
+            None => &[],
+        };
+        part.get(index.wrapping_sub(self.indices().start))
+    }
 }
 
 /// A behaviour that shows this rank's own part and nothing else.
@@ -155,28 +168,24 @@ impl<T: Element> Behaviour for OwnerMut<T> {
 
 impl<T: Element> HasOwnPart for Owner<T> {
     #[inline]
+    fn indices(&self) -> Range<usize> {
+        self.part.indices()
+    }
+
+    #[inline]
+    fn held(&self) -> Option<&[T]> {
+        self.shown.get().map(|shown| &**shown)
+    }
+
+    #[inline]
     fn part<'a>(&'a self, vector: &GVector<T>) -> &'a [T] {
-        self.shown.get().unwrap_or_else(|| self.show(vector))
-    }
-
-    #[inline]
-    fn part_with<'a>(&'a self, index: usize, vector: &GVector<T>) -> &'a [T] {
-        match self.shown.get() {
-            Some(shown) => shown,
-            None if self.part.contains(index) => self.show(vector),
-            None => &[],
-        }
-    }
-
-    #[inline]
-    fn first(&self) -> usize {
-        self.part.first
+        self.held().unwrap_or_else(|| self.show(vector))
     }
 }
 
 impl<T: Element> Owner<T> {
     #[cold]
-    fn show(&self, vector: &GVector<T>) -> &View<T> {
+    fn show(&self, vector: &GVector<T>) -> &[T] {
         self.shown.get_or_init(|| {
             let local = &self.part.local;
             self.part.hold::<T>(vector, None);
@@ -206,33 +215,24 @@ impl<T: Element> Owner<T> {
 
 impl<T: Element> HasOwnPart for OwnerMut<T> {
     #[inline]
+    fn indices(&self) -> Range<usize> {
+        self.part.indices()
+    }
+
+    #[inline]
+    fn held(&self) -> Option<&[T]> {
+        self.taken.get().map(|taken| &**taken)
+    }
+
+    #[inline]
     fn part<'a>(&'a self, vector: &GVector<T>) -> &'a [T] {
-        self.take(vector)
-    }
-
-    #[inline]
-    fn part_with<'a>(&'a self, index: usize, vector: &GVector<T>) -> &'a [T] {
-        match self.taken.get() {
-            Some(taken) => taken,
-            None if self.part.contains(index) => self.take_anew(vector),
-            None => &[],
-        }
-    }
-
-    #[inline]
-    fn first(&self) -> usize {
-        self.part.first
+        self.held().unwrap_or_else(|| self.take(vector))
     }
 }
 
 impl<T: Element> OwnerMut<T> {
-    #[inline]
-    fn take(&self, vector: &GVector<T>) -> &Array<T> {
-        self.taken.get().unwrap_or_else(|| self.take_anew(vector))
-    }
-
     #[cold]
-    fn take_anew(&self, vector: &GVector<T>) -> &Array<T> {
+    fn take(&self, vector: &GVector<T>) -> &[T] {
         self.taken.get_or_init(|| {
             if self.part.local.is_empty() {
                 return Array::default();
@@ -246,13 +246,11 @@ impl<T: Element> OwnerMut<T> {
         })
     }
 
-    /// As [`part_with`](HasOwnPart::part_with), for writing.
+    /// As [`own_get`](HasOwnPart::own_get), for writing.
     #[inline]
-    pub(super) fn part_with_mut(&mut self, index: usize, vector: &GVector<T>) -> &mut [T] {
-        if self.taken.get().is_none() && !self.part.contains(index) {
-            return &mut [];
-        }
-        self.part_mut(vector)
+    fn own_get_mut(&mut self, index: usize, vector: &GVector<T>) -> Option<&mut T> {
+        let own = self.part.indices();
+        own.contains(&index).then(|| &mut self.part_mut(vector)[index - own.start])
     }
 
     #[inline]

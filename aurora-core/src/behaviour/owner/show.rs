@@ -6,7 +6,6 @@ use crate::behaviour::{OwnerComputesMut, Scope};
 use crate::element::Element;
 use crate::error::Result;
 use crate::vector::{GlobalRead, GlobalWrite};
-use crate::window::common;
 use std::ops::{Index, IndexMut, Range};
 
 /// The kind of an access to an element or row that this rank does not own. The panic's advice depends on it.
@@ -49,8 +48,7 @@ impl<B: HasOwnPart> Scope<'_, B> {
     /// ```
     #[inline]
     pub fn indices(&self) -> Range<usize> {
-        let own = self.vector.local_range();
-        if self.window.is_whole() { own } else { common(&own, &self.window()) }
+        self.state.indices()
     }
 
     /// Equal to [`indices`](Scope::indices). The vector has a method of this name, too, so one loop runs on both.
@@ -134,21 +132,15 @@ impl<B: ShowsOwnPart> Scope<'_, B> {
         if !rows.contains(&row) {
             self.no_row(row, rows, aim);
         }
-        let start = row * cols - self.state.first();
+        let start = row * cols - self.indices().start;
         start..start + cols
-    }
-
-    /// Element `index`, if it is in this rank's part.
-    #[inline]
-    pub(in crate::behaviour) fn own_get(&self, index: usize) -> Option<&B::Element> {
-        self.state.part_with(index, self.vector).get(index.wrapping_sub(self.state.first()))
     }
 
     /// Element `index`. `row`: the row of that index, if the program named a cell.
     #[inline]
     #[track_caller]
     fn own_element(&self, index: usize, row: Option<usize>) -> &B::Element {
-        match self.own_get(index) {
+        match self.state.own_get(index, self.vector) {
             Some(element) => element,
             None => self.no_element(index, row, Aim::Read),
         }
@@ -215,11 +207,11 @@ impl<T: Element> OwnerComputesMut<'_, T> {
     #[inline]
     #[track_caller]
     fn own_element_mut(&mut self, index: usize, row: Option<usize>) -> &mut T {
-        let local = index.wrapping_sub(self.state.first());
-        if local >= self.state.part_with_mut(index, self.vector).len() {
+        let own = self.indices();
+        if !own.contains(&index) {
             self.no_element(index, row, Aim::Write);
         }
-        &mut self.local_mut()[local]
+        &mut self.local_mut()[index - own.start]
     }
 
     /// Row `row` of the matrix, by its global number, for writing.
@@ -294,7 +286,7 @@ impl<B: ShowsOwnPart> GlobalRead<B::Element> for Scope<'_, B> {
     #[inline]
     #[track_caller]
     fn at(&self, index: usize) -> Result<B::Element> {
-        match self.own_get(index) {
+        match self.state.own_get(index, self.vector) {
             Some(element) => Ok(*element),
             None => self.not_shown(index, &self.indices(), Site::here()),
         }
@@ -305,8 +297,7 @@ impl<T: Element> GlobalWrite<T> for OwnerComputesMut<'_, T> {
     #[inline]
     #[track_caller]
     fn put(&mut self, index: usize, value: T) -> Result<()> {
-        let local = index.wrapping_sub(self.state.first());
-        match self.state.part_with_mut(index, self.vector).get_mut(local) {
+        match self.state.own_get_mut(index, self.vector) {
             Some(element) => *element = value,
             None => return self.not_shown(index, &self.indices(), Site::here()),
         }
