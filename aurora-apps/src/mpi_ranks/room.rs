@@ -4,7 +4,7 @@
 //! A `Vec` of zeros has small pages. Each small page costs a page fault at its first use, and a program with random
 //! accesses walks the page tables at nearly every access.
 //!
-//! Rooms of less than 4 MiB begin at different places of their pages, as the library's vectors do: a loop that reads
+//! Rooms of less than 16 MiB begin at different places of their pages, as the library's vectors do: a loop that reads
 //! one and writes another at the same place of a page takes longer.
 
 use aurora_core::prelude::*;
@@ -36,7 +36,7 @@ impl<T: Pod> Room<T> {
         /// Bytes of a cache line, and of a page.
         const LINE: usize = 64;
         const PAGE: usize = 4096;
-        const LONG: usize = 4 << 20;
+        const LONG: usize = 16 << 20;
         let len = length * size_of::<T>();
         let number = ROOMS.fetch_add(1, Ordering::Relaxed);
         let start = if len < LONG { number * 37 % (PAGE / LINE) * LINE } else { 0 };

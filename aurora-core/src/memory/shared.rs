@@ -132,7 +132,7 @@ pub(crate) fn offset_in_page<T>(object: ObjectId, bytes: usize) -> usize {
     /// A cache line. 64 objects made one after the other have different offsets.
     const LINE: usize = 64;
     const STEP: u64 = 37;
-    const LONG: usize = 4 << 20;
+    const LONG: usize = 16 << 20;
     let suits = bytes < LONG && LINE.is_multiple_of(align_of::<T>());
     if suits { (object.0 * STEP) as usize % (PAGE / LINE) * LINE } else { 0 }
 }
