@@ -70,8 +70,8 @@ struct Pending<T> {
 
 impl<T: Element> Buffers<T> {
     pub(super) fn new(vector: &GVector<T>) -> Self {
-        let check = vector.link.modes.check;
-        let ranges = (0..vector.link.size).map(|owner| vector.dist.range(Rank::new(owner)));
+        let check = vector.shared.modes.check;
+        let ranges = (0..vector.shared.size).map(|owner| vector.dist.range(Rank::new(owner)));
         let pending = |block: Range<usize>| Pending {
             op: None,
             batch: match check {
@@ -232,7 +232,7 @@ impl<T: Element> Writer<'_, T> {
         }
         if pending.batch.capacity() == 0 {
             let wanted = pending.batch.wanted();
-            pending.batch.open(self.vector.link.tidy(|_, out| out.buffer(owner, wanted)));
+            pending.batch.open(self.vector.shared.tidy(|_, out| out.buffer(owner, wanted)));
         }
         pending.op = op;
         pending.limits[usize::from(op.is_some())] = pending.batch.capacity();
@@ -243,7 +243,8 @@ impl<T: Element> Writer<'_, T> {
     fn note(&mut self, owner: Rank, values: usize) {
         let pending = &mut self.buffers.owners[owner.index()];
         let line = self.buffers.line.as_ref().unwrap_or(self.site);
-        let (at, time) = self.vector.link.tidy(|kernel, _| (kernel.core.order.now(), kernel.core.order.time()));
+        let (at, time) =
+            self.vector.shared.tidy_kernel(|kernel, _| (kernel.core.order.now(), kernel.core.order.time()));
         pending.batch.note(values, line, at, &time);
         pending.limits = [0; 2];
     }
@@ -275,8 +276,8 @@ impl<T: Element> Writer<'_, T> {
 
     /// Sends all remaining writes.
     pub(super) fn flush(&mut self) -> Result<()> {
-        let me = self.vector.link.me;
-        for owner in me.others(self.vector.link.size).chain([me]) {
+        let me = self.vector.shared.me;
+        for owner in me.others(self.vector.shared.size).chain([me]) {
             let pending = &mut self.buffers.owners[owner.index()];
             pending.limits = [0; 2];
             if !pending.batch.is_empty() {

@@ -159,7 +159,7 @@ impl<'v, B: Behaviour> Scope<'v, B> {
     /// have sent batches that wait for this opening.
     fn open_together(vector: &'v GVector<B::Element>, window: Window, site: Site, state: B) -> Self {
         let scope = Self::open(vector, window, site, state, true, true);
-        vector.link.tidy_on(|object, _| object.has_changed = true);
+        vector.shared.tidy(|object, _| object.has_changed = true);
         scope
     }
 
@@ -172,7 +172,7 @@ impl<'v, B: Behaviour> Scope<'v, B> {
         awaited: bool,
     ) -> Self {
         let how = (mutable, awaited);
-        let guard = vector.link.tidy_on(|object, cx| object.open_guard((B::NAME, &site), how, window, cx));
+        let guard = vector.shared.tidy(|object, cx| object.open_guard((B::NAME, &site), how, window, cx));
         Self::new((vector, window, site), state, guard)
     }
 
@@ -218,11 +218,11 @@ impl<'v, B: Behaviour> Scope<'v, B> {
                 self.state.abandon(vector);
                 return Ok(());
             }
-            _call = B::SENDS.then(|| vector.link.bulk_call(B::NAME));
+            _call = B::SENDS.then(|| vector.shared.bulk_call(B::NAME));
             *taken = self.state.hand_back(vector);
             self.state.close(vector, &self.site, checked)
         };
-        vector.link.end_guard(guard, close, |object, taken| {
+        vector.shared.end_guard(guard, close, |object, taken| {
             taken.into_iter().for_each(|taken| object.take_back(taken));
             object.has_changed = true;
         })
@@ -232,15 +232,15 @@ impl<'v, B: Behaviour> Scope<'v, B> {
 impl<T: Element> GVector<T> {
     /// Reports to all ranks that this rank has no memory for a scope: otherwise they would wait for this rank.
     fn short_of(&self, shortage: Shortage, purpose: &str, site: &Site) -> Error {
-        let error = shortage.error(self.link.me, purpose, self.name(), site);
-        self.link.tidy_on(|_, cx| cx.fail(error.clone()));
+        let error = shortage.error(self.shared.me, purpose, self.name(), site);
+        self.shared.tidy(|_, cx| cx.fail(error.clone()));
         error
     }
 }
 
 impl<B: Behaviour> Drop for Scope<'_, B> {
     fn drop(&mut self) {
-        self.vector.link.end_dropped(|| self.end(false));
+        self.vector.shared.end_dropped(|| self.end(false));
     }
 }
 

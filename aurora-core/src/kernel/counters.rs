@@ -27,6 +27,14 @@ pub struct Usage {
 pub struct Reason {
     pub(crate) action: &'static str,
     pub(crate) site: Option<Site>,
+    /// The kind under which the message is counted.
+    pub(crate) kind: Kind,
+}
+
+impl Reason {
+    pub(crate) fn new(action: &'static str, kind: Kind, site: &Site) -> Self {
+        Reason { action, site: Some(site.clone()), kind }
+    }
 }
 
 #[derive(Default)]
@@ -184,7 +192,7 @@ mod tests {
     fn what_an_object_has_cost_is_kept_under_its_name() {
         let name = ObjectName { what: "GVector<u64>".into(), made_at: Site::here() };
         let mut counters = Counters::default();
-        let reason = Reason { action: "at", site: Some(Site::here()) };
+        let reason = Reason::new("at", Kind::Access, &Site::here());
         let put = Reason { action: "put", ..reason.clone() };
         let how = |kind, reason| How { kind, lazy: false, reason };
         for (id, bytes) in [(1, 10), (2, 20), (3, 30)] {

@@ -38,6 +38,7 @@ use crate::ids::{CallId, ObjectId};
 use crate::kernel::message::Message;
 use crate::memory::{Budget, HolderTimeout};
 use crate::object::{Cx, Frame, Loans, SharedObject};
+use crate::stats::Kind;
 use aurora_net::bootstrap::capture;
 use aurora_net::{Node, Outbox, Payload, Rank, Received, Source, Token};
 use clock::Clock;
@@ -344,7 +345,7 @@ impl Core {
     pub(crate) fn tell(&mut self, told: Vec<Tell>, out: &mut Outbox) {
         for (to, round, told) in told {
             let payload = postcard::to_allocvec(&told).expect("plain data");
-            let reason = Reason { action: "barrier", site: self.barrier.site().cloned() };
+            let reason = Reason { action: "barrier", site: self.barrier.site().cloned(), kind: Kind::Barrier };
             let message = Message::Round { seq: self.barrier.seq(), round };
             self.mail.say_for(out, to, &message, Payload::Bytes(payload.into()), Some(&reason));
         }

@@ -298,7 +298,7 @@ fn split_end(entered: u64) {
         let epoch = node.on(|object, cx| object.enter(opening.clone(), cx)).expect("the same scope");
         let guard = node.open("ReleaseC", (true, true));
         node.on(|object, _| object.has_changed = true);
-        let reason = Reason { action: "ReleaseC", site: None };
+        let reason = Reason { action: "ReleaseC", site: None, kind: Kind::Flush };
         let scope = ReleaseScope { epoch, opening, reason, partial: false };
         let last = vec![Some(LastBatch { op: None, bytes: batch(0, 5) }), None];
         node.on(|object, cx| object.end_release(&scope, &[0, 0], last, cx));

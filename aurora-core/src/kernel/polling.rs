@@ -276,11 +276,11 @@ mod tests {
     const NOTICE: Duration = Duration::from_millis(160);
 
     fn shorten(scalar: &GScalar<u64>) {
-        scalar.link.tidy(|kernel, _| kernel.core.polling.notice_after(NOTICE));
+        scalar.shared.tidy_kernel(|kernel, _| kernel.core.polling.notice_after(NOTICE));
     }
 
     fn is_noticed(scalar: &GScalar<u64>) -> bool {
-        scalar.link.read(|kernel| !kernel.core.polling.noticed.is_empty()).0
+        scalar.shared.read(|kernel| !kernel.core.polling.noticed.is_empty()).0
     }
 
     fn on_every_route(ranks: usize, test: impl Fn(&World) -> Result<()> + Sync) {

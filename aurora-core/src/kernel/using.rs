@@ -7,6 +7,7 @@ use crate::ids::ObjectId;
 use crate::kernel::message::Message;
 use crate::memory::Demand;
 use crate::object::{Cx, Guard, OpenGuard};
+use crate::stats::Kind;
 use crate::window::Window;
 use crate::{Error, Site};
 use aurora_net::{Outbox, Payload, Rank};
@@ -106,7 +107,7 @@ impl Kernel {
         site: &Site,
         out: &mut Outbox,
     ) {
-        let reason = Reason { action: what, site: Some(site.clone()) };
+        let reason = Reason::new(what, Kind::Exchange, site);
         let message = Message::Piece { seq: self.core.barrier.seq(), step };
         for (to, piece) in pieces {
             self.core.mail.say_for(out, to, &message, Payload::Bytes(piece), Some(&reason));

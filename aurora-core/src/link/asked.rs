@@ -46,7 +46,7 @@ mod tests {
                     own.local_mut()[0] = 1;
                     world.barrier().expect("nothing has failed yet");
                     let is_asked = |kernel: &mut Kernel| !kernel.state().parked.is_empty();
-                    while !other.link.tidy(|kernel, _| is_asked(kernel)) {
+                    while !other.shared.tidy_kernel(|kernel, _| is_asked(kernel)) {
                         std::thread::yield_now();
                     }
                     panic_any("half a phase")
@@ -60,7 +60,7 @@ mod tests {
             }
             let outcome = next_use(&mut v, &other);
             assert!(matches!(outcome, Err(Error::Poisoned { .. })), "{outcome:?}");
-            Ok(v.link.tidy(|kernel, _| kernel.core.calls.len()))
+            Ok(v.shared.tidy_kernel(|kernel, _| kernel.core.calls.len()))
         });
         left.expect("only one vector is broken")
     }

@@ -197,13 +197,13 @@ impl<'a> CollectiveCall<'a> {
     fn agree(&mut self, give: Give<'_>) -> Result<Agreed> {
         let agreed = self.find_agreement(give)?;
         if self.link.modes.check {
-            self.link.tidy(|kernel, _| kernel.core.order.met());
+            self.link.tidy_kernel(|kernel, _| kernel.core.order.met());
         }
         Ok(agreed)
     }
 
     fn find_agreement(&mut self, give: Give<'_>) -> Result<Agreed> {
-        let (number, digest) = self.link.act(self.site, |kernel, _| {
+        let (number, digest) = self.link.on_kernel(self.site, |kernel, _| {
             let number = kernel.core.barrier.arrive();
             kernel.core.pieces.begin(number);
             Ok((number, kernel.digest(&self.came)))
@@ -225,7 +225,7 @@ impl<'a> CollectiveCall<'a> {
     /// has panicked on one of them in the step before.
     fn meet_again(&mut self, barrier: &RefCell<NodeBarrier>, give: Give<'_>) -> Result<()> {
         self.came.key = digest::add(self.came.key, self.next.1.into());
-        self.link.act(self.site, |kernel, _| Ok(kernel.core.barrier.arrive()))?;
+        self.link.on_kernel(self.site, |kernel, _| Ok(kernel.core.barrier.arrive()))?;
         if self.arrive(barrier, self.came.key, give)? == BarrierState::Agreed {
             return Ok(());
         }
@@ -284,7 +284,7 @@ impl<'a> CollectiveCall<'a> {
             Give::Nothing => {}
         }
         let (mut brings, sent) = (Some((word, named)), early.is_some());
-        self.link.wait(Blocked::Barrier(self.came.what), self.site, |kernel, out| {
+        self.link.wait_kernel(Blocked::Barrier(self.came.what), self.site, |kernel, out| {
             if let Some(brings) = brings.take() {
                 if let Some(step) = early {
                     self.send(kernel, out, step);
@@ -309,7 +309,7 @@ impl<'a> CollectiveCall<'a> {
         let others = self.link.me.others(self.size());
         let from: Vec<Rank> = others.filter(|from| !(step.from)(from.index()).is_empty()).collect();
         let mut begun = false;
-        let pieces = self.link.wait(Blocked::Pieces(self.came.what), self.site, |kernel, out| {
+        let pieces = self.link.wait_kernel(Blocked::Pieces(self.came.what), self.site, |kernel, out| {
             if !begun {
                 begun = true;
                 if !sent {
@@ -365,11 +365,11 @@ impl Link {
     /// # Panics
     /// If the words of one rank together have more than 8 KiB.
     pub(crate) fn meet_about(&self, ids: &[ObjectId], came: Came<'_>, site: &Site) -> Result<()> {
-        let words = self.act(site, |kernel, out| Ok(kernel.arrive(ids, out)))?;
+        let words = self.on_kernel(site, |kernel, out| Ok(kernel.arrive(ids, out)))?;
         assert!(words.values().map(Vec::len).sum::<usize>() <= ALL_WORDS, "words of a barrier have 8 KiB at most");
         let mut call = CollectiveCall::new(self, came, site);
         let said = call.share(Give::Named(&words), |given| given.named(self.size))?;
-        self.act(site, |kernel, out| {
+        self.on_kernel(site, |kernel, out| {
             kernel.depart(said, out);
             ids.iter().try_for_each(|id| kernel.sound(*id))
         })

@@ -38,7 +38,8 @@ pub(crate) struct BulkCall<'a> {
 type Action<'a, R> = &'a mut dyn FnMut(&mut Kernel, &mut Outbox) -> R;
 
 /// The way from a shared object to its rank's kernel.
-pub(crate) struct Link {
+#[allow(unnameable_types, reason = "handles deref to it; it has no public items")]
+pub struct Link {
     pub(crate) endpoint: Endpoint<Kernel>,
     pub(crate) me: Rank,
     pub(crate) size: usize,
@@ -48,9 +49,9 @@ pub(crate) struct Link {
     pub(crate) nodes: Arc<Nodes>,
     pub(crate) modes: Modes,
     pub(crate) holder_timeout: Arc<HolderTimeout>,
-    next_object: Rc<Cell<u64>>,
+    objects: Rc<Cell<u64>>,
     /// The object to which this link belongs.
-    pub(crate) object: Cell<Option<ObjectId>>,
+    object: Option<ObjectId>,
     /// Errors of calls at this moment are not returned to the program.
     quiet: Cell<bool>,
     clock: Rc<Clock>,
@@ -66,21 +67,22 @@ impl Link {
             (core.node.clone(), nodes, core.modes, holder_timeout, core.polling.polls.clone())
         });
         let barrier = node.and_then(|node| node.barrier()).map(|barrier| Rc::new(RefCell::new(barrier)));
-        let (next_object, object, quiet) = (Rc::new(Cell::new(0)), Cell::new(None), Cell::new(false));
+        let (objects, object, quiet) = (Rc::new(Cell::new(0)), None, Cell::new(false));
         let clock = Rc::new(Clock::start(timed));
         let watcher = Rc::new(Watcher::new(polls));
-        Link { endpoint, me, size, barrier, nodes, modes, holder_timeout, next_object, object, quiet, clock, watcher }
+        Link { endpoint, me, size, barrier, nodes, modes, holder_timeout, objects, object, quiet, clock, watcher }
     }
 
-    /// A link for an object; it keeps the kernel alive, not the job.
-    pub(crate) fn again(&self) -> Link {
+    /// The link of the next object that this rank constructs. It keeps the kernel alive, not the job.
+    pub(crate) fn of_next_object(&self) -> Link {
+        self.objects.set(self.objects.get() + 1);
         Link {
             endpoint: self.endpoint.clone(),
             barrier: self.barrier.clone(),
             nodes: self.nodes.clone(),
             holder_timeout: self.holder_timeout.clone(),
-            next_object: self.next_object.clone(),
-            object: Cell::new(None),
+            objects: self.objects.clone(),
+            object: Some(ObjectId(self.objects.get())),
             quiet: Cell::new(false),
             clock: self.clock.clone(),
             watcher: self.watcher.clone(),
@@ -93,12 +95,9 @@ impl Link {
         Some(self.endpoint.node()).filter(|node| node.ranks().len() > 1)
     }
 
-    /// The number of the next object that this rank constructs, to which this link then belongs.
-    pub(crate) fn next_object(&self) -> ObjectId {
-        self.next_object.set(self.next_object.get() + 1);
-        let id = ObjectId(self.next_object.get());
-        self.object.set(Some(id));
-        id
+    /// The object to which this link belongs.
+    pub(crate) fn id(&self) -> ObjectId {
+        self.object.expect("the link of an object")
     }
 
     pub(crate) fn quietly<R>(&self, action: impl FnOnce() -> R) -> R {
@@ -109,7 +108,7 @@ impl Link {
 
     fn reported(&self, kernel: &mut Kernel, error: &Error) {
         if !self.quiet.get() {
-            kernel.note_reported(self.object.get(), error);
+            kernel.note_reported(self.object, error);
         }
     }
 
@@ -139,7 +138,11 @@ impl Link {
     }
 
     /// Does an action at once, unless the job has ended.
-    pub(crate) fn act<R>(&self, site: &Site, action: impl FnOnce(&mut Kernel, &mut Outbox) -> Result<R>) -> Result<R> {
+    pub(crate) fn on_kernel<R>(
+        &self,
+        site: &Site,
+        action: impl FnOnce(&mut Kernel, &mut Outbox) -> Result<R>,
+    ) -> Result<R> {
         let (mut action, mut outcome) = (Some(action), None);
         self.act_once(site, &mut |kernel, out| {
             outcome = action.take().map(|action| action(kernel, out)).transpose()?;
@@ -168,7 +171,7 @@ impl Link {
         const TOLD: Duration = Duration::from_secs(2);
         let until = Instant::now() + TOLD;
         while Instant::now() < until {
-            if let Err(why) = self.act(site, |_, _| Ok(())) {
+            if let Err(why) = self.on_kernel(site, |_, _| Ok(())) {
                 return why;
             }
             thread::sleep(Duration::from_millis(1));
@@ -177,7 +180,7 @@ impl Link {
     }
 
     /// Does an action even if the job has ended: for cleaning up.
-    pub(crate) fn tidy<R>(&self, action: impl FnOnce(&mut Kernel, &mut Outbox) -> R) -> R {
+    pub(crate) fn tidy_kernel<R>(&self, action: impl FnOnce(&mut Kernel, &mut Outbox) -> R) -> R {
         let (mut action, mut outcome) = (Some(action), None);
         self.tidy_once(&mut |kernel, out| outcome = action.take().map(|action| action(kernel, out)));
         outcome.expect("an action runs once")
@@ -288,7 +291,7 @@ impl Link {
     }
 
     /// Waits until `condition` returns `Some` or the job has ended, and drives the transport meanwhile.
-    pub(crate) fn wait<R>(
+    pub(crate) fn wait_kernel<R>(
         &self,
         wait: Blocked,
         site: &Site,
@@ -297,8 +300,8 @@ impl Link {
         self.wait_since(None, wait, site, condition)
     }
 
-    /// As [`wait`](Self::wait), for a wait that has lasted since `began`. `None`: it is a wait if `condition` first
-    /// returns `None`.
+    /// As [`wait_kernel`](Self::wait_kernel), for a wait that has lasted since `began`. `None`: it is a wait if
+    /// `condition` first returns `None`.
     pub(crate) fn wait_since<R>(
         &self,
         began: Option<Instant>,
@@ -338,7 +341,7 @@ impl Link {
             if outcome.is_some() {
                 let blocked = (!first).then(|| kernel.core.watch.done(kernel.core.clock.now()));
                 if let Some(time) = began.map(|began| began.elapsed()).or(blocked) {
-                    let (object, kind) = kernel.account(wait, self.object.get());
+                    let (object, kind) = kernel.account(wait, self.object);
                     kernel.core.mail.counters.waited(object, kind, time);
                     waited = Some(time);
                 }
@@ -362,7 +365,7 @@ impl Link {
     /// The span of a wait, for traces.
     fn wait_span(&self, kernel: &Kernel, wait: Blocked, site: &Site) -> Option<EnteredSpan> {
         let about = || {
-            let (object, kind) = kernel.account(wait, self.object.get());
+            let (object, kind) = kernel.account(wait, self.object);
             let object = object.and_then(|id| kernel.objects.get(&id));
             (kind.name(), object.map(|object| &object.frame.name.what as &dyn fmt::Display))
         };
@@ -376,5 +379,11 @@ fn is_under_way(kernel: &Kernel, site: &Site) -> Done {
         Some(fault) => Err(Box::new(fault.clone())),
         None if kernel.core.ended => Err(Box::new(Error::Ended { site: site.clone() })),
         None => Ok(()),
+    }
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Link").field("me", &self.me).field("object", &self.object).finish_non_exhaustive()
     }
 }

@@ -6,12 +6,12 @@ use super::message::{Asked, Request};
 use super::part::Part;
 use super::waits::MapWait;
 use crate::error::{A_CALL, ObjectName, Result};
-use crate::ids::{CallId, ObjectId};
-use crate::kernel::Reason;
+use crate::ids::CallId;
 use crate::kernel::asking::{Asking, When};
 use crate::kernel::message::malformed;
 use crate::kernel::watch::Blocked;
-use crate::object::{Cx, How, Plan, Way};
+use crate::kernel::{Core, Reason};
+use crate::object::{Cx, How, Plan, Shared};
 use crate::operation::{TypeKey, short};
 use crate::ops::{self, Op, OpId};
 use crate::race::Origin;
@@ -62,9 +62,7 @@ use std::marker::PhantomData;
 /// A panic in a key's `Hash` or `Eq`, in an operation, or in a type's serde code poisons the map on all ranks, also if
 /// it happens on the rank that makes the call. [`gather_to`](GMap::gather_to) still ends on all ranks.
 pub struct GMap<K: MapKey, V: MapValue> {
-    pub(super) link: Way<Part<K, V>>,
-    pub(super) id: ObjectId,
-    name: ObjectName,
+    pub(super) shared: Shared<Part<K, V>>,
     /// The map stays on the thread that runs the rank's program.
     types: PhantomData<*const (K, V)>,
 }
@@ -88,12 +86,10 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     pub fn new(world: &World) -> Result<Self> {
         let site = Site::here();
         let what = format!("GMap<{}, {}>", short::<K>(), short::<V>());
-        let mut plan = Plan::at(what, &("GMap", TypeKey::of::<K>(), TypeKey::of::<V>()), site.clone());
-        let link = Way::of(world.link());
-        let id = link.next_object();
-        plan.agree((&link, id), |core| Part::<K, V>::new((core.me, core.size), core.modes.check))?;
-        let name = ObjectName { made_at: site, ..plan.name() };
-        Ok(GMap { link, id, name, types: PhantomData })
+        let mut plan = Plan::at(what, &("GMap", TypeKey::of::<K>(), TypeKey::of::<V>()), site);
+        let part = |core: &Core| Part::new((core.me, core.size), core.modes.check);
+        let shared = Shared::construct(world.link().of_next_object(), &mut plan, part)?;
+        Ok(GMap { shared, types: PhantomData })
     }
 
     /// The rank that owns a key. The map need not contain the key. If `key` is a form that is hashed differently from
@@ -112,7 +108,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn owner(&self, key: &(impl Lookup<K> + ?Sized)) -> Rank {
-        owner_of(hash_of(key), self.link.size)
+        owner_of(hash_of(key), self.shared.size)
     }
 
     /// The value of a key.
@@ -252,12 +248,12 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     }
 
     pub(super) fn name(&self) -> &ObjectName {
-        &self.name
+        &self.shared.name
     }
 
     /// A call in which code of the user's types runs, on this rank too: a panic of that code poisons the map.
     pub(super) fn call<R>(&self, call: impl FnOnce() -> R) -> R {
-        self.link.poisoned_by_panics((A_CALL, None), call)
+        self.shared.poisoned_by_panics((A_CALL, None), call)
     }
 
     /// A request that changes nothing: it may be repeated by a rank that polls. Returns the answer of the key's owner.
@@ -271,7 +267,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         let (owner, sought) = self.seek(key, site)?;
         let look = || self.ask(owner, request, sought.clone(), action, site);
         let found = |answer: &Vec<u8>| Some(digest::of(answer));
-        let answer = self.link.look_at((self.id, action, site), || digest::of(&sought), look, found)?;
+        let answer = self.shared.look_at((self.shared.id(), action, site), || digest::of(&sought), look, found)?;
         Ok((owner, answer))
     }
 
@@ -283,7 +279,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         action: &'static str,
         site: &Site,
     ) -> Result<(Rank, Vec<u8>)> {
-        self.link.no_look();
+        self.shared.no_look();
         let (owner, mut payload) = self.seek(key, site)?;
         if let Some(value) = value {
             code::write(value, &mut payload).map_err(|cause| cannot_travel::<V>(&cause, site))?;
@@ -295,7 +291,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     fn seek(&self, key: &(impl Lookup<K> + ?Sized), site: &Site) -> Result<(Rank, Vec<u8>)> {
         let (hash, mut payload) = (hash_of(key), Vec::new());
         code::write_sought::<K>(hash, key, &mut payload).map_err(|cause| cannot_travel::<K>(cause, site))?;
-        Ok((owner_of(hash, self.link.size), payload))
+        Ok((owner_of(hash, self.shared.size), payload))
     }
 
     /// The value that an owner has found or not: its answer.
@@ -320,11 +316,11 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         action: &'static str,
         site: &Site,
     ) -> Result<Vec<u8>> {
-        if owner == self.link.me {
+        if owner == self.shared.me {
             let serve = |part: &mut Part<K, V>, cx: &mut Cx<'_>| part.serve_own(request, &payload, site, cx);
-            return self.link.wait_on(MapWait::Settle, site, serve).map_err(|error| at_line(error, site));
+            return self.shared.wait_on(MapWait::Settle, site, serve).map_err(|error| at_line(error, site));
         }
-        let _call = self.link.call(action);
+        let _call = self.shared.call(action);
         let call = self.send_request(owner, request, payload, action, site)?;
         self.answer(call, action, site)
     }
@@ -337,14 +333,14 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         action: &'static str,
         site: &Site,
     ) -> Result<CallId> {
-        if self.link.modes.check {
+        if self.shared.modes.check {
             // As the owner does: the next accesses of this rank are ordered after earlier scopes.
-            self.link.wait_on(MapWait::Settle, site, |part, cx| part.poll_usable(request.writes(), cx))?;
+            self.shared.wait_on(MapWait::Settle, site, |part, cx| part.poll_usable(request.writes(), cx))?;
         }
-        let reason = Reason { action, site: Some(site.clone()) };
-        self.link.on(site, |part, cx| {
+        let reason = Reason::new(action, Kind::Access, site);
+        self.shared.on(site, |part, cx| {
             cx.usable(request.writes(), Window::WHOLE)?;
-            let how = How { kind: Kind::Access, lazy: false, reason: Some(&reason) };
+            let how = How::default().on(&reason);
             let asking = Asking { to: owner, how, landing: None, when: When::Now, shown: false, forgotten: false };
             let origin = part.check.is_some().then(|| Box::new(Origin::here(site, &cx.core.order)));
             cx.ask_as(asking, &Asked { epoch: part.ledger.epoch, request, origin }, payload)
@@ -353,13 +349,13 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
 
     /// Waits for the answer to a request.
     pub(super) fn answer(&self, call: CallId, action: &'static str, site: &Site) -> Result<Vec<u8>> {
-        let what = Blocked::Calls { object: self.id, action, kind: Kind::Access };
-        let answer = self.link.wait(what, site, |kernel, _| match kernel.core.take_reply(call) {
-            None => kernel.sound(self.id).err().map(Err),
+        let what = Blocked::Calls { object: self.shared.id(), action, kind: Kind::Access };
+        let answer = self.shared.wait_kernel(what, site, |kernel, _| match kernel.core.take_reply(call) {
+            None => kernel.sound(self.shared.id()).err().map(Err),
             answer => answer,
         });
         answer.map_err(|error| {
-            self.link.tidy(|kernel, _| kernel.core.give_up(call));
+            self.shared.tidy_kernel(|kernel, _| kernel.core.give_up(call));
             at_line(error, site)
         })
     }
@@ -381,15 +377,8 @@ pub(super) fn read<T: MapValue>(answer: &mut &[u8], owner: Rank, site: &Site) ->
     })
 }
 
-impl<K: MapKey, V: MapValue> Drop for GMap<K, V> {
-    fn drop(&mut self) {
-        let (id, panicking) = (self.id, std::thread::panicking());
-        self.link.let_go_of(move |kernel, out| kernel.drop_object(id, panicking, out));
-    }
-}
-
 impl<K: MapKey, V: MapValue> std::fmt::Debug for GMap<K, V> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.name.what)
+        f.write_str(&self.shared.name.what)
     }
 }

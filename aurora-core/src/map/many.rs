@@ -58,16 +58,16 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     where
         Q: Lookup<K> + ?Sized + 'k,
     {
-        self.link.no_look();
-        let mut wanted: Vec<_> = (0..self.link.size).map(|_| Wanted { keys: Vec::new(), done: 0 }).collect();
+        self.shared.no_look();
+        let mut wanted: Vec<_> = (0..self.shared.size).map(|_| Wanted { keys: Vec::new(), done: 0 }).collect();
         let mut len = 0;
         for key in keys {
             wanted[self.owner(key).index()].keys.push((len, key));
             len += 1;
         }
         let mut values: Vec<_> = (0..len).map(|_| None).collect();
-        let me = self.link.me;
-        let others = || me.others(self.link.size);
+        let me = self.shared.me;
+        let others = || me.others(self.shared.size);
         let mut under_way: Vec<_> = wanted.iter().map(|_| None).collect();
         for owner in others() {
             under_way[owner.index()] = self.ask_more(owner, &wanted[owner.index()], site)?;
@@ -83,7 +83,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
                 let Some((keys, asked)) = under_way[owner.index()].take() else {
                     continue;
                 };
-                let _call = self.link.bulk_call(ACTION);
+                let _call = self.shared.bulk_call(ACTION);
                 let answer = self.answer(asked.hand_over(), ACTION, site)?;
                 let wanted = &mut wanted[owner.index()];
                 self.take(owner, wanted, (keys, &answer), &mut values, site)?;
@@ -103,10 +103,10 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
         if wanted.done == wanted.keys.len() {
             return Ok(None);
         }
-        let _call = self.link.bulk_call(ACTION);
+        let _call = self.shared.bulk_call(ACTION);
         let (keys, payload) = wanted.next(site)?;
         let call = self.send_request(owner, Request::Get { keys }, payload, ACTION, site)?;
-        Ok(Some((keys, Asked::new(&self.link, call))))
+        Ok(Some((keys, Asked::new(&self.shared, call))))
     }
 
     /// Puts an answer, about the first of the `asked` keys, into the result.

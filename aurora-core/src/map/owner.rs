@@ -68,7 +68,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     #[track_caller]
     pub fn owner_computes(&self) -> Result<MapOwnerComputes<'_, K, V>> {
         let site = Site::here();
-        let shown = self.link.wait_on(MapWait::Settle, &site, |part, cx| match part.poll_usable(false, cx)? {
+        let shown = self.shared.wait_on(MapWait::Settle, &site, |part, cx| match part.poll_usable(false, cx)? {
             Ok(()) => part.own.clone().map(Ok),
             Err(error) => Some(Err(error)),
         })?;
@@ -103,7 +103,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     #[track_caller]
     pub fn owner_computes_mut(&mut self) -> Result<MapOwnerComputesMut<'_, K, V>> {
         let site = Site::here();
-        let taken = self.link.wait_on(MapWait::Settle, &site, |part, cx| match part.poll_usable(true, cx)? {
+        let taken = self.shared.wait_on(MapWait::Settle, &site, |part, cx| match part.poll_usable(true, cx)? {
             Ok(()) => Some(Ok(part.own.take().and_then(Arc::into_inner))),
             Err(error) => Some(Err(error)),
         })?;
@@ -118,7 +118,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     }
 
     fn open_guard(&self, site: Site, mutable: bool) -> Guard<'_, K, V> {
-        let (registered, held) = self.link.tidy_on(|part, cx| {
+        let (registered, held) = self.shared.tidy(|part, cx| {
             (cx.open_guard((NAME, &site), (mutable, false), Window::WHOLE), Held::begin(part, &site, cx))
         });
         Guard { map: self, site, registered, held }
@@ -137,7 +137,7 @@ impl<K: MapKey, V: MapValue> Guard<'_, K, V> {
             }
         }));
         let (registered, panicked) = (self.registered, panicked || compared.is_err());
-        self.map.link.let_go(move |part, cx| {
+        self.map.shared.let_go(move |part, cx| {
             if let Some(taken) = taken {
                 part.own = Some(Arc::new(taken));
             }

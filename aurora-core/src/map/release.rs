@@ -112,7 +112,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     pub fn release_c_with<O: Op<V>>(&mut self, op: O) -> Result<MapReleaseC<'_, K, V, O>> {
         ops::stateless(op);
         let site = Site::here();
-        self.link.on(&site, |part, cx| {
+        self.shared.on(&site, |part, cx| {
             let known = part.ops.add::<O>(O::apply);
             known.map(drop).map_err(|same| cx.frame.same_number::<O>(same, &site))
         })?;
@@ -120,17 +120,17 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     }
 
     fn open<O>(&self, opening: Opening, site: Site) -> Result<MapReleaseC<'_, K, V, O>> {
-        let epoch = self.link.wait_on(MapWait::Lead, &site, |part, cx| match cx.usable(true, Window::WHOLE) {
+        let epoch = self.shared.wait_on(MapWait::Lead, &site, |part, cx| match cx.usable(true, Window::WHOLE) {
             Err(error) => Some(Err(error)),
             Ok(()) if part.ledger.ahead() >= SCOPES_AHEAD => None,
             Ok(()) => Some(part.enter(opening.clone(), cx)),
         })?;
-        let guard = self.link.tidy_on(|_, cx| cx.open_guard((NAME, &site), (true, true), Window::WHOLE));
-        let size = self.link.size;
-        let reason = Reason { action: NAME, site: Some(site) };
+        let guard = self.shared.tidy(|_, cx| cx.open_guard((NAME, &site), (true, true), Window::WHOLE));
+        let size = self.shared.size;
+        let reason = Reason::new(NAME, Kind::Flush, &site);
         let buffer = Buffer::new(BUFFER.min(FIRST * size));
         let sent = Sent { epoch, opening, reason, batches: vec![0; size], time: None };
-        let noted = self.link.modes.check.then(|| Noted::new(size));
+        let noted = self.shared.modes.check.then(|| Noted::new(size));
         Ok(MapReleaseC { map: self, sent, buffer, noted, guard: Some(guard), operation: PhantomData })
     }
 }
@@ -297,7 +297,7 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
     fn make_room(&mut self) -> Result<()> {
         let map = self.map;
         let may_grow = |bytes: usize| {
-            let budget = || map.link.tidy(|kernel, _| kernel.core.budget);
+            let budget = || map.shared.tidy_kernel(|kernel, _| kernel.core.budget);
             bytes <= BUFFER && budget().admit(bytes, bytes / 2).is_ok()
         };
         let room = self.buffer.make_room(may_grow);
@@ -306,8 +306,8 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
         }
         // Writes that have left the buffer and cannot be sent are lost. The program may go on, so the map must fail.
         let opened = self.sent.site().clone();
-        let sent = map.link.poisoned_by_panics((NAME, Some(&opened)), || self.send_all());
-        sent.inspect_err(|error| map.link.tidy_on(|_, cx| cx.fail(error.clone())))
+        let sent = map.shared.poisoned_by_panics((NAME, Some(&opened)), || self.send_all());
+        sent.inspect_err(|error| map.shared.tidy(|_, cx| cx.fail(error.clone())))
     }
 
     fn send_all(&mut self) -> Result<()> {
@@ -322,7 +322,7 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
     /// this rank itself. Returns the last batch to each owner.
     fn send(&mut self, wait: bool) -> Result<Last<K, V>> {
         let MapReleaseC { map, sent, buffer, noted, .. } = self;
-        let (me, size) = (map.link.me, map.link.size);
+        let (me, size) = (map.shared.me, map.shared.size);
         for (owner, notes) in noted.iter_mut().flat_map(Noted::take) {
             sent.send_notes(map, owner, notes, wait)?;
         }
@@ -383,30 +383,30 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
     fn end(&mut self, checked: bool) -> Result<()> {
         let (map, guard) = (self.map, self.guard.take());
         let close = |broken_off, (): &mut ()| if broken_off { Ok(()) } else { self.close(checked) };
-        map.link.end_guard(guard, close, |part, ()| part.has_changed = true)
+        map.shared.end_guard(guard, close, |part, ()| part.has_changed = true)
     }
 
     fn close(&mut self, checked: bool) -> Result<()> {
         let map = self.map;
-        let _call = map.link.bulk_call(NAME);
+        let _call = map.shared.bulk_call(NAME);
         let ended = self.end_to_all().inspect_err(|error| {
             // Otherwise the other ranks would wait for this rank.
-            map.link.tidy_on(|_, cx| cx.fail(error.clone()));
+            map.shared.tidy(|_, cx| cx.fail(error.clone()));
         });
         ended?;
         if !checked {
             return Ok(());
         }
         let epoch = self.sent.epoch;
-        map.link.wait_on(MapWait::Settle, self.sent.site(), |part, cx| part.poll_settled(epoch, cx))
+        map.shared.wait_on(MapWait::Settle, self.sent.site(), |part, cx| part.poll_settled(epoch, cx))
     }
 
     fn end_to_all(&mut self) -> Result<()> {
         if self.noted.is_some() {
-            self.sent.time = self.map.link.tidy_on(|_, cx| cx.release());
+            self.sent.time = self.map.shared.tidy(|_, cx| cx.release());
         }
         let Last { mut batches, own } = self.send(false)?;
-        let (me, size) = (self.map.link.me, self.map.link.size);
+        let (me, size) = (self.map.shared.me, self.map.shared.size);
         for owner in me.others(size) {
             self.sent.end(self.map, owner, std::mem::take(&mut batches[owner.index()]))?;
         }
@@ -417,7 +417,7 @@ impl<K: MapKey, V: MapValue, O> MapReleaseC<'_, K, V, O> {
 
 impl<K: MapKey, V: MapValue, O> Drop for MapReleaseC<'_, K, V, O> {
     fn drop(&mut self) {
-        self.map.link.end_dropped(|| self.end(false));
+        self.map.shared.end_dropped(|| self.end(false));
     }
 }
 

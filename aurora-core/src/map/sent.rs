@@ -60,7 +60,7 @@ impl Sent {
         notes: Vec<u8>,
         wait: bool,
     ) -> Result<()> {
-        match owner == map.link.me {
+        match owner == map.shared.me {
             true => self.apply_own(map, (Content::Sent(Received::Bytes(notes), 0), true), wait),
             false => self.send_batch(map, owner, (Batch { bytes: notes, hashes: 0 }, true), wait),
         }
@@ -74,12 +74,12 @@ impl Sent {
         wait: bool,
     ) -> Result<()> {
         let Sent { epoch, opening, reason, batches, .. } = self;
-        let (_call, seq) = (map.link.call(reason.action), batches[owner.index()]);
+        let (_call, seq) = (map.shared.call(reason.action), batches[owner.index()]);
         // Serves other ranks' batches, for which this rank is not woken.
-        map.link.look();
+        map.shared.look();
         let site = reason.site.as_ref().expect("scopes have lines");
         let mut bytes = Some(bytes);
-        map.link.wait_on(MapWait::Room(owner), site, |part, cx| {
+        map.shared.wait_on(MapWait::Room(owner), site, |part, cx| {
             if let Err(fault) = cx.sound() {
                 return Some(Err(fault));
             }
@@ -112,11 +112,11 @@ impl Sent {
         (batch, notes): (Content<K, V>, bool),
         wait: bool,
     ) -> Result<()> {
-        let me = map.link.me;
+        let me = map.shared.me;
         let (epoch, op, seq) = (self.epoch, self.opening.op, self.batches[me.index()]);
-        map.link.look();
+        map.shared.look();
         let mut batch = Some(batch);
-        map.link.wait_on(MapWait::OwnRoom, self.site(), |part, cx| {
+        map.shared.wait_on(MapWait::OwnRoom, self.site(), |part, cx| {
             if let Err(fault) = cx.sound() {
                 return Some(Err(fault));
             }
@@ -139,7 +139,7 @@ impl Sent {
     pub(super) fn end<K: MapKey, V: MapValue>(&mut self, map: &GMap<K, V>, owner: Rank, last: Batch) -> Result<()> {
         let Batch { bytes, hashes } = last;
         let batches = self.batches[owner.index()] + u64::from(!bytes.is_empty());
-        map.link.on(self.site(), |_, cx| {
+        map.shared.on(self.site(), |_, cx| {
             if batches > 0 {
                 cx.sound()?;
             }
@@ -152,8 +152,8 @@ impl Sent {
 
     /// This rank has ended the scope.
     pub(super) fn end_own<K: MapKey, V: MapValue>(&self, map: &GMap<K, V>) -> Result<()> {
-        let me = map.link.me.index();
-        map.link.on(self.site(), |part, _| {
+        let me = map.shared.me.index();
+        map.shared.on(self.site(), |part, _| {
             part.released(self.epoch, self.time.as_ref());
             let record = part.ledger.record(self.epoch);
             record.mine_complete = true;

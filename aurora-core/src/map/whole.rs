@@ -66,17 +66,17 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
 
     fn count(&self, site: &Site) -> Result<usize> {
         let text = format!("the count of {}", self.name());
-        let key = digest::add(self.id.0, 1);
-        self.link.synchronize("a count", &text, key, self.unusable(false, site), site)?;
-        let own = self.link.on(site, |part, _| Ok(part.own.as_ref().map_or(0, |own| own.len() as u64)))?;
-        let size = self.link.size;
+        let key = digest::add(self.shared.id().0, 1);
+        self.shared.synchronize("a count", &text, key, self.unusable(false, site), site)?;
+        let own = self.shared.on(site, |part, _| Ok(part.own.as_ref().map_or(0, |own| own.len() as u64)))?;
+        let size = self.shared.size;
         let action = In(&text);
-        let mut call = CollectiveCall::new(&self.link, Came::new("the sum of a count", &action, key), site);
+        let mut call = CollectiveCall::new(&self.shared, Came::new("the sum of a count", &action, key), site);
         let sum = call.share(Give::Word(&own.to_ne_bytes()), |given| {
             let counts = (0..size).map(|rank| given.of(rank).try_into().map(u64::from_ne_bytes));
             counts.sum::<std::result::Result<u64, _>>()
         })?;
-        sum.map(|sum| sum as usize).map_err(|_| malformed(self.link.me))
+        sum.map(|sum| sum as usize).map_err(|_| malformed(self.shared.me))
     }
 
     /// Collective. Returns all entries on rank `root`, in any order, and `None` on other ranks. Orders all ranks before
@@ -108,36 +108,36 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     #[track_caller]
     pub fn gather_to(&self, root: impl Into<Rank>) -> Result<Option<Vec<(K, V)>>> {
         let (site, root) = (Site::here(), root.into());
-        let size = self.link.size;
+        let size = self.shared.size;
         let refusal = match root.index() < size {
             true => self.unusable(false, &site),
             false => Some(Error::NoSuchRank { rank: root, size, site: site.clone() }),
         };
         let text = format!("the gathering of {} on {root}", self.name());
-        let key = digest::add(self.id.0, 2 + root.index() as u64);
-        self.link.synchronize("a gather", &text, key, refusal, &site)?;
+        let key = digest::add(self.shared.id().0, 2 + root.index() as u64);
+        self.shared.synchronize("a gather", &text, key, refusal, &site)?;
         // The other ranks wait for this rank at the end, also if a type panics here.
         let collected = catch_unwind(AssertUnwindSafe(|| {
-            (root == self.link.me).then(|| self.call(|| self.fetch_all(&site))).transpose()
+            (root == self.shared.me).then(|| self.call(|| self.fetch_all(&site))).transpose()
         }));
         let failed = match &collected {
             Ok(all) => all.as_ref().err().cloned(),
             Err(_) => self.unusable(false, &site),
         };
-        let ended = self.link.synchronize("the end of a gather", &text, key, failed, &site);
+        let ended = self.shared.synchronize("the end of a gather", &text, key, failed, &site);
         let all = collected.unwrap_or_else(|panic| resume_unwind(panic))?;
         ended.map(|()| all)
     }
 
     /// Fetches all entries, from all owners at the same time, each in pieces.
     fn fetch_all(&self, site: &Site) -> Result<Vec<(K, V)>> {
-        let (me, size) = (self.link.me, self.link.size);
+        let (me, size) = (self.shared.me, self.shared.size);
         let mut fetched = Fetched { all: Vec::new(), allowance: Allowance::default() };
         let ask = |owner, from| -> Result<_> {
             let call = self.send_request(owner, Request::Scan { from }, Vec::new(), GATHER, site)?;
-            Ok(Some(Asked::new(&self.link, call)))
+            Ok(Some(Asked::new(&self.shared, call)))
         };
-        let _call = self.link.bulk_call(GATHER);
+        let _call = self.shared.bulk_call(GATHER);
         let mut under_way =
             me.others(size).map(|owner| Ok((owner, ask(owner, (0, 0))?))).collect::<Result<Vec<_>>>()?;
         let mut next = Some((0, 0));
@@ -180,9 +180,9 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
     pub fn clear(&mut self) -> Result<()> {
         let site = Site::here();
         let text = format!("the clearing of {}", self.name());
-        self.link.synchronize("a clear", &text, self.id.0, self.unusable(true, &site), &site)?;
+        self.shared.synchronize("a clear", &text, self.shared.id().0, self.unusable(true, &site), &site)?;
         let opening = Opening::new("cleared", Kind::Barrier, Rule::Met, &site);
-        let cleared = self.link.on(&site, |part, cx| {
+        let cleared = self.shared.on(&site, |part, cx| {
             let epoch = part.enter(opening, cx)?;
             part.allowance = Allowance::default();
             part.forget_accesses();
@@ -197,7 +197,7 @@ impl<K: MapKey, V: MapValue> GMap<K, V> {
 
     /// The error that forbids a use, once earlier scopes are completed.
     fn unusable(&self, mutable: bool, site: &Site) -> Option<Error> {
-        self.link.wait_on(MapWait::Settle, site, |part, cx| part.poll_usable(mutable, cx)).err()
+        self.shared.wait_on(MapWait::Settle, site, |part, cx| part.poll_usable(mutable, cx)).err()
     }
 }
 
@@ -216,7 +216,7 @@ impl<K: MapKey, V: MapValue> Fetched<K, V> {
             let before = rest.len();
             let entry = (read(&mut rest, owner, site)?, read(&mut rest, owner, site)?);
             let taken = self.allowance.take(2 * size_of::<(K, V)>() + before - rest.len());
-            taken.map_err(|shortage| shortage.error(map.link.me, "a gather", map.name().clone(), site))?;
+            taken.map_err(|shortage| shortage.error(map.shared.me, "a gather", map.name().clone(), site))?;
             self.all.push(entry);
         }
         if !rest.is_empty() {

@@ -40,7 +40,7 @@ impl<'a> How<'a> {
 
     /// Counts the message at this line of the program ([`Cx::reason`]), for [`World::usage`](crate::World::usage).
     pub fn on(self, reason: &'a Reason) -> Self {
-        How { reason: Some(reason), ..self }
+        How { reason: Some(reason), kind: reason.kind, ..self }
     }
 }
 
@@ -105,7 +105,7 @@ impl Cx<'_> {
 
     /// Makes the reason of a message about this object, for [`How::on`]: the program's action and its line.
     pub fn reason(&self, action: &'static str, site: Option<Site>) -> Reason {
-        Reason { action, site }
+        Reason { action, site, kind: Kind::Object }
     }
 
     /// Sends a message to the object on a rank, this one or another. Each arrives once; the order is not fixed.

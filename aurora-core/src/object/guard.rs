@@ -1,6 +1,6 @@
 //! A guard of the program: the common part of the guards of all objects, and their end.
 
-use super::{SharedObject, Way};
+use super::{Shared, SharedObject};
 use crate::error::Result;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread;
@@ -26,7 +26,7 @@ impl Guard {
     }
 }
 
-impl<O: SharedObject> Way<O> {
+impl<O: SharedObject> Shared<O> {
     /// Ends a guard; `None`: it has ended. `close` sends the buffers, and puts the loans into its second argument. Its
     /// first argument is true if a panic has broken off the guard; then it sends nothing and gives the loans back
     /// itself. `ended` gives the loans to the object as soon as the guard is deregistered.

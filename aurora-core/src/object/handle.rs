@@ -1,12 +1,13 @@
 //! The program's handle of a shared object, and its construction.
 
-use super::{Cx, Plan, SharedObject, Wait, Way};
+use super::{Cx, Plan, SharedObject, Wait};
 use crate::collective::{Came, In};
-use crate::error::Result;
+use crate::error::{ObjectName, Result};
 use crate::ids::ObjectId;
-use crate::kernel::Kernel;
 use crate::kernel::asking::{Asking, When};
 use crate::kernel::watch::Blocked;
+use crate::kernel::{Core, Kernel};
+use crate::link::Link;
 use crate::object::How;
 use crate::stats::Kind;
 use crate::{Element, Error, Site, World, digest, memory};
@@ -15,13 +16,14 @@ use serde::Serialize;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::marker::PhantomData;
+use std::ops::Deref;
 
 /// A rank's handle of a shared object: [`World::share`] makes it. It belongs to the thread that runs the rank's
 /// program. The object is freed when all ranks have dropped their handles, in any order.
 pub struct Shared<O: SharedObject> {
-    way: Way<O>,
-    id: ObjectId,
-    name: String,
+    link: Link,
+    pub(crate) name: ObjectName,
+    object: PhantomData<fn(O)>,
 }
 
 /// Access to an object from its own threads: [`Shared::reach`].
@@ -118,15 +120,16 @@ impl World {
     /// `Mismatch` if ranks construct objects of different types, names or arguments; on all ranks, the error that
     /// `make` returns on one of them; the error that ended the job.
     pub fn share<O: SharedObject>(&self, mut plan: Plan, make: impl FnOnce(&Making) -> Result<O>) -> Result<Shared<O>> {
-        let (way, name) = (Way::<O>::of(self.link()), plan.name().to_string());
-        let id = way.next_object();
+        let link = self.link().of_next_object();
         plan.of_type::<O>();
-        let made = make(&Making { rank: self.rank(), size: self.size() }).map_err(|error| plan.refuse(error)).ok();
-        match made {
-            Some(object) => plan.agree((&way, id), |_| object)?,
-            None => plan.come(&way, id)?,
+        match make(&Making { rank: self.rank(), size: self.size() }) {
+            Ok(object) => Shared::construct(link, &mut plan, |_| object),
+            Err(error) => {
+                plan.refuse(error.clone());
+                plan.come(&link)?;
+                Err(error)
+            }
         }
-        Ok(Shared { way, id, name })
     }
 
     /// Collective. A [`barrier`](World::barrier) that carries words of these objects. Each object returns its word
@@ -188,24 +191,45 @@ pub struct NamedId(pub(crate) ObjectId);
 
 impl<O: SharedObject> Named for Shared<O> {
     fn id(&self) -> NamedId {
-        NamedId(self.id)
+        NamedId(self.link.id())
+    }
+}
+
+#[doc(hidden)]
+impl<O: SharedObject> Deref for Shared<O> {
+    type Target = Link;
+
+    fn deref(&self) -> &Link {
+        &self.link
     }
 }
 
 impl<O: SharedObject> Shared<O> {
+    /// Collective. Registers the object of this link and returns once all ranks have agreed on it. It is registered
+    /// first: a message may arrive as soon as they have agreed.
+    pub(crate) fn construct(link: Link, plan: &mut Plan, make: impl FnOnce(&Core) -> O) -> Result<Self> {
+        let (id, name) = (link.id(), plan.name());
+        link.tidy_kernel(|kernel, _| {
+            let machine = make(&kernel.core);
+            kernel.add(id, name.clone(), machine);
+        });
+        plan.come(&link).inspect_err(|_| link.tidy_kernel(|kernel, _| kernel.remove(id)))?;
+        Ok(Shared { link, name: ObjectName { made_at: plan.site.clone(), ..name }, object: PhantomData })
+    }
+
     /// This rank.
     pub fn rank(&self) -> Rank {
-        self.way.me
+        self.link.me
     }
 
     /// Number of ranks.
     pub fn size(&self) -> usize {
-        self.way.size
+        self.size
     }
 
     /// Returns access to the object for its own threads, which may outlive it.
     pub fn reach(&self) -> Reach<O> {
-        Reach { endpoint: self.way.endpoint.clone(), id: self.id, object: PhantomData }
+        Reach { endpoint: self.link.endpoint.clone(), id: self.link.id(), object: PhantomData }
     }
 
     /// Acts on this rank's part of the object, at once; then the kernel calls [`advance`](SharedObject::advance). The
@@ -215,13 +239,15 @@ impl<O: SharedObject> Shared<O> {
     /// The error of the action; the error that ended the job.
     #[track_caller]
     pub fn act<R>(&self, action: impl FnOnce(&mut O, &mut Cx<'_>) -> Result<R>) -> Result<R> {
-        self.way.on(&Site::here(), action)
+        self.on(&Site::here(), action)
     }
 
     /// Acts on this rank's part of the object, even if the object has failed or the job has ended: for the `Drop` of a
     /// type that holds this handle. The action must not use shared objects.
     pub fn tidy<R>(&self, action: impl FnOnce(&mut O, &mut Cx<'_>) -> R) -> R {
-        self.way.tidy_on(action)
+        let (mut action, mut outcome) = (Some(action), None);
+        self.link.tidy_on(&mut |object, cx| outcome = action.take().map(|action| action(object.of_kind(), cx)));
+        outcome.expect("an action runs once")
     }
 
     /// Waits until `look` returns `Some`. `look` is called again after each change of the object. A call that returns
@@ -232,7 +258,7 @@ impl<O: SharedObject> Shared<O> {
     /// can never end ([`SharedObject::awaits`]).
     #[track_caller]
     pub fn wait<R>(&self, wait: Wait, mut look: impl FnMut(&mut O, &mut Cx<'_>) -> Option<Result<R>>) -> Result<R> {
-        self.way.wait_on(wait, &Site::here(), |object, cx| match cx.sound() {
+        self.wait_on(wait, &Site::here(), |object, cx| match cx.sound() {
             Err(error) => Some(Err(error)),
             Ok(()) => look(object, cx),
         })
@@ -247,7 +273,7 @@ impl<O: SharedObject> Shared<O> {
     #[track_caller]
     pub fn zeros<T: Element>(&self, purpose: &str, len: usize) -> Result<Vec<T>> {
         let (site, bytes) = (Site::here(), len.saturating_mul(size_of::<T>()));
-        self.way.on(&site, |_, cx| {
+        self.on(&site, |_, cx| {
             cx.sound()?;
             cx.admit_copy(purpose, (bytes, bytes), &site)
         })?;
@@ -264,8 +290,8 @@ impl<O: SharedObject> Shared<O> {
     pub fn agree(&self, call: &'static str, words: &str, alike: &impl Hash, refusal: Option<Error>) -> Result<()> {
         let mut hasher = DefaultHasher::new();
         (words, alike).hash(&mut hasher);
-        let key = digest::add(hasher.finish(), self.id.0);
-        self.way.synchronize(call, &words, key, refusal, &Site::here())
+        let key = digest::add(hasher.finish(), self.link.id().0);
+        self.synchronize(call, &words, key, refusal, &Site::here())
     }
 
     /// Sends a request to the object on a rank, this one or another, and waits for the answer. `action` is the call
@@ -283,8 +309,8 @@ impl<O: SharedObject> Shared<O> {
         payload: impl Into<Payload>,
     ) -> Result<Vec<u8>> {
         let site = Site::here();
-        let _call = self.way.call(action);
-        let call = self.way.on(&site, |_, cx| {
+        let _call = self.call(action);
+        let call = self.on(&site, |_, cx| {
             cx.sound()?;
             if to.index() >= cx.size() {
                 return Err(Error::NoSuchRank { rank: to, size: cx.size(), site: site.clone() });
@@ -294,25 +320,25 @@ impl<O: SharedObject> Shared<O> {
             let asking = Asking { to, how, landing: None, when: When::Now, shown: false, forgotten: false };
             cx.ask_as(asking, header, payload)
         })?;
-        let what = Blocked::Calls { object: self.id, action, kind: Kind::Object };
-        let answer = self.way.wait(what, &site, |kernel, _| match kernel.core.take_reply(call) {
+        let what = Blocked::Calls { object: self.link.id(), action, kind: Kind::Object };
+        let answer = self.wait_kernel(what, &site, |kernel, _| match kernel.core.take_reply(call) {
             // A rank on which the object has failed may not answer a parked request.
-            None => kernel.sound(self.id).err().map(Err),
+            None => kernel.sound(self.link.id()).err().map(Err),
             answer => answer,
         });
-        answer.inspect_err(|_| self.way.tidy(|kernel, _| kernel.core.give_up(call)))
+        answer.inspect_err(|_| self.tidy_kernel(|kernel, _| kernel.core.give_up(call)))
     }
 }
 
 impl<O: SharedObject> Drop for Shared<O> {
     fn drop(&mut self) {
-        let (id, panicking) = (self.id, std::thread::panicking());
-        self.way.let_go_of(move |kernel, out| kernel.drop_object(id, panicking, out));
+        let (id, panicking) = (self.link.id(), std::thread::panicking());
+        self.let_go_of(move |kernel, out| kernel.drop_object(id, panicking, out));
     }
 }
 
 impl<O: SharedObject> fmt::Debug for Shared<O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)
+        write!(f, "{}", self.name)
     }
 }

@@ -36,6 +36,7 @@
 //! # Ok::<(), Error>(())
 //! ```
 
+mod actions;
 mod cx;
 mod frame;
 mod guard;
@@ -44,7 +45,6 @@ mod loan;
 mod plan;
 mod shared;
 mod wait;
-mod way;
 
 pub use crate::ids::CallId;
 pub use crate::kernel::Reason;
@@ -60,4 +60,3 @@ pub use wait::{Awaited, Holds, Obstacle, Until, Wait};
 pub(crate) use frame::{Frame, OpenGuard};
 pub(crate) use guard::Guard;
 pub(crate) use loan::object_of;
-pub(crate) use way::Way;

@@ -4,7 +4,6 @@ use super::SharedObject;
 use crate::collective::Came;
 use crate::error::{ObjectName, Result, clip};
 use crate::ids::ObjectId;
-use crate::kernel::Core;
 use crate::link::Link;
 use crate::operation::TypeKey;
 use crate::{Error, Site, digest};
@@ -63,25 +62,10 @@ impl Plan {
         format!("is in the construction of a {}{of}", self.what)
     }
 
-    /// Collective. Registers the object and returns once all ranks have agreed on it. It is registered first: a
-    /// message may arrive as soon as they have agreed.
-    pub(crate) fn agree<O: SharedObject>(
-        &mut self,
-        (link, id): (&Link, ObjectId),
-        make: impl FnOnce(&Core) -> O,
-    ) -> Result<()> {
-        let name = self.name();
-        link.tidy(|kernel, _| {
-            let machine = make(&kernel.core);
-            kernel.add(id, name, machine);
-        });
-        self.come(link, id).inspect_err(|_| link.tidy(|kernel, _| kernel.remove(id)))
-    }
-
     /// Collective. All ranks agree on the object that they construct, if none refuses. Either all ranks check accesses
     /// to an object, or none.
-    pub(crate) fn come(&mut self, link: &Link, id: ObjectId) -> Result<()> {
-        let (mut action, mut key) = (self.action(), self.key_of(id));
+    pub(crate) fn come(&mut self, link: &Link) -> Result<()> {
+        let (mut action, mut key) = (self.action(), self.key_of(link.id()));
         if link.modes.check {
             action += ", with AURORA_CHECK=1,";
             key = digest::add(key, 1);

@@ -6,7 +6,9 @@ use super::scopes::{ACCUMULATE, READ_CACHE, READ_MOSTLY, RELEASE};
 use super::{Scalar, Spreading, Value};
 use crate::epoch::Opening;
 use crate::ids::Epoch;
+use crate::kernel::Reason;
 use crate::object::Cx;
+use crate::stats::Kind;
 use aurora_net::{Payload, Rank};
 use bytes::Bytes;
 
@@ -31,7 +33,7 @@ impl Scalar {
         // All ranks have entered this scope, so the scopes before it have ended.
         self.ledger.conclude(epoch - 1);
         let site = self.site_of(epoch);
-        let reason = cx.reason(READ_MOSTLY, site.clone());
+        let reason = Reason { action: READ_MOSTLY, site: site.clone(), kind: Kind::Scalar };
         if self.replicated.as_ref().is_some_and(|replicated| replicated.epoch == epoch) {
             let seen = self.contain((READ_MOSTLY, site), cx, |object, _| {
                 let replicated = object.replicated.as_mut()?;
@@ -102,7 +104,7 @@ impl Scalar {
         payload: Bytes,
         cx: &mut Cx<'_>,
     ) {
-        let reason = cx.reason(action, site);
+        let reason = Reason { action, site, kind: Kind::Scalar };
         for rank in cx.me().others(cx.size()) {
             message.send(&reason, rank, Payload::Bytes(payload.clone()), cx);
         }
@@ -133,7 +135,7 @@ impl Scalar {
         if due.is_empty() {
             return;
         }
-        let reason = cx.reason(READ_MOSTLY, site);
+        let reason = Reason { action: READ_MOSTLY, site, kind: Kind::Scalar };
         let value = Bytes::from(self.value.as_ref().map(Value::read).unwrap_or_default());
         for (rank, answered) in due {
             let message = Message::Spread { epoch, number, answered, time: time.clone() };

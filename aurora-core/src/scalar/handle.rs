@@ -2,13 +2,12 @@
 
 use super::plain;
 use crate::digest;
-use crate::error::{A_CALL, ObjectName, Result};
-use crate::ids::ObjectId;
-use crate::kernel::Reason;
+use crate::error::{A_CALL, Result};
 use crate::kernel::message::malformed;
 use crate::kernel::watch::Blocked;
+use crate::kernel::{Core, Reason};
 use crate::memory::{InPlace, Word};
-use crate::object::{Plan, Way};
+use crate::object::{Plan, Shared};
 use crate::operation::{TypeKey, short};
 use crate::ops::{Max, Min, OpId, Sum};
 use crate::polls::Level;
@@ -65,10 +64,8 @@ pub trait Atomic: ScalarValue + bytemuck::Pod {}
 /// # Ok::<(), Error>(())
 /// ```
 pub struct GScalar<T: ScalarValue> {
-    pub(crate) link: Way<Scalar>,
-    pub(crate) id: ObjectId,
+    pub(crate) shared: Shared<Scalar>,
     home: Rank,
-    name: ObjectName,
     /// The value in memory, on ranks that share it.
     in_place: Option<InPlace>,
     value: PhantomData<*const T>,
@@ -104,13 +101,11 @@ impl<T: ScalarValue> GScalar<T> {
         });
         let is_word = plain::fits_a_word::<T>();
         let value = initial.map(|initial| Value::new(initial, is_word));
-        let link = Way::of(world.link());
-        let id = link.next_object();
         let unfit: Unfit = |site| cannot_travel::<T>(LEFT_OVER, site);
-        plan.agree((&link, id), |core| Scalar::new(core, home, value, (plain::ops::<T>(), unfit)))?;
-        let in_place = if is_word { find_word(&link, id, home) } else { None };
-        let name = ObjectName { made_at: site, ..plan.name() };
-        Ok(GScalar { link, id, home, name, in_place, value: PhantomData })
+        let scalar = |core: &Core| Scalar::new(core, home, value, (plain::ops::<T>(), unfit));
+        let shared = Shared::construct(world.link().of_next_object(), &mut plan, scalar)?;
+        let in_place = if is_word { find_word(&shared, home) } else { None };
+        Ok(GScalar { shared, home, in_place, value: PhantomData })
     }
 
     /// Returns the home: the rank on which the value lives.
@@ -283,7 +278,7 @@ impl<T: ScalarValue> GScalar<T> {
 
     /// Decodes a value of this scalar.
     pub(crate) fn decoded(&self, bytes: &[u8], site: &Site) -> Result<T> {
-        self.link.poisoned_by_panics((A_CALL, None), || decode(bytes, site))
+        self.shared.poisoned_by_panics((A_CALL, None), || decode(bytes, site))
     }
 
     fn exchange(&self, expected: &[u8], new: &[u8], action: &'static str, site: &Site) -> Result<Vec<u8>> {
@@ -299,7 +294,7 @@ impl<T: ScalarValue> GScalar<T> {
 
     /// The slow path of an operation: it cannot be done in memory, or looks are watched.
     fn ask(&self, request: ScalarRequest, payload: Vec<u8>, action: &'static str, site: &Site) -> Result<Vec<u8>> {
-        let level = self.link.watched();
+        let level = self.shared.watched();
         if level != Level::Nothing {
             return self.look(request, &payload, action, site);
         }
@@ -311,7 +306,7 @@ impl<T: ScalarValue> GScalar<T> {
 
     /// Does the same as `ask` while looks are watched. An operation that changes nothing is a look.
     fn look(&self, request: ScalarRequest, payload: &[u8], action: &'static str, site: &Site) -> Result<Vec<u8>> {
-        self.in_place.as_ref().map(|in_place| in_place.wake(self.link.watched()));
+        self.in_place.as_ref().map(|in_place| in_place.wake(self.shared.watched()));
         let look = || match self.in_place.as_ref().and_then(InPlace::to_change_watched) {
             Some(word) => self.change(word, request, payload).ok_or_else(|| malformed(self.home)),
             None => self.request((request, None), payload.to_vec(), action, site),
@@ -320,7 +315,7 @@ impl<T: ScalarValue> GScalar<T> {
             let new = requested(request, payload, old, plain::find::<T>);
             (new.as_ref() == Some(old)).then(|| digest::of(old))
         };
-        self.link.look_at((self.id, action, site), || digest::of(payload), look, found)
+        self.shared.look_at((self.shared.id(), action, site), || digest::of(payload), look, found)
     }
 
     fn change(&self, word: &Word, request: ScalarRequest, payload: &[u8]) -> Option<Vec<u8>> {
@@ -336,24 +331,24 @@ impl<T: ScalarValue> GScalar<T> {
         action: &'static str,
         site: &Site,
     ) -> Result<Vec<u8>> {
-        let id = self.id;
-        if self.home == self.link.me {
-            return self.link.wait_on(ScalarWait::Settle, site, |object, cx| object.serve_own(request, &payload, cx));
+        let id = self.shared.id();
+        if self.home == self.shared.me {
+            return self.shared.wait_on(ScalarWait::Settle, site, |object, cx| object.serve_own(request, &payload, cx));
         }
-        let _call = self.link.call(action);
-        let reason = Reason { action, site: Some(site.clone()) };
-        let call = self.link.on(site, |object, cx| {
+        let _call = self.shared.call(action);
+        let reason = Reason::new(action, Kind::Scalar, site);
+        let call = self.shared.on(site, |object, cx| {
             cx.usable(false, Window::WHOLE)?;
             Ok(object.ask(&reason, request, payload, cx))
         })?;
-        self.link
-            .wait(Blocked::Calls { object: id, action, kind: Kind::Scalar }, site, |kernel, _| {
+        self.shared
+            .wait_kernel(Blocked::Calls { object: id, action, kind: Kind::Scalar }, site, |kernel, _| {
                 kernel.core.take_reply(call)
             })
-            .inspect_err(|_| self.link.tidy(|kernel, _| kernel.core.give_up(call)))
-            .and_then(|answer| match self.link.modes.check {
+            .inspect_err(|_| self.shared.tidy_kernel(|kernel, _| kernel.core.give_up(call)))
+            .and_then(|answer| match self.shared.modes.check {
                 true => {
-                    self.link.tidy_on(|object, cx| object.learn_time(answer, cx)).ok_or_else(|| malformed(self.home))
+                    self.shared.tidy(|object, cx| object.learn_time(answer, cx)).ok_or_else(|| malformed(self.home))
                 }
                 false => Ok(answer),
             })
@@ -440,10 +435,10 @@ impl<T: Atomic> GScalar<T> {
 
 /// Collective over the ranks of the home's node. Finds the shared word of a scalar that is one; all ranks have agreed
 /// on the scalar before. A rank that has no memory for the word asks the home by messages.
-fn find_word(link: &Way<Scalar>, id: ObjectId, home: Rank) -> Option<InPlace> {
-    let node = link.node().filter(|_| link.nodes.same_node(home, link.me));
-    let segment = node.and_then(|node| node.share(id.0, Word::LEN).ok());
-    link.tidy_on(|object, cx| {
+fn find_word(shared: &Shared<Scalar>, home: Rank) -> Option<InPlace> {
+    let node = shared.node().filter(|_| shared.nodes.same_node(home, shared.me));
+    let segment = node.and_then(|node| node.share(shared.id().0, Word::LEN).ok());
+    shared.tidy(|object, cx| {
         let permit = object.permit.clone();
         if home != cx.me() {
             return segment.map(|segment| InPlace::new(permit, Arc::new(Word::shared(segment))));
@@ -492,15 +487,8 @@ pub(crate) fn cannot_travel<T>(cause: impl std::fmt::Display, site: &Site) -> Er
     Error::Value { value: short::<T>().into(), cause: cause.to_string(), site: site.clone() }
 }
 
-impl<T: ScalarValue> Drop for GScalar<T> {
-    fn drop(&mut self) {
-        let (id, panicking) = (self.id, std::thread::panicking());
-        self.link.let_go_of(move |kernel, out| kernel.drop_object(id, panicking, out));
-    }
-}
-
 impl<T: ScalarValue> std::fmt::Debug for GScalar<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}", self.name)
+        self.shared.fmt(f)
     }
 }

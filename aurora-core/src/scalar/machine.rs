@@ -179,7 +179,7 @@ impl Scalar {
         payload: Vec<u8>,
         cx: &mut Cx<'_>,
     ) -> CallId {
-        let how = How { kind: Kind::Scalar, lazy: false, reason: Some(reason) };
+        let how = How::default().on(reason);
         let asking = Asking { to: self.home, how, landing: None, when: When::Now, shown: false, forgotten: false };
         let asked = Asked { epoch: self.asking_epoch(), request, after, time: self.release(request, cx) };
         cx.ask_as(asking, &asked, payload).expect("headers of scalars are short")

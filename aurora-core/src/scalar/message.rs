@@ -6,7 +6,6 @@ use crate::kernel::Reason;
 use crate::object::{Cx, How};
 use crate::ops::OpId;
 use crate::race::Time;
-use crate::stats::Kind;
 use aurora_net::{Payload, Rank};
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +30,7 @@ pub(crate) enum Message {
 impl Message {
     /// Sends it, counted for the program's line that `reason` names.
     pub(crate) fn send(&self, reason: &Reason, to: Rank, payload: Payload, cx: &mut Cx<'_>) {
-        cx.send(to, self, payload, How { kind: Kind::Scalar, lazy: false, reason: Some(reason) });
+        cx.send(to, self, payload, How::default().on(reason));
     }
 }
 

@@ -64,17 +64,6 @@ impl Kind {
         Kind::End,
     ];
 
-    /// The kind of a one-sided request, by the call of the program.
-    pub(crate) fn of_action(action: &str) -> Kind {
-        match action {
-            "BatchedReads" => Kind::BatchedReads,
-            "Paged" => Kind::Page,
-            "distmemcpy" => Kind::Copy,
-            "ReleaseC alone" | "AURORA_CHECK" => Kind::Flush,
-            _ => Kind::Access,
-        }
-    }
-
     /// Returns the name of the kind, in a word.
     pub fn name(self) -> &'static str {
         match self {

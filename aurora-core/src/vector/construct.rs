@@ -9,13 +9,12 @@ use crate::distribution::{Distribution, Partition, Refusal, Shape};
 use crate::element::{Access, Element, built_in_ops};
 use crate::epoch::{Ends, Ledger};
 use crate::error::{Result, clip};
-use crate::ids::ObjectId;
 use crate::kernel::Core;
 use crate::kernel::nodes::Nodes;
 use crate::link::Link;
 use crate::memory::node::home::{Home, Place};
 use crate::memory::{Array, Demand, Limits, SharedCopy, Sharing, offset_in_page};
-use crate::object::{Loans, Plan};
+use crate::object::{Loans, Plan, Shared};
 use crate::operation::{TypeKey, short};
 use crate::vector::block::Block;
 use crate::vector::machine::Vector;
@@ -47,7 +46,7 @@ impl VectorPlan {
 
     /// Collective. Checks, before large blocks are made, that the blocks of each node fit into its memory together.
     /// True once all ranks have agreed on that; false for a small vector, which is not checked here.
-    pub(crate) fn admit<T: Element>(&self, world: &World, id: ObjectId) -> Result<bool> {
+    pub(crate) fn admit<T: Element>(&self, link: &Link) -> Result<bool> {
         /// Bytes of the whole vector, so that all ranks decide alike. Smaller blocks are checked by each rank alone.
         const LARGE: usize = 2 << 20;
         // A rank that refuses has planned a vector of no elements. It skips this, and reports its refusal in the next
@@ -55,11 +54,11 @@ impl VectorPlan {
         if self.dist.len() * size_of::<T>() < LARGE {
             return Ok(false);
         }
-        let own = self.dist.range(world.rank()).len() * size_of::<T>();
-        let demand = Demand::new(world.rank(), own, Limits::find().pools());
+        let own = self.dist.range(link.me).len() * size_of::<T>();
+        let demand = Demand::new(link.me, own, Limits::find().pools());
         let action = self.plan.action();
-        let came = Came { demand, ..Came::new("the begin of a construction", &action, self.plan.key_of(id)) };
-        match world.link().come(came, &self.plan.site)? {
+        let came = Came { demand, ..Came::new("the begin of a construction", &action, self.plan.key_of(link.id())) };
+        match link.come(came, &self.plan.site)? {
             None => Ok(true),
             Some((rank, shortage)) => Err(shortage.error(rank, "its block", self.plan.name(), &self.plan.site)),
         }
@@ -67,8 +66,8 @@ impl VectorPlan {
 
     /// Collective. The place in the node's shared memory of a vector on which all ranks have agreed, if it has one, and
     /// this rank's partial copy there.
-    pub(crate) fn place<T: Element>(&self, link: &Link, id: ObjectId) -> Result<Placed<T>> {
-        let (dist, me) = (&self.dist, link.me);
+    pub(crate) fn place<T: Element>(&self, link: &Link) -> Result<Placed<T>> {
+        let (dist, me, id) = (&self.dist, link.me, link.id());
         let Some(node) = link.node().filter(|_| self.is_shared::<T>()) else {
             return Ok((None, None));
         };
@@ -118,14 +117,14 @@ impl VectorPlan {
     /// Collective. Registers the vector and returns once all ranks have agreed on it.
     pub(crate) fn agree<T: Element>(
         &mut self,
-        (link, id): (&Link, ObjectId),
+        link: Link,
         block: Array<T>,
         home: Option<Home>,
-    ) -> Result<()> {
+    ) -> Result<Shared<Vector>> {
         let block = Block::new(Arc::new(block), size_of::<T>().max(1), home);
         let nodes = if self.is_shared::<T>() { link.nodes.clone() } else { Arc::new(Nodes::apart(link.size)) };
         let dist = self.dist.clone();
-        self.plan.agree((link, id), |core| machine::<T>(core, dist, block, nodes))
+        Shared::construct(link, &mut self.plan, |core| machine::<T>(core, dist, block, nodes))
     }
 }
 

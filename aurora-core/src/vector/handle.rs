@@ -6,14 +6,14 @@ use crate::distribution::{Distribution, MatrixDim, Partition, Shape};
 use crate::element::Element;
 use crate::epoch::{Opening, Rule};
 use crate::error::{ObjectName, Result};
-use crate::ids::ObjectId;
+use crate::ids::CallId;
 use crate::kernel::Reason;
 use crate::kernel::asking::When;
 use crate::kernel::message::malformed;
 use crate::kernel::watch::Blocked;
 use crate::memory::node::home::Place;
 use crate::memory::{self, Array, Direct, SharedCopy};
-use crate::object::Way;
+use crate::object::Shared;
 use crate::polls::Level;
 use crate::race::AccessKind;
 use crate::stats::Kind;
@@ -45,10 +45,8 @@ use std::ops::Range;
 /// A vector is neither `Send` nor `Sync`: it belongs to the thread of its rank. Slices that guards show are ordinary
 /// data, which other threads may use inside a scope.
 pub struct GVector<T: Element> {
-    pub(crate) link: Way<Vector>,
-    pub(crate) id: ObjectId,
+    pub(crate) shared: Shared<Vector>,
     pub(crate) dist: Distribution,
-    name: ObjectName,
     /// Memory of the last `at_many`, for reuse.
     pub(super) positions: Cell<Vec<Vec<u32>>>,
     pub(crate) direct: Direct<T>,
@@ -161,19 +159,16 @@ impl<T: Element> GVector<T> {
 
     #[track_caller]
     fn construct(mut plan: VectorPlan, world: &World, value: Option<&mut dyn FnMut(usize) -> T>) -> Result<Self> {
-        let (dist, name) = (plan.dist.clone(), ObjectName { made_at: Site::here(), ..plan.plan.name() });
-        let link = Way::<Vector>::of(world.link());
-        let (id, modes) = (link.next_object(), link.modes);
+        let (dist, link) = (plan.dist.clone(), world.link().of_next_object());
+        let modes = link.modes;
         // A large block is made in the shared memory where it stays.
-        let (place, early) = if plan.admit::<T>(world, id)? { plan.place(&link, id)? } else { (None, None) };
+        let (place, early) = if plan.admit::<T>(&link)? { plan.place(&link)? } else { (None, None) };
         let settled = place.is_some();
         let (own, home) = place.map(Place::occupied).unzip();
         let block = plan.block(world, own, value);
-        plan.agree((&link, id), block, home)?;
-        let place = if settled { Ok((None, early)) } else { plan.place::<T>(&link, id) };
-        let (place, shared_copy) =
-            place.inspect_err(|_| link.tidy(|kernel, out| kernel.drop_object(id, false, out)))?;
-        let direct = link.tidy_on(|object, _| {
+        let shared = plan.agree(link, block, home)?;
+        let (place, shared_copy) = if settled { (None, early) } else { plan.place::<T>(&shared)? };
+        let direct = shared.tidy(|object, _| {
             if let Some(place) = place {
                 object.block.settle_down(place);
             }
@@ -182,10 +177,8 @@ impl<T: Element> GVector<T> {
             direct
         });
         Ok(GVector {
-            link,
-            id,
+            shared,
             dist,
-            name,
             positions: Cell::default(),
             direct,
             private: Cell::default(),
@@ -322,7 +315,7 @@ impl<T: Element> GVector<T> {
     #[doc(alias = "NGA_Distribution")]
     #[track_caller]
     pub fn range_of(&self, rank: impl Into<Rank>) -> Range<usize> {
-        let (rank, size) = (rank.into(), self.link.size);
+        let (rank, size) = (rank.into(), self.shared.size);
         assert!(rank.index() < size, "{rank} does not exist: this job has {size} ranks, numbered from 0");
         self.dist.range(rank)
     }
@@ -357,7 +350,7 @@ impl<T: Element> GVector<T> {
     #[cold]
     fn look_at(&self, index: usize, site: Site) -> Result<T> {
         let owner = || self.dist.owner_index(index);
-        let level = self.link.watched();
+        let level = self.shared.watched();
         let look = || {
             let at_once = match level {
                 Level::All => self.direct.at_watched(index, owner),
@@ -367,14 +360,14 @@ impl<T: Element> GVector<T> {
             at_once.map_or_else(|| self.at_by_kernel(index, &site), Ok)
         };
         let found = |element: &T| Some(digest::of(bytemuck::bytes_of(element)));
-        self.link.look_at((self.id, "at", &site), || index as u64, look, found)
+        self.shared.look_at((self.shared.id(), "at", &site), || index as u64, look, found)
     }
 
     fn at_by_kernel(&self, index: usize, site: &Site) -> Result<T> {
         self.check_index(index, site)?;
         let owner = self.dist.owner(index);
         let local = index - self.dist.range(owner).start;
-        if owner == self.link.me {
+        if owner == self.shared.me {
             self.check_own(AccessKind::Read, Some(local..local + 1), Window::WHOLE, site)?;
             return self.read_own(site, |own| own[local]);
         }
@@ -413,14 +406,14 @@ impl<T: Element> GVector<T> {
 
     #[cold]
     fn put_by_kernel(&mut self, index: usize, value: T, site: Site) -> Result<()> {
-        self.link.no_look();
+        self.shared.no_look();
         if self.direct.wake(Level::Nothing) && self.direct.put(index, value, || self.dist.owner_index(index)) {
             return Ok(());
         }
         self.check_index(index, &site)?;
         let owner = self.dist.owner(index);
         let local = index - self.dist.range(owner).start;
-        if owner == self.link.me {
+        if owner == self.shared.me {
             self.check_own(AccessKind::Write, Some(local..local + 1), Window::WHOLE, &site)?;
             return self.write_own(&site, |own| own[local] = value);
         }
@@ -446,9 +439,9 @@ impl<T: Element> GVector<T> {
     pub fn fill(&mut self, value: T) -> Result<()> {
         let site = Site::here();
         let settled =
-            self.link.wait_on(VectorWait::Settle, &site, |object, cx| object.poll_usable(true, Window::WHOLE, cx));
-        let key = self.id.0;
-        self.link.synchronize(
+            self.shared.wait_on(VectorWait::Settle, &site, |object, cx| object.poll_usable(true, Window::WHOLE, cx));
+        let key = self.shared.id().0;
+        self.shared.synchronize(
             "a fill",
             &format_args!("the filling of {}", self.name()),
             key,
@@ -457,8 +450,8 @@ impl<T: Element> GVector<T> {
             &site,
         )?;
         let opening = Opening::new("filled", Kind::Barrier, Rule::Met, &site);
-        let epoch = self.link.on(&site, |object, cx| object.enter(opening, cx))?;
-        self.link.wait_on(VectorWait::Gate, &site, |object, cx| {
+        let epoch = self.shared.on(&site, |object, cx| object.enter(opening, cx))?;
+        self.shared.wait_on(VectorWait::Gate, &site, |object, cx| {
             if let Err(error) = cx.usable(true, Window::WHOLE) {
                 return Some(Err(error));
             }
@@ -487,27 +480,27 @@ impl<T: Element> GVector<T> {
     #[track_caller]
     pub fn gather_to(&self, root: impl Into<Rank>) -> Result<Option<Vec<T>>> {
         let (site, root) = (Site::here(), root.into());
-        let size = self.link.size;
+        let size = self.shared.size;
         let refusal = if root.index() >= size {
             Some(Error::NoSuchRank { rank: root, size, site: site.clone() })
         } else {
-            self.link.tidy_on(|_, cx| cx.usable(false, Window::WHOLE).err())
+            self.shared.tidy(|_, cx| cx.usable(false, Window::WHOLE).err())
         };
         let text = format!("the gathering of {} on {root}", self.name());
-        let key = self.id.0 ^ ((root.index() as u64 + 1) << 32);
-        self.link.synchronize("a gather", &text, key, refusal, &site)?;
-        let gathered = (root == self.link.me).then(|| {
+        let key = self.shared.id().0 ^ ((root.index() as u64 + 1) << 32);
+        self.shared.synchronize("a gather", &text, key, refusal, &site)?;
+        let gathered = (root == self.shared.me).then(|| {
             let whole = memory::zeros(self.len());
             let mut whole = whole.map_err(|shortage| shortage.error(root, "a gather", self.name(), &site))?;
             distmemcpy(&mut whole[..], VectorRange::new(self, .., site.clone())).map(|()| whole)
         });
         let (whole, failed) = gathered.transpose().map_or_else(|error| (None, Some(error)), |whole| (whole, None));
-        self.link.synchronize("the end of a gather", &text, key, failed, &site)?;
+        self.shared.synchronize("the end of a gather", &text, key, failed, &site)?;
         Ok(whole)
     }
 
     pub(crate) fn name(&self) -> ObjectName {
-        self.name.clone()
+        self.shared.name.clone()
     }
 
     pub(crate) fn check_index(&self, index: usize, site: &Site) -> Result<()> {
@@ -534,7 +527,7 @@ impl<T: Element> GVector<T> {
 
     /// Refuses access to a single element of another rank, if that is denied.
     fn check_single(&self, access: &str, index: usize, owner: Rank, site: &Site) -> Result<()> {
-        if !self.link.modes.deny {
+        if !self.shared.modes.deny {
             return Ok(());
         }
         Err(Error::Denied { access: access.into(), index, owner, object: Box::new(self.name()), site: site.clone() })
@@ -543,10 +536,10 @@ impl<T: Element> GVector<T> {
     /// Checking mode: waits for earlier scopes of a part, as the owners of the elements do. The next accesses of this
     /// rank are ordered after these scopes.
     pub(crate) fn order_after_scopes(&self, window: Window, site: &Site) -> Result<()> {
-        if !self.link.modes.check {
+        if !self.shared.modes.check {
             return Ok(());
         }
-        self.link.wait_on(VectorWait::Settle, site, |object, cx| object.poll_usable(false, window, cx))
+        self.shared.wait_on(VectorWait::Settle, site, |object, cx| object.poll_usable(false, window, cx))
     }
 
     /// Checking mode: notes an access of this rank to elements of its own block, by local indices.
@@ -557,21 +550,17 @@ impl<T: Element> GVector<T> {
         window: Window,
         site: &Site,
     ) -> Result<()> {
-        if !self.link.modes.check {
+        if !self.shared.modes.check {
             return Ok(());
         }
         self.order_after_scopes(window, site)?;
-        self.link.on(site, |object, cx| object.note_own(kind, window, site, ranges, cx))
-    }
-
-    pub(crate) fn reason(&self, action: &'static str, site: &Site) -> Reason {
-        Reason { action, site: Some(site.clone()) }
+        self.shared.on(site, |object, cx| object.note_own(kind, window, site, ranges, cx))
     }
 
     /// Reads our own block once all earlier scopes are completed.
     pub(crate) fn read_own<R>(&self, site: &Site, read: impl FnOnce(&[T]) -> R) -> Result<R> {
         let mut read = Some(read);
-        self.link.wait_on(VectorWait::Settle, site, |object, cx| {
+        self.shared.wait_on(VectorWait::Settle, site, |object, cx| {
             if let Err(error) = object.poll_usable(false, Window::WHOLE, cx)? {
                 return Some(Err(error));
             }
@@ -583,7 +572,7 @@ impl<T: Element> GVector<T> {
     /// The bytes of single elements of our own block, given by their places, once all earlier scopes of `window`, which
     /// contains the elements, are completed. Scopes of other parts may be open.
     pub(crate) fn read_own_in(&self, window: Window, places: &[usize], site: &Site) -> Result<Vec<u8>> {
-        self.link.wait_on(VectorWait::Settle, site, |object, cx| match object.poll_usable(false, window, cx)? {
+        self.shared.wait_on(VectorWait::Settle, site, |object, cx| match object.poll_usable(false, window, cx)? {
             Ok(()) => object.block.read_elements(places).map(Ok),
             Err(error) => Some(Err(error)),
         })
@@ -591,9 +580,9 @@ impl<T: Element> GVector<T> {
 
     /// Writes our own block, once all earlier scopes are completed and no transfer reads the block.
     pub(crate) fn write_own(&self, site: &Site, write: impl FnOnce(&mut [T])) -> Result<()> {
-        self.link.wait_on(VectorWait::Settle, site, |object, cx| object.poll_usable(true, Window::WHOLE, cx))?;
+        self.shared.wait_on(VectorWait::Settle, site, |object, cx| object.poll_usable(true, Window::WHOLE, cx))?;
         let mut write = Some(write);
-        self.link.wait_on(VectorWait::Gate, site, |object, cx| {
+        self.shared.wait_on(VectorWait::Gate, site, |object, cx| {
             if let Err(error) = object.poll_writable(Window::WHOLE, cx)? {
                 return Some(Err(error));
             }
@@ -613,41 +602,34 @@ impl<T: Element> GVector<T> {
         site: &Site,
     ) -> Result<Vec<u8>> {
         self.order_after_scopes(Window::WHOLE, site)?;
-        let _call = self.link.call(action);
-        let reason = self.reason(action, site);
-        let call = self.link.on(site, |object, cx| {
+        let _call = self.shared.call(action);
+        let reason = Reason::new(action, Kind::Access, site);
+        let call = self.shared.on(site, |object, cx| {
             cx.usable(matches!(request, Request::WriteAt { .. }), Window::WHOLE)?;
             Ok(object.ask((to, &reason, When::Now), request, payload, cx))
         })?;
-        self.answer(call, action, site)
+        self.answer(call, (action, Kind::Access), site)
     }
 
     /// Waits for the answer to a request.
-    pub(crate) fn answer(&self, call: crate::ids::CallId, action: &'static str, site: &Site) -> Result<Vec<u8>> {
+    pub(crate) fn answer(&self, call: CallId, action: (&'static str, Kind), site: &Site) -> Result<Vec<u8>> {
         self.received(call, action, site).map(Received::into_vec)
     }
 
     /// As [`answer`](Self::answer), without copying the answer.
-    pub(crate) fn received(&self, call: crate::ids::CallId, action: &'static str, site: &Site) -> Result<Received> {
-        let what = Blocked::Calls { object: self.id, action, kind: Kind::of_action(action) };
-        self.link
-            .wait(what, site, |kernel, out| {
+    pub(crate) fn received(&self, call: CallId, (action, kind): (&'static str, Kind), site: &Site) -> Result<Received> {
+        let what = Blocked::Calls { object: self.shared.id(), action, kind };
+        self.shared
+            .wait_kernel(what, site, |kernel, out| {
                 let answer = kernel.core.await_received(call, out)?;
                 Some(answer)
             })
-            .inspect_err(|_| self.link.tidy(|kernel, _| kernel.core.give_up(call)))
-    }
-}
-
-impl<T: Element> Drop for GVector<T> {
-    fn drop(&mut self) {
-        let (id, panicking) = (self.id, std::thread::panicking());
-        self.link.let_go_of(move |kernel, out| kernel.drop_object(id, panicking, out));
+            .inspect_err(|_| self.shared.tidy_kernel(|kernel, _| kernel.core.give_up(call)))
     }
 }
 
 impl<T: Element> std::fmt::Debug for GVector<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.name.what)
+        f.write_str(&self.shared.name.what)
     }
 }

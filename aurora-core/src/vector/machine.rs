@@ -242,7 +242,7 @@ impl Vector {
         landing: Option<Token>,
         cx: &mut Cx<'_>,
     ) -> CallId {
-        let how = How { kind: Kind::of_action(reason.action), lazy: false, reason: Some(reason) };
+        let how = How::default().on(reason);
         let shown = asked.request.writes();
         let asking = Asking { to, how, landing, when, shown, forgotten: false };
         cx.ask_as(asking, &asked, payload).expect("headers of vectors are short")

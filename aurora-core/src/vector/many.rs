@@ -10,6 +10,7 @@ use crate::kernel::message::malformed;
 use crate::link::Asked;
 use crate::polls::Level;
 use crate::race::AccessKind;
+use crate::stats::Kind;
 use crate::vector::GVector;
 use crate::vector::batch::BatchBuilder;
 use crate::vector::message::Request;
@@ -58,6 +59,9 @@ struct Reading<'a, T: Element> {
     spare: Vec<Vec<u32>>,
 }
 
+/// A `put_many`, and the kind of its requests.
+const PUT: (&str, Kind) = ("put_many", Kind::Access);
+
 impl<T: Element> GVector<T> {
     /// Returns the elements at `indices`, in their order. Requests go to all owners at once. Owners that share memory
     /// with this rank need no request, unless a guard prevents direct reads. Errors as for [`GVector::at`]; an index
@@ -77,7 +81,7 @@ impl<T: Element> GVector<T> {
     pub fn at_many(&self, indices: &[usize]) -> Result<Vec<T>> {
         let site = Site::here();
         let mut values = vec![T::zeroed(); indices.len()];
-        self.read_many(indices, &mut values, (&self.reason("at_many", &site), Window::WHOLE), &site)?;
+        self.read_many(indices, &mut values, (&Reason::new("at_many", Kind::Access, &site), Window::WHOLE), &site)?;
         Ok(values)
     }
 
@@ -96,9 +100,9 @@ impl<T: Element> GVector<T> {
         /// A rank that reads more in a call does not poll.
         const FEW: usize = 64;
         if indices.len() > FEW {
-            self.link.no_look();
+            self.shared.no_look();
         }
-        if self.link.watched() == Level::Nothing {
+        if self.shared.watched() == Level::Nothing {
             return self.read_many_unwatched(indices, values, (reason, window), site);
         }
         let asked = || indices.iter().fold(0, |asked, index| digest::add(asked, *index as u64));
@@ -106,7 +110,7 @@ impl<T: Element> GVector<T> {
             self.read_many_unwatched(indices, values, (reason, window), site)?;
             Ok(digest::of(bytemuck::cast_slice(values)))
         };
-        self.link.look_at((self.id, reason.action, site), asked, look, |found| Some(*found)).map(drop)
+        self.shared.look_at((self.shared.id(), reason.action, site), asked, look, |found| Some(*found)).map(drop)
     }
 
     fn read_many_unwatched(
@@ -121,7 +125,7 @@ impl<T: Element> GVector<T> {
         if done > 0 && indices.is_empty() {
             return Ok(());
         }
-        self.link.on(site, |_, cx| cx.usable(false, window))?;
+        self.shared.on(site, |_, cx| cx.usable(false, window))?;
         self.order_after_scopes(window, site)?;
         for (indices, values) in indices.chunks(AT_ONCE).zip(values.chunks_mut(AT_ONCE)) {
             let mut reading = Reading::new(self, values, (reason, window), site);
@@ -140,7 +144,7 @@ impl<'a, T: Element> Reading<'a, T> {
         site: &'a Site,
     ) -> Self {
         let mut spare = vector.positions.take();
-        let wanted = (0..vector.link.size).map(|owner| {
+        let wanted = (0..vector.shared.size).map(|owner| {
             let block = vector.dist.range(Rank::new(owner));
             let positions = spare.pop().unwrap_or_default();
             Wanted { start: block.start, places: PlacesBuilder::new(block.len()), positions, asked: VecDeque::new() }
@@ -162,11 +166,11 @@ impl<'a, T: Element> Reading<'a, T> {
             wanted.places.push(index - wanted.start);
             wanted.positions.push(position);
         }
-        let me = self.vector.link.me;
-        for owner in me.others(self.vector.link.size).chain([me]) {
+        let me = self.vector.shared.me;
+        for owner in me.others(self.vector.shared.size).chain([me]) {
             self.ask(owner, true)?;
         }
-        for owner in me.others(self.vector.link.size) {
+        for owner in me.others(self.vector.shared.size) {
             while let Some(question) = self.wanted[owner.index()].asked.pop_front() {
                 self.take(owner, question)?;
             }
@@ -182,7 +186,7 @@ impl<'a, T: Element> Reading<'a, T> {
         let vector = self.vector;
         self.ask(owner, false)?;
         let asked = &mut self.wanted[owner.index()].asked;
-        if owner != vector.link.me
+        if owner != vector.shared.me
             && asked.len() >= AHEAD
             && let Some(question) = asked.pop_front()
         {
@@ -190,7 +194,7 @@ impl<'a, T: Element> Reading<'a, T> {
         }
         let wanted = &mut self.wanted[owner.index()];
         let len = self.piece * wanted.places.width();
-        wanted.places.open(vector.link.tidy(|_, out| out.buffer(owner, len)));
+        wanted.places.open(vector.shared.tidy(|_, out| out.buffer(owner, len)));
         Ok(())
     }
 
@@ -204,7 +208,7 @@ impl<'a, T: Element> Reading<'a, T> {
         let width = wanted.places.width();
         let places = wanted.places.take();
         let here = Places::parse(width, &places).expect("whole places");
-        if owner == vector.link.me {
+        if owner == vector.shared.me {
             vector.check_own(AccessKind::Read, here.iter().map(|place| place..place + 1), *window, site)?;
             if window.is_whole() {
                 vector.read_own(site, |block| here.spread(block, &wanted.positions, values))?;
@@ -220,22 +224,22 @@ impl<'a, T: Element> Reading<'a, T> {
             wanted.positions.clear();
             return Ok(());
         }
-        let _call = vector.link.bulk_call(reason.action);
+        let _call = vector.shared.bulk_call(reason.action);
         // Takes in requests of other ranks, for which this thread is not woken.
-        vector.link.look();
+        vector.shared.look();
         let request = Request::ReadMany { width: width as u8, window: *window };
         let when = if last { When::Now } else { When::More };
-        let call = vector.link.on(site, |object, cx| Ok(object.ask((owner, reason, when), request, places, cx)))?;
+        let call = vector.shared.on(site, |object, cx| Ok(object.ask((owner, reason, when), request, places, cx)))?;
         let positions = std::mem::replace(&mut wanted.positions, spare.pop().unwrap_or_default());
-        wanted.asked.push_back(Question { asked: Asked::new(&vector.link, call), positions });
+        wanted.asked.push_back(Question { asked: Asked::new(&vector.shared, call), positions });
         Ok(())
     }
 
     /// Puts the values of an answer into their positions.
     fn take(&mut self, owner: Rank, question: Question<'_>) -> Result<()> {
         let Question { asked, mut positions } = question;
-        let _call = self.vector.link.bulk_call(self.reason.action);
-        let answer = self.vector.received(asked.hand_over(), self.reason.action, self.site)?;
+        let _call = self.vector.shared.bulk_call(self.reason.action);
+        let answer = self.vector.received(asked.hand_over(), (self.reason.action, self.reason.kind), self.site)?;
         let bytes = answer.bytes();
         if bytes.len() != positions.len() * size_of::<T>() {
             return Err(malformed(owner));
@@ -305,27 +309,27 @@ impl<T: Element> GVector<T> {
         if let Some(outside) = writes.iter().position(|(index, _)| *index >= self.len()) {
             return Err(self.outside(writes[outside].0, Some(outside), &site));
         }
-        self.link.no_look();
+        self.shared.no_look();
         let done = self.direct.put_many(writes);
         let writes = &writes[done..];
         if done > 0 && writes.is_empty() {
             return Ok(());
         }
-        let _call = self.link.bulk_call("put_many");
-        self.link.on(&site, |_, cx| cx.usable(true, Window::WHOLE))?;
+        let _call = self.shared.bulk_call("put_many");
+        self.shared.on(&site, |_, cx| cx.usable(true, Window::WHOLE))?;
         self.order_after_scopes(Window::WHOLE, &site)?;
-        let blocks = (0..self.link.size).map(|owner| self.dist.range(Rank::new(owner)));
+        let blocks = (0..self.shared.size).map(|owner| self.dist.range(Rank::new(owner)));
         let mut batches: Vec<_> = blocks.map(|block| (block.start, BatchBuilder::new(block.len()))).collect();
         let own = self.local_range();
         // One batch at a time to each owner: transfers may overtake each other.
-        let mut under_way: Vec<_> = (0..self.link.size).map(|_| None).collect();
+        let mut under_way: Vec<_> = (0..self.shared.size).map(|_| None).collect();
         for &(index, value) in writes.iter().filter(|(index, _)| !own.contains(index)) {
             let owner = self.dist.owner_index(index);
             let (start, batch) = &mut batches[owner];
             if batch.len() == batch.capacity() {
                 self.write_batch(Rank::new(owner), batch, false, &mut under_way, &site)?;
                 let wanted = batch.wanted();
-                batch.open(self.link.tidy(|_, out| out.buffer(Rank::new(owner), wanted)));
+                batch.open(self.shared.tidy(|_, out| out.buffer(Rank::new(owner), wanted)));
             }
             batch.push(index - *start, value);
         }
@@ -343,7 +347,7 @@ impl<T: Element> GVector<T> {
             })?;
         }
         let mut under_way = under_way.into_iter().flatten();
-        under_way.try_for_each(|asked: Asked<'_>| self.answer(asked.hand_over(), "put_many", &site).map(drop))
+        under_way.try_for_each(|asked: Asked<'_>| self.answer(asked.hand_over(), PUT, &site).map(drop))
     }
 
     /// Sends a batch to its owner, if it is not empty. `last`: the last one.
@@ -358,16 +362,16 @@ impl<T: Element> GVector<T> {
         if batch.is_empty() {
             return Ok(());
         }
-        self.link.look();
+        self.shared.look();
         if let Some(asked) = under_way[owner.index()].take() {
-            self.answer(asked.hand_over(), "put_many", site)?;
+            self.answer(asked.hand_over(), PUT, site)?;
         }
-        let reason = self.reason("put_many", site);
+        let reason = Reason::new(PUT.0, PUT.1, site);
         let request = Request::Write { op: None, window: Window::WHOLE };
         let when = if last { When::Now } else { When::More };
         let call =
-            self.link.on(site, |object, cx| Ok(object.ask((owner, &reason, when), request, batch.take(), cx)))?;
-        under_way[owner.index()] = Some(Asked::new(&self.link, call));
+            self.shared.on(site, |object, cx| Ok(object.ask((owner, &reason, when), request, batch.take(), cx)))?;
+        under_way[owner.index()] = Some(Asked::new(&self.shared, call));
         Ok(())
     }
 }

@@ -58,7 +58,7 @@ impl Message {
 
     /// Sends the message, counted for the program's line that `reason` names.
     pub(crate) fn send(&self, reason: &Reason, to: Rank, payload: Payload, cx: &mut Cx<'_>) {
-        cx.send(to, self, payload, How { kind: self.kind(), lazy: self.is_lazy(), reason: Some(reason) });
+        cx.send(to, self, payload, How { lazy: self.is_lazy(), ..How::default().on(reason) });
     }
 }
 

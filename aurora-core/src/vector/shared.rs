@@ -211,7 +211,7 @@ impl SharedObject for Vector {
             Some(Request::Write { .. } | Request::WriteAt { .. }) => "write",
             Some(Request::Read { .. } | Request::ReadMany { .. }) => "read",
             Some(Request::Pages { .. }) => "pages",
-            _ => Kind::of_action("").name(),
+            _ => Kind::Access.name(),
         }
     }
 }

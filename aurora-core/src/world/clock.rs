@@ -12,12 +12,13 @@ impl World {
             return Ok(0);
         }
         for asked in 1..=QUESTIONS {
-            self.link().act(site, |kernel, out| {
+            self.link().on_kernel(site, |kernel, out| {
                 kernel.ask_time(out);
                 Ok(())
             })?;
-            self.link()
-                .wait(Blocked::Clock, site, |kernel, _| (kernel.core.reports.answers == asked).then_some(Ok(())))?;
+            self.link().wait_kernel(Blocked::Clock, site, |kernel, _| {
+                (kernel.core.reports.answers == asked).then_some(Ok(()))
+            })?;
         }
         Ok(self.link().read(|kernel| kernel.core.reports.ahead.map_or(0, |(_, ahead)| ahead)).0)
     }

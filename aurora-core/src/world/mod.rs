@@ -243,7 +243,7 @@ impl World {
     /// ```
     pub fn usage(&self) -> Vec<LineUsage> {
         let (usage, _) = self.link.read(|kernel| kernel.core.mail.counters.usage(|id| kernel.name_of(id)));
-        let line = |((object, Reason { action, site }), usage)| LineUsage { object, action, site, usage };
+        let line = |((object, Reason { action, site, .. }), usage)| LineUsage { object, action, site, usage };
         let mut lines: Vec<_> = usage.into_iter().map(line).collect();
         lines.sort_by_key(|line| Reverse((line.usage.messages, line.usage.bytes)));
         lines
@@ -256,9 +256,9 @@ impl World {
     /// The end of the closure: waits until all ranks have ended it. `stats`: rank 0 prints the counters of all ranks.
     pub(crate) fn leave(&self, stats: bool, site: &Site) -> Result<()> {
         let call = self.link.bulk_call("end");
-        self.link.act(site, |kernel, out| kernel.leave(out))?;
+        self.link.on_kernel(site, |kernel, out| kernel.leave(out))?;
         let all_left = |kernel: &Kernel| kernel.core.others().all(|rank| kernel.has_left(rank));
-        self.link.wait(Blocked::Leave, site, |kernel, _| all_left(kernel).then_some(Ok(())))?;
+        self.link.wait_kernel(Blocked::Leave, site, |kernel, _| all_left(kernel).then_some(Ok(())))?;
         drop(call);
         if stats {
             self.report_counters(site)?;

@@ -41,13 +41,13 @@ impl World {
         const LONG: Duration = Duration::from_secs(5);
         let (mine, until) = (self.stats(), Instant::now() + LONG);
         if !self.is_root() {
-            return self.link().act(site, |kernel, out| {
+            return self.link().on_kernel(site, |kernel, out| {
                 kernel.report(&mine, out);
                 Ok(())
             });
         }
         let others = self.size() - 1;
-        let mut all = self.link().wait(Blocked::Leave, site, |kernel, _| {
+        let mut all = self.link().wait_kernel(Blocked::Leave, site, |kernel, _| {
             let counters = &mut kernel.core.reports.counters;
             let all = (counters.len() == others || Instant::now() > until).then(|| std::mem::take(counters))?;
             kernel.core.reports.printed = true;

@@ -37,13 +37,13 @@ impl<T: Element, O: Op<T>> Accumulated<T, O> {
     /// Sends each owner the touched elements of its block. Merges the elements of this rank's own block in place.
     /// If the partial copy is in the node's shared memory, its owners there fold it themselves.
     fn merge(&mut self, vector: &GVector<T>, site: &Site) -> Result<()> {
-        let (me, first, shared) = (vector.link.me, self.first, self.partial.is_shared());
+        let (me, first, shared) = (vector.shared.me, self.first, self.partial.is_shared());
         let shown = first..first + self.partial.len;
-        let folds = |rank: Rank| shared && vector.link.nodes.same_node(rank, me);
-        if !shared || me.others(vector.link.size).any(|owner| !folds(owner)) {
+        let folds = |rank: Rank| shared && vector.shared.nodes.same_node(rank, me);
+        if !shared || me.others(vector.shared.size).any(|owner| !folds(owner)) {
             self.partial.seal();
         }
-        for owner in me.others(vector.link.size).filter(|owner| !folds(*owner)) {
+        for owner in me.others(vector.shared.size).filter(|owner| !folds(*owner)) {
             self.ship(owner, common(&vector.dist.range(owner), &shown), vector, site)?;
         }
         if shared {
@@ -59,7 +59,7 @@ impl<T: Element, O: Op<T>> Accumulated<T, O> {
             self.partial.bridge(places.clone(), self.gap(me, vector));
             let partial = &self.partial;
             // In checking mode the batch carries its lines.
-            let merged = !vector.link.modes.check
+            let merged = !vector.shared.modes.check
                 && self.release.merge_own(vector, site, |block| {
                     partial.runs(places, |start, operands| {
                         let elements = &mut block[first + start - block_start..][..operands.len()];
@@ -81,8 +81,8 @@ impl<T: Element, O: Op<T>> Accumulated<T, O> {
         const NEAR: usize = 7;
         /// The bytes of a run's places.
         const PLACES: usize = 8;
-        let is_near = vector.link.nodes.same_node(owner, vector.link.me);
-        if vector.link.modes.check {
+        let is_near = vector.shared.nodes.same_node(owner, vector.shared.me);
+        if vector.shared.modes.check {
             0
         } else if is_near {
             NEAR
@@ -222,7 +222,7 @@ impl<T: Element> GVector<T> {
         let release = self.enter_together(NAME, opening, &site)?;
         let shown = window.range(self.len());
         // Not in checking mode, in which the owners need the lines of the updates.
-        let shares = O::NEUTRAL.is_some() && shown.len() == self.len() && !self.link.modes.check;
+        let shares = O::NEUTRAL.is_some() && shown.len() == self.len() && !self.shared.modes.check;
         let shared = if shares { self.shared_copy.take() } else { None };
         let (partial, first) = (Partial::new(shown.len(), O::NEUTRAL, shared, self.private.take()), shown.start);
         Ok(Scope::open_together(self, window, site, Accumulated { partial, first, release }))

@@ -9,6 +9,7 @@ use crate::kernel::message::malformed;
 use crate::link::Asked;
 use crate::memory::Prefetch;
 use crate::race::AccessKind;
+use crate::stats::Kind;
 use crate::vector::GVector;
 use crate::vector::message::Request;
 use crate::vector::places::{Places, PlacesBuilder};
@@ -79,13 +80,13 @@ enum Batch<'g, T> {
 impl<'g, T: Element> Lane<'g, T> {
     pub(super) fn of_all(vector: &'g GVector<T>) -> Self {
         let wanted = Wanted::Indices { indices: Vec::new(), everyones: true };
-        Lane::new(vector.link.me, 0..vector.len(), wanted, most_read::<T>())
+        Lane::new(vector.shared.me, 0..vector.len(), wanted, most_read::<T>())
     }
 
     /// The lane of `owner`, with batches of `most` elements if it gets messages.
     pub(super) fn of(vector: &'g GVector<T>, owner: Rank, most: usize) -> Self {
         let block = vector.dist.range(owner);
-        if owner == vector.link.me || vector.direct.is_here(owner.index()) {
+        if owner == vector.shared.me || vector.direct.is_here(owner.index()) {
             let wanted = Wanted::Indices { indices: Vec::new(), everyones: false };
             return Lane::new(owner, block, wanted, most_read::<T>());
         }
@@ -166,7 +167,7 @@ impl<'g, T: Element> Lane<'g, T> {
         self.send(reader)?;
         if let Wanted::Places { places, .. } = &mut self.wanted {
             let (owner, len) = (self.owner, self.most * places.width());
-            places.open(reader.vector.link.tidy(|_, out| out.buffer(owner, len)));
+            places.open(reader.vector.shared.tidy(|_, out| out.buffer(owner, len)));
         }
         Ok(())
     }
@@ -207,10 +208,10 @@ impl<'g, T: Element> Lane<'g, T> {
             vector.read_many(indices, &mut values, (reason, *window), site)?;
         } else if vector.direct.at_many_of(self.owner.index(), self.block.clone(), indices, &mut values) < indices.len()
         {
-            if self.owner != vector.link.me {
+            if self.owner != vector.shared.me {
                 // The block of a node peer that is lent or has moved away.
                 let mut places = PlacesBuilder::new(self.block.len());
-                places.open(vector.link.tidy(|_, out| out.buffer(self.owner, indices.len() * places.width())));
+                places.open(vector.shared.tidy(|_, out| out.buffer(self.owner, indices.len() * places.width())));
                 indices.iter().for_each(|index| places.push(index - self.block.start));
                 let width = places.width();
                 return self.ask(reader, width, places.take(), indices.len());
@@ -235,15 +236,15 @@ impl<'g, T: Element> Lane<'g, T> {
         }
         let Reader { vector, window, site, reason } = reader;
         vector.order_after_scopes(*window, site)?;
-        let _call = vector.link.call(reason.action);
+        let _call = vector.shared.call(reason.action);
         // Serves requests of other ranks, for which this rank is not woken.
-        vector.link.look();
-        let call = vector.link.on(site, |object, cx| {
+        vector.shared.look();
+        let call = vector.shared.on(site, |object, cx| {
             cx.usable(false, *window)?;
             let request = Request::ReadMany { width: width as u8, window: *window };
             Ok(object.ask((self.owner, reason, When::Ahead), request, places, cx))
         })?;
-        self.add(Batch::Asked(Asked::new(&vector.link, call), count));
+        self.add(Batch::Asked(Asked::new(&vector.shared, call), count));
         Ok(())
     }
 
@@ -262,10 +263,11 @@ impl<'g, T: Element> Lane<'g, T> {
         let Some(batch) = self.batches.get_mut(self.here) else {
             return Ok(());
         };
-        let _call = reader.vector.link.call(reader.reason.action);
+        let _call = reader.vector.shared.call(reader.reason.action);
         if let Batch::Asked(asked, count) = mem::replace(batch, Batch::Here(Vec::new())) {
             self.asked -= 1;
-            let answer = reader.vector.received(asked.hand_over(), reader.reason.action, &reader.site)?;
+            let answer =
+                reader.vector.received(asked.hand_over(), (reader.reason.action, Kind::BatchedReads), &reader.site)?;
             let bytes = answer.bytes();
             if bytes.len() != count * size_of::<T>() {
                 return Err(malformed(self.owner));

@@ -14,6 +14,7 @@ use super::{BatchedReads, Behaviour, Scope, sealed};
 use crate::element::Element;
 use crate::error::Result;
 use crate::kernel::Reason;
+use crate::stats::Kind;
 use crate::vector::waits::VectorWait;
 use crate::vector::{GVector, GlobalRead};
 use crate::window::Window;
@@ -83,10 +84,10 @@ impl<T: Element> GVector<T> {
     pub(crate) fn open_batched_reads(&self, window: Window, site: Site) -> Result<BatchedReads<'_, T>> {
         if window.is_whole() {
             // The opening belongs to the look that follows: a program that polls may open the scope for each look.
-            self.link.during_look(|| self.link.on(&site, |_, cx| cx.usable(false, Window::WHOLE)))?;
+            self.shared.during_look(|| self.shared.on(&site, |_, cx| cx.usable(false, Window::WHOLE)))?;
         } else {
             // A request is ordered after all scopes that are completed here; scopes of other parts may be open.
-            self.link.wait_on(VectorWait::Settle, &site, |object, cx| object.poll_usable(false, window, cx))?;
+            self.shared.wait_on(VectorWait::Settle, &site, |object, cx| object.poll_usable(false, window, cx))?;
         }
         Ok(Scope::open(self, window, site, Batched(PhantomData), false, false))
     }
@@ -234,7 +235,7 @@ impl<T: Element> BatchedReads<'_, T> {
     }
 
     fn reason(&self) -> Reason {
-        self.vector.reason(Batched::<T>::NAME, &self.site)
+        Reason::new(Batched::<T>::NAME, Kind::BatchedReads, &self.site)
     }
 }
 

@@ -86,7 +86,7 @@ impl<T: Element> BatchedQueue<'_, T> {
 
 impl<'g, T: Element, K> BatchedQueue<'g, T, K> {
     pub(super) fn new(vector: &'g GVector<T>, window: Window, reason: Reason, site: Site) -> Self {
-        let size = vector.link.size;
+        let size = vector.shared.size;
         let lanes = match vector.direct.is_all_here() {
             true => vec![Lane::of_all(vector)],
             false => {
@@ -261,7 +261,7 @@ impl<'g, T: Element, K> BatchedQueue<'g, T, K> {
         let reader = &self.reader;
         // Starts at the next rank, so that not all ranks ask the same owner first.
         let lanes = self.lanes.len();
-        let first = (reader.vector.link.me.index() + 1) % lanes;
+        let first = (reader.vector.shared.me.index() + 1) % lanes;
         let outcome = (0..lanes).try_for_each(|lane| self.lanes[(first + lane) % lanes].send(reader));
         outcome.map_err(|error| self.break_off(error))
     }
@@ -330,7 +330,7 @@ impl<'g, T: Element, K> BatchedQueue<'g, T, K> {
 
 /// Elements in a request: as many as an owner answers at a time; fewer if [`LOOK_AHEAD`] does not allow that.
 fn batch<T: Element>(vector: &GVector<T>) -> usize {
-    let size = vector.link.size;
+    let size = vector.shared.size;
     let longest = (0..size).map(|owner| vector.dist.range(Rank::new(owner)).len()).max().unwrap_or(0);
     let ahead = LOOK_AHEAD / (size_of::<T>() + size_of::<usize>());
     most_asked::<T>(longest).min(ahead / (AHEAD * size)).max(1)

@@ -15,6 +15,7 @@ use crate::behaviour::owner::Part;
 use crate::element::Element;
 use crate::epoch::{Opening, Rule};
 use crate::error::Result;
+use crate::kernel::Reason;
 use crate::memory::{Array, typed};
 use crate::stats::Kind;
 use crate::vector::GVector;
@@ -123,14 +124,14 @@ impl<T: Element> GVector<T> {
     where
         O: ShowsOwnPart<Element = T>,
     {
-        self.link.wait_on(VectorWait::Settle, &site, |object, cx| object.poll_usable(writes, Window::WHOLE, cx))?;
+        self.shared.wait_on(VectorWait::Settle, &site, |object, cx| object.poll_usable(writes, Window::WHOLE, cx))?;
         if writes {
-            self.link.wait_on(VectorWait::Gate, &site, |object, cx| object.poll_exclusive(Window::WHOLE, cx))?;
+            self.shared.wait_on(VectorWait::Gate, &site, |object, cx| object.poll_exclusive(Window::WHOLE, cx))?;
         }
-        while self.link.on(&site, |object, cx| object.take_halo(halo, &site, cx))? {}
+        while self.shared.on(&site, |object, cx| object.take_halo(halo, &site, cx))? {}
         let detail = format!(" ({halo}{})", if writes { ", for writing" } else { "" });
         let opening = Opening::new(Haloed::<O>::NAME, Kind::Halo, Rule::Neighbours, &site).with(detail);
-        let epoch = self.link.on(&site, |object, cx| object.enter_halo(&opening, cx))?;
+        let epoch = self.shared.on(&site, |object, cx| object.enter_halo(&opening, cx))?;
         let exchange = Exchange { epoch, number: 0 };
         let mut state = Haloed { own, halo, around: Arc::default(), reach: (0, 0), exchange, letters: Arc::default() };
         let entered = state.exchange(self, Some(&opening), &site);
@@ -141,24 +142,24 @@ impl<T: Element> GVector<T> {
 
 impl<O: ShowsOwnPart> Haloed<O> {
     fn exchange(&mut self, vector: &GVector<O::Element>, opening: Option<&Opening>, site: &Site) -> Result<()> {
-        let _call = vector.link.bulk_call(Self::NAME);
+        let _call = vector.shared.bulk_call(Self::NAME);
         self.hide();
         let exchange = self.exchange;
-        let reason = vector.reason(Self::NAME, site);
+        let reason = Reason::new(Self::NAME, Kind::Halo, site);
         // No slice is borrowed: from now on requests of other ranks for this block are served.
         let mut taken = self.own.hand_back(vector);
-        let pushed = vector.link.on(site, |object, cx| {
+        let pushed = vector.shared.on(site, |object, cx| {
             taken.take().into_iter().for_each(|taken| object.take_back(taken));
             object.push_edges(exchange, opening, (&reason, site), cx)
         });
         // If the job has ended, the action has not run.
-        taken.into_iter().for_each(|taken| vector.link.let_go(move |object, _| object.take_back(taken)));
+        taken.into_iter().for_each(|taken| vector.shared.let_go(move |object, _| object.take_back(taken)));
         pushed?;
-        let began = vector.link.linger(|| self.letters.iter().all(|letters| letters.get() >= exchange.number));
+        let began = vector.shared.linger(|| self.letters.iter().all(|letters| letters.get() >= exchange.number));
         let what = VectorWait::Halo;
-        let shown = vector.link.wait_on_since(began, what, site, |object, cx| object.poll_edges(cx))?;
-        if vector.link.modes.check {
-            vector.link.tidy_on(|object, cx| object.edges_seen(exchange, cx));
+        let shown = vector.shared.wait_on_since(began, what, site, |object, cx| object.poll_edges(cx))?;
+        if vector.shared.modes.check {
+            vector.shared.tidy(|object, cx| object.edges_seen(exchange, cx));
         }
         (self.around, self.reach, self.letters) = (typed(shown.array), shown.reach, shown.letters);
         Ok(())
@@ -173,7 +174,7 @@ impl<O: ShowsOwnPart> Haloed<O> {
         self.hide();
         self.letters = Arc::default();
         let epoch = self.exchange.epoch;
-        vector.link.let_go(move |object, _| object.end_halo(epoch));
+        vector.shared.let_go(move |object, _| object.end_halo(epoch));
     }
 }
 

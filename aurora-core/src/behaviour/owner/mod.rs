@@ -53,7 +53,7 @@ impl Part {
         let own = vector.local_range();
         let part = common(&own, &window.range(vector.len()));
         let local = part.start - own.start..part.end - own.start;
-        Part { local, first: part.start, checked: vector.link.modes.check.then(checked) }
+        Part { local, first: part.start, checked: vector.shared.modes.check.then(checked) }
     }
 
     /// Global indices.
@@ -73,7 +73,7 @@ impl Part {
     fn give_back<T: Element>(&mut self, vector: &GVector<T>, slice: &[T]) {
         if let Some(held) = self.checked.as_mut().and_then(|checked| checked.held.take()).flatten() {
             let (local, changed) = (self.local.clone(), held.changed(slice));
-            vector.link.let_go(move |object, cx| held.end(&local, changed, object, cx));
+            vector.shared.let_go(move |object, cx| held.end(&local, changed, object, cx));
         }
     }
 }
@@ -161,7 +161,7 @@ impl<T: Element> Behaviour for OwnerMut<T> {
 
     fn abandon(&mut self, vector: &GVector<T>) {
         if let Some(taken) = self.hand_back(vector) {
-            vector.link.let_go(move |object, _| object.take_back(taken));
+            vector.shared.let_go(move |object, _| object.take_back(taken));
         }
     }
 }
@@ -192,7 +192,7 @@ impl<T: Element> Owner<T> {
             if local.is_empty() {
                 return View::of(Arc::default(), 0..0);
             }
-            let shared = vector.link.tidy_on(|object, _| {
+            let shared = vector.shared.tidy(|object, _| {
                 let bytes = object.block.bytes_of(local);
                 object.block.share_part(&bytes)
             });
@@ -237,7 +237,7 @@ impl<T: Element> OwnerMut<T> {
             if self.part.local.is_empty() {
                 return Array::default();
             }
-            let part = vector.link.tidy_on(|object, _| object.take_part(&self.part.local));
+            let part = vector.shared.tidy(|object, _| object.take_part(&self.part.local));
             let part = typed::<T>(part.expect("one write guard of a part at a time"));
             // No other code can hold it: open guards were excluded when this guard was opened.
             let part = Arc::try_unwrap(part).unwrap_or_else(|shared| Array::clone(&shared));
@@ -292,7 +292,7 @@ impl<T: Element> GVector<T> {
 
     pub(crate) fn open_owner(&self, window: Window, site: Site) -> Result<OwnerComputes<'_, T>> {
         let state = Owner::of(Part::new(self, window, &site));
-        let guard = self.link.wait_on(VectorWait::Settle, &site, |object, cx| {
+        let guard = self.shared.wait_on(VectorWait::Settle, &site, |object, cx| {
             let usable = object.poll_usable(false, window, cx)?;
             Some(usable.map(|()| {
                 object.block.await_latch_holders();
@@ -343,16 +343,16 @@ impl<T: Element> GVector<T> {
                 object.open_guard((OwnerMut::<T>::NAME, &site), (true, false), window, cx)
             }))
         };
-        let opened = self.link.wait_on(VectorWait::Settle, &site, |object, cx| {
+        let opened = self.shared.wait_on(VectorWait::Settle, &site, |object, cx| {
             let usable = object.poll_usable(true, window, cx)?;
             Some(usable.and_then(|()| open(object, cx).transpose()))
         })?;
-        let guard = opened.map_or_else(|| self.link.wait_on(VectorWait::Gate, &site, open), Ok)?;
+        let guard = opened.map_or_else(|| self.shared.wait_on(VectorWait::Gate, &site, open), Ok)?;
         Ok(Scope::new((self, window, site), state, guard))
     }
 
     /// The checked end of a guard reports a race that was found at its end.
     fn sound_if_checked(&self, site: &Site, checked: bool) -> Result<()> {
-        if checked && self.link.modes.check { self.link.on(site, |_, cx| cx.sound()) } else { Ok(()) }
+        if checked && self.shared.modes.check { self.shared.on(site, |_, cx| cx.sound()) } else { Ok(()) }
     }
 }

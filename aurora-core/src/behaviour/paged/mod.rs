@@ -21,6 +21,7 @@ use crate::collective::{Came, In};
 use crate::element::Element;
 use crate::epoch::{Opening, Rule};
 use crate::error::Result;
+use crate::kernel::Reason;
 use crate::kernel::message::malformed;
 use crate::memory::Shown;
 use crate::stats::Kind;
@@ -57,12 +58,12 @@ impl<T: Element, const WRITES: bool> Behaviour for Pages<T, WRITES> {
         self.shown = Shown::default();
         // The vector is faulty on all ranks, or the job has ended: no rank waits for this end.
         self.sound()?;
-        let (scope, mut ending) = (&self.scope, Ending::new(vector.link.size));
+        let (scope, mut ending) = (&self.scope, Ending::new(vector.shared.size));
         self.view.get_mut().take_changes(|changes| {
-            vector.link.on(site, |object, cx| object.flush_at_end((scope, &mut ending), changes, cx))
+            vector.shared.on(site, |object, cx| object.flush_at_end((scope, &mut ending), changes, cx))
         })?;
         let Ending { sent, last } = ending;
-        vector.link.on(site, |object, cx| {
+        vector.shared.on(site, |object, cx| {
             object.end_release(scope, &sent, last, cx);
             Ok(())
         })?;
@@ -85,9 +86,9 @@ impl<T: Element> Pages<T, true> {
     fn flush(&mut self, vector: &GVector<T>, site: &Site) -> Result<()> {
         let opening = Opening::new(NAME, Kind::Page, Rule::EndedInSteps, site).with(format!("sync {}", self.syncs));
         self.scope.opening = opening.clone();
-        vector.link.on(site, |object, cx| object.begin_sync(opening, cx))?;
+        vector.shared.on(site, |object, cx| object.begin_sync(opening, cx))?;
         let view = self.view.get_mut();
-        view.take_changes(|changes| vector.link.on(site, |object, cx| object.flush_pages(changes, cx)))
+        view.take_changes(|changes| vector.shared.on(site, |object, cx| object.flush_pages(changes, cx)))
     }
 
     fn sync(&mut self, vector: &GVector<T>, site: &Site) -> Result<()> {
@@ -101,9 +102,9 @@ impl<T: Element> Pages<T, true> {
         }
         let text = format_args!("sync {number} of {}", vector.name());
         let action = In(&text);
-        let key = [vector.id.0, self.scope.epoch, number].into_iter().fold(0, crate::digest::add);
-        vector.link.meet_about(&[vector.id], Came::new("a sync", &action, key), site)?;
-        let pushed = vector.link.wait_on(VectorWait::Pages, site, |object, cx| object.poll_pages(cx))?;
+        let key = [vector.shared.id().0, self.scope.epoch, number].into_iter().fold(0, crate::digest::add);
+        vector.shared.meet_about(&[vector.shared.id()], Came::new("a sync", &action, key), site)?;
+        let pushed = vector.shared.wait_on(VectorWait::Pages, site, |object, cx| object.poll_pages(cx))?;
         for (owner, changes) in pushed {
             self.view.get_mut().update(owner, changes.bytes()).ok_or_else(|| malformed(owner))?;
         }
@@ -225,20 +226,20 @@ impl<T: Element> GVector<T> {
 
     /// If the scope writes, the caller has exclusive use of the vector.
     fn open_pages<const WRITES: bool>(&self, site: Site) -> Result<Scope<'_, Pages<T, WRITES>>> {
-        self.link.wait_on(VectorWait::Settle, &site, |object, cx| object.poll_usable(WRITES, Window::WHOLE, cx))?;
+        self.shared.wait_on(VectorWait::Settle, &site, |object, cx| object.poll_usable(WRITES, Window::WHOLE, cx))?;
         self.admit_copy(A_VIEW, self.len() * size_of::<T>(), &site)?;
-        let fresh = self.link.tidy_on(|object, _| object.fresh.clone());
-        let map = PageMap::new(&self.dist, size_of::<T>(), self.link.size);
-        let view = View::new(map, (size_of::<T>(), differ::<T>), fresh, self.link.modes.check);
+        let fresh = self.shared.tidy(|object, _| object.fresh.clone());
+        let map = PageMap::new(&self.dist, size_of::<T>(), self.shared.size);
+        let view = View::new(map, (size_of::<T>(), differ::<T>), fresh, self.shared.modes.check);
         let view = view.map_err(|shortage| self.short_of(shortage, A_VIEW, &site))?;
         let opening = match WRITES {
             true => Opening::new(NAME, Kind::Page, Rule::EndedInSteps, &site),
             false => Opening::new(NAME, Kind::Page, Rule::Ended, &site).with(" for reading"),
         };
-        let reason = self.reason(NAME, &site);
-        let epoch = self.link.on(&site, |object, cx| object.enter_pages(opening.clone(), reason.clone(), cx))?;
+        let reason = Reason::new(NAME, Kind::Page, &site);
+        let epoch = self.shared.on(&site, |object, cx| object.enter_pages(opening.clone(), reason.clone(), cx))?;
         let text = format_args!("the opening of a {NAME} scope of {}", self.name());
-        self.link.synchronize("the opening of a Paged scope", &text, self.id.0, None, &site)?;
+        self.shared.synchronize("the opening of a Paged scope", &text, self.shared.id().0, None, &site)?;
         let scope = ReleaseScope { epoch, opening, reason, partial: false };
         let state = Pages { view: RefCell::new(view), shown: Shown::default(), scope, syncs: 0, failed: None };
         Ok(Scope::open_together(self, Window::WHOLE, site, state))

@@ -10,6 +10,7 @@ use crate::kernel::asking::When;
 use crate::kernel::message::malformed;
 use crate::link::Asked;
 use crate::memory::Shown;
+use crate::stats::Kind;
 use crate::vector::{GVector, GlobalRead, GlobalWrite};
 use std::ops::{Index, IndexMut, Range};
 
@@ -27,7 +28,7 @@ impl<T: Element, const WRITES: bool> Pages<T, WRITES> {
     fn fetch(&self, vector: &GVector<T>, ranges: Vec<Range<usize>>, site: &Site) -> Result<()> {
         self.sound()?;
         let mut wanted = self.view.borrow().absent(ranges);
-        let me = vector.link.me;
+        let me = vector.shared.me;
         if let Some(own) = wanted.iter().position(|(owner, _)| *owner == me) {
             self.copy_own(vector, &wanted.remove(own).1, site)?;
         }
@@ -37,7 +38,7 @@ impl<T: Element, const WRITES: bool> Pages<T, WRITES> {
         // The next owner after this rank is asked first.
         let first = wanted.partition_point(|(owner, _)| *owner < me);
         wanted.rotate_left(first);
-        let _call = vector.link.bulk_call(super::NAME);
+        let _call = vector.shared.bulk_call(super::NAME);
         while !wanted.is_empty() {
             let later: Vec<Wanted> = wanted.iter_mut().filter_map(|wanted| self.later(wanted)).collect();
             self.ask(vector, &wanted, site)?;
@@ -54,12 +55,12 @@ impl<T: Element, const WRITES: bool> Pages<T, WRITES> {
     }
 
     fn copy_own(&self, vector: &GVector<T>, pages: &[u32], site: &Site) -> Result<()> {
-        let me = vector.link.me;
+        let me = vector.shared.me;
         let most = (AT_ONCE / self.view.borrow().len_of(me, 0)).max(1);
         for pages in pages.chunks(most) {
             let mut view = self.view.borrow_mut();
             let mut short = None;
-            vector.link.on(site, |object, cx| {
+            vector.shared.on(site, |object, cx| {
                 object.show_own_pages(
                     pages,
                     |page, bytes| short = short.take().or(view.fill(me, page, bytes).err()),
@@ -77,11 +78,11 @@ impl<T: Element, const WRITES: bool> Pages<T, WRITES> {
     fn ask(&self, vector: &GVector<T>, wanted: &[Wanted], site: &Site) -> Result<()> {
         let mut asked = Vec::with_capacity(wanted.len());
         for (owner, pages) in wanted {
-            let ask = vector.link.on(site, |object, cx| object.ask_for_pages((*owner, pages), When::Now, cx))?;
-            asked.push(Asked::new(&vector.link, ask));
+            let ask = vector.shared.on(site, |object, cx| object.ask_for_pages((*owner, pages), When::Now, cx))?;
+            asked.push(Asked::new(&vector.shared, ask));
         }
         for ((owner, pages), asked) in wanted.iter().zip(asked) {
-            let answer = vector.received(asked.hand_over(), super::NAME, site)?;
+            let answer = vector.received(asked.hand_over(), (super::NAME, Kind::Page), site)?;
             let (mut view, mut rest) = (self.view.borrow_mut(), answer.bytes());
             for page in pages {
                 let (bytes, behind) =

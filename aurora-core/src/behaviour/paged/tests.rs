@@ -401,7 +401,7 @@ pub(super) fn node(rank: usize, size: usize, dist: &Distribution) -> Node {
     let vector = machine::<Word>(&kernel.core, dist.clone(), block, Arc::new(Nodes::apart(size)));
     kernel.add(OBJECT, name, vector);
     let opening = Opening::new("Paged", Kind::Page, Rule::Ended, &site);
-    let reason = Reason { action: "Paged", site: None };
+    let reason = Reason { action: "Paged", site: None, kind: Kind::Page };
     let entered = kernel
         .with(OBJECT, &mut out, |object: &mut Vector, cx| object.enter_pages(opening.clone(), reason.clone(), cx));
     let epoch = entered.expect("it lives").expect("the same scope");

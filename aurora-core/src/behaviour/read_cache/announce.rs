@@ -6,8 +6,10 @@ use super::write_marks::merge_marks;
 use crate::Error;
 use crate::epoch::{Announced, Opening};
 use crate::ids::Epoch;
+use crate::kernel::Reason;
 use crate::memory::{BarrierRound, Sharing};
 use crate::object::Cx;
+use crate::stats::Kind;
 use crate::vector::loans::VectorLoan;
 use crate::vector::machine::Vector;
 use crate::vector::message::Message;
@@ -108,7 +110,7 @@ impl Vector {
         let record = self.ledger.record(epoch);
         merge_marks(&mut record.marks, &marks);
         record.mine_complete = true;
-        let reason = cx.reason("ReadCache", Some(site));
+        let reason = Reason::new("ReadCache", Kind::Load, &site);
         let list = (marks.len() > ANNOUNCED_WRITES).then(|| {
             let list = postcard::to_allocvec(&std::mem::take(&mut marks)).expect("pairs of numbers");
             bytes::Bytes::from(list)

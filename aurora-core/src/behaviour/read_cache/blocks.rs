@@ -42,7 +42,7 @@ impl<T: Element> Behaviour for Streamed<T> {
 
     fn abandon(&mut self, vector: &GVector<T>) {
         let epoch = self.epoch;
-        vector.link.let_go(move |object, _| object.stop_reading(epoch));
+        vector.shared.let_go(move |object, _| object.stop_reading(epoch));
         (self.parts, self.whole, self.outcome) = (Shown::default(), OnceCell::new(), Arc::default());
     }
 }
@@ -83,9 +83,9 @@ impl<T: Element> GVector<T> {
     #[track_caller]
     pub fn read_cache_blocks(&self) -> Result<ReadCacheBlocks<'_, T>> {
         let (site, opened) = (Site::here(), Instant::now());
-        let _call = self.link.in_collective("streaming ReadCache");
+        let _call = self.shared.in_collective("streaming ReadCache");
         let epoch = self.enter_load(Cached::<T>::NAME, Window::WHOLE, &site)?;
-        let outcome = self.link.on(&site, |object, cx| Ok(object.stream(epoch, &site, cx)))?;
+        let outcome = self.shared.on(&site, |object, cx| Ok(object.stream(epoch, &site, cx)))?;
         let state = Streamed { epoch, opened, outcome, parts: Shown::default(), whole: OnceCell::new() };
         Ok(Scope::open(self, Window::WHOLE, site, state, false, false))
     }
@@ -115,7 +115,7 @@ impl<T: Element> ReadCacheBlocks<'_, T> {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn blocks(&self) -> Blocks<'_, T> {
-        Blocks { guard: self, read: vec![0; self.vector.link.size], unit: 1, ended: false }
+        Blocks { guard: self, read: vec![0; self.vector.shared.size], unit: 1, ended: false }
     }
 
     /// As [`blocks`](Self::blocks), in whole rows with their global numbers. Without a matrix each element is a row.
@@ -180,8 +180,8 @@ impl<T: Element> ReadCacheBlocks<'_, T> {
     pub fn try_whole(&self) -> Option<&[T]> {
         let (Loaded { part, .. }, _) = self.state.outcome.get()?;
         let show = || {
-            if self.vector.link.modes.check {
-                self.vector.link.tidy_on(|object, cx| object.acquire(Window::WHOLE, cx));
+            if self.vector.shared.modes.check {
+                self.vector.shared.tidy(|object, cx| object.acquire(Window::WHOLE, cx));
             }
             part.clone().into()
         };
@@ -230,7 +230,7 @@ impl<T: Element> std::fmt::Debug for Blocks<'_, T> {
 impl<'g, T: Element> Blocks<'g, T> {
     /// The rest of a block, this rank's own first, once the whole is here.
     fn rest(&mut self, whole: &'g [T]) -> Option<(Range<usize>, &'g [T])> {
-        let link = &self.guard.vector.link;
+        let link = &self.guard.vector.shared;
         let owners = std::iter::once(link.me).chain(link.me.others(link.size));
         for owner in owners {
             let block = self.guard.vector.range_of(owner);
@@ -254,7 +254,7 @@ impl<'g, T: Element> Iterator for Blocks<'g, T> {
         }
         if guard.try_whole().is_none() {
             let (epoch, shown) = (guard.state.epoch, (&self.read[..], self.unit));
-            let next = guard.vector.link.wait_on(VectorWait::Load(epoch), &guard.site, |object, cx| {
+            let next = guard.vector.shared.wait_on(VectorWait::Load(epoch), &guard.site, |object, cx| {
                 let piece = object.next_piece(epoch, shown, cx)?;
                 object.acquire(Window::WHOLE, cx);
                 Some(piece)

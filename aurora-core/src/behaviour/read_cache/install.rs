@@ -5,9 +5,11 @@ use super::memory::A_CACHE;
 use super::message::LoadMessage;
 use crate::epoch::Arrival;
 use crate::ids::Epoch;
+use crate::kernel::Reason;
 use crate::kernel::message::malformed;
 use crate::memory::Shortage;
 use crate::object::{Cx, Place};
+use crate::stats::Kind;
 use crate::vector::batch::Batch;
 use crate::vector::loans::VectorLoan;
 use crate::vector::machine::Vector;
@@ -55,7 +57,7 @@ impl Vector {
     fn tell_node_peers(&mut self, epoch: Epoch, installed: &[(u32, u64)], to_forward: &[(Rank, u64)], cx: &mut Cx<'_>) {
         let (me, nodes) = (cx.me(), self.nodes.clone());
         let site = self.ledger.find(epoch).and_then(|record| record.mine.as_ref()).map(|mine| mine.site.clone());
-        let reason = cx.reason("ReadCache", site);
+        let reason = Reason { action: "ReadCache", site, kind: Kind::Load };
         let peers = nodes.with(me).iter().copied().filter(|peer| *peer != me);
         for peer in peers {
             if !installed.is_empty() {

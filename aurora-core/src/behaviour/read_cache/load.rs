@@ -10,9 +10,11 @@ use super::stream::Stream;
 use super::write_marks::{WriteMarks, merge_marks};
 use crate::epoch::{Announced, Opening};
 use crate::ids::Epoch;
+use crate::kernel::Reason;
 use crate::kernel::message::malformed;
 use crate::memory::{BarrierRound, Part, Reading};
 use crate::object::{Cx, Place};
+use crate::stats::Kind;
 use crate::vector::batch::{Batch, batch_of_runs};
 use crate::vector::loans::VectorLoan;
 use crate::vector::machine::Vector;
@@ -220,7 +222,7 @@ impl Vector {
         if announced_at_home {
             self.ledger.record(epoch).from[me.index()].correction = Some((version, for_peers.to_vec()));
         }
-        let reason = cx.reason("correction", None);
+        let reason = Reason { action: "correction", site: None, kind: Kind::Load };
         let message = Message::Load(LoadMessage::Correct { epoch, version, writes });
         for rank in others {
             let changes = match (nodes.same_node(me, rank), nodes.receives(me, rank)) {

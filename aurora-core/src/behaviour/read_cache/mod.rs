@@ -108,9 +108,9 @@ impl<T: Element> GVector<T> {
     }
 
     pub(crate) fn load(&self, name: &'static str, window: Window, site: &Site) -> Result<Cached<T>> {
-        let _call = self.link.in_bulk(self.link.in_collective(name));
+        let _call = self.shared.in_bulk(self.shared.in_collective(name));
         let epoch = self.enter_load(name, window, site)?;
-        let Loaded { part, reading } = self.link.wait_on(VectorWait::Load(epoch), site, |object, cx| {
+        let Loaded { part, reading } = self.shared.wait_on(VectorWait::Load(epoch), site, |object, cx| {
             object.take_announcements(cx);
             if let Err(fault) = cx.sound() {
                 return Some(Err(fault));
@@ -127,7 +127,7 @@ impl<T: Element> GVector<T> {
         // Taken before the announcement: a rank with a complete copy knows that every rank has memory for one.
         let mut admitted = false;
         loop {
-            let step = self.link.wait_on(VectorWait::Settle, site, |object, cx| {
+            let step = self.shared.wait_on(VectorWait::Settle, site, |object, cx| {
                 if let Err(error) = object.poll_usable(false, window, cx)? {
                     return Some(Err(error));
                 }
@@ -148,7 +148,7 @@ impl<T: Element> GVector<T> {
                 Step::Enter => break,
             }
         }
-        let (epoch, node_barrier) = self.link.on(site, |object, cx| {
+        let (epoch, node_barrier) = self.shared.on(site, |object, cx| {
             cx.usable(false, window)?;
             let opening = Opening::new(name, Kind::Load, Rule::Announced, site).of(window);
             let epoch = object.enter_read_cache(opening, cx)?;
@@ -158,13 +158,13 @@ impl<T: Element> GVector<T> {
             let mut state = sharing.arrive(round);
             if state == BarrierState::Waiting {
                 let linger = || sharing.spin(round);
-                let waits = Blocked::Object(self.id, VectorWait::Load(epoch).into());
-                state = self.link.await_node_peers(waits, site, linger, |kernel| {
-                    kernel.sound(self.id)?;
+                let waits = Blocked::Object(self.shared.id(), VectorWait::Load(epoch).into());
+                state = self.shared.await_node_peers(waits, site, linger, |kernel| {
+                    kernel.sound(self.shared.id())?;
                     Ok(sharing.poll(round))
                 })?;
             }
-            self.link.on(site, |object, cx| {
+            self.shared.on(site, |object, cx| {
                 object.pass_node_barrier(epoch, state == BarrierState::Agreed, cx);
                 Ok(())
             })?;
@@ -174,7 +174,7 @@ impl<T: Element> GVector<T> {
 
     pub(crate) fn await_stream(&self, epoch: Epoch, site: &Site) -> Result<()> {
         let what = VectorWait::Load(epoch);
-        self.link.wait_on(what, site, |object, cx| {
+        self.shared.wait_on(what, site, |object, cx| {
             let loaded = object.poll_streamed(cx)?;
             object.acquire(Window::WHOLE, cx);
             Some(loaded)
@@ -183,7 +183,7 @@ impl<T: Element> GVector<T> {
 
     /// Refuses a copy that `AURORA_CACHE_LIMIT` forbids, before its memory is taken: all ranks then get the error.
     pub(crate) fn admit_copy(&self, purpose: &str, bytes: usize, site: &Site) -> Result<()> {
-        self.link.on(site, |_, cx| cx.admit_copy(purpose, (bytes, bytes), site))
+        self.shared.on(site, |_, cx| cx.admit_copy(purpose, (bytes, bytes), site))
     }
 
     /// Collective. Frees the memory of this vector's ReadCaches and HaloCaches, and private copies of the whole that
@@ -207,7 +207,7 @@ impl<T: Element> GVector<T> {
     #[track_caller]
     pub fn release_cache(&mut self) -> Result<()> {
         let site = Site::here();
-        let (streamed, refusal) = self.link.tidy_on(|object, cx| match cx.usable(true, Window::WHOLE) {
+        let (streamed, refusal) = self.shared.tidy(|object, cx| match cx.usable(true, Window::WHOLE) {
             Ok(()) => (object.load.stream.as_ref().map(|stream| stream.epoch), None),
             Err(error) => (None, Some(error)),
         });
@@ -215,10 +215,10 @@ impl<T: Element> GVector<T> {
         let refusal = refusal.or(streamed.and_then(|epoch| self.await_stream(epoch, &site).err()));
         let text = format!("the release of the cache of {}", self.name());
         // Differs from the key of a `fill` or a `gather_to` of the same vector.
-        let key = self.id.0 ^ 1 << 63;
-        self.link.synchronize("the release of a cache", &text, key, refusal, &site)?;
+        let key = self.shared.id().0 ^ 1 << 63;
+        self.shared.synchronize("the release of a cache", &text, key, refusal, &site)?;
         // Every rank has completed its loads, and none begins another before it has left the barrier.
-        self.link.on(&site, |object, cx| {
+        self.shared.on(&site, |object, cx| {
             cx.usable(true, Window::WHOLE)?;
             object.release_cache();
             Ok(())

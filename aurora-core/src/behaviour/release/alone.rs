@@ -10,6 +10,7 @@ use crate::kernel::asking::When;
 use crate::object::Cx;
 use crate::operation::short;
 use crate::ops::{self, Op, OpId};
+use crate::stats::Kind;
 use crate::vector::GVector;
 use crate::vector::batch::BatchBuilder;
 use crate::vector::check::{self, Stamp};
@@ -65,19 +66,19 @@ impl Calls {
 
     fn wait_for<T: Element>(&mut self, vector: &GVector<T>, owner: Rank, site: &Site) -> Result<()> {
         match self.under_way[owner.index()].take() {
-            Some(call) => vector.answer(call, "a ReleaseC alone", site).map(drop),
+            Some(call) => vector.answer(call, ("a ReleaseC alone", Kind::Flush), site).map(drop),
             None => Ok(()),
         }
     }
 
     /// Checking mode: tells the owners that the scope has ended.
     fn end<T: Element>(&mut self, vector: &GVector<T>, site: &Site) -> Result<()> {
-        let (me, window) = (vector.link.me, self.window);
+        let (me, window) = (vector.shared.me, self.window);
         let owners = (0..).map(Rank::new).zip(std::mem::take(&mut self.wrote));
         let told = owners.filter(|(_, wrote)| *wrote).map(|(owner, _)| {
             let number = self.alone.number;
-            let reason = vector.reason("AURORA_CHECK", site);
-            vector.link.on(site, |object, cx| {
+            let reason = Reason::new("AURORA_CHECK", Kind::Flush, site);
+            vector.shared.on(site, |object, cx| {
                 if owner != me {
                     return Ok(Some(object.ask(
                         (owner, &reason, When::Now),
@@ -93,7 +94,9 @@ impl Calls {
             })
         });
         let told = told.collect::<Result<Vec<_>>>()?;
-        told.into_iter().flatten().try_for_each(|call| vector.answer(call, "a note of AURORA_CHECK", site).map(drop))
+        told.into_iter()
+            .flatten()
+            .try_for_each(|call| vector.answer(call, ("a note of AURORA_CHECK", Kind::Flush), site).map(drop))
     }
 }
 
@@ -106,9 +109,9 @@ impl<T: Element> Sender<T> for Calls {
         batch: &mut BatchBuilder<T>,
         site: &Site,
     ) -> Result<()> {
-        let link = &vector.link;
+        let link = &vector.shared;
         if owner == link.me {
-            let stamp = link.modes.check.then(|| link.tidy_on(|object, cx| self.stamp(owner, object, cx))).flatten();
+            let stamp = link.modes.check.then(|| link.tidy(|object, cx| self.stamp(owner, object, cx))).flatten();
             let asked = Asked { epoch: 0, request: Request::Write { op, window: self.window }, stamp: None };
             let work = Work::Call { id: CallId(0), asked };
             link.wait_on(VectorWait::Gate, site, |object, cx| {
@@ -150,7 +153,7 @@ impl<T: Element, O> Behaviour for Alone<T, O> {
 
     fn close(&mut self, vector: &GVector<T>, site: &Site, _: bool) -> Result<()> {
         let flushed = self.writer(vector, site).flush();
-        let mut owners = vector.link.me.others(vector.link.size);
+        let mut owners = vector.shared.me.others(vector.shared.size);
         let ended = flushed.and_then(|()| owners.try_for_each(|owner| self.calls.wait_for(vector, owner, site)));
         let known = self.calls.end(vector, site);
         // After a failure some batches may still be under way.
@@ -159,7 +162,7 @@ impl<T: Element, O> Behaviour for Alone<T, O> {
 
     fn abandon(&mut self, vector: &GVector<T>) {
         for call in self.calls.under_way.iter_mut().filter_map(Option::take) {
-            vector.link.let_go(move |_, cx| cx.core.give_up(call));
+            vector.shared.let_go(move |_, cx| cx.core.give_up(call));
         }
     }
 }
@@ -225,7 +228,7 @@ impl<T: Element> GVector<T> {
 
     /// The caller has exclusive use of the window.
     pub(crate) fn open_alone_with<O: Op<T>>(&self, window: Window, site: Site) -> Result<ReleaseAlone<'_, T, O>> {
-        let known = self.link.tidy_on(|object, _| object.ops.knows::<O>());
+        let known = self.shared.tidy(|object, _| object.ops.knows::<O>());
         if !known {
             return Err(Error::UnknownOp { op: short::<O>().into(), object: self.name(), site });
         }
@@ -234,11 +237,11 @@ impl<T: Element> GVector<T> {
 
     /// The caller has exclusive use of the window.
     pub(crate) fn open_alone<O>(&self, op: Option<OpId>, window: Window, site: Site) -> Result<ReleaseAlone<'_, T, O>> {
-        self.link.wait_on(VectorWait::Settle, &site, |object, cx| object.poll_usable(true, window, cx))?;
-        let (reason, under_way) = (self.reason("ReleaseC alone", &site), vec![None; self.link.size]);
-        let number = if self.link.modes.check { self.link.tidy_on(|object, _| object.next_alone()) } else { 0 };
+        self.shared.wait_on(VectorWait::Settle, &site, |object, cx| object.poll_usable(true, window, cx))?;
+        let (reason, under_way) = (Reason::new("ReleaseC alone", Kind::Flush, &site), vec![None; self.shared.size]);
+        let number = if self.shared.modes.check { self.shared.tidy(|object, _| object.next_alone()) } else { 0 };
         let alone = check::Alone { number, opened: site.clone().clipped() };
-        let calls = Calls { reason, window, under_way, alone, wrote: vec![false; self.link.size] };
+        let calls = Calls { reason, window, under_way, alone, wrote: vec![false; self.shared.size] };
         let state = Alone { buffers: Buffers::new(self), calls, op, operation: PhantomData };
         Ok(Scope::open(self, window, site, state, true, false))
     }

@@ -7,6 +7,7 @@ use crate::behaviour::{Behaviour, ReleaseC, Scope, sealed};
 use crate::element::{Apply, Element};
 use crate::epoch::{Opening, Rule, SCOPES_AHEAD};
 use crate::error::Result;
+use crate::kernel::Reason;
 use crate::ops::{self, Op, OpId};
 use crate::stats::Kind;
 use crate::vector::GVector;
@@ -63,9 +64,9 @@ impl<T: Element, O> Together<T, O> {
         merge: impl FnOnce(&mut [T]) -> Result<()>,
     ) -> Result<bool> {
         // Serves other ranks' batches, for which this rank is not woken.
-        vector.link.look();
+        vector.shared.look();
         let epoch = self.sent.scope.epoch;
-        vector.link.on(site, |object, cx| object.merge_own(epoch, |own| merge(bytemuck::cast_slice_mut(own)), cx))
+        vector.shared.on(site, |object, cx| object.merge_own(epoch, |own| merge(bytemuck::cast_slice_mut(own)), cx))
     }
 }
 
@@ -79,11 +80,11 @@ impl<T: Element> Sender<T> for Batches {
         site: &Site,
     ) -> Result<()> {
         let Batches { scope, sent } = self;
-        let (_call, seq) = (vector.link.call(scope.reason.action), sent[owner.index()]);
+        let (_call, seq) = (vector.shared.call(scope.reason.action), sent[owner.index()]);
         // Serves other ranks' batches, for which this rank is not woken.
-        vector.link.look();
-        let room = if owner == vector.link.me { VectorWait::OwnRoom } else { VectorWait::Room(owner) };
-        vector.link.wait_on(room, site, |object, cx| {
+        vector.shared.look();
+        let room = if owner == vector.shared.me { VectorWait::OwnRoom } else { VectorWait::Room(owner) };
+        vector.shared.wait_on(room, site, |object, cx| {
             if let Err(fault) = cx.sound() {
                 return Some(Err(fault));
             }
@@ -117,7 +118,7 @@ impl<T: Element, O> Behaviour for Together<T, O> {
     fn close(&mut self, vector: &GVector<T>, site: &Site, checked: bool) -> Result<()> {
         let Batches { scope, sent } = &self.sent;
         let last = self.buffers.take_all();
-        vector.link.on(site, |object, cx| {
+        vector.shared.on(site, |object, cx| {
             if last.iter().any(Option::is_some) {
                 cx.sound()?;
             }
@@ -195,7 +196,7 @@ impl<T: Element> GVector<T> {
     /// Waits until all ranks have ended a scope that this rank has ended, and all its writes are applied.
     pub(crate) fn await_end(&self, scope: &ReleaseScope, site: &Site) -> Result<()> {
         let (epoch, window) = (scope.epoch, scope.opening.window);
-        self.link.wait_on(VectorWait::Settle, site, |object, cx| {
+        self.shared.wait_on(VectorWait::Settle, site, |object, cx| {
             object.awaited_scopes = (window, epoch);
             object.acquire(window, cx);
             cx.frame.sound_if(object.ledger.is_settled(epoch))
@@ -209,7 +210,7 @@ impl<T: Element> GVector<T> {
 
     /// Registers an operation with the kernel.
     pub(crate) fn know<O: Op<T>>(&self, site: &Site) -> Result<OpId> {
-        self.link.on(site, |object, cx| {
+        self.shared.on(site, |object, cx| {
             object.ops.add::<O>(Apply::of::<T, O>()).map_err(|same| cx.frame.same_number::<O>(same, site))
         })
     }
@@ -244,15 +245,15 @@ impl<T: Element> GVector<T> {
         site: &Site,
     ) -> Result<Together<T, O>> {
         let (op, window) = (opening.op, opening.window);
-        let epoch = self.link.wait_on(VectorWait::Lead, site, |object, cx| match cx.usable(true, window) {
+        let epoch = self.shared.wait_on(VectorWait::Lead, site, |object, cx| match cx.usable(true, window) {
             Err(error) => Some(Err(error)),
             Ok(()) if object.ledger.ahead() >= SCOPES_AHEAD => None,
             Ok(()) => Some(object.enter(opening.clone(), cx)),
         })?;
-        let reason = self.reason(name, site);
-        self.link.tidy_on(|object, cx| object.tell_if_many_are_open(epoch, &reason, cx));
+        let reason = Reason::new(name, opening.kind, site);
+        self.shared.tidy(|object, cx| object.tell_if_many_are_open(epoch, &reason, cx));
         let sent =
-            Batches { scope: ReleaseScope { epoch, opening, reason, partial: false }, sent: vec![0; self.link.size] };
+            Batches { scope: ReleaseScope { epoch, opening, reason, partial: false }, sent: vec![0; self.shared.size] };
         Ok(Together { buffers: Buffers::new(self), sent, op, operation: PhantomData })
     }
 }

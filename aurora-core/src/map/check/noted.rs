@@ -35,7 +35,7 @@ impl Noted {
     ) {
         if let Some(place) = Place::of(key) {
             let first = || (place.range().start, is_put);
-            let origin = || map.link.tidy(|kernel, _| Origin::here(line, &kernel.core.order));
+            let origin = || map.shared.tidy_kernel(|kernel, _| Origin::here(line, &kernel.core.order));
             let owner = owner_of(hash, self.owners.len());
             self.owners[owner.index()].entry(first()).or_insert_with(|| (place, origin()));
         }

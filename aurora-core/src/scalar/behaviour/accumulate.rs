@@ -58,7 +58,7 @@ impl<T: ScalarValue> GScalar<T> {
         ops::stateless(op);
         let site = Site::here();
         let [apply, _] = encoded::<T, O>();
-        self.link.on(&site, |object, cx| object.know_scalar_op::<O>(apply, &site, cx))?;
+        self.shared.on(&site, |object, cx| object.know_scalar_op::<O>(apply, &site, cx))?;
         let entered = self.enter((ACCUMULATE, true), opening(ACCUMULATE, &site).with_op::<O>(), &site)?;
         Ok(ScalarScope::open(self, site, entered, Partial { value: None, operation: PhantomData }, true))
     }

@@ -21,6 +21,7 @@ use crate::object::Guard;
 use crate::ops::Op;
 use crate::scalar::machine::ScalarWait;
 use crate::scalar::{Entered, GScalar, ScalarFn, ScalarValue, decode, encode};
+use crate::stats::Kind;
 use crate::window::Window;
 use std::marker::PhantomData;
 
@@ -72,7 +73,7 @@ pub struct ScalarScope<'s, B: ScalarBehaviour> {
 impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
     fn open(scalar: &'s GScalar<B::Value>, site: Site, entered: Entered, state: B, mutable: bool) -> Self {
         let how = (mutable, B::AWAITED);
-        let guard = scalar.link.tidy_on(|_, cx| cx.open_guard((B::NAME, &site), how, Window::WHOLE));
+        let guard = scalar.shared.tidy(|_, cx| cx.open_guard((B::NAME, &site), how, Window::WHOLE));
         ScalarScope { scalar, site, entered, state, guard: Some(guard), not_send: PhantomData }
     }
 
@@ -102,12 +103,12 @@ impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
         let (scalar, guard) = (self.scalar, self.guard.take());
         let close = |broken_off, (): &mut ()| {
             if broken_off {
-                scalar.link.let_go(|object, _| object.abandon_scalar());
+                scalar.shared.let_go(|object, _| object.abandon_scalar());
                 return Ok(());
             }
             self.close(checked)
         };
-        scalar.link.end_guard(guard, close, |_, ()| ())
+        scalar.shared.end_guard(guard, close, |_, ()| ())
     }
 
     fn close(&mut self, checked: bool) -> Result<()> {
@@ -115,12 +116,12 @@ impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
             return Ok(());
         }
         let (scalar, epoch) = (self.scalar, self.entered.epoch);
-        let _call = scalar.link.call(B::NAME);
+        let _call = scalar.shared.call(B::NAME);
         let part = self.state.take_part(&self.site).inspect_err(|error| {
             // Otherwise the other ranks would wait for this one.
-            scalar.link.tidy_on(|_, cx| cx.fail(error.clone()));
+            scalar.shared.tidy(|_, cx| cx.fail(error.clone()));
         })?;
-        scalar.link.on(&self.site, |object, cx| {
+        scalar.shared.on(&self.site, |object, cx| {
             let lost = if part.is_some() { cx.sound() } else { Ok(()) };
             object.end_scalar(&self.entered, part, cx);
             lost
@@ -128,7 +129,7 @@ impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
         if !checked {
             return Ok(());
         }
-        scalar.link.wait_on(ScalarWait::Settle, &self.site, |object, cx| {
+        scalar.shared.wait_on(ScalarWait::Settle, &self.site, |object, cx| {
             let settled = cx.frame.sound_if(object.ledger.settled >= epoch)?;
             object.acquire(cx);
             Some(settled)
@@ -138,7 +139,7 @@ impl<'s, B: ScalarBehaviour> ScalarScope<'s, B> {
 
 impl<B: ScalarBehaviour> Drop for ScalarScope<'_, B> {
     fn drop(&mut self) {
-        self.scalar.link.end_dropped(|| self.end(false));
+        self.scalar.shared.end_dropped(|| self.end(false));
     }
 }
 
@@ -152,8 +153,8 @@ impl<T: ScalarValue> GScalar<T> {
     /// Enters a scope. Waits only if this rank is far ahead of the other ranks.
     fn enter(&self, (name, mutable): (&'static str, bool), opening: Opening, site: &Site) -> Result<Entered> {
         let epoch =
-            self.link.wait_on(ScalarWait::Settle, site, |object, cx| object.enter_scalar((&opening, mutable), cx))?;
-        let reason = Reason { action: name, site: Some(site.clone()) };
+            self.shared.wait_on(ScalarWait::Settle, site, |object, cx| object.enter_scalar((&opening, mutable), cx))?;
+        let reason = Reason::new(name, Kind::Scalar, site);
         Ok(Entered { epoch, opening, reason })
     }
 }

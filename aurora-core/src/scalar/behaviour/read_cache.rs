@@ -49,11 +49,11 @@ impl<T: ScalarValue> GScalar<T> {
         let site = Site::here();
         let entered = self.enter((READ_CACHE, false), opening(READ_CACHE, &site), &site)?;
         let epoch = entered.epoch;
-        self.link.on(&site, |object, cx| {
+        self.shared.on(&site, |object, cx| {
             object.come_to_scalar(&entered, cx);
             Ok(())
         })?;
-        let value = self.link.wait_on(ScalarWait::Load(epoch), &site, |object, cx| object.take_shown(epoch, cx))?;
+        let value = self.shared.wait_on(ScalarWait::Load(epoch), &site, |object, cx| object.take_shown(epoch, cx))?;
         let value = self.decoded(&value, &site)?;
         Ok(ScalarScope::open(self, site, entered, Shown { value }, false))
     }

@@ -96,20 +96,20 @@ impl<T: ScalarValue> GScalar<T> {
         ops::stateless(op);
         let (site, [apply, combine]) = (Site::here(), encoded::<T, O>());
         let offered = Offered { op: OpId::of::<O>(), apply, combine };
-        self.link.on(&site, |object, cx| object.know_scalar_op::<O>(apply, &site, cx))?;
+        self.shared.on(&site, |object, cx| object.know_scalar_op::<O>(apply, &site, cx))?;
         self.open_mostly(Some(offered), opening(READ_MOSTLY, &site).with_op::<O>(), site)
     }
 
     fn open_mostly<O>(&self, offered: Option<Offered>, opening: Opening, site: Site) -> Result<ReadMostly<'_, T, O>> {
         let entered = self.enter((READ_MOSTLY, false), opening, &site)?;
-        let replica = self.link.on(&site, |object, cx| {
+        let replica = self.shared.on(&site, |object, cx| {
             let replica = object.replicate(entered.epoch, offered);
             object.come_to_scalar(&entered, cx);
             Ok(replica)
         })?;
         let epoch = entered.epoch;
-        let shown = self.link.wait_on(ScalarWait::Load(epoch), &site, |object, cx| object.is_replicated(cx));
-        shown.inspect_err(|_| self.link.tidy_on(|object, _| object.abandon_scalar()))?;
+        let shown = self.shared.wait_on(ScalarWait::Load(epoch), &site, |object, cx| object.is_replicated(cx));
+        shown.inspect_err(|_| self.shared.tidy(|object, _| object.abandon_scalar()))?;
         Ok(ScalarScope::open(self, site, entered, Mostly { replica, of: PhantomData }, false))
     }
 }
@@ -148,15 +148,16 @@ impl<T: ScalarValue, O> ReadMostly<'_, T, O> {
     /// The slow path of `get`: the value is no word, or looks are watched.
     fn look(&self, site: &Site) -> Result<T> {
         let (scalar, replica) = (self.scalar, &self.state.replica);
-        if scalar.link.watched() != Level::All {
+        if scalar.shared.watched() != Level::All {
             replica.wake();
             // Poisoned once the replica is unlocked: the daemon may hold the kernel and wait for the replica.
             let shown = || replica.read(|value| decode(value, site));
-            let shown = scalar.link.poisoned_by_panics((READ_MOSTLY, Some(&self.site)), shown);
+            let shown = scalar.shared.poisoned_by_panics((READ_MOSTLY, Some(&self.site)), shown);
             return shown.unwrap_or_else(|| Err(self.why(site)));
         }
         let look = || replica.read(<[u8]>::to_vec).ok_or_else(|| self.why(site));
-        let value = scalar.link.look_at((scalar.id, "get", site), || 0, look, |value| Some(digest::of(value)))?;
+        let value =
+            scalar.shared.look_at((scalar.shared.id(), "get", site), || 0, look, |value| Some(digest::of(value)))?;
         scalar.decoded(&value, site)
     }
 
@@ -209,17 +210,17 @@ impl<T: ScalarValue, O> ReadMostly<'_, T, O> {
     fn ask(&self, request: ScalarRequest, operand: &T, action: &'static str, site: Site) -> Result<T> {
         let (scalar, Entered { epoch, reason, .. }) = (self.scalar, &self.entered);
         let operand = encode(operand, &site)?;
-        let after = scalar.link.on(&site, |object, cx| Ok(object.send_offers(reason, true, cx)))?;
+        let after = scalar.shared.on(&site, |object, cx| Ok(object.send_offers(reason, true, cx)))?;
         let reply = scalar.request((request, Some(after)), operand, action, &site)?;
         let NumberedReply { number, old, new } =
             NumberedReply::parse(&reply).ok_or_else(|| malformed(scalar.home()))?;
-        scalar.link.tidy_on(|object, cx| object.learn(*epoch, (number, after), new, cx));
+        scalar.shared.tidy(|object, cx| object.learn(*epoch, (number, after), new, cx));
         scalar.decoded(old, &site)
     }
 
     #[cold]
     fn why(&self, site: &Site) -> Error {
-        let sound = self.scalar.link.on(site, |_, cx| cx.sound());
+        let sound = self.scalar.shared.on(site, |_, cx| cx.sound());
         sound.map_or_else(|fault| fault, |()| malformed(self.scalar.home()))
     }
 }
@@ -316,6 +317,6 @@ impl<T: ScalarValue, O: Op<T>> ReadMostly<'_, T, O> {
     pub fn offer(&self, operand: T) -> Result<()> {
         let (scalar, site) = (self.scalar, Site::here());
         let operand = encode(&operand, &site)?;
-        scalar.link.on(&site, |object, cx| object.offer(operand, &self.entered.reason, cx))
+        scalar.shared.on(&site, |object, cx| object.offer(operand, &self.entered.reason, cx))
     }
 }

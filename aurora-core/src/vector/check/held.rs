@@ -29,7 +29,7 @@ impl Held {
         line: &Site,
         written: Option<&[T]>,
     ) -> Option<Self> {
-        let (epoch, stamp) = vector.link.tidy_on(|object, cx| {
+        let (epoch, stamp) = vector.shared.tidy(|object, cx| {
             let stamp = Stamp::here(object.check.as_ref()?, cx.me(), line, cx);
             Some((object.comes_after(window), stamp))
         })?;

@@ -191,7 +191,7 @@ impl<T: Element> Transfer for (VectorRangeMut<'_, T>, VectorRange<'_, T>) {
         let step = (THROUGH / size_of::<T>()).max(1);
         for (into, from) in pairs {
             let through = memory::zeros(step.min(from.range.len()));
-            let me = from.vector.link.me;
+            let me = from.vector.shared.me;
             let mut through =
                 through.map_err(|s| s.error(me, "a distmemcpy between vectors", from.vector.name(), &from.site))?;
             for at in (0..from.range.len()).step_by(step) {

@@ -20,12 +20,12 @@ pub(super) struct Piece<'v, T: Element, M> {
 impl<T: Element, M> Piece<'_, T, M> {
     /// Sort key: this rank first, then the next one, and so on.
     pub(super) fn turn(&self) -> usize {
-        let link = &self.vector.link;
+        let link = &self.vector.shared;
         (self.owner.index() + link.size - link.me.index()) % link.size
     }
 
     pub(super) fn is_own(&self) -> bool {
-        self.owner == self.vector.link.me
+        self.owner == self.vector.shared.me
     }
 
     /// True if the piece lies in memory that its owner shares with this rank.
@@ -42,7 +42,7 @@ impl<T: Element, M> Piece<'_, T, M> {
 /// Begins a copy of these pieces. If a vector may not be used, nothing is copied.
 pub(super) fn begin<T: Element, M>(pieces: &[Piece<'_, T, M>], mutable: bool) -> Result<()> {
     if let Some(Piece { vector, .. }) = pieces.first() {
-        vector.link.no_look();
+        vector.shared.no_look();
     }
     match pieces.iter().all(|piece| piece.vector.direct.is_permitted(mutable)) {
         true => Ok(()),
@@ -52,9 +52,9 @@ pub(super) fn begin<T: Element, M>(pieces: &[Piece<'_, T, M>], mutable: bool) ->
 
 /// Checks that the vectors of these pieces may be used. An error is reported for the vector that has it.
 fn usable<T: Element, M>(pieces: &[Piece<'_, T, M>], mutable: bool) -> Result<()> {
-    pieces.chunk_by(|a, b| a.vector.id == b.vector.id).try_for_each(|of_one| {
+    pieces.chunk_by(|a, b| a.vector.shared.id() == b.vector.shared.id()).try_for_each(|of_one| {
         let Piece { vector, site, .. } = &of_one[0];
-        vector.link.on(site, |_, cx| cx.usable(mutable, Window::WHOLE))?;
+        vector.shared.on(site, |_, cx| cx.usable(mutable, Window::WHOLE))?;
         vector.order_after_scopes(Window::WHOLE, site)
     })
 }

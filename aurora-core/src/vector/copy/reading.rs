@@ -4,10 +4,12 @@ use super::piece::{Piece, begin};
 use super::{Transfer, VectorRange, check};
 use crate::element::Element;
 use crate::error::Result;
+use crate::kernel::Reason;
 use crate::kernel::asking::When;
 use crate::link::Asked;
 use crate::memory::with_lent_mut;
 use crate::race::AccessKind;
+use crate::stats::Kind;
 use crate::vector::machine::Vector;
 use crate::vector::message::Request;
 use crate::window::Window;
@@ -57,7 +59,7 @@ fn read_from_others<T: Element>(
     pieces: Vec<Piece<'_, T, &mut [T]>>,
     meanwhile: impl FnOnce() -> Result<()>,
 ) -> Result<()> {
-    let Some(link) = pieces.first().map(|piece| &piece.vector.link) else {
+    let Some(link) = pieces.first().map(|piece| &piece.vector.shared) else {
         return meanwhile();
     };
     let _call = link.bulk_call("distmemcpy");
@@ -72,9 +74,11 @@ fn read_from_others<T: Element>(
     with_lent_mut(
         &mut memory,
         |lent| {
-            link.tidy(|kernel, _| *tokens.borrow_mut() = lent.into_iter().map(|l| kernel.core.lend_mut(l)).collect())
+            link.tidy_kernel(|kernel, _| {
+                *tokens.borrow_mut() = lent.into_iter().map(|l| kernel.core.lend_mut(l)).collect()
+            })
         },
-        || link.tidy(|kernel, _| tokens.borrow_mut().drain(..).for_each(|token| kernel.core.withdraw(token))),
+        || link.tidy_kernel(|kernel, _| tokens.borrow_mut().drain(..).for_each(|token| kernel.core.withdraw(token))),
         || {
             let tokens = tokens.borrow().clone();
             let asked = ask_all(&others, |piece, index| {
@@ -83,7 +87,7 @@ fn read_from_others<T: Element>(
             })?;
             meanwhile()?;
             others.iter().zip(asked).try_for_each(|(piece, asked)| {
-                piece.vector.answer(asked.hand_over(), "distmemcpy", &piece.site).map(drop)
+                piece.vector.answer(asked.hand_over(), ("distmemcpy", Kind::Copy), &piece.site).map(drop)
             })
         },
     )
@@ -97,14 +101,14 @@ fn ask_all<'v, T: Element, M>(
     let Some(first) = pieces.first() else {
         return Ok(Vec::new());
     };
-    first.vector.link.act(&first.site, |kernel, out| {
+    first.vector.shared.on_kernel(&first.site, |kernel, out| {
         let asked = pieces.iter().enumerate().map(|(index, piece)| {
             let (request, token) = request(piece, index);
-            let reason = piece.vector.reason("distmemcpy", &piece.site);
-            let asked = kernel.with(piece.vector.id, out, |object: &mut Vector, cx| {
+            let reason = Reason::new("distmemcpy", Kind::Copy, &piece.site);
+            let asked = kernel.with(piece.vector.shared.id(), out, |object: &mut Vector, cx| {
                 object.ask_into((piece.owner, &reason, When::Now), request, Payload::Empty, Some(token), cx)
             });
-            Asked::new(&piece.vector.link, asked.expect("its handle is borrowed"))
+            Asked::new(&piece.vector.shared, asked.expect("its handle is borrowed"))
         });
         Ok(asked.collect())
     })

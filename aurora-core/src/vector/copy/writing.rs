@@ -6,6 +6,7 @@ use crate::element::Element;
 use crate::error::Result;
 use crate::ids::{CallId, ObjectId};
 use crate::kernel::Kernel;
+use crate::kernel::Reason;
 use crate::kernel::asking::When;
 use crate::kernel::watch::Blocked;
 use crate::memory::with_lent;
@@ -73,7 +74,7 @@ impl<T: Element> Piece<'_, T, &[T]> {
 
 /// Sends these pieces to their owners, and does `meanwhile` while the first of them are under way.
 fn write_to_others<T: Element>(pieces: &[Piece<'_, T, &[T]>], meanwhile: impl FnOnce() -> Result<()>) -> Result<()> {
-    let Some(link) = pieces.first().map(|piece| &piece.vector.link) else {
+    let Some(link) = pieces.first().map(|piece| &piece.vector.shared) else {
         return meanwhile();
     };
     let _call = link.bulk_call("distmemcpy");
@@ -83,8 +84,10 @@ fn write_to_others<T: Element>(pieces: &[Piece<'_, T, &[T]>], meanwhile: impl Fn
     let tokens = std::cell::RefCell::new(Vec::<Token>::new());
     with_lent(
         &slices,
-        |lent| link.tidy(|kernel, _| *tokens.borrow_mut() = lent.into_iter().map(|l| kernel.core.lend(l)).collect()),
-        || link.tidy(|kernel, _| tokens.borrow_mut().drain(..).for_each(|token| kernel.core.withdraw(token))),
+        |lent| {
+            link.tidy_kernel(|kernel, _| *tokens.borrow_mut() = lent.into_iter().map(|l| kernel.core.lend(l)).collect())
+        },
+        || link.tidy_kernel(|kernel, _| tokens.borrow_mut().drain(..).for_each(|token| kernel.core.withdraw(token))),
         || Writing::new(&pieces, tokens.borrow().clone()).run(meanwhile),
     )
 }
@@ -137,16 +140,17 @@ impl<'a, T: Element> Writing<'a, T> {
     /// memory stays lent until those that were sent are answered, so that a vector that has not failed gets them whole.
     fn run(mut self, meanwhile: impl FnOnce() -> Result<()>) -> Result<()> {
         let Piece { vector, site, .. } = &self.pieces[0];
-        let link = &vector.link;
-        link.act(site, |kernel, out| {
+        let link = &vector.shared;
+        link.on_kernel(site, |kernel, out| {
             (0..self.owners.len()).for_each(|owner| self.ask(owner, kernel, out));
             Ok(())
         })?;
-        let what = Blocked::Calls { object: vector.id, action: "distmemcpy", kind: Kind::of_action("distmemcpy") };
+        let what = Blocked::Calls { object: vector.shared.id(), action: "distmemcpy", kind: Kind::Copy };
         let mut outcome = meanwhile();
-        let answered = link.wait(what, site, |kernel, out| self.advance(&mut outcome, kernel, out).then_some(Ok(())));
+        let answered =
+            link.wait_kernel(what, site, |kernel, out| self.advance(&mut outcome, kernel, out).then_some(Ok(())));
         // Some calls are left only if the job has ended.
-        link.tidy(|kernel, _| self.asked.iter().for_each(|asked| kernel.core.give_up(asked.call)));
+        link.tidy_kernel(|kernel, _| self.asked.iter().for_each(|asked| kernel.core.give_up(asked.call)));
         answered.and(outcome)
     }
 
@@ -178,13 +182,13 @@ impl<'a, T: Element> Writing<'a, T> {
             if lane.ahead > 0 && lane.ahead + bytes > AHEAD {
                 return;
             }
-            let reason = piece.vector.reason("distmemcpy", &piece.site);
+            let reason = Reason::new("distmemcpy", Kind::Copy, &piece.site);
             let request = Request::WriteAt { start: piece.start as u64 };
             let payload = Payload::Lent { token: self.tokens[lane.left.start], len: bytes };
-            let asked = kernel.with(piece.vector.id, out, |object: &mut Vector, cx| {
+            let asked = kernel.with(piece.vector.shared.id(), out, |object: &mut Vector, cx| {
                 object.ask((piece.owner, &reason, When::Now), request, payload, cx)
             });
-            let (call, vector) = (asked.expect("its handle is borrowed"), piece.vector.id);
+            let (call, vector) = (asked.expect("its handle is borrowed"), piece.vector.shared.id());
             self.asked.push(UnderWay { call, vector, owner, bytes });
             lane.ahead += bytes;
             lane.left.start += 1;

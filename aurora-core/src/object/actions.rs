@@ -1,46 +1,27 @@
-//! The way of a handle to its object: a link to the kernel, and the object's type.
+//! Actions of the library on its objects, and waits at them.
 //!
-//! A program acts on its objects by closures, hundreds of them. The methods of [`Way`] only put them behind a pointer.
-//! The code around the closures, below as methods of [`Link`], knows no type of the program: it is compiled once, with
-//! this crate.
+//! A program acts on its objects by closures, hundreds of them. The methods of [`Shared`] only put them behind a
+//! pointer. The code around the closures, below as methods of [`Link`], knows no type of the program: it is compiled
+//! once, with this crate.
 
-use super::{Cx, SharedObject, Wait};
+use super::{Cx, Shared, SharedObject, Wait};
 use crate::Site;
 use crate::error::{Done, Result};
-use crate::ids::ObjectId;
 use crate::kernel::Kernel;
 use crate::kernel::watch::Blocked;
 use crate::link::Link;
 use aurora_net::Outbox;
-use std::marker::PhantomData;
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Instant;
 
-pub(crate) struct Way<O> {
-    link: Link,
-    object: PhantomData<fn(O)>,
-}
-
-impl<O> Deref for Way<O> {
-    type Target = Link;
-
-    fn deref(&self) -> &Link {
-        &self.link
-    }
-}
-
 const THERE: &str = "an object lives as long as its handle";
 
-impl<O: SharedObject> Way<O> {
-    pub(crate) fn of(link: &Link) -> Self {
-        Way { link: link.again(), object: PhantomData }
-    }
-
+impl<O: SharedObject> Shared<O> {
     /// Acts on the object, at once, unless the job has ended.
     pub(crate) fn on<R>(&self, site: &Site, action: impl FnOnce(&mut O, &mut Cx<'_>) -> Result<R>) -> Result<R> {
         let (mut action, mut outcome) = (Some(action), None);
-        self.link
+        self.deref()
             .act_on(site, &mut |object, cx| {
                 outcome = action.take().map(|action| action(object.of_kind(), cx)).transpose()?;
                 Ok(())
@@ -49,18 +30,11 @@ impl<O: SharedObject> Way<O> {
         Ok(outcome.expect("an action runs once"))
     }
 
-    /// Acts on the object even if the job has ended.
-    pub(crate) fn tidy_on<R>(&self, action: impl FnOnce(&mut O, &mut Cx<'_>) -> R) -> R {
-        let (mut action, mut outcome) = (Some(action), None);
-        self.link.tidy_on(&mut |object, cx| outcome = action.take().map(|action| action(object.of_kind(), cx)));
-        outcome.expect("an action runs once")
-    }
-
     /// Acts on the object when a guard or handle goes out of scope. Inside a call of this rank, as in an operation of
     /// the user, it acts when that call has ended, if the object still exists. During a panic it does not panic again.
     pub(crate) fn let_go(&self, action: impl FnOnce(&mut O, &mut Cx<'_>) + Send + 'static) {
-        let id = self.link.id();
-        self.link.let_go_of(move |kernel, out| {
+        let id = self.deref().id();
+        self.deref().let_go_of(move |kernel, out| {
             kernel.call(id, out, |object, cx| action(object.of_kind(), cx));
         });
     }
@@ -84,7 +58,7 @@ impl<O: SharedObject> Way<O> {
         mut condition: impl FnMut(&mut O, &mut Cx<'_>) -> Option<Result<R>>,
     ) -> Result<R> {
         let mut outcome = None;
-        self.link
+        self.deref()
             .wait_on(began, wait.into(), site, &mut |object, cx| {
                 let met = condition(object.of_kind(), cx)?;
                 Some(met.map(|met| outcome = Some(met)).map_err(Box::new))
@@ -101,14 +75,14 @@ impl<O: SharedObject> Way<O> {
         action: impl FnOnce() -> R,
     ) -> R {
         catch_unwind(AssertUnwindSafe(action)).unwrap_or_else(|panic| {
-            self.tidy_on(|_, cx| cx.poison(behaviour, opened.cloned()));
+            self.tidy(|_, cx| cx.poison(behaviour, opened.cloned()));
             resume_unwind(panic)
         })
     }
 
     /// Ends the scope of a guard that is dropped. Its error is kept for the end of `run`, and ends the object.
     pub(crate) fn end_dropped(&self, end: impl FnOnce() -> Result<()>) {
-        if let Err(error) = self.link.quietly(end) {
+        if let Err(error) = self.deref().quietly(end) {
             self.let_go(move |_, cx| {
                 cx.defer(error.clone());
                 cx.fail(error);
@@ -126,18 +100,14 @@ impl Link {
         self.act_once(site, &mut |kernel, out| kernel.call(id, out, &mut *action).expect(THERE))
     }
 
-    fn tidy_on(&self, action: Action<'_, ()>) {
+    pub(super) fn tidy_on(&self, action: Action<'_, ()>) {
         let id = self.id();
-        self.tidy(|kernel, out| kernel.call(id, out, action).expect(THERE));
+        self.tidy_kernel(|kernel, out| kernel.call(id, out, action).expect(THERE));
     }
 
     fn wait_on(&self, began: Option<Instant>, wait: Wait, site: &Site, condition: Action<'_, Option<Done>>) -> Done {
         let id = self.id();
         let on = &mut |kernel: &mut Kernel, out: &mut Outbox| kernel.call(id, out, &mut *condition).expect(THERE);
         self.wait_once(began, Blocked::Object(id, wait), site, on)
-    }
-
-    fn id(&self) -> ObjectId {
-        self.object.get().expect("the way of an object")
     }
 }
